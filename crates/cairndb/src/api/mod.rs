@@ -1,0 +1,1 @@
+//! The public API: databases, connections, statements, rows, transactions.

@@ -1,0 +1,1 @@
+//! From syntax to meaning: names, types, overloads, coercions, as PostgreSQL resolves them.

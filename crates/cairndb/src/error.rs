@@ -1,0 +1,162 @@
+//! One error type: PostgreSQL's SQLSTATE codes and message shapes.
+
+use std::fmt;
+
+/// A five-character SQLSTATE code, PostgreSQL's (appendix A of its manual).
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SqlState(pub &'static str);
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {
+        impl SqlState { $(#[doc = concat!("`", $code, "`")] pub const $name: SqlState = SqlState($code);)* }
+    };
+}
+codes! {
+    FEATURE_NOT_SUPPORTED = "0A000";
+    CARDINALITY_VIOLATION = "21000";
+    STRING_DATA_RIGHT_TRUNCATION = "22001";
+    NUMERIC_VALUE_OUT_OF_RANGE = "22003";
+    INVALID_DATETIME_FORMAT = "22007";
+    DATETIME_FIELD_OVERFLOW = "22008";
+    DIVISION_BY_ZERO = "22012";
+    INVALID_PARAMETER_VALUE = "22023";
+    INVALID_TEXT_REPRESENTATION = "22P02";
+    INVALID_BYTE_SEQUENCE = "22021";
+    NOT_NULL_VIOLATION = "23502";
+    FOREIGN_KEY_VIOLATION = "23503";
+    UNIQUE_VIOLATION = "23505";
+    CHECK_VIOLATION = "23514";
+    INVALID_TRANSACTION_STATE = "25000";
+    ACTIVE_SQL_TRANSACTION = "25001";
+    READ_ONLY_SQL_TRANSACTION = "25006";
+    NO_ACTIVE_SQL_TRANSACTION = "25P01";
+    IN_FAILED_SQL_TRANSACTION = "25P02";
+    DEPENDENT_OBJECTS_STILL_EXIST = "2BP01";
+    INVALID_SAVEPOINT_SPECIFICATION = "3B001";
+    SERIALIZATION_FAILURE = "40001";
+    SYNTAX_ERROR = "42601";
+    DUPLICATE_COLUMN = "42701";
+    AMBIGUOUS_COLUMN = "42702";
+    UNDEFINED_COLUMN = "42703";
+    UNDEFINED_OBJECT = "42704";
+    DUPLICATE_OBJECT = "42710";
+    DUPLICATE_ALIAS = "42712";
+    AMBIGUOUS_FUNCTION = "42725";
+    GROUPING_ERROR = "42803";
+    DATATYPE_MISMATCH = "42804";
+    WRONG_OBJECT_TYPE = "42809";
+    INVALID_FOREIGN_KEY = "42830";
+    CANNOT_COERCE = "42846";
+    UNDEFINED_FUNCTION = "42883";
+    UNDEFINED_TABLE = "42P01";
+    UNDEFINED_PARAMETER = "42P02";
+    DUPLICATE_TABLE = "42P07";
+    INVALID_COLUMN_REFERENCE = "42P10";
+    INVALID_TABLE_DEFINITION = "42P16";
+    INDETERMINATE_DATATYPE = "42P18";
+    PROGRAM_LIMIT_EXCEEDED = "54000";
+    STATEMENT_TOO_COMPLEX = "54001";
+    OBJECT_NOT_IN_PREREQUISITE_STATE = "55000";
+    QUERY_CANCELED = "57014";
+    IO_ERROR = "58030";
+    SNAPSHOT_TOO_OLD = "72000";
+    INTERNAL_ERROR = "XX000";
+    DATA_CORRUPTED = "XX001";
+}
+
+impl fmt::Debug for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// What went wrong, in PostgreSQL's terms. The message reads as PostgreSQL's would.
+#[derive(Clone)]
+pub struct Error(Box<Parts>);
+
+#[derive(Clone)]
+struct Parts {
+    code: SqlState,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+    position: Option<usize>,
+    constraint: Option<String>,
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub fn new(code: SqlState, message: impl Into<String>) -> Error {
+        let message = message.into();
+        Error(Box::new(Parts { code, message, detail: None, hint: None, position: None, constraint: None }))
+    }
+    /// Something not supported yet: SQLSTATE 0A000.
+    pub fn unsupported(what: impl fmt::Display) -> Error {
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
+    }
+    /// A broken invariant of ours: SQLSTATE XX000.
+    pub fn internal(what: impl fmt::Display) -> Error {
+        Error::new(SqlState::INTERNAL_ERROR, what.to_string())
+    }
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Error {
+        self.0.detail = Some(detail.into());
+        self
+    }
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Error {
+        self.0.hint = Some(hint.into());
+        self
+    }
+    /// `position`: 1-based, in characters of the statement's text.
+    pub fn at(mut self, position: usize) -> Error {
+        self.0.position.get_or_insert(position);
+        self
+    }
+    pub fn with_constraint(mut self, name: impl Into<String>) -> Error {
+        self.0.constraint = Some(name.into());
+        self
+    }
+    pub fn sqlstate(&self) -> SqlState {
+        self.0.code
+    }
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+    pub fn detail(&self) -> Option<&str> {
+        self.0.detail.as_deref()
+    }
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+    /// Where in the statement, 1-based, in characters.
+    pub fn position(&self) -> Option<usize> {
+        self.0.position
+    }
+    pub fn constraint(&self) -> Option<&str> {
+        self.0.constraint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ERROR {}: {}", self.0.code.0, self.0.message)?;
+        for (name, part) in [("DETAIL", &self.0.detail), ("HINT", &self.0.hint)] {
+            if let Some(part) = part {
+                write!(f, " {name}: {part}")?;
+            }
+        }
+        Ok(())
+    }
+}
+impl std::error::Error for Error {}
+
+impl From<cairn_storage::Error> for Error {
+    fn from(error: cairn_storage::Error) -> Error {
+        Error::new(SqlState(error.sqlstate()), error.to_string())
+    }
+}

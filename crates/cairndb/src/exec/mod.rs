@@ -1,0 +1,1 @@
+//! Runs physical plans on batches of column vectors.

@@ -1,0 +1,20 @@
+//! CairnDB: an embedded SQL database in one library and one file.
+//!
+//! ```text
+//! text --sql::parse--> AST --bind--> LogicalPlan --plan (optimizer)--> PhysicalPlan --exec--> batches --api--> rows
+//!                                                        point statements: api::point, straight to the tree
+//! ```
+#![allow(missing_docs)]
+
+pub mod api;
+pub mod bind;
+pub mod catalog;
+mod error;
+pub mod exec;
+pub mod functions;
+pub mod plan;
+pub mod sql;
+pub mod types;
+
+pub use error::{Error, Result, SqlState};
+pub use types::{DataType, Value};
