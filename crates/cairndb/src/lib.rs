@@ -16,5 +16,10 @@ pub mod plan;
 pub mod sql;
 pub mod types;
 
+pub use api::{
+    Connection, Database, Durability, FromValue, InterruptHandle, Mapped, Notice, Options, Outcome, Params, Row,
+    RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, ValueRef,
+};
 pub use error::{Error, Result, SqlState};
+pub use plan::Field;
 pub use types::{DataType, Value};

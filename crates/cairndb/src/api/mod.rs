@@ -1,1 +1,25 @@
 //! The public API: databases, connections, statements, rows, transactions.
+
+mod connection;
+mod convert;
+mod database;
+mod notice;
+mod options;
+mod outcome;
+mod params;
+mod rows;
+mod statement;
+mod ticket;
+mod transaction;
+
+pub use connection::{Connection, InterruptHandle};
+pub use convert::FromValue;
+pub use database::Database;
+pub use notice::Notice;
+pub use options::{Durability, Options};
+pub use outcome::Outcome;
+pub use params::{Params, ToValue, ValueRef};
+pub use rows::{Mapped, Row, RowIndex, RowRef, Rows};
+pub use statement::Statement;
+pub use ticket::Ticket;
+pub use transaction::Transaction;

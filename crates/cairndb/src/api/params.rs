@@ -1,0 +1,245 @@
+//! Parameters of a statement. Values are lent, not copied, so that a point statement can encode them straight into its
+//! key and row buffers.
+
+use crate::Value;
+use crate::types::{Interval, Numeric};
+
+/// A borrowed SQL value; see [`Value`] for the units.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub enum ValueRef<'a> {
+    Null,
+    Boolean(bool),
+    SmallInt(i16),
+    Integer(i32),
+    BigInt(i64),
+    Real(f32),
+    Double(f64),
+    Numeric(&'a Numeric),
+    Text(&'a str),
+    Bytea(&'a [u8]),
+    Date(i32),
+    Time(i64),
+    Timestamp(i64),
+    TimestampTz(i64),
+    Interval(Interval),
+    Uuid([u8; 16]),
+}
+
+impl ValueRef<'_> {
+    /// An owned copy.
+    pub fn to_value(self) -> Value {
+        match self {
+            ValueRef::Null => Value::Null,
+            ValueRef::Boolean(v) => Value::Boolean(v),
+            ValueRef::SmallInt(v) => Value::SmallInt(v),
+            ValueRef::Integer(v) => Value::Integer(v),
+            ValueRef::BigInt(v) => Value::BigInt(v),
+            ValueRef::Real(v) => Value::Real(v),
+            ValueRef::Double(v) => Value::Double(v),
+            ValueRef::Numeric(v) => Value::Numeric(v.clone()),
+            ValueRef::Text(v) => Value::Text(v.into()),
+            ValueRef::Bytea(v) => Value::Bytea(v.into()),
+            ValueRef::Date(v) => Value::Date(v),
+            ValueRef::Time(v) => Value::Time(v),
+            ValueRef::Timestamp(v) => Value::Timestamp(v),
+            ValueRef::TimestampTz(v) => Value::TimestampTz(v),
+            ValueRef::Interval(v) => Value::Interval(v),
+            ValueRef::Uuid(v) => Value::Uuid(v),
+        }
+    }
+}
+
+impl<'a> From<&'a Value> for ValueRef<'a> {
+    fn from(value: &'a Value) -> ValueRef<'a> {
+        match value {
+            Value::Null => ValueRef::Null,
+            Value::Boolean(v) => ValueRef::Boolean(*v),
+            Value::SmallInt(v) => ValueRef::SmallInt(*v),
+            Value::Integer(v) => ValueRef::Integer(*v),
+            Value::BigInt(v) => ValueRef::BigInt(*v),
+            Value::Real(v) => ValueRef::Real(*v),
+            Value::Double(v) => ValueRef::Double(*v),
+            Value::Numeric(v) => ValueRef::Numeric(v),
+            Value::Text(v) => ValueRef::Text(v),
+            Value::Bytea(v) => ValueRef::Bytea(v),
+            Value::Date(v) => ValueRef::Date(*v),
+            Value::Time(v) => ValueRef::Time(*v),
+            Value::Timestamp(v) => ValueRef::Timestamp(*v),
+            Value::TimestampTz(v) => ValueRef::TimestampTz(*v),
+            Value::Interval(v) => ValueRef::Interval(*v),
+            Value::Uuid(v) => ValueRef::Uuid(*v),
+        }
+    }
+}
+
+/// A Rust value that can be a parameter. Text given for a parameter of another type is read as that type's text form.
+pub trait ToValue {
+    /// The SQL value, borrowing what is long.
+    fn to_value(&self) -> ValueRef<'_>;
+}
+
+macro_rules! to_value {
+    ($($rust:ty => $variant:ident,)*) => {$(
+        impl ToValue for $rust {
+            fn to_value(&self) -> ValueRef<'_> {
+                ValueRef::$variant((*self).into())
+            }
+        }
+    )*};
+}
+to_value! {
+    bool => Boolean,
+    i8 => SmallInt,
+    i16 => SmallInt,
+    i32 => Integer,
+    i64 => BigInt,
+    u8 => SmallInt,
+    u16 => Integer,
+    u32 => BigInt,
+    f32 => Real,
+    f64 => Double,
+    [u8; 16] => Uuid,
+    Interval => Interval,
+}
+
+impl ToValue for Value {
+    fn to_value(&self) -> ValueRef<'_> {
+        self.into()
+    }
+}
+impl ToValue for ValueRef<'_> {
+    fn to_value(&self) -> ValueRef<'_> {
+        *self
+    }
+}
+impl ToValue for Numeric {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Numeric(self)
+    }
+}
+impl ToValue for str {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Text(self)
+    }
+}
+impl ToValue for String {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Text(self)
+    }
+}
+impl ToValue for [u8] {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Bytea(self)
+    }
+}
+impl ToValue for Vec<u8> {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Bytea(self)
+    }
+}
+impl<T: ToValue> ToValue for Option<T> {
+    fn to_value(&self) -> ValueRef<'_> {
+        self.as_ref().map_or(ValueRef::Null, ToValue::to_value)
+    }
+}
+impl<T: ToValue + ?Sized> ToValue for &T {
+    fn to_value(&self) -> ValueRef<'_> {
+        (**self).to_value()
+    }
+}
+
+/// The parameters of one execution: `()`, a tuple, or a slice or array of [`Value`]s or `&dyn ToValue`s.
+pub trait Params {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// The value of `$1` at index 0, and so on. NULL beyond `count`.
+    fn value(&self, index: usize) -> ValueRef<'_>;
+}
+
+impl Params for () {
+    fn count(&self) -> usize {
+        0
+    }
+    fn value(&self, _index: usize) -> ValueRef<'_> {
+        ValueRef::Null
+    }
+}
+
+impl<T: ToValue> Params for [T] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+    fn value(&self, index: usize) -> ValueRef<'_> {
+        self.get(index).map_or(ValueRef::Null, ToValue::to_value)
+    }
+}
+impl<T: ToValue, const N: usize> Params for [T; N] {
+    fn count(&self) -> usize {
+        N
+    }
+    fn value(&self, index: usize) -> ValueRef<'_> {
+        self.as_slice().value(index)
+    }
+}
+impl<T: ToValue> Params for Vec<T> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+    fn value(&self, index: usize) -> ValueRef<'_> {
+        self.as_slice().value(index)
+    }
+}
+impl<P: Params + ?Sized> Params for &P {
+    fn count(&self) -> usize {
+        (**self).count()
+    }
+    fn value(&self, index: usize) -> ValueRef<'_> {
+        (**self).value(index)
+    }
+}
+
+macro_rules! tuple_params {
+    ($count:literal: $($name:ident $index:tt),+) => {
+        impl<$($name: ToValue),+> Params for ($($name,)+) {
+            fn count(&self) -> usize {
+                $count
+            }
+            fn value(&self, index: usize) -> ValueRef<'_> {
+                match index {
+                    $($index => self.$index.to_value(),)+
+                    _ => ValueRef::Null,
+                }
+            }
+        }
+    };
+}
+tuple_params!(1: A 0);
+tuple_params!(2: A 0, B 1);
+tuple_params!(3: A 0, B 1, C 2);
+tuple_params!(4: A 0, B 1, C 2, D 3);
+tuple_params!(5: A 0, B 1, C 2, D 3, E 4);
+tuple_params!(6: A 0, B 1, C 2, D 3, E 4, F 5);
+tuple_params!(7: A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuple_params!(8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+tuple_params!(9: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
+tuple_params!(10: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
+tuple_params!(11: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
+tuple_params!(12: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tuples_arrays_and_dyn_slices_give_their_values_in_order() {
+        let owned = String::from("x");
+        assert!(matches!((1i32, &owned).value(1), ValueRef::Text("x")));
+        let dynamic: &[&dyn ToValue] = &[&1i64, &"y", &None::<i32>];
+        assert_eq!(dynamic.count(), 3);
+        assert!(matches!(dynamic.value(0), ValueRef::BigInt(1)));
+        assert!(matches!(dynamic.value(2), ValueRef::Null));
+        assert!(matches!([Value::Integer(7)].value(0), ValueRef::Integer(7)));
+        assert!(matches!(().value(0), ValueRef::Null));
+    }
+}

@@ -1,0 +1,165 @@
+//! Result rows.
+
+use super::FromValue;
+use crate::plan::Field;
+use crate::{Error, Result, SqlState, Value};
+
+/// The rows of a query, produced as they are asked for.
+pub struct Rows {
+    columns: Vec<Field>,
+    current: Vec<Value>,
+    buffered: std::vec::IntoIter<Vec<Value>>,
+    count: u64,
+}
+
+impl Rows {
+    pub(crate) fn buffered(columns: Vec<Field>, rows: Vec<Vec<Value>>) -> Rows {
+        Rows { columns, current: Vec::new(), buffered: rows.into_iter(), count: 0 }
+    }
+
+    /// The output columns.
+    pub fn columns(&self) -> &[Field] {
+        &self.columns
+    }
+
+    /// How many rows were given out so far.
+    pub fn count_so_far(&self) -> u64 {
+        self.count
+    }
+
+    /// The next row; it lives until the next call.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Row<'_>>> {
+        let Some(values) = self.buffered.next() else { return Ok(None) };
+        self.count += 1;
+        self.current = values;
+        Ok(Some(Row { columns: &self.columns, values: &self.current }))
+    }
+
+    /// An iterator over the rows, each turned into a value by `map`.
+    pub fn mapped<T, F: FnMut(Row<'_>) -> Result<T>>(self, map: F) -> Mapped<F> {
+        Mapped { rows: self, map }
+    }
+}
+
+/// From [`Rows::mapped`].
+pub struct Mapped<F> {
+    rows: Rows,
+    map: F,
+}
+
+impl<T, F: FnMut(Row<'_>) -> Result<T>> Iterator for Mapped<F> {
+    type Item = Result<T>;
+    fn next(&mut self) -> Option<Result<T>> {
+        match self.rows.next() {
+            Ok(Some(row)) => Some((self.map)(row)),
+            Ok(None) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// One row of [`Rows`].
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    columns: &'a [Field],
+    values: &'a [Value],
+}
+
+impl<'a> Row<'a> {
+    /// The value of a column, by position from 0 or by name.
+    pub fn get<T: FromValue>(&self, column: impl RowIndex) -> Result<T> {
+        let index = column.position(self.columns)?;
+        T::from_value(self.value(index))
+    }
+
+    /// The value of a column by position; NULL beyond the last.
+    pub fn value(&self, index: usize) -> &'a Value {
+        self.values.get(index).unwrap_or(&Value::Null)
+    }
+
+    /// Borrowed text of a text column; `None` for NULL and for other types.
+    pub fn get_str(&self, index: usize) -> Option<&'a str> {
+        match self.value(index) {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// All values.
+    pub fn values(&self) -> &'a [Value] {
+        self.values
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &'a [Field] {
+        self.columns
+    }
+}
+
+/// How a column is named: position or name.
+pub trait RowIndex {
+    /// The position; SQLSTATE 42703 where there is none.
+    fn position(&self, columns: &[Field]) -> Result<usize>;
+}
+
+impl RowIndex for usize {
+    fn position(&self, columns: &[Field]) -> Result<usize> {
+        if *self < columns.len() {
+            return Ok(*self);
+        }
+        let message = format!("there is no column at index {self}: the row has {}", columns.len());
+        Err(Error::new(SqlState::UNDEFINED_COLUMN, message))
+    }
+}
+
+impl RowIndex for &str {
+    fn position(&self, columns: &[Field]) -> Result<usize> {
+        columns.iter().position(|field| field.name == *self).ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{self}\" does not exist in the result"))
+        })
+    }
+}
+
+/// A row lent by the storage engine for the duration of a call: see
+/// [`Statement::query_point`](super::Statement::query_point).
+#[derive(Clone, Copy)]
+pub struct RowRef<'a> {
+    row: Row<'a>,
+}
+
+impl<'a> RowRef<'a> {
+    pub(crate) fn values(row: Row<'a>) -> RowRef<'a> {
+        RowRef { row }
+    }
+
+    /// Whether the column is NULL.
+    pub fn is_null(&self, index: usize) -> bool {
+        matches!(self.row.value(index), Value::Null)
+    }
+
+    /// An integer column of any width; `None` for NULL and for other types.
+    pub fn get_i64(&self, index: usize) -> Option<i64> {
+        self.row.get::<i64>(index).ok()
+    }
+
+    /// A floating-point column of either width; `None` for NULL and for other types.
+    pub fn get_f64(&self, index: usize) -> Option<f64> {
+        self.row.get::<f64>(index).ok()
+    }
+
+    /// A text column, borrowed; `None` for NULL and for other types.
+    pub fn get_str(&self, index: usize) -> Option<&'a str> {
+        self.row.get_str(index)
+    }
+
+    /// Any column as an owned value.
+    pub fn value(&self, index: usize) -> Value {
+        self.row.value(index).clone()
+    }
+
+    /// Any column, converted.
+    pub fn get<T: FromValue>(&self, index: usize) -> Result<T> {
+        T::from_value(&self.value(index))
+    }
+}

@@ -1,0 +1,29 @@
+//! A commit on its way to the disk.
+
+use crate::Result;
+
+/// From [`Statement::execute_async`](super::Statement::execute_async): the change is made, its durability is pending.
+#[must_use = "the change is not known to be durable before `wait` returned"]
+pub struct Ticket {
+    affected: u64,
+    commit: Option<cairn_storage::Ticket>,
+}
+
+impl Ticket {
+    pub(crate) fn new(affected: u64, commit: Option<cairn_storage::Ticket>) -> Ticket {
+        Ticket { affected, commit }
+    }
+
+    /// Waits until the commit is durable (as its durability mode says); the number of rows it changed.
+    pub fn wait(self) -> Result<u64> {
+        if let Some(commit) = self.commit {
+            commit.wait()?;
+        }
+        Ok(self.affected)
+    }
+
+    /// Whether `wait` would return at once.
+    pub fn is_durable(&self) -> bool {
+        self.commit.as_ref().is_none_or(cairn_storage::Ticket::is_durable)
+    }
+}
