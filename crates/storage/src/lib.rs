@@ -5,6 +5,7 @@
 #![allow(missing_docs)]
 
 mod fake;
+pub mod io;
 
 pub use fake::{
     Cursor, Durability, Error, Options, PointReader, PointWriter, Reader, Result, Savepoint, Session, Snapshot, Stats,

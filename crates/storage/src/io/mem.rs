@@ -1,0 +1,195 @@
+//! Files in memory, for `:memory:` databases.
+//!
+//! A file is a list of fixed chunks, each behind its own lock, so that threads on different parts of a file do not
+//! wait for each other; only a change of length locks the whole file. Nothing is lost but by the process ending, so
+//! there is nothing to sync.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use super::face::{Create, File, FileSystem, LockOutcome, OpenHow, SyncMethod};
+
+const CHUNK: usize = 64 * 1024;
+
+/// A file system in memory. Clones share their files.
+#[derive(Clone, Debug, Default)]
+pub struct MemFs {
+    shared: Arc<Mutex<Names>>,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    files: HashMap<PathBuf, Arc<MemFile>>,
+    locked: HashSet<PathBuf>,
+}
+
+impl MemFs {
+    /// A file system without files.
+    pub fn new() -> MemFs {
+        MemFs::default()
+    }
+
+    fn names(&self) -> MutexGuard<'_, Names> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn not_found(path: &Path) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("no file {}", path.display()))
+}
+
+impl FileSystem for MemFs {
+    fn open(&self, path: &Path, how: OpenHow) -> io::Result<Arc<dyn File>> {
+        let mut names = self.names();
+        match names.files.get(path) {
+            Some(_) if how.create == Create::New => Err(io::ErrorKind::AlreadyExists.into()),
+            Some(file) => Ok(file.clone()),
+            None if how.create == Create::Never => Err(not_found(path)),
+            None => Ok(names.files.entry(path.to_owned()).or_default().clone()),
+        }
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.names().files.contains_key(path))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.names().files.remove(path).map(drop).ok_or_else(|| not_found(path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut names = self.names();
+        let file = names.files.remove(from).ok_or_else(|| not_found(from))?;
+        names.files.insert(to.to_owned(), file);
+        Ok(())
+    }
+
+    fn sync_directory(&self, _path_of_file: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<LockOutcome> {
+        if !self.names().locked.insert(path.to_owned()) {
+            return Ok(LockOutcome::Busy { pid: Some(std::process::id()) });
+        }
+        Ok(LockOutcome::Held(Box::new(MemLock { fs: self.clone(), path: path.to_owned() })))
+    }
+}
+
+struct MemLock {
+    fs: MemFs,
+    path: PathBuf,
+}
+
+impl Drop for MemLock {
+    fn drop(&mut self) {
+        self.fs.names().locked.remove(&self.path);
+    }
+}
+
+#[derive(Debug, Default)]
+struct MemFile {
+    content: RwLock<Content>,
+}
+
+#[derive(Debug, Default)]
+struct Content {
+    chunks: Vec<RwLock<Box<[u8]>>>,
+    len: u64,
+}
+
+impl Content {
+    /// Changes the length, keeping all bytes past it zero so that growing again shows zeros.
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        let chunks = usize::try_from(len.div_ceil(CHUNK as u64)).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        self.chunks.resize_with(chunks, || RwLock::new(vec![0; CHUNK].into_boxed_slice()));
+        let used = (len % CHUNK as u64) as usize;
+        if len < self.len && used != 0 {
+            if let Some(last) = self.chunks.last_mut() {
+                last.get_mut().unwrap_or_else(PoisonError::into_inner)[used..].fill(0);
+            }
+        }
+        self.len = len;
+        Ok(())
+    }
+}
+
+/// Cuts the range of `length` bytes from `offset` at chunk borders: (chunk, start in the chunk, range in the buffer).
+fn pieces(offset: u64, length: usize) -> impl Iterator<Item = (usize, usize, std::ops::Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = offset + done as u64;
+        let start = (at % CHUNK as u64) as usize;
+        let piece = done..length.min(done + CHUNK - start);
+        done = piece.end;
+        (!piece.is_empty()).then_some(((at / CHUNK as u64) as usize, start, piece))
+    })
+}
+
+fn end_of(offset: u64, length: usize) -> io::Result<u64> {
+    offset.checked_add(length as u64).ok_or_else(|| io::ErrorKind::FileTooLarge.into())
+}
+
+impl File for MemFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
+        if end_of(offset, buf.len())? > content.len {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        for (chunk, start, piece) in pieces(offset, buf.len()) {
+            let bytes = content.chunks[chunk].read().unwrap_or_else(PoisonError::into_inner);
+            let length = piece.len();
+            buf[piece].copy_from_slice(&bytes[start..start + length]);
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let end = end_of(offset, buf.len())?;
+        let mut content = self.content.read().unwrap_or_else(PoisonError::into_inner);
+        while !buf.is_empty() && content.len < end {
+            drop(content);
+            let mut growing = self.content.write().unwrap_or_else(PoisonError::into_inner);
+            if growing.len < end {
+                growing.set_len(end)?;
+            }
+            drop(growing);
+            content = self.content.read().unwrap_or_else(PoisonError::into_inner);
+        }
+        for (chunk, start, piece) in pieces(offset, buf.len()) {
+            let mut bytes = content.chunks[chunk].write().unwrap_or_else(PoisonError::into_inner);
+            bytes[start..start + piece.len()].copy_from_slice(&buf[piece]);
+        }
+        Ok(())
+    }
+
+    fn write_durable_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.write_at(buf, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.content.read().unwrap_or_else(PoisonError::into_inner).len)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.content.write().unwrap_or_else(PoisonError::into_inner).set_len(len)
+    }
+
+    fn alignment(&self) -> usize {
+        1
+    }
+
+    fn sync_method(&self) -> SyncMethod {
+        SyncMethod::MemoryFile
+    }
+
+    fn choose_sync_method(&self, _wanted: SyncMethod, _block: &[u8], _offset: u64) -> io::Result<SyncMethod> {
+        Ok(SyncMethod::MemoryFile)
+    }
+}

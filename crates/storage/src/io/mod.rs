@@ -1,0 +1,16 @@
+//! Files: the only place where the engine meets the operating system's storage.
+//!
+//! [`FileSystem`] and [`File`] are the seam. [`RealFs`] is the machine's disk, [`MemFs`] holds `:memory:` databases,
+//! [`SimDisk`] is a disk for tests that forgets, tears and reorders what was not synced.
+
+mod aligned;
+mod face;
+mod lock;
+mod mem;
+mod real;
+mod system;
+
+pub use aligned::{AlignedBuf, BLOCK};
+pub use face::{Create, File, FileSystem, LockGuard, LockOutcome, OpenHow, SyncMethod};
+pub use mem::MemFs;
+pub use real::RealFs;
