@@ -61,6 +61,8 @@ pub enum Expr {
         equal: &'static Function,
     },
     Subquery(Box<Subquery>),
+    /// What the optimizer leaves of a `Subquery` that it could not turn into a join: physical plans only.
+    Subplan(Box<super::Subplan>),
     /// `nextval('name')` and friends: not functions of their arguments alone.
     Sequence {
         op: SequenceOp,
@@ -98,6 +100,16 @@ pub enum SubqueryKind {
     },
 }
 
+impl SubqueryKind {
+    /// The type of the expression.
+    pub fn data_type(&self) -> DataType {
+        match self {
+            SubqueryKind::Scalar { data_type } => *data_type,
+            SubqueryKind::Exists | SubqueryKind::Quantified { .. } => DataType::Boolean,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuantifiedOp {
     Any,
@@ -128,10 +140,8 @@ impl Expr {
             Expr::Cast { to, .. } => *to,
             Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::IsNull(_) | Expr::IsNotDistinct(..) => DataType::Boolean,
             Expr::InList { .. } => DataType::Boolean,
-            Expr::Subquery(subquery) => match &subquery.kind {
-                SubqueryKind::Scalar { data_type } => *data_type,
-                SubqueryKind::Exists | SubqueryKind::Quantified { .. } => DataType::Boolean,
-            },
+            Expr::Subquery(subquery) => subquery.kind.data_type(),
+            Expr::Subplan(subplan) => subplan.kind.data_type(),
             Expr::Sequence { .. } => DataType::BigInt,
         }
     }

@@ -2,6 +2,15 @@
 
 mod expr;
 mod logical;
+mod lower;
+mod number;
+mod optimize;
+mod options;
+mod physical;
+mod walk;
 
 pub use expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
 pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
+pub use optimize::optimize;
+pub use options::OptimizerOptions;
+pub use physical::{Estimate, KeyBound, KeyRange, PhysicalNode, PhysicalPlan, Subplan};

@@ -1,0 +1,49 @@
+//! Switches of the optimizer.
+
+/// What the optimizer may do. All on by default; tests turn things off to compare results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptimizerOptions {
+    /// Rewrites (pushdown, decorrelation, join order, pruning); off: the query is run as it was written.
+    pub rewrites: bool,
+    /// Subqueries into joins (needs `rewrites`).
+    pub decorrelate: bool,
+    /// Another join order than the written one (needs `rewrites`).
+    pub reorder_joins: bool,
+    /// Secondary indexes, key ranges and index order.
+    pub indexes: bool,
+    /// Hash joins.
+    pub hash_joins: bool,
+    /// Index nested-loop joins (needs `indexes`).
+    pub index_joins: bool,
+    /// Rows in a batch when it has grown, for `exec`; 0 means its default.
+    pub batch_rows: usize,
+}
+
+impl Default for OptimizerOptions {
+    fn default() -> Self {
+        OptimizerOptions {
+            rewrites: true,
+            decorrelate: true,
+            reorder_joins: true,
+            indexes: true,
+            hash_joins: true,
+            index_joins: true,
+            batch_rows: 0,
+        }
+    }
+}
+
+impl OptimizerOptions {
+    /// Everything off: full scans, nested loops, the query as written. What other settings must agree with.
+    pub fn naive() -> Self {
+        OptimizerOptions {
+            rewrites: false,
+            decorrelate: false,
+            reorder_joins: false,
+            indexes: false,
+            hash_joins: false,
+            index_joins: false,
+            batch_rows: 0,
+        }
+    }
+}

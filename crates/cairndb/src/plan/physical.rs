@@ -1,0 +1,360 @@
+//! The physical plan: how to compute a query. The optimizer makes it, `exec` runs it, `EXPLAIN` prints it.
+//!
+//! What must hold:
+//! - `Column { index }` in a node's expressions is a position in the row of its input (of a join: the left row, then
+//!   the right row; of a scan: its `columns`). `fields` describes the node's own output row.
+//! - Every node runs under a stack of outer rows: `Outer { level: 1 }` is its top. Evaluating a [`Subplan`] pushes the
+//!   row that the expression is evaluated on; a lateral join pushes the left row while it runs the right side. Nothing
+//!   else pushes, so a node and its children see the same stack.
+//! - No `Expr::Subquery` is left: each has become an `Expr::Subplan`.
+//! - Node ids number the nodes of a whole plan, subplans included, from 0 without gaps ([`PhysicalPlan::node_count`]),
+//!   so that counters for `EXPLAIN ANALYZE` fit a vector. Subplan ids do so likewise ([`PhysicalPlan::subplan_count`]).
+//! - Children are shared (`Arc`) so that an operator can keep the part of the plan that it re-evaluates.
+
+use std::sync::Arc;
+
+use super::expr::{AggregateCall, Expr, SubqueryKind};
+use super::logical::{Field, JoinKind, SetOperator, SortKey};
+use crate::catalog::{Index, Table};
+
+/// A node of the physical plan.
+#[derive(Clone, Debug)]
+pub struct PhysicalPlan {
+    /// Position in the whole plan's numbering.
+    pub id: usize,
+    /// The output columns.
+    pub fields: Vec<Field>,
+    /// What the optimizer expects of it, its inputs included.
+    pub estimate: Estimate,
+    /// What it does.
+    pub node: PhysicalNode,
+}
+
+/// Expected cost (in units of a sequentially read page, as PostgreSQL counts) and size of a node's result.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Cost before the first row.
+    pub startup: f64,
+    /// Cost of all rows.
+    pub total: f64,
+    /// Rows returned.
+    pub rows: f64,
+    /// Bytes of a row.
+    pub width: f64,
+}
+
+/// What a node does.
+#[derive(Clone, Debug)]
+pub enum PhysicalNode {
+    /// Rows of expressions without columns (they may use outer rows and parameters).
+    Values {
+        /// The rows.
+        rows: Vec<Vec<Expr>>,
+    },
+    /// Rows of the table's tree in key order (descending if `reverse`) whose keys lie in one of `ranges`.
+    TableScan {
+        /// The table.
+        table: Arc<Table>,
+        /// Positions in `table.columns`; `usize::MAX` is the hidden row number of a table without primary key.
+        columns: Vec<usize>,
+        /// Over the primary key's columns; see [`KeyRange`].
+        ranges: Vec<KeyRange>,
+        /// Over `columns`.
+        filter: Option<Expr>,
+        /// From the last key to the first.
+        reverse: bool,
+    },
+    /// Rows by an index, in index order (the reverse of it if `reverse`).
+    IndexScan {
+        /// The table.
+        table: Arc<Table>,
+        /// The index.
+        index: Arc<Index>,
+        /// As in `TableScan`.
+        columns: Vec<usize>,
+        /// Over the index's columns; see [`KeyRange`].
+        ranges: Vec<KeyRange>,
+        /// Over `columns`.
+        filter: Option<Expr>,
+        /// From the last entry to the first.
+        reverse: bool,
+        /// The index entry alone tells all of `columns`: the table need not be read.
+        covering: bool,
+    },
+    /// At most one row, by the whole primary key (`index` none) or the whole key of a unique index. A NULL in the key:
+    /// no row.
+    PointGet {
+        /// The table.
+        table: Arc<Table>,
+        /// The unique index, or none for the primary key.
+        index: Option<Arc<Index>>,
+        /// As in `TableScan`.
+        columns: Vec<usize>,
+        /// One value per key column, of that column's type; without columns.
+        key: Vec<Expr>,
+        /// Over `columns`.
+        filter: Option<Expr>,
+    },
+    /// Rows for which the predicate is true.
+    Filter {
+        /// The rows to choose from.
+        input: Arc<PhysicalPlan>,
+        /// Conjuncts are in the order of evaluation.
+        predicate: Expr,
+    },
+    /// One expression per output column; plain columns are to be passed on without copying.
+    Project {
+        /// The input.
+        input: Arc<PhysicalPlan>,
+        /// The output columns.
+        exprs: Vec<Expr>,
+    },
+    /// Builds a table of the right side, probes it with the left's rows, whose order it keeps (`Right` and `Full`: the
+    /// unmatched right rows come last).
+    HashJoin {
+        /// `Semi`, `Anti`: the output is the left row.
+        kind: JoinKind,
+        /// The probe side.
+        left: Arc<PhysicalPlan>,
+        /// The build side.
+        right: Arc<PhysicalPlan>,
+        /// Over the left row; never empty.
+        left_keys: Vec<Expr>,
+        /// Over the right row (alone: index 0 is its first column); types equal the left keys' (modifiers aside). A
+        /// NULL key matches nothing.
+        right_keys: Vec<Expr>,
+        /// The rest of the join condition, over both rows.
+        residual: Option<Expr>,
+    },
+    /// For each left row, the right rows that `on` accepts.
+    NestedLoopJoin {
+        /// `Semi`, `Anti`: the output is the left row. `Right` and `Full` only if not lateral.
+        kind: JoinKind,
+        /// The outer loop.
+        left: Arc<PhysicalPlan>,
+        /// The inner loop.
+        right: Arc<PhysicalPlan>,
+        /// Over both rows.
+        on: Option<Expr>,
+        /// Run `right` anew for each left row, pushed as its outer row; otherwise run it once and keep its rows.
+        lateral: bool,
+    },
+    /// For each left row, the table's rows under a key computed from it. Keeps the left's order.
+    IndexJoin {
+        /// `Inner`, `Left`, `Semi` or `Anti`.
+        kind: JoinKind,
+        /// The outer loop.
+        left: Arc<PhysicalPlan>,
+        /// The table looked up.
+        table: Arc<Table>,
+        /// The index, or none for the primary key.
+        index: Option<Arc<Index>>,
+        /// As in `TableScan`: the right row.
+        columns: Vec<usize>,
+        /// Over the left row: values for the leading key columns, of those columns' types. A NULL matches nothing.
+        keys: Vec<Expr>,
+        /// `keys` covers a unique key: at most one row.
+        unique: bool,
+        /// The rest of the join condition, over the left row and `columns`.
+        residual: Option<Expr>,
+        /// As in `IndexScan`.
+        covering: bool,
+    },
+    /// Groups by hashing; output: the group expressions, then the aggregates. Without group expressions one row always.
+    HashAggregate {
+        /// The input.
+        input: Arc<PhysicalPlan>,
+        /// NULLs are one group.
+        group_by: Vec<Expr>,
+        /// The aggregates.
+        aggregates: Vec<AggregateCall>,
+    },
+    /// As `HashAggregate`, for input whose equal groups lie together: one group in memory at a time, in input order.
+    SortedAggregate {
+        /// Ordered by (any permutation of) the group expressions.
+        input: Arc<PhysicalPlan>,
+        /// The group expressions.
+        group_by: Vec<Expr>,
+        /// The aggregates.
+        aggregates: Vec<AggregateCall>,
+    },
+    /// All rows in order; stable.
+    Sort {
+        /// The input.
+        input: Arc<PhysicalPlan>,
+        /// The order.
+        keys: Vec<SortKey>,
+    },
+    /// `Limit` over `Sort`, keeping only as many rows as are needed (a NULL limit: all).
+    TopN {
+        /// The input.
+        input: Arc<PhysicalPlan>,
+        /// The order.
+        keys: Vec<SortKey>,
+        /// Without columns; of type BIGINT.
+        limit: Expr,
+        /// Without columns; of type BIGINT.
+        offset: Option<Expr>,
+    },
+    /// Some of the rows. Negative values are errors (2201W, 2201X); NULL: no limit, no offset.
+    Limit {
+        /// The input.
+        input: Arc<PhysicalPlan>,
+        /// Without columns.
+        limit: Option<Expr>,
+        /// Without columns.
+        offset: Option<Expr>,
+    },
+    /// Each different row once (NULLs equal); the first of each, in input order.
+    Distinct {
+        /// The input.
+        input: Arc<PhysicalPlan>,
+    },
+    /// The first row for each value of `on`, in input order. Equal values need not lie together.
+    DistinctOn {
+        /// The input.
+        input: Arc<PhysicalPlan>,
+        /// What makes rows the same.
+        on: Vec<Expr>,
+    },
+    /// UNION ALL: the rows of each input in turn.
+    Append {
+        /// At least one.
+        inputs: Vec<Arc<PhysicalPlan>>,
+    },
+    /// The other set operations (`UNION` without ALL is `Distinct` over `Append`).
+    SetOperation {
+        /// `Intersect` or `Except`.
+        op: SetOperator,
+        /// Keep duplicates: multisets.
+        all: bool,
+        /// The left input.
+        left: Arc<PhysicalPlan>,
+        /// The right input.
+        right: Arc<PhysicalPlan>,
+    },
+    /// WITH: `definition` runs once, when first scanned, and is kept for each `CteScan { id }` in `body` (also those in
+    /// its subplans). Both run under this node's outer rows; when those change, it runs anew.
+    Cte {
+        /// Unique in the statement.
+        id: usize,
+        /// The name in the query.
+        name: String,
+        /// What is shared.
+        definition: Arc<PhysicalPlan>,
+        /// Who uses it.
+        body: Arc<PhysicalPlan>,
+    },
+    /// WITH RECURSIVE: `base`, then `step` over the rows of the round before (`CteScan { id }`) until it gives none;
+    /// unless `all`, rows seen before are dropped. `body` scans the whole.
+    RecursiveCte {
+        /// Unique in the statement.
+        id: usize,
+        /// The name in the query.
+        name: String,
+        /// The first round.
+        base: Arc<PhysicalPlan>,
+        /// The next rounds.
+        step: Arc<PhysicalPlan>,
+        /// UNION ALL.
+        all: bool,
+        /// Who uses it.
+        body: Arc<PhysicalPlan>,
+    },
+    /// The rows kept under `id`.
+    CteScan {
+        /// Which.
+        id: usize,
+        /// The name in the query.
+        name: String,
+    },
+    /// A set-returning function in FROM.
+    TableFunction {
+        /// Its name.
+        name: String,
+        /// Without columns (outer rows and parameters are possible).
+        args: Vec<Expr>,
+    },
+}
+
+/// Keys with a common prefix, and a range in the key column that follows it.
+///
+/// - Expressions have no columns; they are evaluated when the scan starts. Each has the type of its key column.
+/// - If any of them is NULL the range is empty.
+/// - `lower` and `upper` speak of values, whatever the direction in which the key column is kept. Where one of them is
+///   given, NULLs in that column are outside. Both on the same column, the one after the prefix.
+/// - A scan with several ranges has only prefixes of the same length in them; equal ones count once, and rows come in
+///   key order over all of them: sort the encoded prefixes, drop duplicates.
+/// - The empty range (no prefix, no bounds) is all keys. A scan without ranges returns nothing.
+#[derive(Clone, Debug, Default)]
+pub struct KeyRange {
+    /// Values of the leading key columns.
+    pub prefix: Vec<Expr>,
+    /// Lower bound of the next key column.
+    pub lower: Option<KeyBound>,
+    /// Upper bound of the next key column.
+    pub upper: Option<KeyBound>,
+}
+
+/// One end of a range.
+#[derive(Clone, Debug)]
+pub struct KeyBound {
+    /// The value.
+    pub value: Expr,
+    /// Whether the value itself is in the range.
+    pub inclusive: bool,
+}
+
+/// A query in an expression that runs as it is written, whenever the expression is evaluated.
+///
+/// Evaluation pushes the row that the expression is evaluated on, and runs `plan`. With `depends_on` empty the result
+/// is the same for the whole statement: compute it once, and for `Quantified` by `=` hash it. Otherwise it may be
+/// kept per values of `depends_on`.
+#[derive(Clone, Debug)]
+pub struct Subplan {
+    /// Position in the whole plan's numbering of subplans.
+    pub id: usize,
+    /// What the value is.
+    pub kind: SubqueryKind,
+    /// The query.
+    pub plan: Arc<PhysicalPlan>,
+    /// The outer columns used inside, as (level, index) with level 1 the row of the expression.
+    pub depends_on: Vec<(usize, usize)>,
+}
+
+impl PhysicalPlan {
+    /// How many node ids this plan (a whole one) uses.
+    pub fn node_count(&self) -> usize {
+        super::number::count(self).0
+    }
+
+    /// How many subplan ids this plan (a whole one) uses.
+    pub fn subplan_count(&self) -> usize {
+        super::number::count(self).1
+    }
+
+    /// The inputs, in the order that `EXPLAIN` shows them.
+    pub fn children(&self) -> Vec<&Arc<PhysicalPlan>> {
+        use PhysicalNode as N;
+        match &self.node {
+            N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
+            N::CteScan { .. } | N::TableFunction { .. } => vec![],
+            N::Filter { input, .. }
+            | N::Project { input, .. }
+            | N::HashAggregate { input, .. }
+            | N::SortedAggregate { input, .. }
+            | N::Sort { input, .. }
+            | N::TopN { input, .. }
+            | N::Limit { input, .. }
+            | N::Distinct { input }
+            | N::DistinctOn { input, .. } => vec![input],
+            N::IndexJoin { left, .. } => vec![left],
+            N::HashJoin { left, right, .. }
+            | N::NestedLoopJoin { left, right, .. }
+            | N::SetOperation { left, right, .. } => vec![left, right],
+            N::Append { inputs } => inputs.iter().collect(),
+            N::Cte { definition, body, .. } => vec![definition, body],
+            N::RecursiveCte { base, step, body, .. } => vec![base, step, body],
+        }
+    }
+}

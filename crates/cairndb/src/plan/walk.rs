@@ -1,0 +1,216 @@
+//! Visits and rewrites the expressions of expressions and logical plans.
+//!
+//! `depth` counts the rows pushed between the starting point and the place visited: a subquery and the right side of a
+//! lateral join each push one. Seen from the starting row, `Column` is that row's at depth 0, and
+//! `Outer { level: depth }` is it at a greater depth; `Outer` with a higher level lies outside.
+
+use std::sync::Arc;
+
+use super::expr::{AggregateCall, Expr, Subquery, SubqueryKind};
+use super::logical::LogicalPlan;
+
+/// The expressions directly inside (not those of a subquery's plan).
+pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => vec![],
+        Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
+            args.iter().collect()
+        }
+        Expr::Cast { input, .. } | Expr::Not(input) | Expr::IsNull(input) => vec![input],
+        Expr::IsNotDistinct(left, right) => vec![left, right],
+        Expr::Case { branches, otherwise, .. } => {
+            let branches = branches.iter().flat_map(|(when, then)| [when, then]);
+            branches.chain(otherwise.as_deref()).collect()
+        }
+        Expr::InList { input, list, .. } => std::iter::once(&**input).chain(list).collect(),
+        Expr::Subquery(subquery) => kind_children(&subquery.kind),
+        Expr::Subplan(subplan) => kind_children(&subplan.kind),
+        Expr::Sequence { name, value, .. } => std::iter::once(&**name).chain(value.as_deref()).collect(),
+    }
+}
+
+fn kind_children(kind: &SubqueryKind) -> Vec<&Expr> {
+    match kind {
+        SubqueryKind::Quantified { left, .. } => left.iter().collect(),
+        SubqueryKind::Scalar { .. } | SubqueryKind::Exists => vec![],
+    }
+}
+
+/// As [`children`], to change them.
+pub(super) fn children_mut(expr: &mut Expr) -> Vec<&mut Expr> {
+    match expr {
+        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => vec![],
+        Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
+            args.iter_mut().collect()
+        }
+        Expr::Cast { input, .. } | Expr::Not(input) | Expr::IsNull(input) => vec![input],
+        Expr::IsNotDistinct(left, right) => vec![left, right],
+        Expr::Case { branches, otherwise, .. } => {
+            let branches = branches.iter_mut().flat_map(|(when, then)| [when, then]);
+            branches.chain(otherwise.as_deref_mut()).collect()
+        }
+        Expr::InList { input, list, .. } => std::iter::once(&mut **input).chain(list).collect(),
+        Expr::Subquery(subquery) => kind_children_mut(&mut subquery.kind),
+        Expr::Subplan(subplan) => kind_children_mut(&mut subplan.kind),
+        Expr::Sequence { name, value, .. } => std::iter::once(&mut **name).chain(value.as_deref_mut()).collect(),
+    }
+}
+
+fn kind_children_mut(kind: &mut SubqueryKind) -> Vec<&mut Expr> {
+    match kind {
+        SubqueryKind::Quantified { left, .. } => left.iter_mut().collect(),
+        SubqueryKind::Scalar { .. } | SubqueryKind::Exists => vec![],
+    }
+}
+
+fn aggregate_exprs(call: &AggregateCall) -> impl Iterator<Item = &Expr> {
+    call.args.iter().chain(&call.filter).chain(call.order_by.iter().map(|key| &key.expr))
+}
+
+fn aggregate_exprs_mut(call: &mut AggregateCall) -> impl Iterator<Item = &mut Expr> {
+    call.args.iter_mut().chain(&mut call.filter).chain(call.order_by.iter_mut().map(|key| &mut key.expr))
+}
+
+/// The expressions of one aggregate call.
+pub(super) fn of_aggregate(call: &AggregateCall) -> Vec<&Expr> {
+    aggregate_exprs(call).collect()
+}
+
+/// As [`of_aggregate`], to change them.
+pub(super) fn of_aggregate_mut(call: &mut AggregateCall) -> Vec<&mut Expr> {
+    aggregate_exprs_mut(call).collect()
+}
+
+/// The expressions of the plan's top node.
+pub(super) fn node_exprs(plan: &LogicalPlan) -> Vec<&Expr> {
+    match plan {
+        LogicalPlan::Values { rows, .. } => rows.iter().flatten().collect(),
+        LogicalPlan::Filter { predicate, .. } => vec![predicate],
+        LogicalPlan::Project { exprs, .. } => exprs.iter().collect(),
+        LogicalPlan::Join { on, .. } => on.iter().collect(),
+        LogicalPlan::Aggregate { group_by, aggregates, .. } => {
+            group_by.iter().chain(aggregates.iter().flat_map(aggregate_exprs)).collect()
+        }
+        LogicalPlan::Sort { keys, .. } => keys.iter().map(|key| &key.expr).collect(),
+        LogicalPlan::Limit { limit, offset, .. } => limit.iter().chain(offset).collect(),
+        LogicalPlan::Distinct { on, .. } => on.iter().collect(),
+        LogicalPlan::TableFunction { args, .. } => args.iter().collect(),
+        LogicalPlan::Scan { .. }
+        | LogicalPlan::SetOperation { .. }
+        | LogicalPlan::With { .. }
+        | LogicalPlan::RecursiveWith { .. }
+        | LogicalPlan::CteScan { .. } => vec![],
+    }
+}
+
+/// As [`node_exprs`], to change them.
+pub(super) fn node_exprs_mut(plan: &mut LogicalPlan) -> Vec<&mut Expr> {
+    match plan {
+        LogicalPlan::Values { rows, .. } => rows.iter_mut().flatten().collect(),
+        LogicalPlan::Filter { predicate, .. } => vec![predicate],
+        LogicalPlan::Project { exprs, .. } => exprs.iter_mut().collect(),
+        LogicalPlan::Join { on, .. } => on.iter_mut().collect(),
+        LogicalPlan::Aggregate { group_by, aggregates, .. } => {
+            group_by.iter_mut().chain(aggregates.iter_mut().flat_map(aggregate_exprs_mut)).collect()
+        }
+        LogicalPlan::Sort { keys, .. } => keys.iter_mut().map(|key| &mut key.expr).collect(),
+        LogicalPlan::Limit { limit, offset, .. } => limit.iter_mut().chain(offset).collect(),
+        LogicalPlan::Distinct { on, .. } => on.iter_mut().collect(),
+        LogicalPlan::TableFunction { args, .. } => args.iter_mut().collect(),
+        LogicalPlan::Scan { .. }
+        | LogicalPlan::SetOperation { .. }
+        | LogicalPlan::With { .. }
+        | LogicalPlan::RecursiveWith { .. }
+        | LogicalPlan::CteScan { .. } => vec![],
+    }
+}
+
+/// The plan's inputs, each with the number of rows pushed for it (1 for a lateral right side).
+pub(super) fn inputs(plan: &LogicalPlan) -> Vec<(&LogicalPlan, usize)> {
+    match plan {
+        LogicalPlan::Values { .. }
+        | LogicalPlan::Scan { .. }
+        | LogicalPlan::CteScan { .. }
+        | LogicalPlan::TableFunction { .. } => vec![],
+        LogicalPlan::Filter { input, .. }
+        | LogicalPlan::Project { input, .. }
+        | LogicalPlan::Aggregate { input, .. }
+        | LogicalPlan::Sort { input, .. }
+        | LogicalPlan::Limit { input, .. }
+        | LogicalPlan::Distinct { input, .. } => vec![(input, 0)],
+        LogicalPlan::Join { left, right, lateral, .. } => vec![(left, 0), (right, usize::from(*lateral))],
+        LogicalPlan::SetOperation { left, right, .. } => vec![(left, 0), (right, 0)],
+        LogicalPlan::With { definition, body, .. } => vec![(definition, 0), (body, 0)],
+        LogicalPlan::RecursiveWith { base, step, body, .. } => vec![(base, 0), (step, 0), (body, 0)],
+    }
+}
+
+/// As [`inputs`], to change them.
+pub(super) fn inputs_mut(plan: &mut LogicalPlan) -> Vec<(&mut LogicalPlan, usize)> {
+    match plan {
+        LogicalPlan::Values { .. }
+        | LogicalPlan::Scan { .. }
+        | LogicalPlan::CteScan { .. }
+        | LogicalPlan::TableFunction { .. } => vec![],
+        LogicalPlan::Filter { input, .. }
+        | LogicalPlan::Project { input, .. }
+        | LogicalPlan::Aggregate { input, .. }
+        | LogicalPlan::Sort { input, .. }
+        | LogicalPlan::Limit { input, .. }
+        | LogicalPlan::Distinct { input, .. } => vec![(input, 0)],
+        LogicalPlan::Join { left, right, lateral, .. } => vec![(left, 0), (right, usize::from(*lateral))],
+        LogicalPlan::SetOperation { left, right, .. } => vec![(left, 0), (right, 0)],
+        LogicalPlan::With { definition, body, .. } => vec![(definition, 0), (body, 0)],
+        LogicalPlan::RecursiveWith { base, step, body, .. } => vec![(base, 0), (step, 0), (body, 0)],
+    }
+}
+
+/// Calls `visit` on every expression in `expr`, itself first, with its depth; subqueries included.
+pub(super) fn walk(expr: &Expr, depth: usize, visit: &mut dyn FnMut(&Expr, usize)) {
+    visit(expr, depth);
+    for child in children(expr) {
+        walk(child, depth, visit);
+    }
+    if let Expr::Subquery(subquery) = expr {
+        walk_plan(&subquery.plan, depth + 1, visit);
+    }
+}
+
+/// Calls `visit` on every expression in the plan.
+pub(super) fn walk_plan(plan: &LogicalPlan, depth: usize, visit: &mut dyn FnMut(&Expr, usize)) {
+    for expr in node_exprs(plan) {
+        walk(expr, depth, visit);
+    }
+    for (input, pushed) in inputs(plan) {
+        walk_plan(input, depth + pushed, visit);
+    }
+}
+
+/// Replaces expressions from the top: where `replace` returns one, its inside is not visited again.
+pub(super) fn rewrite(expr: &mut Expr, depth: usize, replace: &mut dyn FnMut(&Expr, usize) -> Option<Expr>) {
+    if let Some(new) = replace(expr, depth) {
+        *expr = new;
+        return;
+    }
+    for child in children_mut(expr) {
+        rewrite(child, depth, replace);
+    }
+    if let Expr::Subquery(subquery) = expr {
+        let Subquery { plan, .. } = &mut **subquery;
+        rewrite_plan(Arc::make_mut(plan), depth + 1, replace);
+    }
+}
+
+/// As [`rewrite`], for every expression in the plan.
+pub(super) fn rewrite_plan(
+    plan: &mut LogicalPlan,
+    depth: usize,
+    replace: &mut dyn FnMut(&Expr, usize) -> Option<Expr>,
+) {
+    for expr in node_exprs_mut(plan) {
+        rewrite(expr, depth, replace);
+    }
+    for (input, pushed) in inputs_mut(plan) {
+        rewrite_plan(input, depth + pushed, replace);
+    }
+}
