@@ -1,0 +1,1 @@
+//! Random statements compared between engines.

@@ -1,0 +1,13 @@
+//! One face for the engines that are compared: text in, rows as text out.
+
+mod cairn;
+mod face;
+mod postgres;
+mod server;
+mod sqlite;
+
+pub use cairn::CairnEngine;
+pub use face::{Answer, Column, Engine, Failure, Session};
+pub use postgres::PostgresEngine;
+pub use server::{PostgresServer, StartError};
+pub use sqlite::SqliteEngine;

@@ -1,0 +1,9 @@
+//! CairnDB held against the systems whose behaviour it promises.
+//!
+//! - [`slt`]: scripts of statements and their expected results, our own and SQLite's.
+//! - [`engine`]: one face for CairnDB, a private PostgreSQL server and SQLite.
+//! - [`differential`]: random schemas, data and queries whose answers must agree between engines.
+
+pub mod differential;
+pub mod engine;
+pub mod slt;
