@@ -1,17 +1,261 @@
-//! One user of a database at a time.
+//! One user of a database at a time, among processes and among the stores of one process.
+//!
+//! The lock of `name` is the operating system's lock on the file `name-lock` beside it, which holds the owner's process
+//! id for whoever comes second. The system releases it when the owner dies, so there are no stale locks, only stale
+//! files. The owner removes the file while it still holds the lock; an opener that locked a file which has lost its name
+//! meanwhile notices and begins again, so remover and next opener cannot both win.
+//!
+//! Where that file cannot be created (read-only media, a directory of others), the database file itself is locked:
+//! shared by those who can only read it, exclusively by those who could write. Owners of a lock file lock it too, so
+//! that neither kind misses the other, nor a second name (a hard link) of the same file. In such a place the
+//! database file is locked before the lock file is looked at: an owner that creates the database has its lock file first.
 
-use std::fs::OpenOptions;
-use std::io;
-use std::path::Path;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 use super::face::LockOutcome;
+use super::system;
 
-/// Tries to lock the database file `path`.
+/// Tries to lock the database file `path`, which need not exist yet.
 pub(super) fn lock(path: &Path) -> io::Result<LockOutcome> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(LockOutcome::Held(Box::new(file))),
-        Err(std::fs::TryLockError::WouldBlock) => Ok(LockOutcome::Busy { pid: None }),
-        Err(std::fs::TryLockError::Error(error)) => Err(error),
+    let database = resolve(path)?;
+    let lock_path = lock_path(&database);
+    match lock_by_file(&database, &lock_path) {
+        Err(error) if cannot_create(&error) => match lock_without_file(&database, &lock_path) {
+            Err(missing) if missing.kind() == ErrorKind::NotFound => Err(error),
+            outcome => outcome,
+        },
+        outcome => outcome,
+    }
+}
+
+/// The one path that all names through symbolic links lead to.
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Ok(fs::canonicalize(parent)?.join(path.file_name().ok_or(ErrorKind::InvalidInput)?))
+        }
+        result => result,
+    }
+}
+
+fn lock_path(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-lock");
+    name.into()
+}
+
+fn cannot_create(error: &io::Error) -> bool {
+    use ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull)
+}
+
+fn busy(lock_path: &Path) -> io::Result<LockOutcome> {
+    Ok(LockOutcome::Busy { pid: read_pid(lock_path) })
+}
+
+/// The owner's process id. It may have locked a moment ago and not have written it yet: `None`.
+fn read_pid(lock_path: &Path) -> Option<u32> {
+    let mut text = String::new();
+    File::open(lock_path).ok()?.take(20).read_to_string(&mut text).ok()?;
+    text.trim_end().parse().ok()
+}
+
+fn lock_by_file(database: &Path, lock_path: &Path) -> io::Result<LockOutcome> {
+    let Some(file) = take_lock_file(lock_path)? else { return busy(lock_path) };
+    let owned = OwnedLockFile { file, path: lock_path.to_owned() };
+    // On a full disk the lock holds all the same, only nobody learns the id.
+    let _ = system::write_some_at(&owned.file, format!("{}\n", std::process::id()).as_bytes(), 0);
+    match lock_database(database, false)? {
+        DatabaseLock::Busy => Ok(LockOutcome::Busy { pid: None }),
+        DatabaseLock::Held(database) => Ok(LockOutcome::Held(Box::new((database, owned)))),
+        DatabaseLock::Missing => Ok(LockOutcome::Held(Box::new(owned))),
+    }
+}
+
+/// The lock file, locked and empty, or `None` if another holds it.
+fn take_lock_file(lock_path: &Path) -> io::Result<Option<File>> {
+    loop {
+        let Some(file) = system::open_lock_file(lock_path)? else { return Ok(None) };
+        if system::still_named(&file, lock_path)? {
+            file.set_len(0)?;
+            return Ok(Some(file));
+        }
+    }
+}
+
+enum DatabaseLock {
+    Held(File),
+    Missing,
+    Busy,
+}
+
+/// Locks the database file itself. Not on Windows unless shared, where a lock keeps the owner's other handles out too.
+fn lock_database(database: &Path, shared: bool) -> io::Result<DatabaseLock> {
+    if cfg!(windows) && !shared {
+        return Ok(DatabaseLock::Missing);
+    }
+    let file = match File::open(database) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(DatabaseLock::Missing),
+        result => result?,
+    };
+    match if shared { file.try_lock_shared() } else { file.try_lock() } {
+        Ok(()) => Ok(DatabaseLock::Held(file)),
+        Err(TryLockError::WouldBlock) => Ok(DatabaseLock::Busy),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn lock_without_file(database: &Path, lock_path: &Path) -> io::Result<LockOutcome> {
+    let writable = fs::OpenOptions::new().write(true).open(database).is_ok();
+    let held = match lock_database(database, !writable)? {
+        DatabaseLock::Held(file) => file,
+        DatabaseLock::Busy => return busy(lock_path),
+        DatabaseLock::Missing => return Err(ErrorKind::NotFound.into()),
+    };
+    match system::lock_is_held(lock_path) {
+        true => busy(lock_path),
+        false => Ok(LockOutcome::Held(Box::new(held))),
+    }
+}
+
+/// A locked lock file, removed before it is released.
+struct OwnedLockFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl Drop for OwnedLockFile {
+    fn drop(&mut self) {
+        // Failing to remove it leaves a file that the next owner takes over.
+        let _ = fs::remove_file(&self.path);
+        // Closing would do, had no child process inherited the descriptor between its fork and its exec.
+        let _ = self.file.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+    use crate::io::testing::TempDir;
+
+    const HOLDER_PATH: &str = "CAIRN_TEST_LOCK_PATH";
+
+    fn is_held(outcome: &LockOutcome) -> bool {
+        matches!(outcome, LockOutcome::Held(_))
+    }
+
+    #[test]
+    fn a_second_opener_in_the_process_learns_the_pid_and_nothing_is_left_behind() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db");
+        let held = lock(&path).unwrap();
+        assert!(is_held(&held));
+        let LockOutcome::Busy { pid } = lock(&path).unwrap() else { panic!("locked twice") };
+        assert_eq!(pid, Some(std::process::id()));
+        drop(held);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert!(is_held(&lock(&path).unwrap()));
+    }
+
+    #[test]
+    #[ignore = "the other process of the test below"]
+    fn holder_process() {
+        let path = std::env::var_os(HOLDER_PATH).expect("run by the other test");
+        let held = lock(Path::new(&path)).unwrap();
+        assert!(is_held(&held));
+        println!("held");
+        thread::sleep(std::time::Duration::from_secs(60));
+    }
+
+    #[test]
+    fn a_killed_process_leaves_no_lock() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db");
+        fs::write(&path, b"database").unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "io::lock::tests::holder_process", "--ignored", "--nocapture"])
+            .env(HOLDER_PATH, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        assert!(output.lines().any(|line| line.unwrap().contains("held")));
+        let LockOutcome::Busy { pid } = lock(&path).unwrap() else { panic!("locked by two processes") };
+        assert_eq!(pid, Some(child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(is_held(&lock(&path).unwrap()));
+    }
+
+    #[test]
+    fn openers_and_removers_in_a_race_never_both_hold() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db");
+        let holders = AtomicUsize::new(0);
+        let wins = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let outcome = lock(&path).unwrap();
+                        if is_held(&outcome) {
+                            assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
+                            wins.fetch_add(1, Ordering::SeqCst);
+                            holders.fetch_sub(1, Ordering::SeqCst);
+                        }
+                    }
+                });
+            }
+        });
+        assert!(wins.load(Ordering::SeqCst) > 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn symbolic_and_hard_links_are_the_same_database() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db");
+        fs::write(&path, b"database").unwrap();
+        std::os::unix::fs::symlink(&path, dir.path().join("symbolic")).unwrap();
+        fs::hard_link(&path, dir.path().join("hard")).unwrap();
+        let _held = lock(&path).unwrap();
+        for name in ["symbolic", "hard"] {
+            assert!(!is_held(&lock(&dir.path().join(name)).unwrap()), "{name}");
+        }
+    }
+
+    #[test]
+    fn without_a_lock_file_the_database_file_is_locked() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db");
+        let lock_path = lock_path(&path);
+        fs::write(&path, b"database").unwrap();
+        let held = lock_without_file(&path, &lock_path).unwrap();
+        assert!(is_held(&held));
+        assert!(!is_held(&lock_without_file(&path, &lock_path).unwrap()));
+        assert!(cfg!(windows) || !is_held(&lock_by_file(&path, &lock_path).unwrap()));
+        drop(held);
+        let held = lock_by_file(&path, &lock_path).unwrap();
+        assert!(is_held(&held));
+        assert!(!is_held(&lock_without_file(&path, &lock_path).unwrap()));
+    }
+
+    #[test]
+    fn an_owner_that_has_not_created_the_database_file_yet_is_noticed_by_its_lock_file() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db");
+        let held = lock_by_file(&path, &lock_path(&path)).unwrap();
+        assert!(is_held(&held));
+        fs::write(&path, b"created after locking").unwrap();
+        let LockOutcome::Busy { pid } = lock_without_file(&path, &lock_path(&path)).unwrap() else { panic!("missed") };
+        assert_eq!(pid, Some(std::process::id()));
     }
 }

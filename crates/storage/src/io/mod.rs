@@ -9,6 +9,8 @@ mod lock;
 mod mem;
 mod real;
 mod system;
+#[cfg(test)]
+mod testing;
 
 pub use aligned::{AlignedBuf, BLOCK};
 pub use face::{Create, File, FileSystem, LockGuard, LockOutcome, OpenHow, SyncMethod};

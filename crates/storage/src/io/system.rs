@@ -69,9 +69,9 @@ mod other {
 
 #[cfg(unix)]
 mod unix {
-    use std::fs::File;
+    use std::fs::{File, OpenOptions, TryLockError};
     use std::io;
-    use std::os::unix::fs::FileExt;
+    use std::os::unix::fs::{FileExt, MetadataExt};
     use std::path::Path;
 
     pub(in crate::io) fn read_some_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -85,14 +85,43 @@ mod unix {
     pub(in crate::io) fn sync_directory(directory: &Path) -> io::Result<()> {
         File::open(directory)?.sync_all()
     }
+
+    /// Opens or creates a lock file and locks it; `None` if another open file has it locked.
+    pub(in crate::io) fn open_lock_file(path: &Path) -> io::Result<Option<File>> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether `path` still is the name of the open file.
+    pub(in crate::io) fn still_named(file: &File, path: &Path) -> io::Result<bool> {
+        let open = file.metadata()?;
+        match std::fs::metadata(path) {
+            Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether someone has the lock file locked, for who can at most read it.
+    pub(in crate::io) fn lock_is_held(path: &Path) -> bool {
+        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
 }
 
 #[cfg(windows)]
 mod windows {
-    use std::fs::File;
+    use std::fs::{File, OpenOptions};
     use std::io;
-    use std::os::windows::fs::FileExt;
+    use std::os::windows::fs::{FileExt, OpenOptionsExt};
     use std::path::Path;
+
+    const SHARE_READ_AND_DELETE: u32 = 1 | 4;
+    const ACCESS_DENIED: i32 = 5;
+    const SHARING_VIOLATION: i32 = 32;
 
     pub(in crate::io) fn read_some_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         file.seek_read(buf, offset)
@@ -105,5 +134,28 @@ mod windows {
     /// NTFS journals directory changes in order; there is no call that syncs a directory.
     pub(in crate::io) fn sync_directory(_directory: &Path) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Opens or creates a lock file. Having it open is the lock: nobody else can open it for writing, but for reading.
+    pub(in crate::io) fn open_lock_file(path: &Path) -> io::Result<Option<File>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).share_mode(SHARE_READ_AND_DELETE);
+        match options.open(path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.raw_os_error() == Some(SHARING_VIOLATION) => Ok(None),
+            // A removed file keeps its name until its last handle is closed.
+            Err(error) if error.raw_os_error() == Some(ACCESS_DENIED) && path.exists() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(in crate::io) fn still_named(_file: &File, _path: &Path) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    /// Whether someone has the lock file open for writing.
+    pub(in crate::io) fn lock_is_held(path: &Path) -> bool {
+        let opened = OpenOptions::new().read(true).share_mode(SHARE_READ_AND_DELETE).open(path);
+        opened.is_err_and(|error| error.raw_os_error() == Some(SHARING_VIOLATION))
     }
 }
