@@ -1,28 +1,203 @@
-//! The SQL types.
+//! The SQL types: their names as PostgreSQL writes them, their families, their storage widths.
+//!
+//! A type with modifiers (`numeric(10,2)`) and without (`numeric`) are different `DataType`s of the same
+//! [`base`](DataType::base): operators and functions are declared for bases.
+
+use std::fmt;
 
 /// A SQL type with its modifiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DataType {
+    /// `boolean`
     Boolean,
+    /// `smallint`
     SmallInt,
+    /// `integer`
     Integer,
+    /// `bigint`
     BigInt,
+    /// `real`
     Real,
+    /// `double precision`
     Double,
     /// `numeric(precision, scale)`; `None`: unconstrained.
     Numeric(Option<(u16, i16)>),
+    /// `text`
     Text,
     /// `varchar(n)`; `None`: unlimited.
     Varchar(Option<u32>),
-    /// `char(n)`, blank-padded; trailing blanks are insignificant.
+    /// `char(n)`, blank-padded; trailing blanks are insignificant. 0: `bpchar` without a length (never a column's).
     Char(u32),
+    /// `bytea`
     Bytea,
+    /// `date`
     Date,
+    /// `time without time zone`
     Time,
+    /// `timestamp without time zone`
     Timestamp,
+    /// `timestamp with time zone`
     TimestampTz,
+    /// `interval`
     Interval,
+    /// `uuid`
     Uuid,
     /// A literal or parameter whose type context has yet to decide. Never a column's type.
     Unknown,
+}
+
+/// PostgreSQL's `typcategory`: implicit conversions prefer to stay inside one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TypeCategory {
+    /// `boolean`
+    Boolean,
+    /// Integers, floats, `numeric`.
+    Numeric,
+    /// `text`, `varchar`, `char`.
+    String,
+    /// `date`, `time`, `timestamp`, `timestamptz`.
+    DateTime,
+    /// `interval`
+    Timespan,
+    /// `bytea`, `uuid`: no family.
+    User,
+    /// An untyped literal.
+    Unknown,
+}
+
+impl DataType {
+    /// Every base type (no modifiers, `Unknown` left out).
+    pub const BASES: [DataType; 17] = [
+        DataType::Boolean,
+        DataType::SmallInt,
+        DataType::Integer,
+        DataType::BigInt,
+        DataType::Real,
+        DataType::Double,
+        DataType::Numeric(None),
+        DataType::Text,
+        DataType::Varchar(None),
+        DataType::Char(0),
+        DataType::Bytea,
+        DataType::Date,
+        DataType::Time,
+        DataType::Timestamp,
+        DataType::TimestampTz,
+        DataType::Interval,
+        DataType::Uuid,
+    ];
+
+    /// The type without modifiers: what function overloads are declared for.
+    pub fn base(self) -> DataType {
+        match self {
+            DataType::Numeric(_) => DataType::Numeric(None),
+            DataType::Varchar(_) => DataType::Varchar(None),
+            DataType::Char(_) => DataType::Char(0),
+            other => other,
+        }
+    }
+
+    /// The name without modifiers, as `pg_typeof` and error messages give it.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            DataType::Boolean => "boolean",
+            DataType::SmallInt => "smallint",
+            DataType::Integer => "integer",
+            DataType::BigInt => "bigint",
+            DataType::Real => "real",
+            DataType::Double => "double precision",
+            DataType::Numeric(_) => "numeric",
+            DataType::Text => "text",
+            DataType::Varchar(_) => "character varying",
+            DataType::Char(_) => "character",
+            DataType::Bytea => "bytea",
+            DataType::Date => "date",
+            DataType::Time => "time without time zone",
+            DataType::Timestamp => "timestamp without time zone",
+            DataType::TimestampTz => "timestamp with time zone",
+            DataType::Interval => "interval",
+            DataType::Uuid => "uuid",
+            DataType::Unknown => "unknown",
+        }
+    }
+
+    /// The type family.
+    pub fn category(self) -> TypeCategory {
+        use DataType::*;
+        match self {
+            Boolean => TypeCategory::Boolean,
+            SmallInt | Integer | BigInt | Real | Double | Numeric(_) => TypeCategory::Numeric,
+            Text | Varchar(_) | Char(_) => TypeCategory::String,
+            Date | Time | Timestamp | TimestampTz => TypeCategory::DateTime,
+            Interval => TypeCategory::Timespan,
+            Bytea | Uuid => TypeCategory::User,
+            Unknown => TypeCategory::Unknown,
+        }
+    }
+
+    /// PostgreSQL's `typispreferred`: the type a family's unknowns lean to.
+    pub fn is_preferred(self) -> bool {
+        use DataType::*;
+        matches!(self, Boolean | Double | Text | TimestampTz | Interval)
+    }
+
+    /// `text`, `varchar` or `char`.
+    pub fn is_string(self) -> bool {
+        self.category() == TypeCategory::String
+    }
+
+    /// A number of any kind.
+    pub fn is_numeric(self) -> bool {
+        self.category() == TypeCategory::Numeric
+    }
+
+    /// `smallint`, `integer` or `bigint`.
+    pub fn is_integer(self) -> bool {
+        matches!(self, DataType::SmallInt | DataType::Integer | DataType::BigInt)
+    }
+
+    /// Bytes of a value in a row where they do not depend on the value.
+    pub fn width(self) -> Option<usize> {
+        use DataType::*;
+        match self {
+            Boolean => Some(1),
+            SmallInt => Some(2),
+            Integer | Real | Date => Some(4),
+            BigInt | Double | Time | Timestamp | TimestampTz => Some(8),
+            Interval | Uuid => Some(16),
+            Numeric(_) | Text | Varchar(_) | Char(_) | Bytea | Unknown => None,
+        }
+    }
+
+    /// Values all have the same number of bytes in a row.
+    pub fn is_fixed_width(self) -> bool {
+        self.width().is_some()
+    }
+}
+
+/// The name with modifiers, as PostgreSQL's `format_type` writes it.
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DataType::Numeric(Some((precision, scale))) => write!(f, "numeric({precision},{scale})"),
+            DataType::Varchar(Some(length)) => write!(f, "character varying({length})"),
+            DataType::Char(0) => f.write_str("bpchar"),
+            DataType::Char(length) => write!(f, "character({length})"),
+            other => f.write_str(other.type_name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_carry_modifiers_as_format_type_writes_them() {
+        assert_eq!(DataType::Varchar(Some(160)).to_string(), "character varying(160)");
+        assert_eq!(DataType::Numeric(Some((10, 2))).to_string(), "numeric(10,2)");
+        assert_eq!(DataType::Char(3).to_string(), "character(3)");
+        assert_eq!(DataType::Timestamp.to_string(), "timestamp without time zone");
+        assert_eq!(DataType::Char(3).type_name(), "character");
+    }
 }

@@ -1,38 +1,120 @@
 //! A single SQL value.
 
-/// Scaffold; the types work replaces it with an arbitrary-precision decimal (small values inline).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Numeric;
+use super::Numeric;
 
-/// Months, days and microseconds, kept apart as PostgreSQL does.
+/// Months, days and microseconds, kept apart as PostgreSQL does. `==` is of the three fields; SQL's comparison
+/// (a month is 30 days, a day 24 hours) is [`Interval::span`]'s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Interval {
+    /// Whole months (years are 12).
     pub months: i32,
+    /// Whole days.
     pub days: i32,
+    /// The rest, in microseconds.
     pub micros: i64,
 }
 
+impl Interval {
+    /// The length in microseconds by which SQL compares: a month is 30 days, a day 24 hours.
+    pub fn span(self) -> i128 {
+        let days = i128::from(self.months) * 30 + i128::from(self.days);
+        days * i128::from(super::datetime::MICROS_PER_DAY) + i128::from(self.micros)
+    }
+}
+
 /// A SQL value. `char(n)`, `varchar(n)` and `text` values are all `Text` (char values blank-padded to n).
+///
+/// `==` and `Hash` are those of grouping: NULL equals NULL, 1.0 equals 1.00, -0.0 equals 0.0, NaN equals NaN.
 #[derive(Clone, Debug)]
 pub enum Value {
+    /// NULL, of any type.
     Null,
+    /// `boolean`
     Boolean(bool),
+    /// `smallint`
     SmallInt(i16),
+    /// `integer`
     Integer(i32),
+    /// `bigint`
     BigInt(i64),
+    /// `real`
     Real(f32),
+    /// `double precision`
     Double(f64),
+    /// `numeric`
     Numeric(Numeric),
+    /// Any string type.
     Text(Box<str>),
+    /// `bytea`
     Bytea(Box<[u8]>),
-    /// Days since 2000-01-01.
+    /// Days since 2000-01-01. `i32::MAX` is `infinity`, `i32::MIN` is `-infinity`.
     Date(i32),
     /// Microseconds since midnight.
     Time(i64),
-    /// Microseconds since 2000-01-01 00:00.
+    /// Microseconds since 2000-01-01 00:00. `i64::MAX` is `infinity`, `i64::MIN` is `-infinity`.
     Timestamp(i64),
-    /// Microseconds since 2000-01-01 00:00 UTC.
+    /// Microseconds since 2000-01-01 00:00 UTC; infinities as for `Timestamp`.
     TimestampTz(i64),
+    /// `interval`
     Interval(Interval),
+    /// `uuid`
     Uuid([u8; 16]),
+}
+
+impl Value {
+    /// A string value.
+    pub fn text(text: impl Into<Box<str>>) -> Value {
+        Value::Text(text.into())
+    }
+
+    /// The value is NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// The value is TRUE: what WHERE, ON and HAVING ask. (NULL is not.)
+    pub fn is_true(&self) -> bool {
+        matches!(self, Value::Boolean(true))
+    }
+
+    /// The boolean inside, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Boolean(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// An integer of any width, widened.
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Value::SmallInt(value) => Some(value.into()),
+            Value::Integer(value) => Some(value.into()),
+            Value::BigInt(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The string inside, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! from {
+    ($($source:ty => $variant:ident,)*) => {$(
+        impl From<$source> for Value {
+            fn from(value: $source) -> Value {
+                Value::$variant(value.into())
+            }
+        }
+    )*};
+}
+from! {
+    bool => Boolean, i16 => SmallInt, i32 => Integer, i64 => BigInt, f32 => Real, f64 => Double,
+    Numeric => Numeric, Interval => Interval, &str => Text, String => Text, Box<str> => Text,
+    Vec<u8> => Bytea, &[u8] => Bytea,
 }

@@ -1,0 +1,97 @@
+//! Which type converts to which, and when: PostgreSQL's `pg_cast`, plus its conversions through text.
+
+use super::DataType;
+use super::data_type::TypeCategory;
+
+/// When a conversion may happen; each also where the ones after it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CastContext {
+    /// Anywhere, unasked.
+    Implicit,
+    /// When storing into a column.
+    Assignment,
+    /// Only where CAST or `::` is written.
+    Explicit,
+}
+
+/// The most casual context in which `from` converts to `to`; `None`: never. Modifiers do not matter (fitting to
+/// them is part of [`cast`](super::cast) and [`cast_assign`](super::cast_assign)).
+pub fn cast_context(from: DataType, to: DataType) -> Option<CastContext> {
+    let (from, to) = (from.base(), to.base());
+    if from == to || from == DataType::Unknown {
+        return Some(CastContext::Implicit);
+    }
+    catalogued(from, to).or_else(|| through_text(from, to))
+}
+
+/// `from` converts to `to` where `context` is what the statement offers.
+pub fn can_cast(from: DataType, to: DataType, context: CastContext) -> bool {
+    cast_context(from, to).is_some_and(|needed| needed <= context)
+}
+
+/// The rows of `pg_cast`.
+fn catalogued(from: DataType, to: DataType) -> Option<CastContext> {
+    use CastContext::*;
+    use DataType as T;
+    Some(match (from, to) {
+        (T::Boolean, T::Integer) | (T::Integer, T::Boolean) => Explicit,
+        (T::SmallInt | T::Integer | T::BigInt | T::Numeric(_), T::Real | T::Double) => Implicit,
+        (T::Real | T::Double, T::Numeric(_)) => Assignment,
+        (T::Real, T::Double) => Implicit,
+        (T::Double, T::Real) => Assignment,
+        (T::SmallInt | T::Integer | T::BigInt, T::Numeric(_)) => Implicit,
+        (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => Implicit,
+        (from, to) if from.is_numeric() && to.is_integer() => Assignment,
+        (T::Date, T::Timestamp | T::TimestampTz) | (T::Timestamp, T::TimestampTz) => Implicit,
+        (T::Timestamp, T::Date | T::Time) => Assignment,
+        (T::TimestampTz, T::Date | T::Time | T::Timestamp) => Assignment,
+        (T::Time, T::Interval) => Implicit,
+        (T::Interval, T::Time) => Assignment,
+        (from, to) if from.is_string() && to.is_string() => Implicit,
+        _ => return None,
+    })
+}
+
+/// Everything can be written as text and read back from it: out by assignment, in by explicit cast only.
+fn through_text(from: DataType, to: DataType) -> Option<CastContext> {
+    match (from.category(), to.category()) {
+        (_, TypeCategory::String) => Some(CastContext::Assignment),
+        (TypeCategory::String, _) if to != DataType::Unknown => Some(CastContext::Explicit),
+        _ => None,
+    }
+}
+
+/// The conversion gives one answer always: it may be folded at plan time. (Others look at the session's time zone
+/// or at the clock: `'now'::timestamp`.)
+pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
+    use TypeCategory::*;
+    let zoned = (from == DataType::TimestampTz) != (to == DataType::TimestampTz);
+    let read = matches!((from.category(), to.category()), (String | Unknown, DateTime));
+    !zoned && !read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use CastContext::*;
+
+    #[test]
+    fn contexts_are_those_of_pg_cast() {
+        let cases = [
+            (DataType::Integer, DataType::BigInt, Some(Implicit)),
+            (DataType::BigInt, DataType::Integer, Some(Assignment)),
+            (DataType::Boolean, DataType::Integer, Some(Explicit)),
+            (DataType::Boolean, DataType::BigInt, None),
+            (DataType::Double, DataType::Numeric(None), Some(Assignment)),
+            (DataType::Numeric(Some((5, 2))), DataType::Double, Some(Implicit)),
+            (DataType::Integer, DataType::Text, Some(Assignment)),
+            (DataType::Text, DataType::Integer, Some(Explicit)),
+            (DataType::Date, DataType::Timestamp, Some(Implicit)),
+            (DataType::Timestamp, DataType::Date, Some(Assignment)),
+            (DataType::Date, DataType::Integer, None),
+        ];
+        for (from, to, expected) in cases {
+            assert_eq!(cast_context(from, to), expected, "{from} to {to}");
+        }
+    }
+}
