@@ -1,0 +1,50 @@
+//! The types of a statement's parameters, known beforehand or inferred from where they stand.
+
+use crate::types::DataType;
+
+/// One type per parameter, `$1` first. Binding fills in what it infers; afterwards none is `Unknown`.
+#[derive(Clone, Debug, Default)]
+pub struct ParameterTypes {
+    types: Vec<DataType>,
+}
+
+impl ParameterTypes {
+    /// The types the caller insists on (`Unknown`: to be inferred); more are added as parameters are met.
+    pub fn new(types: Vec<DataType>) -> ParameterTypes {
+        ParameterTypes { types }
+    }
+
+    /// The types, `$1` first.
+    pub fn types(&self) -> &[DataType] {
+        &self.types
+    }
+
+    pub(super) fn get(&mut self, index: usize) -> DataType {
+        if self.types.len() <= index {
+            self.types.resize(index + 1, DataType::Unknown);
+        }
+        self.types.get(index).copied().unwrap_or(DataType::Unknown)
+    }
+
+    /// Decides a parameter that is still unknown.
+    pub(super) fn infer(&mut self, index: usize, data_type: DataType) -> DataType {
+        let known = self.get(index);
+        if known != DataType::Unknown {
+            return known;
+        }
+        if let Some(slot) = self.types.get_mut(index) {
+            *slot = data_type;
+        }
+        data_type
+    }
+
+    /// What nothing decided is text, as in PostgreSQL.
+    pub(super) fn finish(&mut self, count: usize) {
+        if let Some(last) = count.checked_sub(1) {
+            self.get(last);
+        }
+        for slot in self.types.iter_mut().filter(|slot| **slot == DataType::Unknown) {
+            *slot = DataType::Text;
+        }
+    }
+}

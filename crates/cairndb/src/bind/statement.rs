@@ -1,0 +1,153 @@
+//! Bound statements: what `api` and `dml` execute.
+
+use std::sync::Arc;
+
+use super::ParameterTypes;
+use crate::catalog::{Catalog, Table};
+use crate::plan::{Expr, Field, LogicalPlan};
+use crate::sql::ParsedStatement;
+use crate::types::DataType;
+use crate::{Error, Result};
+
+/// A statement, understood.
+#[derive(Clone, Debug)]
+pub enum BoundStatement {
+    /// SELECT, VALUES, TABLE.
+    Query(LogicalPlan),
+    /// INSERT.
+    Insert(Box<BoundInsert>),
+    /// UPDATE.
+    Update(Box<BoundUpdate>),
+    /// DELETE.
+    Delete(Box<BoundDelete>),
+    /// EXPLAIN.
+    Explain(Box<BoundExplain>),
+    /// DDL, transaction control, settings: executed from the syntax tree.
+    Utility,
+}
+
+/// INSERT. Rows are complete: defaults, identity values (as `Expr::Sequence`) and casts are part of `source`.
+#[derive(Clone, Debug)]
+pub struct BoundInsert {
+    /// Where to.
+    pub table: Arc<Table>,
+    /// One row per new row: every column of the table, in the table's order, of the column's type. Lengths of
+    /// `varchar(n)` and `char(n)`, NOT NULL and CHECK are for the executor of the statement to enforce.
+    pub source: LogicalPlan,
+    /// The columns (ascending positions) that the statement gave values for.
+    pub given: Vec<usize>,
+    /// ON CONFLICT.
+    pub on_conflict: Option<OnConflict>,
+    /// RETURNING, over the new (or updated) row.
+    pub returning: Option<Returning>,
+}
+
+/// ON CONFLICT.
+#[derive(Clone, Debug)]
+pub struct OnConflict {
+    /// Which uniqueness; other violations are errors as ever.
+    pub arbiter: Arbiter,
+    /// What to do.
+    pub action: ConflictAction,
+}
+
+/// The uniqueness that ON CONFLICT names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arbiter {
+    /// Any of the table's (DO NOTHING without a target).
+    Any,
+    /// The primary key.
+    PrimaryKey,
+    /// A unique index: position in `table.indexes`.
+    Index(usize),
+}
+
+/// DO NOTHING or DO UPDATE.
+#[derive(Clone, Debug)]
+pub enum ConflictAction {
+    /// Keep the row that is there.
+    Nothing,
+    /// Expressions see the existing row's columns, then the row proposed for insertion (`excluded`): twice the table's
+    /// width.
+    Update {
+        /// Column position and its new value.
+        assignments: Vec<(usize, Expr)>,
+        /// WHERE: rows for which it is not true stay as they are.
+        filter: Option<Expr>,
+    },
+}
+
+/// UPDATE. A row of `source` is:
+/// the table's columns as they are (in the table's order); where the table has no primary key, its hidden row number;
+/// the new values, one per `assigned`; then `extra` columns (of FROM tables) that only RETURNING reads.
+/// A target row may appear more than once (UPDATE ... FROM): the first wins, the others are ignored.
+#[derive(Clone, Debug)]
+pub struct BoundUpdate {
+    /// What to update.
+    pub table: Arc<Table>,
+    /// See above.
+    pub source: LogicalPlan,
+    /// The columns to set, in the order of their new values.
+    pub assigned: Vec<usize>,
+    /// How many columns follow the new values.
+    pub extra: usize,
+    /// RETURNING, over the updated row's columns, then the extra columns.
+    pub returning: Option<Returning>,
+}
+
+/// DELETE. A row of `source` is: the table's columns; where the table has no primary key, its hidden row number; then
+/// `extra` columns (of USING tables). A target row may appear more than once.
+#[derive(Clone, Debug)]
+pub struct BoundDelete {
+    /// What to delete from.
+    pub table: Arc<Table>,
+    /// See above.
+    pub source: LogicalPlan,
+    /// How many columns follow the target's.
+    pub extra: usize,
+    /// RETURNING, over the deleted row's columns, then the extra columns.
+    pub returning: Option<Returning>,
+}
+
+/// RETURNING: expressions over the affected row's columns (then extra columns, see the statements).
+#[derive(Clone, Debug)]
+pub struct Returning {
+    /// One per output column.
+    pub exprs: Vec<Expr>,
+    /// Names and types.
+    pub fields: Vec<Field>,
+}
+
+/// EXPLAIN.
+#[derive(Clone, Debug)]
+pub struct BoundExplain {
+    /// Run it and tell what happened.
+    pub analyze: bool,
+    /// Say more.
+    pub verbose: bool,
+    /// Show estimates (`COSTS OFF` hides them).
+    pub costs: bool,
+    /// Show actual times (`TIMING OFF` hides them).
+    pub timing: bool,
+    /// The explained statement.
+    pub statement: BoundStatement,
+}
+
+/// Resolves a statement against a catalog. Parameter types that are not known yet are inferred.
+pub fn bind_statement(
+    _parsed: &ParsedStatement,
+    _catalog: &Catalog,
+    _parameters: &mut ParameterTypes,
+) -> Result<BoundStatement> {
+    Err(Error::unsupported("binding"))
+}
+
+/// A CHECK condition over the table's columns, as a boolean.
+pub fn bind_check(_condition: &str, _table: &Table, _catalog: &Catalog) -> Result<Expr> {
+    Err(Error::unsupported("binding"))
+}
+
+/// A column's default, converted to the column's type.
+pub fn bind_default(_default: &str, _data_type: DataType, _catalog: &Catalog) -> Result<Expr> {
+    Err(Error::unsupported("binding"))
+}
