@@ -1,0 +1,88 @@
+//! Some rows of a result, by column.
+
+use std::sync::Arc;
+
+use super::vector::Vector;
+use crate::{Result, Value};
+
+/// Rows by column. Columns are shared, never changed. All have `len` values.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    columns: Vec<Arc<Vector>>,
+    len: usize,
+}
+
+impl Batch {
+    /// A batch of `len` rows; each column must have that many values.
+    pub(crate) fn new(columns: Vec<Arc<Vector>>, len: usize) -> Batch {
+        debug_assert!(columns.iter().all(|column| column.len() == len), "ragged batch");
+        Batch { columns, len }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[Arc<Vector>] {
+        &self.columns
+    }
+
+    pub(crate) fn into_columns(self) -> Vec<Arc<Vector>> {
+        self.columns
+    }
+
+    /// One value; NULL where there is no such column or row.
+    pub fn value(&self, column: usize, row: usize) -> Value {
+        self.columns.get(column).map_or(Value::Null, |column| column.value(row))
+    }
+
+    /// One row's values.
+    pub fn row(&self, row: usize) -> Vec<Value> {
+        self.columns.iter().map(|column| column.value(row)).collect()
+    }
+
+    /// Writes one row's values over `out`, so that a loop over rows can use one buffer.
+    pub fn read_row(&self, row: usize, out: &mut Vec<Value>) {
+        out.clear();
+        out.extend(self.columns.iter().map(|column| column.value(row)));
+    }
+
+    /// The given rows, in that order.
+    pub(crate) fn gather(&self, rows: &[u32]) -> Batch {
+        Batch { columns: self.columns.iter().map(|column| Arc::new(column.gather(rows))).collect(), len: rows.len() }
+    }
+
+    /// The rows from `start`, at most `count`.
+    pub(crate) fn slice(&self, start: usize, count: usize) -> Batch {
+        let end = start.saturating_add(count).min(self.len);
+        if start == 0 && end == self.len {
+            return self.clone();
+        }
+        self.gather(&(start.min(end)..end).map(row_number).collect::<Vec<u32>>())
+    }
+
+    /// About how many bytes the rows take.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.columns.iter().map(|column| column.memory_bytes()).sum()
+    }
+
+    /// One row from its values, each of the type given with it.
+    pub(crate) fn of_row(values: impl Iterator<Item = Result<Vector>>) -> Result<Batch> {
+        let columns = values.map(|value| value.map(Arc::new)).collect::<Result<Vec<_>>>()?;
+        Ok(Batch { columns, len: 1 })
+    }
+}
+
+/// A row number within a batch or a materialised result. [`super::rows::MAX_ROWS`] keeps them in range.
+#[inline]
+pub(crate) fn row_number(row: usize) -> u32 {
+    debug_assert!(row < u32::MAX as usize);
+    row as u32
+}

@@ -1,0 +1,124 @@
+//! One bit per row: which values of a vector are not NULL.
+
+/// A growable bitmap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bitmap {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bitmap {
+    /// `len` bits, all `bit`. Bits past the end are always zero.
+    pub fn filled(len: usize, bit: bool) -> Bitmap {
+        let mut bitmap = Bitmap { words: vec![if bit { u64::MAX } else { 0 }; len.div_ceil(64)], len };
+        bitmap.clear_tail();
+        bitmap
+    }
+
+    fn clear_tail(&mut self) {
+        if let (Some(last), used @ 1..) = (self.words.last_mut(), self.len % 64) {
+            *last &= (1 << used) - 1;
+        }
+    }
+
+    /// Number of bits.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bit at `index`; false past the end.
+    #[inline]
+    pub fn get(&self, index: usize) -> bool {
+        self.words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
+    /// Appends a bit.
+    #[inline]
+    pub fn push(&mut self, bit: bool) {
+        if self.len.is_multiple_of(64) {
+            self.words.push(0);
+        }
+        if let Some(last) = self.words.last_mut() {
+            *last |= u64::from(bit) << (self.len % 64);
+        }
+        self.len += 1;
+    }
+
+    /// Appends `count` equal bits.
+    pub fn extend_with(&mut self, count: usize, bit: bool) {
+        (0..count).for_each(|_| self.push(bit));
+    }
+
+    /// Clears the bit at `index`.
+    pub fn clear(&mut self, index: usize) {
+        if let Some(word) = self.words.get_mut(index / 64) {
+            *word &= !(1 << (index % 64));
+        }
+    }
+
+    /// Sets the bit at `index`, which must exist.
+    pub fn set(&mut self, index: usize) {
+        if let Some(word) = self.words.get_mut(index / 64).filter(|_| index < self.len) {
+            *word |= 1 << (index % 64);
+        }
+    }
+
+    /// Keeps the bits that are also set in `other`.
+    pub fn intersect(&mut self, other: &Bitmap) {
+        debug_assert_eq!(self.len, other.len);
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
+    /// Whether every bit is set.
+    pub fn all(&self) -> bool {
+        self.count() == self.len
+    }
+
+    /// How many bits are set.
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Bytes held.
+    pub fn memory_bytes(&self) -> usize {
+        self.words.capacity() * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bitmap;
+
+    #[test]
+    fn pushed_bits_read_back_across_words() {
+        let mut bitmap = Bitmap::default();
+        (0..200).for_each(|i| bitmap.push(i % 3 == 0));
+        assert!((0..200).all(|i| bitmap.get(i) == (i % 3 == 0)));
+        assert_eq!((bitmap.len(), bitmap.count(), bitmap.get(200)), (200, 67, false));
+    }
+
+    #[test]
+    fn a_full_bitmap_has_no_bits_past_its_end() {
+        let mut bitmap = Bitmap::filled(70, true);
+        assert!(bitmap.all());
+        bitmap.push(false);
+        assert_eq!((bitmap.count(), bitmap.all()), (70, false));
+    }
+
+    #[test]
+    fn intersect_keeps_common_bits() {
+        let mut a = Bitmap::filled(3, true);
+        let mut b = Bitmap::filled(3, true);
+        a.clear(0);
+        b.clear(2);
+        a.intersect(&b);
+        assert_eq!([a.get(0), a.get(1), a.get(2)], [false, true, false]);
+    }
+}

@@ -1,0 +1,463 @@
+//! A column of values of one type, as the machine likes it: fixed-width values in one array, text and bytes in one
+//! arena, and a validity bitmap only where there are NULLs.
+//!
+//! Invariants: the data and the bitmap have the same length; the slot of a NULL holds a default (zero, empty) value;
+//! the representation follows from the type alone ([`Representation::of`]).
+
+use std::sync::Arc;
+
+use super::bitmap::Bitmap;
+use crate::types::{DataType, Value};
+use crate::{Error, Result};
+
+/// Stands for "no row" among row numbers: the missing side of an outer join.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// How a type's values lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Representation {
+    /// `bool`
+    Bool,
+    /// `i16`
+    I16,
+    /// `i32`: integers and dates.
+    I32,
+    /// `i64`: integers, times and timestamps.
+    I64,
+    /// `f32`
+    F32,
+    /// `f64`
+    F64,
+    /// Text and bytes.
+    Bytes,
+    /// Anything else, as [`Value`]s.
+    Values,
+}
+
+impl Representation {
+    /// The representation of a type's values.
+    pub fn of(data_type: DataType) -> Representation {
+        match data_type {
+            DataType::Boolean => Representation::Bool,
+            DataType::SmallInt => Representation::I16,
+            DataType::Integer | DataType::Date => Representation::I32,
+            DataType::BigInt | DataType::Time | DataType::Timestamp | DataType::TimestampTz => Representation::I64,
+            DataType::Real => Representation::F32,
+            DataType::Double => Representation::F64,
+            DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Bytea => Representation::Bytes,
+            DataType::Numeric(_) | DataType::Interval | DataType::Uuid | DataType::Unknown => Representation::Values,
+        }
+    }
+}
+
+/// Byte strings in one arena.
+#[derive(Clone, Debug)]
+pub struct ByteStrings {
+    /// Where each string ends; it begins where the one before ends.
+    ends: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl ByteStrings {
+    fn with_capacity(capacity: usize) -> ByteStrings {
+        ByteStrings { ends: Vec::with_capacity(capacity), bytes: Vec::new() }
+    }
+
+    /// The string at `index`; empty past the end.
+    #[inline]
+    pub fn get(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends.get(index - 1).copied().unwrap_or(self.bytes.len()) };
+        let end = self.ends.get(index).copied().unwrap_or(self.bytes.len());
+        self.bytes.get(start..end).unwrap_or(&[])
+    }
+
+    /// Appends a string.
+    #[inline]
+    pub fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(string);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    fn append(&mut self, other: &ByteStrings) {
+        let base = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.ends.extend(other.ends.iter().map(|end| base + end));
+    }
+}
+
+/// The values of a vector, NULLs as defaults.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// [`Representation::Bool`]
+    Bool(Vec<bool>),
+    /// [`Representation::I16`]
+    I16(Vec<i16>),
+    /// [`Representation::I32`]
+    I32(Vec<i32>),
+    /// [`Representation::I64`]
+    I64(Vec<i64>),
+    /// [`Representation::F32`]
+    F32(Vec<f32>),
+    /// [`Representation::F64`]
+    F64(Vec<f64>),
+    /// [`Representation::Bytes`]
+    Bytes(ByteStrings),
+    /// [`Representation::Values`]
+    Values(Vec<Value>),
+}
+
+/// Runs the same code for each representation that is a plain `Vec`, other code for byte strings.
+macro_rules! each_data {
+    ($data:expr, $items:ident => $plain:expr, $strings:ident => $bytes:expr) => {
+        match $data {
+            Data::Bool($items) => $plain,
+            Data::I16($items) => $plain,
+            Data::I32($items) => $plain,
+            Data::I64($items) => $plain,
+            Data::F32($items) => $plain,
+            Data::F64($items) => $plain,
+            Data::Values($items) => $plain,
+            Data::Bytes($strings) => $bytes,
+        }
+    };
+}
+
+impl Data {
+    fn new(representation: Representation, capacity: usize) -> Data {
+        match representation {
+            Representation::Bool => Data::Bool(Vec::with_capacity(capacity)),
+            Representation::I16 => Data::I16(Vec::with_capacity(capacity)),
+            Representation::I32 => Data::I32(Vec::with_capacity(capacity)),
+            Representation::I64 => Data::I64(Vec::with_capacity(capacity)),
+            Representation::F32 => Data::F32(Vec::with_capacity(capacity)),
+            Representation::F64 => Data::F64(Vec::with_capacity(capacity)),
+            Representation::Bytes => Data::Bytes(ByteStrings::with_capacity(capacity)),
+            Representation::Values => Data::Values(Vec::with_capacity(capacity)),
+        }
+    }
+
+    fn len(&self) -> usize {
+        each_data!(self, items => items.len(), strings => strings.len())
+    }
+
+    fn push_default(&mut self) {
+        match self {
+            Data::Bool(items) => items.push(false),
+            Data::I16(items) => items.push(0),
+            Data::I32(items) => items.push(0),
+            Data::I64(items) => items.push(0),
+            Data::F32(items) => items.push(0.0),
+            Data::F64(items) => items.push(0.0),
+            Data::Bytes(strings) => strings.push(&[]),
+            Data::Values(items) => items.push(Value::Null),
+        }
+    }
+
+    fn push(&mut self, value: &Value) -> bool {
+        match (self, value) {
+            (Data::Bool(items), Value::Boolean(v)) => items.push(*v),
+            (Data::I16(items), Value::SmallInt(v)) => items.push(*v),
+            (Data::I32(items), Value::Integer(v) | Value::Date(v)) => items.push(*v),
+            (
+                Data::I64(items),
+                Value::BigInt(v) | Value::Time(v) | Value::Timestamp(v) | Value::TimestampTz(v),
+            ) => items.push(*v),
+            (Data::F32(items), Value::Real(v)) => items.push(*v),
+            (Data::F64(items), Value::Double(v)) => items.push(*v),
+            (Data::Bytes(strings), Value::Text(v)) => strings.push(v.as_bytes()),
+            (Data::Bytes(strings), Value::Bytea(v)) => strings.push(v),
+            (Data::Values(items), v) => items.push(v.clone()),
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// A column of values of one type.
+#[derive(Clone, Debug)]
+pub struct Vector {
+    data_type: DataType,
+    data: Data,
+    /// Set bits are values, clear ones NULLs. `None`: no NULLs.
+    validity: Option<Bitmap>,
+}
+
+impl Vector {
+    /// An empty vector with room for `capacity` values.
+    pub fn with_capacity(data_type: DataType, capacity: usize) -> Vector {
+        Vector { data_type, data: Data::new(Representation::of(data_type), capacity), validity: None }
+    }
+
+    /// An empty vector.
+    pub fn new(data_type: DataType) -> Vector {
+        Vector::with_capacity(data_type, 0)
+    }
+
+    /// A vector from its parts; their lengths must agree.
+    pub(crate) fn from_parts(data_type: DataType, data: Data, validity: Option<Bitmap>) -> Vector {
+        let validity = validity.filter(|bits| !bits.all());
+        debug_assert!(validity.as_ref().is_none_or(|bits| bits.len() == data.len()));
+        Vector { data_type, data, validity }
+    }
+
+    /// `len` copies of one value.
+    pub fn repeat(data_type: DataType, value: &Value, len: usize) -> Result<Vector> {
+        let mut one = Vector::with_capacity(data_type, 1);
+        one.push(value)?;
+        Ok(one.gather(&vec![0; len]))
+    }
+
+    /// A vector of the given values.
+    pub fn from_values(data_type: DataType, values: &[Value]) -> Result<Vector> {
+        let mut vector = Vector::with_capacity(data_type, values.len());
+        values.iter().try_for_each(|value| vector.push(value))?;
+        Ok(vector)
+    }
+
+    /// The type of the values.
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// The values' storage.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    pub(crate) fn data_mut(&mut self) -> &mut Data {
+        &mut self.data
+    }
+
+    /// Which values are not NULL; `None` where all are not.
+    pub fn validity(&self) -> Option<&Bitmap> {
+        self.validity.as_ref()
+    }
+
+    /// The same values under another type of the same representation.
+    pub(crate) fn with_type(mut self, data_type: DataType) -> Vector {
+        debug_assert_eq!(Representation::of(self.data_type), Representation::of(data_type));
+        self.data_type = data_type;
+        self
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the value at `row` is NULL.
+    #[inline]
+    pub fn is_null(&self, row: usize) -> bool {
+        self.validity.as_ref().is_some_and(|bits| !bits.get(row))
+    }
+
+    /// Appends a value of this vector's type.
+    pub fn push(&mut self, value: &Value) -> Result<()> {
+        if matches!(value, Value::Null) {
+            self.push_null();
+            return Ok(());
+        }
+        if !self.data.push(value) {
+            return Err(Error::internal(format!("{value:?} is not of type {:?}", self.data_type)));
+        }
+        self.push_valid();
+        Ok(())
+    }
+
+    /// Notes that the value just appended to the data is not NULL.
+    #[inline]
+    pub(crate) fn push_valid(&mut self) {
+        if let Some(bits) = &mut self.validity {
+            bits.push(true);
+        }
+    }
+
+    /// Appends a NULL.
+    pub fn push_null(&mut self) {
+        let len = self.len();
+        self.validity.get_or_insert_with(|| Bitmap::filled(len, true)).push(false);
+        self.data.push_default();
+    }
+
+    /// The value at `row`; NULL past the end.
+    pub fn value(&self, row: usize) -> Value {
+        if self.is_null(row) || row >= self.len() {
+            return Value::Null;
+        }
+        match &self.data {
+            Data::Bool(items) => Value::Boolean(items[row]),
+            Data::I16(items) => Value::SmallInt(items[row]),
+            Data::I32(items) if self.data_type == DataType::Date => Value::Date(items[row]),
+            Data::I32(items) => Value::Integer(items[row]),
+            Data::I64(items) => match self.data_type {
+                DataType::Time => Value::Time(items[row]),
+                DataType::Timestamp => Value::Timestamp(items[row]),
+                DataType::TimestampTz => Value::TimestampTz(items[row]),
+                _ => Value::BigInt(items[row]),
+            },
+            Data::F32(items) => Value::Real(items[row]),
+            Data::F64(items) => Value::Double(items[row]),
+            Data::Bytes(strings) if self.data_type == DataType::Bytea => Value::Bytea(strings.get(row).into()),
+            Data::Bytes(strings) => Value::Text(String::from_utf8_lossy(strings.get(row)).into()),
+            Data::Values(items) => items[row].clone(),
+        }
+    }
+
+    /// The values at the given rows, in that order; [`NO_ROW`] gives NULL.
+    pub fn gather(&self, rows: &[u32]) -> Vector {
+        let mut result = Vector::with_capacity(self.data_type, rows.len());
+        result.append_rows(self, rows);
+        result
+    }
+
+    /// Appends the values of `from` at the given rows; [`NO_ROW`] gives NULL. The representations must agree.
+    pub fn append_rows(&mut self, from: &Vector, rows: &[u32]) {
+        if rows.contains(&NO_ROW) {
+            return self.append_rows_or_null(from, rows);
+        }
+        self.append_validity(from, rows);
+        match (&mut self.data, &from.data) {
+            (Data::Bool(to), Data::Bool(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
+            (Data::I16(to), Data::I16(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
+            (Data::I32(to), Data::I32(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
+            (Data::I64(to), Data::I64(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
+            (Data::F32(to), Data::F32(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
+            (Data::F64(to), Data::F64(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
+            (Data::Bytes(to), Data::Bytes(from)) => rows.iter().for_each(|&row| to.push(from.get(row as usize))),
+            (Data::Values(to), Data::Values(from)) => to.extend(rows.iter().map(|&row| from[row as usize].clone())),
+            _ => unreachable_representations(),
+        }
+    }
+
+    fn append_rows_or_null(&mut self, from: &Vector, rows: &[u32]) {
+        let mut start = 0;
+        while start < rows.len() {
+            let rest = &rows[start..];
+            let run = rest.iter().position(|&row| row == NO_ROW).unwrap_or(rest.len());
+            self.append_rows(from, &rest[..run]);
+            start += run;
+            if start < rows.len() {
+                self.push_null();
+                start += 1;
+            }
+        }
+    }
+
+    fn append_validity(&mut self, from: &Vector, rows: &[u32]) {
+        if self.validity.is_none() && from.validity.is_none() {
+            return;
+        }
+        let len = self.len();
+        let bits = self.validity.get_or_insert_with(|| Bitmap::filled(len, true));
+        match &from.validity {
+            None => bits.extend_with(rows.len(), true),
+            Some(from) => rows.iter().for_each(|&row| bits.push(from.get(row as usize))),
+        }
+    }
+
+    /// Appends all values of `from`. The representations must agree.
+    pub fn append(&mut self, from: &Vector) {
+        if self.validity.is_some() || from.validity.is_some() {
+            let len = self.len();
+            let bits = self.validity.get_or_insert_with(|| Bitmap::filled(len, true));
+            match &from.validity {
+                None => bits.extend_with(from.data.len(), true),
+                Some(from) => (0..from.len()).for_each(|row| bits.push(from.get(row))),
+            }
+        }
+        match (&mut self.data, &from.data) {
+            (Data::Bool(to), Data::Bool(from)) => to.extend_from_slice(from),
+            (Data::I16(to), Data::I16(from)) => to.extend_from_slice(from),
+            (Data::I32(to), Data::I32(from)) => to.extend_from_slice(from),
+            (Data::I64(to), Data::I64(from)) => to.extend_from_slice(from),
+            (Data::F32(to), Data::F32(from)) => to.extend_from_slice(from),
+            (Data::F64(to), Data::F64(from)) => to.extend_from_slice(from),
+            (Data::Bytes(to), Data::Bytes(from)) => to.append(from),
+            (Data::Values(to), Data::Values(from)) => to.extend_from_slice(from),
+            _ => unreachable_representations(),
+        }
+    }
+
+    /// About how many bytes the values take.
+    pub fn memory_bytes(&self) -> usize {
+        let data = match &self.data {
+            Data::Bool(items) => items.len(),
+            Data::I16(items) => items.len() * 2,
+            Data::I32(items) => items.len() * 4,
+            Data::I64(items) => items.len() * 8,
+            Data::F32(items) => items.len() * 4,
+            Data::F64(items) => items.len() * 8,
+            Data::Bytes(strings) => strings.bytes.len() + strings.ends.len() * 8,
+            Data::Values(items) => items.len() * (size_of::<Value>() + 8),
+        };
+        data + self.validity.as_ref().map_or(0, Bitmap::memory_bytes)
+    }
+}
+
+/// Plans never mix representations in one column; a bug of ours if they do.
+fn unreachable_representations() {
+    debug_assert!(false, "vectors of different representations");
+}
+
+/// An expression's result: a vector, or one value that stands for all rows.
+#[derive(Clone, Debug)]
+pub(crate) enum Operand {
+    Vector(Arc<Vector>),
+    Constant(Value),
+}
+
+impl Operand {
+    pub(crate) fn value(&self, row: usize) -> Value {
+        match self {
+            Operand::Vector(vector) => vector.value(row),
+            Operand::Constant(value) => value.clone(),
+        }
+    }
+
+    pub(crate) fn is_null(&self, row: usize) -> bool {
+        match self {
+            Operand::Vector(vector) => vector.is_null(row),
+            Operand::Constant(value) => matches!(value, Value::Null),
+        }
+    }
+
+    /// The rows as a vector of `len` values.
+    pub(crate) fn into_vector(self, data_type: DataType, len: usize) -> Result<Arc<Vector>> {
+        match self {
+            Operand::Vector(vector) => Ok(vector),
+            Operand::Constant(value) => Ok(Arc::new(Vector::repeat(data_type, &value, len)?)),
+        }
+    }
+
+    /// Whether the row is true: neither false nor NULL.
+    pub(crate) fn is_true(&self, row: usize) -> bool {
+        match self {
+            Operand::Constant(value) => matches!(value, Value::Boolean(true)),
+            Operand::Vector(vector) => match vector.data() {
+                Data::Bool(items) => items[row] && !vector.is_null(row),
+                _ => matches!(vector.value(row), Value::Boolean(true)),
+            },
+        }
+    }
+}
+
+impl From<Vector> for Operand {
+    fn from(vector: Vector) -> Operand {
+        Operand::Vector(Arc::new(vector))
+    }
+}
