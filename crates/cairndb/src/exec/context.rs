@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use cairn_storage::Reader;
 
-
 use crate::functions::EvalContext;
 use crate::{Error, Result, SqlState, Value};
 
@@ -113,4 +112,3 @@ impl ExecContext {
         self.sequences.as_deref().ok_or_else(|| Error::unsupported("a sequence function in this place"))
     }
 }
-

@@ -106,12 +106,7 @@ fn eval_in(input: &Expr, list: &[Expr], equal: &Function, row: &[Value], context
 }
 
 /// Runs a sequence function; NULL arguments give NULL.
-pub(crate) fn sequence(
-    op: SequenceOp,
-    name: &Value,
-    value: Option<&Value>,
-    context: &ExecContext,
-) -> Result<Value> {
+pub(crate) fn sequence(op: SequenceOp, name: &Value, value: Option<&Value>, context: &ExecContext) -> Result<Value> {
     let Value::Text(name) = name else { return Ok(Value::Null) };
     let source = context.sequence_source()?;
     let result = match (op, value) {

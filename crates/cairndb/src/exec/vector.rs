@@ -168,10 +168,9 @@ impl Data {
             (Data::Bool(items), Value::Boolean(v)) => items.push(*v),
             (Data::I16(items), Value::SmallInt(v)) => items.push(*v),
             (Data::I32(items), Value::Integer(v) | Value::Date(v)) => items.push(*v),
-            (
-                Data::I64(items),
-                Value::BigInt(v) | Value::Time(v) | Value::Timestamp(v) | Value::TimestampTz(v),
-            ) => items.push(*v),
+            (Data::I64(items), Value::BigInt(v) | Value::Time(v) | Value::Timestamp(v) | Value::TimestampTz(v)) => {
+                items.push(*v)
+            }
             (Data::F32(items), Value::Real(v)) => items.push(*v),
             (Data::F64(items), Value::Double(v)) => items.push(*v),
             (Data::Bytes(strings), Value::Text(v)) => strings.push(v.as_bytes()),

@@ -1,0 +1,207 @@
+//! The bytes of catalog entries: a version byte, then fields as (tag, length, bytes), so that a later version can add
+//! fields that an earlier one skips. Decoding garbage gives SQLSTATE XX001, never a panic.
+
+use crate::types::DataType;
+use crate::{Error, Result, SqlState};
+
+/// The version that this code writes, and the newest that it reads.
+const VERSION: u8 = 1;
+
+/// Builds one record.
+#[derive(Default)]
+pub(super) struct Writer(Vec<u8>);
+
+impl Writer {
+    /// A top-level record, which begins with the version.
+    pub(super) fn entry() -> Writer {
+        Writer(vec![VERSION])
+    }
+
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub(super) fn bytes(&mut self, tag: u8, bytes: &[u8]) {
+        self.0.push(tag);
+        push_varint(&mut self.0, bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    pub(super) fn text(&mut self, tag: u8, text: &str) {
+        self.bytes(tag, text.as_bytes());
+    }
+
+    pub(super) fn number(&mut self, tag: u8, number: u64) {
+        let mut bytes = Vec::with_capacity(10);
+        push_varint(&mut bytes, number);
+        self.bytes(tag, &bytes);
+    }
+
+    pub(super) fn signed(&mut self, tag: u8, number: i64) {
+        self.bytes(tag, &number.to_le_bytes());
+    }
+
+    pub(super) fn float(&mut self, tag: u8, number: f64) {
+        self.bytes(tag, &number.to_le_bytes());
+    }
+
+    /// Writes the tag only where it is set; absence reads as false.
+    pub(super) fn flag(&mut self, tag: u8, set: bool) {
+        if set {
+            self.bytes(tag, &[]);
+        }
+    }
+
+    pub(super) fn numbers(&mut self, tag: u8, numbers: &[usize]) {
+        let mut bytes = Vec::with_capacity(numbers.len());
+        for &number in numbers {
+            push_varint(&mut bytes, number as u64);
+        }
+        self.bytes(tag, &bytes);
+    }
+
+    pub(super) fn record(&mut self, tag: u8, build: impl FnOnce(&mut Writer)) {
+        let mut inner = Writer::default();
+        build(&mut inner);
+        self.bytes(tag, &inner.0);
+    }
+
+    pub(super) fn data_type(&mut self, tag: u8, data_type: DataType) {
+        self.bytes(tag, &encode_type(data_type));
+    }
+}
+
+/// Reads the fields of one record.
+pub(super) struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    /// A top-level record.
+    pub(super) fn entry(bytes: &'a [u8]) -> Result<Fields<'a>> {
+        match bytes.split_first() {
+            Some((&VERSION, rest)) => Ok(Fields(rest)),
+            Some((version, _)) => Err(corrupt(&format!("unknown entry version {version}"))),
+            None => Err(corrupt("empty entry")),
+        }
+    }
+
+    /// A record inside another.
+    pub(super) fn record(bytes: &'a [u8]) -> Fields<'a> {
+        Fields(bytes)
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<(u8, &'a [u8])>> {
+        let Some((&tag, rest)) = self.0.split_first() else { return Ok(None) };
+        self.0 = rest;
+        let length = usize::try_from(take_varint(&mut self.0)?).map_err(|_| corrupt("field length"))?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or_else(|| corrupt("field beyond the end"))?;
+        self.0 = rest;
+        Ok(Some((tag, bytes)))
+    }
+}
+
+pub(super) fn text(bytes: &[u8]) -> Result<String> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| corrupt("text is not UTF-8"))
+}
+
+pub(super) fn number<T: TryFrom<u64>>(bytes: &[u8]) -> Result<T> {
+    let mut bytes = bytes;
+    T::try_from(take_varint(&mut bytes)?).map_err(|_| corrupt("number out of range"))
+}
+
+pub(super) fn signed(bytes: &[u8]) -> Result<i64> {
+    bytes.try_into().map(i64::from_le_bytes).map_err(|_| corrupt("signed number"))
+}
+
+pub(super) fn float(bytes: &[u8]) -> Result<f64> {
+    bytes.try_into().map(f64::from_le_bytes).map_err(|_| corrupt("float"))
+}
+
+pub(super) fn numbers(bytes: &[u8]) -> Result<Vec<usize>> {
+    let mut bytes = bytes;
+    let mut numbers = Vec::new();
+    while !bytes.is_empty() {
+        numbers.push(usize::try_from(take_varint(&mut bytes)?).map_err(|_| corrupt("number out of range"))?);
+    }
+    Ok(numbers)
+}
+
+pub(super) fn corrupt(what: &str) -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, format!("catalog entry is damaged: {what}"))
+}
+
+fn push_varint(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn take_varint(bytes: &mut &[u8]) -> Result<u64> {
+    let mut number = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first().ok_or_else(|| corrupt("number beyond the end"))?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Ok(number);
+        }
+    }
+    Err(corrupt("number too long"))
+}
+
+fn encode_type(data_type: DataType) -> Vec<u8> {
+    let with = |tag: u8, modifier: &[u8]| [&[tag], modifier].concat();
+    match data_type {
+        DataType::Boolean => vec![1],
+        DataType::SmallInt => vec![2],
+        DataType::Integer => vec![3],
+        DataType::BigInt => vec![4],
+        DataType::Real => vec![5],
+        DataType::Double => vec![6],
+        DataType::Numeric(None) => vec![7],
+        DataType::Numeric(Some((precision, scale))) => {
+            with(7, &[precision.to_le_bytes(), scale.to_le_bytes()].concat())
+        }
+        DataType::Text => vec![8],
+        DataType::Varchar(None) => vec![9],
+        DataType::Varchar(Some(length)) => with(9, &length.to_le_bytes()),
+        DataType::Char(length) => with(10, &length.to_le_bytes()),
+        DataType::Bytea => vec![11],
+        DataType::Date => vec![12],
+        DataType::Time => vec![13],
+        DataType::Timestamp => vec![14],
+        DataType::TimestampTz => vec![15],
+        DataType::Interval => vec![16],
+        DataType::Uuid => vec![17],
+        DataType::Unknown => vec![0],
+    }
+}
+
+pub(super) fn data_type(bytes: &[u8]) -> Result<DataType> {
+    let length = |modifier: &[u8]| modifier.try_into().map(u32::from_le_bytes).map_err(|_| corrupt("type length"));
+    Ok(match bytes {
+        [1] => DataType::Boolean,
+        [2] => DataType::SmallInt,
+        [3] => DataType::Integer,
+        [4] => DataType::BigInt,
+        [5] => DataType::Real,
+        [6] => DataType::Double,
+        [7] => DataType::Numeric(None),
+        [7, p0, p1, s0, s1] => {
+            DataType::Numeric(Some((u16::from_le_bytes([*p0, *p1]), i16::from_le_bytes([*s0, *s1]))))
+        }
+        [8] => DataType::Text,
+        [9] => DataType::Varchar(None),
+        [9, modifier @ ..] => DataType::Varchar(Some(length(modifier)?)),
+        [10, modifier @ ..] => DataType::Char(length(modifier)?),
+        [11] => DataType::Bytea,
+        [12] => DataType::Date,
+        [13] => DataType::Time,
+        [14] => DataType::Timestamp,
+        [15] => DataType::TimestampTz,
+        [16] => DataType::Interval,
+        [17] => DataType::Uuid,
+        _ => return Err(corrupt("unknown type")),
+    })
+}

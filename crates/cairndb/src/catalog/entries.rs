@@ -1,0 +1,302 @@
+//! Schema objects as catalog entries.
+
+use std::sync::Arc;
+
+use cairn_storage::TreeId;
+
+use super::codec::{self, Fields, Writer, corrupt};
+use super::schema::{Check, Column, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
+use super::schema::{ReferentialAction, Sequence};
+use crate::Result;
+use crate::types::DataType;
+
+/// A table with its indexes, checks and foreign keys. `change`: a number never used before, so that rewriting an entry
+/// always changes its bytes (whoever relied on the old entry must notice).
+pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
+    let mut w = Writer::entry();
+    w.text(1, &table.name);
+    w.number(2, table.tree.0.into());
+    w.numbers(3, &table.primary_key);
+    if let Some(name) = &table.primary_key_name {
+        w.text(4, name);
+    }
+    w.number(5, table.layout_version.into());
+    for column in &table.columns {
+        w.record(6, |w| encode_column(column, w));
+    }
+    for index in &table.indexes {
+        w.record(7, |w| encode_index(index, w));
+    }
+    for check in &table.checks {
+        w.record(8, |w| {
+            w.text(1, &check.name);
+            w.text(2, &check.condition);
+        });
+    }
+    for key in &table.foreign_keys {
+        w.record(9, |w| encode_foreign_key(key, w));
+    }
+    w.number(10, change);
+    w.finish()
+}
+
+pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
+    let mut table = Table {
+        id,
+        name: String::new(),
+        columns: Vec::new(),
+        tree: TreeId(0),
+        primary_key: Vec::new(),
+        primary_key_name: None,
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        referenced_by: Vec::new(),
+        layout_version: 0,
+        statistics: None,
+    };
+    let mut fields = Fields::entry(bytes)?;
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => table.name = codec::text(value)?,
+            2 => table.tree = TreeId(codec::number(value)?),
+            3 => table.primary_key = codec::numbers(value)?,
+            4 => table.primary_key_name = Some(codec::text(value)?),
+            5 => table.layout_version = codec::number(value)?,
+            6 => table.columns.push(decode_column(value)?),
+            7 => table.indexes.push(Arc::new(decode_index(value)?)),
+            8 => table.checks.push(decode_check(value)?),
+            9 => table.foreign_keys.push(decode_foreign_key(value)?),
+            _ => {}
+        }
+    }
+    check_positions(&table)?;
+    Ok(table)
+}
+
+/// Every column position in the entry must exist: all later code indexes by them.
+fn check_positions(table: &Table) -> Result<()> {
+    let keys = table.foreign_keys.iter().flat_map(|key| key.columns.iter());
+    let indexed = table.indexes.iter().flat_map(|index| index.columns.iter().map(|c| &c.column));
+    let beyond = |position: &usize| *position >= table.columns.len();
+    match table.primary_key.iter().chain(keys).chain(indexed).any(beyond) {
+        true => Err(corrupt("column position out of range")),
+        false => Ok(()),
+    }
+}
+
+fn encode_column(column: &Column, w: &mut Writer) {
+    w.text(1, &column.name);
+    w.data_type(2, column.data_type);
+    w.flag(3, column.not_null);
+    if let Some(default) = &column.default {
+        w.text(4, default);
+    }
+    if let Some(identity) = column.identity {
+        w.number(5, identity.sequence.0.into());
+        w.flag(6, identity.always);
+    }
+}
+
+fn decode_column(bytes: &[u8]) -> Result<Column> {
+    let mut column =
+        Column { name: String::new(), data_type: DataType::Unknown, not_null: false, default: None, identity: None };
+    let (mut sequence, mut always) = (None, false);
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => column.name = codec::text(value)?,
+            2 => column.data_type = codec::data_type(value)?,
+            3 => column.not_null = true,
+            4 => column.default = Some(codec::text(value)?),
+            5 => sequence = Some(ObjectId(codec::number(value)?)),
+            6 => always = true,
+            _ => {}
+        }
+    }
+    column.identity = sequence.map(|sequence| Identity { always, sequence });
+    Ok(column)
+}
+
+fn encode_index(index: &Index, w: &mut Writer) {
+    w.number(1, index.id.0.into());
+    w.text(2, &index.name);
+    w.number(3, index.tree.0.into());
+    w.flag(4, index.unique);
+    w.flag(5, index.constraint);
+    for column in &index.columns {
+        w.record(6, |w| {
+            w.number(1, column.column as u64);
+            w.flag(2, column.descending);
+            w.flag(3, column.nulls_first);
+        });
+    }
+}
+
+fn decode_index(bytes: &[u8]) -> Result<Index> {
+    let mut index = Index {
+        id: ObjectId(0),
+        name: String::new(),
+        tree: TreeId(0),
+        columns: Vec::new(),
+        unique: false,
+        constraint: false,
+    };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => index.id = ObjectId(codec::number(value)?),
+            2 => index.name = codec::text(value)?,
+            3 => index.tree = TreeId(codec::number(value)?),
+            4 => index.unique = true,
+            5 => index.constraint = true,
+            6 => index.columns.push(decode_index_column(value)?),
+            _ => {}
+        }
+    }
+    Ok(index)
+}
+
+fn decode_index_column(bytes: &[u8]) -> Result<IndexColumn> {
+    let mut column = IndexColumn { column: usize::MAX, descending: false, nulls_first: false };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => column.column = codec::number(value)?,
+            2 => column.descending = true,
+            3 => column.nulls_first = true,
+            _ => {}
+        }
+    }
+    Ok(column)
+}
+
+fn decode_check(bytes: &[u8]) -> Result<Check> {
+    let mut check = Check { name: String::new(), condition: String::new() };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => check.name = codec::text(value)?,
+            2 => check.condition = codec::text(value)?,
+            _ => {}
+        }
+    }
+    Ok(check)
+}
+
+fn encode_foreign_key(key: &ForeignKey, w: &mut Writer) {
+    w.text(1, &key.name);
+    w.numbers(2, &key.columns);
+    w.number(3, key.referenced_table.0.into());
+    w.numbers(4, &key.referenced_columns);
+    w.number(5, encode_action(key.on_delete));
+    w.number(6, encode_action(key.on_update));
+}
+
+fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
+    let mut key = ForeignKey {
+        name: String::new(),
+        columns: Vec::new(),
+        referenced_table: ObjectId(0),
+        referenced_columns: Vec::new(),
+        on_delete: ReferentialAction::NoAction,
+        on_update: ReferentialAction::NoAction,
+    };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => key.name = codec::text(value)?,
+            2 => key.columns = codec::numbers(value)?,
+            3 => key.referenced_table = ObjectId(codec::number(value)?),
+            4 => key.referenced_columns = codec::numbers(value)?,
+            5 => key.on_delete = decode_action(codec::number(value)?)?,
+            6 => key.on_update = decode_action(codec::number(value)?)?,
+            _ => {}
+        }
+    }
+    Ok(key)
+}
+
+fn encode_action(action: ReferentialAction) -> u64 {
+    match action {
+        ReferentialAction::NoAction => 0,
+        ReferentialAction::Restrict => 1,
+        ReferentialAction::Cascade => 2,
+        ReferentialAction::SetNull => 3,
+        ReferentialAction::SetDefault => 4,
+    }
+}
+
+fn decode_action(number: u64) -> Result<ReferentialAction> {
+    Ok(match number {
+        0 => ReferentialAction::NoAction,
+        1 => ReferentialAction::Restrict,
+        2 => ReferentialAction::Cascade,
+        3 => ReferentialAction::SetNull,
+        4 => ReferentialAction::SetDefault,
+        _ => return Err(corrupt("unknown referential action")),
+    })
+}
+
+pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
+    let mut w = Writer::entry();
+    w.text(1, &view.name);
+    for column in &view.columns {
+        w.text(2, column);
+    }
+    w.text(3, &view.query);
+    w.number(4, change);
+    w.finish()
+}
+
+pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
+    let mut view = View { id, name: String::new(), columns: Vec::new(), query: String::new() };
+    let mut fields = Fields::entry(bytes)?;
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => view.name = codec::text(value)?,
+            2 => view.columns.push(codec::text(value)?),
+            3 => view.query = codec::text(value)?,
+            _ => {}
+        }
+    }
+    Ok(view)
+}
+
+pub(super) fn encode_sequence(sequence: &Sequence, change: u64) -> Vec<u8> {
+    let mut w = Writer::entry();
+    w.text(1, &sequence.name);
+    w.signed(2, sequence.start);
+    w.signed(3, sequence.increment);
+    w.signed(4, sequence.min);
+    w.signed(5, sequence.max);
+    w.flag(6, sequence.cycle);
+    if let Some((table, column)) = sequence.owner {
+        w.number(7, table.0.into());
+        w.number(8, column as u64);
+    }
+    w.number(9, change);
+    w.finish()
+}
+
+pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
+    let mut sequence =
+        Sequence { id, name: String::new(), start: 1, increment: 1, min: 1, max: i64::MAX, cycle: false, owner: None };
+    let (mut table, mut column) = (None, 0);
+    let mut fields = Fields::entry(bytes)?;
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => sequence.name = codec::text(value)?,
+            2 => sequence.start = codec::signed(value)?,
+            3 => sequence.increment = codec::signed(value)?,
+            4 => sequence.min = codec::signed(value)?,
+            5 => sequence.max = codec::signed(value)?,
+            6 => sequence.cycle = true,
+            7 => table = Some(ObjectId(codec::number(value)?)),
+            8 => column = codec::number(value)?,
+            _ => {}
+        }
+    }
+    sequence.owner = table.map(|table| (table, column));
+    Ok(sequence)
+}

@@ -1,0 +1,166 @@
+//! Where a table's columns lie in its tree's keys and values. The one place that decides it.
+
+use super::{Index, Table};
+use crate::types::row::RowLayout;
+use crate::types::{DataType, key};
+use crate::{Error, Result, SqlState, Value};
+
+/// Where a column's value is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnPlace {
+    /// Only in the key, at this position among the primary key's columns.
+    Key(usize),
+    /// In the row, at this position among the row's columns (perhaps in the key too, in a form that does not show all
+    /// of it).
+    Row(usize),
+}
+
+/// A table's storage layout, worked out once.
+#[derive(Clone, Debug)]
+pub struct TableLayout {
+    places: Box<[ColumnPlace]>,
+    /// Positions of the primary key's columns; empty: the key is a hidden row number.
+    key_columns: Box<[usize]>,
+    key_types: Box<[DataType]>,
+    stored: Box<[usize]>,
+    row: RowLayout,
+}
+
+impl TableLayout {
+    /// The layout of `table`.
+    pub fn new(table: &Table) -> TableLayout {
+        let mut stored = Vec::new();
+        let places = (0..table.columns.len())
+            .map(|column| match table.primary_key.iter().position(|&k| k == column) {
+                Some(at) if key::is_decodable(table.columns[column].data_type) => ColumnPlace::Key(at),
+                _ => {
+                    stored.push(column);
+                    ColumnPlace::Row(stored.len() - 1)
+                }
+            })
+            .collect();
+        TableLayout {
+            places,
+            key_columns: table.primary_key.clone().into(),
+            key_types: table.types_of(&table.primary_key).into(),
+            row: RowLayout::new(&table.types_of(&stored)),
+            stored: stored.into(),
+        }
+    }
+
+    /// Where a column lies.
+    pub fn place(&self, column: usize) -> ColumnPlace {
+        self.places[column]
+    }
+
+    /// The columns that rows store, in the row's order.
+    pub fn stored_columns(&self) -> &[usize] {
+        &self.stored
+    }
+
+    /// The layout of the rows' bytes.
+    pub fn row(&self) -> &RowLayout {
+        &self.row
+    }
+
+    /// The types of the primary key's columns, in key order.
+    pub fn key_types(&self) -> &[DataType] {
+        &self.key_types
+    }
+
+    /// Whether rows are keyed by a hidden row number.
+    pub fn has_row_numbers(&self) -> bool {
+        self.key_columns.is_empty()
+    }
+
+    /// Appends the key of a row (all columns of the table). Not for tables with row numbers.
+    pub fn encode_key(&self, row: &[Value], out: &mut Vec<u8>) {
+        for (&column, &data_type) in self.key_columns.iter().zip(self.key_types.iter()) {
+            key::encode_value(&row[column], data_type, false, false, out);
+        }
+    }
+
+    /// Appends the bytes that the tree keeps under the key of a row (all columns of the table).
+    pub fn encode_row(&self, row: &[Value], out: &mut Vec<u8>) {
+        if self.stored.len() == row.len() {
+            return self.row.encode(row, out);
+        }
+        let stored: Vec<Value> = self.stored.iter().map(|&column| row[column].clone()).collect();
+        self.row.encode(&stored, out);
+    }
+
+    /// All columns of a stored row.
+    pub fn decode(&self, key: &[u8], value: &[u8]) -> Result<Vec<Value>> {
+        let mut from_key = self.decode_key(key)?;
+        let mut row = Vec::with_capacity(self.places.len());
+        for place in &self.places {
+            row.push(match *place {
+                ColumnPlace::Key(at) => std::mem::replace(&mut from_key[at], Value::Null),
+                ColumnPlace::Row(at) => self.row.decode_column(value, at)?,
+            });
+        }
+        Ok(row)
+    }
+
+    /// The primary key's values as the key has them (in their ordered form, where the type is not decodable).
+    fn decode_key(&self, mut key: &[u8]) -> Result<Vec<Value>> {
+        if !self.places.iter().any(|place| matches!(place, ColumnPlace::Key(_))) {
+            return Ok(Vec::new());
+        }
+        self.key_types.iter().map(|&data_type| key::decode_value(&mut key, data_type, false, false)).collect()
+    }
+}
+
+/// The key of a row without primary key.
+pub(crate) fn row_number_key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+/// The row number in a key.
+pub(crate) fn row_number(key: &[u8]) -> Result<u64> {
+    let bytes = key.try_into().map_err(|_| Error::new(SqlState::DATA_CORRUPTED, "a row number is damaged"))?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+impl Index {
+    /// Appends the encoded index columns of a row; whether none of them is NULL.
+    pub(crate) fn encode_columns(&self, table: &Table, row: &[Value], out: &mut Vec<u8>) -> bool {
+        let mut complete = true;
+        for part in &self.columns {
+            let value = &row[part.column];
+            complete &= !matches!(value, Value::Null);
+            let data_type = table.columns[part.column].data_type;
+            key::encode_value(value, data_type, part.descending, part.nulls_first, out);
+        }
+        complete
+    }
+
+    /// The entry for a row: its key in `out`, its value returned (see [`Index`] for the format).
+    pub(crate) fn encode_entry<'k>(
+        &self,
+        table: &Table,
+        row: &[Value],
+        row_key: &'k [u8],
+        out: &mut Vec<u8>,
+    ) -> &'k [u8] {
+        let complete = self.encode_columns(table, row, out);
+        if self.unique && complete {
+            return row_key;
+        }
+        out.extend_from_slice(row_key);
+        &[]
+    }
+
+    /// The row key of an entry.
+    pub(crate) fn row_key<'k>(&self, table: &Table, key: &'k [u8], value: &'k [u8]) -> Result<&'k [u8]> {
+        if !value.is_empty() {
+            return Ok(value);
+        }
+        let mut rest = key;
+        for part in &self.columns {
+            let data_type = table.columns[part.column].data_type;
+            key::decode_value(&mut rest, data_type, part.descending, part.nulls_first)?;
+        }
+        Ok(rest)
+    }
+}

@@ -1,0 +1,206 @@
+//! The catalog tree: one entry per object under (kind, id), and the trees beside it.
+//!
+//! - Object ids come from a counter in the tree and are never reused.
+//! - Statistics and sequence values live in trees of their own, so that changing them does not change the catalog's
+//!   stamp, on which cached plans rest.
+//! - Names are unique because every DDL statement reads the whole catalog range: two that run at once conflict.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use cairn_storage::{Reader, Store, Transaction, TreeId};
+
+use super::codec::{self, Fields, Writer, corrupt};
+use super::entries;
+use super::schema::{Catalog, ObjectId, Sequence, Table, TableStatistics, View};
+use super::statistics;
+use crate::Result;
+
+/// What an entry is about; the first byte of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum EntryKind {
+    System = 0,
+    Table = 1,
+    View = 2,
+    Sequence = 3,
+}
+
+/// The key of an object's entry.
+pub(crate) fn entry_key(kind: EntryKind, id: ObjectId) -> [u8; 5] {
+    let [a, b, c, d] = id.0.to_be_bytes();
+    [kind as u8, a, b, c, d]
+}
+
+fn counter_key() -> [u8; 5] {
+    entry_key(EntryKind::System, ObjectId(0))
+}
+
+fn trees_key() -> [u8; 5] {
+    entry_key(EntryKind::System, ObjectId(1))
+}
+
+/// Trees that hold what changes without changing the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SystemTrees {
+    pub(crate) statistics: TreeId,
+    pub(crate) sequences: TreeId,
+}
+
+/// Makes the system trees of a new database; does nothing to others.
+pub(crate) fn bootstrap(store: &Store) -> Result<()> {
+    if system_trees(store.snapshot()?.reader())?.is_some() {
+        return Ok(());
+    }
+    let tx = store.begin()?;
+    let trees = SystemTrees { statistics: tx.create_tree()?, sequences: tx.create_tree()? };
+    let mut w = Writer::entry();
+    w.number(1, trees.statistics.0.into());
+    w.number(2, trees.sequences.0.into());
+    tx.put(TreeId::CATALOG, &trees_key(), &w.finish())?;
+    Ok(tx.commit(None)?)
+}
+
+/// The system trees; `None` in a database that was never written.
+pub(crate) fn system_trees(reader: &Reader) -> Result<Option<SystemTrees>> {
+    let Some(bytes) = reader.get(TreeId::CATALOG, &trees_key())? else { return Ok(None) };
+    let mut trees = SystemTrees { statistics: TreeId(0), sequences: TreeId(0) };
+    let mut fields = Fields::entry(&bytes)?;
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => trees.statistics = TreeId(codec::number(value)?),
+            2 => trees.sequences = TreeId(codec::number(value)?),
+            _ => {}
+        }
+    }
+    Ok(Some(trees))
+}
+
+/// Reads the whole catalog.
+pub(crate) fn load(reader: &Reader) -> Result<Catalog> {
+    let mut catalog = Catalog::default();
+    let mut tables = Vec::new();
+    let mut cursor = reader.cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
+    while let Some((key, value)) = cursor.next()? {
+        let (kind, id) = parse_key(key)?;
+        match kind {
+            1 => tables.push(entries::decode_table(id, value)?),
+            2 => {
+                let view = entries::decode_view(id, value)?;
+                catalog.views.insert(view.name.clone(), Arc::new(view));
+            }
+            3 => {
+                let sequence = entries::decode_sequence(id, value)?;
+                catalog.sequences.insert(sequence.name.clone(), Arc::new(sequence));
+            }
+            _ => {}
+        }
+    }
+    link_references(&mut tables)?;
+    attach_statistics(reader, &mut tables)?;
+    catalog.tables = tables.into_iter().map(|table| (table.name.clone(), Arc::new(table))).collect();
+    Ok(catalog)
+}
+
+fn parse_key(key: &[u8]) -> Result<(u8, ObjectId)> {
+    match key {
+        [kind, a, b, c, d] => Ok((*kind, ObjectId(u32::from_be_bytes([*a, *b, *c, *d])))),
+        _ => Err(corrupt("key")),
+    }
+}
+
+/// Fills `referenced_by`, and checks that every foreign key points at columns that exist.
+fn link_references(tables: &mut [Table]) -> Result<()> {
+    let mut links = Vec::new();
+    for table in tables.iter() {
+        for (at, key) in table.foreign_keys.iter().enumerate() {
+            links.push((table.id, at, key.referenced_table, key.referenced_columns.clone(), key.columns.len()));
+        }
+    }
+    for (from, at, to, columns, count) in links {
+        let target = tables.iter_mut().find(|table| table.id == to).ok_or_else(|| corrupt("foreign key"))?;
+        if columns.len() != count || columns.iter().any(|&column| column >= target.columns.len()) {
+            return Err(corrupt("foreign key columns"));
+        }
+        target.referenced_by.push((from, at));
+    }
+    Ok(())
+}
+
+fn attach_statistics(reader: &Reader, tables: &mut [Table]) -> Result<()> {
+    let Some(trees) = system_trees(reader)? else { return Ok(()) };
+    for table in tables {
+        if let Some(bytes) = reader.get(trees.statistics, &table.id.0.to_be_bytes())? {
+            let types: Vec<_> = table.columns.iter().map(|column| column.data_type).collect();
+            table.statistics = Some(Arc::new(statistics::decode(&bytes, &types)?));
+        }
+    }
+    Ok(())
+}
+
+/// Writes the catalog in a transaction.
+pub(crate) struct CatalogStore<'a> {
+    tx: &'a Transaction,
+}
+
+impl<'a> CatalogStore<'a> {
+    /// Marks the whole catalog as read: see the module's invariants.
+    pub(crate) fn new(tx: &'a Transaction) -> Result<CatalogStore<'a>> {
+        tx.reader().note_read(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
+        Ok(CatalogStore { tx })
+    }
+
+    /// A number that was never given out before, for ids and change marks.
+    fn next_number(&self) -> Result<u32> {
+        let current = match self.tx.reader().get(TreeId::CATALOG, &counter_key())? {
+            Some(bytes) => u32::from_le_bytes(bytes.as_slice().try_into().map_err(|_| corrupt("counter"))?),
+            None => 0,
+        };
+        let next = current.checked_add(1).ok_or_else(|| crate::Error::internal("object ids are exhausted"))?;
+        self.tx.put(TreeId::CATALOG, &counter_key(), &next.to_le_bytes())?;
+        Ok(next)
+    }
+
+    pub(crate) fn allocate_id(&self) -> Result<ObjectId> {
+        self.next_number().map(ObjectId)
+    }
+
+    fn put(&self, kind: EntryKind, id: ObjectId, encode: impl FnOnce(u64) -> Vec<u8>) -> Result<()> {
+        let change = self.next_number()?.into();
+        Ok(self.tx.put(TreeId::CATALOG, &entry_key(kind, id), &encode(change))?)
+    }
+
+    pub(crate) fn put_table(&self, table: &Table) -> Result<()> {
+        self.put(EntryKind::Table, table.id, |change| entries::encode_table(table, change))
+    }
+
+    pub(crate) fn put_view(&self, view: &View) -> Result<()> {
+        self.put(EntryKind::View, view.id, |change| entries::encode_view(view, change))
+    }
+
+    pub(crate) fn put_sequence(&self, sequence: &Sequence) -> Result<()> {
+        self.put(EntryKind::Sequence, sequence.id, |change| entries::encode_sequence(sequence, change))
+    }
+
+    pub(crate) fn delete(&self, kind: EntryKind, id: ObjectId) -> Result<()> {
+        self.tx.delete(TreeId::CATALOG, &entry_key(kind, id))?;
+        Ok(())
+    }
+}
+
+/// Stores what ANALYZE found; the catalog's stamp stays, the statistics' changes.
+pub(crate) fn put_statistics(
+    tx: &Transaction,
+    trees: SystemTrees,
+    table: &Table,
+    statistics: &TableStatistics,
+) -> Result<()> {
+    let types: Vec<_> = table.columns.iter().map(|column| column.data_type).collect();
+    Ok(tx.put(trees.statistics, &table.id.0.to_be_bytes(), &statistics::encode(statistics, &types))?)
+}
+
+/// Forgets a dropped or restructured table's statistics.
+pub(crate) fn delete_statistics(tx: &Transaction, trees: SystemTrees, table: ObjectId) -> Result<()> {
+    tx.delete(trees.statistics, &table.0.to_be_bytes())?;
+    Ok(())
+}
