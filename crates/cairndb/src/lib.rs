@@ -9,6 +9,7 @@
 pub mod api;
 pub mod bind;
 pub mod catalog;
+mod dml;
 mod error;
 pub mod exec;
 pub mod functions;

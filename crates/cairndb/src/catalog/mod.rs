@@ -11,6 +11,7 @@ mod store;
 
 pub(crate) use cache::{CatalogCache, CatalogStamp};
 pub use layout::{ColumnPlace, TableLayout};
+pub(crate) use layout::{row_number, row_number_key};
 pub use schema::{
     Catalog, Check, Column, ColumnStatistics, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction,
     RelationKind, Sequence, Table, TableStatistics, View,

@@ -1,0 +1,19 @@
+//! What the execution of a data-changing statement needs.
+
+use std::sync::Arc;
+
+use cairn_storage::{Store, Transaction};
+
+use super::RowNumbers;
+use crate::catalog::Catalog;
+use crate::exec::ExecContext;
+
+/// The transaction to write to, and how to read and evaluate.
+pub(crate) struct DmlContext<'a> {
+    pub(crate) tx: &'a Transaction,
+    pub(crate) catalog: &'a Arc<Catalog>,
+    /// Its reader is the transaction's.
+    pub(crate) exec: &'a ExecContext,
+    pub(crate) store: &'a Store,
+    pub(crate) row_numbers: &'a RowNumbers,
+}

@@ -1,0 +1,88 @@
+//! INSERT.
+
+use std::sync::Arc;
+
+use super::constraints::{check_row, fit_lengths};
+use super::foreign_keys::ForeignKeys;
+use super::on_conflict::{ConflictPlan, Resolution};
+use super::source::Source;
+use super::{DmlContext, DmlResult, Target, Writer};
+use crate::bind::{BoundInsert, Returning};
+use crate::catalog::Catalog;
+use crate::plan::{OptimizerOptions, PhysicalPlan, optimize};
+use crate::{Result, Value};
+
+/// An INSERT, planned.
+#[derive(Debug)]
+pub(crate) struct InsertPlan {
+    pub(crate) target: Arc<Target>,
+    pub(crate) source: Arc<PhysicalPlan>,
+    pub(crate) conflict: Option<ConflictPlan>,
+    pub(crate) returning: Option<Returning>,
+}
+
+impl InsertPlan {
+    pub(crate) fn new(bound: BoundInsert, catalog: &Catalog, options: &OptimizerOptions) -> Result<InsertPlan> {
+        Ok(InsertPlan {
+            target: Arc::new(Target::new(&bound.table, catalog)?),
+            source: Arc::new(optimize(bound.source, catalog, options)?),
+            conflict: bound.on_conflict.map(ConflictPlan::new),
+            returning: bound.returning,
+        })
+    }
+
+    pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
+        let source = Source::read(&self.source, context.exec)?;
+        let mut run = InsertRun {
+            plan: self,
+            context,
+            writer: Writer::new(&self.target, context),
+            keys: ForeignKeys::new(context),
+            result: DmlResult::default(),
+            touched: Default::default(),
+        };
+        source.for_each(context.exec, |row| run.row(row))?;
+        run.keys.finish()?;
+        Ok(run.result)
+    }
+}
+
+/// One execution.
+struct InsertRun<'a> {
+    plan: &'a InsertPlan,
+    context: &'a DmlContext<'a>,
+    writer: Writer<'a>,
+    keys: ForeignKeys<'a>,
+    result: DmlResult,
+    /// Keys inserted or updated under ON CONFLICT DO UPDATE.
+    touched: std::collections::HashSet<Vec<u8>>,
+}
+
+impl InsertRun<'_> {
+    fn row(&mut self, mut row: Vec<Value>) -> Result<()> {
+        let target = &*self.plan.target;
+        fit_lengths(&target.table, &mut row, self.context.exec)?;
+        check_row(target, &row, self.context.exec)?;
+        let key = self.writer.new_key(&row)?;
+        let Some(conflict) = &self.plan.conflict else {
+            self.writer.insert(&key, &row)?;
+            return self.inserted(&key, &row);
+        };
+        match conflict.resolve(&mut self.writer, &mut self.keys, &mut self.touched, &key, &row, self.context)? {
+            Resolution::Insert => {
+                self.writer.insert_unchecked(&key, &row)?;
+                self.inserted(&key, &row)
+            }
+            Resolution::Skip => Ok(()),
+            Resolution::Updated(new) => self.result.add(&new, self.plan.returning.as_ref(), self.context.exec),
+        }
+    }
+
+    fn inserted(&mut self, key: &[u8], row: &[Value]) -> Result<()> {
+        if self.plan.conflict.as_ref().is_some_and(ConflictPlan::updates) {
+            self.touched.insert(key.to_vec());
+        }
+        self.keys.inserted(&self.plan.target.table, key, row)?;
+        self.result.add(row, self.plan.returning.as_ref(), self.context.exec)
+    }
+}

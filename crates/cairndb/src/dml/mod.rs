@@ -1,0 +1,31 @@
+//! INSERT, UPDATE and DELETE: rows and their index entries written together, constraints enforced, in the caller's
+//! storage transaction.
+//!
+//! - A statement reads all its input before its first write, so it never sees its own changes.
+//! - NOT NULL and CHECK are checked row by row, uniqueness once every replaced row of the statement is out of the way,
+//!   foreign keys when all rows are written.
+//! - A failed statement leaves half its writes in the transaction: the caller rolls back.
+
+mod constraints;
+mod context;
+mod delete;
+mod foreign_keys;
+mod insert;
+mod on_conflict;
+mod referencing;
+mod returning;
+mod row_numbers;
+mod source;
+mod target;
+mod update;
+mod writer;
+
+pub(crate) use constraints::{duplicate_key, key_detail, key_names};
+pub(crate) use context::DmlContext;
+pub(crate) use delete::DeletePlan;
+pub(crate) use insert::InsertPlan;
+pub(crate) use returning::{DmlResult, ReturningRows};
+pub(crate) use row_numbers::RowNumbers;
+pub(crate) use target::Target;
+pub(crate) use update::UpdatePlan;
+pub(crate) use writer::Writer;

@@ -1,0 +1,137 @@
+//! Finds rows by the values of some columns, without a plan: what foreign keys ask.
+
+use std::ops::Bound;
+
+use cairn_storage::Reader;
+
+use super::Target;
+use crate::catalog::{Index, Table};
+use crate::types::key;
+use crate::{Error, Result, SqlState, Value};
+
+/// A row with its tree key.
+pub(super) type Found = (Vec<u8>, Vec<Value>);
+
+/// The rows whose `columns` equal `values` (of the columns' types, none NULL), at most `limit`.
+pub(super) fn find_rows(
+    target: &Target,
+    columns: &[usize],
+    values: &[Value],
+    reader: &Reader,
+    limit: usize,
+) -> Result<Vec<Found>> {
+    let table = &target.table;
+    let wanted = Wanted { columns, values };
+    if wanted.leads(table.primary_key.iter().copied()) {
+        let parts = table.primary_key.iter().map(|&column| (column, false, false));
+        return scan_table(target, &wanted.prefix(table, parts)?, &wanted, reader, limit);
+    }
+    let covers = |index: &&std::sync::Arc<Index>| wanted.leads(index.columns.iter().map(|part| part.column));
+    match table.indexes.iter().find(covers) {
+        Some(index) => scan_index(target, index, &wanted, reader, limit),
+        None => scan_table(target, &[], &wanted, reader, limit),
+    }
+}
+
+/// Columns and the values they must have.
+struct Wanted<'a> {
+    columns: &'a [usize],
+    values: &'a [Value],
+}
+
+impl Wanted<'_> {
+    /// Whether these are the first columns of a key, in any order.
+    fn leads(&self, key: impl Iterator<Item = usize>) -> bool {
+        let leading: Vec<usize> = key.take(self.columns.len()).collect();
+        leading.len() == self.columns.len() && self.columns.iter().all(|column| leading.contains(column))
+    }
+
+    fn value(&self, column: usize) -> Option<&Value> {
+        let at = self.columns.iter().position(|&c| c == column)?;
+        self.values.get(at)
+    }
+
+    /// The encoded leading columns of a key that is led by these columns.
+    fn prefix(&self, table: &Table, parts: impl Iterator<Item = (usize, bool, bool)>) -> Result<Vec<u8>> {
+        let mut prefix = Vec::new();
+        for (column, descending, nulls_first) in parts.take(self.columns.len()) {
+            let value = self.value(column).ok_or_else(|| Error::internal("a key column without a value"))?;
+            key::encode_value(value, table.columns[column].data_type, descending, nulls_first, &mut prefix);
+        }
+        Ok(prefix)
+    }
+
+    fn matches(&self, row: &[Value]) -> bool {
+        self.columns.iter().zip(self.values).all(|(&column, value)| row[column] == *value)
+    }
+}
+
+fn scan_table(
+    target: &Target,
+    prefix: &[u8],
+    wanted: &Wanted<'_>,
+    reader: &Reader,
+    limit: usize,
+) -> Result<Vec<Found>> {
+    let mut found = Vec::new();
+    let end = successor(prefix);
+    let mut cursor = reader.cursor(target.table.tree, Bound::Included(prefix), upper(&end))?;
+    while found.len() < limit
+        && let Some((key, value)) = cursor.next()?
+    {
+        let row = target.layout.decode(key, value)?;
+        if wanted.matches(&row) {
+            found.push((key.to_vec(), row));
+        }
+    }
+    Ok(found)
+}
+
+fn scan_index(
+    target: &Target,
+    index: &Index,
+    wanted: &Wanted<'_>,
+    reader: &Reader,
+    limit: usize,
+) -> Result<Vec<Found>> {
+    let table = &target.table;
+    let parts = index.columns.iter().map(|part| (part.column, part.descending, part.nulls_first));
+    let prefix = wanted.prefix(table, parts)?;
+    let end = successor(&prefix);
+    let mut found = Vec::new();
+    let mut cursor = reader.cursor(index.tree, Bound::Included(&prefix), upper(&end))?;
+    while found.len() < limit
+        && let Some((key, value)) = cursor.next()?
+    {
+        let row_key = index.row_key(table, key, value)?.to_vec();
+        let row = reader.get_with(table.tree, &row_key, |value| target.layout.decode(&row_key, value))?;
+        let row = row.ok_or_else(|| Error::new(SqlState::DATA_CORRUPTED, "an index entry has no row"))??;
+        found.push((row_key, row));
+    }
+    Ok(found)
+}
+
+/// The least key after all that begin with `prefix`; `None`: there is none.
+fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+fn upper(end: &Option<Vec<u8>>) -> Bound<&[u8]> {
+    end.as_deref().map_or(Bound::Unbounded, Bound::Excluded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::successor;
+
+    #[test]
+    fn the_successor_skips_trailing_ff() {
+        assert_eq!(successor(&[1, 2]), Some(vec![1, 3]));
+        assert_eq!(successor(&[1, 0xff, 0xff]), Some(vec![2]));
+        assert_eq!(successor(&[0xff]), None);
+        assert_eq!(successor(&[]), None);
+    }
+}
