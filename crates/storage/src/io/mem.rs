@@ -106,10 +106,8 @@ impl Content {
         let chunks = usize::try_from(len.div_ceil(CHUNK as u64)).map_err(|_| io::ErrorKind::FileTooLarge)?;
         self.chunks.resize_with(chunks, || RwLock::new(vec![0; CHUNK].into_boxed_slice()));
         let used = (len % CHUNK as u64) as usize;
-        if len < self.len && used != 0 {
-            if let Some(last) = self.chunks.last_mut() {
-                last.get_mut().unwrap_or_else(PoisonError::into_inner)[used..].fill(0);
-            }
+        if let (true, Some(last)) = (len < self.len && used != 0, self.chunks.last_mut()) {
+            last.get_mut().unwrap_or_else(PoisonError::into_inner)[used..].fill(0);
         }
         self.len = len;
         Ok(())

@@ -8,6 +8,7 @@ mod face;
 mod lock;
 mod mem;
 mod real;
+mod sim;
 mod system;
 #[cfg(test)]
 mod testing;
@@ -16,3 +17,4 @@ pub use aligned::{AlignedBuf, BLOCK};
 pub use face::{Create, File, FileSystem, LockGuard, LockOutcome, OpenHow, SyncMethod};
 pub use mem::MemFs;
 pub use real::RealFs;
+pub use sim::{CrashPoints, CrashStrategy, DiskImage, Recording, SimDisk};

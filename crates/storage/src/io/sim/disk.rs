@@ -1,0 +1,427 @@
+//! The living machine: a file system over the simulated disk, usable from several threads.
+//!
+//! Every call takes one lock, so operations have one order, and their numbers follow it.
+
+use std::collections::HashSet;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::content::CHUNK;
+use super::crash::{CrashStrategy, DiskImage};
+use super::faults::{Faults, input_output_error};
+use super::random::Random;
+use super::recording::Recording;
+use super::state::{DiskState, FileRef, NameChange, Operation, directory_of};
+use crate::io::aligned::BLOCK;
+use crate::io::face::{Create, File, FileSystem, LockOutcome, OpenHow, SyncMethod};
+
+/// A simulated disk with its file system. Clones are the same disk.
+#[derive(Clone, Debug)]
+pub struct SimDisk {
+    machine: Arc<Mutex<Machine>>,
+}
+
+#[derive(Debug)]
+struct Machine {
+    state: DiskState,
+    next_file: u64,
+    operations: u64,
+    crash_at: Option<u64>,
+    crashed: bool,
+    recording: Option<Recording>,
+    faults: Faults,
+    random: Random,
+    locked: HashSet<Arc<Path>>,
+    best_method: SyncMethod,
+}
+
+impl SimDisk {
+    /// An empty disk. All that happens by chance on it follows from `seed`.
+    pub fn new(seed: u64) -> SimDisk {
+        SimDisk::from_image(&DiskImage::new(), seed)
+    }
+
+    /// A machine switched on with the disk of another, usually crashed one.
+    pub fn from_image(image: &DiskImage, seed: u64) -> SimDisk {
+        let machine = Machine {
+            state: DiskState::from_image(image),
+            next_file: image.files.len() as u64,
+            operations: 0,
+            crash_at: None,
+            crashed: false,
+            recording: None,
+            faults: Faults::default(),
+            random: Random::new(seed),
+            locked: HashSet::new(),
+            best_method: SyncMethod::DirectDsync,
+        };
+        SimDisk { machine: Arc::new(Mutex::new(machine)) }
+    }
+
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many operations that change something were performed; this is the number of the next one. What was
+    /// acknowledged at count `c` must survive a crash at every point of number `c` and later.
+    pub fn operation_count(&self) -> u64 {
+        self.machine().operations
+    }
+
+    /// Begins to record operations.
+    pub fn start_recording(&self) {
+        let mut machine = self.machine();
+        let (initial, first) = (machine.state.clone(), machine.operations);
+        machine.recording = Some(Recording { initial, first, operations: Vec::new() });
+    }
+
+    /// Ends recording and returns what was recorded, nothing if recording was not begun.
+    pub fn take_recording(&self) -> Recording {
+        self.machine().recording.take().unwrap_or_default()
+    }
+
+    /// Lets the machine crash at operation `number`: it is begun, and it and every later call fail.
+    pub fn crash_at(&self, number: u64) {
+        self.machine().crash_at = Some(number);
+    }
+
+    /// Whether the machine has crashed.
+    pub fn has_crashed(&self) -> bool {
+        self.machine().crashed
+    }
+
+    /// Crashes now, unless it has crashed already, and returns the disk it leaves. Later calls fail. May be called
+    /// again for what other strategies would leave.
+    pub fn crash(&self, strategy: CrashStrategy) -> DiskImage {
+        let mut machine = self.machine();
+        machine.crashed = true;
+        machine.state.crash(strategy)
+    }
+
+    /// Lets the `nth_from_now` sync fail (1 is the next): [`File::sync`], [`File::write_durable_at`] and
+    /// [`FileSystem::sync_directory`] count. Some of what it was to make durable is on the disk, the rest never will be.
+    pub fn fail_sync(&self, nth_from_now: u64) {
+        self.machine().faults.fail_sync(nth_from_now);
+    }
+
+    /// How many syncs were attempted.
+    pub fn sync_count(&self) -> u64 {
+        self.machine().faults.syncs
+    }
+
+    /// Lets reads that touch the range of bytes fail. Does nothing if there is no such file.
+    pub fn fail_reads(&self, path: &Path, range: Range<u64>) {
+        let mut machine = self.machine();
+        if let Some(&id) = machine.state.names.get(path) {
+            machine.faults.fail_reads(id, range);
+        }
+    }
+
+    /// Lets writes that touch the range of bytes fail and change nothing. Does nothing if there is no such file.
+    pub fn fail_writes(&self, path: &Path, range: Range<u64>) {
+        let mut machine = self.machine();
+        if let Some(&id) = machine.state.names.get(path) {
+            machine.faults.fail_writes(id, range);
+        }
+    }
+
+    /// Lets each read, and each write, change of length or sync, fail with a chance in parts per million.
+    pub fn fail_randomly(&self, reads_ppm: u32, writes_ppm: u32) {
+        self.machine().faults.fail_randomly(reads_ppm, writes_ppm);
+    }
+
+    /// Limits the space of all files together, in bytes, counted in blocks of 4096; holes are free. A write that does
+    /// not fit writes what fits, unsynced, and fails with [`ErrorKind::StorageFull`].
+    pub fn set_capacity(&self, bytes: Option<u64>) {
+        self.machine().faults.capacity = bytes;
+    }
+
+    /// Ends all faults asked for, the limit of space included.
+    pub fn clear_faults(&self) {
+        self.machine().faults.clear();
+    }
+
+    /// Sets what [`SyncMethod::Auto`] finds to work best on files opened from now on; at first
+    /// [`SyncMethod::DirectDsync`].
+    pub fn set_best_sync_method(&self, method: SyncMethod) {
+        self.machine().best_method = method;
+    }
+
+    /// Inverts bit `bit % 8` of byte `bit / 8` on the medium and in the cache; false if there is no such byte.
+    pub fn flip_bit(&self, path: &Path, bit: u64) -> bool {
+        let mut machine = self.machine();
+        let Some(&id) = machine.state.names.get(path) else { return false };
+        machine.state.files.get_mut(&id).is_some_and(|file| file.flip_bit(bit))
+    }
+
+    /// The content of a file as a reader sees it now.
+    pub fn snapshot(&self, path: &Path) -> Option<Vec<u8>> {
+        let machine = self.machine();
+        let id = machine.state.names.get(path)?;
+        Some(machine.state.files.get(id)?.cached.to_vec())
+    }
+
+    /// The names of all files, in order.
+    pub fn paths(&self) -> Vec<Arc<Path>> {
+        self.machine().state.names.keys().cloned().collect()
+    }
+}
+
+impl Machine {
+    fn check_alive(&self) -> io::Result<()> {
+        match self.crashed {
+            true => Err(io::Error::other("the simulated machine has crashed")),
+            false => Ok(()),
+        }
+    }
+
+    /// Performs an operation, or begins it and crashes.
+    fn perform(&mut self, operation: Operation) -> io::Result<()> {
+        self.check_alive()?;
+        if self.crash_at.is_some_and(|number| number <= self.operations) {
+            self.state.begin(self.operations, &operation);
+            self.crashed = true;
+            return self.check_alive();
+        }
+        self.state.apply(self.operations, &operation);
+        self.operations += 1;
+        if let Some(recording) = &mut self.recording {
+            recording.operations.push(operation);
+        }
+        Ok(())
+    }
+
+    fn find(&self, path: &Path) -> io::Result<u64> {
+        self.check_alive()?;
+        let missing = || io::Error::new(ErrorKind::NotFound, format!("no file {}", path.display()));
+        self.state.names.get(path).copied().ok_or_else(missing)
+    }
+
+    fn open(&mut self, path: &Path, create: Create) -> io::Result<FileRef> {
+        let path: Arc<Path> = path.into();
+        match self.find(&path) {
+            Ok(_) if create == Create::New => Err(ErrorKind::AlreadyExists.into()),
+            Ok(id) => Ok(FileRef { id, path }),
+            Err(error) if create == Create::Never || self.crashed => Err(error),
+            Err(_) => {
+                let id = self.next_file;
+                self.perform(Operation::Name(NameChange::Create { path: path.clone(), id }))?;
+                self.next_file += 1;
+                self.state.files.entry(id).or_default();
+                Ok(FileRef { id, path })
+            }
+        }
+    }
+
+    fn read(&mut self, file: &FileRef, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.check_alive()?;
+        self.faults.check_read(file.id, &range(offset, buf)?, &mut self.random)?;
+        match self.state.file(file).cached.read(offset, buf) {
+            true => Ok(()),
+            false => Err(ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// Fails a write that the faults forbid. Returns how many bytes there is space for.
+    fn admit_write(&mut self, file: &FileRef, buf: &[u8], offset: u64) -> io::Result<usize> {
+        self.check_alive()?;
+        self.faults.check_write(file.id, &range(offset, buf)?, &mut self.random)?;
+        let Some(capacity) = self.faults.capacity else { return Ok(buf.len()) };
+        let named = self.state.names.values().filter_map(|id| self.state.files.get(id));
+        let used: u64 = named.map(|file| file.cached.allocated_chunks()).sum();
+        let free = (capacity / CHUNK).saturating_sub(used);
+        Ok(self.state.file(file).cached.fitting(offset, buf.len(), free))
+    }
+
+    fn write(&mut self, file: &FileRef, buf: &[u8], offset: u64, durable: bool) -> io::Result<()> {
+        let fitting = self.admit_write(file, buf, offset)?;
+        let (file, bytes) = (file.clone(), Arc::from(&buf[..fitting]));
+        if fitting < buf.len() {
+            self.perform(Operation::Write { file, offset, bytes })?;
+            return Err(ErrorKind::StorageFull.into());
+        }
+        if !durable {
+            return self.perform(Operation::Write { file, offset, bytes });
+        }
+        let failed = self.faults.next_sync_fails(&mut self.random);
+        self.perform(Operation::WriteDurable { file, offset, bytes, failed })?;
+        sync_outcome(failed)
+    }
+
+    fn set_len(&mut self, file: &FileRef, len: u64) -> io::Result<()> {
+        self.check_alive()?;
+        self.faults.check_write(file.id, &(len..len), &mut self.random)?;
+        self.perform(Operation::SetLen { file: file.clone(), len })
+    }
+
+    fn sync(&mut self, file: &FileRef) -> io::Result<()> {
+        self.check_alive()?;
+        let failed = self.faults.next_sync_fails(&mut self.random);
+        self.perform(Operation::Sync { file: file.clone(), failed })?;
+        sync_outcome(failed)
+    }
+}
+
+fn sync_outcome(failed: Option<u64>) -> io::Result<()> {
+    failed.map_or(Ok(()), |_| Err(input_output_error()))
+}
+
+/// The largest file is far smaller than where arithmetic on offsets would overflow.
+fn range(offset: u64, buf: &[u8]) -> io::Result<Range<u64>> {
+    const LARGEST: u64 = 1 << 40;
+    match offset.checked_add(buf.len() as u64) {
+        Some(end) if end <= LARGEST => Ok(offset..end),
+        _ => Err(ErrorKind::FileTooLarge.into()),
+    }
+}
+
+impl FileSystem for SimDisk {
+    fn open(&self, path: &Path, how: OpenHow) -> io::Result<Arc<dyn File>> {
+        let mut machine = self.machine();
+        let create = if how.read_only { Create::Never } else { how.create };
+        let file = machine.open(path, create)?;
+        let best_method = match machine.best_method {
+            SyncMethod::DirectDsync if !how.direct => SyncMethod::Dsync,
+            method => method,
+        };
+        let method = Mutex::new(best_method);
+        Ok(Arc::new(SimFile { disk: self.clone(), file, read_only: how.read_only, best_method, method }))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        let machine = self.machine();
+        machine.check_alive()?;
+        Ok(machine.state.names.contains_key(path))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut machine = self.machine();
+        machine.find(path)?;
+        machine.perform(Operation::Name(NameChange::Remove { path: path.into() }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut machine = self.machine();
+        machine.find(from)?;
+        machine.perform(Operation::Name(NameChange::Rename { from: from.into(), to: to.into() }))
+    }
+
+    fn sync_directory(&self, path_of_file: &Path) -> io::Result<()> {
+        let mut machine = self.machine();
+        machine.check_alive()?;
+        let machine = &mut *machine;
+        let failed = machine.faults.next_sync_fails(&mut machine.random);
+        machine.perform(Operation::SyncDirectory { directory: directory_of(path_of_file).into(), failed })?;
+        sync_outcome(failed)
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<LockOutcome> {
+        let path: Arc<Path> = path.into();
+        let mut machine = self.machine();
+        machine.check_alive()?;
+        match machine.locked.insert(path.clone()) {
+            true => Ok(LockOutcome::Held(Box::new(SimLock { disk: self.clone(), path }))),
+            false => Ok(LockOutcome::Busy { pid: Some(std::process::id()) }),
+        }
+    }
+}
+
+struct SimLock {
+    disk: SimDisk,
+    path: Arc<Path>,
+}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        self.disk.machine().locked.remove(&self.path);
+    }
+}
+
+#[derive(Debug)]
+struct SimFile {
+    disk: SimDisk,
+    file: FileRef,
+    read_only: bool,
+    /// What works best on this file.
+    best_method: SyncMethod,
+    method: Mutex<SyncMethod>,
+}
+
+impl SimFile {
+    fn check_writable(&self) -> io::Result<()> {
+        match self.read_only {
+            true => Err(ErrorKind::PermissionDenied.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Stricter than real files, where the kernel falls back: who misses the alignment misses the fast path.
+    fn check_alignment(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let all = buf.as_ptr() as usize | buf.len() | offset as usize;
+        match all.is_multiple_of(self.alignment()) {
+            true => Ok(()),
+            false => Err(io::Error::new(ErrorKind::InvalidInput, "a durable write that is not aligned")),
+        }
+    }
+}
+
+impl File for SimFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.disk.machine().read(&self.file, buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.check_writable()?;
+        self.disk.machine().write(&self.file, buf, offset, false)
+    }
+
+    fn write_durable_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.check_writable()?;
+        self.check_alignment(buf, offset)?;
+        match self.sync_method() {
+            SyncMethod::DirectDsync | SyncMethod::Dsync => self.disk.machine().write(&self.file, buf, offset, true),
+            _ => {
+                self.disk.machine().write(&self.file, buf, offset, false)?;
+                self.disk.machine().sync(&self.file)
+            }
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.disk.machine().sync(&self.file)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        let mut machine = self.disk.machine();
+        machine.check_alive()?;
+        Ok(machine.state.file(&self.file).cached.len())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check_writable()?;
+        self.disk.machine().set_len(&self.file, len)
+    }
+
+    fn alignment(&self) -> usize {
+        match self.sync_method() {
+            SyncMethod::DirectDsync => BLOCK,
+            _ => 1,
+        }
+    }
+
+    fn sync_method(&self) -> SyncMethod {
+        *self.method.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn choose_sync_method(&self, wanted: SyncMethod, block: &[u8], offset: u64) -> io::Result<SyncMethod> {
+        let method = match wanted {
+            SyncMethod::Dsync | SyncMethod::WriteSync | SyncMethod::FullFsync => wanted,
+            SyncMethod::Auto | SyncMethod::DirectDsync | SyncMethod::MemoryFile => self.best_method,
+        };
+        *self.method.lock().unwrap_or_else(PoisonError::into_inner) = method;
+        self.write_durable_at(block, offset)?;
+        Ok(method)
+    }
+}

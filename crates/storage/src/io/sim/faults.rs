@@ -1,0 +1,74 @@
+//! Faults that a test asks the simulated disk for.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::Range;
+
+use super::random::Random;
+
+/// One million, the whole of which chances are parts.
+const MILLION: u64 = 1_000_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    /// Syncs attempted since the disk was made.
+    pub(super) syncs: u64,
+    failing_syncs: BTreeSet<u64>,
+    unreadable: Vec<(u64, Range<u64>)>,
+    unwritable: Vec<(u64, Range<u64>)>,
+    read_failures_ppm: u32,
+    write_failures_ppm: u32,
+    pub(super) capacity: Option<u64>,
+}
+
+impl Faults {
+    /// Forgets all faults, but not how many syncs there were.
+    pub(super) fn clear(&mut self) {
+        *self = Faults { syncs: self.syncs, ..Faults::default() };
+    }
+
+    pub(super) fn fail_sync(&mut self, nth_from_now: u64) {
+        self.failing_syncs.insert(self.syncs + nth_from_now);
+    }
+
+    pub(super) fn fail_reads(&mut self, file: u64, range: Range<u64>) {
+        self.unreadable.push((file, range));
+    }
+
+    pub(super) fn fail_writes(&mut self, file: u64, range: Range<u64>) {
+        self.unwritable.push((file, range));
+    }
+
+    pub(super) fn fail_randomly(&mut self, reads_ppm: u32, writes_ppm: u32) {
+        self.read_failures_ppm = reads_ppm;
+        self.write_failures_ppm = writes_ppm;
+    }
+
+    /// Counts a sync; the seed of its failure if it is to fail.
+    pub(super) fn next_sync_fails(&mut self, random: &mut Random) -> Option<u64> {
+        self.syncs += 1;
+        let asked_for = self.failing_syncs.remove(&self.syncs);
+        (asked_for || random.chance(self.write_failures_ppm.into(), MILLION)).then(|| random.next())
+    }
+
+    pub(super) fn check_read(&self, file: u64, range: &Range<u64>, random: &mut Random) -> io::Result<()> {
+        check(&self.unreadable, self.read_failures_ppm, file, range, random)
+    }
+
+    pub(super) fn check_write(&self, file: u64, range: &Range<u64>, random: &mut Random) -> io::Result<()> {
+        check(&self.unwritable, self.write_failures_ppm, file, range, random)
+    }
+}
+
+fn check(bad: &[(u64, Range<u64>)], ppm: u32, file: u64, range: &Range<u64>, random: &mut Random) -> io::Result<()> {
+    let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
+    let asked_for = bad.iter().any(|(id, other)| *id == file && overlaps(other));
+    match asked_for || random.chance(ppm.into(), MILLION) {
+        true => Err(input_output_error()),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn input_output_error() -> io::Error {
+    io::Error::other("simulated input/output error")
+}
