@@ -10,6 +10,8 @@ mod from_ast;
 pub mod key;
 mod numeric;
 pub mod row;
+#[cfg(test)]
+pub(crate) mod testing;
 mod text;
 mod value;
 

@@ -132,11 +132,6 @@ pub(super) fn pow10(exponent: u32) -> BigInt {
     BigInt::from(10).pow(exponent)
 }
 
-/// 10^`exponent` where it fits.
-pub(super) fn small_pow10(exponent: u32) -> Option<i64> {
-    10_i64.checked_pow(exponent)
-}
-
 impl Ord for Numeric {
     fn cmp(&self, other: &Numeric) -> Ordering {
         if let (Repr::Small { mantissa: a, scale: s }, Repr::Small { mantissa: b, scale: t }) = (&self.0, &other.0) {

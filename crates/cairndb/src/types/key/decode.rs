@@ -1,0 +1,223 @@
+//! Keys back to values. No input panics: what no encoder wrote is an error (XX001).
+
+use super::*;
+use crate::types::numeric::SCALE_MAX;
+use crate::types::{DataType, Interval, Numeric, Value};
+use crate::{Error, Result, SqlState};
+
+/// The encoding keeps all of a value of this type, not only its order: the column need not be in the row too.
+pub fn is_decodable(data_type: DataType) -> bool {
+    match data_type {
+        DataType::Real | DataType::Double | DataType::Interval | DataType::Unknown => false,
+        // The column's own scale and length restore what the key leaves out.
+        DataType::Numeric(modifiers) => modifiers.is_some(),
+        DataType::Char(length) => length > 0,
+        _ => true,
+    }
+}
+
+/// Reads one value and moves `bytes` past it. For types that are not [`is_decodable`] the value is equal to the one
+/// encoded, but may look different.
+pub fn decode_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nulls_first: bool) -> Result<Value> {
+    let null = if nulls_first { NULL_FIRST } else { NULL_LAST };
+    match bytes.first() {
+        None => return Err(corrupted()),
+        Some(&first) if first == null => {
+            *bytes = &bytes[1..];
+            return Ok(Value::Null);
+        }
+        Some(_) => {}
+    }
+    let mut reader = Reader { bytes, mask: if descending { 0xff } else { 0 } };
+    let value = reader.value(data_type)?;
+    *bytes = reader.bytes;
+    Ok(value)
+}
+
+/// Moves `bytes` past one value.
+pub fn skip_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nulls_first: bool) -> Result<()> {
+    decode_value(bytes, data_type, descending, nulls_first).map(drop)
+}
+
+/// Takes bytes off the front, inverted where the column is descending.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    mask: u8,
+}
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Result<u8> {
+        let (first, rest) = self.bytes.split_first().ok_or_else(corrupted)?;
+        self.bytes = rest;
+        Ok(first ^ self.mask)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (first, rest) = self.bytes.split_first_chunk::<N>().ok_or_else(corrupted)?;
+        self.bytes = rest;
+        Ok(first.map(|byte| byte ^ self.mask))
+    }
+
+    fn plain<const N: usize>(&mut self) -> Result<[u8; N]> {
+        if self.byte()? == PLAIN { self.array() } else { Err(corrupted()) }
+    }
+
+    fn narrow<T: TryFrom<i64>>(&mut self) -> Result<T> {
+        T::try_from(self.integer()?).map_err(|_| corrupted())
+    }
+
+    fn value(&mut self, data_type: DataType) -> Result<Value> {
+        Ok(match data_type {
+            DataType::Boolean => match self.integer()? {
+                0 => Value::Boolean(false),
+                1 => Value::Boolean(true),
+                _ => return Err(corrupted()),
+            },
+            DataType::SmallInt => Value::SmallInt(self.narrow()?),
+            DataType::Integer => Value::Integer(self.narrow()?),
+            DataType::BigInt => Value::BigInt(self.integer()?),
+            DataType::Date => Value::Date(self.narrow()?),
+            DataType::Time => Value::Time(self.time()?),
+            DataType::Timestamp => Value::Timestamp(self.integer()?),
+            DataType::TimestampTz => Value::TimestampTz(self.integer()?),
+            DataType::Real => Value::Real(self.real()?),
+            DataType::Double => Value::Double(self.double()?),
+            DataType::Numeric(modifiers) => Value::Numeric(self.numeric(modifiers.map(|(_, scale)| scale))?),
+            DataType::Char(length) => Value::text(pad(self.text()?, length)),
+            DataType::Text | DataType::Varchar(_) => Value::text(self.text()?),
+            DataType::Bytea => Value::Bytea(self.bytes()?.into()),
+            DataType::Interval => Value::Interval(self.interval()?),
+            DataType::Uuid => Value::Uuid(self.plain()?),
+            DataType::Unknown => return Err(corrupted()),
+        })
+    }
+
+    fn integer(&mut self) -> Result<i64> {
+        let header = self.byte()?;
+        match header {
+            INT_SMALL..=0x9f => Ok((header - INT_SMALL).into()),
+            0x10..INT_NEGATIVE => self.integer_bytes(INT_NEGATIVE - header, 0xff),
+            0xa1..=0xa8 => self.integer_bytes(header - INT_LARGE, 0),
+            _ => Err(corrupted()),
+        }
+    }
+
+    fn integer_bytes(&mut self, count: u8, fill: u8) -> Result<i64> {
+        let mut full = [fill; 8];
+        for slot in full.iter_mut().skip(8 - usize::from(count)) {
+            *slot = self.byte()?;
+        }
+        Ok(i64::from_be_bytes(full))
+    }
+
+    fn time(&mut self) -> Result<i64> {
+        let micros = self.integer()?;
+        let day = 0..=crate::types::datetime::MICROS_PER_DAY;
+        if day.contains(&micros) { Ok(micros) } else { Err(corrupted()) }
+    }
+
+    fn real(&mut self) -> Result<f32> {
+        let bits = u32::from_be_bytes(self.plain()?);
+        Ok(f32::from_bits(if bits >> 31 == 1 { bits & !(1 << 31) } else { !bits }))
+    }
+
+    fn double(&mut self) -> Result<f64> {
+        let bits = u64::from_be_bytes(self.plain()?);
+        Ok(f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits }))
+    }
+
+    fn text(&mut self) -> Result<String> {
+        let mut text = Vec::new();
+        loop {
+            match self.byte()? {
+                TEXT_END => break,
+                TEXT_ESCAPE => text.push(self.byte()?.checked_sub(1).filter(|&b| b < 2).ok_or_else(corrupted)?),
+                byte => text.push(byte.checked_sub(1).ok_or_else(corrupted)?),
+            }
+        }
+        String::from_utf8(text).map_err(|_| corrupted())
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        self.plain::<0>()?;
+        let mut bytes = Vec::new();
+        loop {
+            match self.byte()? {
+                0 => match self.byte()? {
+                    0 => return Ok(bytes),
+                    BYTES_ESCAPED_ZERO => bytes.push(0),
+                    _ => return Err(corrupted()),
+                },
+                byte => bytes.push(byte),
+            }
+        }
+    }
+
+    /// The interval of this span, in days and microseconds.
+    fn interval(&mut self) -> Result<Interval> {
+        let span = i128::from_be_bytes(self.plain()?) ^ i128::MIN;
+        let day = i128::from(crate::types::datetime::MICROS_PER_DAY);
+        let months = (span / day / 30).clamp(i32::MIN.into(), i32::MAX.into());
+        let rest = span - months * 30 * day;
+        let days = (rest / day).clamp(i32::MIN.into(), i32::MAX.into());
+        let micros = i64::try_from(rest - days * day).map_err(|_| corrupted())?;
+        Ok(Interval { months: months as i32, days: days as i32, micros })
+    }
+
+    fn numeric(&mut self, scale: Option<i16>) -> Result<Numeric> {
+        let magnitude = match self.byte()? {
+            NUMERIC_NEGATIVE_INFINITY => return Ok(Numeric::NEGATIVE_INFINITY),
+            NUMERIC_INFINITY => return Ok(Numeric::INFINITY),
+            NUMERIC_NAN => return Ok(Numeric::NAN),
+            NUMERIC_ZERO => Numeric::ZERO,
+            NUMERIC_POSITIVE => self.magnitude()?,
+            NUMERIC_NEGATIVE => {
+                self.mask = !self.mask;
+                let magnitude = self.magnitude();
+                self.mask = !self.mask;
+                magnitude?.neg()
+            }
+            _ => return Err(corrupted()),
+        };
+        Ok(match scale {
+            Some(scale) if i32::from(magnitude.scale()) <= i32::from(scale).max(0) => {
+                magnitude.with_scale(scale.max(0) as u16)
+            }
+            _ => magnitude,
+        })
+    }
+
+    fn magnitude(&mut self) -> Result<Numeric> {
+        let power = self.integer()?;
+        let mut digits = String::new();
+        loop {
+            let byte = self.byte()?;
+            let pair = byte / 2;
+            if pair > 99 {
+                return Err(corrupted());
+            }
+            digits.extend([char::from(b'0' + pair / 10), char::from(b'0' + pair % 10)]);
+            if byte % 2 == 0 {
+                break;
+            }
+        }
+        let whole = digits.len() as i64;
+        // 0.digits * 100^power: beyond the limits of numeric no encoder goes.
+        if power.unsigned_abs() > 100_000 || whole - 2 * power > i64::from(SCALE_MAX) + 1 {
+            return Err(corrupted());
+        }
+        let text = format!("{digits}e{}", 2 * power - whole);
+        let value = Numeric::parse(&text).map_err(|_| corrupted())?;
+        Ok(if value.scale() > 0 && digits.ends_with('0') { value.round(i32::from(value.scale()) - 1) } else { value })
+    }
+}
+
+fn pad(mut text: String, length: u32) -> String {
+    let missing = (length as usize).saturating_sub(text.chars().count());
+    text.extend(std::iter::repeat_n(' ', missing));
+    text
+}
+
+fn corrupted() -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, "a key's bytes are damaged")
+}

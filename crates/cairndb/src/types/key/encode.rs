@@ -1,0 +1,159 @@
+//! Values to keys; the bytes are described in the module above.
+
+use super::*;
+use crate::types::{DataType, Numeric, Value};
+
+/// Appends the order-preserving, self-delimiting encoding of `value`, a value of a column of type `data_type`.
+/// PostgreSQL's default for ascending is NULLS LAST, for descending NULLS FIRST.
+pub fn encode_value(value: &Value, data_type: DataType, descending: bool, nulls_first: bool, out: &mut Vec<u8>) {
+    if value.is_null() {
+        out.push(if nulls_first { NULL_FIRST } else { NULL_LAST });
+        return;
+    }
+    let start = out.len();
+    encode_ascending(value, data_type, out);
+    if descending {
+        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+fn encode_ascending(value: &Value, data_type: DataType, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => {}
+        Value::Boolean(value) => encode_integer((*value).into(), out),
+        Value::SmallInt(value) => encode_integer((*value).into(), out),
+        Value::Integer(value) | Value::Date(value) => encode_integer((*value).into(), out),
+        Value::BigInt(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
+            encode_integer(*value, out);
+        }
+        Value::Real(value) => encode_real(*value, out),
+        Value::Double(value) => encode_double(*value, out),
+        Value::Numeric(value) => encode_numeric(value, out),
+        Value::Text(text) => encode_text(text, data_type, out),
+        Value::Bytea(bytes) => encode_bytes(bytes, out),
+        Value::Interval(interval) => {
+            out.push(PLAIN);
+            out.extend_from_slice(&(interval.span() ^ i128::MIN).to_be_bytes());
+        }
+        Value::Uuid(bytes) => {
+            out.push(PLAIN);
+            out.extend_from_slice(bytes);
+        }
+    }
+}
+
+pub(super) fn encode_integer(value: i64, out: &mut Vec<u8>) {
+    if (0..=127).contains(&value) {
+        out.push(INT_SMALL + value as u8);
+        return;
+    }
+    let magnitude = if value < 0 { !value } else { value };
+    let count = (8 - magnitude.leading_zeros() as usize / 8).max(1);
+    out.push(if value < 0 { INT_NEGATIVE - count as u8 } else { INT_LARGE + count as u8 });
+    out.extend_from_slice(&value.to_be_bytes()[8 - count..]);
+}
+
+fn encode_real(value: f32, out: &mut Vec<u8>) {
+    let bits = if value.is_nan() { f32::NAN.to_bits() } else { (value + 0.0).to_bits() };
+    let ordered = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
+    out.push(PLAIN);
+    out.extend_from_slice(&ordered.to_be_bytes());
+}
+
+fn encode_double(value: f64, out: &mut Vec<u8>) {
+    let bits = crate::types::float_hash_bits(value);
+    let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+    out.push(PLAIN);
+    out.extend_from_slice(&ordered.to_be_bytes());
+}
+
+fn encode_text(text: &str, data_type: DataType, out: &mut Vec<u8>) {
+    let blank_padded = matches!(data_type, DataType::Char(_));
+    encode_text_prefix(if blank_padded { text.trim_end_matches(' ') } else { text }, out);
+    out.push(TEXT_END);
+}
+
+/// Appends what the encodings (ascending) of all strings that begin with `prefix` begin with.
+pub fn encode_text_prefix(prefix: &str, out: &mut Vec<u8>) {
+    out.reserve(prefix.len() + 1);
+    for &byte in prefix.as_bytes() {
+        if byte < 2 {
+            out.push(TEXT_ESCAPE);
+        }
+        // UTF-8 has no 0xff, so this cannot overflow.
+        out.push(byte + 1);
+    }
+}
+
+/// The first key after all keys that begin with `prefix`; `None`: there is none.
+pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(PLAIN);
+    for &byte in bytes {
+        out.push(byte);
+        if byte == 0 {
+            out.push(BYTES_ESCAPED_ZERO);
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
+    let Some((mantissa, scale)) = value.to_big() else {
+        out.push(match value.signum() {
+            0 => NUMERIC_NAN,
+            1.. => NUMERIC_INFINITY,
+            _ => NUMERIC_NEGATIVE_INFINITY,
+        });
+        return;
+    };
+    if value.is_zero() {
+        out.push(NUMERIC_ZERO);
+        return;
+    }
+    let digits = match value.as_small() {
+        Some((small, _)) => small.unsigned_abs().to_string(),
+        None => mantissa.magnitude().to_string(),
+    };
+    out.push(if value.signum() < 0 { NUMERIC_NEGATIVE } else { NUMERIC_POSITIVE });
+    let start = out.len();
+    encode_magnitude(&digits, digits.len() as i64 - i64::from(scale), out);
+    if value.signum() < 0 {
+        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+/// `0.digits * 10^exponent`, as a power of 100 and pairs of digits without trailing zeros.
+fn encode_magnitude(digits: &str, exponent: i64, out: &mut Vec<u8>) {
+    let digits = digits.trim_end_matches('0').as_bytes();
+    let power = (exponent + 1).div_euclid(2);
+    encode_integer(power, out);
+    // An odd exponent leaves one digit in the first pair.
+    let lead = if exponent.rem_euclid(2) == 1 { 1 } else { 0 };
+    let padded = std::iter::repeat_n(b'0', lead).chain(digits.iter().copied());
+    let mut pending = None;
+    for digit in padded {
+        let digit = digit - b'0';
+        pending = match pending.take() {
+            None => Some(digit),
+            Some(tens) => {
+                out.push(2 * (tens * 10 + digit) + 1);
+                None
+            }
+        };
+    }
+    match pending {
+        Some(tens) => out.push(2 * (tens * 10)),
+        None => {
+            if let Some(last) = out.last_mut() {
+                *last -= 1;
+            }
+        }
+    }
+}

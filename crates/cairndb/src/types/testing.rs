@@ -1,0 +1,91 @@
+//! Random values of every type, for property tests.
+
+use super::datetime::MICROS_PER_DAY;
+use super::{DataType, Interval, Numeric, Value};
+
+/// A small generator (splitmix64): tests repeat exactly.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// Integers of all magnitudes, small ones often.
+    pub fn integer(&mut self) -> i64 {
+        let bits = self.below(64);
+        (self.next() as i64) >> bits
+    }
+}
+
+/// A value of the type, never NULL; edge cases are frequent.
+pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
+    match data_type {
+        DataType::Boolean => Value::Boolean(random.below(2) == 0),
+        DataType::SmallInt => Value::SmallInt(random.integer() as i16),
+        DataType::Integer => Value::Integer(random.integer() as i32),
+        DataType::BigInt => Value::BigInt(random.integer()),
+        DataType::Real => Value::Real(random_double(random) as f32),
+        DataType::Double => Value::Double(random_double(random)),
+        DataType::Numeric(None) => Value::Numeric(random_numeric(random)),
+        DataType::Numeric(Some((_, scale))) => Value::Numeric(Numeric::small(random.integer() >> 24, scale as u16)),
+        DataType::Char(length) => {
+            let mut text: String = random_text(random).chars().take(length as usize).collect();
+            text.extend(std::iter::repeat_n(' ', length as usize - text.chars().count()));
+            Value::text(text)
+        }
+        DataType::Text | DataType::Varchar(_) | DataType::Unknown => Value::text(random_text(random)),
+        DataType::Bytea => {
+            let length = random.below(6);
+            Value::Bytea((0..length).map(|_| [0, 1, 2, 254, 255, 97][random.below(6) as usize]).collect())
+        }
+        DataType::Date => Value::Date(random.integer() as i32),
+        DataType::Time => Value::Time(random.below(MICROS_PER_DAY as u64 + 1) as i64),
+        DataType::Timestamp => Value::Timestamp(random.integer()),
+        DataType::TimestampTz => Value::TimestampTz(random.integer()),
+        DataType::Interval => Value::Interval(Interval {
+            months: random.integer() as i32,
+            days: random.integer() as i32,
+            micros: random.integer(),
+        }),
+        DataType::Uuid => Value::Uuid(std::array::from_fn(|_| random.next() as u8)),
+    }
+}
+
+fn random_double(random: &mut Random) -> f64 {
+    match random.below(8) {
+        0 => [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE][random.below(6) as usize],
+        1 => f64::from_bits(random.next()),
+        _ => random.integer() as f64 / 1024.0,
+    }
+}
+
+fn random_numeric(random: &mut Random) -> Numeric {
+    match random.below(12) {
+        0 => Numeric::NAN,
+        1 => [Numeric::INFINITY, Numeric::NEGATIVE_INFINITY][random.below(2) as usize].clone(),
+        2 => Numeric::small(10_i64.pow(random.below(19) as u32), random.below(25) as u16),
+        3 => {
+            let wide = i128::from(random.integer()) * i128::from(random.integer());
+            Numeric::from_i128(wide, random.below(40) as u16)
+        }
+        _ => Numeric::small(random.integer(), random.below(8) as u16),
+    }
+}
+
+fn random_text(random: &mut Random) -> String {
+    const LETTERS: [char; 10] = ['a', 'b', 'z', ' ', '\u{0}', '\u{1}', '\u{2}', 'é', '\u{ff}', '\u{10ffff}'];
+    let length = random.below(7);
+    (0..length).map(|_| LETTERS[random.below(10) as usize]).collect()
+}
