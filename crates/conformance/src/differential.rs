@@ -1,1 +1,0 @@
-//! Random statements compared between engines.

@@ -1,0 +1,91 @@
+//! The types that are generated.
+
+/// A column's or expression's type, as far as the generator cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Boolean,
+    SmallInt,
+    Integer,
+    BigInt,
+    Real,
+    Double,
+    Numeric,
+    Text,
+    Varchar,
+    Char,
+    Bytea,
+    Date,
+    Time,
+    Timestamp,
+    TimestampTz,
+    Interval,
+    Uuid,
+}
+
+impl Kind {
+    /// Every type of the PostgreSQL dialect.
+    pub const ALL: [Kind; 17] = [
+        Kind::Boolean,
+        Kind::SmallInt,
+        Kind::Integer,
+        Kind::BigInt,
+        Kind::Real,
+        Kind::Double,
+        Kind::Numeric,
+        Kind::Text,
+        Kind::Varchar,
+        Kind::Char,
+        Kind::Bytea,
+        Kind::Date,
+        Kind::Time,
+        Kind::Timestamp,
+        Kind::TimestampTz,
+        Kind::Interval,
+        Kind::Uuid,
+    ];
+
+    /// The name in a column definition.
+    pub fn sql(self) -> &'static str {
+        match self {
+            Kind::Boolean => "boolean",
+            Kind::SmallInt => "smallint",
+            Kind::Integer => "integer",
+            Kind::BigInt => "bigint",
+            Kind::Real => "real",
+            Kind::Double => "double precision",
+            Kind::Numeric => "numeric(12,3)",
+            Kind::Text => "text",
+            Kind::Varchar => "varchar(12)",
+            Kind::Char => "char(5)",
+            Kind::Bytea => "bytea",
+            Kind::Date => "date",
+            Kind::Time => "time",
+            Kind::Timestamp => "timestamp",
+            Kind::TimestampTz => "timestamptz",
+            Kind::Interval => "interval",
+            Kind::Uuid => "uuid",
+        }
+    }
+
+    /// Equal values of these may look different (1.0 and 1.00, a month and 30 days, 0 and -0): which of them a
+    /// DISTINCT or LIMIT keeps is open, so only columns and no expressions of such types go there.
+    pub fn looks_vary(self) -> bool {
+        matches!(self, Kind::Numeric | Kind::Interval | Kind::Real | Kind::Double)
+    }
+
+    /// `sum` and `avg` are exact, whatever the order of rows.
+    pub fn sums_exactly(self) -> bool {
+        matches!(self, Kind::SmallInt | Kind::Integer | Kind::BigInt | Kind::Numeric)
+    }
+
+    /// `min` and `max` take it in PostgreSQL 15.
+    pub fn has_minimum(self) -> bool {
+        !matches!(self, Kind::Boolean | Kind::Uuid | Kind::Bytea)
+    }
+
+    /// One of the character types.
+    pub fn is_text(self) -> bool {
+        matches!(self, Kind::Text | Kind::Varchar | Kind::Char)
+    }
+}

@@ -1,0 +1,26 @@
+//! Random statements compared between engines.
+//!
+//! A case is one seed: a schema, rows, changes and queries, all generated from it. Both engines run the same texts;
+//! after each statement rows, column names, types, counts and SQLSTATE must agree. Where a statement differs, the
+//! statements before it are dropped one after the other while it still does, and what is left is shown.
+
+mod case;
+mod change;
+mod compare;
+mod drive;
+mod expression;
+mod functions;
+mod kind;
+mod literal;
+mod query;
+mod random;
+mod schema;
+mod shrink;
+
+pub use case::{Case, Step};
+pub use compare::{CaseReport, Difference, Rules, run_case};
+pub use drive::{Totals, compare_seeds};
+pub use kind::Kind;
+pub use random::Random;
+pub use schema::Dialect;
+pub use shrink::{Fresh, shrink};

@@ -1,0 +1,120 @@
+//! Random tables, constraints and indexes.
+
+use super::{Kind, Random};
+
+/// Whose SQL is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// PostgreSQL's.
+    Postgres,
+    /// What SQLite and PostgreSQL understand alike.
+    Sqlite,
+}
+
+/// A generated column.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnSpec {
+    pub name: String,
+    pub kind: Kind,
+    pub nullable: bool,
+    /// Part of the primary key or of a unique constraint: not changed by UPDATE expressions.
+    pub in_key: bool,
+}
+
+/// A generated table. Its first column is an integer key.
+#[derive(Clone, Debug)]
+pub(super) struct TableSpec {
+    pub name: String,
+    pub columns: Vec<ColumnSpec>,
+    pub has_key: bool,
+    /// The column, beside the key, that has a unique constraint of its own.
+    pub unique: Option<usize>,
+    /// Refers to the key of the table before.
+    pub parent: Option<String>,
+}
+
+/// Tables of a case and the statements that make them.
+pub(super) fn schema(random: &mut Random, dialect: Dialect) -> (Vec<TableSpec>, Vec<String>) {
+    let mut tables: Vec<TableSpec> = Vec::new();
+    let mut statements = Vec::new();
+    for number in 0..2 + random.below(2) {
+        let spec = table(random, dialect, number, tables.last());
+        statements.push(create_table(random, dialect, &spec));
+        for index in 0..random.below(3) {
+            statements.extend(create_index(random, dialect, &spec, index));
+        }
+        tables.push(spec);
+    }
+    (tables, statements)
+}
+
+fn table(random: &mut Random, dialect: Dialect, number: usize, before: Option<&TableSpec>) -> TableSpec {
+    let has_key = random.percent(85);
+    let mut columns = vec![ColumnSpec { name: "k".into(), kind: Kind::Integer, nullable: !has_key, in_key: has_key }];
+    let parent = before.filter(|parent| parent.has_key && random.percent(60)).map(|parent| parent.name.clone());
+    if parent.is_some() {
+        columns.push(ColumnSpec { name: "p".into(), kind: Kind::Integer, nullable: true, in_key: true });
+    }
+    for index in 0..2 + random.below(5) {
+        let kind = match dialect {
+            Dialect::Postgres => *random.pick(&Kind::ALL),
+            Dialect::Sqlite => *random.pick(&[Kind::Integer, Kind::Text]),
+        };
+        let nullable = random.percent(75);
+        columns.push(ColumnSpec { name: format!("c{index}"), kind, nullable, in_key: false });
+    }
+    let unique = random.percent(30).then(|| columns.len() - 1);
+    if let Some(column) = unique.and_then(|index| columns.get_mut(index)) {
+        column.in_key = true;
+    }
+    TableSpec { name: format!("t{number}"), columns, has_key, unique, parent }
+}
+
+fn create_table(random: &mut Random, dialect: Dialect, spec: &TableSpec) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for (index, column) in spec.columns.iter().enumerate() {
+        let mut part = format!("{} {}", column.name, column.kind.sql());
+        if index == 0 && spec.has_key {
+            part += " PRIMARY KEY";
+        } else if !column.nullable {
+            part += " NOT NULL";
+        }
+        if spec.unique == Some(index) {
+            part += " UNIQUE";
+        }
+        if let (Some(parent), "p") = (&spec.parent, column.name.as_str()) {
+            let action = random.pick(&[
+                "",
+                " ON DELETE CASCADE",
+                " ON DELETE SET NULL",
+                " ON DELETE RESTRICT",
+                " ON UPDATE CASCADE",
+            ]);
+            part += &format!(" REFERENCES {parent} (k){action}");
+        }
+        if index > 1 && !column.in_key && random.percent(15) {
+            part += &format!(" DEFAULT {}", super::literal::stored(random, column.kind, dialect, column.nullable));
+        }
+        parts.push(part);
+    }
+    if random.percent(40) {
+        parts.push("CHECK (k < 60)".into());
+    }
+    format!("CREATE TABLE {} ({})", spec.name, parts.join(", "))
+}
+
+fn create_index(random: &mut Random, dialect: Dialect, spec: &TableSpec, number: usize) -> Option<String> {
+    let mut columns: Vec<String> = Vec::new();
+    for column in &spec.columns {
+        if random.percent(30) {
+            let order = random.pick(&["", " DESC", " ASC"]);
+            let nulls =
+                if dialect == Dialect::Postgres { *random.pick(&["", "", " NULLS FIRST", " NULLS LAST"]) } else { "" };
+            columns.push(format!("{}{order}{nulls}", column.name));
+        }
+    }
+    if columns.is_empty() {
+        return None;
+    }
+    Some(format!("CREATE INDEX {}_i{number} ON {} ({})", spec.name, spec.name, columns.join(", ")))
+}
