@@ -191,3 +191,80 @@ impl File for MemFile {
         Ok(SyncMethod::MemoryFile)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn create(fs: &MemFs, name: &str) -> Arc<dyn File> {
+        fs.open(Path::new(name), OpenHow { create: Create::IfMissing, ..OpenHow::default() }).unwrap()
+    }
+
+    #[test]
+    fn reads_and_writes_cross_chunks() {
+        let file = create(&MemFs::new(), "db");
+        let bytes: Vec<u8> = (0..200_000_u32).map(|index| index as u8).collect();
+        file.write_at(&bytes, 30_000).unwrap();
+        let mut seen = vec![9; 230_000];
+        file.read_at(&mut seen, 0).unwrap();
+        assert!(seen[..30_000].iter().all(|&byte| byte == 0) && seen[30_000..] == bytes);
+        assert_eq!(file.read_at(&mut [0], 230_000).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_file_cut_and_extended_again_shows_zeros() {
+        let file = create(&MemFs::new(), "db");
+        file.write_durable_at(&[1; 100_000], 0).unwrap();
+        file.set_len(10).unwrap();
+        file.set_len(100_000).unwrap();
+        let mut seen = vec![9; 100_000];
+        file.read_at(&mut seen, 0).unwrap();
+        assert!(seen[..10] == [1; 10] && seen[10..].iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn names_come_and_go_while_open_files_stay() {
+        let fs = MemFs::new();
+        let file = create(&fs, "a");
+        file.write_at(b"a", 0).unwrap();
+        create(&fs, "b");
+        fs.rename(Path::new("a"), Path::new("b")).unwrap();
+        assert!(!fs.exists(Path::new("a")).unwrap());
+        assert_eq!(create(&fs, "b").len().unwrap(), 1);
+        fs.remove(Path::new("b")).unwrap();
+        assert_eq!(file.len().unwrap(), 1);
+        assert_eq!(fs.remove(Path::new("b")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(fs.open(Path::new("b"), OpenHow::default()).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn one_user_holds_the_lock() {
+        let fs = MemFs::new();
+        let held = fs.lock(Path::new("db")).unwrap();
+        assert!(matches!(fs.clone().lock(Path::new("db")).unwrap(), LockOutcome::Busy { pid: Some(_) }));
+        drop(held);
+        assert!(matches!(fs.lock(Path::new("db")).unwrap(), LockOutcome::Held(_)));
+    }
+
+    #[test]
+    fn threads_extend_a_file_together() {
+        let file = create(&MemFs::new(), "db");
+        thread::scope(|scope| {
+            for thread in 0..4_u64 {
+                let file = &file;
+                scope.spawn(move || {
+                    for round in 0..100 {
+                        file.write_at(&[thread as u8 + 1; 1000], (round * 4 + thread) * 1000).unwrap();
+                    }
+                });
+            }
+        });
+        let mut seen = vec![0; 400_000];
+        file.read_at(&mut seen, 0).unwrap();
+        assert!(
+            seen.chunks(1000).enumerate().all(|(index, piece)| piece.iter().all(|&b| usize::from(b) == index % 4 + 1))
+        );
+    }
+}

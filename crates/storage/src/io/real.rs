@@ -269,3 +269,156 @@ impl File for RealFile {
         Err(ErrorKind::Unsupported.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::io::AlignedBuf;
+    use crate::io::testing::TempDir;
+
+    fn create(dir: &TempDir, direct: bool) -> Arc<dyn File> {
+        let how = OpenHow { create: Create::New, read_only: false, direct };
+        RealFs.open(&dir.path().join("db"), how).unwrap()
+    }
+
+    /// A directory on a medium that is not memory, and one that is, where the machine has them.
+    fn directories() -> Vec<TempDir> {
+        let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp");
+        let memory = Path::new("/dev/shm");
+        let mut directories = vec![TempDir::within(&build)];
+        if memory.is_dir() {
+            directories.push(TempDir::within(memory));
+        }
+        directories
+    }
+
+    #[test]
+    fn what_is_written_is_read_in_every_mixture_of_direct_and_buffered_calls() {
+        for dir in directories() {
+            let file = create(&dir, true);
+            let mut expected = vec![0; 40_000];
+            for (round, (offset, length)) in
+                [(0, 8192), (100, 9000), (4096, 4096), (4095, 2), (20_480, 12_288), (39_000, 1000)]
+                    .into_iter()
+                    .enumerate()
+            {
+                let mut buf = AlignedBuf::zeroed(length);
+                buf.fill(round as u8 + 1);
+                file.write_at(&buf, offset as u64).unwrap();
+                expected[offset..offset + length].copy_from_slice(&buf);
+            }
+            let mut seen = AlignedBuf::zeroed(36_864);
+            file.read_at(&mut seen, 0).unwrap();
+            assert!(seen[..] == expected[..36_864]);
+            file.read_at(&mut seen[1..100], 39_901).unwrap();
+            assert!(seen[1..100] == expected[39_901..]);
+            assert_eq!(file.len().unwrap(), 40_000);
+        }
+    }
+
+    #[test]
+    fn reading_past_the_end_says_so() {
+        for dir in directories() {
+            let file = create(&dir, true);
+            file.write_at(&[1; 5000], 0).unwrap();
+            for (offset, length) in [(0, 8192), (4096, 4096), (5000, 1), (1 << 40, 4096)] {
+                let error = file.read_at(&mut AlignedBuf::zeroed(length), offset).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{length} bytes at {offset}");
+            }
+            file.read_at(&mut [], 5000).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_method_that_works_writes_the_bytes() {
+        for dir in directories() {
+            let file = create(&dir, true);
+            file.set_len(16_384).unwrap();
+            let mut block = AlignedBuf::zeroed(BLOCK);
+            for (round, &wanted) in METHODS.iter().enumerate() {
+                let chosen = file.choose_sync_method(wanted, &block, 4096).unwrap();
+                assert_eq!(file.sync_method(), chosen);
+                block.fill(round as u8 + 1);
+                file.write_durable_at(&block, 4096).unwrap();
+                file.write_durable_at(&block[..1000], 9000).unwrap();
+                let mut seen = vec![0; 16_384];
+                file.read_at(&mut seen, 0).unwrap();
+                assert!(seen[4096..8192] == block[..] && seen[9000..10_000] == block[..1000], "{chosen:?}");
+                assert!(seen[..4096].iter().chain(&seen[10_000..]).all(|&byte| byte == 0));
+            }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_in_memory_are_not_synced_and_others_always_are() {
+        for dir in directories() {
+            let file = create(&dir, true);
+            let block = AlignedBuf::zeroed(BLOCK);
+            file.write_at(&block, 0).unwrap();
+            let in_memory = system::lives_in_memory(&fs::File::open(dir.path()).unwrap());
+            assert!(in_memory || !dir.path().starts_with("/dev/shm"));
+            let chosen = file.choose_sync_method(SyncMethod::Auto, &block, 0).unwrap();
+            assert_eq!(chosen == SyncMethod::MemoryFile, in_memory, "{chosen:?}");
+            let asked_for = file.choose_sync_method(SyncMethod::MemoryFile, &block, 0).unwrap();
+            assert_eq!(asked_for, chosen, "no file on a disk may be treated as one in memory");
+            assert_eq!(file.choose_sync_method(SyncMethod::WriteSync, &block, 0).unwrap(), SyncMethod::WriteSync);
+            assert_eq!(file.alignment(), 1);
+        }
+    }
+
+    #[test]
+    fn a_file_not_opened_direct_needs_no_alignment() {
+        for dir in directories() {
+            let file = create(&dir, false);
+            file.write_at(&[0; BLOCK], 0).unwrap();
+            let chosen = file.choose_sync_method(SyncMethod::DirectDsync, &[0; BLOCK], 0).unwrap();
+            assert_ne!(chosen, SyncMethod::DirectDsync);
+            assert_eq!(file.alignment(), 1);
+        }
+    }
+
+    #[test]
+    fn opening_creates_only_when_told_to() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db");
+        let open = |create, read_only| RealFs.open(&path, OpenHow { create, read_only, direct: false });
+        assert_eq!(open(Create::Never, false).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(open(Create::IfMissing, true).unwrap_err().kind(), ErrorKind::NotFound);
+        open(Create::IfMissing, false).unwrap().write_at(b"kept", 0).unwrap();
+        open(Create::IfMissing, false).unwrap();
+        assert_eq!(open(Create::New, false).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        let read_only = open(Create::Never, true).unwrap();
+        assert_eq!(read_only.len().unwrap(), 4);
+        assert!(read_only.write_at(b"x", 0).is_err());
+        RealFs.rename(&path, &dir.path().join("other")).unwrap();
+        assert!(!RealFs.exists(&path).unwrap());
+        RealFs.remove(&dir.path().join("other")).unwrap();
+        RealFs.sync_directory(&path).unwrap();
+    }
+
+    #[test]
+    fn threads_write_side_by_side() {
+        let dir = TempDir::new();
+        let file = create(&dir, true);
+        thread::scope(|scope| {
+            for thread in 0..4_u8 {
+                let file = &file;
+                scope.spawn(move || {
+                    let mut block = AlignedBuf::zeroed(BLOCK);
+                    block.fill(thread + 1);
+                    for round in 0..16 {
+                        file.write_at(&block, (round * 4 + u64::from(thread)) * BLOCK as u64).unwrap();
+                    }
+                });
+            }
+        });
+        let mut all = AlignedBuf::zeroed(64 * BLOCK);
+        file.read_at(&mut all, 0).unwrap();
+        assert!(
+            all.chunks(BLOCK).enumerate().all(|(index, block)| block.iter().all(|&b| usize::from(b) == index % 4 + 1))
+        );
+    }
+}
