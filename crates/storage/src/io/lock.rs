@@ -204,11 +204,12 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    for _ in 0..500 {
+                    for _ in 0..3000 {
                         let outcome = lock(&path).unwrap();
                         if is_held(&outcome) {
                             assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
                             wins.fetch_add(1, Ordering::SeqCst);
+                            thread::yield_now();
                             holders.fetch_sub(1, Ordering::SeqCst);
                         }
                     }
@@ -216,6 +217,19 @@ mod tests {
             }
         });
         assert!(wins.load(Ordering::SeqCst) > 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_file_that_lost_its_name_is_noticed() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db-lock");
+        let file = system::open_lock_file(&path).unwrap().unwrap();
+        assert!(system::still_named(&file, &path).unwrap());
+        fs::remove_file(&path).unwrap();
+        assert!(!system::still_named(&file, &path).unwrap());
+        fs::write(&path, b"the next owner's").unwrap();
+        assert!(!system::still_named(&file, &path).unwrap());
     }
 
     #[cfg(unix)]

@@ -169,13 +169,13 @@ impl SimContent {
         }
     }
 
-    /// Forces the fewest changes of length after which the file reaches `end` and no cut is left to undo that.
+    /// Forces the fewest changes of length after which the file reaches `end` and no later one can undo that.
     fn force_lengths(&mut self, end: u64) {
         let mut len = self.durable.len();
         let mut needed = 0;
         for (index, pending) in self.pending.iter().enumerate() {
             if let Change::Length(next) = pending.change {
-                if next < len || len < end {
+                if len < end {
                     needed = index + 1;
                 }
                 len = next;

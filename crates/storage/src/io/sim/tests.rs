@@ -240,6 +240,16 @@ fn a_synced_directory_keeps_its_entries_and_no_other_directory_does() {
 }
 
 #[test]
+fn a_synced_entry_is_not_undone_by_what_was_synced_before_it() {
+    let disk = SimDisk::new(1);
+    create(&disk, "db", false);
+    disk.sync_directory(db()).unwrap();
+    disk.remove(db()).unwrap();
+    disk.sync_directory(db()).unwrap();
+    assert!(random_images(&disk, 50).all(|image| image.paths().count() == 0));
+}
+
+#[test]
 fn a_machine_crashes_in_the_middle_of_the_operation_asked_for() {
     let (disk, file) = disk_with(&[0; 1024]);
     disk.crash_at(1);
