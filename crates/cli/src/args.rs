@@ -1,0 +1,118 @@
+//! The command line's arguments.
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::output::Format;
+
+/// An embedded SQL database: shell and tools.
+///
+/// Without -c, -f or a pipe on standard input, `cairn FILE` is an interactive shell; \? lists its commands.
+#[derive(Debug, Parser)]
+#[command(name = "cairn", version, args_conflicts_with_subcommands = true)]
+#[command(after_help = "Exit codes: 0 success, 1 a statement or command failed, 2 wrong usage, 3 a script failed.\n\
+                        A file named as a subcommand is written with its folder: ./stats")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub shell: ShellArgs,
+}
+
+/// How the shell runs.
+#[derive(Debug, Args)]
+pub struct ShellArgs {
+    /// Database file, created if it does not exist; without it (or as :memory:) the database is in memory
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Run these statements (or one backslash command) and exit; may be repeated and mixed with -f
+    #[arg(short = 'c', long = "command", value_name = "SQL")]
+    pub commands: Vec<String>,
+    /// Run the statements and backslash commands of a file and exit; - is standard input
+    #[arg(short = 'f', long = "script", value_name = "SCRIPT")]
+    pub scripts: Vec<PathBuf>,
+    /// How results are written
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Write rows without column names (and, in tables, without the row count)
+    #[arg(long)]
+    pub no_header: bool,
+    /// What is shown for NULL in tables
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub null: String,
+    /// Refuse every change; the file may be on read-only media
+    #[arg(long)]
+    pub read_only: bool,
+    /// Go on with a script after a statement that failed
+    #[arg(long)]
+    pub keep_going: bool,
+}
+
+/// Everything but the shell.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Load an example into a new database file with durable commits, and answer a question from it
+    Demo(DemoArgs),
+    /// Check every page, checksum and order of a database
+    Verify { file: PathBuf },
+    /// Copy a database to a new file, consistently
+    Backup { file: PathBuf, target: PathBuf },
+    /// Give free space in a database file back to the file system
+    Compact { file: PathBuf },
+    /// Show the storage engine's counters and the tables' sizes
+    Stats { file: PathBuf },
+}
+
+/// What the demo loads and where to.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Folder with schema.sql, data.sql and questions.sql
+    pub example: PathBuf,
+    /// The new database file [default: the folder's name with .cairn, in the current folder]
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// One of the texts to run, in the order of the command line.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Input {
+    Statements(String),
+    Script(PathBuf),
+}
+
+/// Reads the arguments; wrong usage ends the process with exit code 2.
+pub fn read() -> (Cli, Vec<Input>) {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let inputs = in_order(&matches, &cli.shell);
+    (cli, inputs)
+}
+
+fn in_order(matches: &ArgMatches, shell: &ShellArgs) -> Vec<Input> {
+    let places = |name| matches.indices_of(name).into_iter().flatten().collect::<Vec<_>>();
+    let statements = shell.commands.iter().cloned().map(Input::Statements);
+    let scripts = shell.scripts.iter().cloned().map(Input::Script);
+    let mut inputs: Vec<(usize, Input)> =
+        places("commands").into_iter().zip(statements).chain(places("scripts").into_iter().zip(scripts)).collect();
+    inputs.sort_by_key(|(place, _)| *place);
+    inputs.into_iter().map(|(_, input)| input).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_arguments_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn commands_and_scripts_run_in_the_order_given() {
+        let matches = Cli::command().get_matches_from(["cairn", "x.cairn", "-f", "a", "-c", "b", "-f", "c"]);
+        let cli = Cli::from_arg_matches(&matches).unwrap();
+        let expected = [Input::Script("a".into()), Input::Statements("b".into()), Input::Script("c".into())];
+        assert_eq!(in_order(&matches, &cli.shell), expected);
+    }
+}

@@ -1,0 +1,10 @@
+//! `\copy`: CSV in and out, read and written by the shell itself.
+
+mod command;
+mod export;
+mod import;
+mod reader;
+
+pub use command::{Copy, Direction};
+pub use export::export;
+pub use import::import;

@@ -1,0 +1,12 @@
+//! Results as text: psql's tables, CSV, JSON, Markdown.
+
+mod cell;
+mod csv;
+mod expanded;
+mod json;
+mod markdown;
+mod result;
+mod table;
+
+pub use csv::{Dialect, write_record};
+pub use result::{Column, Expanded, Format, Grid, Style, write_grid, write_rows};

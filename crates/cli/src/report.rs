@@ -1,0 +1,144 @@
+//! Failures and how they are told: PostgreSQL's shape, with the SQLSTATE, the line and a caret under the place.
+
+use std::fmt::{self, Write as _};
+use std::io;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The most columns of a source line that are shown around the place of an error, as in psql.
+const EXCERPT_COLUMNS: usize = 60;
+
+/// Why a command of the shell did not succeed.
+#[derive(Debug)]
+pub enum Failure {
+    /// A statement failed. `text` is what its position counts in; `context` says what was going on around it.
+    Sql { error: cairndb::Error, text: String, context: Option<String> },
+    /// Anything else, ready to be shown.
+    Message(String),
+    /// Nobody reads the output any more.
+    BrokenPipe,
+}
+
+impl Failure {
+    pub fn sql(error: cairndb::Error, text: &str) -> Failure {
+        Failure::Sql { error, text: text.to_string(), context: None }
+    }
+
+    /// A file could not be read or written.
+    pub fn file(path: &std::path::Path, error: &io::Error) -> Failure {
+        Failure::Message(format!("{}: {error}", path.display()))
+    }
+}
+
+impl From<cairndb::Error> for Failure {
+    fn from(error: cairndb::Error) -> Failure {
+        Failure::Sql { error, text: String::new(), context: None }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            _ => Failure::Message(format!("cannot write: {error}")),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Sql { error, text, context } => f.write_str(&describe(error, text, context.as_deref())),
+            Failure::Message(message) => f.write_str(message),
+            Failure::BrokenPipe => f.write_str("the output was closed"),
+        }
+    }
+}
+
+fn describe(error: &cairndb::Error, text: &str, context: Option<&str>) -> String {
+    let mut out = format!("ERROR:  {}: {}", error.sqlstate().0, error.message());
+    if let Some((line, caret)) = error.position().and_then(|position| excerpt(text, position)) {
+        let _ = write!(out, "\n{line}\n{caret}");
+    }
+    for (name, part) in [("DETAIL", error.detail()), ("HINT", error.hint()), ("CONTEXT", context)] {
+        if let Some(part) = part {
+            let _ = write!(out, "\n{name}:  {part}");
+        }
+    }
+    out
+}
+
+/// The source line of a 1-based character position, cut to what fits, and a line with the caret under the place.
+fn excerpt(text: &str, position: usize) -> Option<(String, String)> {
+    let before: String = text.chars().take(position.checked_sub(1)?).collect();
+    if before.len() == text.len() && text.is_empty() {
+        return None;
+    }
+    let number = before.matches('\n').count() + 1;
+    let line = text.lines().nth(number - 1).unwrap_or_default();
+    let column = before.rsplit('\n').next().map_or(0, |start| start.chars().count());
+    let prefix = format!("LINE {number}: ");
+    let (shown, caret) = window(line, column);
+    let indent = " ".repeat(prefix.width() + caret);
+    Some((format!("{prefix}{shown}"), format!("{indent}^")))
+}
+
+/// The part of `line` around character `column`, and the column of the caret in it.
+fn window(line: &str, column: usize) -> (String, usize) {
+    let line: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let width = |part: &[char]| part.iter().map(|c| c.width().unwrap_or(0)).sum::<usize>();
+    let column = column.min(line.len());
+    let (mut from, mut to) = (0, line.len());
+    if width(&line) > EXCERPT_COLUMNS {
+        while width(&line[from..column]) > EXCERPT_COLUMNS - 15 {
+            from += 1;
+        }
+        while to > column && width(&line[from..to]) > EXCERPT_COLUMNS {
+            to -= 1;
+        }
+    }
+    let lead = if from > 0 { "..." } else { "" };
+    let trail = if to < line.len() { "..." } else { "" };
+    let shown: String = line[from..to].iter().collect();
+    (format!("{lead}{shown}{trail}"), lead.len() + width(&line[from..column]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairndb::{Error, SqlState};
+
+    #[test]
+    fn an_error_shows_its_line_with_a_caret_under_the_place() {
+        let error = Error::new(SqlState::UNDEFINED_COLUMN, "column \"b\" does not exist").at(14).with_hint("Look.");
+        let shown = Failure::sql(error, "select a,\n   b from t").to_string();
+        let expected = "ERROR:  42703: column \"b\" does not exist\nLINE 2:    b from t\n           ^\nHINT:  Look.";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn wide_characters_before_the_place_move_the_caret() {
+        let (line, caret) = excerpt("select '漢字' x", 13).unwrap();
+        assert_eq!(line, "LINE 1: select '漢字' x");
+        assert_eq!(caret.width(), "LINE 1: select '漢字' x".width());
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place() {
+        let text = format!("select {}, wrong, {}", "aaaa, ".repeat(30), "bbbb, ".repeat(30));
+        let position = text.find("wrong").unwrap() + 1;
+        let (line, caret) = excerpt(&text, position).unwrap();
+        assert!(line.width() <= 60 + 8 + 6, "{line}");
+        assert!(
+            line.chars().skip(caret.chars().count() - 1).collect::<String>().starts_with("wrong"),
+            "{line}\n{caret}"
+        );
+    }
+
+    #[test]
+    fn a_place_at_the_end_or_beyond_is_shown_at_the_end() {
+        assert_eq!(excerpt("select", 7).unwrap().1.len(), "LINE 1: select".len() + 1);
+        assert_eq!(excerpt("select", 900).unwrap().1.len(), "LINE 1: select".len() + 1);
+        assert!(excerpt("", 1).is_none());
+    }
+}

@@ -1,0 +1,306 @@
+//! `\d` and its kin: what the schema holds, as psql shows it.
+
+use std::sync::Arc;
+
+use cairndb::catalog::{Catalog, Column, ForeignKey, Index, ReferentialAction, Sequence, Table};
+
+use super::session::Session;
+use crate::output;
+use crate::output::Grid;
+use crate::report::Failure;
+
+/// The kinds of relations that are listed, by the letter of their command.
+const KINDS: [(char, &str); 4] = [('t', "table"), ('v', "view"), ('i', "index"), ('s', "sequence")];
+
+/// `\d [NAME]`
+pub fn describe(session: &mut Session, name: Option<&str>) -> Result<(), Failure> {
+    let Some(name) = name else { return list(session, "d", None) };
+    let name = folded(name);
+    let catalog = session.catalog()?;
+    let grid = if let Some(table) = catalog.table(&name) {
+        describe_table(&catalog, table)
+    } else if catalog.view(&name).is_some() {
+        describe_view(session, &catalog, &name)?
+    } else if let Some(sequence) = catalog.sequence(&name) {
+        describe_sequence(&catalog, sequence)
+    } else if let Some((table, index)) = index_named(&catalog, &name) {
+        describe_index(&table, &index)
+    } else if name.contains(['*', '?']) {
+        return list(session, "d", Some(&name));
+    } else {
+        return Err(Failure::Message(format!("Did not find any relation named \"{name}\".")));
+    };
+    session.show(grid)
+}
+
+/// `\dt`, `\di`, `\dv`, `\ds` and `\d` without a name.
+pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Result<(), Failure> {
+    let catalog = session.catalog()?;
+    let pattern = pattern.map(folded);
+    let wanted = |kind: &str| match command.strip_prefix('d').unwrap_or_default() {
+        "" => kind != "index",
+        letters => KINDS.iter().any(|(letter, name)| *name == kind && letters.contains(*letter)),
+    };
+    let mut relations = relations(&catalog);
+    relations.retain(|(name, kind, _)| wanted(kind) && pattern.as_deref().is_none_or(|like| matches(name, like)));
+    if relations.is_empty() {
+        return Err(Failure::Message(match pattern {
+            Some(pattern) => format!("Did not find any relation named \"{pattern}\"."),
+            None => "Did not find any relations.".to_string(),
+        }));
+    }
+    let with_table = wanted("index");
+    let mut columns = vec![output::Column::text("Name"), output::Column::text("Type")];
+    if with_table {
+        columns.push(output::Column::text("Table"));
+    }
+    let row = |(name, kind, table): (String, &str, Option<String>)| {
+        let mut row = vec![Some(name), Some(kind.to_string())];
+        if with_table {
+            row.push(table);
+        }
+        row
+    };
+    let rows = relations.into_iter().map(row).collect();
+    session.show(Grid { title: Some("List of relations".to_string()), columns, rows, footer: None })
+}
+
+/// Name, kind and table of every relation, by name.
+fn relations(catalog: &Catalog) -> Vec<(String, &'static str, Option<String>)> {
+    let mut all: Vec<(String, &'static str, Option<String>)> = Vec::new();
+    all.extend(catalog.tables.keys().map(|name| (name.clone(), "table", None)));
+    all.extend(catalog.views.keys().map(|name| (name.clone(), "view", None)));
+    all.extend(catalog.sequences.keys().map(|name| (name.clone(), "sequence", None)));
+    for table in catalog.tables.values() {
+        let primary = table.primary_key_name.iter().cloned();
+        let others = table.indexes.iter().map(|index| index.name.clone());
+        all.extend(primary.chain(others).map(|name| (name, "index", Some(table.name.clone()))));
+    }
+    all.sort();
+    all
+}
+
+/// A name as SQL folds it: lower case unless quoted; the schema says nothing.
+fn folded(name: &str) -> String {
+    let name = name.trim_end_matches(';');
+    let name = name.strip_prefix("public.").unwrap_or(name);
+    if name.chars().any(char::is_uppercase) { name.to_lowercase() } else { name.to_string() }
+}
+
+/// `*` and `?` as in file names.
+fn matches(name: &str, pattern: &str) -> bool {
+    let (name, pattern): (Vec<char>, Vec<char>) = (name.chars().collect(), pattern.chars().collect());
+    let (mut at, mut in_pattern, mut star) = (0, 0, None);
+    while at < name.len() {
+        match pattern.get(in_pattern) {
+            Some('*') => {
+                star = Some((at, in_pattern));
+                in_pattern += 1;
+            }
+            Some(&c) if c == '?' || Some(&c) == name.get(at) => (at, in_pattern) = (at + 1, in_pattern + 1),
+            _ => match star {
+                Some((from, place)) => {
+                    star = Some((from + 1, place));
+                    (at, in_pattern) = (from + 1, place + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.iter().skip(in_pattern).all(|c| *c == '*')
+}
+
+fn describe_table(catalog: &Catalog, table: &Table) -> Grid {
+    let row = |column: &Column| {
+        let nullable = if column.not_null { "not null" } else { "" };
+        let texts = [column.name.clone(), column.data_type.to_string(), nullable.to_string(), default_of(column)];
+        texts.map(Some).to_vec()
+    };
+    let mut footer = Vec::new();
+    section(&mut footer, "Indexes:", index_lines(table));
+    section(&mut footer, "Check constraints:", check_lines(table));
+    let own = table.foreign_keys.iter().map(|key| foreign_key_line(catalog, table, key)).collect();
+    section(&mut footer, "Foreign-key constraints:", own);
+    section(&mut footer, "Referenced by:", referencing_lines(catalog, table));
+    Grid {
+        title: Some(format!("Table \"public.{}\"", table.name)),
+        columns: ["Column", "Type", "Nullable", "Default"].map(output::Column::text).to_vec(),
+        rows: table.columns.iter().map(row).collect(),
+        footer: Some(footer),
+    }
+}
+
+fn default_of(column: &Column) -> String {
+    match &column.identity {
+        Some(identity) if identity.always => "generated always as identity".to_string(),
+        Some(_) => "generated by default as identity".to_string(),
+        None => column.default.clone().unwrap_or_default(),
+    }
+}
+
+fn section(footer: &mut Vec<String>, title: &str, lines: Vec<String>) {
+    if !lines.is_empty() {
+        footer.push(title.to_string());
+        footer.extend(lines.into_iter().map(|line| format!("    {line}")));
+    }
+}
+
+fn index_lines(table: &Table) -> Vec<String> {
+    let primary = table.primary_key_name.as_ref();
+    let primary = primary.map(|name| format!("\"{name}\" PRIMARY KEY ({})", column_list(table, &table.primary_key)));
+    let other = |index: &Arc<Index>| {
+        let kind = match (index.unique, index.constraint) {
+            (true, true) => "UNIQUE CONSTRAINT ",
+            (true, false) => "UNIQUE ",
+            _ => "",
+        };
+        format!("\"{}\" {kind}({})", index.name, index_columns(table, index))
+    };
+    primary.into_iter().chain(table.indexes.iter().map(other)).collect()
+}
+
+fn check_lines(table: &Table) -> Vec<String> {
+    table.checks.iter().map(|check| format!("\"{}\" CHECK ({})", check.name, check.condition)).collect()
+}
+
+fn foreign_key_line(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
+    let (target, columns) = match catalog.table_by_id(key.referenced_table) {
+        Some(target) => (target.name.as_str(), column_list(target, &key.referenced_columns)),
+        None => ("?", String::new()),
+    };
+    let own = column_list(table, &key.columns);
+    let action = |event: &str, action| match action_name(action) {
+        Some(name) => format!(" ON {event} {name}"),
+        None => String::new(),
+    };
+    let update = action("UPDATE", key.on_update);
+    let delete = action("DELETE", key.on_delete);
+    format!("\"{}\" FOREIGN KEY ({own}) REFERENCES {target}({columns}){update}{delete}", key.name)
+}
+
+fn action_name(action: ReferentialAction) -> Option<&'static str> {
+    match action {
+        ReferentialAction::NoAction => None,
+        ReferentialAction::Restrict => Some("RESTRICT"),
+        ReferentialAction::Cascade => Some("CASCADE"),
+        ReferentialAction::SetNull => Some("SET NULL"),
+        ReferentialAction::SetDefault => Some("SET DEFAULT"),
+    }
+}
+
+fn referencing_lines(catalog: &Catalog, table: &Table) -> Vec<String> {
+    let mut lines = Vec::new();
+    for other in catalog.tables.values() {
+        for key in other.foreign_keys.iter().filter(|key| key.referenced_table == table.id) {
+            lines.push(format!("TABLE \"{}\" CONSTRAINT {}", other.name, foreign_key_line(catalog, other, key)));
+        }
+    }
+    lines
+}
+
+fn column_name(table: &Table, position: usize) -> String {
+    table.columns.get(position).map(|column| column.name.clone()).unwrap_or_default()
+}
+
+fn column_list(table: &Table, positions: &[usize]) -> String {
+    positions.iter().map(|position| column_name(table, *position)).collect::<Vec<_>>().join(", ")
+}
+
+fn index_columns(table: &Table, index: &Index) -> String {
+    let shown = |column: &cairndb::catalog::IndexColumn| {
+        let order = match (column.descending, column.nulls_first) {
+            (false, false) => "",
+            (false, true) => " NULLS FIRST",
+            (true, true) => " DESC",
+            (true, false) => " DESC NULLS LAST",
+        };
+        column_name(table, column.column) + order
+    };
+    index.columns.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// A view's columns are what its query gives now.
+fn describe_view(session: &Session, catalog: &Catalog, name: &str) -> Result<Grid, Failure> {
+    let query = format!("SELECT * FROM \"{}\" LIMIT 0", name.replace('"', "\"\""));
+    let rows = session.connection().query(&query, ())?;
+    let row = |field: &cairndb::Field| vec![Some(field.name.clone()), Some(field.data_type.to_string())];
+    let definition = catalog.view(name).map(|view| view.query.clone()).unwrap_or_default();
+    let footer = std::iter::once("View definition:".to_string());
+    let footer = footer.chain(definition.lines().map(|line| format!(" {line}"))).collect();
+    Ok(Grid {
+        title: Some(format!("View \"public.{name}\"")),
+        columns: ["Column", "Type"].map(output::Column::text).to_vec(),
+        rows: rows.columns().iter().map(row).collect(),
+        footer: Some(footer),
+    })
+}
+
+fn describe_sequence(catalog: &Catalog, sequence: &Sequence) -> Grid {
+    let numbers =
+        [sequence.start, sequence.min, sequence.max, sequence.increment].map(|number| Some(number.to_string()));
+    let cycles = if sequence.cycle { "yes" } else { "no" };
+    let owner = sequence.owner.and_then(|(table, column)| {
+        let table = catalog.table_by_id(table)?;
+        Some(format!("Owned by: public.{}.{}", table.name, column_name(table, column)))
+    });
+    let mut columns = ["Start", "Minimum", "Maximum", "Increment"].map(output::Column::number).to_vec();
+    columns.push(output::Column::text("Cycles?"));
+    Grid {
+        title: Some(format!("Sequence \"public.{}\"", sequence.name)),
+        columns,
+        rows: vec![numbers.into_iter().chain([Some(cycles.to_string())]).collect()],
+        footer: Some(owner.into_iter().collect()),
+    }
+}
+
+/// An index by name; a primary key is one too.
+fn index_named(catalog: &Catalog, name: &str) -> Option<(Arc<Table>, Arc<Index>)> {
+    if let Some((table, index)) = catalog.index(name) {
+        return Some((table.clone(), index.clone()));
+    }
+    let table = catalog.tables.values().find(|table| table.primary_key_name.as_deref() == Some(name))?;
+    let column =
+        |column: &usize| cairndb::catalog::IndexColumn { column: *column, descending: false, nulls_first: false };
+    let index = Index {
+        id: table.id,
+        name: name.to_string(),
+        tree: table.tree,
+        columns: table.primary_key.iter().map(column).collect(),
+        unique: true,
+        constraint: true,
+    };
+    Some((table.clone(), Arc::new(index)))
+}
+
+fn describe_index(table: &Table, index: &Index) -> Grid {
+    let row = |column: &cairndb::catalog::IndexColumn| {
+        let data_type = table.columns.get(column.column).map(|column| column.data_type.to_string());
+        vec![Some(column_name(table, column.column)), data_type]
+    };
+    let kind = match (index.unique, table.primary_key_name.as_deref() == Some(index.name.as_str())) {
+        (_, true) => "primary key, ",
+        (true, _) => "unique, ",
+        _ => "",
+    };
+    Grid {
+        title: Some(format!("Index \"public.{}\"", index.name)),
+        columns: ["Column", "Type"].map(output::Column::text).to_vec(),
+        rows: index.columns.iter().map(row).collect(),
+        footer: Some(vec![format!("{kind}for table \"public.{}\"", table.name)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_file_names() {
+        assert!(matches("moonwalkers", "moon*"));
+        assert!(matches("evas", "?vas"));
+        assert!(matches("a_b_c", "*b*"));
+        assert!(matches("aab", "*ab"));
+        assert!(!matches("moon", "moon?"));
+        assert!(!matches("crew", "c*x"));
+    }
+}

@@ -1,0 +1,209 @@
+//! What `\?` and `\h` say.
+
+/// The backslash commands.
+pub const COMMANDS: &str = "\
+General
+  \\q                     leave the shell
+  \\?                     this list
+  \\h [STATEMENT]         syntax of SQL statements
+  \\timing [on|off]       show how long each statement took
+  \\echo TEXT             write a line
+
+Looking around
+  \\d [NAME]              all relations, or one table, view, index or sequence
+  \\dt \\di \\dv \\ds [NAME]  tables, indexes, views, sequences (* and ? are wildcards)
+
+Files
+  \\i FILE                run the statements and commands of a file
+  \\o [FILE]              write results to a file, or to the terminal again
+  \\copy TABLE [(COLUMNS)] FROM|TO FILE [csv header delimiter 'x' quote 'x' null 'text']
+  \\copy (QUERY) TO FILE|stdout [...]
+
+Looks
+  \\format [table|csv|json|markdown]
+  \\x [on|off|auto]       one line per column
+  \\pset null TEXT        what is shown for NULL
+  \\pset tuples_only on   rows without names and counts
+
+Statements end with a semicolon. Ctrl-C stops the running statement, Ctrl-D leaves.";
+
+/// Name and syntax of the statements that are written often.
+const STATEMENTS: [(&str, &str); 21] = [
+    ("ALTER TABLE", "ALTER TABLE name ADD [COLUMN] column type ... | DROP [COLUMN] column | RENAME ..."),
+    ("ANALYZE", "ANALYZE [table]"),
+    ("BEGIN", "BEGIN | START TRANSACTION"),
+    ("COMMIT", "COMMIT"),
+    (
+        "CREATE INDEX",
+        "CREATE [UNIQUE] INDEX [IF NOT EXISTS] [name] ON table (column [ASC|DESC] [NULLS FIRST|LAST], ...)",
+    ),
+    (
+        "CREATE SEQUENCE",
+        "CREATE SEQUENCE [IF NOT EXISTS] name [START n] [INCREMENT n] [MINVALUE n] [MAXVALUE n] [CYCLE]",
+    ),
+    (
+        "CREATE TABLE",
+        "CREATE TABLE [IF NOT EXISTS] name (\n    column type [NOT NULL] [DEFAULT expression] [PRIMARY KEY] [UNIQUE] [CHECK (condition)]\n        \
+         [REFERENCES table (column) [ON DELETE action]] [GENERATED ... AS IDENTITY], ...\n    \
+         [CONSTRAINT name] PRIMARY KEY | UNIQUE | CHECK | FOREIGN KEY ...\n)",
+    ),
+    ("CREATE VIEW", "CREATE [OR REPLACE] VIEW name [(columns)] AS query"),
+    ("DELETE", "DELETE FROM table [WHERE condition] [RETURNING ...]"),
+    ("DROP INDEX", "DROP INDEX [IF EXISTS] name, ..."),
+    ("DROP TABLE", "DROP TABLE [IF EXISTS] name, ... [CASCADE]"),
+    ("DROP VIEW", "DROP VIEW [IF EXISTS] name, ..."),
+    ("EXPLAIN", "EXPLAIN [ANALYZE] statement"),
+    (
+        "INSERT",
+        "INSERT INTO table [(columns)] VALUES (...), ... | query\n    \
+         [ON CONFLICT [(columns)] DO NOTHING | DO UPDATE SET ...] [RETURNING ...]",
+    ),
+    ("RELEASE SAVEPOINT", "RELEASE [SAVEPOINT] name"),
+    ("ROLLBACK", "ROLLBACK [TO [SAVEPOINT] name]"),
+    ("SAVEPOINT", "SAVEPOINT name"),
+    (
+        "SELECT",
+        "[WITH name AS (query), ...]\nSELECT [DISTINCT] expression [AS name], ... FROM table [JOIN ...] [WHERE condition]\n    \
+         [GROUP BY ... [HAVING condition]] [UNION | INTERSECT | EXCEPT query]\n    \
+         [ORDER BY expression [ASC|DESC] [NULLS FIRST|LAST], ...] [LIMIT n] [OFFSET n]",
+    ),
+    ("TRUNCATE", "TRUNCATE [TABLE] name, ..."),
+    ("UPDATE", "UPDATE table SET column = expression, ... [FROM ...] [WHERE condition] [RETURNING ...]"),
+    ("VALUES", "VALUES (expression, ...), ..."),
+];
+
+/// The syntax of the statements whose name begins with `wanted`; all their names without one.
+pub fn statements(wanted: &str) -> String {
+    let wanted = wanted.trim_end_matches(';').trim().to_ascii_uppercase();
+    if wanted.is_empty() {
+        let names: Vec<&str> = STATEMENTS.iter().map(|(name, _)| *name).collect();
+        return format!("Syntax of: {}", names.join(", "));
+    }
+    let found: Vec<&str> =
+        STATEMENTS.iter().filter(|(name, _)| name.starts_with(&wanted)).map(|(_, syntax)| *syntax).collect();
+    match found.is_empty() {
+        true => format!("No help for \"{wanted}\"; \\h lists what there is."),
+        false => found.join("\n\n"),
+    }
+}
+
+/// The words that the prompt completes.
+pub const KEYWORDS: [&str; 104] = [
+    "ADD",
+    "ALL",
+    "ALTER",
+    "ANALYZE",
+    "AND",
+    "ANY",
+    "AS",
+    "ASC",
+    "BEGIN",
+    "BETWEEN",
+    "BIGINT",
+    "BOOLEAN",
+    "BY",
+    "BYTEA",
+    "CASCADE",
+    "CASE",
+    "CAST",
+    "CHAR",
+    "CHECK",
+    "COALESCE",
+    "COLUMN",
+    "COMMIT",
+    "CONFLICT",
+    "CONSTRAINT",
+    "COUNT",
+    "CREATE",
+    "CROSS",
+    "CURRENT_DATE",
+    "CURRENT_TIMESTAMP",
+    "DATE",
+    "DEFAULT",
+    "DELETE",
+    "DESC",
+    "DISTINCT",
+    "DO",
+    "DOUBLE PRECISION",
+    "DROP",
+    "ELSE",
+    "END",
+    "EXCEPT",
+    "EXISTS",
+    "EXPLAIN",
+    "EXTRACT",
+    "FALSE",
+    "FIRST",
+    "FOREIGN KEY",
+    "FROM",
+    "FULL",
+    "GENERATED",
+    "GROUP",
+    "HAVING",
+    "IDENTITY",
+    "ILIKE",
+    "IN",
+    "INDEX",
+    "INNER",
+    "INSERT",
+    "INTEGER",
+    "INTERSECT",
+    "INTERVAL",
+    "INTO",
+    "IS",
+    "JOIN",
+    "LAST",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "NOT",
+    "NULL",
+    "NULLS",
+    "NUMERIC",
+    "OFFSET",
+    "ON",
+    "OR",
+    "ORDER",
+    "OUTER",
+    "PRIMARY KEY",
+    "REAL",
+    "REFERENCES",
+    "RETURNING",
+    "RIGHT",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "SELECT",
+    "SEQUENCE",
+    "SET",
+    "SMALLINT",
+    "TABLE",
+    "TEXT",
+    "THEN",
+    "TIMESTAMP",
+    "TRUE",
+    "UNION",
+    "UNIQUE",
+    "UPDATE",
+    "USING",
+    "UUID",
+    "VALUES",
+    "VARCHAR",
+    "VIEW",
+    "WHEN",
+    "WHERE",
+    "WITH",
+    "TIMESTAMPTZ",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_is_found_by_the_beginning_of_a_name() {
+        assert!(statements("sel").contains("GROUP BY"));
+        assert!(statements("create;").contains("VIEW name"));
+        assert!(statements("").contains("UPDATE"));
+        assert!(statements("fly").contains("No help"));
+    }
+}

@@ -1,0 +1,196 @@
+//! Backslash commands.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use super::session::Session;
+use super::{describe, help, script};
+use crate::copy::{self, Copy, Direction};
+use crate::output::{Expanded, Format};
+use crate::report::Failure;
+
+/// How deep files may include each other with `\i`.
+const MAX_INCLUDES: usize = 16;
+
+/// Runs a command, without its backslash. `depth`: how many files deep.
+pub fn run(session: &mut Session, text: &str, depth: usize) -> Result<(), Failure> {
+    let text = text.trim();
+    let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let rest = rest.trim();
+    if name == "copy" {
+        return run_copy(session, rest);
+    }
+    let arguments = arguments(rest)?;
+    let first = arguments.first().map(String::as_str);
+    match name {
+        "?" => session.say(help::COMMANDS),
+        "h" | "help" => session.say(&help::statements(rest)),
+        "q" | "quit" => {
+            session.quit();
+            Ok(())
+        }
+        "d" => describe::describe(session, first),
+        "dt" | "di" | "dv" | "ds" => describe::list(session, name, first),
+        "timing" => toggle_timing(session, first),
+        "x" => set_expanded(session, first),
+        "format" => set_format(session, first),
+        "pset" => set_option(session, &arguments),
+        "i" | "include" => include(session, first, depth),
+        "o" | "out" => redirect(session, first),
+        "echo" => session.say(&arguments.join(" ")),
+        _ => Err(Failure::Message(format!("invalid command \\{name}\nTry \\? for help."))),
+    }
+}
+
+/// Words separated by blanks; quotes hold blanks, a doubled quote stands for one.
+fn arguments(text: &str) -> Result<Vec<String>, Failure> {
+    let mut words = Vec::new();
+    let mut characters = text.chars().peekable();
+    while let Some(&c) = characters.peek() {
+        if c.is_whitespace() {
+            characters.next();
+            continue;
+        }
+        let mut word = String::new();
+        let mut quote = None;
+        while let Some(&c) = characters.peek() {
+            match quote {
+                None if c.is_whitespace() => break,
+                None if matches!(c, '\'' | '"') => quote = Some(c),
+                Some(open) if c == open => {
+                    characters.next();
+                    if characters.peek() != Some(&open) {
+                        quote = None;
+                        continue;
+                    }
+                    word.push(c);
+                }
+                _ => word.push(c),
+            }
+            characters.next();
+        }
+        if quote.is_some() {
+            return Err(Failure::Message("unterminated quoted string".to_string()));
+        }
+        words.push(word);
+    }
+    Ok(words)
+}
+
+fn run_copy(session: &mut Session, text: &str) -> Result<(), Failure> {
+    let copy = Copy::parse(text).map_err(Failure::Message)?;
+    let context = session.context();
+    let interrupts = session.interrupts().clone();
+    let _running = interrupts.run();
+    let count = match (copy.direction, &copy.file) {
+        (Direction::From, Some(path)) => copy::import(session.connection(), &copy, path, &context, &interrupts)?,
+        (Direction::From, None) => return Err(Failure::Message("\\copy: a file name is missing".to_string())),
+        (Direction::To, file) => {
+            let to_own_output = file.is_none();
+            let (connection, out) = session.connection_and_out();
+            let count = copy::export(connection, &copy, out, &context)?;
+            if to_own_output {
+                return Ok(session.out().flush()?);
+            }
+            count
+        }
+    };
+    session.say(&format!("COPY {count}"))
+}
+
+fn parse_switch(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn unrecognized(value: &str, command: &str, expected: &str) -> Failure {
+    Failure::Message(format!("unrecognized value \"{value}\" for \"{command}\": {expected} expected"))
+}
+
+fn toggle_timing(session: &mut Session, value: Option<&str>) -> Result<(), Failure> {
+    session.timing = match value {
+        None => !session.timing,
+        Some(word) => parse_switch(word).ok_or_else(|| unrecognized(word, "\\timing", "on or off"))?,
+    };
+    session.say(if session.timing { "Timing is on." } else { "Timing is off." })
+}
+
+fn set_expanded(session: &mut Session, value: Option<&str>) -> Result<(), Failure> {
+    let expanded = match value {
+        None if session.style.expanded == Expanded::Off => Expanded::On,
+        None => Expanded::Off,
+        Some("auto") => Expanded::Auto,
+        Some(word) => match parse_switch(word).ok_or_else(|| unrecognized(word, "\\x", "on, off or auto"))? {
+            true => Expanded::On,
+            false => Expanded::Off,
+        },
+    };
+    session.style.expanded = expanded;
+    session.say(match expanded {
+        Expanded::On => "Expanded display is on.",
+        Expanded::Off => "Expanded display is off.",
+        Expanded::Auto => "Expanded display is used automatically.",
+    })
+}
+
+fn set_format(session: &mut Session, value: Option<&str>) -> Result<(), Failure> {
+    if let Some(word) = value {
+        let expected = "table, csv, json or markdown";
+        session.style.format = Format::from_str(word, true).map_err(|_| unrecognized(word, "\\format", expected))?;
+    }
+    let name = session.style.format.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default();
+    session.say(&format!("Output format is {name}."))
+}
+
+fn set_option(session: &mut Session, arguments: &[String]) -> Result<(), Failure> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["null"] => session.style.null.clear(),
+        ["null", text] => session.style.null = (*text).to_string(),
+        ["format", word] => return set_format(session, Some(word)),
+        ["expanded" | "x", word] => return set_expanded(session, Some(word)),
+        ["tuples_only" | "t", word] => {
+            let only = parse_switch(word).ok_or_else(|| unrecognized(word, "\\pset tuples_only", "on or off"))?;
+            session.style.header = !only;
+        }
+        _ => return Err(Failure::Message("\\pset: null, format, expanded or tuples_only, and a value".to_string())),
+    }
+    Ok(())
+}
+
+fn include(session: &mut Session, path: Option<&str>, depth: usize) -> Result<(), Failure> {
+    let path = path.ok_or_else(|| Failure::Message("\\i: a file name is missing".to_string()))?;
+    if depth >= MAX_INCLUDES {
+        return Err(Failure::Message(format!("\\i {path}: files include each other more than {MAX_INCLUDES} deep")));
+    }
+    script::include(session, Path::new(path), depth + 1)
+}
+
+fn redirect(session: &mut Session, path: Option<&str>) -> Result<(), Failure> {
+    match path {
+        Some(path) if path.starts_with('|') => {
+            Err(Failure::Message("\\o: the output goes to files only; commands are never run".to_string()))
+        }
+        Some(path) => session.write_to_file(&PathBuf::from(path)),
+        None => {
+            session.write_to_stdout();
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_words_and_quotes_hold_them_together() {
+        assert_eq!(arguments(" a  'b c' d'e f'g \"it\"\"s\" ").unwrap(), ["a", "b c", "de fg", "it\"s"]);
+        assert_eq!(arguments("").unwrap(), Vec::<String>::new());
+        assert!(arguments("'open").is_err());
+    }
+}

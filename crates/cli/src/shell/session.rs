@@ -1,0 +1,233 @@
+//! A shell's session: the connection, where results go and how they look.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use cairndb::catalog::Catalog;
+use cairndb::types::EvalContext;
+use cairndb::{Connection, Database, Error, Options, Outcome};
+
+use crate::args::ShellArgs;
+use crate::output::{Expanded, Format, Grid, Style, write_grid, write_rows};
+use crate::report::Failure;
+use crate::signals::Interrupts;
+
+/// The name of a database that lives in memory only.
+pub const IN_MEMORY: &str = ":memory:";
+
+/// See the module's description.
+pub struct Session {
+    database: Database,
+    connection: Connection,
+    name: String,
+    time_zone: Box<str>,
+    out: Box<dyn Write>,
+    to_terminal: bool,
+    pub style: Style,
+    pub timing: bool,
+    interrupts: Interrupts,
+    quitting: bool,
+}
+
+impl Session {
+    /// Opens the database and takes over Ctrl-C.
+    pub fn open(args: &ShellArgs, interactive: bool) -> Result<Session, Failure> {
+        let file = args.file.as_deref().filter(|file| *file != Path::new(IN_MEMORY));
+        let database = match file {
+            Some(path) => open_file(path, Options::default().read_only(args.read_only))?,
+            None => Database::open_in_memory()?,
+        };
+        let connection = database.connect()?;
+        let interrupts = Interrupts::default();
+        interrupts.install(connection.interrupt_handle(), interactive);
+        let style = Style {
+            format: args.format,
+            header: !args.no_header,
+            null: args.null.clone(),
+            expanded: Expanded::Off,
+            terminal_columns: None,
+        };
+        let name = file.and_then(Path::file_stem).map_or("memory".into(), |stem| stem.to_string_lossy().into_owned());
+        let mut session = Session {
+            database,
+            connection,
+            name,
+            time_zone: EvalContext::now().time_zone,
+            out: Box::new(io::sink()),
+            to_terminal: false,
+            style,
+            timing: false,
+            interrupts,
+            quitting: false,
+        };
+        session.write_to_stdout();
+        Ok(session)
+    }
+
+    /// Ends the session; what a checkpoint at the end could not do is an error.
+    pub fn close(mut self) -> Result<(), Failure> {
+        self.out.flush()?;
+        if self.connection.in_transaction() {
+            eprintln!("WARNING:  the transaction that was still open is rolled back");
+        }
+        drop(self.connection);
+        Ok(self.database.close()?)
+    }
+
+    /// The connection.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The schema as the connection sees it.
+    pub fn catalog(&self) -> Result<Arc<Catalog>, Failure> {
+        Ok(self.connection.catalog()?)
+    }
+
+    /// What the prompt calls the database.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How long work notices Ctrl-C.
+    pub fn interrupts(&self) -> &Interrupts {
+        &self.interrupts
+    }
+
+    /// `\q` was given.
+    pub fn quitting(&self) -> bool {
+        self.quitting
+    }
+
+    pub fn quit(&mut self) {
+        self.quitting = true;
+    }
+
+    /// Results go to a file from now on.
+    pub fn write_to_file(&mut self, path: &Path) -> Result<(), Failure> {
+        let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
+        self.out.flush()?;
+        self.out = Box::new(BufWriter::new(file));
+        self.to_terminal = false;
+        Ok(())
+    }
+
+    /// Results go to standard output from now on.
+    pub fn write_to_stdout(&mut self) {
+        // What is lost here was already reported: every statement flushes.
+        let _ = self.out.flush();
+        self.to_terminal = io::stdout().is_terminal();
+        self.out = Box::new(BufWriter::new(io::stdout()));
+    }
+
+    /// Where results go.
+    pub fn out(&mut self) -> &mut dyn Write {
+        self.out.as_mut()
+    }
+
+    /// The connection, and where results go.
+    pub fn connection_and_out(&mut self) -> (&Connection, &mut dyn Write) {
+        (&self.connection, self.out.as_mut())
+    }
+
+    /// What text forms depend on: the session's time zone.
+    pub fn context(&self) -> EvalContext {
+        EvalContext { time_zone: self.time_zone.clone(), ..EvalContext::now() }
+    }
+
+    /// Runs the statements of `text` and writes what they return.
+    pub fn execute(&mut self, text: &str) -> Result<(), Failure> {
+        let started = Instant::now();
+        self.style.terminal_columns = self.terminal_columns();
+        let context = self.context();
+        let mut failure = None;
+        let mut settings_changed = false;
+        let (out, style) = (self.out.as_mut(), &self.style);
+        let result = {
+            let _running = self.interrupts.run();
+            self.connection.run(text, |outcome| {
+                settings_changed |= changes_settings(&outcome.tag());
+                write_outcome(out, outcome, style, &context).map_err(|error| stop_for(error, &mut failure))
+            })
+        };
+        self.out.flush()?;
+        result.map_err(|error| failure.unwrap_or_else(|| Failure::sql(error, text)))?;
+        if settings_changed {
+            self.read_time_zone();
+        }
+        if self.timing {
+            writeln!(self.out, "Time: {:.3} ms", started.elapsed().as_secs_f64() * 1e3)?;
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Writes a result of the shell's own.
+    pub fn show(&mut self, grid: Grid) -> Result<(), Failure> {
+        self.style.terminal_columns = self.terminal_columns();
+        write_grid(self.out.as_mut(), grid, &self.style)?;
+        Ok(self.out.flush()?)
+    }
+
+    /// Writes a line of the shell's own.
+    pub fn say(&mut self, line: &str) -> Result<(), Failure> {
+        writeln!(self.out, "{line}")?;
+        Ok(self.out.flush()?)
+    }
+
+    fn terminal_columns(&self) -> Option<usize> {
+        let (_, columns) = console::Term::stdout().size_checked().filter(|_| self.to_terminal)?;
+        Some(columns.into())
+    }
+
+    /// Asks for the time zone that the session has now.
+    fn read_time_zone(&mut self) {
+        if let Ok(Some(zone)) = self.connection.query_optional("SHOW timezone", (), |row| row.get::<String>(0)) {
+            self.time_zone = zone.into();
+        }
+    }
+}
+
+/// Opens the file, and says what it was when it cannot.
+pub fn open_file(path: &Path, options: Options) -> Result<Database, Failure> {
+    Database::open_with(path, options).map_err(|error| Failure::Sql {
+        error,
+        text: String::new(),
+        context: Some(format!("opening {}", PathBuf::from(path).display())),
+    })
+}
+
+fn changes_settings(tag: &str) -> bool {
+    matches!(tag, "SET" | "RESET" | "ROLLBACK" | "COMMIT" | "DISCARD")
+}
+
+/// Keeps a failure to write for later and gives the error that stops the script.
+fn stop_for(error: Failure, failure: &mut Option<Failure>) -> Error {
+    match error {
+        Failure::Sql { error, .. } => error,
+        other => {
+            *failure = Some(other);
+            Error::internal("the result could not be written")
+        }
+    }
+}
+
+fn write_outcome(
+    out: &mut dyn Write,
+    outcome: &mut Outcome<'_>,
+    style: &Style,
+    context: &EvalContext,
+) -> Result<(), Failure> {
+    for notice in outcome.notices() {
+        eprintln!("{notice}");
+    }
+    match outcome.rows() {
+        Some(rows) => write_rows(out, rows, style, context),
+        // The other formats are for programs, which want data alone.
+        None if style.format == Format::Table && style.header => Ok(writeln!(out, "{}", outcome.tag())?),
+        None => Ok(()),
+    }
+}
