@@ -1,6 +1,7 @@
 //! Runs logic test scripts and groups their failures by cause.
 //!
 //! `slt [--postgres] [--sample] [--every N] [--filter TEXT] [FILE...]`
+//! `slt --record FILE...` turns bare statements into a scenario with PostgreSQL's answers, on standard output.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,7 +12,7 @@ use std::thread;
 use std::time::Instant;
 
 use cairn_conformance::engine::{CairnEngine, PostgresEngine, PostgresServer};
-use cairn_conformance::slt::{Dialect, FileReport, Sample, SampleFile, Selection, Summary, run_script};
+use cairn_conformance::slt::{Dialect, FileReport, Sample, SampleFile, Selection, Summary, record, run_script};
 
 const LABEL: &str = "postgresql";
 
@@ -19,16 +20,18 @@ const LABEL: &str = "postgresql";
 struct Arguments {
     postgres: bool,
     sample: bool,
+    record: bool,
     every: usize,
     filter: String,
     files: Vec<String>,
 }
 
 fn main() -> ExitCode {
-    match run(&arguments()) {
+    let arguments = arguments();
+    let summary = if arguments.record { record_all(&arguments.files) } else { run(&arguments) };
+    match summary {
         Ok(summary) => {
-            print!("{}{}", summary.per_file(), summary.categories());
-            println!("\n{summary}");
+            eprintln!("{}{}\n{summary}", summary.per_file(), summary.categories());
             if summary.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
@@ -45,12 +48,24 @@ fn arguments() -> Arguments {
         match word.as_str() {
             "--postgres" => arguments.postgres = true,
             "--sample" => arguments.sample = true,
+            "--record" => arguments.record = true,
             "--every" => arguments.every = words.next().and_then(|n| n.parse().ok()).unwrap_or(1),
             "--filter" => arguments.filter = words.next().unwrap_or_default(),
             _ => arguments.files.push(word),
         }
     }
     arguments
+}
+
+/// Prints the scenarios; there is nothing to sum up.
+fn record_all(files: &[String]) -> Result<Summary, String> {
+    let server = PostgresServer::start().map_err(|error| error.to_string())?;
+    for name in files {
+        let text = fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))?;
+        let engine = PostgresEngine::create_with_types(&server).map_err(|error| error.to_string())?;
+        print!("{}", record(&text, &engine).map_err(|error| error.to_string())?);
+    }
+    Ok(Summary::default())
 }
 
 fn run(arguments: &Arguments) -> Result<Summary, String> {

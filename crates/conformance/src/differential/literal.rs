@@ -22,7 +22,7 @@ const WORDS: [&str; 14] = [
 /// A literal of this type that needs no context to have it, or NULL now and then.
 pub(super) fn literal(random: &mut Random, kind: Kind, dialect: Dialect) -> String {
     if random.percent(8) {
-        return if dialect == Dialect::Postgres { format!("CAST(NULL AS {})", kind.sql()) } else { "NULL".into() };
+        return format!("CAST(NULL AS {})", kind.sql());
     }
     match dialect {
         Dialect::Postgres => typed(random, kind, false),

@@ -1,19 +1,94 @@
 //! A CairnDB database in memory.
 
-use super::{Engine, Failure, Session};
+use cairndb::api::{Connection, Database, Outcome};
+use cairndb::types::{EvalContext, to_text};
+use cairndb::{DataType, Error, Value};
+
+use super::{Answer, Column, Engine, Failure, Session};
 
 /// An empty CairnDB database in memory.
-pub struct CairnEngine;
+pub struct CairnEngine {
+    database: Database,
+}
 
 impl CairnEngine {
     /// Makes an empty database.
     pub fn create() -> Result<CairnEngine, Failure> {
-        Ok(CairnEngine)
+        Database::open_in_memory().map(|database| CairnEngine { database }).map_err(|error| failure(&error))
     }
 }
 
 impl Engine for CairnEngine {
     fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {
-        Err(Failure { sqlstate: "0A000".into(), message: "the public API is not there yet".into() })
+        let connection = self.database.connect().map_err(|error| failure(&error))?;
+        Ok(Box::new(CairnSession { connection, context: EvalContext::now() }))
     }
+}
+
+struct CairnSession {
+    connection: Connection,
+    /// For the text forms: UTC, like the PostgreSQL that we are compared with.
+    context: EvalContext,
+}
+
+impl Session for CairnSession {
+    fn run(&mut self, sql: &str) -> Result<Answer, Failure> {
+        let mut last = Answer::default();
+        let context = &self.context;
+        let ran = self.connection.run(sql, |outcome| {
+            last = answer(outcome, context)?;
+            Ok(())
+        });
+        ran.map(|()| last).map_err(|error| failure(&error))
+    }
+}
+
+fn answer(outcome: &mut Outcome<'_>, context: &EvalContext) -> cairndb::Result<Answer> {
+    let column =
+        |field: &cairndb::plan::Field| Column { name: field.name.clone(), data_type: short_name(field.data_type) };
+    let columns: Vec<Column> = outcome.columns().iter().map(column).collect();
+    let mut found = Vec::new();
+    if let Some(rows) = outcome.rows() {
+        while let Some(row) = rows.next()? {
+            found.push((0..columns.len()).map(|index| text(row.value(index), context)).collect());
+        }
+    }
+    Ok(Answer { columns, rows: found, affected: Some(outcome.affected()) })
+}
+
+fn text(value: &Value, context: &EvalContext) -> Option<String> {
+    match value {
+        Value::Null => None,
+        // A cast to text says `true`; what PostgreSQL sends to a client is `t`.
+        Value::Boolean(truth) => Some(if *truth { "t" } else { "f" }.into()),
+        other => Some(to_text(other, context)),
+    }
+}
+
+/// The name in PostgreSQL's `pg_type`.
+fn short_name(data_type: DataType) -> String {
+    match data_type {
+        DataType::Boolean => "bool",
+        DataType::SmallInt => "int2",
+        DataType::Integer => "int4",
+        DataType::BigInt => "int8",
+        DataType::Real => "float4",
+        DataType::Double => "float8",
+        DataType::Numeric(_) => "numeric",
+        DataType::Text | DataType::Unknown => "text",
+        DataType::Varchar(_) => "varchar",
+        DataType::Char(_) => "bpchar",
+        DataType::Bytea => "bytea",
+        DataType::Date => "date",
+        DataType::Time => "time",
+        DataType::Timestamp => "timestamp",
+        DataType::TimestampTz => "timestamptz",
+        DataType::Interval => "interval",
+        DataType::Uuid => "uuid",
+    }
+    .into()
+}
+
+fn failure(error: &Error) -> Failure {
+    Failure { sqlstate: error.sqlstate().0.to_owned(), message: error.message().to_owned() }
 }

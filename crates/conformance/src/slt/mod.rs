@@ -7,11 +7,13 @@
 
 mod archive;
 mod parse;
+mod record;
 mod render;
 mod run;
 mod summary;
 
 pub use archive::{Sample, SampleFile};
 pub use parse::{Dialect, Expected, ParseError, Record, RecordKind, Sort, parse};
+pub use record::record;
 pub use run::{FileReport, Mismatch, Selection, run_script};
 pub use summary::Summary;

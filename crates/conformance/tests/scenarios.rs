@@ -1,0 +1,44 @@
+//! The project's own scenarios: `slt/*.slt`, one scenario per file, are the specification of our SQL.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cairn_conformance::engine::{CairnEngine, Engine, PostgresEngine, PostgresServer};
+use cairn_conformance::slt::{Dialect, Selection, Summary, run_script};
+
+fn scenarios() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("slt");
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "slt")).collect();
+    files.sort();
+    files
+}
+
+fn run_all<'a, E: Engine + 'a>(label: &str, fresh: impl Fn() -> E) -> Summary {
+    let mut summary = Summary::default();
+    for path in scenarios() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        let report = run_script(&text, label, Dialect::Scenario, &Selection::default(), &fresh());
+        summary.add(name.clone(), report.unwrap_or_else(|error| panic!("{name}: {error}")));
+    }
+    summary
+}
+
+fn assert_all_passed(summary: &Summary) {
+    println!("{summary}");
+    assert_eq!(summary.failed(), 0, "{}\n{summary}", summary.categories());
+    assert!(summary.passed() > 300, "only {} records ran", summary.passed());
+}
+
+#[test]
+fn every_scenario_passes() {
+    assert_all_passed(&run_all("cairndb", || CairnEngine::create().unwrap()));
+}
+
+/// Scenarios marked `skipif postgresql` are where we promise something else.
+#[test]
+fn postgresql_passes_the_scenarios_too() {
+    let Some(server) = PostgresServer::start_for_test() else { return };
+    assert_all_passed(&run_all("postgresql", || PostgresEngine::create(&server).unwrap()));
+}
