@@ -7,6 +7,7 @@
 mod case;
 mod change;
 mod compare;
+mod consistency;
 mod drive;
 mod expression;
 mod functions;
@@ -19,6 +20,7 @@ mod shrink;
 
 pub use case::{Case, Step};
 pub use compare::{CaseReport, Difference, Rules, run_case};
+pub use consistency::{Consistency, check_consistency};
 pub use drive::{Totals, compare_seeds};
 pub use kind::Kind;
 pub use random::Random;

@@ -58,7 +58,7 @@ fn classic(value: Option<&str>, letter: char) -> String {
 fn integer(text: &str) -> String {
     match text {
         "t" => "1".into(),
-        "f" => "0".into(),
+        "f" | "-0" => "0".into(),
         _ if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => "0".into(),
         _ if text.contains(['.', 'e']) => {
             text.parse::<f64>().map_or(text.into(), |number| format!("{:.0}", number.trunc()))

@@ -1,0 +1,55 @@
+//! The 22 TPC-H queries, as written, answer as in PostgreSQL.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cairn_conformance::engine::{CairnEngine, Engine, PostgresEngine, PostgresServer, Session};
+use cairn_conformance::tpch::insert_statements;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../cairndb/tests/tpch")
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(folder().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn load(session: &mut dyn Session) {
+    for sql in read("schema.sql").split(';').map(str::trim).filter(|sql| !sql.is_empty()) {
+        session.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    for sql in insert_statements(1) {
+        session.run(&sql).unwrap_or_else(|error| panic!("{error}"));
+    }
+    session.run("ANALYZE").unwrap();
+}
+
+#[test]
+fn the_queries_answer_as_in_postgresql() {
+    let Some(server) = PostgresServer::start_for_test() else { return };
+    let (reference, ours) = (PostgresEngine::create_with_types(&server).unwrap(), CairnEngine::create().unwrap());
+    let (mut reference, mut ours) = (reference.session().unwrap(), ours.session().unwrap());
+    load(reference.as_mut());
+    load(ours.as_mut());
+    let mut problems = Vec::new();
+    for number in 1..=22 {
+        problems.extend(compare(number, reference.as_mut(), ours.as_mut()));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn compare(number: usize, reference: &mut dyn Session, ours: &mut dyn Session) -> Option<String> {
+    let text = read(&format!("q{number:02}.sql"));
+    let sql = text.trim().trim_end_matches(';');
+    let mut wanted = reference.run(sql).unwrap_or_else(|error| panic!("query {number}: {error}"));
+    assert!(!wanted.rows.is_empty(), "query {number} finds nothing: the data set does not test it");
+    let mut found = match ours.run(sql) {
+        Ok(found) => found,
+        Err(error) => return Some(format!("query {number}: {error}")),
+    };
+    // The queries order by some of their columns; ties may come in any order.
+    wanted.rows.sort();
+    found.rows.sort();
+    (wanted.columns != found.columns || wanted.rows != found.rows)
+        .then(|| format!("query {number}: expected\n{:?}\nfound\n{:?}", wanted, found))
+}
