@@ -1,0 +1,41 @@
+//! Ctrl-C stops the running statement, not the shell.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_running_statement_is_cancelled_and_the_script_goes_on() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["--keep-going", "--no-header"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let long = "SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b";
+    writeln!(stdin, "SELECT 'ready';\n{long};\nSELECT 'still here';").unwrap();
+    drop(stdin);
+
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, " ready\n");
+    // The long statement is the very next thing that the shell does.
+    sleep(Duration::from_millis(500));
+    let interrupted = Instant::now();
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    let mut errors = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    child.wait().unwrap();
+    assert!(rest.contains("still here"), "{rest}{errors}");
+    assert!(errors.contains("57014"), "{errors}");
+    assert!(interrupted.elapsed() < Duration::from_secs(20), "the statement went on");
+}
