@@ -32,14 +32,15 @@ pub fn run(session: &mut Session, args: &ShellArgs) -> Result<ExitCode, Failure>
     if in_memory {
         println!("This database is in memory: it is gone when you leave.");
     }
+    let mut begun = String::new();
     while !session.quitting() {
         if let (Some(assistant), Ok(catalog)) = (editor.helper_mut(), session.catalog()) {
             assistant.learn(&catalog);
         }
-        match editor.readline(&prompt(session)) {
+        match editor.readline_with_initial(&prompt(session), (&std::mem::take(&mut begun), "")) {
             Ok(input) => {
                 remember(&mut editor, &input, history.as_deref());
-                run_input(session, &input)?;
+                begun = run_input(session, &input)?;
             }
             Err(ReadlineError::Interrupted) => {}
             Err(ReadlineError::Eof) => break,
@@ -82,11 +83,11 @@ fn prompt(session: &Session) -> String {
     format!("{}={mark}> ", session.name())
 }
 
-/// Runs what was typed; failures are told and the shell goes on.
-fn run_input(session: &mut Session, input: &str) -> Result<(), Failure> {
+/// Runs what was typed; failures are told and the shell goes on. Gives back a statement that a backslash command
+/// interrupted, to be finished.
+fn run_input(session: &mut Session, input: &str) -> Result<String, Failure> {
     let mut splitter = Splitter::default();
-    let mut pieces: Vec<Piece> = input.lines().flat_map(|line| splitter.push_line(line)).collect();
-    pieces.extend(splitter.finish());
+    let pieces: Vec<Piece> = input.lines().flat_map(|line| splitter.push_line(line)).collect();
     for piece in pieces {
         let result = match &piece {
             Piece::Statement { text, .. } => session.execute(text),
@@ -98,8 +99,11 @@ fn run_input(session: &mut Session, input: &str) -> Result<(), Failure> {
             Err(failure) => eprintln!("{failure}"),
         }
         if session.quitting() || session.interrupts().requested() {
-            break;
+            return Ok(String::new());
         }
     }
-    Ok(())
+    Ok(match splitter.finish() {
+        Some(Piece::Statement { text, .. }) => text + "\n",
+        _ => String::new(),
+    })
 }
