@@ -1,9 +1,14 @@
 //! Scalar functions and operators over [`Value`](crate::types::Value)s, and the catalogue from which binding chooses
 //! overloads.
 
+mod aggregate;
+mod arithmetic;
 mod catalogue;
+mod comparison;
 mod operator;
 mod register;
+mod support;
+mod temporal;
 
 pub use crate::types::{EvalContext, cast, cast_assign};
 pub use catalogue::{

@@ -1,14 +1,243 @@
-//! Conversions of values between types.
+//! Conversions of values between types. Which ones a statement may use is [`cast_context`](super::cast_context)'s
+//! business; here every conversion that exists in any context is done.
 
-use super::{DataType, EvalContext, Value};
-use crate::{Error, Result};
+use super::datetime::{self, Zone, is_infinite, is_infinite_date};
+use super::text::{from_text, to_text};
+use super::{DataType, EvalContext, Interval, Numeric, Value};
+use crate::{Error, Result, SqlState};
 
 /// Converts a value as an explicit `CAST` does: strings are cut to `varchar(n)` and `char(n)`.
-pub fn cast(_value: &Value, _from: DataType, _to: DataType, _context: &EvalContext) -> Result<Value> {
-    Err(Error::unsupported("cast"))
+pub fn cast(value: &Value, from: DataType, to: DataType, context: &EvalContext) -> Result<Value> {
+    convert(value, from, to, context, |text, to| Ok(fit_string_explicit(text, to)))
 }
 
 /// Converts a value as storing it in a column of type `to` does: too long a string is an error (22001).
 pub fn cast_assign(value: &Value, from: DataType, to: DataType, context: &EvalContext) -> Result<Value> {
-    cast(value, from, to, context)
+    convert(value, from, to, context, fit_string_assigned)
+}
+
+type FitString = fn(&str, DataType) -> Result<Box<str>>;
+
+fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, fit: FitString) -> Result<Value> {
+    match (value, to) {
+        (Value::Null, _) => Ok(Value::Null),
+        (_, DataType::Unknown) => Ok(value.clone()),
+        (Value::Text(text), _) if to.is_string() => match from {
+            // Blanks of `char(n)` are padding: other strings do not get them.
+            DataType::Char(_) if !matches!(to, DataType::Char(_)) => Ok(Value::Text(fit(unpadded(text), to)?)),
+            _ => Ok(Value::Text(fit(text, to)?)),
+        },
+        (Value::Text(text), _) => match from {
+            DataType::Char(_) => from_text(unpadded(text), to, context),
+            _ => from_text(text, to, context),
+        },
+        (Value::Boolean(value), _) if to.is_string() => {
+            Ok(Value::Text(fit(if *value { "true" } else { "false" }, to)?))
+        }
+        (_, _) if to.is_string() => Ok(Value::Text(fit(&to_text(value, context), to)?)),
+        _ => between(value, from, to, context),
+    }
+}
+
+fn unpadded(text: &str) -> &str {
+    text.trim_end_matches(' ')
+}
+
+/// Conversions that do not go through text.
+fn between(value: &Value, from: DataType, to: DataType, context: &EvalContext) -> Result<Value> {
+    use DataType as T;
+    match (value, to) {
+        (_, T::SmallInt | T::Integer | T::BigInt) => to_integer(value, from, to),
+        (_, T::Real) => Ok(Value::Real(narrow_float(to_float(value, from, to)?, value)?)),
+        (_, T::Double) => Ok(Value::Double(to_float(value, from, to)?)),
+        (_, T::Numeric(modifiers)) => {
+            let value = to_numeric(value).ok_or_else(|| cannot_cast(from, to))?;
+            Ok(Value::Numeric(match modifiers {
+                Some((precision, scale)) => value.fit(precision, scale)?,
+                None => value,
+            }))
+        }
+        (Value::Boolean(_), T::Boolean) | (Value::Bytea(_), T::Bytea) | (Value::Uuid(_), T::Uuid) => Ok(value.clone()),
+        (Value::Integer(value), T::Boolean) => Ok(Value::Boolean(*value != 0)),
+        _ => between_times(value, to, context).unwrap_or_else(|| Err(cannot_cast(from, to))),
+    }
+}
+
+fn cannot_cast(from: DataType, to: DataType) -> Error {
+    let message = format!("cannot cast type {} to {}", from.type_name(), to.type_name());
+    Error::new(SqlState::CANNOT_COERCE, message)
+}
+
+fn to_integer(value: &Value, from: DataType, to: DataType) -> Result<Value> {
+    let out_of_range = || out_of_range(to.type_name());
+    let wide = match value {
+        Value::Boolean(value) if to == DataType::Integer => i64::from(*value),
+        Value::Real(value) => float_to_i64((*value).into()).ok_or_else(out_of_range)?,
+        Value::Double(value) => float_to_i64(*value).ok_or_else(out_of_range)?,
+        Value::Numeric(value) if value.is_nan() => return Err(cannot_convert("NaN", to)),
+        Value::Numeric(value) if !value.is_finite() => return Err(cannot_convert("infinity", to)),
+        Value::Numeric(value) => value.to_i64().ok_or_else(out_of_range)?,
+        other => other.as_i64().ok_or_else(|| cannot_cast(from, to))?,
+    };
+    Ok(match to {
+        DataType::SmallInt => Value::SmallInt(i16::try_from(wide).map_err(|_| out_of_range())?),
+        DataType::Integer => Value::Integer(i32::try_from(wide).map_err(|_| out_of_range())?),
+        _ => Value::BigInt(wide),
+    })
+}
+
+/// SQLSTATE 22003: `integer out of range`.
+pub(crate) fn out_of_range(type_name: &str) -> Error {
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("{type_name} out of range"))
+}
+
+fn cannot_convert(what: &str, to: DataType) -> Error {
+    let message = format!("cannot convert {what} to {}", to.type_name());
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+}
+
+/// Rounds half to even, as C's `rint`.
+fn float_to_i64(value: f64) -> Option<i64> {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    let rounded = value.round_ties_even();
+    (-LIMIT..LIMIT).contains(&rounded).then_some(rounded as i64)
+}
+
+fn to_float(value: &Value, from: DataType, to: DataType) -> Result<f64> {
+    match value {
+        Value::Real(value) => Ok((*value).into()),
+        Value::Double(value) => Ok(*value),
+        Value::Numeric(value) => {
+            let float = value.to_f64();
+            if value.is_finite() && float.is_infinite() {
+                let message = format!("\"{value}\" is out of range for type {}", to.type_name());
+                return Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
+            }
+            Ok(float)
+        }
+        other => other.as_i64().map(|value| value as f64).ok_or_else(|| cannot_cast(from, to)),
+    }
+}
+
+fn narrow_float(wide: f64, source: &Value) -> Result<f32> {
+    let narrow = match source {
+        // Straight from the integer: through f64 it could round twice.
+        Value::BigInt(value) => *value as f32,
+        _ => wide as f32,
+    };
+    let failed = match (narrow.is_infinite() && wide.is_finite(), narrow == 0.0 && wide != 0.0) {
+        (true, _) => "overflow",
+        (_, true) => "underflow",
+        _ => return Ok(narrow),
+    };
+    if let Value::Numeric(value) = source {
+        let message = format!("\"{value}\" is out of range for type real");
+        return Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
+    }
+    Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("value out of range: {failed}")))
+}
+
+fn to_numeric(value: &Value) -> Option<Numeric> {
+    match value {
+        Value::Numeric(value) => Some(value.clone()),
+        Value::Real(value) => Some(Numeric::from_f32(*value)),
+        Value::Double(value) => Some(Numeric::from_f64(*value)),
+        other => other.as_i64().map(Numeric::from),
+    }
+}
+
+/// `None`: there is no such conversion.
+fn between_times(value: &Value, to: DataType, context: &EvalContext) -> Option<Result<Value>> {
+    use DataType as T;
+    let zone = || Zone::of(context);
+    Some(match (value, to) {
+        (Value::Date(_), T::Date) | (Value::Time(_), T::Time) | (Value::Timestamp(_), T::Timestamp) => {
+            Ok(value.clone())
+        }
+        (Value::TimestampTz(_), T::TimestampTz) | (Value::Interval(_), T::Interval) => Ok(value.clone()),
+        (Value::Date(days), T::Timestamp) => date_to_timestamp(*days).map(Value::Timestamp),
+        (Value::Date(days), T::TimestampTz) => {
+            date_to_timestamp(*days).and_then(|local| to_utc(local, &zone())).map(Value::TimestampTz)
+        }
+        (Value::Timestamp(micros), T::TimestampTz) => to_utc(*micros, &zone()).map(Value::TimestampTz),
+        (Value::TimestampTz(micros), T::Timestamp) => Ok(Value::Timestamp(zone().to_local(*micros))),
+        (Value::Timestamp(micros), T::Date) => Ok(Value::Date(timestamp_to_date(*micros))),
+        (Value::TimestampTz(micros), T::Date) => Ok(Value::Date(timestamp_to_date(zone().to_local(*micros)))),
+        (Value::Timestamp(micros), T::Time) => Ok(timestamp_to_time(*micros)),
+        (Value::TimestampTz(micros), T::Time) => Ok(timestamp_to_time(zone().to_local(*micros))),
+        (Value::Time(micros), T::Interval) => Ok(Value::Interval(Interval { micros: *micros, ..Interval::default() })),
+        (Value::Interval(interval), T::Time) => Ok(Value::Time(datetime::wrap_time(interval.micros))),
+        _ => return None,
+    })
+}
+
+/// A date's midnight.
+pub(crate) fn date_to_timestamp(days: i32) -> Result<i64> {
+    if is_infinite_date(days) {
+        return Ok(if days > 0 { i64::MAX } else { i64::MIN });
+    }
+    datetime::timestamp_of(days.into(), 0)
+        .ok_or_else(|| Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "date out of range for timestamp"))
+}
+
+/// The instant of a local time.
+pub(crate) fn to_utc(local: i64, zone: &Zone) -> Result<i64> {
+    zone.to_utc(local).ok_or_else(|| Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "timestamp out of range"))
+}
+
+/// The day of a timestamp.
+pub(crate) fn timestamp_to_date(micros: i64) -> i32 {
+    match micros {
+        i64::MAX => i32::MAX,
+        i64::MIN => i32::MIN,
+        _ => datetime::split_timestamp(micros).0 as i32,
+    }
+}
+
+fn timestamp_to_time(micros: i64) -> Value {
+    if is_infinite(micros) { Value::Null } else { Value::Time(datetime::split_timestamp(micros).1) }
+}
+
+/// Cuts a string to its type's length; `char(n)` is filled with blanks.
+fn fit_string_explicit(text: &str, to: DataType) -> Box<str> {
+    let Some(limit) = length_limit(to) else { return text.into() };
+    let (kept, rest) = split_chars(text, limit);
+    if rest.is_empty() { padded(kept, to) } else { kept.into() }
+}
+
+/// As [`fit_string_explicit`], but only blanks may be cut.
+pub(super) fn fit_string_assigned(text: &str, to: DataType) -> Result<Box<str>> {
+    let Some(limit) = length_limit(to) else { return Ok(text.into()) };
+    let (kept, rest) = split_chars(text, limit);
+    if !unpadded(rest).is_empty() {
+        let message = format!("value too long for type {to}");
+        return Err(Error::new(SqlState::STRING_DATA_RIGHT_TRUNCATION, message));
+    }
+    Ok(padded(kept, to))
+}
+
+fn length_limit(data_type: DataType) -> Option<usize> {
+    match data_type {
+        DataType::Varchar(Some(length)) => Some(length as usize),
+        DataType::Char(length @ 1..) => Some(length as usize),
+        _ => None,
+    }
+}
+
+/// The first `limit` characters, and the rest.
+fn split_chars(text: &str, limit: usize) -> (&str, &str) {
+    if text.len() <= limit {
+        return (text, "");
+    }
+    let at = text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at);
+    text.split_at(at)
+}
+
+fn padded(text: &str, to: DataType) -> Box<str> {
+    let DataType::Char(length) = to else { return text.into() };
+    let missing = (length as usize).saturating_sub(text.chars().count());
+    let mut padded = String::with_capacity(text.len() + missing);
+    padded.push_str(text);
+    padded.extend(std::iter::repeat_n(' ', missing));
+    padded.into()
 }

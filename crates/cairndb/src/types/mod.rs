@@ -12,14 +12,16 @@ mod numeric;
 pub mod row;
 #[cfg(test)]
 pub(crate) mod testing;
-mod text;
+pub mod text;
 mod value;
 
 pub use cast::{cast, cast_assign};
+pub(crate) use cast::{date_to_timestamp, timestamp_to_date, to_utc};
 pub use coercion::{CastContext, can_cast, cast_context, cast_is_immutable};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use context::EvalContext;
 pub use data_type::{DataType, TypeCategory};
 pub use numeric::Numeric;
+pub(crate) use numeric::division_by_zero;
 pub use text::{from_text, to_text, write_text};
 pub use value::{Interval, Value};

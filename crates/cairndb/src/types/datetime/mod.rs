@@ -1,5 +1,20 @@
 //! Dates, times and intervals: calendar, text forms, time zones.
 
 mod calendar;
+mod fields;
+mod format;
+mod input;
+mod interval;
+mod zone;
 
-pub use calendar::{MICROS_PER_DAY, clock_micros};
+pub use calendar::{
+    Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, UNIX_EPOCH_MICROS,
+    checked_date, checked_timestamp, clock_micros, day_of_week, day_of_year, days_in_month, is_infinite,
+    is_infinite_date, iso_week, iso_week_start, split_timestamp, timestamp_of,
+};
+pub use fields::month_of;
+pub use format::{offset_text, write_date, write_interval, write_time, write_timestamp, write_timestamptz};
+pub use input::{
+    parse_date, parse_interval, parse_interval_field, parse_time, parse_timestamp, parse_timestamptz, today, wrap_time,
+};
+pub use zone::Zone;

@@ -1,0 +1,9 @@
+//! Aggregates: the catalogue of them and their accumulators.
+
+mod basic;
+mod catalogue;
+mod numeric_sum;
+mod statistics;
+
+pub(super) use catalogue::{AGGREGATES, AggregateCatalogue};
+pub use numeric_sum::NumericSum;

@@ -1,0 +1,172 @@
+//! `=`, `<>`, `<`, `<=`, `>`, `>=` for every type, and among integers, among floats, among dates and timestamps;
+//! `greatest` and `least`.
+
+use std::cmp::Ordering;
+
+use super::catalogue::{Catalogue, Eval};
+use super::support::wrong_arguments;
+use super::Operator;
+use crate::Result;
+use crate::types::datetime::Zone;
+use crate::types::{DataType, EvalContext, Value, compare_blank_padded};
+
+/// Compared as values of one type are.
+static PLAIN: [[DataType; 2]; 23] = {
+    use DataType::*;
+    [
+        [Boolean, Boolean],
+        [SmallInt, SmallInt],
+        [SmallInt, Integer],
+        [SmallInt, BigInt],
+        [Integer, SmallInt],
+        [Integer, Integer],
+        [Integer, BigInt],
+        [BigInt, SmallInt],
+        [BigInt, Integer],
+        [BigInt, BigInt],
+        [Real, Real],
+        [Real, Double],
+        [Double, Real],
+        [Double, Double],
+        [Numeric(None), Numeric(None)],
+        [Text, Text],
+        [Bytea, Bytea],
+        [Date, Date],
+        [Time, Time],
+        [Timestamp, Timestamp],
+        [TimestampTz, TimestampTz],
+        [Interval, Interval],
+        [Uuid, Uuid],
+    ]
+};
+
+static BLANK_PADDED: [DataType; 2] = [DataType::Char(0), DataType::Char(0)];
+
+/// Compared as timestamps, whatever the session's time zone.
+static DATE_AND_TIMESTAMP: [[DataType; 2]; 2] =
+    [[DataType::Date, DataType::Timestamp], [DataType::Timestamp, DataType::Date]];
+
+/// Compared as instants: what a local time is depends on the session's time zone.
+static LOCAL_AND_ZONED: [[DataType; 2]; 4] = {
+    use DataType::*;
+    [[Date, TimestampTz], [TimestampTz, Date], [Timestamp, TimestampTz], [TimestampTz, Timestamp]]
+};
+
+/// `greatest` and `least` of the same type.
+static EXTREMES: [[DataType; 1]; 17] = {
+    use DataType::*;
+    [
+        [Boolean],
+        [SmallInt],
+        [Integer],
+        [BigInt],
+        [Real],
+        [Double],
+        [Numeric(None)],
+        [Text],
+        [Varchar(None)],
+        [Char(0)],
+        [Bytea],
+        [Date],
+        [Time],
+        [Timestamp],
+        [TimestampTz],
+        [Interval],
+        [Uuid],
+    ]
+};
+
+pub(super) fn register(catalogue: &mut Catalogue) {
+    register_operator::<EQUAL>(catalogue, Operator::Equal);
+    register_operator::<NOT_EQUAL>(catalogue, Operator::NotEqual);
+    register_operator::<LESS>(catalogue, Operator::Less);
+    register_operator::<LESS_EQUAL>(catalogue, Operator::LessEqual);
+    register_operator::<GREATER>(catalogue, Operator::Greater);
+    register_operator::<GREATER_EQUAL>(catalogue, Operator::GreaterEqual);
+    for types in &EXTREMES {
+        catalogue.add("greatest", types, types[0], extreme::<true>).variadic().called_on_null();
+        catalogue.add("least", types, types[0], extreme::<false>).variadic().called_on_null();
+    }
+}
+
+fn register_operator<const OP: u8>(catalogue: &mut Catalogue, op: Operator) {
+    let mut add = |types: &'static [DataType; 2], eval: Eval, stable: bool| {
+        let function = catalogue.add(op.symbol(), types, DataType::Boolean, eval).op(op);
+        if stable {
+            function.stable();
+        }
+    };
+    PLAIN.iter().for_each(|types| add(types, plain::<OP>, false));
+    add(&BLANK_PADDED, blank_padded::<OP>, false);
+    DATE_AND_TIMESTAMP.iter().for_each(|types| add(types, local::<OP>, false));
+    LOCAL_AND_ZONED.iter().for_each(|types| add(types, zoned::<OP>, true));
+}
+
+const EQUAL: u8 = 0;
+const NOT_EQUAL: u8 = 1;
+const LESS: u8 = 2;
+const LESS_EQUAL: u8 = 3;
+const GREATER: u8 = 4;
+const GREATER_EQUAL: u8 = 5;
+
+fn holds<const OP: u8>(order: Ordering) -> Result<Value> {
+    Ok(Value::Boolean(match OP {
+        EQUAL => order.is_eq(),
+        NOT_EQUAL => order.is_ne(),
+        LESS => order.is_lt(),
+        LESS_EQUAL => order.is_le(),
+        GREATER => order.is_gt(),
+        _ => order.is_ge(),
+    }))
+}
+
+fn plain<const OP: u8>(args: &[Value], _: &EvalContext) -> Result<Value> {
+    match args {
+        [a, b] => holds::<OP>(a.compare(b)),
+        _ => Err(wrong_arguments(args)),
+    }
+}
+
+fn blank_padded<const OP: u8>(args: &[Value], _: &EvalContext) -> Result<Value> {
+    match args {
+        [Value::Text(a), Value::Text(b)] => holds::<OP>(compare_blank_padded(a, b)),
+        _ => Err(wrong_arguments(args)),
+    }
+}
+
+fn local<const OP: u8>(args: &[Value], _: &EvalContext) -> Result<Value> {
+    match args {
+        [a, b] => holds::<OP>(wide_instant(a, &Zone::UTC).cmp(&wide_instant(b, &Zone::UTC))),
+        _ => Err(wrong_arguments(args)),
+    }
+}
+
+fn zoned<const OP: u8>(args: &[Value], context: &EvalContext) -> Result<Value> {
+    let zone = Zone::of(context);
+    match args {
+        [a, b] => holds::<OP>(wide_instant(a, &zone).cmp(&wide_instant(b, &zone))),
+        _ => Err(wrong_arguments(args)),
+    }
+}
+
+/// The instant of a date or timestamp local to `zone`. Dates reach further than timestamps, hence the width.
+fn wide_instant(value: &Value, zone: &Zone) -> i128 {
+    let local = match *value {
+        Value::Date(days) => match crate::types::date_to_timestamp(days) {
+            Ok(micros) => micros,
+            Err(_) => return i128::from(days) * i128::from(crate::types::datetime::MICROS_PER_DAY),
+        },
+        Value::Timestamp(micros) => micros,
+        Value::TimestampTz(micros) => return micros.into(),
+        _ => return 0,
+    };
+    zone.to_utc(local).unwrap_or(local).into()
+}
+
+/// NULLs are passed over; NULL only if all are.
+fn extreme<const GREATEST: bool>(args: &[Value], _: &EvalContext) -> Result<Value> {
+    let present = args.iter().filter(|value| !value.is_null());
+    let better = |a: &Value, b: &Value| if GREATEST { b.compare(a).is_gt() } else { b.compare(a).is_lt() };
+    let best = present.reduce(|best, value| if better(best, value) { value } else { best });
+    Ok(best.cloned().unwrap_or(Value::Null))
+}

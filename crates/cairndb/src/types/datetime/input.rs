@@ -1,0 +1,131 @@
+//! Text to dates, times, timestamps and intervals, with PostgreSQL's errors.
+
+use super::calendar::{
+    MICROS_PER_DAY, MICROS_PER_SECOND, UNIX_EPOCH_DAYS, UNIX_EPOCH_MICROS, checked_date, split_timestamp, timestamp_of,
+};
+use super::fields::{self, Fault, Fields, Special};
+use super::interval::{self, Unit};
+use super::zone::Zone;
+use crate::types::{EvalContext, Interval};
+use crate::{Error, Result, SqlState};
+
+/// Reads a `date`.
+pub fn parse_date(text: &str, context: &EvalContext) -> Result<i32> {
+    let fields = fields::parse(text).map_err(|fault| fault.error("date", text))?;
+    let days = match fields.special {
+        Some(Special::Infinity) => return Ok(i32::MAX),
+        Some(Special::NegativeInfinity) => return Ok(i32::MIN),
+        Some(Special::Epoch) => -UNIX_EPOCH_DAYS,
+        Some(Special::Now) => today(context),
+        Some(Special::Today(days)) => today(context) + days,
+        None => fields.date.ok_or_else(|| Fault::Syntax.error("date", text))?,
+    };
+    checked_date(days).ok_or_else(|| out_of_range("date", text))
+}
+
+/// Reads a `time`.
+pub fn parse_time(text: &str, context: &EvalContext) -> Result<i64> {
+    let fields = fields::parse(text).map_err(|fault| fault.error("time", text))?;
+    match (fields.special, fields.time) {
+        (Some(Special::Now), _) => Ok(split_timestamp(Zone::of(context).to_local(context.transaction_timestamp)).1),
+        (None, Some(micros)) => Ok(micros),
+        _ => Err(Fault::Syntax.error("time", text)),
+    }
+}
+
+/// Reads a `timestamp`; a zone in the text is ignored.
+pub fn parse_timestamp(text: &str, context: &EvalContext) -> Result<i64> {
+    let fields = fields::parse(text).map_err(|fault| fault.error("timestamp", text))?;
+    local_timestamp(&fields, context)
+        .ok_or_else(|| Fault::Syntax.error("timestamp", text))?
+        .ok_or_else(|| out_of_range("timestamp", text))
+}
+
+/// Reads a `timestamptz`: local to the zone in the text, or to the session's.
+pub fn parse_timestamptz(text: &str, context: &EvalContext) -> Result<i64> {
+    const NAME: &str = "timestamp with time zone";
+    let fields = fields::parse(text).map_err(|fault| fault.error(NAME, text))?;
+    match fields.special {
+        Some(Special::Now) => return Ok(context.transaction_timestamp),
+        Some(Special::Epoch) => return Ok(-UNIX_EPOCH_MICROS),
+        _ => {}
+    }
+    let local = local_timestamp(&fields, context).ok_or_else(|| Fault::Syntax.error(NAME, text))?;
+    let zone = fields.zone.unwrap_or_else(|| Zone::of(context));
+    local.and_then(|local| zone.to_utc(local)).ok_or_else(|| out_of_range("timestamp", text))
+}
+
+/// `None`: there is no date. `Some(None)`: out of range.
+fn local_timestamp(fields: &Fields, context: &EvalContext) -> Option<Option<i64>> {
+    let time = fields.time.unwrap_or(0);
+    let days = match fields.special {
+        Some(Special::Infinity) => return Some(Some(i64::MAX)),
+        Some(Special::NegativeInfinity) => return Some(Some(i64::MIN)),
+        Some(Special::Epoch) => return Some(Some(-UNIX_EPOCH_MICROS)),
+        Some(Special::Now) => return Some(Some(Zone::of(context).to_local(context.transaction_timestamp))),
+        Some(Special::Today(days)) => today(context) + days,
+        None => fields.date?,
+    };
+    Some(timestamp_of(days, time))
+}
+
+/// The session's date at the transaction's start.
+pub fn today(context: &EvalContext) -> i64 {
+    split_timestamp(Zone::of(context).to_local(context.transaction_timestamp)).0
+}
+
+/// Reads an `interval`.
+pub fn parse_interval(text: &str) -> Result<Interval> {
+    let seconds = Unit::Micros(MICROS_PER_SECOND);
+    interval::parse(text, seconds).map_err(|fault| fault.interval_error(text))
+}
+
+/// Reads `INTERVAL 'text' FIELD`: a number without a unit counts that field (`day`), and finer parts are cut.
+/// `field` is the last one named (`year to month`: `month`), in lower case; `None`: no such field.
+pub fn parse_interval_field(text: &str, field: &str) -> Option<Result<Interval>> {
+    let unit = interval::unit_of(field)?;
+    let parsed = interval::parse(text, unit).map_err(|fault| fault.interval_error(text));
+    Some(parsed.map(|interval| match unit {
+        Unit::Months(size) => {
+            Interval { months: interval.months - (i64::from(interval.months) % size) as i32, days: 0, micros: 0 }
+        }
+        Unit::Days(_) => Interval { micros: 0, ..interval },
+        Unit::Micros(MICROS_PER_SECOND) => interval,
+        Unit::Micros(size) => Interval { micros: interval.micros - interval.micros % size, ..interval },
+    }))
+}
+
+impl Fault {
+    fn error(self, type_name: &str, text: &str) -> Error {
+        match self {
+            Fault::Syntax => Error::new(
+                SqlState::INVALID_DATETIME_FORMAT,
+                format!("invalid input syntax for type {type_name}: \"{text}\""),
+            ),
+            Fault::FieldRange => {
+                Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("date/time field value out of range: \"{text}\""))
+            }
+            Fault::Zone(name) => {
+                Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized"))
+            }
+        }
+    }
+
+    fn interval_error(self, text: &str) -> Error {
+        match self {
+            Fault::FieldRange => {
+                Error::new(SqlState("22015"), format!("interval field value out of range: \"{text}\""))
+            }
+            other => other.error("interval", text),
+        }
+    }
+}
+
+fn out_of_range(type_name: &str, text: &str) -> Error {
+    Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("{type_name} out of range: \"{text}\""))
+}
+
+/// A `time` from microseconds that may lie outside one day, wrapped into it.
+pub fn wrap_time(micros: i64) -> i64 {
+    micros.rem_euclid(MICROS_PER_DAY)
+}

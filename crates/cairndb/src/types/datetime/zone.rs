@@ -1,0 +1,224 @@
+//! Time zones: fixed offsets, abbreviations, and the IANA database through `jiff`.
+
+use jiff::civil;
+use jiff::tz::{AmbiguousOffset, TimeZone};
+
+use super::calendar::{
+    Civil, MICROS_PER_DAY, MICROS_PER_SECOND, UNIX_EPOCH_MICROS, checked_timestamp, is_infinite, split_timestamp,
+};
+use crate::types::EvalContext;
+use crate::{Error, Result, SqlState};
+
+/// A time zone.
+#[derive(Clone, Debug)]
+pub enum Zone {
+    /// Seconds east of UTC.
+    Fixed(i32),
+    /// From the IANA database.
+    Named(TimeZone),
+}
+
+/// PostgreSQL's default abbreviations that people write, in hours east.
+const ABBREVIATIONS: [(&str, f32); 36] = [
+    ("utc", 0.0),
+    ("gmt", 0.0),
+    ("z", 0.0),
+    ("zulu", 0.0),
+    ("ut", 0.0),
+    ("est", -5.0),
+    ("edt", -4.0),
+    ("cst", -6.0),
+    ("cdt", -5.0),
+    ("mst", -7.0),
+    ("mdt", -6.0),
+    ("pst", -8.0),
+    ("pdt", -7.0),
+    ("akst", -9.0),
+    ("akdt", -8.0),
+    ("hst", -10.0),
+    ("wet", 0.0),
+    ("west", 1.0),
+    ("bst", 1.0),
+    ("cet", 1.0),
+    ("cest", 2.0),
+    ("mez", 1.0),
+    ("mesz", 2.0),
+    ("eet", 2.0),
+    ("eest", 3.0),
+    ("msk", 3.0),
+    ("msd", 4.0),
+    ("ist", 2.0),
+    ("pkt", 5.0),
+    ("jst", 9.0),
+    ("kst", 9.0),
+    ("hkt", 8.0),
+    ("sgt", 8.0),
+    ("aest", 10.0),
+    ("aedt", 11.0),
+    ("nzst", 12.0),
+];
+
+/// Days after which the calendar repeats; moves instants into the range that `jiff` knows.
+const CALENDAR_CYCLE_DAYS: i64 = 146_097;
+/// About the years 1 to 9000, with room on both sides.
+const KNOWN_DAYS: std::ops::Range<i64> = -730_000..2_556_000;
+
+impl Zone {
+    /// UTC.
+    pub const UTC: Zone = Zone::Fixed(0);
+
+    /// The session's time zone.
+    pub fn of(context: &EvalContext) -> Zone {
+        if context.time_zone.eq_ignore_ascii_case("utc") {
+            return Zone::UTC;
+        }
+        Zone::parse(&context.time_zone).unwrap_or(Zone::UTC)
+    }
+
+    /// A zone by its IANA name or abbreviation; what SET TIME ZONE and AT TIME ZONE take.
+    pub fn parse(name: &str) -> Result<Zone> {
+        Zone::find(name).ok_or_else(|| {
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized"))
+        })
+    }
+
+    /// A zone by its IANA name or abbreviation.
+    pub fn find(name: &str) -> Option<Zone> {
+        let lower = name.to_ascii_lowercase();
+        if let Some((_, hours)) = ABBREVIATIONS.iter().find(|(abbreviation, _)| *abbreviation == lower) {
+            return Some(Zone::Fixed((hours * 3600.0) as i32));
+        }
+        if let Some(seconds) = fixed_offset(&lower) {
+            return Some(Zone::Fixed(seconds));
+        }
+        TimeZone::get(name).ok().map(Zone::Named)
+    }
+
+    /// Seconds east of UTC at an instant.
+    pub fn offset_at(&self, utc_micros: i64) -> i32 {
+        match self {
+            Zone::Fixed(seconds) => *seconds,
+            Zone::Named(zone) => {
+                let (days, micros) = split_timestamp(utc_micros);
+                let unix = known_day(days) * MICROS_PER_DAY + micros + UNIX_EPOCH_MICROS;
+                match jiff::Timestamp::from_microsecond(unix) {
+                    Ok(instant) => zone.to_offset(instant).seconds(),
+                    Err(_) => 0,
+                }
+            }
+        }
+    }
+
+    /// Local time at an instant. Infinities stay what they are.
+    pub fn to_local(&self, utc_micros: i64) -> i64 {
+        if is_infinite(utc_micros) {
+            return utc_micros;
+        }
+        utc_micros.saturating_add(i64::from(self.offset_at(utc_micros)) * MICROS_PER_SECOND)
+    }
+
+    /// The instant of a local time; `None`: out of range. A time that a change of clocks skips is taken by the offset
+    /// before it; one that occurs twice is the later one.
+    pub fn to_utc(&self, local_micros: i64) -> Option<i64> {
+        if is_infinite(local_micros) {
+            return Some(local_micros);
+        }
+        let offset = i128::from(self.offset_for_local(local_micros)) * i128::from(MICROS_PER_SECOND);
+        checked_timestamp(i128::from(local_micros) - offset)
+    }
+
+    fn offset_for_local(&self, local_micros: i64) -> i32 {
+        let zone = match self {
+            Zone::Fixed(seconds) => return *seconds,
+            Zone::Named(zone) => zone,
+        };
+        let (days, micros) = split_timestamp(local_micros);
+        let Some(local) = jiff_datetime(Civil::from_days(known_day(days)), micros) else { return 0 };
+        match zone.to_ambiguous_timestamp(local).offset() {
+            AmbiguousOffset::Unambiguous { offset } => offset.seconds(),
+            AmbiguousOffset::Gap { before, .. } => before.seconds(),
+            AmbiguousOffset::Fold { after, .. } => after.seconds(),
+        }
+    }
+
+    /// The abbreviation in use at an instant (`CET`), or the offset where there is none.
+    pub fn abbreviation_at(&self, utc_micros: i64) -> String {
+        match self {
+            Zone::Fixed(0) => "UTC".to_string(),
+            Zone::Fixed(seconds) => super::format::offset_text(*seconds),
+            Zone::Named(zone) => {
+                let (days, micros) = split_timestamp(utc_micros);
+                let unix = known_day(days) * MICROS_PER_DAY + micros + UNIX_EPOCH_MICROS;
+                let instant = jiff::Timestamp::from_microsecond(unix).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+                zone.to_offset_info(instant).abbreviation().to_string()
+            }
+        }
+    }
+}
+
+fn known_day(days: i64) -> i64 {
+    if KNOWN_DAYS.contains(&days) { days } else { days.rem_euclid(CALENDAR_CYCLE_DAYS) }
+}
+
+fn jiff_datetime(date: Civil, micros: i64) -> Option<civil::DateTime> {
+    let seconds = micros / MICROS_PER_SECOND;
+    let date = civil::Date::new(i16::try_from(date.year).ok()?, date.month as i8, date.day as i8).ok()?;
+    let (hour, minute, second) = ((seconds / 3600) as i8, (seconds / 60 % 60) as i8, (seconds % 60) as i8);
+    Some(date.at(hour, minute, second, (micros % MICROS_PER_SECOND) as i32 * 1000))
+}
+
+/// `+05`, `-3:30`, `+0530`, `+05:30:15` in seconds east.
+pub fn fixed_offset(text: &str) -> Option<i32> {
+    let (sign, rest) = match text.as_bytes().first()? {
+        b'+' => (1, &text[1..]),
+        b'-' => (-1, &text[1..]),
+        _ => return None,
+    };
+    let number = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse::<i32>().ok()).flatten();
+    let parts: Vec<&str> = rest.split(':').collect();
+    let (hours, minutes, seconds) = match parts.as_slice() {
+        [hm] if hm.len() == 3 || hm.len() == 4 => (number(&hm[..hm.len() - 2])?, number(&hm[hm.len() - 2..])?, 0),
+        [h] if h.len() <= 2 => (number(h)?, 0, 0),
+        [h, m] => (number(h)?, number(m)?, 0),
+        [h, m, s] => (number(h)?, number(m)?, number(s)?),
+        _ => return None,
+    };
+    (hours <= 15 && minutes < 60 && seconds < 60).then_some(sign * (hours * 3600 + minutes * 60 + seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::datetime::timestamp_of;
+
+    fn local(year: i64, month: u32, day: u32, hour: i64, minute: i64) -> i64 {
+        timestamp_of(Civil { year, month, day }.to_days(), (hour * 60 + minute) * 60_000_000).unwrap()
+    }
+
+    #[test]
+    fn changes_of_clocks_resolve_as_postgresql_does() {
+        let zone = Zone::parse("America/New_York").unwrap();
+        assert_eq!(zone.to_utc(local(2021, 7, 1, 12, 0)), Some(local(2021, 7, 1, 16, 0)));
+        // Skipped: 02:30 by the offset before. Twice: the later.
+        assert_eq!(zone.to_utc(local(2021, 3, 14, 2, 30)), Some(local(2021, 3, 14, 7, 30)));
+        assert_eq!(zone.to_utc(local(2021, 11, 7, 1, 30)), Some(local(2021, 11, 7, 6, 30)));
+        assert_eq!(zone.to_local(local(2021, 1, 1, 12, 0)), local(2021, 1, 1, 7, 0));
+    }
+
+    #[test]
+    fn far_years_have_offsets_too() {
+        let zone = Zone::parse("Europe/Berlin").unwrap();
+        for year in [-4000, 200_000] {
+            let utc = zone.to_utc(local(year, 6, 1, 0, 0)).unwrap();
+            assert!((utc - local(year, 6, 1, 0, 0)).abs() < 3 * 3_600_000_000);
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_zones_are_refused() {
+        assert_eq!(Zone::parse("Mars/Olympus").unwrap_err().message(), "time zone \"Mars/Olympus\" not recognized");
+        assert_eq!(fixed_offset("+05:30"), Some(19800));
+        assert_eq!(fixed_offset("-0330"), Some(-12600));
+        assert_eq!(fixed_offset("+99"), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! Text to values, with PostgreSQL's errors.
+
+use super::float::{parse_double, parse_real};
+use crate::types::cast::fit_string_assigned;
+use crate::types::{DataType, EvalContext, Numeric, Value, datetime};
+use crate::{Error, Result, SqlState};
+
+/// Reads a value of `data_type` from its text form, as PostgreSQL's input functions do: a string too long for its
+/// type is an error (22001), unless only blanks are too many.
+pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Result<Value> {
+    Ok(match data_type {
+        DataType::Boolean => Value::Boolean(parse_bool(text)?),
+        DataType::SmallInt => Value::SmallInt(parse_integer(text, "smallint")?),
+        DataType::Integer => Value::Integer(parse_integer(text, "integer")?),
+        DataType::BigInt => Value::BigInt(parse_integer(text, "bigint")?),
+        DataType::Real => Value::Real(parse_real(text)?),
+        DataType::Double => Value::Double(parse_double(text)?),
+        DataType::Numeric(None) => Value::Numeric(Numeric::parse(text)?),
+        DataType::Numeric(Some((precision, scale))) => Value::Numeric(Numeric::parse(text)?.fit(precision, scale)?),
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Unknown => {
+            Value::Text(fit_string_assigned(text, data_type)?)
+        }
+        DataType::Bytea => Value::Bytea(parse_bytea(text)?.into()),
+        DataType::Date => Value::Date(datetime::parse_date(text, context)?),
+        DataType::Time => Value::Time(datetime::parse_time(text, context)?),
+        DataType::Timestamp => Value::Timestamp(datetime::parse_timestamp(text, context)?),
+        DataType::TimestampTz => Value::TimestampTz(datetime::parse_timestamptz(text, context)?),
+        DataType::Interval => Value::Interval(datetime::parse_interval(text)?),
+        DataType::Uuid => Value::Uuid(parse_uuid(text)?),
+    })
+}
+
+fn invalid(text: &str, type_name: &str) -> Error {
+    let message = format!("invalid input syntax for type {type_name}: \"{text}\"");
+    Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
+}
+
+/// Reads `true`, `f`, `yes`, `off`, `1` and their like.
+pub fn parse_bool(text: &str) -> Result<bool> {
+    let word = text.trim_matches(|c: char| c.is_ascii_whitespace()).to_ascii_lowercase();
+    let begins = |full: &str| !word.is_empty() && full.starts_with(word.as_str());
+    match word.as_str() {
+        "on" | "1" => Ok(true),
+        "of" | "off" | "0" => Ok(false),
+        _ if begins("true") || begins("yes") => Ok(true),
+        _ if begins("false") || begins("no") => Ok(false),
+        _ => Err(invalid(text, "boolean")),
+    }
+}
+
+/// Reads an integer of the width of `T`, which PostgreSQL calls `type_name`.
+pub fn parse_integer<T: TryFrom<i64>>(text: &str, type_name: &str) -> Result<T> {
+    let trimmed = text.trim_matches(|c: char| c.is_ascii_whitespace());
+    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(invalid(text, type_name));
+    }
+    let value = trimmed.parse::<i64>().ok().and_then(|value| T::try_from(value).ok());
+    value.ok_or_else(|| {
+        let message = format!("value \"{text}\" is out of range for type {type_name}");
+        Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
+    })
+}
+
+/// Reads `\x0aff`, or text with `\\` and `\ooo` escapes.
+pub fn parse_bytea(text: &str) -> Result<Vec<u8>> {
+    match text.strip_prefix("\\x") {
+        Some(hex) => parse_hex(hex),
+        None => parse_escaped(text),
+    }
+}
+
+/// Pairs of hexadecimal digits, white space between them ignored.
+pub(crate) fn parse_hex(text: &str) -> Result<Vec<u8>> {
+    let refuse = |message: String| Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    let mut high = None;
+    for c in text.chars() {
+        match (c.to_digit(16), high) {
+            (Some(digit), None) => high = Some(digit as u8),
+            (Some(digit), Some(first)) => {
+                bytes.push(first << 4 | digit as u8);
+                high = None;
+            }
+            (None, None) if c.is_ascii_whitespace() => {}
+            (None, _) => return refuse(format!("invalid hexadecimal digit: \"{c}\"")),
+        }
+    }
+    if high.is_some() { refuse("invalid hexadecimal data: odd number of digits".to_string()) } else { Ok(bytes) }
+}
+
+pub(crate) fn parse_escaped(text: &str) -> Result<Vec<u8>> {
+    let invalid = || Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea");
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first != b'\\' {
+            bytes.push(first);
+            continue;
+        }
+        match rest {
+            [b'\\', after @ ..] => {
+                bytes.push(b'\\');
+                rest = after;
+            }
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest = after;
+            }
+            _ => return Err(invalid()),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Reads 32 hexadecimal digits, hyphens allowed after every fourth, braces around allowed.
+pub fn parse_uuid(text: &str) -> Result<[u8; 16]> {
+    let inner = match text.strip_prefix('{') {
+        Some(rest) => rest.strip_suffix('}').ok_or_else(|| invalid(text, "uuid"))?,
+        None => text,
+    };
+    let (mut bytes, mut digits) = ([0_u8; 16], 0_usize);
+    let mut after_hyphen = false;
+    for c in inner.chars() {
+        match c.to_digit(16) {
+            Some(digit) if digits < 32 => {
+                bytes[digits / 2] = bytes[digits / 2] << 4 | digit as u8;
+                digits += 1;
+                after_hyphen = false;
+            }
+            None if c == '-' && digits % 4 == 0 && digits > 0 && digits < 32 && !after_hyphen => after_hyphen = true,
+            _ => return Err(invalid(text, "uuid")),
+        }
+    }
+    if digits == 32 { Ok(bytes) } else { Err(invalid(text, "uuid")) }
+}

@@ -1,0 +1,81 @@
+//! Values to text.
+
+use std::fmt::{self, Write};
+
+use super::float::{write_double, write_real};
+use crate::types::datetime::{self, Zone};
+use crate::types::{EvalContext, Value};
+
+/// The text form of a value, as PostgreSQL would send it; empty for NULL.
+pub fn to_text(value: &Value, context: &EvalContext) -> String {
+    let mut out = String::new();
+    write_text(value, context, &mut out);
+    out
+}
+
+/// Appends the text form of a value; nothing for NULL.
+pub fn write_text(value: &Value, context: &EvalContext, out: &mut String) {
+    match value {
+        Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::of(context), out),
+        other => write_zoneless(other, out),
+    }
+}
+
+fn write_zoneless(value: &Value, out: &mut String) {
+    // Writing to a String cannot fail.
+    let _ = match value {
+        Value::SmallInt(value) => write!(out, "{value}"),
+        Value::Integer(value) => write!(out, "{value}"),
+        Value::BigInt(value) => write!(out, "{value}"),
+        Value::Numeric(value) => write!(out, "{value}"),
+        _ => Ok(()),
+    };
+    match value {
+        Value::Boolean(value) => out.push(if *value { 't' } else { 'f' }),
+        Value::Real(value) => write_real(*value, out),
+        Value::Double(value) => write_double(*value, out),
+        Value::Text(text) => out.push_str(text),
+        Value::Bytea(bytes) => {
+            out.push_str("\\x");
+            write_hex(bytes, out);
+        }
+        Value::Date(days) => datetime::write_date(*days, out),
+        Value::Time(micros) => datetime::write_time(*micros, out),
+        Value::Timestamp(micros) => datetime::write_timestamp(*micros, out),
+        Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::UTC, out),
+        Value::Interval(interval) => datetime::write_interval(*interval, out),
+        Value::Uuid(bytes) => write_uuid(bytes, out),
+        Value::Null | Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_) | Value::Numeric(_) => {}
+    }
+}
+
+/// Appends two hexadecimal digits per byte.
+pub fn write_hex(bytes: &[u8], out: &mut String) {
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    out.reserve(bytes.len() * 2);
+    for byte in bytes {
+        out.push(DIGITS[usize::from(byte >> 4)].into());
+        out.push(DIGITS[usize::from(byte & 15)].into());
+    }
+}
+
+fn write_uuid(bytes: &[u8; 16], out: &mut String) {
+    for (i, byte) in bytes.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            out.push('-');
+        }
+        write_hex(&[*byte], out);
+    }
+}
+
+/// The text form in UTC; `NULL` for NULL.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_null() {
+            return f.write_str("NULL");
+        }
+        let mut out = String::new();
+        write_zoneless(self, &mut out);
+        f.pad(&out)
+    }
+}
