@@ -1,8 +1,8 @@
 //! `+`, `-`, `*`, `/`, `%`, `^` and signs of numbers; bit operators.
 
+use super::Operator;
 use super::catalogue::Catalogue;
 use super::support::{call, checked_float, division_by_zero, float_overflow, float_underflow, out_of_range};
-use super::Operator;
 use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
@@ -100,12 +100,22 @@ fn mixed_integers(catalogue: &mut Catalogue) {
 fn bits(catalogue: &mut Catalogue) {
     use DataType::*;
     let small = &[SmallInt, Integer];
-    catalogue.add("<<", small, SmallInt, call!((SmallInt a, Integer n) {
-        Ok(Value::SmallInt(i32::from(*a).wrapping_shl(*n as u32) as i16))
-    }));
-    catalogue.add(">>", small, SmallInt, call!((SmallInt a, Integer n) {
-        Ok(Value::SmallInt(i32::from(*a).wrapping_shr(*n as u32) as i16))
-    }));
+    catalogue.add(
+        "<<",
+        small,
+        SmallInt,
+        call!((SmallInt a, Integer n) {
+            Ok(Value::SmallInt(i32::from(*a).wrapping_shl(*n as u32) as i16))
+        }),
+    );
+    catalogue.add(
+        ">>",
+        small,
+        SmallInt,
+        call!((SmallInt a, Integer n) {
+            Ok(Value::SmallInt(i32::from(*a).wrapping_shr(*n as u32) as i16))
+        }),
+    );
     let integer = &[Integer, Integer];
     catalogue.add("<<", integer, Integer, call!((Integer a, Integer n) Ok(Value::Integer(a.wrapping_shl(*n as u32)))));
     catalogue.add(">>", integer, Integer, call!((Integer a, Integer n) Ok(Value::Integer(a.wrapping_shr(*n as u32)))));
@@ -155,13 +165,19 @@ fn reals(catalogue: &mut Catalogue) {
     };
     add(Operator::Add, call!((Real a, Real b) real(a + b, a.is_infinite() || b.is_infinite(), true)));
     add(Operator::Subtract, call!((Real a, Real b) real(a - b, a.is_infinite() || b.is_infinite(), true)));
-    add(Operator::Multiply, call!((Real a, Real b) {
-        real(a * b, a.is_infinite() || b.is_infinite(), *a == 0.0 || *b == 0.0)
-    }));
-    add(Operator::Divide, call!((Real a, Real b) {
-        if *b == 0.0 && !a.is_nan() { Err(division_by_zero()) }
-        else { real(a / b, a.is_infinite(), *a == 0.0 || b.is_infinite()) }
-    }));
+    add(
+        Operator::Multiply,
+        call!((Real a, Real b) {
+            real(a * b, a.is_infinite() || b.is_infinite(), *a == 0.0 || *b == 0.0)
+        }),
+    );
+    add(
+        Operator::Divide,
+        call!((Real a, Real b) {
+            if *b == 0.0 && !a.is_nan() { Err(division_by_zero()) }
+            else { real(a / b, a.is_infinite(), *a == 0.0 || b.is_infinite()) }
+        }),
+    );
 }
 
 fn real(result: f32, inf_is_valid: bool, zero_is_valid: bool) -> Result<Value> {

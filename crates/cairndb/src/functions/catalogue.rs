@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::Operator;
+use super::aggregate::AGGREGATES;
 use crate::Result;
 use crate::types::{DataType, EvalContext, Value};
 
@@ -102,7 +103,7 @@ pub fn overloads(name: &str) -> &'static [Function] {
 
 /// All overloads of the aggregate `name` (lower case).
 pub fn aggregate_overloads(name: &str) -> &'static [Aggregate] {
-    AGGREGATES.get(name).map_or(&[], Vec::as_slice)
+    AGGREGATES.get(name)
 }
 
 /// The overload with exactly these argument types (modifiers do not matter).
@@ -112,7 +113,7 @@ pub fn exact_overload(name: &str, args: &[DataType]) -> Option<&'static Function
 
 /// All function and operator names, for hints and completion.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.by_name.keys().copied().chain(AGGREGATES.keys().copied())
+    FUNCTIONS.by_name.keys().copied().chain(AGGREGATES.names())
 }
 
 impl Function {
@@ -194,5 +195,3 @@ static FUNCTIONS: LazyLock<Catalogue> = LazyLock::new(|| {
     super::register_all(&mut catalogue);
     catalogue
 });
-
-static AGGREGATES: LazyLock<HashMap<&'static str, Vec<Aggregate>>> = LazyLock::new(HashMap::new);

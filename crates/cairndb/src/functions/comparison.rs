@@ -3,9 +3,9 @@
 
 use std::cmp::Ordering;
 
+use super::Operator;
 use super::catalogue::{Catalogue, Eval};
 use super::support::wrong_arguments;
-use super::Operator;
 use crate::Result;
 use crate::types::datetime::Zone;
 use crate::types::{DataType, EvalContext, Value, compare_blank_padded};

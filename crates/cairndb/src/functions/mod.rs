@@ -11,6 +11,7 @@ mod support;
 mod temporal;
 
 pub use crate::types::{EvalContext, cast, cast_assign};
+pub use aggregate::NumericSum;
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,

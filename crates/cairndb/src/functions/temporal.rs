@@ -1,8 +1,8 @@
 //! Arithmetic of dates, times, timestamps and intervals.
 
+use super::Operator;
 use super::catalogue::Catalogue;
 use super::support::{call, division_by_zero, out_of_range};
-use super::Operator;
 use crate::types::datetime::{
     Civil, MICROS_PER_DAY, Zone, checked_date, checked_timestamp, is_infinite, is_infinite_date, split_timestamp,
     timestamp_of, wrap_time,
@@ -24,15 +24,30 @@ fn dates(catalogue: &mut Catalogue) {
     catalogue.add(add, &[Integer, Date], Date, call!((Integer n, Date d) shift_date(*d, (*n).into())));
     catalogue.add(sub, &[Date, Integer], Date, call!((Date d, Integer n) shift_date(*d, -i64::from(*n))));
     catalogue.add(sub, &[Date, Date], Integer, call!((Date a, Date b) date_difference(*a, *b)));
-    catalogue.add(add, &[Date, Interval], Timestamp, call!((Date d, Interval i) {
-        shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
-    }));
-    catalogue.add(add, &[Interval, Date], Timestamp, call!((Interval i, Date d) {
-        shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
-    }));
-    catalogue.add(sub, &[Date, Interval], Timestamp, call!((Date d, Interval i) {
-        shift_timestamp(date_to_timestamp(*d)?, negate(*i)?).map(Value::Timestamp)
-    }));
+    catalogue.add(
+        add,
+        &[Date, Interval],
+        Timestamp,
+        call!((Date d, Interval i) {
+            shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
+        }),
+    );
+    catalogue.add(
+        add,
+        &[Interval, Date],
+        Timestamp,
+        call!((Interval i, Date d) {
+            shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
+        }),
+    );
+    catalogue.add(
+        sub,
+        &[Date, Interval],
+        Timestamp,
+        call!((Date d, Interval i) {
+            shift_timestamp(date_to_timestamp(*d)?, negate(*i)?).map(Value::Timestamp)
+        }),
+    );
     catalogue.add(add, &[Date, Time], Timestamp, call!((Date d, Time t) date_and_time(*d, *t)));
     catalogue.add(add, &[Time, Date], Timestamp, call!((Time t, Date d) date_and_time(*d, *t)));
 }
@@ -70,40 +85,105 @@ pub(super) fn timestamp_overflow() -> Error {
 
 fn times(catalogue: &mut Catalogue) {
     use DataType::*;
-    catalogue.add("+", &[Time, Interval], Time, call!((Time t, Interval i) {
-        Ok(Value::Time(wrap_time(t.wrapping_add(i.micros % MICROS_PER_DAY))))
-    }));
-    catalogue.add("+", &[Interval, Time], Time, call!((Interval i, Time t) {
-        Ok(Value::Time(wrap_time(t.wrapping_add(i.micros % MICROS_PER_DAY))))
-    }));
-    catalogue.add("-", &[Time, Interval], Time, call!((Time t, Interval i) {
-        Ok(Value::Time(wrap_time(t.wrapping_sub(i.micros % MICROS_PER_DAY))))
-    }));
-    catalogue.add("-", &[Time, Time], Interval, call!((Time a, Time b) {
-        Ok(Value::Interval(crate::types::Interval { micros: a - b, ..Default::default() }))
-    }));
+    catalogue.add(
+        "+",
+        &[Time, Interval],
+        Time,
+        call!((Time t, Interval i) {
+            Ok(Value::Time(wrap_time(t.wrapping_add(i.micros % MICROS_PER_DAY))))
+        }),
+    );
+    catalogue.add(
+        "+",
+        &[Interval, Time],
+        Time,
+        call!((Interval i, Time t) {
+            Ok(Value::Time(wrap_time(t.wrapping_add(i.micros % MICROS_PER_DAY))))
+        }),
+    );
+    catalogue.add(
+        "-",
+        &[Time, Interval],
+        Time,
+        call!((Time t, Interval i) {
+            Ok(Value::Time(wrap_time(t.wrapping_sub(i.micros % MICROS_PER_DAY))))
+        }),
+    );
+    catalogue.add(
+        "-",
+        &[Time, Time],
+        Interval,
+        call!((Time a, Time b) {
+            Ok(Value::Interval(crate::types::Interval { micros: a - b, ..Default::default() }))
+        }),
+    );
 }
 
 fn timestamps(catalogue: &mut Catalogue) {
     use DataType::*;
-    catalogue.add("+", &[Timestamp, Interval], Timestamp, call!((Timestamp t, Interval i) {
-        shift_timestamp(*t, *i).map(Value::Timestamp)
-    })).op(Operator::Add);
-    catalogue.add("+", &[Interval, Timestamp], Timestamp, call!((Interval i, Timestamp t) {
-        shift_timestamp(*t, *i).map(Value::Timestamp)
-    })).op(Operator::Add);
-    catalogue.add("-", &[Timestamp, Interval], Timestamp, call!((Timestamp t, Interval i) {
-        shift_timestamp(*t, negate(*i)?).map(Value::Timestamp)
-    })).op(Operator::Subtract);
-    catalogue.add("+", &[TimestampTz, Interval], TimestampTz, call!((TimestampTz t, Interval i), context {
-        shift_instant(*t, *i, &Zone::of(context)).map(Value::TimestampTz)
-    })).op(Operator::Add).stable();
-    catalogue.add("+", &[Interval, TimestampTz], TimestampTz, call!((Interval i, TimestampTz t), context {
-        shift_instant(*t, *i, &Zone::of(context)).map(Value::TimestampTz)
-    })).op(Operator::Add).stable();
-    catalogue.add("-", &[TimestampTz, Interval], TimestampTz, call!((TimestampTz t, Interval i), context {
-        shift_instant(*t, negate(*i)?, &Zone::of(context)).map(Value::TimestampTz)
-    })).op(Operator::Subtract).stable();
+    catalogue
+        .add(
+            "+",
+            &[Timestamp, Interval],
+            Timestamp,
+            call!((Timestamp t, Interval i) {
+                shift_timestamp(*t, *i).map(Value::Timestamp)
+            }),
+        )
+        .op(Operator::Add);
+    catalogue
+        .add(
+            "+",
+            &[Interval, Timestamp],
+            Timestamp,
+            call!((Interval i, Timestamp t) {
+                shift_timestamp(*t, *i).map(Value::Timestamp)
+            }),
+        )
+        .op(Operator::Add);
+    catalogue
+        .add(
+            "-",
+            &[Timestamp, Interval],
+            Timestamp,
+            call!((Timestamp t, Interval i) {
+                shift_timestamp(*t, negate(*i)?).map(Value::Timestamp)
+            }),
+        )
+        .op(Operator::Subtract);
+    catalogue
+        .add(
+            "+",
+            &[TimestampTz, Interval],
+            TimestampTz,
+            call!((TimestampTz t, Interval i), context {
+                shift_instant(*t, *i, &Zone::of(context)).map(Value::TimestampTz)
+            }),
+        )
+        .op(Operator::Add)
+        .stable();
+    catalogue
+        .add(
+            "+",
+            &[Interval, TimestampTz],
+            TimestampTz,
+            call!((Interval i, TimestampTz t), context {
+                shift_instant(*t, *i, &Zone::of(context)).map(Value::TimestampTz)
+            }),
+        )
+        .op(Operator::Add)
+        .stable();
+    catalogue
+        .add(
+            "-",
+            &[TimestampTz, Interval],
+            TimestampTz,
+            call!((TimestampTz t, Interval i), context {
+                shift_instant(*t, negate(*i)?, &Zone::of(context)).map(Value::TimestampTz)
+            }),
+        )
+        .op(Operator::Subtract)
+        .stable();
     catalogue.add("-", &[Timestamp, Timestamp], Interval, call!((Timestamp a, Timestamp b) difference(*a, *b)));
     catalogue.add("-", &[TimestampTz, TimestampTz], Interval, call!((TimestampTz a, TimestampTz b) difference(*a, *b)));
 }
@@ -147,20 +227,35 @@ fn difference(a: i64, b: i64) -> Result<Value> {
 
 fn intervals(catalogue: &mut Catalogue) {
     use DataType::*;
-    catalogue.add("+", &[Interval, Interval], Interval, call!((Interval a, Interval b) {
-        add_intervals(*a, *b).map(Value::Interval)
-    }));
-    catalogue.add("-", &[Interval, Interval], Interval, call!((Interval a, Interval b) {
-        subtract_intervals(*a, *b).map(Value::Interval)
-    }));
+    catalogue.add(
+        "+",
+        &[Interval, Interval],
+        Interval,
+        call!((Interval a, Interval b) {
+            add_intervals(*a, *b).map(Value::Interval)
+        }),
+    );
+    catalogue.add(
+        "-",
+        &[Interval, Interval],
+        Interval,
+        call!((Interval a, Interval b) {
+            subtract_intervals(*a, *b).map(Value::Interval)
+        }),
+    );
     catalogue.add("-", &[Interval], Interval, call!((Interval a) negate(*a).map(Value::Interval))).op(Operator::Negate);
     catalogue.add("+", &[Interval], Interval, call!((Interval a) Ok(Value::Interval(*a))));
     catalogue.add("*", &[Interval, Double], Interval, call!((Interval a, Double f) scale(*a, |x| x * f)));
     catalogue.add("*", &[Double, Interval], Interval, call!((Double f, Interval a) scale(*a, |x| x * f)));
-    catalogue.add("/", &[Interval, Double], Interval, call!((Interval a, Double f) match *f {
-        0.0 => Err(division_by_zero()),
-        _ => scale(*a, |x| x / f),
-    }));
+    catalogue.add(
+        "/",
+        &[Interval, Double],
+        Interval,
+        call!((Interval a, Double f) match *f {
+            0.0 => Err(division_by_zero()),
+            _ => scale(*a, |x| x / f),
+        }),
+    );
 }
 
 fn interval_overflow() -> Error {

@@ -57,7 +57,8 @@ fn extremes(catalogue: &mut AggregateCatalogue) {
     }
     static BLANK_PADDED: [DataType; 1] = [DataType::Char(0)];
     let char_type = BLANK_PADDED[0];
-    catalogue.add("min", &BLANK_PADDED, char_type, AggregateKind::Min, || Box::new(Extreme::<false, true>(Value::Null)));
+    catalogue
+        .add("min", &BLANK_PADDED, char_type, AggregateKind::Min, || Box::new(Extreme::<false, true>(Value::Null)));
     catalogue.add("max", &BLANK_PADDED, char_type, AggregateKind::Max, || Box::new(Extreme::<true, true>(Value::Null)));
 }
 

@@ -43,9 +43,8 @@ impl NumericSum {
         let at_common = |mantissa: i128, scale: u16| {
             10_i128.checked_pow((common - scale).into()).and_then(|factor| mantissa.checked_mul(factor))
         };
-        let sum = at_common(self.mantissa, self.scale)
-            .zip(at_common(mantissa, scale))
-            .and_then(|(a, b)| a.checked_add(b));
+        let sum =
+            at_common(self.mantissa, self.scale).zip(at_common(mantissa, scale)).and_then(|(a, b)| a.checked_add(b));
         match sum {
             Some(sum) => {
                 (self.mantissa, self.scale) = (sum, common);

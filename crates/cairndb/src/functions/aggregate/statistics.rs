@@ -33,9 +33,7 @@ pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     pair("regr_avgx", || Box::new(Regression::new(|r| r.some(1.0, r.sum_x / r.count))));
     pair("regr_avgy", || Box::new(Regression::new(|r| r.some(1.0, r.sum_y / r.count))));
     pair("regr_slope", || Box::new(Regression::new(|r| r.sloped(r.sxy / r.sxx))));
-    pair("regr_intercept", || {
-        Box::new(Regression::new(|r| r.sloped((r.sum_y - r.sum_x * r.sxy / r.sxx) / r.count)))
-    });
+    pair("regr_intercept", || Box::new(Regression::new(|r| r.sloped((r.sum_y - r.sum_x * r.sxy / r.sxx) / r.count))));
     pair("regr_r2", || Box::new(Regression::new(|r| r.determination())));
 }
 

@@ -18,14 +18,18 @@ impl Numeric {
         if self.signum() < 0 {
             return Err(invalid_power("cannot take square root of a negative number"));
         }
-        let Some((mantissa, scale)) = self.to_big() else { return Ok(self.clone()) };
         let (weight, _) = self.weight_and_first_digit();
         let digits = (weight + 1) * 2 - 1;
-        let result_scale = result_scale(digits as i32, &[self]);
+        Ok(self.sqrt_to_scale(result_scale(digits as i32, &[self])))
+    }
+
+    /// The square root of a value that is not negative, rounded to `result_scale` digits.
+    pub(crate) fn sqrt_to_scale(&self, result_scale: u16) -> Numeric {
+        let Some((mantissa, scale)) = self.to_big() else { return self.clone() };
         // Twice the digits plus one more pair, then round.
         let shift = 2 * (i64::from(result_scale) + 1) - i64::from(scale);
         let widened = if shift >= 0 { mantissa * pow10(shift as u32) } else { mantissa / pow10(-shift as u32) };
-        Ok(Wide { mantissa: widened.sqrt(), scale: i64::from(result_scale) + 1 }.rounded(result_scale.into()))
+        Wide { mantissa: widened.sqrt(), scale: i64::from(result_scale) + 1 }.rounded(result_scale.into())
     }
 
     /// e to the power of `self`.
