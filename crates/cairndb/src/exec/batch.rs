@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::vector::Vector;
-use crate::{Result, Value};
+use crate::Value;
 
 /// Rows by column. Columns are shared, never changed. All have `len` values.
 #[derive(Clone, Debug)]
@@ -72,15 +72,9 @@ impl Batch {
     pub(crate) fn memory_bytes(&self) -> usize {
         self.columns.iter().map(|column| column.memory_bytes()).sum()
     }
-
-    /// One row from its values, each of the type given with it.
-    pub(crate) fn of_row(values: impl Iterator<Item = Result<Vector>>) -> Result<Batch> {
-        let columns = values.map(|value| value.map(Arc::new)).collect::<Result<Vec<_>>>()?;
-        Ok(Batch { columns, len: 1 })
-    }
 }
 
-/// A row number within a batch or a materialised result. [`super::rows::MAX_ROWS`] keeps them in range.
+/// A row number within a batch or a materialised result. [`super::rows`] keeps them in range.
 #[inline]
 pub(crate) fn row_number(row: usize) -> u32 {
     debug_assert!(row < u32::MAX as usize);

@@ -1,15 +1,31 @@
 //! The executor: runs a physical plan as operators that hand each other batches of typed columns.
 
+mod aggregate;
 mod batch;
 mod bitmap;
+mod build;
+mod compare;
 mod context;
+mod distinct;
+mod expr;
+mod facts;
+mod hash;
+mod join;
+mod limit;
+mod operator;
 mod row_eval;
+mod rows;
+mod scan;
+mod simple;
+mod sort;
 mod stream;
+mod table_function;
 mod vector;
+mod with;
 
 pub use batch::Batch;
 pub use bitmap::Bitmap;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, ExecContext, SequenceSource};
 pub use row_eval::eval_row;
-pub use stream::{RowStream, execute};
+pub use stream::{NodeStatistics, RowStream, execute};
 pub use vector::{ByteStrings, Data, NO_ROW, Representation, Vector};

@@ -1,22 +1,62 @@
-//! Running a plan and taking its rows. (The operators replace this refusal.)
+//! Running a plan: the executor's face to the layers above.
 
 use std::sync::Arc;
 
-use super::{Batch, ExecContext};
-use crate::plan::PhysicalPlan;
-use crate::{Error, Result};
+use super::batch::Batch;
+use super::build::build;
+use super::context::{Cx, ExecContext, NodeCounters, Shared};
+use super::operator::BoxOperator;
+use crate::Result;
+use crate::plan::{Field, PhysicalPlan};
 
-/// The rows of a running plan.
-pub struct RowStream(());
-
-impl RowStream {
-    /// The next rows; `None` after the last.
-    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
-        Ok(None)
-    }
+/// A running query: its rows, as they are computed.
+pub struct RowStream {
+    plan: Arc<PhysicalPlan>,
+    shared: Shared,
+    operator: BoxOperator,
+    done: bool,
 }
 
-/// Begins to run a plan.
-pub fn execute(_plan: Arc<PhysicalPlan>, _context: ExecContext) -> Result<RowStream> {
-    Err(Error::unsupported("running plans"))
+/// What one plan node did (`EXPLAIN ANALYZE`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeStatistics {
+    /// Rows it returned, over all its runs.
+    pub rows: u64,
+    /// Batches it returned.
+    pub batches: u64,
+    /// Times it ran from its start to its end.
+    pub loops: u64,
+    /// Nanoseconds spent in it and its inputs.
+    pub nanos: u64,
+}
+
+/// Starts a plan. Nothing is read before the first [`RowStream::next_batch`].
+pub fn execute(plan: Arc<PhysicalPlan>, context: ExecContext) -> Result<RowStream> {
+    let nodes = if context.analyze { plan.node_count() } else { 0 };
+    let shared = Shared::new(context, nodes);
+    let operator = build(&plan, &shared)?;
+    Ok(RowStream { plan, shared, operator, done: false })
+}
+
+impl RowStream {
+    /// The output columns.
+    pub fn fields(&self) -> &[Field] {
+        &self.plan.fields
+    }
+
+    /// The next rows, at least one; `None` at the end, and after an error.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
+        if self.done {
+            return Ok(None);
+        }
+        let cx = Cx { shared: &self.shared, outer: None };
+        let batch = cx.check().and_then(|()| self.operator.next(cx));
+        self.done = !matches!(batch, Ok(Some(_)));
+        batch
+    }
+
+    /// By node id, what each node did so far. Empty unless the context asked for it (`analyze`).
+    pub fn statistics(&self) -> Vec<NodeStatistics> {
+        self.shared.counters.iter().map(NodeCounters::statistics).collect()
+    }
 }

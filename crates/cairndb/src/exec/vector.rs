@@ -278,6 +278,17 @@ impl Vector {
         Ok(())
     }
 
+    /// Appends a value to a vector that holds [`Value`]s, without copying it.
+    pub(crate) fn push_owned(&mut self, value: Value) {
+        match &mut self.data {
+            Data::Values(values) if !value.is_null() => {
+                values.push(value);
+                self.push_valid();
+            }
+            _ => self.push_null(),
+        }
+    }
+
     /// Notes that the value just appended to the data is not NULL.
     #[inline]
     pub(crate) fn push_valid(&mut self) {
@@ -425,6 +436,18 @@ impl Operand {
         match self {
             Operand::Vector(vector) => vector.value(row),
             Operand::Constant(value) => value.clone(),
+        }
+    }
+
+    /// The value at `row` of an operand whose values are held as [`Value`]s; NULL for others.
+    #[inline]
+    pub(crate) fn value_ref(&self, row: usize) -> &Value {
+        match self {
+            Operand::Constant(value) => value,
+            Operand::Vector(vector) => match vector.data() {
+                Data::Values(values) => values.get(row).unwrap_or(&Value::Null),
+                _ => &Value::Null,
+            },
         }
     }
 

@@ -14,3 +14,4 @@ pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
 pub use physical::{Estimate, KeyBound, KeyRange, PhysicalNode, PhysicalPlan, Subplan};
+pub(crate) use walk::children as expr_children;

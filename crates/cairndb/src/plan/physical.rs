@@ -333,6 +333,11 @@ impl PhysicalPlan {
         super::number::count(self).1
     }
 
+    /// The node's own expressions.
+    pub(crate) fn exprs(&self) -> Vec<&Expr> {
+        super::number::node_exprs(&self.node)
+    }
+
     /// The inputs, in the order that `EXPLAIN` shows them.
     pub fn children(&self) -> Vec<&Arc<PhysicalPlan>> {
         use PhysicalNode as N;

@@ -10,7 +10,7 @@ use super::expr::{AggregateCall, Expr, Subquery, SubqueryKind};
 use super::logical::LogicalPlan;
 
 /// The expressions directly inside (not those of a subquery's plan).
-pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
+pub(crate) fn children(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => vec![],
         Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {

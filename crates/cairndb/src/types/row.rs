@@ -190,7 +190,7 @@ impl RowLayout {
         Ok(1 + if header & HAS_NULLS != 0 { self.bitmap_bytes } else { 0 })
     }
 
-    fn is_null(&self, bytes: &[u8], column: usize) -> Result<bool> {
+    pub(crate) fn is_null(&self, bytes: &[u8], column: usize) -> Result<bool> {
         let header = *bytes.first().ok_or_else(corrupted)?;
         if header & HAS_NULLS == 0 {
             return Ok(false);
@@ -200,7 +200,10 @@ impl RowLayout {
     }
 
     /// The places of the variable columns, in order.
-    fn variable_ranges<'a>(&self, bytes: &'a [u8]) -> Result<impl Iterator<Item = Result<Range<usize>>> + use<'a>> {
+    pub(crate) fn variable_ranges<'a>(
+        &self,
+        bytes: &'a [u8],
+    ) -> Result<impl Iterator<Item = Result<Range<usize>>> + use<'a>> {
         let lengths_start = self.fixed_start(bytes)? + self.fixed_bytes;
         let measured = self.variable_columns.saturating_sub(1);
         let mut data = bytes.get(lengths_start..).ok_or_else(corrupted)?;

@@ -1,0 +1,148 @@
+//! `min` and `max` over typed vectors.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::state::{GroupState, Groups};
+use crate::exec::vector::{Data, Representation, Vector};
+use crate::types::{DataType, compare_f64};
+use crate::{Result, Value};
+
+/// The kernel for an argument type, where there is one.
+pub(super) fn state(arg: DataType, returns: DataType, max: bool) -> Option<Box<dyn GroupState>> {
+    if arg.base() != returns.base() {
+        return None;
+    }
+    let wanted = if max { Ordering::Greater } else { Ordering::Less };
+    Some(match Representation::of(arg) {
+        Representation::I16 => plain::<i16>(arg, wanted),
+        Representation::I32 => plain::<i32>(arg, wanted),
+        Representation::I64 => plain::<i64>(arg, wanted),
+        Representation::F32 => plain::<f32>(arg, wanted),
+        Representation::F64 => plain::<f64>(arg, wanted),
+        Representation::Bytes | Representation::Values => {
+            Box::new(ValueState { data_type: arg, wanted, groups: vec![] })
+        }
+        Representation::Bool => return None,
+    })
+}
+
+fn plain<T: Plain>(data_type: DataType, wanted: Ordering) -> Box<dyn GroupState> {
+    Box::new(PlainState::<T> { data_type, wanted, groups: vec![] })
+}
+
+/// Types held in plain arrays.
+trait Plain: Copy + Default + 'static {
+    fn slice(data: &Data) -> Option<&[Self]>;
+    fn order(self, other: Self) -> Ordering;
+    fn wrap(values: Vec<Self>) -> Data;
+}
+
+macro_rules! plain {
+    ($($type:ty: $data:ident, $order:expr;)*) => {$(
+        impl Plain for $type {
+            fn slice(data: &Data) -> Option<&[Self]> {
+                match data {
+                    Data::$data(values) => Some(values),
+                    _ => None,
+                }
+            }
+            #[inline]
+            fn order(self, other: Self) -> Ordering {
+                $order(self, other)
+            }
+            fn wrap(values: Vec<Self>) -> Data {
+                Data::$data(values)
+            }
+        }
+    )*};
+}
+plain! {
+    i16: I16, |a: i16, b| a.cmp(&b);
+    i32: I32, |a: i32, b| a.cmp(&b);
+    i64: I64, |a: i64, b| a.cmp(&b);
+    f32: F32, |a: f32, b: f32| compare_f64(a.into(), b.into());
+    f64: F64, compare_f64;
+}
+
+struct PlainState<T> {
+    data_type: DataType,
+    /// How a better value compares to the best so far.
+    wanted: Ordering,
+    groups: Vec<Option<T>>,
+}
+
+impl<T: Plain> GroupState for PlainState<T> {
+    fn grow(&mut self, groups: usize) {
+        self.groups.resize(groups, None);
+    }
+
+    fn update(&mut self, groups: Groups<'_>, args: &[Arc<Vector>]) -> Result<()> {
+        let Some((arg, values)) = args.first().and_then(|arg| Some((arg, T::slice(arg.data())?))) else {
+            return Err(crate::Error::internal("an aggregate's argument is not of its type"));
+        };
+        groups.each(|row, group| {
+            let best = &mut self.groups[group];
+            let better = best.is_none_or(|best| values[row].order(best) == self.wanted);
+            if better && !arg.is_null(row) {
+                *best = Some(values[row]);
+            }
+        });
+        Ok(())
+    }
+
+    fn finish(&mut self, groups: Range<usize>) -> Result<Vec<Value>> {
+        let groups = &self.groups[groups];
+        let values =
+            Vector::from_parts(self.data_type, T::wrap(groups.iter().map(|g| g.unwrap_or_default()).collect()), None);
+        Ok(groups.iter().enumerate().map(|(row, g)| g.map_or(Value::Null, |_| values.value(row))).collect())
+    }
+
+    fn group_bytes(&self) -> usize {
+        size_of::<Option<T>>()
+    }
+}
+
+/// Text and types held as [`Value`]s.
+struct ValueState {
+    data_type: DataType,
+    wanted: Ordering,
+    groups: Vec<Value>,
+}
+
+impl GroupState for ValueState {
+    fn grow(&mut self, groups: usize) {
+        self.groups.resize(groups, Value::Null);
+    }
+
+    fn update(&mut self, groups: Groups<'_>, args: &[Arc<Vector>]) -> Result<()> {
+        let Some(arg) = args.first() else { return Ok(()) };
+        groups.each(|row, group| {
+            let best = &mut self.groups[group];
+            if !arg.is_null(row) && (best.is_null() || is_better(arg, row, best, self.data_type, self.wanted)) {
+                *best = arg.value(row);
+            }
+        });
+        Ok(())
+    }
+
+    fn finish(&mut self, groups: Range<usize>) -> Result<Vec<Value>> {
+        Ok(self.groups[groups].to_vec())
+    }
+
+    fn group_bytes(&self) -> usize {
+        64
+    }
+}
+
+/// Compares without making a value of the row's text.
+fn is_better(arg: &Vector, row: usize, best: &Value, data_type: DataType, wanted: Ordering) -> bool {
+    match (arg.data(), best) {
+        (Data::Bytes(strings), Value::Text(best)) if !matches!(data_type, DataType::Char(_)) => {
+            strings.get(row).cmp(best.as_bytes()) == wanted
+        }
+        (Data::Values(values), best) => values[row].compare(best) == wanted,
+        _ => arg.value(row).compare_as(best, data_type) == wanted,
+    }
+}

@@ -1,0 +1,12 @@
+//! Grouping and aggregates.
+
+mod call;
+mod groups;
+mod hash_aggregate;
+mod minmax;
+mod state;
+mod sums;
+
+pub(crate) use call::Call;
+pub(crate) use groups::GroupKeys;
+pub(crate) use hash_aggregate::HashAggregate;

@@ -1,0 +1,216 @@
+//! From the physical plan to running operators.
+
+use std::time::Instant;
+
+use super::aggregate::{Call, HashAggregate};
+use super::batch::Batch;
+use super::context::{Cx, ExecContext, Shared};
+use super::distinct::{Distinct, SeenRows, SetOperation};
+use super::expr::{Evaluator, compile, compile_all};
+use super::facts::Facts;
+use super::join::{HashJoin, HashJoinParts, IndexJoin, LateralJoin, NestedLoopJoin, Pairing};
+use super::limit::{Limit, LimitValues};
+use super::operator::{BoxOperator, Operator};
+use super::scan::{EntryReader, IndexScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
+use super::simple::{Append, Filter, Project, Values};
+use super::sort::{Sort, SortKeys, TopN};
+use super::table_function::table_function;
+use super::with::{RecursiveUnion, With, WithScan};
+use crate::plan::{Expr, Field, JoinKind, PhysicalNode as N, PhysicalPlan, SortKey};
+use crate::{DataType, Result};
+
+/// The operators for a plan. Recursion is bounded by the plan's depth, which parsing bounds.
+pub(crate) fn build(plan: &PhysicalPlan, shared: &Shared) -> Result<BoxOperator> {
+    let operator = Builder { shared, context: &shared.context }.node(plan)?;
+    if !shared.context.analyze {
+        return Ok(operator);
+    }
+    Ok(Box::new(Counted { id: plan.id, operator }))
+}
+
+struct Builder<'a> {
+    shared: &'a Shared,
+    context: &'a ExecContext,
+}
+
+fn types(fields: &[Field]) -> Vec<DataType> {
+    fields.iter().map(|field| field.data_type).collect()
+}
+
+impl Builder<'_> {
+    fn child(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        build(plan, self.shared)
+    }
+
+    fn pair(&self, left: &PhysicalPlan, right: &PhysicalPlan) -> Result<[BoxOperator; 2]> {
+        Ok([self.child(left)?, self.child(right)?])
+    }
+
+    fn optional(&self, expr: &Option<Expr>) -> Result<Option<Evaluator>> {
+        expr.as_ref().map(|expr| compile(expr, self.context)).transpose()
+    }
+
+    fn exprs(&self, exprs: &[Expr]) -> Result<Vec<Evaluator>> {
+        compile_all(exprs, self.context)
+    }
+
+    fn sort_keys(&self, keys: &[SortKey]) -> Result<SortKeys> {
+        Ok(SortKeys::new(compile_all(keys.iter().map(|key| &key.expr), self.context)?, keys))
+    }
+
+    fn node(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        match &plan.node {
+            N::Values { rows } => {
+                let rows = rows.iter().map(|row| self.exprs(row)).collect::<Result<_>>()?;
+                Ok(Box::new(Values::new(rows, types(&plan.fields))))
+            }
+            N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => self.scan(plan),
+            N::HashJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => self.join(plan),
+            N::Cte { .. } | N::RecursiveCte { .. } | N::CteScan { .. } => self.with(plan),
+            N::TableFunction { name, args } => {
+                let data_type = plan.fields.first().map_or(DataType::BigInt, |field| field.data_type);
+                Ok(Box::new(table_function(name, self.exprs(args)?, data_type)?))
+            }
+            _ => self.transform(plan),
+        }
+    }
+
+    fn scan(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        match &plan.node {
+            N::TableScan { table, columns, ranges, filter, reverse } => {
+                let ranges = KeyRanges::new(table.tree, KeyPart::of_table(table), ranges, *reverse, self.context)?;
+                Ok(Box::new(TableScan::new(ranges, RowReader::new(table, columns), self.optional(filter)?)))
+            }
+            N::IndexScan { table, index, columns, ranges, filter, reverse, covering } => {
+                let parts = KeyPart::of_index(table, index);
+                let ranges = KeyRanges::new(index.tree, parts, ranges, *reverse, self.context)?;
+                let reader = EntryReader::new(table, index, columns, *covering);
+                Ok(Box::new(IndexScan::new(ranges, reader, self.optional(filter)?)))
+            }
+            N::PointGet { table, index, columns, key, filter } => {
+                let (key, filter) = (self.exprs(key)?, self.optional(filter)?);
+                Ok(Box::new(PointGet::new(table, index.as_ref(), columns, key, filter)))
+            }
+            _ => Err(crate::Error::internal("not a scan")),
+        }
+    }
+
+    fn join(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        match &plan.node {
+            N::HashJoin { kind, left, right, left_keys, right_keys, residual } => {
+                Ok(Box::new(HashJoin::new(HashJoinParts {
+                    left: self.child(left)?,
+                    right: self.child(right)?,
+                    left_types: types(&left.fields),
+                    right_fields: right.fields.clone(),
+                    left_keys: self.exprs(left_keys)?,
+                    right_keys: self.exprs(right_keys)?,
+                    pairing: self.pairing(*kind, residual, left)?,
+                    right_is_fixed: Facts::of_plan(right).is_fixed(),
+                })))
+            }
+            N::NestedLoopJoin { kind, left, right, on, lateral: true } => {
+                let pairing = self.pairing(*kind, on, left)?;
+                Ok(Box::new(LateralJoin::new(self.pair(left, right)?, types(&right.fields), pairing)))
+            }
+            N::NestedLoopJoin { kind, left, right, on, lateral: false } => {
+                let pairing = self.pairing(*kind, on, left)?;
+                let fixed = Facts::of_plan(right).is_fixed();
+                let inputs = self.pair(left, right)?;
+                let (left_types, right_fields) = (types(&left.fields), right.fields.clone());
+                Ok(Box::new(NestedLoopJoin::new(inputs, left_types, right_fields, pairing, fixed)))
+            }
+            N::IndexJoin { kind, left, table, index, columns, keys, unique, residual, covering } => {
+                Ok(Box::new(IndexJoin::new(
+                    self.child(left)?,
+                    table,
+                    index.as_ref(),
+                    (columns, *covering),
+                    (self.exprs(keys)?, *unique),
+                    self.pairing(*kind, residual, left)?,
+                )))
+            }
+            _ => Err(crate::Error::internal("not a join")),
+        }
+    }
+
+    fn pairing(&self, kind: JoinKind, residual: &Option<Expr>, left: &PhysicalPlan) -> Result<Pairing> {
+        Ok(Pairing::new(kind, self.optional(residual)?, left.fields.len()))
+    }
+
+    fn with(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        match &plan.node {
+            N::Cte { id, definition, body, .. } => {
+                Ok(Box::new(With::new(*id, self.child(definition)?, self.child(body)?)))
+            }
+            N::RecursiveCte { id, base, step, all, body, .. } => {
+                let seen = (!all).then(SeenRows::default);
+                let union = RecursiveUnion::new(*id, self.child(base)?, self.child(step)?, seen);
+                Ok(Box::new(With::new(*id, Box::new(union), self.child(body)?)))
+            }
+            N::CteScan { id, .. } => Ok(Box::new(WithScan::new(*id))),
+            _ => Err(crate::Error::internal("not a WITH")),
+        }
+    }
+
+    fn aggregate(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        match &plan.node {
+            N::HashAggregate { input, group_by, aggregates } | N::SortedAggregate { input, group_by, aggregates } => {
+                let sorted = matches!(plan.node, N::SortedAggregate { .. });
+                let calls = aggregates.iter().map(|call| Call::new(call, self.context)).collect::<Result<_>>()?;
+                Ok(Box::new(HashAggregate::new(self.child(input)?, self.exprs(group_by)?, calls, sorted)))
+            }
+            _ => Err(crate::Error::internal("a plan node without an operator")),
+        }
+    }
+
+    fn transform(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+        Ok(match &plan.node {
+            N::Filter { input, predicate } => {
+                Box::new(Filter::new(self.child(input)?, compile(predicate, self.context)?))
+            }
+            N::Project { input, exprs } => Box::new(Project::new(self.child(input)?, self.exprs(exprs)?)),
+            N::Sort { input, keys } => {
+                Box::new(Sort::new(self.child(input)?, input.fields.clone(), self.sort_keys(keys)?))
+            }
+            N::TopN { input, keys, limit, offset } => {
+                let limit = LimitValues { limit: Some(compile(limit, self.context)?), offset: self.optional(offset)? };
+                Box::new(TopN::new(self.child(input)?, input.fields.clone(), self.sort_keys(keys)?, limit))
+            }
+            N::Limit { input, limit, offset } => {
+                let values = LimitValues { limit: self.optional(limit)?, offset: self.optional(offset)? };
+                Box::new(Limit::new(self.child(input)?, values))
+            }
+            N::Distinct { input } => Box::new(Distinct::new(self.child(input)?, vec![])),
+            N::DistinctOn { input, on } => Box::new(Distinct::new(self.child(input)?, self.exprs(on)?)),
+            N::Append { inputs } => {
+                Box::new(Append::new(inputs.iter().map(|input| self.child(input)).collect::<Result<_>>()?))
+            }
+            N::SetOperation { op, all, left, right } => {
+                Box::new(SetOperation::new(*op, *all, self.pair(left, right)?, &types(&plan.fields)))
+            }
+            _ => return self.aggregate(plan),
+        })
+    }
+}
+
+/// Counts what an operator does, for `EXPLAIN ANALYZE`.
+struct Counted {
+    id: usize,
+    operator: BoxOperator,
+}
+
+impl Operator for Counted {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        let started = Instant::now();
+        let batch = self.operator.next(cx)?;
+        if let Some(counters) = cx.shared.counters.get(self.id) {
+            counters.add(batch.as_ref().map(Batch::len), started.elapsed());
+        }
+        Ok(batch)
+    }
+
+    fn reset(&mut self, cx: Cx<'_>) {
+        self.operator.reset(cx);
+    }
+}

@@ -1,0 +1,66 @@
+//! Equality and order of values within vectors, for grouping, joining and sorting.
+
+use std::cmp::Ordering;
+
+use super::hash::trim_blanks;
+use super::vector::{ByteStrings, Data, Vector};
+use crate::types::{DataType, compare_f64};
+
+/// Whether two values of the same type are equal; NULL equals NULL.
+#[inline]
+pub(crate) fn values_equal(left: &Vector, i: usize, right: &Vector, j: usize) -> bool {
+    match (left.is_null(i), right.is_null(j)) {
+        (false, false) => match (left.data(), right.data()) {
+            (Data::I32(a), Data::I32(b)) => a[i] == b[j],
+            (Data::I64(a), Data::I64(b)) => a[i] == b[j],
+            (Data::Bytes(a), Data::Bytes(b)) => bytes_equal(left.data_type(), a.get(i), b.get(j)),
+            _ => compare_values(left, i, right, j).is_eq(),
+        },
+        (a, b) => a == b,
+    }
+}
+
+fn bytes_equal(data_type: DataType, a: &[u8], b: &[u8]) -> bool {
+    match data_type {
+        DataType::Char(_) => trim_blanks(a) == trim_blanks(b),
+        _ => a == b,
+    }
+}
+
+/// Whether two rows of keys are equal; NULL equals NULL.
+#[inline]
+pub(crate) fn rows_equal<A, B>(left: &[A], i: usize, right: &[B], j: usize) -> bool
+where
+    A: AsRef<Vector>,
+    B: AsRef<Vector>,
+{
+    left.iter().zip(right).all(|(left, right)| values_equal(left.as_ref(), i, right.as_ref(), j))
+}
+
+/// The order of two values, neither NULL.
+pub(crate) fn compare_values(left: &Vector, i: usize, right: &Vector, j: usize) -> Ordering {
+    match (left.data(), right.data()) {
+        (Data::Bool(a), Data::Bool(b)) => a[i].cmp(&b[j]),
+        (Data::I16(a), Data::I16(b)) => a[i].cmp(&b[j]),
+        (Data::I32(a), Data::I32(b)) => a[i].cmp(&b[j]),
+        (Data::I64(a), Data::I64(b)) => a[i].cmp(&b[j]),
+        (Data::F32(a), Data::F32(b)) => compare_f64(a[i].into(), b[j].into()),
+        (Data::F64(a), Data::F64(b)) => compare_f64(a[i], b[j]),
+        (Data::Bytes(a), Data::Bytes(b)) => compare_bytes(left.data_type(), a, i, b, j),
+        (Data::Values(a), Data::Values(b)) => a[i].compare(&b[j]),
+        _ => left.value(i).compare(&right.value(j)),
+    }
+}
+
+fn compare_bytes(data_type: DataType, a: &ByteStrings, i: usize, b: &ByteStrings, j: usize) -> Ordering {
+    match data_type {
+        DataType::Char(_) => trim_blanks(a.get(i)).cmp(trim_blanks(b.get(j))),
+        _ => a.get(i).cmp(b.get(j)),
+    }
+}
+
+impl AsRef<Vector> for Vector {
+    fn as_ref(&self) -> &Vector {
+        self
+    }
+}

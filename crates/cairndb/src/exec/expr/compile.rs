@@ -1,0 +1,261 @@
+//! From a bound expression to its evaluator: constants and parameters filled in, kernels chosen by operand types.
+
+use super::arithmetic;
+use super::branch::Case;
+use super::convert::{Conversion, conversion};
+use super::evaluator::{Evaluator, Node};
+use super::in_list::InSet;
+use super::pattern::Pattern;
+use super::subplan::SubplanEvaluator;
+use crate::exec::context::ExecContext;
+use crate::exec::vector::Representation;
+use crate::functions::{Function, Operator};
+use crate::plan::Expr;
+use crate::types::DataType;
+use crate::{Error, Result, SqlState, Value};
+
+/// How deep an expression may nest. Parsing has a limit of its own; this one keeps evaluation's recursion in bounds
+/// whatever made the expression.
+const DEPTH_MAX: usize = 1000;
+
+/// Compiles expressions for one execution.
+pub(super) struct Compiler<'a> {
+    context: &'a ExecContext,
+    depth: usize,
+}
+
+/// Compiles one expression.
+pub(crate) fn compile(expr: &Expr, context: &ExecContext) -> Result<Evaluator> {
+    Compiler { context, depth: 0 }.compile(expr)
+}
+
+/// Compiles a list of expressions.
+pub(crate) fn compile_all<'e>(
+    exprs: impl IntoIterator<Item = &'e Expr>,
+    context: &ExecContext,
+) -> Result<Vec<Evaluator>> {
+    exprs.into_iter().map(|expr| compile(expr, context)).collect()
+}
+
+impl Compiler<'_> {
+    fn compile(&mut self, expr: &Expr) -> Result<Evaluator> {
+        if self.depth >= DEPTH_MAX {
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "expression is nested too deeply"));
+        }
+        self.depth += 1;
+        let node = self.node(expr);
+        self.depth -= 1;
+        Ok(finish(node?, expr.data_type()))
+    }
+
+    fn compile_box(&mut self, expr: &Expr) -> Result<Box<Evaluator>> {
+        self.compile(expr).map(Box::new)
+    }
+
+    pub(super) fn compile_list(&mut self, exprs: &[Expr]) -> Result<Vec<Evaluator>> {
+        exprs.iter().map(|expr| self.compile(expr)).collect()
+    }
+
+    fn node(&mut self, expr: &Expr) -> Result<Node> {
+        Ok(match expr {
+            Expr::Literal { value, .. } => Node::Constant(value.clone()),
+            Expr::Column { index, .. } => Node::Column(*index),
+            Expr::Outer { level, index, .. } => Node::Outer { level: *level, index: *index },
+            Expr::Parameter { index, .. } => Node::Constant(self.context.parameter(*index)?.clone()),
+            Expr::Call { function, args } => call(function, self.compile_list(args)?),
+            Expr::Cast { input, to } => cast(self.compile_box(input)?, *to),
+            Expr::And(args) => Node::Logic { decisive: false, args: self.compile_list(args)? },
+            Expr::Or(args) => Node::Logic { decisive: true, args: self.compile_list(args)? },
+            Expr::Not(input) => Node::Not(self.compile_box(input)?),
+            Expr::IsNull(input) => Node::IsNull(self.compile_box(input)?),
+            Expr::IsNotDistinct(left, right) => {
+                Node::IsNotDistinct(Box::new([self.compile(left)?, self.compile(right)?]))
+            }
+            Expr::Case { branches, otherwise, .. } => self.case(branches, otherwise.as_deref())?,
+            Expr::Coalesce { args, .. } => Node::Coalesce(self.compile_list(args)?),
+            Expr::InList { input, list, equal } => in_list(self.compile(input)?, self.compile_list(list)?, equal)?,
+            Expr::Subplan(subplan) => Node::Subplan(Box::new(SubplanEvaluator::new(subplan, self)?)),
+            Expr::Subquery(_) => return Err(Error::internal("a subquery that was not planned")),
+            Expr::Sequence { op, name, value } => {
+                let value = value.as_ref().map(|value| self.compile_box(value)).transpose()?;
+                Node::Sequence { op: *op, name: self.compile_box(name)?, value }
+            }
+        })
+    }
+
+    fn case(&mut self, branches: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Result<Node> {
+        let branches = branches
+            .iter()
+            .map(|(condition, result)| Ok((self.compile(condition)?, self.compile(result)?)))
+            .collect::<Result<_>>()?;
+        let otherwise = otherwise.map(|otherwise| self.compile(otherwise)).transpose()?;
+        Ok(Node::Case(Box::new(Case { branches, otherwise })))
+    }
+}
+
+/// Adds what is known of a node from its children.
+fn finish(node: Node, data_type: DataType) -> Evaluator {
+    let mut columns = vec![];
+    if let Node::Column(index) = node {
+        columns.push(index);
+    }
+    if let Node::Subplan(subplan) = &node {
+        columns.extend(subplan.outer_columns());
+    }
+    let mut total = match &node {
+        Node::Constant(_) | Node::Column(_) | Node::Outer { .. } | Node::Compare { .. } | Node::Widen(_) => true,
+        Node::Relabel(_) | Node::Logic { .. } | Node::Not(_) | Node::IsNull(_) => true,
+        _ => false,
+    };
+    each_child(&node, &mut |child| {
+        columns.extend(&child.columns);
+        total &= child.total;
+    });
+    columns.sort_unstable();
+    columns.dedup();
+    Evaluator { node, data_type, columns, total }
+}
+
+fn each_child(node: &Node, visit: &mut dyn FnMut(&Evaluator)) {
+    match node {
+        Node::Constant(_) | Node::Column(_) | Node::Outer { .. } => {}
+        Node::Compare { args, .. } | Node::Arithmetic { args, .. } | Node::IsNotDistinct(args) => {
+            args.iter().for_each(visit);
+        }
+        Node::Like { input, .. }
+        | Node::Widen(input)
+        | Node::Relabel(input)
+        | Node::Cast(input)
+        | Node::Not(input)
+        | Node::IsNull(input) => visit(input),
+        Node::Call { args, .. } | Node::Logic { args, .. } | Node::Coalesce(args) => args.iter().for_each(visit),
+        Node::Case(case) => {
+            case.branches.iter().for_each(|(condition, result)| [condition, result].into_iter().for_each(&mut *visit));
+            case.otherwise.iter().for_each(visit);
+        }
+        Node::InSet(set) => visit(set.input()),
+        Node::InList { input, list, .. } => {
+            visit(input);
+            list.iter().for_each(visit);
+        }
+        Node::Subplan(subplan) => subplan.left().iter().for_each(visit),
+        Node::Sequence { name, value, .. } => {
+            visit(name);
+            value.iter().for_each(|value| visit(value));
+        }
+    }
+}
+
+/// A function call, by a kernel where there is one.
+fn call(function: &'static Function, args: Vec<Evaluator>) -> Node {
+    match (function.op, <[Evaluator; 2]>::try_from(args)) {
+        (Some(op), Ok(pair)) => binary(function, op, pair),
+        (_, Ok(pair)) => Node::Call { function, args: pair.into() },
+        (_, Err(args)) => Node::Call { function, args },
+    }
+}
+
+fn binary(function: &'static Function, op: Operator, pair: [Evaluator; 2]) -> Node {
+    let types = [pair[0].data_type, pair[1].data_type];
+    if op.is_comparison() {
+        return comparison(function, op, pair);
+    }
+    if types.iter().all(|data_type| data_type.is_integer()) && arithmetic::has_kernel(op, function.returns) {
+        let pair = pair.map(|arg| widened(arg, function.returns));
+        return Node::Arithmetic { op, args: Box::new(pair) };
+    }
+    if types == [function.returns; 2] && arithmetic::has_kernel(op, function.returns) {
+        return Node::Arithmetic { op, args: Box::new(pair) };
+    }
+    match like_pattern(op, &pair) {
+        Some(pattern) => {
+            let [input, _] = pair;
+            Node::Like { pattern, negated: op == Operator::NotLike, input: Box::new(input) }
+        }
+        None => Node::Call { function, args: pair.into() },
+    }
+}
+
+fn like_pattern(op: Operator, pair: &[Evaluator; 2]) -> Option<Pattern> {
+    match &pair[1].node {
+        Node::Constant(Value::Text(pattern))
+            if matches!(op, Operator::Like | Operator::NotLike)
+                && matches!(pair[0].data_type, DataType::Text | DataType::Varchar(_)) =>
+        {
+            Pattern::new(pattern)
+        }
+        _ => None,
+    }
+}
+
+/// The type in which values of two types compare by a kernel; `None`: only the function knows.
+pub(super) fn common_type(left: DataType, right: DataType) -> Option<DataType> {
+    use DataType::*;
+    match (left, right) {
+        _ if left.base() == right.base() && left != Unknown => Some(left),
+        (Text | Varchar(_), Text | Varchar(_)) => Some(Text),
+        _ if left.is_integer() && right.is_integer() => Some(BigInt),
+        (Real, Double) | (Double, Real) => Some(Double),
+        _ => None,
+    }
+}
+
+fn comparison(function: &'static Function, op: Operator, pair: [Evaluator; 2]) -> Node {
+    let Some(common) = common_type(pair[0].data_type, pair[1].data_type) else {
+        return Node::Call { function, args: pair.into() };
+    };
+    Node::Compare {
+        op,
+        representation: Representation::of(common),
+        blank_padded: matches!(function.args, [DataType::Char(_), ..]),
+        args: Box::new(pair.map(|arg| widened(arg, common))),
+    }
+}
+
+/// The same values in a wider type, where the representation differs.
+fn widened(arg: Evaluator, to: DataType) -> Evaluator {
+    if Representation::of(arg.data_type) == Representation::of(to) {
+        return arg;
+    }
+    if let Node::Constant(Value::Null) = arg.node {
+        return arg;
+    }
+    finish(Node::Widen(Box::new(arg)), to)
+}
+
+/// Join keys of both sides in one representation, so that they hash and compare alike.
+pub(crate) fn unify_keys(left: &mut [Evaluator], right: &mut [Evaluator]) {
+    for (left, right) in left.iter_mut().zip(right) {
+        if let Some(common) = common_type(left.data_type, right.data_type) {
+            for side in [left, right] {
+                let null = finish(Node::Constant(Value::Null), side.data_type);
+                *side = widened(std::mem::replace(side, null), common);
+            }
+        }
+    }
+}
+
+fn cast(input: Box<Evaluator>, to: DataType) -> Node {
+    match conversion(input.data_type, to) {
+        Conversion::Relabel => Node::Relabel(input),
+        Conversion::Widen => Node::Widen(input),
+        Conversion::Each => Node::Cast(input),
+    }
+}
+
+fn in_list(input: Evaluator, list: Vec<Evaluator>, equal: &'static Function) -> Result<Node> {
+    let constants: Option<Vec<Value>> = list
+        .iter()
+        .map(|element| match &element.node {
+            Node::Constant(value) if value.is_null() || element.data_type.base() == input.data_type.base() => {
+                Some(value.clone())
+            }
+            _ => None,
+        })
+        .collect();
+    let by_hash = equal.args.iter().all(|arg| common_type(*arg, input.data_type).is_some());
+    match constants {
+        Some(constants) if by_hash => Ok(Node::InSet(Box::new(InSet::new(input, &constants)?))),
+        _ => Ok(Node::InList { input: Box::new(input), list, equal }),
+    }
+}

@@ -1,0 +1,93 @@
+//! Casts over vectors.
+
+use super::native::Native;
+use crate::exec::context::Cx;
+use crate::exec::vector::{Data, Operand, Representation, Vector};
+use crate::functions;
+use crate::types::DataType;
+use crate::{Error, Result, Value};
+
+/// How to convert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conversion {
+    /// Same values, same representation.
+    Relabel,
+    /// A kernel that cannot fail.
+    Widen,
+    /// Value by value.
+    Each,
+}
+
+/// The cheapest way to convert values of one type to another.
+pub(super) fn conversion(from: DataType, to: DataType) -> Conversion {
+    use DataType::*;
+    match (from, to) {
+        _ if from == to => Conversion::Relabel,
+        (Text | Varchar(_), Text | Varchar(None)) | (Numeric(_), Numeric(None)) => Conversion::Relabel,
+        (SmallInt, Integer | BigInt | Double) | (Integer, BigInt | Double) | (Real, Double) => Conversion::Widen,
+        _ => Conversion::Each,
+    }
+}
+
+/// The same values under another type's name.
+pub(super) fn relabel(input: Operand, to: DataType) -> Operand {
+    match input {
+        Operand::Vector(vector) if vector.data_type() == to => Operand::Vector(vector),
+        Operand::Vector(vector) if Representation::of(vector.data_type()) == Representation::of(to) => {
+            Vector::clone(&vector).with_type(to).into()
+        }
+        other => other,
+    }
+}
+
+/// Conversions that [`conversion`] calls `Widen`.
+pub(super) fn widen(input: Operand, to: DataType) -> Result<Operand> {
+    let (vector, constant) = match input {
+        Operand::Constant(Value::Null) => return Ok(input),
+        Operand::Constant(value) => (widen_constant(&value)?, true),
+        Operand::Vector(vector) => (vector, false),
+    };
+    let data = match (vector.data(), Representation::of(to)) {
+        (Data::I16(values), Representation::I32) => map(values, i32::from),
+        (Data::I16(values), Representation::I64) => map(values, i64::from),
+        (Data::I16(values), Representation::F64) => map(values, f64::from),
+        (Data::I32(values), Representation::I64) => map(values, i64::from),
+        (Data::I32(values), Representation::F64) => map(values, f64::from),
+        (Data::F32(values), Representation::F64) => map(values, f64::from),
+        _ => return Err(Error::internal(format!("no widening from {} to {to}", vector.data_type()))),
+    };
+    let result = Vector::from_parts(to, data, vector.validity().cloned());
+    Ok(if constant { Operand::Constant(result.value(0)) } else { result.into() })
+}
+
+fn widen_constant(value: &Value) -> Result<std::sync::Arc<Vector>> {
+    let data_type = match value {
+        Value::SmallInt(_) => DataType::SmallInt,
+        Value::Integer(_) => DataType::Integer,
+        Value::Real(_) => DataType::Real,
+        _ => return Err(Error::internal(format!("no widening of {value:?}"))),
+    };
+    Vector::from_values(data_type, std::slice::from_ref(value)).map(std::sync::Arc::new)
+}
+
+fn map<T: Copy, R: Native>(values: &[T], convert: impl Fn(T) -> R) -> Data {
+    R::wrap(values.iter().map(|&value| convert(value)).collect())
+}
+
+/// Any conversion, value by value.
+pub(super) fn cast(input: Operand, from: DataType, to: DataType, len: usize, cx: Cx<'_>) -> Result<Operand> {
+    let convert = |value: &Value| match value {
+        Value::Null => Ok(Value::Null),
+        value => functions::cast(value, from, to, &cx.context().eval),
+    };
+    match input {
+        Operand::Constant(value) => Ok(Operand::Constant(convert(&value)?)),
+        Operand::Vector(vector) => {
+            let mut result = Vector::with_capacity(to, len);
+            for row in 0..len {
+                result.push(&convert(&vector.value(row))?)?;
+            }
+            Ok(result.into())
+        }
+    }
+}

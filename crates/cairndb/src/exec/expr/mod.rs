@@ -1,0 +1,16 @@
+//! Expressions over batches: compiled once per execution, evaluated a batch at a time.
+
+mod arithmetic;
+mod branch;
+mod comparison;
+mod compile;
+mod convert;
+mod evaluator;
+mod in_list;
+mod logic;
+mod native;
+mod pattern;
+mod subplan;
+
+pub(crate) use compile::{compile, compile_all, unify_keys};
+pub(crate) use evaluator::{Evaluator, Frame};

@@ -1,0 +1,241 @@
+//! Hashes of keys held in vectors, and the hash table over row numbers that grouping and joining share.
+//!
+//! Invariant: values that [`super::compare::values_equal`] calls equal hash alike, whatever their integer or float
+//! width. Hashes never leave the process, so the function may change.
+
+use std::hash::{Hash, Hasher};
+
+use super::batch::row_number;
+use super::vector::{Data, NO_ROW, Vector};
+use crate::Value;
+use crate::types::{DataType, float_hash_bits};
+
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+const MULTIPLIER: u64 = 0xd6e8_feb8_6659_fd93;
+const NULL_HASH: u64 = 0x6a09_e667_f3bc_c908;
+
+/// Multiplies to 128 bits and folds: every input bit reaches every output bit.
+#[inline]
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product as u64) ^ (product >> 64) as u64
+}
+
+#[inline]
+fn hash_u64(value: u64) -> u64 {
+    mix(value ^ SEED, MULTIPLIER)
+}
+
+fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hash = SEED ^ bytes.len() as u64;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        hash = mix(hash ^ u64::from_le_bytes(*word), MULTIPLIER);
+    }
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    mix(hash ^ u64::from_le_bytes(last), MULTIPLIER)
+}
+
+/// Drops the blanks that are insignificant in `char(n)`.
+pub(crate) fn trim_blanks(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+    &bytes[..end]
+}
+
+/// The standard trait over [`mix`], for values without a representation of their own.
+struct MixHasher(u64);
+
+impl Hasher for MixHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.write_u64(hash_bytes(bytes));
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = mix(self.0 ^ value, MULTIPLIER);
+    }
+    fn write_i64(&mut self, value: i64) {
+        self.write_u64(value as u64);
+    }
+}
+
+fn hash_value(value: &Value) -> u64 {
+    let mut hasher = MixHasher(SEED);
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// One hash per row over all key columns.
+pub(crate) fn hash_rows<V: AsRef<Vector>>(columns: &[V], len: usize) -> Vec<u64> {
+    let mut hashes = vec![0; len];
+    for (position, column) in columns.iter().enumerate() {
+        let column = column.as_ref();
+        if position == 0 {
+            each_hash(column, |row, hash| hashes[row] = hash);
+        } else {
+            each_hash(column, |row, hash| hashes[row] = mix(hashes[row] ^ hash, MULTIPLIER));
+        }
+    }
+    hashes
+}
+
+fn each_hash(column: &Vector, mut put: impl FnMut(usize, u64)) {
+    let mut items = |row: usize, hash: u64| put(row, if column.is_null(row) { NULL_HASH } else { hash });
+    match column.data() {
+        Data::Bool(values) => each(values, |row, &value| items(row, hash_u64(value.into()))),
+        Data::I16(values) => each(values, |row, &value| items(row, hash_u64(i64::from(value) as u64))),
+        Data::I32(values) => each(values, |row, &value| items(row, hash_u64(i64::from(value) as u64))),
+        Data::I64(values) => each(values, |row, &value| items(row, hash_u64(value as u64))),
+        Data::F32(values) => each(values, |row, &value| items(row, hash_u64(float_hash_bits(value.into())))),
+        Data::F64(values) => each(values, |row, &value| items(row, hash_u64(float_hash_bits(value)))),
+        Data::Values(values) => each(values, |row, value| items(row, hash_value(value))),
+        Data::Bytes(strings) => {
+            let blank_padded = matches!(column.data_type(), DataType::Char(_));
+            for row in 0..strings.len() {
+                let bytes = strings.get(row);
+                items(row, hash_bytes(if blank_padded { trim_blanks(bytes) } else { bytes }));
+            }
+        }
+    }
+}
+
+fn each<T>(values: &[T], mut visit: impl FnMut(usize, &T)) {
+    values.iter().enumerate().for_each(|(row, value)| visit(row, value));
+}
+
+/// Entries numbered from 0 in order of insertion, found by hash; the keys themselves are the caller's.
+#[derive(Default)]
+pub(crate) struct HashTable {
+    /// First entry of each chain. A power of two, or empty.
+    buckets: Vec<u32>,
+    /// The entry that follows in the chain, by entry.
+    next: Vec<u32>,
+    hashes: Vec<u64>,
+}
+
+impl HashTable {
+    /// A table of all these entries but the `skipped` ones; chains list entries in order.
+    pub(crate) fn build(hashes: Vec<u64>, skipped: impl Fn(usize) -> bool) -> HashTable {
+        let next = vec![NO_ROW; hashes.len()];
+        let mut table = HashTable { buckets: vec![], next, hashes };
+        table.link(&skipped);
+        table
+    }
+
+    /// Number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    fn link(&mut self, skipped: &impl Fn(usize) -> bool) {
+        let buckets = self.hashes.len().max(16).next_power_of_two();
+        self.buckets.clear();
+        self.buckets.resize(buckets, NO_ROW);
+        for entry in (0..self.hashes.len()).rev().filter(|&entry| !skipped(entry)) {
+            let bucket = &mut self.buckets[self.hashes[entry] as usize & (buckets - 1)];
+            self.next[entry] = std::mem::replace(bucket, row_number(entry));
+        }
+    }
+
+    /// Adds an entry and returns its number.
+    pub(crate) fn insert(&mut self, hash: u64) -> u32 {
+        let entry = row_number(self.hashes.len());
+        self.hashes.push(hash);
+        self.next.push(NO_ROW);
+        if self.hashes.len() > self.buckets.len() {
+            self.link(&|_| false);
+        } else {
+            let mask = self.buckets.len() - 1;
+            self.next[entry as usize] = std::mem::replace(&mut self.buckets[hash as usize & mask], entry);
+        }
+        entry
+    }
+
+    /// The first entry with this hash, or [`NO_ROW`].
+    #[inline]
+    pub(crate) fn first(&self, hash: u64) -> u32 {
+        if self.buckets.is_empty() {
+            return NO_ROW;
+        }
+        self.with_hash(self.buckets[hash as usize & (self.buckets.len() - 1)], hash)
+    }
+
+    /// The next entry with the same hash, or [`NO_ROW`].
+    #[inline]
+    pub(crate) fn after(&self, entry: u32, hash: u64) -> u32 {
+        self.with_hash(self.next[entry as usize], hash)
+    }
+
+    #[inline]
+    fn with_hash(&self, mut entry: u32, hash: u64) -> u32 {
+        while entry != NO_ROW && self.hashes[entry as usize] != hash {
+            entry = self.next[entry as usize];
+        }
+        entry
+    }
+
+    /// The first entry with this hash that `equal` accepts, or [`NO_ROW`].
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, equal: impl Fn(u32) -> bool) -> u32 {
+        let mut entry = self.first(hash);
+        while entry != NO_ROW && !equal(entry) {
+            entry = self.after(entry, hash);
+        }
+        entry
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.buckets.clear();
+        self.next.clear();
+        self.hashes.clear();
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.buckets.len() * 4 + self.next.len() * 4 + self.hashes.len() * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_of_different_width_hash_alike() {
+        let small = Vector::from_values(DataType::SmallInt, &[Value::SmallInt(-7)]).unwrap();
+        let big = Vector::from_values(DataType::BigInt, &[Value::BigInt(-7)]).unwrap();
+        assert_eq!(hash_rows(&[small], 1), hash_rows(&[big], 1));
+    }
+
+    #[test]
+    fn blanks_do_not_count_in_char() {
+        let padded = Vector::from_values(DataType::Char(4), &[Value::text("ab  "), Value::text("ab")]).unwrap();
+        let hashes = hash_rows(&[padded], 2);
+        assert_eq!(hashes[0], hashes[1]);
+    }
+
+    #[test]
+    fn a_table_finds_every_entry_after_growing() {
+        let mut table = HashTable::default();
+        let keys: Vec<u64> = (0..1000).collect();
+        for &key in &keys {
+            table.insert(hash_u64(key));
+        }
+        for &key in &keys {
+            let entry = table.find(hash_u64(key), |entry| keys[entry as usize] == key);
+            assert_eq!(u64::from(entry), key);
+        }
+        assert_eq!(table.find(hash_u64(5000), |_| true), NO_ROW);
+    }
+
+    #[test]
+    fn a_built_table_lists_equal_entries_in_order_and_skips_some() {
+        let table = HashTable::build(vec![9; 5], |entry| entry == 2);
+        let mut found = vec![table.first(9)];
+        while *found.last().unwrap() != NO_ROW {
+            found.push(table.after(*found.last().unwrap(), 9));
+        }
+        assert_eq!(found, [0, 1, 3, 4, NO_ROW]);
+    }
+}

@@ -1,0 +1,226 @@
+//! Hash join: a table of the right side, probed with the left's rows.
+
+use std::sync::Arc;
+
+use super::pairs::{Chunk, Pairing, unmatched_right};
+use crate::exec::batch::{Batch, row_number};
+use crate::exec::bitmap::Bitmap;
+use crate::exec::compare::rows_equal;
+use crate::exec::context::{Charge, Cx};
+use crate::exec::expr::{Evaluator, Frame, unify_keys};
+use crate::exec::hash::{HashTable, hash_rows};
+use crate::exec::operator::{BoxOperator, Operator};
+use crate::exec::rows::{Rows, collect};
+use crate::exec::vector::{Data, NO_ROW, Vector};
+use crate::plan::{Field, JoinKind};
+use crate::{DataType, Result};
+
+/// The build side.
+struct Built {
+    rows: Rows,
+    keys: Vec<Arc<Vector>>,
+    table: HashTable,
+    /// Right and full joins: the rows that found a match.
+    seen: Option<Bitmap>,
+}
+
+/// The left batch being probed.
+struct Probe {
+    batch: Batch,
+    keys: Vec<Arc<Vector>>,
+    hashes: Vec<u64>,
+    /// The row whose candidates come next.
+    row: usize,
+    /// The next candidate; `None`: begin with the row's first.
+    entry: Option<u32>,
+}
+
+/// See the module.
+pub(crate) struct HashJoin {
+    left: BoxOperator,
+    right: BoxOperator,
+    left_types: Vec<DataType>,
+    right_fields: Vec<Field>,
+    left_keys: Vec<Evaluator>,
+    right_keys: Vec<Evaluator>,
+    pairing: Pairing,
+    /// The build side's rows are the same after a reset.
+    right_is_fixed: bool,
+    built: Option<Built>,
+    probe: Option<Probe>,
+    /// Right and full joins, once the left side is at its end: the next right row to look at.
+    unmatched: Option<usize>,
+    charge: Charge,
+}
+
+/// What a hash join is made of.
+pub(crate) struct HashJoinParts {
+    pub(crate) left: BoxOperator,
+    pub(crate) right: BoxOperator,
+    pub(crate) left_types: Vec<DataType>,
+    pub(crate) right_fields: Vec<Field>,
+    pub(crate) left_keys: Vec<Evaluator>,
+    pub(crate) right_keys: Vec<Evaluator>,
+    pub(crate) pairing: Pairing,
+    pub(crate) right_is_fixed: bool,
+}
+
+impl HashJoin {
+    pub(crate) fn new(mut parts: HashJoinParts) -> HashJoin {
+        unify_keys(&mut parts.left_keys, &mut parts.right_keys);
+        HashJoin {
+            left: parts.left,
+            right: parts.right,
+            left_types: parts.left_types,
+            right_fields: parts.right_fields,
+            left_keys: parts.left_keys,
+            right_keys: parts.right_keys,
+            pairing: parts.pairing,
+            right_is_fixed: parts.right_is_fixed,
+            built: None,
+            probe: None,
+            unmatched: None,
+            charge: Charge::default(),
+        }
+    }
+
+    fn build(&mut self, cx: Cx<'_>) -> Result<Built> {
+        let rows = collect(&mut self.right, &self.right_fields, &mut self.charge, cx)?;
+        let keys = evaluate_keys(&mut self.right_keys, rows.frame(), cx)?;
+        let table = HashTable::build(hash_rows(&keys, rows.len), |row| keys.iter().any(|key| key.is_null(row)));
+        self.charge.add(table.memory_bytes(), cx.shared)?;
+        let seen =
+            matches!(self.pairing.kind(), JoinKind::Right | JoinKind::Full).then(|| Bitmap::filled(rows.len, false));
+        Ok(Built { rows, keys, table, seen })
+    }
+
+    /// Whether the left side need not be read: nothing in the right can match, and nothing else is asked for.
+    fn is_hopeless(&self) -> bool {
+        let is_empty = self.built.as_ref().is_some_and(|built| built.rows.len == 0);
+        is_empty && matches!(self.pairing.kind(), JoinKind::Inner | JoinKind::Right | JoinKind::Semi)
+    }
+
+    fn next_probe(&mut self, cx: Cx<'_>) -> Result<Option<Probe>> {
+        let Some(batch) = self.left.next(cx)? else { return Ok(None) };
+        let keys = evaluate_keys(&mut self.left_keys, Frame::from(&batch), cx)?;
+        let hashes = hash_rows(&keys, batch.len());
+        Ok(Some(Probe { batch, keys, hashes, row: 0, entry: None }))
+    }
+}
+
+fn evaluate_keys(keys: &mut [Evaluator], frame: Frame<'_>, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
+    keys.iter_mut().map(|key| key.vector(frame, cx)).collect()
+}
+
+impl Probe {
+    /// The next candidates, about `count` at most.
+    fn chunk(&mut self, built: &Built, count: usize, first_is_enough: bool) -> Chunk {
+        let (keys, right) = (std::mem::take(&mut self.keys), &built.keys);
+        // One integer key is by far the most common: compare without going through the representations each time.
+        let chunk = match (keys.as_slice(), right.as_slice()) {
+            ([left], [right]) => match (left.data(), right.data()) {
+                (Data::I32(a), Data::I32(b)) => {
+                    self.chunk_by(built, count, first_is_enough, &keys, |i, j| a[i] == b[j])
+                }
+                (Data::I64(a), Data::I64(b)) => {
+                    self.chunk_by(built, count, first_is_enough, &keys, |i, j| a[i] == b[j])
+                }
+                _ => self.chunk_by(built, count, first_is_enough, &keys, |i, j| rows_equal(&keys, i, &built.keys, j)),
+            },
+            _ => self.chunk_by(built, count, first_is_enough, &keys, |i, j| rows_equal(&keys, i, &built.keys, j)),
+        };
+        self.keys = keys;
+        chunk
+    }
+
+    /// `equal`: whether a left row's keys equal a right row's, none of them NULL.
+    fn chunk_by(
+        &mut self,
+        built: &Built,
+        count: usize,
+        first_is_enough: bool,
+        keys: &[Arc<Vector>],
+        equal: impl Fn(usize, usize) -> bool,
+    ) -> Chunk {
+        let mut chunk = Chunk { rows: self.row..self.row, complete: true, ..Chunk::default() };
+        let may_be_null = keys.iter().any(|key| key.validity().is_some());
+        while self.row < self.batch.len() {
+            if chunk.left.len() >= count {
+                break;
+            }
+            chunk.rows.end = self.row + 1;
+            let hash = self.hashes[self.row];
+            let is_null = may_be_null && keys.iter().any(|key| key.is_null(self.row));
+            let mut entry = match self.entry.take() {
+                Some(entry) => entry,
+                None if is_null => NO_ROW,
+                None => built.table.first(hash),
+            };
+            while entry != NO_ROW {
+                if chunk.left.len() >= count {
+                    self.entry = Some(entry);
+                    chunk.complete = false;
+                    return chunk;
+                }
+                let next = built.table.after(entry, hash);
+                if equal(self.row, entry as usize) {
+                    chunk.left.push(row_number(self.row));
+                    chunk.right.push(entry);
+                    if first_is_enough {
+                        break;
+                    }
+                }
+                entry = next;
+            }
+            self.row += 1;
+        }
+        chunk
+    }
+}
+
+impl Operator for HashJoin {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        if self.built.is_none() {
+            self.built = Some(self.build(cx)?);
+        }
+        let max = cx.context().batch_sizes.max.max(1);
+        loop {
+            cx.check()?;
+            if let (Some(start), Some(built)) = (self.unmatched, &self.built) {
+                let Some(seen) = &built.seen else { return Ok(None) };
+                let (batch, next) = unmatched_right(&self.left_types, &built.rows.columns, seen, start, max);
+                self.unmatched = Some(next);
+                return Ok(batch);
+            }
+            if self.probe.is_none() && !self.is_hopeless() {
+                self.probe = self.next_probe(cx)?;
+            }
+            let (Some(probe), Some(built)) = (&mut self.probe, &mut self.built) else {
+                self.unmatched = Some(0);
+                continue;
+            };
+            let chunk = probe.chunk(built, max, self.pairing.first_is_enough());
+            let batch = self.pairing.join(&probe.batch, &built.rows.columns, chunk, built.seen.as_mut(), cx)?;
+            if probe.row >= probe.batch.len() {
+                self.probe = None;
+            }
+            if batch.is_some() {
+                return Ok(batch);
+            }
+        }
+    }
+
+    fn reset(&mut self, cx: Cx<'_>) {
+        self.left.reset(cx);
+        self.probe = None;
+        self.unmatched = None;
+        self.pairing.reset();
+        if !self.right_is_fixed {
+            self.right.reset(cx);
+            self.built = None;
+            self.charge.clear(cx.shared);
+        } else if let Some(built) = &mut self.built {
+            built.seen = built.seen.as_ref().map(|seen| Bitmap::filled(seen.len(), false));
+        }
+    }
+}

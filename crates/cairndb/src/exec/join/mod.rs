@@ -1,0 +1,11 @@
+//! Joins: each kind of loop finds candidate pairs of rows; [`pairs`] does the rest for all of them.
+
+mod hash_join;
+mod index_join;
+mod nested_loop;
+mod pairs;
+
+pub(crate) use hash_join::{HashJoin, HashJoinParts};
+pub(crate) use index_join::IndexJoin;
+pub(crate) use nested_loop::{LateralJoin, NestedLoopJoin};
+pub(crate) use pairs::Pairing;

@@ -1,0 +1,222 @@
+//! Nested loops: every left row with every right row; the right side kept, or run anew for each left row (lateral).
+
+use super::pairs::{Chunk, Pairing, unmatched_right};
+use crate::exec::batch::{Batch, row_number};
+use crate::exec::bitmap::Bitmap;
+use crate::exec::context::{Charge, Cx, OuterRow};
+use crate::exec::operator::{BoxOperator, Operator};
+use crate::exec::rows::{Rows, collect};
+use crate::plan::{Field, JoinKind};
+use crate::{DataType, Result};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The right side's rows, collected when the first left row needs them.
+pub(crate) struct NestedLoopJoin {
+    left: BoxOperator,
+    right: BoxOperator,
+    left_types: Vec<DataType>,
+    right_fields: Vec<Field>,
+    pairing: Pairing,
+    right_is_fixed: bool,
+    kept: Option<Rows>,
+    seen: Option<Bitmap>,
+    batch: Option<Batch>,
+    /// The left row, and the right row it is paired with next.
+    position: (usize, usize),
+    unmatched: Option<usize>,
+    charge: Charge,
+}
+
+impl NestedLoopJoin {
+    pub(crate) fn new(
+        [left, right]: [BoxOperator; 2],
+        left_types: Vec<DataType>,
+        right_fields: Vec<Field>,
+        pairing: Pairing,
+        right_is_fixed: bool,
+    ) -> NestedLoopJoin {
+        NestedLoopJoin {
+            left,
+            right,
+            left_types,
+            right_fields,
+            pairing,
+            right_is_fixed,
+            kept: None,
+            seen: None,
+            batch: None,
+            position: (0, 0),
+            unmatched: None,
+            charge: Charge::default(),
+        }
+    }
+
+    fn keep_right(&mut self, cx: Cx<'_>) -> Result<()> {
+        if self.kept.is_none() {
+            self.kept = Some(collect(&mut self.right, &self.right_fields, &mut self.charge, cx)?);
+        }
+        let len = self.kept.as_ref().map_or(0, |kept| kept.len);
+        let notes = matches!(self.pairing.kind(), JoinKind::Right | JoinKind::Full);
+        if notes && self.seen.is_none() {
+            self.seen = Some(Bitmap::filled(len, false));
+        }
+        Ok(())
+    }
+
+    /// The next pairs, `count` at most, from where the last chunk ended.
+    fn chunk(position: &mut (usize, usize), left_len: usize, right_len: usize, count: usize, first: bool) -> Chunk {
+        let mut chunk = Chunk { rows: position.0..position.0, complete: true, ..Chunk::default() };
+        while position.0 < left_len && chunk.left.len() < count {
+            chunk.rows.end = position.0 + 1;
+            let all = if first { right_len.min(1) } else { right_len };
+            let end = all.min(position.1 + (count - chunk.left.len()));
+            chunk.left.extend(std::iter::repeat_n(row_number(position.0), end - position.1));
+            chunk.right.extend((position.1..end).map(row_number));
+            if end < all {
+                position.1 = end;
+                chunk.complete = false;
+                break;
+            }
+            *position = (position.0 + 1, 0);
+        }
+        chunk
+    }
+}
+
+impl Operator for NestedLoopJoin {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        let max = cx.context().batch_sizes.max.max(1);
+        self.keep_right(cx)?;
+        loop {
+            cx.check()?;
+            let Some(kept) = &self.kept else { return Ok(None) };
+            if let Some(start) = self.unmatched {
+                let Some(seen) = &self.seen else { return Ok(None) };
+                let (batch, next) = unmatched_right(&self.left_types, &kept.columns, seen, start, max);
+                self.unmatched = Some(next);
+                return Ok(batch);
+            }
+            if self.batch.is_none() {
+                self.batch = self.left.next(cx)?;
+                self.position = (0, 0);
+            }
+            let Some(batch) = &self.batch else {
+                self.unmatched = Some(0);
+                continue;
+            };
+            let first = self.pairing.first_is_enough();
+            let chunk = Self::chunk(&mut self.position, batch.len(), kept.len, max, first);
+            let output = self.pairing.join(batch, &kept.columns, chunk, self.seen.as_mut(), cx)?;
+            if self.position.0 >= batch.len() {
+                self.batch = None;
+            }
+            if output.is_some() {
+                return Ok(output);
+            }
+        }
+    }
+
+    fn reset(&mut self, cx: Cx<'_>) {
+        self.left.reset(cx);
+        self.batch = None;
+        self.seen = None;
+        self.unmatched = None;
+        self.pairing.reset();
+        if !self.right_is_fixed {
+            self.right.reset(cx);
+            self.kept = None;
+            self.charge.clear(cx.shared);
+        }
+    }
+}
+
+/// The right side runs for each left row, which is its outer row.
+pub(crate) struct LateralJoin {
+    left: BoxOperator,
+    right: BoxOperator,
+    right_types: Vec<DataType>,
+    pairing: Pairing,
+    batch: Option<Batch>,
+    row: usize,
+    /// The left row that the right side runs under; `None`: not started for `row`.
+    outer: Option<Rc<OuterRow>>,
+    fresh: bool,
+}
+
+impl LateralJoin {
+    pub(crate) fn new([left, right]: [BoxOperator; 2], right_types: Vec<DataType>, pairing: Pairing) -> LateralJoin {
+        LateralJoin { left, right, right_types, pairing, batch: None, row: 0, outer: None, fresh: true }
+    }
+
+    /// The right side's next rows for the left row at `row`.
+    fn next_right(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Option<Batch>> {
+        let outer = match self.outer.take() {
+            Some(outer) => outer,
+            None => {
+                let outer = cx.push(batch.row(self.row));
+                if !std::mem::take(&mut self.fresh) {
+                    self.right.reset(cx.under(&outer));
+                }
+                outer
+            }
+        };
+        let right = self.right.next(cx.under(&outer))?;
+        self.outer = Some(outer);
+        Ok(right)
+    }
+}
+
+impl Operator for LateralJoin {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        loop {
+            cx.check()?;
+            let batch = match self.batch.take() {
+                Some(batch) => batch,
+                None => match self.left.next(cx)? {
+                    Some(batch) => batch,
+                    None => return Ok(None),
+                },
+            };
+            let right = self.next_right(&batch, cx)?;
+            let pairs = right.as_ref().map_or(0, Batch::len);
+            let mut chunk = Chunk {
+                left: vec![row_number(self.row); pairs],
+                right: (0..row_number(pairs)).collect(),
+                rows: self.row..self.row + 1,
+                complete: right.is_none(),
+            };
+            if self.pairing.first_is_enough() && pairs > 0 {
+                (chunk.left.truncate(1), chunk.right.truncate(1));
+                chunk.complete = true;
+            }
+            let complete = chunk.complete;
+            let columns = right.map_or_else(|| empty(&self.right_types), Batch::into_columns);
+            let output = self.pairing.join(&batch, &columns, chunk, None, cx)?;
+            if complete {
+                self.row += 1;
+                self.outer = None;
+            }
+            if self.row < batch.len() {
+                self.batch = Some(batch);
+            } else {
+                self.row = 0;
+            }
+            if output.is_some() {
+                return Ok(output);
+            }
+        }
+    }
+
+    fn reset(&mut self, cx: Cx<'_>) {
+        self.left.reset(cx);
+        self.batch = None;
+        self.row = 0;
+        self.outer = None;
+        self.pairing.reset();
+    }
+}
+
+fn empty(types: &[DataType]) -> Vec<Arc<crate::exec::vector::Vector>> {
+    types.iter().map(|&data_type| Arc::new(crate::exec::vector::Vector::new(data_type))).collect()
+}

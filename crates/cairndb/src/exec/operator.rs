@@ -1,0 +1,20 @@
+//! What every operator is: a source of batches that can start over.
+
+use super::batch::Batch;
+use super::context::Cx;
+use crate::Result;
+
+/// A running plan node.
+///
+/// Pull model: a parent asks its inputs for batches. Columns of a batch are dense (no selection vectors between
+/// operators): whoever drops rows gathers the rest.
+pub(crate) trait Operator {
+    /// The next rows, at least one; `None` at the end (and not to be called again before [`Operator::reset`]).
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>>;
+
+    /// Starts over: the next rows are the first again, under the outer rows that `next` is then given.
+    fn reset(&mut self, cx: Cx<'_>);
+}
+
+/// An operator of any kind.
+pub(crate) type BoxOperator = Box<dyn Operator>;

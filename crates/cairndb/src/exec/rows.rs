@@ -1,0 +1,59 @@
+//! All rows of an input, by column.
+
+use std::sync::Arc;
+
+use super::batch::Batch;
+use super::context::{Charge, Cx};
+use super::expr::Frame;
+use super::operator::BoxOperator;
+use super::vector::{NO_ROW, Vector};
+use crate::plan::Field;
+use crate::{Error, Result, SqlState};
+
+/// Materialised rows.
+pub(crate) struct Rows {
+    pub(crate) columns: Vec<Arc<Vector>>,
+    pub(crate) len: usize,
+}
+
+impl Rows {
+    pub(crate) fn frame(&self) -> Frame<'_> {
+        Frame { columns: &self.columns, len: self.len }
+    }
+}
+
+/// Collects rows into long columns.
+pub(crate) struct RowsBuilder {
+    columns: Vec<Vector>,
+    len: usize,
+}
+
+impl RowsBuilder {
+    pub(crate) fn new(fields: &[Field]) -> RowsBuilder {
+        RowsBuilder { columns: fields.iter().map(|field| Vector::new(field.data_type)).collect(), len: 0 }
+    }
+
+    pub(crate) fn add(&mut self, batch: &Batch, charge: &mut Charge, cx: Cx<'_>) -> Result<()> {
+        charge.add(batch.memory_bytes(), cx.shared)?;
+        self.columns.iter_mut().zip(batch.columns()).for_each(|(to, from)| to.append(from));
+        self.len += batch.len();
+        if self.len >= NO_ROW as usize {
+            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many rows to keep in memory"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Rows {
+        Rows { columns: self.columns.into_iter().map(Arc::new).collect(), len: self.len }
+    }
+}
+
+/// Runs `input` to its end and keeps its rows.
+pub(crate) fn collect(input: &mut BoxOperator, fields: &[Field], charge: &mut Charge, cx: Cx<'_>) -> Result<Rows> {
+    let mut rows = RowsBuilder::new(fields);
+    while let Some(batch) = input.next(cx)? {
+        cx.check()?;
+        rows.add(&batch, charge, cx)?;
+    }
+    Ok(rows.finish())
+}

@@ -1,0 +1,145 @@
+//! Scans an index, with or without reading the table.
+
+use std::sync::Arc;
+
+use super::key_range::{KeyPart, KeyRanges};
+use super::row_reader::RowReader;
+use super::table_scan::{filtered, next_batch_size};
+use crate::catalog::{Index, Table};
+use crate::exec::batch::Batch;
+use crate::exec::context::Cx;
+use crate::exec::expr::Evaluator;
+use crate::exec::operator::Operator;
+use crate::exec::vector::Vector;
+use crate::{Error, Result, SqlState, Value};
+
+/// Reads rows by their index entries.
+pub(crate) struct EntryReader {
+    table: Arc<Table>,
+    index_parts: Vec<KeyPart>,
+    source: Source,
+}
+
+enum Source {
+    /// The table's rows.
+    Table(RowReader),
+    /// The entries themselves: by index column and by key column, which output column each is.
+    Entry { types: Vec<crate::DataType>, index: Vec<Vec<usize>>, key: Vec<(KeyPart, Vec<usize>)> },
+}
+
+impl EntryReader {
+    pub(crate) fn new(table: &Arc<Table>, index: &Index, columns: &[usize], covering: bool) -> EntryReader {
+        // The hidden row number is not among the key's columns: such scans read the table.
+        let told = |column: &usize| {
+            index.columns.iter().any(|part| part.column == *column) || table.primary_key.contains(column)
+        };
+        let source = if covering && columns.iter().all(told) {
+            Source::entry(table, index, columns)
+        } else {
+            Source::Table(RowReader::new(table, columns))
+        };
+        EntryReader { table: table.clone(), index_parts: KeyPart::of_index(table, index), source }
+    }
+
+    /// Empty vectors for the columns.
+    pub(crate) fn vectors(&self, capacity: usize) -> Vec<Vector> {
+        match &self.source {
+            Source::Table(reader) => reader.vectors(capacity),
+            Source::Entry { types, .. } => types.iter().map(|&t| Vector::with_capacity(t, capacity)).collect(),
+        }
+    }
+
+    /// The row key of an entry.
+    pub(crate) fn row_key<'k>(&self, key: &'k [u8], value: &'k [u8]) -> Result<&'k [u8]> {
+        if !value.is_empty() {
+            return Ok(value);
+        }
+        let mut rest = key;
+        self.index_parts.iter().try_for_each(|part| part.skip(&mut rest))?;
+        Ok(rest)
+    }
+
+    /// Appends the row of an entry to the vectors.
+    pub(crate) fn read(&mut self, key: &[u8], value: &[u8], out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
+        let row_key = self.row_key(key, value)?;
+        match &mut self.source {
+            Source::Table(reader) => {
+                let read = |row: &[u8]| reader.read(row_key, row, out);
+                let found = cx.context().reader.get_with(self.table.tree, row_key, read)?;
+                found.unwrap_or_else(|| Err(missing_row(&self.table)))
+            }
+            Source::Entry { index, key: key_columns, .. } => {
+                let mut rest = key;
+                for (part, outputs) in self.index_parts.iter().zip(index) {
+                    push_part(part, outputs, &mut rest, out)?;
+                }
+                let mut rest = row_key;
+                for (part, outputs) in key_columns {
+                    push_part(part, outputs, &mut rest, out)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Source {
+    fn entry(table: &Table, index: &Index, columns: &[usize]) -> Source {
+        let wanted = |column: usize| (0..columns.len()).filter(move |&output| columns[output] == column);
+        let in_index: Vec<Vec<usize>> = index.columns.iter().map(|part| wanted(part.column).collect()).collect();
+        let indexed = |column: usize| index.columns.iter().any(|part| part.column == column);
+        let outputs_of_key = |&column: &usize| if indexed(column) { vec![] } else { wanted(column).collect() };
+        let key = KeyPart::of_table(table).into_iter().zip(table.primary_key.iter().map(outputs_of_key)).collect();
+        let types = columns.iter().map(|&column| super::row_reader::column_type(table, column)).collect();
+        Source::Entry { types, index: in_index, key }
+    }
+}
+
+fn push_part(part: &KeyPart, outputs: &[usize], rest: &mut &[u8], out: &mut [Vector]) -> Result<()> {
+    if outputs.is_empty() {
+        return part.skip(rest);
+    }
+    let value: Value = part.decode(rest)?;
+    outputs.iter().try_for_each(|&output| out[output].push(&value))
+}
+
+fn missing_row(table: &Table) -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, format!("an index of table \"{}\" points to a missing row", table.name))
+}
+
+/// Rows of a table in index order.
+pub(crate) struct IndexScan {
+    ranges: KeyRanges,
+    reader: EntryReader,
+    filter: Option<Evaluator>,
+    batch_size: usize,
+}
+
+impl IndexScan {
+    pub(crate) fn new(ranges: KeyRanges, reader: EntryReader, filter: Option<Evaluator>) -> IndexScan {
+        IndexScan { ranges, reader, filter, batch_size: 0 }
+    }
+}
+
+impl Operator for IndexScan {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        loop {
+            cx.check()?;
+            self.batch_size = next_batch_size(self.batch_size, cx);
+            let mut vectors = self.reader.vectors(self.batch_size);
+            let reader = &mut self.reader;
+            let len = self.ranges.visit(self.batch_size, cx, |key, value| reader.read(key, value, &mut vectors, cx))?;
+            if len == 0 {
+                return Ok(None);
+            }
+            if let Some(batch) = filtered(vectors, len, self.filter.as_mut(), cx)? {
+                return Ok(Some(batch));
+            }
+        }
+    }
+
+    fn reset(&mut self, _cx: Cx<'_>) {
+        self.ranges.reset();
+        self.batch_size = 0;
+    }
+}

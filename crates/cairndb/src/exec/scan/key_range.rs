@@ -1,0 +1,231 @@
+//! Key ranges of a scan, as bytes.
+
+use std::ops::Bound;
+
+use cairn_storage::{Cursor, TreeId};
+
+use crate::catalog::{Index, Table};
+use crate::exec::context::{Cx, ExecContext};
+use crate::exec::expr::{Evaluator, compile, compile_all};
+use crate::plan::{KeyBound, KeyRange};
+use crate::types::{DataType, key};
+use crate::{Result, Value};
+
+/// How a key column is encoded.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyPart {
+    data_type: DataType,
+    descending: bool,
+    nulls_first: bool,
+}
+
+impl KeyPart {
+    /// The primary key's columns.
+    pub(crate) fn of_table(table: &Table) -> Vec<KeyPart> {
+        let part = |&column: &usize| KeyPart {
+            data_type: super::row_reader::column_type(table, column),
+            descending: false,
+            nulls_first: false,
+        };
+        table.primary_key.iter().map(part).collect()
+    }
+
+    /// The index's columns.
+    pub(crate) fn of_index(table: &Table, index: &Index) -> Vec<KeyPart> {
+        let part = |part: &crate::catalog::IndexColumn| KeyPart {
+            data_type: super::row_reader::column_type(table, part.column),
+            descending: part.descending,
+            nulls_first: part.nulls_first,
+        };
+        index.columns.iter().map(part).collect()
+    }
+
+    fn encode(&self, value: &Value, out: &mut Vec<u8>) {
+        key::encode_value(value, self.data_type, self.descending, self.nulls_first, out);
+    }
+
+    /// Reads a value and moves `bytes` past it.
+    pub(crate) fn decode(&self, bytes: &mut &[u8]) -> Result<Value> {
+        key::decode_value(bytes, self.data_type, self.descending, self.nulls_first)
+    }
+
+    /// Moves `bytes` past a value.
+    pub(crate) fn skip(&self, bytes: &mut &[u8]) -> Result<()> {
+        key::skip_value(bytes, self.data_type, self.descending, self.nulls_first)
+    }
+}
+
+/// Appends the encoded values to `out`; false if one of them is NULL, so that nothing matches.
+pub(crate) fn encode_prefix(values: impl Iterator<Item = Value>, parts: &[KeyPart], out: &mut Vec<u8>) -> bool {
+    for (value, part) in values.zip(parts) {
+        if value.is_null() {
+            return false;
+        }
+        part.encode(&value, out);
+    }
+    true
+}
+
+struct Range {
+    prefix: Vec<Evaluator>,
+    lower: Option<(Evaluator, bool)>,
+    upper: Option<(Evaluator, bool)>,
+}
+
+/// From one key (included) to another (not included); `None`: to the end.
+type Bytes = (Vec<u8>, Option<Vec<u8>>);
+
+/// Visits the entries of a tree whose keys lie in some ranges, in key order or its reverse.
+pub(crate) struct KeyRanges {
+    tree: TreeId,
+    parts: Vec<KeyPart>,
+    ranges: Vec<Range>,
+    reverse: bool,
+    /// Those left to visit, the next one last; `None`: not started.
+    pending: Option<Vec<Bytes>>,
+    cursor: Option<Cursor>,
+}
+
+impl KeyRanges {
+    pub(crate) fn new(
+        tree: TreeId,
+        parts: Vec<KeyPart>,
+        ranges: &[KeyRange],
+        reverse: bool,
+        context: &ExecContext,
+    ) -> Result<KeyRanges> {
+        let bound = |bound: &Option<KeyBound>| {
+            bound
+                .as_ref()
+                .map(|bound| Ok::<_, crate::Error>((compile(&bound.value, context)?, bound.inclusive)))
+                .transpose()
+        };
+        let range = |range: &KeyRange| {
+            Ok(Range {
+                prefix: compile_all(&range.prefix, context)?,
+                lower: bound(&range.lower)?,
+                upper: bound(&range.upper)?,
+            })
+        };
+        let ranges = ranges.iter().map(range).collect::<Result<_>>()?;
+        Ok(KeyRanges { tree, parts, ranges, reverse, pending: None, cursor: None })
+    }
+
+    /// Starts over; bounds are evaluated anew.
+    pub(crate) fn reset(&mut self) {
+        self.pending = None;
+        self.cursor = None;
+    }
+
+    /// Visits up to `count` entries, fewer only at the end; how many there were.
+    pub(crate) fn visit(
+        &mut self,
+        count: usize,
+        cx: Cx<'_>,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<usize> {
+        let mut visited = 0;
+        while visited < count {
+            let Some(cursor) = &mut self.cursor else {
+                if self.open_next(cx)? {
+                    continue;
+                }
+                break;
+            };
+            let entry = if self.reverse { cursor.prev()? } else { cursor.next()? };
+            match entry {
+                Some((key, value)) => {
+                    each(key, value)?;
+                    visited += 1;
+                }
+                None => self.cursor = None,
+            }
+        }
+        Ok(visited)
+    }
+
+    fn open_next(&mut self, cx: Cx<'_>) -> Result<bool> {
+        if self.pending.is_none() {
+            self.pending = Some(self.evaluate(cx)?);
+        }
+        let Some((start, end)) = self.pending.as_mut().and_then(Vec::pop) else { return Ok(false) };
+        let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        self.cursor = Some(cx.context().reader.cursor(self.tree, Bound::Included(&start), upper)?);
+        Ok(true)
+    }
+
+    /// The ranges in visiting order, the first one last.
+    fn evaluate(&mut self, cx: Cx<'_>) -> Result<Vec<Bytes>> {
+        let mut all = Vec::with_capacity(self.ranges.len());
+        for range in &mut self.ranges {
+            if let Some(bytes) = range.evaluate(&self.parts, cx)? {
+                all.push(bytes);
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        if !self.reverse {
+            all.reverse();
+        }
+        Ok(all)
+    }
+}
+
+impl Range {
+    /// `None`: empty.
+    fn evaluate(&mut self, parts: &[KeyPart], cx: Cx<'_>) -> Result<Option<Bytes>> {
+        let mut prefix = Vec::new();
+        for (value, part) in self.prefix.iter_mut().zip(parts) {
+            let value = value.scalar(cx)?;
+            if value.is_null() {
+                return Ok(None);
+            }
+            part.encode(&value, &mut prefix);
+        }
+        let Some(part) = parts.get(self.prefix.len()).filter(|_| self.lower.is_some() || self.upper.is_some()) else {
+            let end = key::prefix_end(&prefix);
+            return Ok(Some((prefix, end)));
+        };
+        let bound = |bound: &mut Option<(Evaluator, bool)>| match bound {
+            Some((value, inclusive)) => Ok::<_, crate::Error>(Some((value.scalar(cx)?, *inclusive))),
+            None => Ok(None),
+        };
+        let (lower, upper) = (bound(&mut self.lower)?, bound(&mut self.upper)?);
+        if [&lower, &upper].into_iter().flatten().any(|(value, _)| value.is_null()) {
+            return Ok(None);
+        }
+        let (first, last) = if part.descending { (upper, lower) } else { (lower, upper) };
+        Ok(Some((start_of(&prefix, part, first), end_of(&prefix, part, last))))
+    }
+}
+
+fn with_value(prefix: &[u8], part: &KeyPart, value: &Value) -> Vec<u8> {
+    let mut bytes = prefix.to_vec();
+    part.encode(value, &mut bytes);
+    bytes
+}
+
+/// The first key past all that begin with `bytes`. Encoded values never are all 0xff, so there is one.
+fn past(bytes: Vec<u8>) -> Vec<u8> {
+    key::prefix_end(&bytes).unwrap_or(bytes)
+}
+
+/// Where keys begin, NULLs left out.
+fn start_of(prefix: &[u8], part: &KeyPart, bound: Option<(Value, bool)>) -> Vec<u8> {
+    match bound {
+        Some((value, true)) => with_value(prefix, part, &value),
+        Some((value, false)) => past(with_value(prefix, part, &value)),
+        None if part.nulls_first => past(with_value(prefix, part, &Value::Null)),
+        None => prefix.to_vec(),
+    }
+}
+
+/// Where keys end (not included), NULLs left out.
+fn end_of(prefix: &[u8], part: &KeyPart, bound: Option<(Value, bool)>) -> Option<Vec<u8>> {
+    match bound {
+        Some((value, true)) => key::prefix_end(&with_value(prefix, part, &value)),
+        Some((value, false)) => Some(with_value(prefix, part, &value)),
+        None if part.nulls_first => key::prefix_end(prefix),
+        None => Some(with_value(prefix, part, &Value::Null)),
+    }
+}

@@ -1,0 +1,13 @@
+//! Reading tables: by their own tree, by an index, by one key.
+
+mod index_scan;
+mod key_range;
+mod point_get;
+mod row_reader;
+mod table_scan;
+
+pub(crate) use index_scan::{EntryReader, IndexScan};
+pub(crate) use key_range::{KeyPart, KeyRanges, encode_prefix};
+pub(crate) use point_get::PointGet;
+pub(crate) use row_reader::RowReader;
+pub(crate) use table_scan::{TableScan, keep_true};

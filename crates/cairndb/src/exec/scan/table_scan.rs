@@ -1,0 +1,80 @@
+//! Scans a table's own tree.
+
+use std::sync::Arc;
+
+use super::key_range::KeyRanges;
+use super::row_reader::RowReader;
+use crate::Result;
+use crate::exec::batch::Batch;
+use crate::exec::context::Cx;
+use crate::exec::expr::{Evaluator, Frame};
+use crate::exec::operator::Operator;
+use crate::exec::vector::Vector;
+
+/// Rows of a table in key order.
+pub(crate) struct TableScan {
+    ranges: KeyRanges,
+    reader: RowReader,
+    filter: Option<Evaluator>,
+    /// Rows of the next batch; 0: not started.
+    batch_size: usize,
+}
+
+impl TableScan {
+    pub(crate) fn new(ranges: KeyRanges, reader: RowReader, filter: Option<Evaluator>) -> TableScan {
+        TableScan { ranges, reader, filter, batch_size: 0 }
+    }
+}
+
+impl Operator for TableScan {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        loop {
+            cx.check()?;
+            self.batch_size = next_batch_size(self.batch_size, cx);
+            let mut vectors = self.reader.vectors(self.batch_size);
+            let reader = &mut self.reader;
+            let len = self.ranges.visit(self.batch_size, cx, |key, row| reader.read(key, row, &mut vectors))?;
+            if len == 0 {
+                return Ok(None);
+            }
+            if let Some(batch) = filtered(vectors, len, self.filter.as_mut(), cx)? {
+                return Ok(Some(batch));
+            }
+        }
+    }
+
+    fn reset(&mut self, _cx: Cx<'_>) {
+        self.ranges.reset();
+        self.batch_size = 0;
+    }
+}
+
+/// The size of a source's next batch; `last` 0: of its first.
+pub(super) fn next_batch_size(last: usize, cx: Cx<'_>) -> usize {
+    let sizes = cx.context().batch_sizes;
+    if last == 0 { sizes.first.max(1) } else { sizes.grow(last) }
+}
+
+/// The rows that the filter lets through; `None`: not one.
+pub(super) fn filtered(
+    vectors: Vec<Vector>,
+    len: usize,
+    filter: Option<&mut Evaluator>,
+    cx: Cx<'_>,
+) -> Result<Option<Batch>> {
+    let batch = Batch::new(vectors.into_iter().map(Arc::new).collect(), len);
+    match filter {
+        Some(filter) => keep_true(batch, filter, cx),
+        None => Ok(Some(batch)),
+    }
+}
+
+/// The rows on which `predicate` is true; `None`: not one.
+pub(crate) fn keep_true(batch: Batch, predicate: &mut Evaluator, cx: Cx<'_>) -> Result<Option<Batch>> {
+    let rows = predicate.true_rows(Frame::from(&batch), cx)?;
+    Ok(match rows.len() {
+        0 => None,
+        count if count == batch.len() => Some(batch),
+        _ => Some(batch.gather(&rows)),
+    })
+}

@@ -1,0 +1,129 @@
+//! Operators that keep nothing: values, filter, projection, concatenation.
+
+use std::sync::Arc;
+
+use super::batch::Batch;
+use super::context::Cx;
+use super::expr::{Evaluator, Frame};
+use super::operator::{BoxOperator, Operator};
+use super::scan::keep_true;
+use super::vector::Vector;
+use crate::{DataType, Result};
+
+/// Rows of expressions.
+pub(crate) struct Values {
+    rows: Vec<Vec<Evaluator>>,
+    types: Vec<DataType>,
+    next: usize,
+}
+
+impl Values {
+    pub(crate) fn new(rows: Vec<Vec<Evaluator>>, types: Vec<DataType>) -> Values {
+        Values { rows, types, next: 0 }
+    }
+}
+
+impl Operator for Values {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        cx.check()?;
+        let end = self.rows.len().min(self.next + cx.context().batch_sizes.max.max(1));
+        let rows = self.rows.get_mut(self.next..end).filter(|rows| !rows.is_empty());
+        let Some(rows) = rows else { return Ok(None) };
+        let len = rows.len();
+        let mut columns: Vec<Vector> =
+            self.types.iter().map(|&data_type| Vector::with_capacity(data_type, len)).collect();
+        for row in rows {
+            for (column, value) in columns.iter_mut().zip(row) {
+                column.push(&value.scalar(cx)?)?;
+            }
+        }
+        self.next = end;
+        Ok(Some(Batch::new(columns.into_iter().map(Arc::new).collect(), len)))
+    }
+
+    fn reset(&mut self, _cx: Cx<'_>) {
+        self.next = 0;
+    }
+}
+
+/// Rows for which a predicate is true.
+pub(crate) struct Filter {
+    input: BoxOperator,
+    predicate: Evaluator,
+}
+
+impl Filter {
+    pub(crate) fn new(input: BoxOperator, predicate: Evaluator) -> Filter {
+        Filter { input, predicate }
+    }
+}
+
+impl Operator for Filter {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        while let Some(batch) = self.input.next(cx)? {
+            cx.check()?;
+            if let Some(batch) = keep_true(batch, &mut self.predicate, cx)? {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+
+    fn reset(&mut self, cx: Cx<'_>) {
+        self.input.reset(cx);
+    }
+}
+
+/// One expression per output column.
+pub(crate) struct Project {
+    input: BoxOperator,
+    exprs: Vec<Evaluator>,
+}
+
+impl Project {
+    pub(crate) fn new(input: BoxOperator, exprs: Vec<Evaluator>) -> Project {
+        Project { input, exprs }
+    }
+}
+
+impl Operator for Project {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(cx)? else { return Ok(None) };
+        let frame = Frame::from(&batch);
+        let columns = self.exprs.iter_mut().map(|expr| expr.vector(frame, cx)).collect::<Result<_>>()?;
+        Ok(Some(Batch::new(columns, batch.len())))
+    }
+
+    fn reset(&mut self, cx: Cx<'_>) {
+        self.input.reset(cx);
+    }
+}
+
+/// The rows of each input in turn.
+pub(crate) struct Append {
+    inputs: Vec<BoxOperator>,
+    current: usize,
+}
+
+impl Append {
+    pub(crate) fn new(inputs: Vec<BoxOperator>) -> Append {
+        Append { inputs, current: 0 }
+    }
+}
+
+impl Operator for Append {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        while let Some(input) = self.inputs.get_mut(self.current) {
+            if let Some(batch) = input.next(cx)? {
+                return Ok(Some(batch));
+            }
+            self.current += 1;
+        }
+        Ok(None)
+    }
+
+    fn reset(&mut self, cx: Cx<'_>) {
+        self.inputs.iter_mut().for_each(|input| input.reset(cx));
+        self.current = 0;
+    }
+}
