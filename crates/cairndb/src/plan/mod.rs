@@ -7,7 +7,7 @@ mod number;
 mod optimize;
 mod options;
 mod physical;
-mod walk;
+pub(crate) mod walk;
 
 pub use expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
 pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};

@@ -37,7 +37,7 @@ fn kind_children(kind: &SubqueryKind) -> Vec<&Expr> {
 }
 
 /// As [`children`], to change them.
-pub(super) fn children_mut(expr: &mut Expr) -> Vec<&mut Expr> {
+pub(crate) fn children_mut(expr: &mut Expr) -> Vec<&mut Expr> {
     match expr {
         Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => vec![],
         Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
@@ -72,17 +72,17 @@ fn aggregate_exprs_mut(call: &mut AggregateCall) -> impl Iterator<Item = &mut Ex
 }
 
 /// The expressions of one aggregate call.
-pub(super) fn of_aggregate(call: &AggregateCall) -> Vec<&Expr> {
+pub(crate) fn of_aggregate(call: &AggregateCall) -> Vec<&Expr> {
     aggregate_exprs(call).collect()
 }
 
 /// As [`of_aggregate`], to change them.
-pub(super) fn of_aggregate_mut(call: &mut AggregateCall) -> Vec<&mut Expr> {
+pub(crate) fn of_aggregate_mut(call: &mut AggregateCall) -> Vec<&mut Expr> {
     aggregate_exprs_mut(call).collect()
 }
 
 /// The expressions of the plan's top node.
-pub(super) fn node_exprs(plan: &LogicalPlan) -> Vec<&Expr> {
+pub(crate) fn node_exprs(plan: &LogicalPlan) -> Vec<&Expr> {
     match plan {
         LogicalPlan::Values { rows, .. } => rows.iter().flatten().collect(),
         LogicalPlan::Filter { predicate, .. } => vec![predicate],
@@ -104,7 +104,7 @@ pub(super) fn node_exprs(plan: &LogicalPlan) -> Vec<&Expr> {
 }
 
 /// As [`node_exprs`], to change them.
-pub(super) fn node_exprs_mut(plan: &mut LogicalPlan) -> Vec<&mut Expr> {
+pub(crate) fn node_exprs_mut(plan: &mut LogicalPlan) -> Vec<&mut Expr> {
     match plan {
         LogicalPlan::Values { rows, .. } => rows.iter_mut().flatten().collect(),
         LogicalPlan::Filter { predicate, .. } => vec![predicate],
@@ -126,7 +126,7 @@ pub(super) fn node_exprs_mut(plan: &mut LogicalPlan) -> Vec<&mut Expr> {
 }
 
 /// The plan's inputs, each with the number of rows pushed for it (1 for a lateral right side).
-pub(super) fn inputs(plan: &LogicalPlan) -> Vec<(&LogicalPlan, usize)> {
+pub(crate) fn inputs(plan: &LogicalPlan) -> Vec<(&LogicalPlan, usize)> {
     match plan {
         LogicalPlan::Values { .. }
         | LogicalPlan::Scan { .. }
@@ -146,7 +146,7 @@ pub(super) fn inputs(plan: &LogicalPlan) -> Vec<(&LogicalPlan, usize)> {
 }
 
 /// As [`inputs`], to change them.
-pub(super) fn inputs_mut(plan: &mut LogicalPlan) -> Vec<(&mut LogicalPlan, usize)> {
+pub(crate) fn inputs_mut(plan: &mut LogicalPlan) -> Vec<(&mut LogicalPlan, usize)> {
     match plan {
         LogicalPlan::Values { .. }
         | LogicalPlan::Scan { .. }
@@ -166,7 +166,7 @@ pub(super) fn inputs_mut(plan: &mut LogicalPlan) -> Vec<(&mut LogicalPlan, usize
 }
 
 /// Calls `visit` on every expression in `expr`, itself first, with its depth; subqueries included.
-pub(super) fn walk(expr: &Expr, depth: usize, visit: &mut dyn FnMut(&Expr, usize)) {
+pub(crate) fn walk(expr: &Expr, depth: usize, visit: &mut dyn FnMut(&Expr, usize)) {
     visit(expr, depth);
     for child in children(expr) {
         walk(child, depth, visit);
@@ -177,7 +177,7 @@ pub(super) fn walk(expr: &Expr, depth: usize, visit: &mut dyn FnMut(&Expr, usize
 }
 
 /// Calls `visit` on every expression in the plan.
-pub(super) fn walk_plan(plan: &LogicalPlan, depth: usize, visit: &mut dyn FnMut(&Expr, usize)) {
+pub(crate) fn walk_plan(plan: &LogicalPlan, depth: usize, visit: &mut dyn FnMut(&Expr, usize)) {
     for expr in node_exprs(plan) {
         walk(expr, depth, visit);
     }
@@ -187,7 +187,7 @@ pub(super) fn walk_plan(plan: &LogicalPlan, depth: usize, visit: &mut dyn FnMut(
 }
 
 /// Replaces expressions from the top: where `replace` returns one, its inside is not visited again.
-pub(super) fn rewrite(expr: &mut Expr, depth: usize, replace: &mut dyn FnMut(&Expr, usize) -> Option<Expr>) {
+pub(crate) fn rewrite(expr: &mut Expr, depth: usize, replace: &mut dyn FnMut(&Expr, usize) -> Option<Expr>) {
     if let Some(new) = replace(expr, depth) {
         *expr = new;
         return;
@@ -202,7 +202,7 @@ pub(super) fn rewrite(expr: &mut Expr, depth: usize, replace: &mut dyn FnMut(&Ex
 }
 
 /// As [`rewrite`], for every expression in the plan.
-pub(super) fn rewrite_plan(
+pub(crate) fn rewrite_plan(
     plan: &mut LogicalPlan,
     depth: usize,
     replace: &mut dyn FnMut(&Expr, usize) -> Option<Expr>,

@@ -56,15 +56,29 @@ pub(super) fn check_depth(tokens: &[TokenWithSpan], source: &TextPosition) -> Re
 /// Counters of one pair of parentheses (or CASE ... END).
 #[derive(Clone, Copy, Default)]
 struct Level {
-    /// Operators since the last comma or clause.
+    /// Operators since the last AND, OR, comma or clause.
     operators: usize,
+    /// The most operators that one operand of the AND or OR chain has.
+    most: usize,
+    /// ANDs and ORs since the last comma or clause.
+    logical: usize,
     /// Set operations and joins, which lean on each other across clauses.
     combined: usize,
 }
 
 impl Level {
     fn depth(self) -> usize {
-        1 + self.operators + self.combined
+        1 + self.operators.max(self.most) + self.logical + self.combined
+    }
+
+    fn operand(&mut self) {
+        self.most = self.most.max(self.operators);
+        self.operators = 0;
+        self.logical += 1;
+    }
+
+    fn clause(&mut self) {
+        *self = Level { combined: self.combined, ..Level::default() };
     }
 }
 
@@ -85,8 +99,12 @@ impl DepthScan {
     fn take(&mut self, token: &Token) {
         match token {
             Token::LParen | Token::LBracket => self.push(),
-            Token::RParen | Token::RBracket => self.pop(),
-            Token::Comma | Token::SemiColon => self.current.operators = 0,
+            // `a[1][2]`, `f(1)(2)`, `int[][]`: each wraps what precedes it.
+            Token::RParen | Token::RBracket => {
+                self.pop();
+                self.current.operators += 1;
+            }
+            Token::Comma | Token::SemiColon => self.current.clause(),
             Token::Word(word) if word.quote_style.is_none() => self.take_keyword(word.keyword),
             token if is_operator(token) => self.current.operators += 1,
             _ => {}
@@ -99,9 +117,10 @@ impl DepthScan {
             Keyword::END => self.pop(),
             Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT | Keyword::JOIN | Keyword::EXPLAIN => {
                 self.current.combined += 1;
-                self.current.operators = 0;
+                self.current.clause();
             }
-            Keyword::NOT | Keyword::AND | Keyword::OR | Keyword::IS | Keyword::LIKE | Keyword::ILIKE => {
+            Keyword::AND | Keyword::OR => self.current.operand(),
+            Keyword::NOT | Keyword::IS | Keyword::LIKE | Keyword::ILIKE => {
                 self.current.operators += 1;
             }
             Keyword::BETWEEN
@@ -124,7 +143,7 @@ impl DepthScan {
             | Keyword::THEN
             | Keyword::ELSE
             | Keyword::ON
-            | Keyword::LIMIT => self.current.operators = 0,
+            | Keyword::LIMIT => self.current.clause(),
             _ => {}
         }
     }

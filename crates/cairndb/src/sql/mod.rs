@@ -6,6 +6,7 @@
 
 mod lexer;
 mod limits;
+mod opening;
 mod parse;
 mod position;
 mod regroup;

@@ -7,7 +7,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use super::limits::{MAX_EXPRESSION_DEPTH, MAX_TEXT_BYTES, check_depth, check_length, too_deep, with_deep_stack};
 use super::position::TextPosition;
-use super::{lexer, regroup, script};
+use super::{lexer, opening, regroup, script};
 use crate::{Error, Result, SqlState};
 
 /// A parsed statement with what is needed to speak about its text.
@@ -27,7 +27,15 @@ impl ParsedStatement {
     /// Parses exactly one statement, which `characters_before` characters precede in the user's text.
     pub fn parse(text: &str, characters_before: usize) -> Result<ParsedStatement> {
         let source = TextPosition::new(text, characters_before);
-        let (statement, parameters, depth) = parse_with(&source, |parser| parser.parse_statement())?;
+        check_length(text, MAX_TEXT_BYTES)?;
+        let (mut tokens, parameters) = lexer::tokenize(&source)?;
+        opening::respell(&mut tokens);
+        match tokens.first() {
+            None => return Err(at_end(&source)),
+            Some(first) if !opening::is_known(first) => return Err(near(&source, first.span.start)),
+            Some(_) => {}
+        }
+        let (statement, depth) = parse_tokens(tokens, &source, |parser| parser.parse_statement())?;
         Ok(ParsedStatement { statement, source, parameters, depth })
     }
 
@@ -58,26 +66,33 @@ pub fn parse_one(text: &str) -> Result<ParsedStatement> {
 
 /// An expression's text, such as a column's default. Also its depth.
 pub fn parse_expression(text: &str) -> Result<(Expr, usize)> {
-    let (expr, _, depth) = parse_with(&TextPosition::new(text, 0), |parser| parser.parse_expr())?;
-    Ok((expr, depth))
+    parse_fragment(text, |parser| parser.parse_expr())
 }
 
 /// A query's text, such as a view's. Also its depth.
 pub fn parse_query(text: &str) -> Result<(Box<Query>, usize)> {
-    let (query, _, depth) = parse_with(&TextPosition::new(text, 0), |parser| parser.parse_query())?;
-    Ok((query, depth))
+    parse_fragment(text, |parser| parser.parse_query())
 }
 
-fn parse_with<T: Send>(
+fn parse_fragment<T: Send>(
+    text: &str,
+    parse: impl FnOnce(&mut Parser) -> Result<T, ParserError> + Send,
+) -> Result<(T, usize)> {
+    check_length(text, MAX_TEXT_BYTES)?;
+    let source = TextPosition::new(text, 0);
+    let (tokens, _) = lexer::tokenize(&source)?;
+    parse_tokens(tokens, &source, parse)
+}
+
+fn parse_tokens<T: Send>(
+    tokens: Vec<TokenWithSpan>,
     source: &TextPosition,
     parse: impl FnOnce(&mut Parser) -> Result<T, ParserError> + Send,
-) -> Result<(T, usize, usize)> {
-    check_length(source.text(), MAX_TEXT_BYTES)?;
-    let (tokens, parameters) = lexer::tokenize(source)?;
+) -> Result<(T, usize)> {
     let tokens = regroup::regroup(tokens);
     let depth = check_depth(&tokens, source)?;
     let parsed = with_deep_stack(depth, || run_parser(tokens, source, parse))??;
-    Ok((parsed, parameters, depth))
+    Ok((parsed, depth))
 }
 
 fn run_parser<T>(
@@ -195,10 +210,28 @@ mod tests {
             format!("select a{}", "[1]".repeat(2 * deep)),
             format!("{} select 1", "explain ".repeat(deep)),
             format!("select a {}", " is null".repeat(deep)),
+            format!("select f{}", "()".repeat(deep)),
+            format!("select a{}", ":a".repeat(deep)),
+            format!("select * from t {}", "join t ".repeat(deep)),
+            format!("create table t (a int{})", "[]".repeat(deep)),
+            format!("create table t (a {} int {})", "array<".repeat(deep), ">".repeat(deep)),
+            format!("select {}", "x'1' ".repeat(deep)),
+            format!("select {} 1", "interval ".repeat(deep)),
+            format!("select {} 1", "with a as (select 1) ".repeat(deep)),
+            format!("select 1 {}", "limit all ".repeat(deep)),
+            "begin ".repeat(deep),
+            "if a then ".repeat(deep),
+            format!("select {} 1", "exists ".repeat(deep)),
+            format!("select {} 1", "any ".repeat(deep)),
+            format!("select a{} 1", " -> ".repeat(deep)),
         ];
         for text in &texts {
             let error = parse_one(text).expect_err("too deep");
-            assert!(["54001", "42601"].contains(&error.sqlstate().0), "{error:?} for {}", &text[..40]);
+            assert!(
+                ["54001", "42601"].contains(&error.sqlstate().0),
+                "{error:?} for {}",
+                text.chars().take(40).collect::<String>()
+            );
         }
     }
 
@@ -207,12 +240,13 @@ mod tests {
         for text in [
             format!("select {}1{}", "(".repeat(90), ")".repeat(90)),
             format!("select * from {}t{}", "(select * from ".repeat(40), ") x".repeat(40)),
-            format!("select * from {}t{}", "(".repeat(20), ")".repeat(20)),
+            format!("select * from {}t cross join t{}", "(".repeat(20), ")".repeat(20)),
             format!("select {}1{}", "coalesce(".repeat(60), ")".repeat(60)),
             format!("select 1{}", "+1".repeat(150)),
             format!("select 1{}", " union all select 1".repeat(150)),
         ] {
-            parse_one(&text).unwrap_or_else(|error| panic!("{error:?} for {}", &text[..60]));
+            parse_one(&text)
+                .unwrap_or_else(|error| panic!("{error:?} for {}", text.chars().take(60).collect::<String>()));
         }
     }
 
@@ -221,6 +255,8 @@ mod tests {
         let or = format!("select * from t where {}", vec!["a = 1 and b between 2 and 3"; 50_000].join(" or "));
         let and = format!("select {} from t", vec!["not a in (1, 2)"; 50_000].join(" and "));
         let list = format!("select * from t where a in ({})", vec!["1"; 100_000].join(","));
+        let names = format!("select {}", vec!["a"; 100_000].join("."));
+        let _ = parse_one(&names);
         let dashes = "-".repeat(1 << 20);
         for text in [&or, &and, &list] {
             parse_one(text).unwrap_or_else(|error| panic!("{error:?}"));
