@@ -1,7 +1,27 @@
 //! From syntax to meaning: names, types, overloads, coercions, as PostgreSQL resolves them.
 
+mod binder;
+mod coerce;
+mod context;
+mod equal;
+mod expr;
+mod forms;
+mod from;
+mod functions;
+mod grouping;
+mod join;
+mod literal;
+mod nearest;
+mod operators;
+mod output_name;
+mod overload;
 mod parameters;
+mod query;
+mod scope;
+mod select;
 mod statement;
+mod subquery;
+mod with;
 
 pub use parameters::ParameterTypes;
 pub use statement::{

@@ -1,0 +1,210 @@
+//! Conversions that the statement did not write: unknown literals and parameters take the type around them, values
+//! convert where PostgreSQL converts implicitly or on assignment, and branches agree on one type.
+
+use sqlparser::tokenizer::Span;
+
+use super::binder::Binder;
+use crate::plan::Expr;
+use crate::types::{CastContext, DataType, EvalContext, Value, can_cast, cast, cast_is_immutable, from_text};
+use crate::{Error, Result, SqlState};
+
+/// NULL of a type.
+pub(super) fn null(data_type: DataType) -> Expr {
+    Expr::Literal { value: Value::Null, data_type }
+}
+
+/// A text literal.
+pub(super) fn text(value: &str) -> Expr {
+    Expr::Literal { value: Value::Text(value.into()), data_type: DataType::Text }
+}
+
+/// A boolean literal.
+pub(super) fn boolean(value: bool) -> Expr {
+    Expr::Literal { value: Value::Boolean(value), data_type: DataType::Boolean }
+}
+
+impl Binder<'_> {
+    /// Converts `expr` to `to` where `context` allows it; `None` where it does not.
+    pub(super) fn coerce(
+        &mut self,
+        expr: Expr,
+        to: DataType,
+        context: CastContext,
+        span: Span,
+    ) -> Result<Option<Expr>> {
+        let from = expr.data_type();
+        match expr {
+            expr if from == to => Ok(Some(expr)),
+            Expr::Parameter { index, data_type: DataType::Unknown } => {
+                let data_type = self.parameters.infer(index, to.base());
+                let parameter = Expr::Parameter { index, data_type };
+                if data_type == DataType::Unknown {
+                    return Ok(Some(parameter));
+                }
+                self.coerce(parameter, to, context, span)
+            }
+            Expr::Literal { value, data_type: DataType::Unknown } => self.literal(value, to, context, span).map(Some),
+            expr if !can_cast(from, to, context) => Ok(drop_expr(expr)),
+            expr => Ok(Some(converted(expr, from, to, context))),
+        }
+    }
+
+    /// An untyped literal as a value of `to`: read now where the answer cannot change.
+    fn literal(&mut self, value: Value, to: DataType, context: CastContext, span: Span) -> Result<Expr> {
+        let Value::Text(text) = &value else { return Ok(null(to)) };
+        let base = if context == CastContext::Explicit { to } else { to.base() };
+        if base.is_string() && base == base.base() && !matches!(base, DataType::Char(_)) {
+            return Ok(Expr::Literal { value, data_type: base });
+        }
+        let fixed = cast_is_immutable(DataType::Unknown, base) || is_plain_date_text(text, base);
+        if !fixed {
+            let input = Box::new(Expr::Literal { value, data_type: DataType::Text });
+            return Ok(Expr::Cast { input, to: base });
+        }
+        let value = from_text(text, base, &fixed_context()).map_err(|error| self.at(error, span))?;
+        Ok(with_modifiers(Expr::Literal { value, data_type: base }, to, context))
+    }
+
+    /// What is still unknown becomes text.
+    pub(super) fn known(&mut self, expr: Expr) -> Result<Expr> {
+        match expr.data_type() {
+            DataType::Unknown => self.implicit(expr, DataType::Text, Span::empty()),
+            _ => Ok(expr),
+        }
+    }
+
+    /// An implicit conversion that is known to exist.
+    pub(super) fn implicit(&mut self, expr: Expr, to: DataType, span: Span) -> Result<Expr> {
+        let from = expr.data_type();
+        self.coerce(expr, to, CastContext::Implicit, span)?.ok_or_else(|| {
+            let message = format!("cannot cast type {} to {}", from.type_name(), to.type_name());
+            self.at(Error::new(SqlState::CANNOT_COERCE, message), span)
+        })
+    }
+
+    /// CAST.
+    pub(super) fn explicit(&mut self, expr: Expr, to: DataType, span: Span) -> Result<Expr> {
+        let from = expr.data_type();
+        self.coerce(expr, to, CastContext::Explicit, span)?.ok_or_else(|| {
+            let message = format!("cannot cast type {} to {}", from.type_name(), to.type_name());
+            self.at(Error::new(SqlState::CANNOT_COERCE, message), span)
+        })
+    }
+
+    /// A condition: boolean, or an error naming the clause.
+    pub(super) fn condition(&mut self, expr: Expr, clause: &str, span: Span) -> Result<Expr> {
+        let from = expr.data_type();
+        self.coerce(expr, DataType::Boolean, CastContext::Implicit, span)?.ok_or_else(|| {
+            let message = format!("argument of {clause} must be type boolean, not type {}", from.type_name());
+            self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), span)
+        })
+    }
+
+    /// A value to store in a column. What the column's modifiers ask of it is checked when it is stored.
+    pub(super) fn assignment(&mut self, expr: Expr, to: DataType, column: &str, span: Span) -> Result<Expr> {
+        let from = expr.data_type();
+        self.coerce(expr, to, CastContext::Assignment, span)?.ok_or_else(|| {
+            let message = format!(
+                "column \"{column}\" is of type {} but expression is of type {}",
+                to.type_name(),
+                from.type_name()
+            );
+            let error = Error::new(SqlState::DATATYPE_MISMATCH, message)
+                .with_hint("You will need to rewrite or cast the expression.");
+            self.at(error, span)
+        })
+    }
+
+    /// The type that branches agree on (PostgreSQL's rules for UNION, CASE and the like); `what` names the construct.
+    pub(super) fn common_type(&self, what: &str, types: &[(DataType, Span)]) -> Result<DataType> {
+        let mut known = types.iter().filter(|(data_type, _)| *data_type != DataType::Unknown);
+        let Some(&(mut common, _)) = known.next() else { return Ok(DataType::Text) };
+        let same = types.iter().all(|(data_type, _)| *data_type == common);
+        if same {
+            return Ok(common);
+        }
+        for &(next, span) in known {
+            if next.base() == common.base() {
+                continue;
+            }
+            if next.category() != common.category() {
+                let message =
+                    format!("{what} types {} and {} cannot be matched", common.type_name(), next.type_name());
+                return Err(self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), span));
+            }
+            let forth = can_cast(common, next, CastContext::Implicit);
+            let back = can_cast(next, common, CastContext::Implicit);
+            if !common.is_preferred() && forth && !back || both_ways_to_text(common, next) {
+                common = next;
+            }
+        }
+        Ok(common.base())
+    }
+
+    /// Converts branches to the type they agree on.
+    pub(super) fn unify(&mut self, what: &str, branches: Vec<(Expr, Span)>) -> Result<(Vec<Expr>, DataType)> {
+        let types: Vec<(DataType, Span)> = branches.iter().map(|(expr, span)| (expr.data_type(), *span)).collect();
+        let common = self.common_type(what, &types)?;
+        let mut exprs = Vec::with_capacity(branches.len());
+        for (expr, span) in branches {
+            exprs.push(self.implicit(expr, common, span)?);
+        }
+        Ok((exprs, common))
+    }
+}
+
+/// Strings convert both ways; `text` is preferred among them.
+fn both_ways_to_text(common: DataType, next: DataType) -> bool {
+    common.is_string() && !common.is_preferred() && next == DataType::Text
+}
+
+fn drop_expr(_expr: Expr) -> Option<Expr> {
+    None
+}
+
+/// The conversion node, or the expression itself where the value stays as it is.
+fn converted(expr: Expr, from: DataType, to: DataType, context: CastContext) -> Expr {
+    let to = target(to, context);
+    let relabelled = matches!((from, to), (DataType::Varchar(_), DataType::Text | DataType::Varchar(None)))
+        || matches!((from, to), (DataType::Text, DataType::Varchar(None)));
+    if from == to || context != CastContext::Explicit && (relabelled || from.base() == to) {
+        return expr;
+    }
+    match expr {
+        Expr::Literal { value, data_type } if cast_is_immutable(data_type, to) => folded(value, data_type, to),
+        expr => Expr::Cast { input: Box::new(expr), to },
+    }
+}
+
+/// A literal is converted now; where that fails, it fails when (and if) it is evaluated.
+fn folded(value: Value, from: DataType, to: DataType) -> Expr {
+    match cast(&value, from, to, &fixed_context()) {
+        Ok(value) => Expr::Literal { value, data_type: to },
+        Err(_) => Expr::Cast { input: Box::new(Expr::Literal { value, data_type: from }), to },
+    }
+}
+
+/// Storing enforces the lengths of strings itself (too long is an error there, but a cut by CAST).
+fn target(to: DataType, context: CastContext) -> DataType {
+    match (context, to) {
+        (CastContext::Explicit, to) => to,
+        (_, DataType::Char(_) | DataType::Varchar(_)) => DataType::Text,
+        (_, to) => to,
+    }
+}
+
+fn with_modifiers(expr: Expr, to: DataType, context: CastContext) -> Expr {
+    let from = expr.data_type();
+    if from == to { expr } else { converted(expr, from, to, context) }
+}
+
+/// Dates and times that name a fixed moment whatever the clock and the time zone say.
+fn is_plain_date_text(text: &str, to: DataType) -> bool {
+    matches!(to, DataType::Date | DataType::Time | DataType::Timestamp)
+        && text.bytes().all(|byte| byte.is_ascii_digit() || b" -:./".contains(&byte))
+}
+
+/// For conversions that depend neither on the clock nor on the time zone.
+fn fixed_context() -> EvalContext {
+    EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() }
+}

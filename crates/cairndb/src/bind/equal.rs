@@ -1,0 +1,53 @@
+//! Whether two bound expressions are the same expression: for GROUP BY, DISTINCT ON, and repeated aggregates.
+
+use crate::functions::Function;
+use crate::plan::{AggregateCall, Expr, walk};
+use crate::types::Value;
+
+/// The same expression, node by node. (Subqueries are compared by their debug form: they are rare here.)
+pub(super) fn same_expr(left: &Expr, right: &Expr) -> bool {
+    if !same_node(left, right) {
+        return false;
+    }
+    let (left, right) = (walk::children(left), walk::children(right));
+    left.len() == right.len() && left.iter().zip(right).all(|(a, b)| same_expr(a, b))
+}
+
+/// The same call of the same aggregate.
+pub(super) fn same_call(left: &AggregateCall, right: &AggregateCall) -> bool {
+    let (exprs, others) = (walk::of_aggregate(left), walk::of_aggregate(right));
+    let ordering = |call: &AggregateCall| -> Vec<(bool, bool)> {
+        call.order_by.iter().map(|key| (key.descending, key.nulls_first)).collect()
+    };
+    std::ptr::eq(left.aggregate, right.aggregate)
+        && left.distinct == right.distinct
+        && (left.args.len(), left.filter.is_some()) == (right.args.len(), right.filter.is_some())
+        && ordering(left) == ordering(right)
+        && exprs.len() == others.len()
+        && exprs.iter().zip(others).all(|(a, b)| same_expr(a, b))
+}
+
+fn same_node(left: &Expr, right: &Expr) -> bool {
+    if left.data_type() != right.data_type() || std::mem::discriminant(left) != std::mem::discriminant(right) {
+        return false;
+    }
+    match (left, right) {
+        (Expr::Literal { value: a, .. }, Expr::Literal { value: b, .. }) => same_value(a, b),
+        (Expr::Column { index: a, .. }, Expr::Column { index: b, .. })
+        | (Expr::Parameter { index: a, .. }, Expr::Parameter { index: b, .. }) => a == b,
+        (Expr::Outer { level: a, index: i, .. }, Expr::Outer { level: b, index: j, .. }) => (a, i) == (b, j),
+        (Expr::Call { function: a, .. }, Expr::Call { function: b, .. }) => same_function(a, b),
+        (Expr::Sequence { .. }, _) => false,
+        (Expr::Subquery(_), Expr::Subquery(_)) => format!("{left:?}") == format!("{right:?}"),
+        (Expr::Case { branches: a, .. }, Expr::Case { branches: b, .. }) => a.len() == b.len(),
+        _ => true,
+    }
+}
+
+fn same_function(left: &Function, right: &Function) -> bool {
+    std::ptr::eq(left, right) && !left.volatile
+}
+
+fn same_value(left: &Value, right: &Value) -> bool {
+    format!("{left:?}") == format!("{right:?}")
+}

@@ -1,0 +1,160 @@
+//! Grouping: expressions over the FROM row become expressions over the groups' row.
+//!
+//! Binding leaves aggregates as columns numbered from `AGGREGATE_BASE`. Here every subexpression that is a group
+//! expression becomes that group's column, and a column that is left over must depend on the groups (its table's primary key is
+//! among them) or is an error. Such dependent columns are added as groups of their own: that splits no group.
+
+use std::collections::HashMap;
+
+use sqlparser::tokenizer::Span;
+
+use super::binder::Binder;
+use super::context::AGGREGATE_BASE;
+use super::equal::same_expr;
+use super::scope::Scope;
+use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, walk};
+use crate::types::DataType;
+use crate::{Error, Result, SqlState};
+
+/// While groups are still being added, they are columns numbered from here.
+const GROUP_BASE: usize = usize::MAX / 4;
+
+/// A grouped query in the making.
+pub(super) struct Grouping<'s> {
+    scope: &'s Scope,
+    groups: Vec<Expr>,
+    aggregates: Vec<AggregateCall>,
+    mentions: HashMap<usize, Span>,
+}
+
+impl<'s> Grouping<'s> {
+    pub(super) fn new(
+        scope: &'s Scope,
+        groups: Vec<Expr>,
+        aggregates: Vec<AggregateCall>,
+        mentions: HashMap<usize, Span>,
+    ) -> Grouping<'s> {
+        let mut distinct: Vec<Expr> = Vec::with_capacity(groups.len());
+        for group in groups {
+            if !distinct.iter().any(|other| same_expr(other, &group)) {
+                distinct.push(group);
+            }
+        }
+        Grouping { scope, groups: distinct, aggregates, mentions }
+    }
+
+    /// Rewrites the expressions that follow the grouping, and makes the Aggregate node over `input`.
+    pub(super) fn apply<'x>(
+        mut self,
+        binder: &Binder,
+        input: LogicalPlan,
+        exprs: impl Iterator<Item = &'x mut Expr>,
+    ) -> Result<LogicalPlan> {
+        let mut exprs: Vec<&mut Expr> = exprs.collect();
+        for expr in &mut exprs {
+            self.regroup(binder, expr)?;
+        }
+        for expr in &mut exprs {
+            self.renumber(expr);
+        }
+        let fields = self.fields();
+        let Grouping { groups, aggregates, .. } = self;
+        Ok(LogicalPlan::Aggregate { input: Box::new(input), group_by: groups, aggregates, fields })
+    }
+
+    fn fields(&self) -> Vec<Field> {
+        let unnamed = "?column?".to_owned();
+        let group = |expr: &Expr| Field {
+            name: match expr {
+                Expr::Column { index, .. } => self.scope.name_of(*index).unwrap_or_else(|| unnamed.clone()),
+                _ => unnamed.clone(),
+            },
+            data_type: expr.data_type(),
+        };
+        let aggregate = |call: &AggregateCall| Field {
+            name: call.aggregate.name.to_owned(),
+            data_type: call.aggregate.returns,
+        };
+        self.groups.iter().map(group).chain(self.aggregates.iter().map(aggregate)).collect()
+    }
+
+    fn regroup(&mut self, binder: &Binder, expr: &mut Expr) -> Result<()> {
+        let mut failure = None;
+        walk::rewrite(expr, 0, &mut |expr, depth| match self.replacement(binder, expr, depth) {
+            Ok(replacement) => replacement,
+            Err(error) => {
+                failure.get_or_insert(error);
+                None
+            }
+        });
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn replacement(&mut self, binder: &Binder, expr: &Expr, depth: usize) -> Result<Option<Expr>> {
+        if depth == 0
+            && let Some(group) = self.groups.iter().position(|group| same_expr(group, expr))
+        {
+            return Ok(Some(Expr::Column { index: GROUP_BASE + group, data_type: expr.data_type() }));
+        }
+        match *expr {
+            Expr::Column { index, data_type } if depth == 0 && index < GROUP_BASE => {
+                let index = GROUP_BASE + self.dependent(binder, index, data_type, false)?;
+                Ok(Some(Expr::Column { index, data_type }))
+            }
+            Expr::Outer { level, index, data_type } if level == depth && depth > 0 && index < GROUP_BASE => {
+                let column = Expr::Column { index, data_type };
+                let group = match self.groups.iter().position(|group| same_expr(group, &column)) {
+                    Some(group) => group,
+                    None => self.dependent(binder, index, data_type, true)?,
+                };
+                Ok(Some(Expr::Outer { level, index: GROUP_BASE + group, data_type }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Adds a column that the groups determine; any other is an error.
+    fn dependent(&mut self, binder: &Binder, index: usize, data_type: DataType, inside: bool) -> Result<usize> {
+        let determined = self.scope.table_of(index).is_some_and(|(table, start)| {
+            let grouped = |column: &usize| {
+                self.groups.iter().any(|group| matches!(group, Expr::Column { index, .. } if *index == start + column))
+            };
+            !table.primary_key.is_empty() && table.primary_key.iter().all(grouped)
+        });
+        if !determined {
+            return Err(self.ungrouped(binder, index, inside));
+        }
+        self.groups.push(Expr::Column { index, data_type });
+        Ok(self.groups.len() - 1)
+    }
+
+    fn ungrouped(&self, binder: &Binder, index: usize, inside: bool) -> Error {
+        let name = self.scope.name_of(index).unwrap_or_else(|| "?column?".to_owned());
+        let message = match inside {
+            true => format!("subquery uses ungrouped column \"{name}\" from outer query"),
+            false => format!(
+                "column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
+            ),
+        };
+        let span = self.mentions.get(&index).copied().unwrap_or(Span::empty());
+        binder.at(Error::new(SqlState::GROUPING_ERROR, message), span)
+    }
+
+    /// Final numbers: the groups first, then the aggregates.
+    fn renumber(&self, expr: &mut Expr) {
+        let place = |index: usize| match index {
+            index if index >= AGGREGATE_BASE => Some(self.groups.len() + (index - AGGREGATE_BASE)),
+            index if index >= GROUP_BASE => Some(index - GROUP_BASE),
+            _ => None,
+        };
+        walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
+            Expr::Column { index, data_type } if depth == 0 => {
+                place(index).map(|index| Expr::Column { index, data_type })
+            }
+            Expr::Outer { level, index, data_type } if level == depth => {
+                place(index).map(|index| Expr::Outer { level, index, data_type })
+            }
+            _ => None,
+        });
+    }
+}

@@ -1,0 +1,273 @@
+//! Which function or operator: PostgreSQL's resolution by exact match, implicit conversions, preferred types, and the
+//! categories of unknown literals.
+
+use sqlparser::tokenizer::Span;
+
+use super::binder::Binder;
+use super::nearest::nearest;
+use crate::functions::{ANY, Aggregate, Function, aggregate_overloads, function_names, overloads};
+use crate::plan::Expr;
+use crate::types::{CastContext, DataType, TypeCategory, can_cast};
+use crate::{Error, Result, SqlState};
+
+/// What resolution needs of a candidate.
+pub(super) trait Candidate: 'static {
+    fn arg(&self, index: usize) -> Option<DataType>;
+    fn takes(&self, count: usize) -> bool;
+}
+
+impl Candidate for Function {
+    fn arg(&self, index: usize) -> Option<DataType> {
+        Function::arg(self, index)
+    }
+    fn takes(&self, count: usize) -> bool {
+        if self.variadic { count >= self.args.len() } else { count == self.args.len() }
+    }
+}
+
+impl Candidate for Aggregate {
+    fn arg(&self, index: usize) -> Option<DataType> {
+        self.args.get(index).copied()
+    }
+    fn takes(&self, count: usize) -> bool {
+        count == self.args.len()
+    }
+}
+
+/// The outcome of a search.
+pub(super) enum Choice<T: 'static> {
+    One(&'static T),
+    None,
+    Several,
+}
+
+/// Chooses among `candidates` for arguments of these types.
+pub(super) fn choose<C: Candidate>(candidates: &'static [C], args: &[DataType], operator: bool) -> Choice<C> {
+    let fitting: Vec<&'static C> = candidates.iter().filter(|candidate| candidate.takes(args.len())).collect();
+    if let Some(exact) = find_exact(&fitting, args) {
+        return Choice::One(exact);
+    }
+    if operator && let Some(exact) = exact_with_unknown(&fitting, args) {
+        return Choice::One(exact);
+    }
+    let possible: Vec<&'static C> = fitting.into_iter().filter(|candidate| convertible(*candidate, args)).collect();
+    match possible.as_slice() {
+        [] => Choice::None,
+        [only] => Choice::One(only),
+        _ => narrow(possible, args),
+    }
+}
+
+fn matches(declared: Option<DataType>, given: DataType) -> bool {
+    declared.is_some_and(|declared| declared == given.base() || declared == ANY)
+}
+
+fn find_exact<C: Candidate>(candidates: &[&'static C], args: &[DataType]) -> Option<&'static C> {
+    let exact = |candidate: &C| args.iter().enumerate().all(|(i, arg)| matches(candidate.arg(i), *arg));
+    candidates.iter().find(|candidate| exact(candidate)).copied()
+}
+
+/// One operand unknown: it is taken to be of the other's type first.
+fn exact_with_unknown<C: Candidate>(candidates: &[&'static C], args: &[DataType]) -> Option<&'static C> {
+    match args {
+        [DataType::Unknown, known] | [known, DataType::Unknown] if *known != DataType::Unknown => {
+            find_exact(candidates, &[*known, *known])
+        }
+        _ => None,
+    }
+}
+
+fn convertible<C: Candidate>(candidate: &C, args: &[DataType]) -> bool {
+    args.iter().enumerate().all(|(i, arg)| {
+        candidate.arg(i).is_some_and(|declared| declared == ANY || can_cast(*arg, declared, CastContext::Implicit))
+    })
+}
+
+/// Keeps the candidates that score best.
+fn best<C: Candidate>(candidates: Vec<&'static C>, score: impl Fn(&C) -> usize) -> Vec<&'static C> {
+    let top = candidates.iter().map(|candidate| score(candidate)).max().unwrap_or(0);
+    candidates.into_iter().filter(|candidate| score(candidate) == top).collect()
+}
+
+fn count<C: Candidate>(candidate: &C, args: &[DataType], fits: impl Fn(DataType, DataType) -> bool) -> usize {
+    let fits_at = |(i, arg): (usize, &DataType)| candidate.arg(i).is_some_and(|declared| fits(declared, *arg));
+    args.iter().enumerate().filter(|at| at.1 != &DataType::Unknown && fits_at(*at)).count()
+}
+
+fn narrow<C: Candidate>(candidates: Vec<&'static C>, args: &[DataType]) -> Choice<C> {
+    let exact = |declared: DataType, arg: DataType| declared == arg.base() || same_bytes(declared, arg);
+    let preferred = |declared: DataType, arg: DataType| {
+        exact(declared, arg) || declared.is_preferred() && declared.category() == arg.category()
+    };
+    let candidates = best(candidates, |candidate| count(candidate, args, exact));
+    let candidates = best(candidates, |candidate| count(candidate, args, preferred));
+    match candidates.as_slice() {
+        [only] => return Choice::One(only),
+        _ if !args.contains(&DataType::Unknown) => return Choice::Several,
+        _ => {}
+    }
+    let candidates = by_unknown_categories(candidates, args);
+    match candidates.as_slice() {
+        [only] => Choice::One(only),
+        _ => assume_all_alike(&candidates, args),
+    }
+}
+
+/// `varchar` is `text` with a limit: functions of text are exact for it.
+fn same_bytes(declared: DataType, arg: DataType) -> bool {
+    declared == DataType::Text && matches!(arg, DataType::Varchar(_))
+}
+
+/// For each unknown: strings win, else the one category that all have; within it the preferred type.
+fn by_unknown_categories<C: Candidate>(candidates: Vec<&'static C>, args: &[DataType]) -> Vec<&'static C> {
+    let mut remaining = candidates.clone();
+    for (i, _) in args.iter().enumerate().filter(|(_, arg)| **arg == DataType::Unknown) {
+        let categories: Vec<TypeCategory> =
+            candidates.iter().filter_map(|candidate| candidate.arg(i)).map(DataType::category).collect();
+        let chosen = if categories.contains(&TypeCategory::String) {
+            TypeCategory::String
+        } else {
+            match categories.split_first() {
+                Some((first, rest)) if rest.iter().all(|category| category == first) => *first,
+                _ => return candidates,
+            }
+        };
+        remaining.retain(|candidate| candidate.arg(i).is_some_and(|declared| declared.category() == chosen));
+        let is_preferred = |candidate: &&C| candidate.arg(i).is_some_and(DataType::is_preferred);
+        if remaining.iter().any(|candidate| is_preferred(candidate)) {
+            remaining.retain(|candidate| is_preferred(candidate));
+        }
+    }
+    if remaining.is_empty() { candidates } else { remaining }
+}
+
+/// All known arguments of one type: the unknown ones are assumed to be of it too.
+fn assume_all_alike<C: Candidate>(candidates: &[&'static C], args: &[DataType]) -> Choice<C> {
+    let mut known = args.iter().filter(|arg| **arg != DataType::Unknown);
+    let Some(first) = known.next() else { return Choice::Several };
+    if known.any(|arg| arg.base() != first.base()) {
+        return Choice::Several;
+    }
+    let alike = vec![*first; args.len()];
+    let mut fitting = candidates.iter().filter(|candidate| convertible(**candidate, &alike));
+    match (fitting.next(), fitting.next()) {
+        (Some(only), None) => Choice::One(only),
+        _ => Choice::Several,
+    }
+}
+
+impl Binder<'_> {
+    /// A function call with converted arguments.
+    pub(super) fn call(&mut self, name: &str, args: Vec<(Expr, Span)>, span: Span) -> Result<Expr> {
+        let types = types_of(&args);
+        match choose(overloads(name), &types, false) {
+            Choice::One(function) => self.apply(function, args),
+            Choice::None => Err(self.at(no_function(name, &types), span)),
+            Choice::Several => Err(self.at(ambiguous_function(name, &types), span)),
+        }
+    }
+
+    /// An operator with converted operands.
+    pub(super) fn operator(&mut self, symbol: &str, args: Vec<(Expr, Span)>) -> Result<Expr> {
+        let function = self.find_operator(symbol, &args)?;
+        self.apply(function, args)
+    }
+
+    /// The operator for these operands.
+    pub(super) fn find_operator(&mut self, symbol: &str, args: &[(Expr, Span)]) -> Result<&'static Function> {
+        let types = types_of(args);
+        let error = match choose(overloads(symbol), &types, true) {
+            Choice::One(function) => return Ok(function),
+            Choice::None => no_operator(symbol, &types),
+            Choice::Several => ambiguous_operator(symbol, &types),
+        };
+        Err(match args {
+            [(_, left), (_, right)] => self.at_operator(error, *left, *right),
+            _ => error,
+        })
+    }
+
+    /// The operator for operands of these types, where the operands themselves are not at hand.
+    pub(super) fn operator_for(&self, symbol: &str, left: DataType, right: DataType) -> Result<&'static Function> {
+        match choose(overloads(symbol), &[left, right], true) {
+            Choice::One(function) => Ok(function),
+            Choice::None => Err(no_operator(symbol, &[left, right])),
+            Choice::Several => Err(ambiguous_operator(symbol, &[left, right])),
+        }
+    }
+
+    fn apply(&mut self, function: &'static Function, args: Vec<(Expr, Span)>) -> Result<Expr> {
+        let mut converted = Vec::with_capacity(args.len());
+        for (i, (arg, span)) in args.into_iter().enumerate() {
+            converted.push(self.argument(arg, function.arg(i), span)?);
+        }
+        Ok(Expr::Call { function, args: converted })
+    }
+
+    /// An argument as the declared type wants it.
+    pub(super) fn argument(&mut self, arg: Expr, declared: Option<DataType>, span: Span) -> Result<Expr> {
+        match declared {
+            Some(declared) if declared != ANY => self.implicit(arg, declared, span),
+            _ => self.known(arg),
+        }
+    }
+
+    /// The aggregate for arguments of these types.
+    pub(super) fn find_aggregate(&self, name: &str, types: &[DataType], span: Span) -> Result<&'static Aggregate> {
+        match choose(aggregate_overloads(name), types, false) {
+            Choice::One(aggregate) => Ok(aggregate),
+            Choice::None => Err(self.at(no_function(name, types), span)),
+            Choice::Several => Err(self.at(ambiguous_function(name, types), span)),
+        }
+    }
+}
+
+fn types_of(args: &[(Expr, Span)]) -> Vec<DataType> {
+    args.iter().map(|(arg, _)| arg.data_type()).collect()
+}
+
+fn list(types: &[DataType]) -> String {
+    let names: Vec<&str> = types.iter().map(|data_type| data_type.type_name()).collect();
+    names.join(", ")
+}
+
+/// `integer + text`, or `- text`.
+fn with_operands(symbol: &str, types: &[DataType]) -> String {
+    match types {
+        [left, right] => format!("{} {symbol} {}", left.type_name(), right.type_name()),
+        _ => format!("{symbol} {}", list(types)),
+    }
+}
+
+fn no_operator(symbol: &str, types: &[DataType]) -> Error {
+    let hint = match types.len() {
+        1 => "No operator matches the given name and argument type. You might need to add an explicit type cast.",
+        _ => "No operator matches the given name and argument types. You might need to add explicit type casts.",
+    };
+    let message = format!("operator does not exist: {}", with_operands(symbol, types));
+    Error::new(SqlState::UNDEFINED_FUNCTION, message).with_hint(hint)
+}
+
+fn ambiguous_operator(symbol: &str, types: &[DataType]) -> Error {
+    let message = format!("operator is not unique: {}", with_operands(symbol, types));
+    let hint = "Could not choose a best candidate operator. You might need to add explicit type casts.";
+    Error::new(SqlState::AMBIGUOUS_FUNCTION, message).with_hint(hint)
+}
+
+/// `function name(types) does not exist`.
+pub(super) fn no_function(name: &str, types: &[DataType]) -> Error {
+    let message = format!("function {name}({}) does not exist", list(types));
+    let known = !overloads(name).is_empty() || !aggregate_overloads(name).is_empty();
+    let near = if known { vec![] } else { nearest(name, function_names().map(|name| (name, name))) };
+    let hint = match near.as_slice() {
+        [near, ..] => format!("Perhaps you meant the function \"{near}\"."),
+        [] => "No function matches the given name and argument types. You might need to add explicit type casts.".into(),
+    };
+    Error::new(SqlState::UNDEFINED_FUNCTION, message).with_hint(hint)
+}
+
+fn ambiguous_function(name: &str, types: &[DataType]) -> Error {
+    let message = format!("function {name}({}) is not unique", list(types));
+    let hint = "Could not choose a best candidate function. You might need to add explicit type casts.";
+    Error::new(SqlState::AMBIGUOUS_FUNCTION, message).with_hint(hint)
+}
