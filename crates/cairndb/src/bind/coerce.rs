@@ -128,8 +128,7 @@ impl Binder<'_> {
                 continue;
             }
             if next.category() != common.category() {
-                let message =
-                    format!("{what} types {} and {} cannot be matched", common.type_name(), next.type_name());
+                let message = format!("{what} types {} and {} cannot be matched", common.type_name(), next.type_name());
                 return Err(self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), span));
             }
             let forth = can_cast(common, next, CastContext::Implicit);

@@ -37,9 +37,7 @@ impl Binder<'_> {
                 args.extend(overlay_for.as_deref());
                 self.call_on("overlay", &args, context, span)
             }
-            E::AtTimeZone { timestamp, time_zone } => {
-                self.call_on("timezone", &[time_zone, timestamp], context, span)
-            }
+            E::AtTimeZone { timestamp, time_zone } => self.call_on("timezone", &[time_zone, timestamp], context, span),
             E::Collate { expr, .. } => self.expr(expr, context),
             E::Tuple(_) => Err(self.at(Error::unsupported("a row as a value"), span)),
             other => Err(self.at(Error::unsupported(describe(other)), span)),

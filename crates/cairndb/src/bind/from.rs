@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{FunctionArg, FunctionArgExpr, ObjectName, Query, Spanned, TableAlias, TableFactor, TableWithJoins};
+use sqlparser::ast::{
+    FunctionArg, FunctionArgExpr, ObjectName, Query, Spanned, TableAlias, TableFactor, TableWithJoins,
+};
 use sqlparser::tokenizer::Span;
 
 use super::binder::{Binder, dotted, fold, name_span, plain_name};
@@ -80,12 +82,7 @@ impl Binder<'_> {
     }
 
     /// An item with its joins. Only an item without joins may look at `left`.
-    fn table_with_joins(
-        &mut self,
-        item: &TableWithJoins,
-        left: Option<&Scope>,
-        outer: Option<&Env>,
-    ) -> Result<Item> {
+    fn table_with_joins(&mut self, item: &TableWithJoins, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
         let first = self.table_factor(&item.relation, left, outer)?;
         if item.joins.is_empty() {
             return Ok(first);
@@ -110,9 +107,7 @@ impl Binder<'_> {
     ) -> Result<Item> {
         self.charge_relation()?;
         match factor {
-            TableFactor::Table { name, alias, args: None, sample: None, .. } => {
-                self.named(name, alias.as_ref())
-            }
+            TableFactor::Table { name, alias, args: None, sample: None, .. } => self.named(name, alias.as_ref()),
             TableFactor::Table { name, alias, args: Some(args), with_ordinality: false, .. } => {
                 self.table_function(name, &args.args, alias.as_ref(), left, outer)
             }
@@ -276,7 +271,8 @@ impl Binder<'_> {
             return Err(self.at(none(), span));
         }
         let ends: Vec<(DataType, Span)> = args.iter().take(2).map(|(arg, at)| (arg.data_type(), *at)).collect();
-        let timed = ends.iter().any(|(end, _)| matches!(end, DataType::Timestamp | DataType::TimestampTz | DataType::Date));
+        let timed =
+            ends.iter().any(|(end, _)| matches!(end, DataType::Timestamp | DataType::TimestampTz | DataType::Date));
         let considered: Vec<(DataType, Span)> = match timed {
             true => ends,
             false => args.iter().map(|(arg, at)| (arg.data_type(), *at)).collect(),

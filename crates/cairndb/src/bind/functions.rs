@@ -126,7 +126,10 @@ impl Binder<'_> {
     fn aggregate_call(&mut self, call: &Call, context: &mut Context) -> Result<AggregateCall> {
         let args = self.operands_of(call, context)?;
         if args.is_empty() && !call.star && call.name == "count" {
-            let error = Error::new(SqlState::WRONG_OBJECT_TYPE, "count(*) must be used to call a parameterless aggregate function");
+            let error = Error::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                "count(*) must be used to call a parameterless aggregate function",
+            );
             return Err(self.at(error, call.span));
         }
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
@@ -269,4 +272,3 @@ fn plain_sequence_name(name: Expr) -> Expr {
         None => text(&last.to_ascii_lowercase()),
     }
 }
-

@@ -71,10 +71,8 @@ impl<'s> Grouping<'s> {
             },
             data_type: expr.data_type(),
         };
-        let aggregate = |call: &AggregateCall| Field {
-            name: call.aggregate.name.to_owned(),
-            data_type: call.aggregate.returns,
-        };
+        let aggregate =
+            |call: &AggregateCall| Field { name: call.aggregate.name.to_owned(), data_type: call.aggregate.returns };
         self.groups.iter().map(group).chain(self.aggregates.iter().map(aggregate)).collect()
     }
 
@@ -132,9 +130,9 @@ impl<'s> Grouping<'s> {
         let name = self.scope.name_of(index).unwrap_or_else(|| "?column?".to_owned());
         let message = match inside {
             true => format!("subquery uses ungrouped column \"{name}\" from outer query"),
-            false => format!(
-                "column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
-            ),
+            false => {
+                format!("column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function")
+            }
         };
         let span = self.mentions.get(&index).copied().unwrap_or(Span::empty());
         binder.at(Error::new(SqlState::GROUPING_ERROR, message), span)

@@ -28,7 +28,9 @@ impl Binder<'_> {
             JoinConstraint::On(condition) => (Some(self.on(condition, &joined, outer)?), joined),
             JoinConstraint::None if kind == JoinKind::Inner && is_cross(&join.join_operator) => (None, joined),
             JoinConstraint::None => {
-                return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, "JOIN without ON or USING"), join.relation.span()));
+                return Err(
+                    self.at(Error::new(SqlState::SYNTAX_ERROR, "JOIN without ON or USING"), join.relation.span())
+                );
             }
             JoinConstraint::Using(_) | JoinConstraint::Natural => {
                 let sides = (left_scope, right.scope.shifted(left_width));
@@ -46,12 +48,7 @@ impl Binder<'_> {
     }
 
     /// The columns that USING names, or that NATURAL finds.
-    fn merged_names(
-        &self,
-        constraint: &JoinConstraint,
-        left: &Scope,
-        right: &Scope,
-    ) -> Result<Vec<(String, Span)>> {
+    fn merged_names(&self, constraint: &JoinConstraint, left: &Scope, right: &Scope) -> Result<Vec<(String, Span)>> {
         match constraint {
             JoinConstraint::Using(names) => names.iter().map(|name| self.using_name(name)).collect(),
             JoinConstraint::Natural => {
@@ -64,9 +61,9 @@ impl Binder<'_> {
 
     fn using_name(&self, name: &ObjectName) -> Result<(String, Span)> {
         let plain = plain_name(name).map(|(plain, _)| plain);
-        plain.map(|plain| (plain, name_span(name))).ok_or_else(|| {
-            self.at(Error::new(SqlState::SYNTAX_ERROR, "USING takes column names"), name_span(name))
-        })
+        plain
+            .map(|plain| (plain, name_span(name)))
+            .ok_or_else(|| self.at(Error::new(SqlState::SYNTAX_ERROR, "USING takes column names"), name_span(name)))
     }
 
     /// The equalities, and the scope in which each pair is one column, shown first.

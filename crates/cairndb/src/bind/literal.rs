@@ -28,9 +28,9 @@ impl Binder<'_> {
 
     fn parameter(&mut self, name: &str) -> Result<Expr> {
         let number: usize = name.trim_start_matches('$').parse().unwrap_or(0);
-        let index = number.checked_sub(1).ok_or_else(|| {
-            Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}"))
-        })?;
+        let index = number
+            .checked_sub(1)
+            .ok_or_else(|| Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}")))?;
         Ok(Expr::Parameter { index, data_type: self.parameters.get(index) })
     }
 

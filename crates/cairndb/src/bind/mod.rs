@@ -2,13 +2,17 @@
 
 mod binder;
 mod coerce;
+mod conflict;
 mod context;
+mod delete;
+mod entry;
 mod equal;
 mod expr;
 mod forms;
 mod from;
 mod functions;
 mod grouping;
+mod insert;
 mod join;
 mod literal;
 mod nearest;
@@ -21,10 +25,12 @@ mod scope;
 mod select;
 mod statement;
 mod subquery;
+mod target;
+mod update;
 mod with;
 
+pub use entry::{bind_check, bind_default, bind_statement};
 pub use parameters::ParameterTypes;
 pub use statement::{
-    Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundStatement, BoundUpdate, ConflictAction, OnConflict,
-    Returning, bind_check, bind_default, bind_statement,
+    Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundStatement, BoundUpdate, ConflictAction, OnConflict, Returning,
 };

@@ -31,13 +31,7 @@ impl Binder<'_> {
         }
     }
 
-    fn operands(
-        &mut self,
-        left: &ast::Expr,
-        symbol: &str,
-        right: &ast::Expr,
-        context: &mut Context,
-    ) -> Result<Expr> {
+    fn operands(&mut self, left: &ast::Expr, symbol: &str, right: &ast::Expr, context: &mut Context) -> Result<Expr> {
         let bound = (self.expr(left, context)?, self.expr(right, context)?);
         self.operator(symbol, vec![(bound.0, left.span()), (bound.1, right.span())])
     }
@@ -287,4 +281,3 @@ pub(super) fn symbol(op: &BinaryOperator) -> Result<&str> {
         other => return Err(Error::unsupported(format!("operator {other}"))),
     })
 }
-

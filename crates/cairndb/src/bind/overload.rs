@@ -261,7 +261,9 @@ pub(super) fn no_function(name: &str, types: &[DataType]) -> Error {
     let near = if known { vec![] } else { nearest(name, function_names().map(|name| (name, name))) };
     let hint = match near.as_slice() {
         [near, ..] => format!("Perhaps you meant the function \"{near}\"."),
-        [] => "No function matches the given name and argument types. You might need to add explicit type casts.".into(),
+        [] => {
+            "No function matches the given name and argument types. You might need to add explicit type casts.".into()
+        }
     };
     Error::new(SqlState::UNDEFINED_FUNCTION, message).with_hint(hint)
 }

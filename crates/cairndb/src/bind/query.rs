@@ -155,11 +155,9 @@ impl Binder<'_> {
         let mut sort = Vec::with_capacity(keys.len());
         for key in keys {
             let index = self.output_column(&key.expr, &fields)?.ok_or_else(|| {
-                let error = Error::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
-                )
-                .with_detail("Only result column names can be used, not expressions or functions.");
+                let error =
+                    Error::new(SqlState::FEATURE_NOT_SUPPORTED, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+                        .with_detail("Only result column names can be used, not expressions or functions.");
                 self.at(error, key.expr.span())
             })?;
             let data_type = fields.get(index).map_or(DataType::Unknown, |field| field.data_type);
@@ -222,8 +220,10 @@ impl Binder<'_> {
             Some(LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
                 (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
             }
-            Some(_) => return Err(Error::new(SqlState::SYNTAX_ERROR, "LIMIT #,# syntax is not supported")
-                .with_hint("Use separate LIMIT and OFFSET clauses.")),
+            Some(_) => {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, "LIMIT #,# syntax is not supported")
+                    .with_hint("Use separate LIMIT and OFFSET clauses."));
+            }
         };
         let one = ast::Expr::value(ast::Value::Number("1".into(), false));
         if let Some(fetch) = &query.fetch {
@@ -354,4 +354,3 @@ fn refuse_extensions(query: &Query) -> Result<()> {
         || !query.pipe_operators.is_empty();
     if odd { Err(Error::unsupported("this clause of another SQL dialect")) } else { Ok(()) }
 }
-

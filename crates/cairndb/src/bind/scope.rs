@@ -91,6 +91,26 @@ impl Scope {
         self
     }
 
+    /// The names over a row that lacks `count` columns (that no name means) from `from` on.
+    pub(super) fn without_columns(&self, from: usize, count: usize) -> Scope {
+        let mut scope = self.clone();
+        let close = |expr: &mut Expr| {
+            walk::rewrite(expr, 0, &mut |expr, depth| match expr {
+                Expr::Column { index, data_type } if depth == 0 && *index >= from => {
+                    Some(Expr::Column { index: index - count, data_type: *data_type })
+                }
+                _ => None,
+            });
+        };
+        for relation in &mut scope.relations {
+            relation.columns.iter_mut().for_each(|(_, expr)| close(expr));
+            relation.table = None;
+        }
+        scope.columns.iter_mut().for_each(|column| close(&mut column.expr));
+        scope.width -= count;
+        scope
+    }
+
     /// Both scopes' names over the joined row. Table names must differ (42712).
     pub(super) fn joined(mut self, right: Scope) -> Result<Scope> {
         for relation in &right.relations {

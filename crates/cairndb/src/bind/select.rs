@@ -294,9 +294,8 @@ impl Binder<'_> {
         let is_on = |key: &SortKey| columns.iter().any(|column| same_expr(column, &key.expr));
         let leading = parts.sort.iter().take_while(|key| is_on(key)).count();
         let stray = parts.sort.iter().skip(leading).any(is_on);
-        let covered = columns.iter().all(|column| {
-            parts.sort.iter().take(leading).any(|key| same_expr(column, &key.expr))
-        });
+        let covered =
+            columns.iter().all(|column| parts.sort.iter().take(leading).any(|key| same_expr(column, &key.expr)));
         if stray || leading < parts.sort.len() && !covered {
             let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
             let error = Error::new(SqlState::INVALID_COLUMN_REFERENCE, message);

@@ -2,12 +2,8 @@
 
 use std::sync::Arc;
 
-use super::ParameterTypes;
-use crate::catalog::{Catalog, Table};
+use crate::catalog::Table;
 use crate::plan::{Expr, Field, LogicalPlan};
-use crate::sql::ParsedStatement;
-use crate::types::DataType;
-use crate::{Error, Result};
 
 /// A statement, understood.
 #[derive(Clone, Debug)]
@@ -131,23 +127,4 @@ pub struct BoundExplain {
     pub timing: bool,
     /// The explained statement.
     pub statement: BoundStatement,
-}
-
-/// Resolves a statement against a catalog. Parameter types that are not known yet are inferred.
-pub fn bind_statement(
-    _parsed: &ParsedStatement,
-    _catalog: &Catalog,
-    _parameters: &mut ParameterTypes,
-) -> Result<BoundStatement> {
-    Err(Error::unsupported("binding"))
-}
-
-/// A CHECK condition over the table's columns, as a boolean.
-pub fn bind_check(_condition: &str, _table: &Table, _catalog: &Catalog) -> Result<Expr> {
-    Err(Error::unsupported("binding"))
-}
-
-/// A column's default, converted to the column's type.
-pub fn bind_default(_default: &str, _data_type: DataType, _catalog: &Catalog) -> Result<Expr> {
-    Err(Error::unsupported("binding"))
 }

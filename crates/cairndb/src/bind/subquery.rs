@@ -9,7 +9,7 @@ use super::context::Context;
 use super::expr::not;
 use super::operators::{Operand, row_of, symbol, unnested};
 use crate::functions::{ANY, Function};
-use crate::plan::{Expr, LogicalPlan, QuantifiedOp, Subquery, SubqueryKind};
+use crate::plan::{Expr, Field, LogicalPlan, QuantifiedOp, Subquery, SubqueryKind};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -126,9 +126,8 @@ impl Binder<'_> {
         }
         let (mut left, mut ops, mut types) = (vec![], vec![], vec![]);
         for ((expr, span), field) in lefts.into_iter().zip(&fields) {
-            let op = self
-                .operator_for(symbol, expr.data_type(), field.data_type)
-                .map_err(|error| self.at(error, span))?;
+            let op =
+                self.operator_for(symbol, expr.data_type(), field.data_type).map_err(|error| self.at(error, span))?;
             left.push(self.argument(expr, op.args.first().copied(), span)?);
             types.push(right_type(op, field.data_type));
             ops.push(op);
@@ -152,4 +151,12 @@ fn make(kind: SubqueryKind, plan: LogicalPlan) -> Expr {
 
 fn negated_if(negated: bool, expr: Expr) -> Expr {
     if negated { not(expr) } else { expr }
+}
+
+/// One column of a query as a scalar subquery.
+pub(super) fn scalar_column(plan: LogicalPlan, index: usize, field: Field) -> Expr {
+    let data_type = field.data_type;
+    let exprs = vec![Expr::Column { index, data_type }];
+    let plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields: vec![field] };
+    make(SubqueryKind::Scalar { data_type }, plan)
 }

@@ -134,7 +134,11 @@ impl LogicalPlan {
             | LogicalPlan::TableFunction { fields, .. } => fields.clone(),
             LogicalPlan::Scan { table, columns } => columns
                 .iter()
-                .map(|&c| Field { name: table.columns[c].name.clone(), data_type: table.columns[c].data_type })
+                .map(|&c| match table.columns.get(c) {
+                    Some(column) => Field { name: column.name.clone(), data_type: column.data_type },
+                    // The hidden row number of a table without primary key.
+                    None => Field { name: String::new(), data_type: DataType::BigInt },
+                })
                 .collect(),
             LogicalPlan::Filter { input, .. }
             | LogicalPlan::Sort { input, .. }

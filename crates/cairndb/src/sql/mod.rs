@@ -13,6 +13,7 @@ mod regroup;
 mod script;
 
 pub use limits::{MAX_EXPRESSION_DEPTH, MAX_TEXT_BYTES};
+pub use opening::Overriding;
 pub use parse::{ParsedStatement, parse_expression, parse_one, parse_query, parse_script};
 pub use position::TextPosition;
 pub use script::{Script, SourceStatement, split_script};

@@ -1,5 +1,5 @@
 //! How a statement begins: words that the parser would take for another system's statements are refused as
-//! PostgreSQL refuses them, and PostgreSQL's words that the parser does not know are respelled.
+//! PostgreSQL refuses them, and PostgreSQL's words that the parser does not know are respelled or taken out.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -77,4 +77,32 @@ pub(super) fn respell(tokens: &mut Vec<TokenWithSpan>) {
         _ => return,
     };
     tokens.splice(..1, new.into_iter().map(|token| TokenWithSpan::new(token, span)));
+}
+
+/// INSERT's OVERRIDING clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overriding {
+    /// Values given for GENERATED ALWAYS columns are taken.
+    System,
+    /// Values given for identity columns are ignored.
+    User,
+}
+
+/// Takes `OVERRIDING SYSTEM | USER VALUE` out of an INSERT: the parser does not know it.
+pub(super) fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> Option<Overriding> {
+    let is = |token: Option<&TokenWithSpan>, name: &str| match token.map(|token| &token.token) {
+        Some(Token::Word(word)) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case(name),
+        _ => false,
+    };
+    let at = tokens.iter().position(|token| is(Some(token), "OVERRIDING"))?;
+    let overriding = match () {
+        () if is(tokens.get(at + 1), "SYSTEM") => Overriding::System,
+        () if is(tokens.get(at + 1), "USER") => Overriding::User,
+        () => return None,
+    };
+    if !is(tokens.get(at + 2), "VALUE") {
+        return None;
+    }
+    tokens.drain(at..at + 3);
+    Some(overriding)
 }

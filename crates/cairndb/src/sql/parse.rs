@@ -6,6 +6,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use super::limits::{MAX_EXPRESSION_DEPTH, MAX_TEXT_BYTES, check_depth, check_length, too_deep, with_deep_stack};
+use super::opening::Overriding;
 use super::position::TextPosition;
 use super::{lexer, opening, regroup, script};
 use crate::{Error, Result, SqlState};
@@ -21,6 +22,8 @@ pub struct ParsedStatement {
     pub parameters: usize,
     /// An upper bound of the tree's depth.
     pub depth: usize,
+    /// INSERT's OVERRIDING clause, which the tree has no place for.
+    pub overriding: Option<Overriding>,
 }
 
 impl ParsedStatement {
@@ -30,13 +33,14 @@ impl ParsedStatement {
         check_length(text, MAX_TEXT_BYTES)?;
         let (mut tokens, parameters) = lexer::tokenize(&source)?;
         opening::respell(&mut tokens);
+        let overriding = opening::take_overriding(&mut tokens);
         match tokens.first() {
             None => return Err(at_end(&source)),
             Some(first) if !opening::is_known(first) => return Err(near(&source, first.span.start)),
             Some(_) => {}
         }
         let (statement, depth) = parse_tokens(tokens, &source, |parser| parser.parse_statement())?;
-        Ok(ParsedStatement { statement, source, parameters, depth })
+        Ok(ParsedStatement { statement, source, parameters, depth, overriding })
     }
 
     /// The statement's text.
