@@ -14,7 +14,10 @@ use std::time::Instant;
 use cairn_conformance::engine::{CairnEngine, PostgresEngine, PostgresServer};
 use cairn_conformance::slt::{Dialect, FileReport, Sample, SampleFile, Selection, Summary, record, run_script};
 
-const LABEL: &str = "postgresql";
+fn label(dialect: Dialect, server: Option<&PostgresServer>) -> &'static str {
+    // SQLite's suite knows no CairnDB: it is to behave as PostgreSQL.
+    if dialect == Dialect::Classic || server.is_some() { "postgresql" } else { "cairndb" }
+}
 
 #[derive(Default)]
 struct Arguments {
@@ -109,11 +112,11 @@ fn run_file(file: &SampleFile, every: usize, server: Option<&PostgresServer>) ->
     let report = match server {
         Some(server) => {
             let engine = PostgresEngine::create(server).map_err(|error| error.to_string())?;
-            run_script(&file.text, LABEL, dialect, &selection, &engine)
+            run_script(&file.text, label(dialect, server), dialect, &selection, &engine)
         }
         None => {
             let engine = CairnEngine::create().map_err(|error| error.to_string())?;
-            run_script(&file.text, LABEL, dialect, &selection, &engine)
+            run_script(&file.text, label(dialect, server), dialect, &selection, &engine)
         }
     };
     report.map_err(|error| error.to_string())

@@ -49,7 +49,7 @@ fn common_text(g: &mut Expressions<'_>, depth: usize) -> String {
 
 fn integer(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String {
     let a = g.value(kind, depth);
-    let inner = match g.random.below(16) {
+    match g.random.below(16) {
         0 | 1 => format!("({a} + {})", g.leaf(kind)),
         2 | 3 => format!("({a} - {})", g.leaf(kind)),
         4 => format!("({a} * {})", g.leaf(kind)),
@@ -59,13 +59,10 @@ fn integer(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String {
         8 => format!("(- {a})"),
         9 => format!("({a} & {})", g.leaf(kind)),
         10 => format!("({a} | {})", g.leaf(kind)),
-        11 => return from_others(g, kind, depth),
-        12 => return from_others(g, kind, depth),
-        13 => format!("mod({a}, NULLIF({}, 0))", g.leaf(kind)),
-        14 => format!("(~ {a})"),
-        _ => return from_others(g, kind, depth),
-    };
-    inner
+        11 => format!("mod({a}, NULLIF({}, 0))", g.leaf(kind)),
+        12 => format!("(~ {a})"),
+        _ => from_others(g, kind, depth),
+    }
 }
 
 fn from_others(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String {

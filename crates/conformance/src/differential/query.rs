@@ -9,7 +9,10 @@ use super::{Dialect, Kind};
 pub(super) fn query(g: &mut Expressions<'_>) -> Step {
     g.visible.clear();
     g.aliases = 0;
-    match g.random.below(16) {
+    match g.random.below(20) {
+        16 => using(g),
+        17 => grouped_by_expression(g),
+        18 => counted_per_row(g),
         0..=3 => simple(g),
         4..=7 => joined(g),
         8..=10 => grouped(g),
@@ -39,6 +42,39 @@ fn joined(g: &mut Expressions<'_>) -> Step {
     let list = select_list(g, 1, false);
     let condition = if g.random.percent(50) { format!(" WHERE {}", g.condition(1)) } else { String::new() };
     finish(g, format!("SELECT {} FROM {from}{condition}", texts(&list)), &list, false)
+}
+
+/// All columns of a join that merges the keys.
+fn using(g: &mut Expressions<'_>) -> Step {
+    let (left, right) = (table(g), table(g));
+    let join = *g.random.pick(&["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
+    let list = *g.random.pick(&["*", "k, r1.k, r2.k", "r2.*, k"]);
+    Step::query(format!("SELECT {list} FROM {left} {join} {right} USING (k)"), true, true)
+}
+
+fn grouped_by_expression(g: &mut Expressions<'_>) -> Step {
+    let from = table(g);
+    let kind = steady_kind(g);
+    let key = g.value(kind, 2);
+    let calls = vec![(key.clone(), kind), aggregate(g)];
+    let group = if g.random.percent(50) { "1".to_owned() } else { format!("({key})") };
+    let condition = g.condition(1);
+    // A literal in GROUP BY by itself would be a position.
+    let group = if key.contains("r1.") { group } else { "1".into() };
+    finish(g, format!("SELECT {} FROM {from} WHERE {condition} GROUP BY {group}", texts(&calls)), &calls, false)
+}
+
+/// A correlated count beside each row.
+fn counted_per_row(g: &mut Expressions<'_>) -> Step {
+    let from = table(g);
+    let before = g.visible.clone();
+    let inner = table(g);
+    let on = equal_columns(g, &before).unwrap_or_else(|| "r1.k = r2.k".into());
+    let call = *g.random.pick(&["count(*)", "sum(r2.k)", "max(r2.k)"]);
+    g.visible = before;
+    let condition = g.condition(1);
+    let text = format!("SELECT r1.k, (SELECT {call} FROM {inner} WHERE {on}) AS n FROM {from} WHERE {condition}");
+    finish(g, text, &[(String::new(), Kind::Integer), (String::new(), Kind::BigInt)], false)
 }
 
 /// `next`'s columns are in scope behind `before`.
@@ -130,7 +166,12 @@ fn set_operation(g: &mut Expressions<'_>) -> Step {
     });
     let (left, right) = (operand(g, &kinds), operand(g, &kinds));
     let list: Vec<(String, Kind)> = kinds.iter().map(|kind| (String::new(), *kind)).collect();
-    finish(g, format!("{left} {operator} {right}"), &list, false)
+    let mut text = format!("{left} {operator} {right}");
+    // Without UNION beside INTERSECT: SQLite has no precedence among them.
+    if operator.starts_with("UNION") && g.random.percent(30) {
+        text += &format!(" UNION ALL {}", operand(g, &kinds));
+    }
+    finish(g, text, &list, false)
 }
 
 fn operand(g: &mut Expressions<'_>, kinds: &[Kind]) -> String {

@@ -41,8 +41,13 @@ pub enum Expected<'a> {
 pub enum RecordKind<'a> {
     /// A statement that must succeed, and change this many rows where given.
     Ok(Option<u64>),
-    /// A statement that must fail, with this SQLSTATE where given.
-    Error(Option<&'a str>),
+    /// A statement that must fail.
+    Error {
+        /// The SQLSTATE, where given.
+        code: Option<&'a str>,
+        /// The message, where given (behind `#`).
+        message: Option<&'a str>,
+    },
     /// A query: one letter per column, order, result.
     Query {
         /// `I`, `R` or `T` per column.
@@ -114,9 +119,8 @@ impl<'a> Parser<'a> {
                 "onlyif" => applies &= words.next() == Some(&self.label),
                 "connection" => connection = words.next().unwrap_or(""),
                 "statement" | "query" | "halt" => {
-                    let line = self.at;
-                    let (kind, sql) = self.body(word, words.collect())?;
-                    return Ok(Some(Record { line, connection, applies, kind, sql }));
+                    let (at, (kind, sql)) = (self.at, self.body(word, line)?);
+                    return Ok(Some(Record { line: at, connection, applies, kind, sql }));
                 }
                 "hash-threshold" => {}
                 _ if word.is_empty() || word.starts_with('#') => {}
@@ -126,11 +130,13 @@ impl<'a> Parser<'a> {
         Ok(None)
     }
 
-    fn body(&mut self, word: &str, words: Vec<&'a str>) -> Result<(RecordKind<'a>, String), ParseError> {
+    fn body(&mut self, word: &str, header: &'a str) -> Result<(RecordKind<'a>, String), ParseError> {
+        let words: Vec<&str> = header.split_whitespace().skip(1).collect();
+        let note = header.split_once(" # ").map(|(_, note)| note.trim());
         match word {
             "halt" => Ok((RecordKind::Halt, String::new())),
             "statement" => {
-                let kind = self.statement_kind(&words)?;
+                let kind = self.statement_kind(&words, note)?;
                 Ok((kind, self.sql()))
             }
             _ => {
@@ -143,15 +149,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn statement_kind(&self, words: &[&'a str]) -> Result<RecordKind<'a>, ParseError> {
+    fn statement_kind(&self, words: &[&'a str], note: Option<&'a str>) -> Result<RecordKind<'a>, ParseError> {
         match *words {
             ["ok", ..] => Ok(RecordKind::Ok(None)),
             ["count", number, ..] => match number.parse() {
                 Ok(count) => Ok(RecordKind::Ok(Some(count))),
                 Err(_) => Err(self.error(format!("\"{number}\" is no count"))),
             },
-            ["error", code, ..] if !code.starts_with('#') => Ok(RecordKind::Error(Some(code))),
-            ["error", ..] => Ok(RecordKind::Error(None)),
+            ["error", code, ..] if !code.starts_with('#') => Ok(RecordKind::Error { code: Some(code), message: note }),
+            ["error", ..] => Ok(RecordKind::Error { code: None, message: None }),
             _ => Err(self.error("a statement is ok, error or count".into())),
         }
     }
@@ -207,7 +213,7 @@ mod tests {
         onlyif mysql # DIV\nquery I rowsort label-1\nSELECT 1 DIV 1\n----\n1\n\n\
         query TR valuesort\nSELECT 'a', 1.5\n----\n1.500\na\n\n\
         query I nosort\nSELECT a FROM t\n----\n30 values hashing to 3c13dee48d9356ae19af2515e05e6b54\n\n\
-        connection two\nstatement error 22012\nSELECT 1/0\n\nstatement count 3\nDELETE FROM t\n";
+        connection two\nstatement error 22012 # division by zero\nSELECT 1/0\n\nstatement count 3\nDELETE FROM t\n";
 
     #[test]
     fn records_carry_lines_conditions_and_expectations() {
@@ -219,7 +225,10 @@ mod tests {
         assert_eq!(records[2].kind, RecordKind::Query { letters: "TR", sort: Sort::Values, expected });
         let expected = Expected::Hash { values: 30, md5: "3c13dee48d9356ae19af2515e05e6b54" };
         assert_eq!(records[3].kind, RecordKind::Query { letters: "I", sort: Sort::None, expected });
-        assert_eq!((records[4].connection, &records[4].kind), ("two", &RecordKind::Error(Some("22012"))));
+        assert_eq!(
+            (records[4].connection, &records[4].kind),
+            ("two", &RecordKind::Error { code: Some("22012"), message: Some("division by zero") })
+        );
         assert_eq!(records[5].kind, RecordKind::Ok(Some(3)));
     }
 
