@@ -109,14 +109,15 @@ fn run_all(files: &[SampleFile], every: usize, server: Option<&PostgresServer>) 
 fn run_file(file: &SampleFile, every: usize, server: Option<&PostgresServer>) -> Result<FileReport, String> {
     let dialect = if file.name.ends_with(".test") { Dialect::Classic } else { Dialect::Scenario };
     let selection = Selection { known_failures: file.known_failures.clone(), every };
+    let label = label(dialect, server);
     let report = match server {
         Some(server) => {
             let engine = PostgresEngine::create(server).map_err(|error| error.to_string())?;
-            run_script(&file.text, label(dialect, server), dialect, &selection, &engine)
+            run_script(&file.text, label, dialect, &selection, &engine)
         }
         None => {
             let engine = CairnEngine::create().map_err(|error| error.to_string())?;
-            run_script(&file.text, label(dialect, server), dialect, &selection, &engine)
+            run_script(&file.text, label, dialect, &selection, &engine)
         }
     };
     report.map_err(|error| error.to_string())
