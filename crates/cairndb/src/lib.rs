@@ -24,3 +24,8 @@ pub use api::{
 pub use error::{Error, Result, SqlState};
 pub use plan::Field;
 pub use types::{DataType, Value};
+
+/// The README's example is compiled and run with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExample;
