@@ -9,6 +9,7 @@
 pub mod api;
 pub mod bind;
 pub mod catalog;
+mod ddl;
 mod dml;
 mod error;
 pub mod exec;

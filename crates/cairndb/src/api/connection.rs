@@ -1,17 +1,45 @@
 //! A connection: where statements run, and the session's state.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::database::Shared;
+use super::execute::{Executed, Runnable, retry};
+use super::prepared::Prepared;
+use super::sequences::SessionSequences;
+use super::session::{SessionState, Settings};
+use super::statement_cache::StatementCache;
 use super::{Database, Durability, Mapped, Notice, Outcome, Params, Row, Rows, Statement, Transaction};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, CatalogStamp};
+use crate::sql::{parse_one, split_script};
 use crate::{Error, Result, SqlState};
 
+/// Notices that nobody takes are dropped beyond this many.
+const NOTICES_KEPT: usize = 1000;
+
 /// A connection to a database. `Send`, used by one thread at a time.
+///
+/// ```
+/// let db = cairndb::Database::open_in_memory()?;
+/// let conn = db.connect()?;
+/// conn.execute("CREATE TABLE planet (id int PRIMARY KEY, name text NOT NULL)", ())?;
+/// conn.execute("INSERT INTO planet VALUES ($1, $2), (4, 'Mars')", (3, "Earth"))?;
+/// let name: String = conn.query_row("SELECT name FROM planet WHERE id = $1", (3,), |row| row.get(0))?;
+/// assert_eq!(name, "Earth");
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub struct Connection {
-    database: Database,
-    interrupt: Arc<AtomicBool>,
+    pub(super) database: Database,
+    pub(super) interrupt: Arc<AtomicBool>,
+    pub(super) state: RefCell<SessionState>,
+    pub(super) sequences: Arc<Mutex<SessionSequences>>,
+    /// For point statements.
+    pub(super) session: RefCell<cairn_storage::Session>,
+    cache: RefCell<StatementCache>,
+    notices: RefCell<VecDeque<Notice>>,
 }
 
 /// Stops the statement that a connection is running, from another thread. Cheap to clone.
@@ -27,7 +55,20 @@ impl InterruptHandle {
 
 impl Connection {
     pub(crate) fn new(database: Database) -> Result<Connection> {
-        Ok(Connection { database, interrupt: Arc::default() })
+        let session = database.shared.store.session()?;
+        Ok(Connection {
+            interrupt: Arc::default(),
+            state: RefCell::new(SessionState::new(Settings::of(&database))),
+            sequences: Arc::default(),
+            session: RefCell::new(session),
+            cache: RefCell::default(),
+            notices: RefCell::default(),
+            database,
+        })
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.database.shared
     }
 
     /// The database this is a connection to.
@@ -35,14 +76,45 @@ impl Connection {
         &self.database
     }
 
+    /// The statement of a text, planned before if the text was seen before.
+    pub(super) fn runnable(&self, sql: &str) -> Result<Runnable> {
+        if let Some(prepared) = self.cache.borrow_mut().get(sql) {
+            return Ok(Runnable { parsed: prepared.parsed.clone(), prepared: Some(prepared) });
+        }
+        match parse_one(sql) {
+            Ok(parsed) => Ok(Runnable { parsed: Arc::new(parsed), prepared: None }),
+            Err(error) => {
+                self.state.borrow().fail();
+                Err(error)
+            }
+        }
+    }
+
+    /// Remembers a statement's plan.
+    pub(super) fn remember(&self, sql: &str, before: Option<&Arc<Prepared>>, after: Option<&Arc<Prepared>>) {
+        if let Some(after) = after
+            && before.is_none_or(|before| !Arc::ptr_eq(before, after))
+        {
+            self.cache.borrow_mut().put(sql, after);
+        }
+    }
+
+    fn run_text(&self, sql: &str, params: &dyn Params) -> Result<Executed> {
+        let mut runnable = self.runnable(sql)?;
+        let before = runnable.prepared.clone();
+        let executed = self.run_one(&mut runnable, params);
+        self.remember(sql, before.as_ref(), runnable.prepared.as_ref());
+        executed
+    }
+
     /// Runs one statement; the number of rows it inserted, updated or deleted.
-    pub fn execute(&self, _sql: &str, _params: impl Params) -> Result<u64> {
-        Err(Error::unsupported("execute"))
+    pub fn execute(&self, sql: &str, params: impl Params) -> Result<u64> {
+        exhaust(self.run_text(sql, &params)?)
     }
 
     /// Runs a query (or a statement with RETURNING).
-    pub fn query(&self, _sql: &str, _params: impl Params) -> Result<Rows> {
-        Err(Error::unsupported("query"))
+    pub fn query(&self, sql: &str, params: impl Params) -> Result<Rows> {
+        Ok(self.run_text(sql, &params)?.rows.unwrap_or_else(Rows::empty))
     }
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
@@ -62,6 +134,13 @@ impl Connection {
     }
 
     /// Runs a query; an iterator over its rows, each converted by `map`.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// let squares = conn.query_map("SELECT n * n FROM generate_series(1, 3) AS s(n)", (), |row| row.get::<i64>(0))?;
+    /// assert_eq!(squares.collect::<cairndb::Result<Vec<_>>>()?, [1, 4, 9]);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn query_map<T, F: FnMut(Row<'_>) -> Result<T>>(
         &self,
         sql: &str,
@@ -84,32 +163,65 @@ impl Connection {
 
     /// Runs the statements of a text one by one and hands each outcome to `each`. Stops at the first error, the
     /// statement's or the callback's; an error's position counts from the start of the whole text.
-    pub fn run(&self, _sql: &str, _each: impl FnMut(&mut Outcome<'_>) -> Result<()>) -> Result<()> {
-        Err(Error::unsupported("run"))
+    ///
+    /// Statements before the one that fails stay in effect, unless the text itself opened a transaction.
+    pub fn run(&self, sql: &str, mut each: impl FnMut(&mut Outcome<'_>) -> Result<()>) -> Result<()> {
+        for statement in split_script(sql) {
+            let parsed = statement.parse().inspect_err(|_| self.state.borrow().fail())?;
+            let mut runnable = Runnable { parsed: Arc::new(parsed), prepared: None };
+            let executed = self.run_one(&mut runnable, &())?;
+            let mut outcome = Outcome {
+                statement: statement.text,
+                tag: executed.tag,
+                affected: executed.affected,
+                rows: executed.rows,
+                notices: self.take_notices(),
+            };
+            each(&mut outcome)?;
+            // What the callback did not look at must still be known to succeed.
+            outcome.rows.as_mut().map_or(Ok(()), Rows::exhaust)?;
+        }
+        Ok(())
     }
 
-    /// Begins a transaction; dropping the guard rolls it back.
+    /// Begins a transaction; dropping the guard rolls it back. SQLSTATE 25001 where one is open.
     pub fn begin(&self) -> Result<Transaction<'_>> {
+        if self.in_transaction() {
+            return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress"));
+        }
         self.execute("BEGIN", ())?;
         Ok(Transaction::new(self))
     }
 
     /// Runs `body` in a transaction and commits it; rolls back when it fails. When another transaction got in the way
     /// (SQLSTATE 40001) the whole body runs again, so it must not keep anything from a failed run.
+    ///
+    /// ```
+    /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// # conn.execute_script("CREATE TABLE account (id int PRIMARY KEY, amount int); INSERT INTO account VALUES (1, 10), (2, 0)")?;
+    /// conn.transaction(|tx| {
+    ///     tx.execute("UPDATE account SET amount = amount - 5 WHERE id = 1", ())?;
+    ///     tx.execute("UPDATE account SET amount = amount + 5 WHERE id = 2", ())
+    /// })?;
+    /// assert_eq!(conn.query_row("SELECT amount FROM account WHERE id = 2", (), |row| row.get::<i32>(0))?, 5);
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
     pub fn transaction<T>(&self, mut body: impl FnMut(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        let tx = self.begin()?;
-        let value = body(&tx)?;
-        tx.commit().map(|()| value)
+        retry(|| {
+            let tx = self.begin()?;
+            let value = body(&tx)?;
+            tx.commit().map(|()| value)
+        })
     }
 
     /// Whether a transaction is open, failed ones included.
     pub fn in_transaction(&self) -> bool {
-        false
+        self.state.borrow().transaction.is_some()
     }
 
     /// Whether the open transaction has failed and only ROLLBACK is accepted.
     pub fn transaction_failed(&self) -> bool {
-        false
+        self.state.borrow().failed()
     }
 
     /// A handle with which other threads can stop this connection's running statement.
@@ -118,18 +230,59 @@ impl Connection {
     }
 
     /// The longest a statement may run (SQLSTATE 57014 beyond); `None`: no limit.
-    pub fn set_statement_timeout(&self, _limit: Option<Duration>) {}
+    pub fn set_statement_timeout(&self, limit: Option<Duration>) {
+        self.change_settings(|settings| settings.statement_timeout = limit);
+    }
 
     /// What the acknowledgement of this connection's commits means.
-    pub fn set_durability(&self, _durability: Durability) {}
+    pub fn set_durability(&self, durability: Durability) {
+        self.change_settings(|settings| settings.durability = Some(durability));
+    }
+
+    fn change_settings(&self, change: impl Fn(&mut Settings)) {
+        let mut state = self.state.borrow_mut();
+        change(&mut state.settings);
+        if let Some(open) = &mut state.transaction {
+            change(&mut open.kept);
+        }
+    }
+
+    /// IANA name of the session's time zone.
+    pub fn time_zone(&self) -> String {
+        self.state.borrow().settings.time_zone.to_string()
+    }
+
+    pub(super) fn notice(&self, severity: &'static str, code: SqlState, message: impl Into<String>) {
+        let mut notices = self.notices.borrow_mut();
+        if notices.len() == NOTICES_KEPT {
+            notices.pop_front();
+        }
+        notices.push_back(Notice { severity, code, message: message.into() });
+    }
 
     /// The warnings and notices since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
-        Vec::new()
+        self.notices.borrow_mut().drain(..).collect()
     }
 
     /// The schema as this connection sees it now.
     pub fn catalog(&self) -> Result<Arc<Catalog>> {
-        Ok(Arc::default())
+        let state = self.state.borrow();
+        let shared = self.shared();
+        match &state.transaction {
+            Some(open) => {
+                let stamp = CatalogStamp::of(open.tx.reader(), shared.trees)?;
+                shared.catalog_of_transaction(open.tx.reader(), stamp)
+            }
+            None => Ok(shared.catalog(shared.store.snapshot()?.reader())?.1),
+        }
     }
+}
+
+/// The rows that a statement affected; reads through rows that nobody wants, for their errors.
+pub(super) fn exhaust(mut executed: Executed) -> Result<u64> {
+    if let Some(rows) = &mut executed.rows {
+        rows.exhaust()?;
+    }
+    Ok(executed.affected)
 }

@@ -3,10 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cairn_storage::Store;
+use cairn_storage::{Reader, Store};
 
+use super::sequences::SequenceValues;
 use super::{Connection, Options};
 use crate::Result;
+use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load, system_trees};
+use crate::dml::RowNumbers;
 
 /// An open database file (or one in memory). Cheap to clone; shared between threads.
 #[derive(Clone)]
@@ -18,6 +21,49 @@ pub struct Database {
 pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) options: Options,
+    catalogs: CatalogCache,
+    /// `None`: opened read-only before anything was written.
+    pub(crate) trees: Option<SystemTrees>,
+    pub(crate) row_numbers: RowNumbers,
+    pub(crate) sequences: SequenceValues,
+}
+
+impl Shared {
+    fn new(store: Store, options: Options) -> Result<Arc<Shared>> {
+        if !options.read_only {
+            bootstrap(&store)?;
+        }
+        let trees = system_trees(store.snapshot()?.reader())?;
+        Ok(Arc::new(Shared {
+            store,
+            options,
+            catalogs: CatalogCache::default(),
+            trees,
+            row_numbers: RowNumbers::default(),
+            sequences: SequenceValues::default(),
+        }))
+    }
+
+    /// The catalog as `reader` sees it.
+    pub(crate) fn catalog(&self, reader: &Reader) -> Result<(CatalogStamp, Arc<Catalog>)> {
+        self.catalogs.get(reader, self.trees)
+    }
+
+    /// The catalog of an open transaction, whose own changes are nobody else's business.
+    pub(crate) fn catalog_of_transaction(&self, reader: &Reader, stamp: CatalogStamp) -> Result<Arc<Catalog>> {
+        match self.catalogs.peek(stamp) {
+            Some(catalog) => Ok(catalog),
+            None => Ok(Arc::new(load(reader)?)),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let (Some(trees), false) = (self.trees, self.options.read_only) {
+            self.sequences.settle(&self.store, trees.sequences);
+        }
+    }
 }
 
 impl Database {
@@ -29,14 +75,18 @@ impl Database {
     /// Opens or creates the database file at `path`.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Database> {
         let store = Store::open(path.as_ref(), options.storage())?;
-        Ok(Database { shared: Arc::new(Shared { store, options }) })
+        Ok(Database { shared: Shared::new(store, options)? })
     }
 
     /// A database in memory, gone with its last handle.
     pub fn open_in_memory() -> Result<Database> {
-        let options = Options::default();
+        Self::open_in_memory_with(Options::default())
+    }
+
+    /// A database in memory, gone with its last handle.
+    pub fn open_in_memory_with(options: Options) -> Result<Database> {
         let store = Store::open_in_memory(options.storage())?;
-        Ok(Database { shared: Arc::new(Shared { store, options }) })
+        Ok(Database { shared: Shared::new(store, options)? })
     }
 
     /// A new connection. Each thread uses its own.
@@ -71,6 +121,9 @@ impl Database {
 
     /// Checkpoints and closes, with the errors that dropping the last handle could not tell.
     pub fn close(self) -> Result<()> {
-        Ok(self.shared.store.clone().close()?)
+        let store = self.shared.store.clone();
+        // The last handle settles the sequences before the store closes.
+        drop(self);
+        Ok(store.close()?)
     }
 }

@@ -1,14 +1,23 @@
 //! The public API: databases, connections, statements, rows, transactions.
 
 mod connection;
+mod control;
 mod convert;
 mod database;
+mod execute;
+mod explain;
 mod notice;
 mod options;
 mod outcome;
+mod parameters;
 mod params;
+mod prepared;
 mod rows;
+mod sequences;
+mod session;
+mod settings;
 mod statement;
+mod statement_cache;
 mod ticket;
 mod transaction;
 

@@ -1,6 +1,10 @@
 //! Result rows.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::FromValue;
+use crate::exec::{Batch, RowStream};
 use crate::plan::Field;
 use crate::{Error, Result, SqlState, Value};
 
@@ -8,13 +12,45 @@ use crate::{Error, Result, SqlState, Value};
 pub struct Rows {
     columns: Vec<Field>,
     current: Vec<Value>,
-    buffered: std::vec::IntoIter<Vec<Value>>,
+    source: RowSource,
     count: u64,
+    /// Set when an error occurs: the transaction that the query belongs to has failed.
+    transaction_failed: Option<Arc<AtomicBool>>,
+}
+
+enum RowSource {
+    Buffered(std::vec::IntoIter<Vec<Value>>),
+    Stream { stream: Box<RowStream>, batch: Option<Batch>, at: usize },
 }
 
 impl Rows {
     pub(crate) fn buffered(columns: Vec<Field>, rows: Vec<Vec<Value>>) -> Rows {
-        Rows { columns, current: Vec::new(), buffered: rows.into_iter(), count: 0 }
+        Rows::new(columns, RowSource::Buffered(rows.into_iter()))
+    }
+
+    pub(crate) fn stream(columns: Vec<Field>, stream: RowStream) -> Rows {
+        Rows::new(columns, RowSource::Stream { stream: Box::new(stream), batch: None, at: 0 })
+    }
+
+    fn new(columns: Vec<Field>, source: RowSource) -> Rows {
+        Rows { columns, current: Vec::new(), source, count: 0, transaction_failed: None }
+    }
+
+    /// The result of a statement that returns no rows.
+    pub(crate) fn empty() -> Rows {
+        Rows::buffered(Vec::new(), Vec::new())
+    }
+
+    /// Runs to the end, for the errors on the way.
+    pub(crate) fn exhaust(&mut self) -> Result<()> {
+        while self.next()?.is_some() {}
+        Ok(())
+    }
+
+    /// Errors of these rows fail the transaction whose flag this is.
+    pub(crate) fn in_transaction(mut self, failed: Arc<AtomicBool>) -> Rows {
+        self.transaction_failed = Some(failed);
+        self
     }
 
     /// The output columns.
@@ -27,13 +63,45 @@ impl Rows {
         self.count
     }
 
-    /// The next row; it lives until the next call.
+    /// The next row; it lives until the next call. After an error there are no more rows.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Row<'_>>> {
-        let Some(values) = self.buffered.next() else { return Ok(None) };
-        self.count += 1;
-        self.current = values;
+        match self.advance() {
+            Ok(true) => self.count += 1,
+            Ok(false) => return Ok(None),
+            Err(error) => {
+                self.source = RowSource::Buffered(Vec::new().into_iter());
+                if let Some(failed) = &self.transaction_failed {
+                    failed.store(true, Ordering::Relaxed);
+                }
+                return Err(error);
+            }
+        }
         Ok(Some(Row { columns: &self.columns, values: &self.current }))
+    }
+
+    /// Fills `current` with the next row; whether there was one.
+    fn advance(&mut self) -> Result<bool> {
+        match &mut self.source {
+            RowSource::Buffered(rows) => match rows.next() {
+                Some(row) => self.current = row,
+                None => return Ok(false),
+            },
+            RowSource::Stream { stream, batch, at } => {
+                while batch.as_ref().is_none_or(|batch| *at >= batch.len()) {
+                    *at = 0;
+                    *batch = stream.next_batch()?;
+                    if batch.is_none() {
+                        return Ok(false);
+                    }
+                }
+                if let Some(batch) = batch {
+                    batch.read_row(*at, &mut self.current);
+                    *at += 1;
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// An iterator over the rows, each turned into a value by `map`.

@@ -27,13 +27,16 @@ impl CatalogStamp {
 pub(crate) struct CatalogCache(Mutex<Option<(CatalogStamp, Arc<Catalog>)>>);
 
 impl CatalogCache {
+    /// The catalog of this stamp, if it is the one that was loaded last.
+    pub(crate) fn peek(&self, stamp: CatalogStamp) -> Option<Arc<Catalog>> {
+        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.as_ref().filter(|(known, _)| *known == stamp).map(|(_, catalog)| catalog.clone())
+    }
+
     /// The catalog as `reader` sees it.
     pub(crate) fn get(&self, reader: &Reader, trees: Option<SystemTrees>) -> Result<(CatalogStamp, Arc<Catalog>)> {
         let stamp = CatalogStamp::of(reader, trees)?;
-        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((known, catalog)) = cached
-            && known == stamp
-        {
+        if let Some(catalog) = self.peek(stamp) {
             return Ok((stamp, catalog));
         }
         let catalog = Arc::new(load(reader)?);

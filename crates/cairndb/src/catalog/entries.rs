@@ -276,12 +276,22 @@ pub(super) fn encode_sequence(sequence: &Sequence, change: u64) -> Vec<u8> {
         w.number(8, column as u64);
     }
     w.number(9, change);
+    w.number(10, sequence.generation);
     w.finish()
 }
 
 pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
-    let mut sequence =
-        Sequence { id, name: String::new(), start: 1, increment: 1, min: 1, max: i64::MAX, cycle: false, owner: None };
+    let mut sequence = Sequence {
+        id,
+        name: String::new(),
+        start: 1,
+        increment: 1,
+        min: 1,
+        max: i64::MAX,
+        cycle: false,
+        owner: None,
+        generation: 0,
+    };
     let (mut table, mut column) = (None, 0);
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
@@ -294,6 +304,7 @@ pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
             6 => sequence.cycle = true,
             7 => table = Some(ObjectId(codec::number(value)?)),
             8 => column = codec::number(value)?,
+            10 => sequence.generation = codec::number(value)?,
             _ => {}
         }
     }

@@ -127,6 +127,8 @@ pub struct Sequence {
     pub cycle: bool,
     /// The table and column position that it is dropped with (SERIAL and identity columns).
     pub owner: Option<(ObjectId, usize)>,
+    /// Names the run of values: a sequence that starts over gets a new one. The value is kept under (id, generation).
+    pub generation: u64,
 }
 
 /// What ANALYZE found.

@@ -337,6 +337,18 @@ impl<'a> ForeignKeys<'a> {
     }
 }
 
+/// Looks up every row's reference by the table's foreign key at `position`; `rows` calls back with each row.
+pub(crate) fn verify_foreign_key(
+    context: &DmlContext<'_>,
+    target: &Target,
+    position: usize,
+    rows: impl FnOnce(&mut dyn FnMut(&[u8], Vec<Value>) -> Result<()>) -> Result<()>,
+) -> Result<()> {
+    let mut keys = ForeignKeys::new(context);
+    rows(&mut |key, row| keys.refers(&target.table, position, key, &row))?;
+    keys.finish()
+}
+
 fn differ(columns: &[usize], old: &[Value], new: &[Value]) -> bool {
     columns.iter().any(|&column| old[column] != new[column])
 }

@@ -1,0 +1,122 @@
+//! BEGIN, COMMIT, ROLLBACK, SAVEPOINT and their kin.
+
+use sqlparser::ast;
+
+use super::Connection;
+use super::execute::Executed;
+use crate::{Error, Result, SqlState};
+
+impl Connection {
+    pub(crate) fn control(&self, statement: &ast::Statement) -> Result<Executed> {
+        use ast::Statement as S;
+        match statement {
+            S::StartTransaction { modes, begin, .. } => {
+                self.begin_transaction(modes)?;
+                Ok(Executed::tag(if *begin { "BEGIN" } else { "START TRANSACTION" }))
+            }
+            S::Commit { chain, .. } => self.commit_transaction(*chain),
+            S::Rollback { savepoint: Some(name), .. } => self.rollback_to(&name_of(name)),
+            S::Rollback { chain, .. } => self.rollback_transaction(*chain),
+            S::Savepoint { name } => self.set_savepoint(&name_of(name)),
+            S::ReleaseSavepoint { name } => self.release_savepoint(&name_of(name)),
+            other => Err(Error::unsupported(other)),
+        }
+    }
+
+    fn begin_transaction(&self, modes: &[ast::TransactionMode]) -> Result<()> {
+        let read_only = ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadOnly);
+        let mut state = self.state.borrow_mut();
+        if let Some(open) = &state.transaction {
+            if open.failed() {
+                return Err(aborted());
+            }
+            self.notice("WARNING", SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
+            return Ok(());
+        }
+        let tx = self.shared().store.begin()?;
+        state.begin(tx, modes.contains(&read_only));
+        Ok(())
+    }
+
+    fn commit_transaction(&self, chain: bool) -> Result<Executed> {
+        let mut state = self.state.borrow_mut();
+        let Some(open) = &state.transaction else {
+            self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
+            return Ok(Executed::tag("COMMIT"));
+        };
+        if open.failed() {
+            drop(state);
+            return self.rollback_transaction(chain);
+        }
+        let durability = state.settings.durability;
+        let Some(open) = state.end(true) else { return Ok(Executed::tag("COMMIT")) };
+        let read_only = open.read_only;
+        open.tx.commit(durability).map_err(super::execute::conflict)?;
+        drop(state);
+        self.chain(chain, read_only)?;
+        Ok(Executed::tag("COMMIT"))
+    }
+
+    fn rollback_transaction(&self, chain: bool) -> Result<Executed> {
+        let mut state = self.state.borrow_mut();
+        let Some(open) = state.end(false) else {
+            self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
+            return Ok(Executed::tag("ROLLBACK"));
+        };
+        let read_only = open.read_only;
+        open.tx.rollback();
+        drop(state);
+        self.chain(chain, read_only)?;
+        Ok(Executed::tag("ROLLBACK"))
+    }
+
+    /// AND CHAIN: the next transaction begins at once, with the same modes.
+    fn chain(&self, chain: bool, read_only: bool) -> Result<()> {
+        if chain {
+            let tx = self.shared().store.begin()?;
+            self.state.borrow_mut().begin(tx, read_only);
+        }
+        Ok(())
+    }
+
+    fn set_savepoint(&self, name: &str) -> Result<Executed> {
+        let mut state = self.state.borrow_mut();
+        let open = state.transaction.as_mut().ok_or_else(|| outside("SAVEPOINT"))?;
+        if open.failed() {
+            return Err(aborted());
+        }
+        open.savepoint(name.to_string())?;
+        Ok(Executed::tag("SAVEPOINT"))
+    }
+
+    fn release_savepoint(&self, name: &str) -> Result<Executed> {
+        let mut state = self.state.borrow_mut();
+        let open = state.transaction.as_mut().ok_or_else(|| outside("RELEASE SAVEPOINT"))?;
+        if open.failed() {
+            return Err(aborted());
+        }
+        open.release(name)?;
+        Ok(Executed::tag("RELEASE"))
+    }
+
+    fn rollback_to(&self, name: &str) -> Result<Executed> {
+        let mut state = self.state.borrow_mut();
+        let open = state.transaction.as_mut().ok_or_else(|| outside("ROLLBACK TO SAVEPOINT"))?;
+        open.rollback_to(name)?;
+        Ok(Executed::tag("ROLLBACK"))
+    }
+}
+
+fn name_of(ident: &ast::Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
+}
+
+fn outside(what: &str) -> Error {
+    Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, format!("{what} can only be used in transaction blocks"))
+}
+
+/// SQLSTATE 25P02.
+pub(crate) fn aborted() -> Error {
+    let message = "current transaction is aborted, commands ignored until end of transaction block";
+    Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, message)
+}

@@ -1,0 +1,344 @@
+//! Runs one statement: where (snapshot, own transaction, open transaction), with which plan, and how often.
+//!
+//! - A statement on its own that reads runs on a snapshot; one that writes runs in a transaction of its own, again from
+//!   its start when another got in its way.
+//! - In an open transaction any error fails the transaction; so a statement needs no savepoint to be atomic.
+
+use std::cell::RefMut;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use cairn_storage::{Reader, Transaction};
+use sqlparser::ast;
+
+use super::control::aborted;
+use super::prepared::{Access, Body, Prepared};
+use super::sequences::StatementSequences;
+use super::session::SessionState;
+use super::{Connection, Params, Rows, parameters};
+use crate::catalog::{Catalog, CatalogStamp};
+use crate::ddl;
+use crate::dml::{DmlContext, DmlResult};
+use crate::exec::{self, ExecContext, SequenceSource};
+use crate::sql::ParsedStatement;
+use crate::types::EvalContext;
+use crate::types::datetime::clock_micros;
+use crate::{Error, Result, SqlState};
+
+/// How often a statement on its own runs before its conflict is the caller's problem.
+const ATTEMPTS: u32 = 100;
+
+/// What a statement did.
+pub(crate) struct Executed {
+    /// PostgreSQL's command tag, without counts.
+    pub(crate) tag: &'static str,
+    pub(crate) affected: u64,
+    pub(crate) rows: Option<Rows>,
+}
+
+impl Executed {
+    pub(crate) fn tag(tag: &'static str) -> Executed {
+        Executed { tag, affected: 0, rows: None }
+    }
+
+    pub(crate) fn rows(tag: &'static str, rows: Rows) -> Executed {
+        Executed { tag, affected: 0, rows: Some(rows) }
+    }
+}
+
+/// A statement and, once it was planned, its plan.
+#[derive(Clone)]
+pub(crate) struct Runnable {
+    pub(crate) parsed: Arc<ParsedStatement>,
+    pub(crate) prepared: Option<Arc<Prepared>>,
+}
+
+/// A state to run on: its reader, its catalog.
+struct State<'a> {
+    reader: &'a Reader,
+    stamp: CatalogStamp,
+    catalog: Arc<Catalog>,
+    /// The transaction's timestamp; `None`: the statement's own.
+    started: Option<i64>,
+    read_only: bool,
+}
+
+/// SQLSTATE 40001 in PostgreSQL's words; other errors as they are.
+pub(crate) fn conflict(error: cairn_storage::Error) -> Error {
+    match error {
+        cairn_storage::Error::Conflict => {
+            let message = "could not serialize access due to concurrent update";
+            Error::new(SqlState::SERIALIZATION_FAILURE, message).with_hint("The transaction might succeed if retried.")
+        }
+        error => error.into(),
+    }
+}
+
+/// Runs `work` until it does not end in a conflict, a bounded number of times.
+pub(crate) fn retry<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    for attempt in 1..ATTEMPTS {
+        match work() {
+            Err(error) if error.sqlstate() == SqlState::SERIALIZATION_FAILURE => back_off(attempt),
+            done => return done,
+        }
+    }
+    work()
+}
+
+/// The more often a statement lost, the longer it leaves the field to the others.
+fn back_off(attempt: u32) {
+    match attempt {
+        0..4 => std::thread::yield_now(),
+        _ => std::thread::sleep(std::time::Duration::from_micros(u64::from(attempt) * 20)),
+    }
+}
+
+impl Connection {
+    /// Runs a statement; its errors fail the open transaction.
+    pub(crate) fn run_one(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
+        self.interrupt.store(false, Ordering::Relaxed);
+        let result = self.dispatch(statement, params);
+        if result.is_err() {
+            self.state.borrow().fail();
+        }
+        result
+    }
+
+    fn dispatch(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
+        let syntax = &statement.parsed.statement;
+        let access = Access::of(syntax);
+        if access == Access::TransactionControl {
+            return self.control(syntax);
+        }
+        let state = self.state.borrow_mut();
+        if state.failed() {
+            return Err(aborted());
+        }
+        if access == Access::Session {
+            drop(state);
+            return self.session_statement(syntax);
+        }
+        if state.transaction.is_some() {
+            return self.run_in_open(state, statement, access, params);
+        }
+        drop(state);
+        match access {
+            Access::Read => self.run_on_snapshot(statement, params),
+            _ => retry(|| self.run_alone(statement, access, params)),
+        }
+    }
+
+    /// Plans the statement without running it, where it is one that has a plan.
+    pub(super) fn prepare_now(&self, statement: &mut Runnable) -> Result<()> {
+        if !matches!(Access::of(&statement.parsed.statement), Access::Read | Access::Write) {
+            return Ok(());
+        }
+        let planned = self.with_state(|state| self.plan(statement, state));
+        planned.inspect_err(|_| self.state.borrow().fail()).map(drop)
+    }
+
+    /// The state that a statement would see now.
+    fn with_state<T>(&self, work: impl FnOnce(&State<'_>) -> Result<T>) -> Result<T> {
+        let session = self.state.borrow();
+        let Some(open) = &session.transaction else {
+            let snapshot = self.shared().store.snapshot()?;
+            let (stamp, catalog) = self.shared().catalog(snapshot.reader())?;
+            return work(&State { reader: snapshot.reader(), stamp, catalog, started: None, read_only: false });
+        };
+        if open.failed() {
+            return Err(aborted());
+        }
+        let stamp = CatalogStamp::of(open.tx.reader(), self.shared().trees)?;
+        let catalog = self.shared().catalog_of_transaction(open.tx.reader(), stamp)?;
+        let (started, read_only) = (Some(open.started), open.read_only);
+        work(&State { reader: open.tx.reader(), stamp, catalog, started, read_only })
+    }
+
+    fn run_on_snapshot(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
+        let snapshot = self.shared().store.snapshot()?;
+        let (stamp, catalog) = self.shared().catalog(snapshot.reader())?;
+        let state = State { reader: snapshot.reader(), stamp, catalog, started: None, read_only: false };
+        self.read(statement, &state, params)
+    }
+
+    /// In a transaction of its own.
+    fn run_alone(&self, statement: &mut Runnable, access: Access, params: &dyn Params) -> Result<Executed> {
+        let tx = self.shared().store.begin()?;
+        let (stamp, catalog) = self.shared().catalog(tx.reader())?;
+        let state = State { reader: tx.reader(), stamp, catalog, started: None, read_only: false };
+        let executed = match access {
+            Access::Schema => self.change_schema(&tx, statement, &state)?,
+            _ => self.write(&tx, statement, &state, params)?,
+        };
+        let durability = self.state.borrow().settings.durability;
+        tx.commit(durability).map_err(conflict)?;
+        Ok(executed)
+    }
+
+    fn run_in_open(
+        &self,
+        mut session: RefMut<'_, SessionState>,
+        statement: &mut Runnable,
+        access: Access,
+        params: &dyn Params,
+    ) -> Result<Executed> {
+        let Some(open) = session.transaction.as_mut() else { return Err(Error::internal("no open transaction")) };
+        if open.read_only && access != Access::Read {
+            return Err(read_only_violation(&statement.parsed.statement));
+        }
+        let stamp = CatalogStamp::of(open.tx.reader(), self.shared().trees)?;
+        let catalog = match &open.catalog {
+            Some((known, catalog)) if *known == stamp => catalog.clone(),
+            _ => self.shared().catalog_of_transaction(open.tx.reader(), stamp)?,
+        };
+        open.catalog = Some((stamp, catalog.clone()));
+        drop(session);
+        let session = self.state.borrow();
+        let Some(open) = session.transaction.as_ref() else { return Err(Error::internal("no open transaction")) };
+        let state =
+            State { reader: open.tx.reader(), stamp, catalog, started: Some(open.started), read_only: open.read_only };
+        let mut executed = match access {
+            Access::Read => self.read(statement, &state, params)?,
+            Access::Schema => self.change_schema(&open.tx, statement, &state)?,
+            _ => self.write(&open.tx, statement, &state, params)?,
+        };
+        executed.rows = executed.rows.map(|rows| rows.in_transaction(open.failed.clone()));
+        Ok(executed)
+    }
+
+    /// The statement's plan, made now unless it has one that still fits.
+    fn plan(&self, statement: &mut Runnable, state: &State<'_>) -> Result<Arc<Prepared>> {
+        let options = &self.state.borrow().settings.optimizer;
+        match &statement.prepared {
+            Some(prepared) if prepared.is_current(state.stamp, options) => Ok(prepared.clone()),
+            _ => {
+                let prepared = Arc::new(Prepared::new(&statement.parsed, state.stamp, &state.catalog, options)?);
+                statement.prepared = Some(prepared.clone());
+                Ok(prepared)
+            }
+        }
+    }
+
+    fn context(&self, prepared: &Prepared, state: &State<'_>, params: &dyn Params) -> Result<ExecContext> {
+        let session = self.state.borrow();
+        let now = clock_micros();
+        let eval = EvalContext {
+            transaction_timestamp: state.started.unwrap_or(now),
+            statement_timestamp: now,
+            time_zone: session.settings.time_zone.clone(),
+        };
+        let parameters = parameters::collect(params, &prepared.parameters, &eval)?;
+        let mut context = ExecContext::new(state.reader.clone(), Arc::new(eval));
+        context.parameters = parameters.into();
+        context.interrupt = self.interrupt.clone();
+        context.deadline = session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit));
+        context.sequences = Some(self.sequences_under(&state.catalog, state.read_only));
+        Ok(context)
+    }
+
+    fn sequences_under(&self, catalog: &Arc<Catalog>, read_only: bool) -> Arc<dyn SequenceSource> {
+        let (shared, session) = (Arc::downgrade(self.shared()), self.sequences.clone());
+        Arc::new(StatementSequences { shared, catalog: catalog.clone(), session, read_only })
+    }
+
+    fn read(&self, statement: &mut Runnable, state: &State<'_>, params: &dyn Params) -> Result<Executed> {
+        let prepared = self.plan(statement, state)?;
+        let context = self.context(&prepared, state, params)?;
+        match &prepared.body {
+            Body::Query(plan) => {
+                let stream = exec::execute(plan.clone(), context)?;
+                Ok(Executed::rows("SELECT", Rows::stream(plan.fields.clone(), stream)))
+            }
+            Body::Explain(explain) => super::explain::explain(explain, &prepared, &context, None),
+            _ => Err(Error::internal("a statement that writes was taken for one that reads")),
+        }
+    }
+
+    fn write(
+        &self,
+        tx: &Transaction,
+        statement: &mut Runnable,
+        state: &State<'_>,
+        params: &dyn Params,
+    ) -> Result<Executed> {
+        let prepared = self.plan(statement, state)?;
+        let context = self.context(&prepared, state, params)?;
+        note_schema(tx)?;
+        let shared = self.shared();
+        let dml = DmlContext {
+            tx,
+            catalog: &state.catalog,
+            exec: &context,
+            store: &shared.store,
+            row_numbers: &shared.row_numbers,
+        };
+        if let Body::Explain(explain) = &prepared.body {
+            return super::explain::explain(explain, &prepared, &context, Some(&dml));
+        }
+        let result = run_dml(&prepared.body, &dml)?;
+        let fields = prepared.fields();
+        let rows = (!fields.is_empty()).then(|| Rows::buffered(fields.to_vec(), result.rows));
+        Ok(Executed { tag: prepared.body.tag(), affected: result.affected, rows })
+    }
+
+    fn change_schema(&self, tx: &Transaction, statement: &mut Runnable, state: &State<'_>) -> Result<Executed> {
+        let prepared = self.plan_utility(statement, state);
+        let context = self.context(&prepared, state, &())?;
+        let shared = self.shared();
+        let trees = shared.trees.ok_or_else(|| Error::internal("the database has no system trees"))?;
+        let dml = DmlContext {
+            tx,
+            catalog: &state.catalog,
+            exec: &context,
+            store: &shared.store,
+            row_numbers: &shared.row_numbers,
+        };
+        let options = self.state.borrow().settings.optimizer.clone();
+        let sequences = |catalog: &Arc<Catalog>| self.sequences_under(catalog, state.read_only);
+        let done = ddl::execute(&statement.parsed, &dml, trees, &options, &sequences)?;
+        for (severity, code, message) in done.notices {
+            self.notice(severity, code, message);
+        }
+        Ok(Executed { tag: done.tag, affected: done.affected, rows: None })
+    }
+
+    fn plan_utility(&self, statement: &Runnable, state: &State<'_>) -> Prepared {
+        Prepared {
+            parsed: statement.parsed.clone(),
+            parameters: Vec::new(),
+            stamp: state.stamp,
+            catalog: state.catalog.clone(),
+            options: Default::default(),
+            body: Body::Utility,
+        }
+    }
+}
+
+/// Runs INSERT, UPDATE or DELETE.
+pub(super) fn run_dml(body: &Body, context: &DmlContext<'_>) -> Result<DmlResult> {
+    match body {
+        Body::Insert(plan) => plan.run(context),
+        Body::Update(plan) => plan.run(context),
+        Body::Delete(plan) => plan.run(context),
+        _ => Err(Error::internal("not a statement that writes rows")),
+    }
+}
+
+/// A plan rests on the catalog: whoever changes the schema before this transaction commits gets in its way.
+fn note_schema(tx: &Transaction) -> Result<()> {
+    use std::ops::Bound::Unbounded;
+    Ok(tx.reader().note_read(cairn_storage::TreeId::CATALOG, Unbounded, Unbounded)?)
+}
+
+fn read_only_violation(statement: &ast::Statement) -> Error {
+    let text = statement.to_string();
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default().to_uppercase();
+    let name = match first.as_str() {
+        "CREATE" | "DROP" | "ALTER" => format!("{first} {}", words.next().unwrap_or_default().to_uppercase()),
+        _ => first,
+    };
+    let message = format!("cannot execute {name} in a read-only transaction");
+    Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)
+}

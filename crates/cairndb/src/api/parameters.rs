@@ -1,0 +1,69 @@
+//! Fits parameters to the types that the statement asks for.
+
+use super::{Params, ValueRef};
+use crate::types::{DataType, EvalContext, cast_assign, from_text};
+use crate::{Error, Result, SqlState, Value};
+
+/// The parameters as values of the given types.
+pub(crate) fn collect(params: &dyn Params, types: &[DataType], context: &EvalContext) -> Result<Vec<Value>> {
+    check_count(params.count(), types.len())?;
+    let fit_one = |(index, &data_type): (usize, &DataType)| {
+        fit(params.value(index), data_type, context).map_err(|error| {
+            let place = format!("Parameter ${} of type {}.", index + 1, data_type);
+            if error.detail().is_some() { error } else { error.with_detail(place) }
+        })
+    };
+    types.iter().enumerate().map(fit_one).collect()
+}
+
+pub(crate) fn check_count(given: usize, wanted: usize) -> Result<()> {
+    if given == wanted {
+        return Ok(());
+    }
+    let message = format!("bind message supplies {given} parameters, but the statement requires {wanted}");
+    Err(Error::new(SqlState("08P01"), message))
+}
+
+/// The type of a Rust value as it came.
+fn type_of(value: &ValueRef<'_>) -> DataType {
+    match value {
+        ValueRef::Null => DataType::Unknown,
+        ValueRef::Boolean(_) => DataType::Boolean,
+        ValueRef::SmallInt(_) => DataType::SmallInt,
+        ValueRef::Integer(_) => DataType::Integer,
+        ValueRef::BigInt(_) => DataType::BigInt,
+        ValueRef::Real(_) => DataType::Real,
+        ValueRef::Double(_) => DataType::Double,
+        ValueRef::Numeric(_) => DataType::Numeric(None),
+        ValueRef::Text(_) => DataType::Text,
+        ValueRef::Bytea(_) => DataType::Bytea,
+        ValueRef::Date(_) => DataType::Date,
+        ValueRef::Time(_) => DataType::Time,
+        ValueRef::Timestamp(_) => DataType::Timestamp,
+        ValueRef::TimestampTz(_) => DataType::TimestampTz,
+        ValueRef::Interval(_) => DataType::Interval,
+        ValueRef::Uuid(_) => DataType::Uuid,
+    }
+}
+
+fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> Result<Value> {
+    let from = type_of(&value);
+    match (&value, to) {
+        (ValueRef::Null, _) => Ok(Value::Null),
+        (ValueRef::Text(text), DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => Ok(Value::text(*text)),
+        (ValueRef::Text(text), _) => from_text(text, to, context),
+        _ if from == to => Ok(value.to_value()),
+        _ => convert(value.to_value(), from, to, context),
+    }
+}
+
+/// As assignment converts, but never losing a fraction that an integer cannot have.
+fn convert(value: Value, from: DataType, to: DataType, context: &EvalContext) -> Result<Value> {
+    let converted = cast_assign(&value, from, to, context)?;
+    let is_integer = matches!(to, DataType::SmallInt | DataType::Integer | DataType::BigInt);
+    if is_integer && cast_assign(&converted, to, from, context)? != value {
+        let message = "the parameter is not a whole number";
+        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+    }
+    Ok(converted)
+}

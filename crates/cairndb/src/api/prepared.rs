@@ -1,0 +1,141 @@
+//! A statement with its plan.
+
+use std::sync::Arc;
+
+use sqlparser::ast;
+
+use crate::Result;
+use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, bind_statement};
+use crate::catalog::{Catalog, CatalogStamp};
+use crate::dml::{DeletePlan, InsertPlan, UpdatePlan};
+use crate::plan::{Field, OptimizerOptions, PhysicalPlan, optimize};
+use crate::sql::ParsedStatement;
+use crate::types::DataType;
+
+/// A statement bound and planned against one version of the catalog. Immutable; made anew when the catalog changed.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) parsed: Arc<ParsedStatement>,
+    /// `$1` first.
+    pub(crate) parameters: Vec<DataType>,
+    /// The catalog that the plan rests on.
+    pub(crate) stamp: CatalogStamp,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) options: OptimizerOptions,
+    pub(crate) body: Body,
+}
+
+/// What to run.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Query(Arc<PhysicalPlan>),
+    Insert(Box<InsertPlan>),
+    Update(Box<UpdatePlan>),
+    Delete(Box<DeletePlan>),
+    Explain(Box<BoundExplain>),
+    /// Executed from the syntax tree.
+    Utility,
+}
+
+impl Prepared {
+    pub(crate) fn new(
+        parsed: &Arc<ParsedStatement>,
+        stamp: CatalogStamp,
+        catalog: &Arc<Catalog>,
+        options: &OptimizerOptions,
+    ) -> Result<Prepared> {
+        let mut parameters = ParameterTypes::default();
+        let bound = bind_statement(parsed, catalog, &mut parameters)?;
+        Ok(Prepared {
+            parsed: parsed.clone(),
+            parameters: parameters.types().to_vec(),
+            stamp,
+            catalog: catalog.clone(),
+            options: options.clone(),
+            body: Body::plan(bound, catalog, options)?,
+        })
+    }
+
+    /// Whether the plan still fits.
+    pub(crate) fn is_current(&self, stamp: CatalogStamp, options: &OptimizerOptions) -> bool {
+        self.stamp == stamp && self.options == *options
+    }
+
+    /// The result's columns; empty where there are no rows.
+    pub(crate) fn fields(&self) -> &[Field] {
+        let returning = match &self.body {
+            Body::Query(plan) => return &plan.fields,
+            Body::Insert(plan) => &plan.returning,
+            Body::Update(plan) => &plan.returning,
+            Body::Delete(plan) => &plan.returning,
+            Body::Explain(_) | Body::Utility => return &[],
+        };
+        returning.as_ref().map_or(&[], |returning| &returning.fields)
+    }
+}
+
+impl Body {
+    pub(crate) fn plan(bound: BoundStatement, catalog: &Catalog, options: &OptimizerOptions) -> Result<Body> {
+        Ok(match bound {
+            BoundStatement::Query(plan) => Body::Query(Arc::new(optimize(plan, catalog, options)?)),
+            BoundStatement::Insert(insert) => Body::Insert(Box::new(InsertPlan::new(*insert, catalog, options)?)),
+            BoundStatement::Update(update) => Body::Update(Box::new(UpdatePlan::new(*update, catalog, options)?)),
+            BoundStatement::Delete(delete) => Body::Delete(Box::new(DeletePlan::new(*delete, catalog, options)?)),
+            BoundStatement::Explain(explain) => Body::Explain(explain),
+            BoundStatement::Utility => Body::Utility,
+        })
+    }
+
+    /// PostgreSQL's command tag, without counts.
+    pub(crate) fn tag(&self) -> &'static str {
+        match self {
+            Body::Query(_) => "SELECT",
+            Body::Insert(_) => "INSERT",
+            Body::Update(_) => "UPDATE",
+            Body::Delete(_) => "DELETE",
+            Body::Explain(_) => "EXPLAIN",
+            Body::Utility => "",
+        }
+    }
+}
+
+/// How a statement must be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// BEGIN and its kin.
+    TransactionControl,
+    /// SET, SHOW, and statements that do nothing here.
+    Session,
+    /// On any state, changing nothing.
+    Read,
+    /// In a transaction: INSERT, UPDATE, DELETE.
+    Write,
+    /// In a transaction: the schema changes.
+    Schema,
+}
+
+impl Access {
+    pub(crate) fn of(statement: &ast::Statement) -> Access {
+        use ast::Statement as S;
+        match statement {
+            S::StartTransaction { .. }
+            | S::Commit { .. }
+            | S::Rollback { .. }
+            | S::Savepoint { .. }
+            | S::ReleaseSavepoint { .. } => Access::TransactionControl,
+            S::Set(_) | S::ShowVariable { .. } | S::Reset(_) | S::Discard { .. } => Access::Session,
+            S::Query(query) => Access::of_query(&query.body),
+            S::Explain { analyze: true, statement, .. } => Access::of(statement),
+            S::Explain { .. } => Access::Read,
+            S::Insert(_) | S::Update { .. } | S::Delete(_) => Access::Write,
+            _ => Access::Schema,
+        }
+    }
+
+    fn of_query(body: &ast::SetExpr) -> Access {
+        match body {
+            ast::SetExpr::Insert(_) | ast::SetExpr::Update(_) | ast::SetExpr::Delete(_) => Access::Write,
+            _ => Access::Read,
+        }
+    }
+}

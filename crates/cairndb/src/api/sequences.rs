@@ -1,0 +1,260 @@
+//! Sequence values.
+//!
+//! A sequence's tree entry holds a high-water mark: values up to it may have been given out. The mark is raised ahead of
+//! need, outside transactions, and is durable before the first value below it is given out; so no value is ever given
+//! out twice, and a crash skips at most [`AHEAD`] of them. A clean close lowers the mark to what was really used.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use cairn_storage::{Session, Store, TreeId, WriteError};
+
+use super::database::Shared;
+use crate::catalog::{Catalog, ObjectId, Sequence};
+use crate::exec::SequenceSource;
+use crate::{Error, Result, SqlState};
+
+/// How many values one raise of the mark allows.
+const AHEAD: i64 = 32;
+
+type Identity = (ObjectId, u64);
+
+/// The values that were reserved and not yet given out, of all sequences in use.
+#[derive(Default)]
+pub(crate) struct SequenceValues(Mutex<HashMap<Identity, Reserved>>);
+
+/// What is known of one sequence.
+#[derive(Clone, Copy)]
+struct Reserved {
+    /// The value given out last; `None`: none ever.
+    last: Option<i64>,
+    /// Values that can still be given out before the mark must be raised.
+    left: i64,
+}
+
+/// Key and value of a sequence's entry: the mark, and whether it counts as given out.
+fn entry_key((id, generation): Identity) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..4].copy_from_slice(&id.0.to_be_bytes());
+    key[4..].copy_from_slice(&generation.to_be_bytes());
+    key
+}
+
+fn decode_entry(bytes: &[u8]) -> Result<Option<i64>> {
+    match bytes {
+        [] => Ok(None),
+        _ => bytes
+            .try_into()
+            .map(|bytes| Some(i64::from_le_bytes(bytes)))
+            .map_err(|_| Error::new(SqlState::DATA_CORRUPTED, "a sequence's value is damaged")),
+    }
+}
+
+fn write_entry(session: &mut Session, tree: TreeId, identity: Identity, mark: Option<i64>) -> Result<()> {
+    let bytes = mark.map(i64::to_le_bytes);
+    let value: &[u8] = bytes.as_ref().map_or(&[], |bytes| bytes);
+    let written = session.write::<(), Error>(|writer| Ok(writer.put(tree, &entry_key(identity), value)?));
+    let ((), ticket) = written.map_err(flatten)?;
+    Ok(ticket.wait()?)
+}
+
+/// The error of a point write.
+pub(crate) fn flatten(error: WriteError<Error>) -> Error {
+    match error {
+        WriteError::Storage(error) => error.into(),
+        WriteError::Caller(error) => error,
+    }
+}
+
+impl SequenceValues {
+    fn next(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<i64> {
+        let identity = (sequence.id, sequence.generation);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reserved = match all.get(&identity) {
+            Some(reserved) => *reserved,
+            None => {
+                let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
+                let last = entry.map(|bytes| decode_entry(&bytes)).transpose()?.flatten();
+                Reserved { last, left: 0 }
+            }
+        };
+        let value = following(sequence, reserved.last)?;
+        if reserved.left == 0 {
+            let (mark, count) = ahead(sequence, value);
+            write_entry(&mut store.session()?, tree, identity, Some(mark))?;
+            reserved.left = count;
+        }
+        reserved = Reserved { last: Some(value), left: reserved.left - 1 };
+        all.insert(identity, reserved);
+        Ok(value)
+    }
+
+    fn set(&self, store: &Store, tree: TreeId, sequence: &Sequence, value: i64, called: bool) -> Result<()> {
+        let identity = (sequence.id, sequence.generation);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // "Not called": the next value is `value` itself.
+        let last = if called { Some(value) } else { value.checked_sub(sequence.increment) };
+        write_entry(&mut store.session()?, tree, identity, last)?;
+        all.insert(identity, Reserved { last, left: 0 });
+        Ok(())
+    }
+
+    /// Lowers every mark to the last value given out. For a clean close; an error costs a gap, nothing else.
+    pub(crate) fn settle(&self, store: &Store, tree: TreeId) {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(mut session) = store.session() else { return };
+        for (&identity, reserved) in all.iter().filter(|(_, reserved)| reserved.left > 0) {
+            let _ = write_entry(&mut session, tree, identity, reserved.last);
+        }
+    }
+}
+
+/// The value after `last`; SQLSTATE 2200H at the end of a sequence that does not cycle.
+fn following(sequence: &Sequence, last: Option<i64>) -> Result<i64> {
+    let Some(last) = last else { return Ok(sequence.start) };
+    let next = last.checked_add(sequence.increment);
+    if let Some(next) = next.filter(|next| (sequence.min..=sequence.max).contains(next)) {
+        return Ok(next);
+    }
+    let (end, limit, wrapped) = match sequence.increment > 0 {
+        true => ("maximum", sequence.max, sequence.min),
+        false => ("minimum", sequence.min, sequence.max),
+    };
+    if sequence.cycle {
+        return Ok(wrapped);
+    }
+    let message = format!("nextval: reached {end} value of sequence \"{}\" ({limit})", sequence.name);
+    Err(Error::new(SqlState("2200H"), message))
+}
+
+/// How far the mark can be raised from `value` without leaving the sequence's range: the mark, and the number of values.
+fn ahead(sequence: &Sequence, value: i64) -> (i64, i64) {
+    let last = sequence.increment.checked_mul(AHEAD - 1).and_then(|step| value.checked_add(step));
+    match last.filter(|last| (sequence.min..=sequence.max).contains(last)) {
+        Some(mark) => (mark, AHEAD),
+        None => (value, 1),
+    }
+}
+
+/// What a session remembers of sequences: `currval` and `lastval`.
+#[derive(Default)]
+pub(crate) struct SessionSequences {
+    current: HashMap<ObjectId, i64>,
+    last: Option<ObjectId>,
+}
+
+/// Sequences as a statement sees them.
+pub(crate) struct StatementSequences {
+    pub(crate) shared: Weak<Shared>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) session: Arc<Mutex<SessionSequences>>,
+    pub(crate) read_only: bool,
+}
+
+impl StatementSequences {
+    fn sequence(&self, name: &str) -> Result<&Arc<Sequence>> {
+        let name = relation_name(name);
+        if let Some(sequence) = self.catalog.sequence(&name) {
+            return Ok(sequence);
+        }
+        match self.catalog.relation_kind(&name) {
+            Some(_) => Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a sequence"))),
+            None => Err(Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))),
+        }
+    }
+
+    fn shared(&self, function: &str) -> Result<(Arc<Shared>, TreeId)> {
+        if self.read_only {
+            let message = format!("cannot execute {function}() in a read-only transaction");
+            return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
+        }
+        let shared = self.shared.upgrade().ok_or_else(|| Error::internal("the database is closed"))?;
+        let trees = shared.trees.ok_or_else(|| Error::internal("the database has no sequence tree"))?;
+        Ok((shared, trees.sequences))
+    }
+
+    fn remember(&self, sequence: &Sequence, value: i64) {
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        session.current.insert(sequence.id, value);
+        session.last = Some(sequence.id);
+    }
+}
+
+impl SequenceSource for StatementSequences {
+    fn next_value(&self, name: &str) -> Result<i64> {
+        let sequence = self.sequence(name)?;
+        let (shared, tree) = self.shared("nextval")?;
+        let value = shared.sequences.next(&shared.store, tree, sequence)?;
+        self.remember(sequence, value);
+        Ok(value)
+    }
+
+    fn current_value(&self, name: &str) -> Result<i64> {
+        let sequence = self.sequence(name)?;
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        session.current.get(&sequence.id).copied().ok_or_else(|| {
+            let message = format!("currval of sequence \"{}\" is not yet defined in this session", sequence.name);
+            Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        })
+    }
+
+    fn set_value(&self, name: &str, value: i64) -> Result<i64> {
+        let sequence = self.sequence(name)?;
+        if !(sequence.min..=sequence.max).contains(&value) {
+            let message = format!(
+                "setval: value {value} is out of bounds for sequence \"{}\" ({}..{})",
+                sequence.name, sequence.min, sequence.max
+            );
+            return Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
+        }
+        let (shared, tree) = self.shared("setval")?;
+        shared.sequences.set(&shared.store, tree, sequence, value, true)?;
+        self.remember(sequence, value);
+        Ok(value)
+    }
+}
+
+/// A relation's name as written in a string: `s`, `public.s`, `"S"`.
+fn relation_name(text: &str) -> String {
+    let text = text.trim();
+    let text = text.strip_prefix("public.").unwrap_or(text);
+    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => text.to_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sequence(increment: i64, min: i64, max: i64, cycle: bool) -> Sequence {
+        let start = if increment > 0 { min } else { max };
+        let (id, name) = (ObjectId(1), "s".to_string());
+        Sequence { id, name, start, increment, min, max, cycle, owner: None, generation: 1 }
+    }
+
+    #[test]
+    fn values_follow_the_increment_and_stop_or_wrap_at_the_end() {
+        let up = sequence(5, 1, 12, false);
+        assert_eq!(following(&up, None).unwrap(), 1);
+        assert_eq!(following(&up, Some(6)).unwrap(), 11);
+        assert_eq!(following(&up, Some(11)).unwrap_err().sqlstate(), SqlState("2200H"));
+        assert_eq!(following(&sequence(5, 1, 12, true), Some(11)).unwrap(), 1);
+        assert_eq!(following(&sequence(-1, 1, 12, true), Some(1)).unwrap(), 12);
+        assert!(following(&sequence(1, 1, i64::MAX, false), Some(i64::MAX)).is_err());
+    }
+
+    #[test]
+    fn the_mark_never_leaves_the_range() {
+        assert_eq!(ahead(&sequence(1, 1, 1000, false), 1), (32, 32));
+        assert_eq!(ahead(&sequence(1, 1, 10, false), 1), (1, 1));
+        assert_eq!(ahead(&sequence(1, 1, i64::MAX, false), i64::MAX), (i64::MAX, 1));
+    }
+
+    #[test]
+    fn names_in_strings_fold_unless_quoted() {
+        assert_eq!(relation_name("public.Seq"), "seq");
+        assert_eq!(relation_name("\"Se\"\"q\""), "Se\"q");
+    }
+}

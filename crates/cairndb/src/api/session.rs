@@ -1,0 +1,118 @@
+//! What a connection remembers between statements: settings and the open transaction.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use cairn_storage::{Durability, Savepoint, Transaction};
+
+use crate::catalog::{Catalog, CatalogStamp};
+use crate::plan::OptimizerOptions;
+use crate::types::datetime::clock_micros;
+use crate::{Error, Result, SqlState};
+
+/// Settings that statements run under.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// IANA name.
+    pub(crate) time_zone: Box<str>,
+    pub(crate) statement_timeout: Option<Duration>,
+    /// `None`: the database's.
+    pub(crate) durability: Option<Durability>,
+    pub(crate) optimizer: OptimizerOptions,
+}
+
+/// A transaction that BEGIN opened.
+pub(crate) struct OpenTransaction {
+    pub(crate) tx: Transaction,
+    /// Shared with the rows of its queries, whose errors fail it too.
+    pub(crate) failed: Arc<AtomicBool>,
+    pub(crate) read_only: bool,
+    /// Micros since 2000-01-01 UTC: what `now()` says.
+    pub(crate) started: i64,
+    savepoints: Vec<(String, Savepoint)>,
+    /// The catalog with this transaction's own changes, once it made some.
+    pub(crate) catalog: Option<(CatalogStamp, Arc<Catalog>)>,
+    /// The settings that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
+    before: Settings,
+    pub(crate) kept: Settings,
+}
+
+/// The state behind a connection.
+pub(crate) struct SessionState {
+    pub(crate) settings: Settings,
+    pub(crate) transaction: Option<OpenTransaction>,
+}
+
+impl SessionState {
+    pub(crate) fn new(settings: Settings) -> SessionState {
+        SessionState { settings, transaction: None }
+    }
+
+    /// Whether the open transaction failed and waits for ROLLBACK.
+    pub(crate) fn failed(&self) -> bool {
+        self.transaction.as_ref().is_some_and(OpenTransaction::failed)
+    }
+
+    pub(crate) fn fail(&self) {
+        if let Some(open) = &self.transaction {
+            open.failed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn begin(&mut self, tx: Transaction, read_only: bool) {
+        self.transaction = Some(OpenTransaction {
+            tx,
+            failed: Arc::default(),
+            read_only,
+            started: clock_micros(),
+            savepoints: Vec::new(),
+            catalog: None,
+            before: self.settings.clone(),
+            kept: self.settings.clone(),
+        });
+    }
+
+    /// Takes the transaction out, with the settings that its end leaves.
+    pub(crate) fn end(&mut self, committed: bool) -> Option<OpenTransaction> {
+        let open = self.transaction.take()?;
+        self.settings = if committed { open.kept.clone() } else { open.before.clone() };
+        Some(open)
+    }
+}
+
+impl OpenTransaction {
+    pub(crate) fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn savepoint(&mut self, name: String) -> Result<()> {
+        self.savepoints.push((name, self.tx.savepoint()?));
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Result<usize> {
+        self.savepoints.iter().rposition(|(known, _)| known == name).ok_or_else(|| {
+            Error::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
+        })
+    }
+
+    /// Forgets the savepoint and those after it.
+    pub(crate) fn release(&mut self, name: &str) -> Result<()> {
+        let at = self.find(name)?;
+        self.savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// Undoes what came after the savepoint, which stays; the transaction is no longer failed.
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let at = self.find(name)?;
+        self.savepoints.truncate(at + 1);
+        if let Some((_, savepoint)) = self.savepoints.last() {
+            self.tx.rollback_to(savepoint)?;
+        }
+        self.catalog = None;
+        self.failed.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+}

@@ -1,0 +1,295 @@
+//! SET, SHOW and RESET.
+
+use std::time::Duration;
+
+use cairn_storage::Durability;
+use sqlparser::ast;
+
+use super::Connection;
+use super::execute::Executed;
+use super::session::Settings;
+use super::{Database, Rows};
+use crate::plan::{Field, OptimizerOptions};
+use crate::types::{DataType, EvalContext, Value, from_text};
+use crate::{Error, Result, SqlState};
+
+/// Settings that dumps and drivers set and that mean nothing here: any value is accepted. With what SHOW says.
+const IGNORED: &[(&str, &str)] = &[
+    ("application_name", ""),
+    ("check_function_bodies", "on"),
+    ("client_encoding", "UTF8"),
+    ("client_min_messages", "notice"),
+    ("datestyle", "ISO, MDY"),
+    ("default_table_access_method", "tree"),
+    ("default_tablespace", ""),
+    ("extra_float_digits", "1"),
+    ("idle_in_transaction_session_timeout", "0"),
+    ("intervalstyle", "postgres"),
+    ("lock_timeout", "0"),
+    ("row_security", "on"),
+    ("search_path", "public"),
+    ("standard_conforming_strings", "on"),
+    ("xmloption", "content"),
+];
+
+/// Settings that only SHOW knows.
+const FIXED: &[(&str, &str)] = &[
+    ("integer_datetimes", "on"),
+    ("max_identifier_length", "63"),
+    ("server_encoding", "UTF8"),
+    ("server_version", "15.0 (CairnDB)"),
+    ("transaction_isolation", "serializable"),
+    ("default_transaction_isolation", "serializable"),
+];
+
+impl Settings {
+    pub(crate) fn of(database: &Database) -> Settings {
+        let options = &database.shared.options;
+        Settings {
+            time_zone: options.time_zone.as_deref().unwrap_or("UTC").into(),
+            statement_timeout: options.statement_timeout,
+            durability: None,
+            optimizer: OptimizerOptions::default(),
+        }
+    }
+
+    /// `value`: `None` for DEFAULT.
+    fn set(&mut self, name: &str, value: Option<&str>, defaults: &Settings) -> Result<()> {
+        match name {
+            "timezone" => self.time_zone = value.map_or(Ok(defaults.time_zone.clone()), time_zone)?,
+            "statement_timeout" => {
+                self.statement_timeout = value.map_or(Ok(defaults.statement_timeout), |value| duration(name, value))?;
+            }
+            "durability" => self.durability = value.map(durability).transpose()?,
+            _ if IGNORED.iter().any(|(known, _)| *known == name) => {}
+            _ if FIXED.iter().any(|(known, _)| *known == name) => {
+                let message = format!("parameter \"{name}\" cannot be changed");
+                return Err(Error::new(SqlState("55P02"), message));
+            }
+            _ => {
+                let switch = optimizer_switch(&mut self.optimizer, name).ok_or_else(|| unrecognized(name))?;
+                *switch = value.map_or(Ok(true), |value| boolean(name, value))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn show(&self, name: &str, default_durability: Durability) -> Result<String> {
+        let on = |set: bool| if set { "on" } else { "off" }.to_string();
+        Ok(match name {
+            "timezone" => self.time_zone.to_string(),
+            "statement_timeout" => self.statement_timeout.map_or("0".to_string(), |limit| show_duration(&limit)),
+            "durability" => format!("{:?}", self.durability.unwrap_or(default_durability)).to_lowercase(),
+            _ => match IGNORED.iter().chain(FIXED).find(|(known, _)| *known == name) {
+                Some((_, shown)) => (*shown).to_string(),
+                None => {
+                    let mut options = self.optimizer.clone();
+                    on(*optimizer_switch(&mut options, name).ok_or_else(|| unrecognized(name))?)
+                }
+            },
+        })
+    }
+}
+
+fn optimizer_switch<'o>(options: &'o mut OptimizerOptions, name: &str) -> Option<&'o mut bool> {
+    Some(match name {
+        "enable_rewrites" => &mut options.rewrites,
+        "enable_decorrelation" => &mut options.decorrelate,
+        "enable_join_reorder" => &mut options.reorder_joins,
+        "enable_indexscan" => &mut options.indexes,
+        "enable_hashjoin" => &mut options.hash_joins,
+        "enable_indexjoin" => &mut options.index_joins,
+        _ => return None,
+    })
+}
+
+fn unrecognized(name: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+}
+
+fn invalid(name: &str, value: &str) -> Error {
+    let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}
+
+fn durability(value: &str) -> Result<Durability> {
+    Ok(match value.to_lowercase().as_str() {
+        "full" => Durability::Full,
+        "group" => Durability::Group,
+        "interval" => Durability::Interval,
+        "off" => Durability::Off,
+        _ => {
+            return Err(invalid("durability", value).with_hint("Available values: full, group, interval, off."));
+        }
+    })
+}
+
+/// A time zone that conversions accept.
+fn time_zone(value: &str) -> Result<Box<str>> {
+    let zone: Box<str> = if value.eq_ignore_ascii_case("utc") { "UTC".into() } else { value.into() };
+    let context = EvalContext { time_zone: zone.clone(), ..EvalContext::now() };
+    from_text("2000-01-01 00:00:00", DataType::TimestampTz, &context)
+        .map_err(|_| invalid("TimeZone", value))
+        .map(|_| zone)
+}
+
+fn boolean(name: &str, value: &str) -> Result<bool> {
+    match value.to_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Ok(true),
+        "off" | "false" | "no" | "0" => Ok(false),
+        _ => {
+            let message = format!("parameter \"{name}\" requires a Boolean value");
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+        }
+    }
+}
+
+/// Milliseconds, or a number with `us`, `ms`, `s`, `min`, `h` or `d`; 0: none.
+fn duration(name: &str, value: &str) -> Result<Option<Duration>> {
+    let text = value.trim();
+    let digits = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().map_err(|_| invalid(name, value))?;
+    let micros_per_unit: u64 = match text[digits..].trim() {
+        "us" => 1,
+        "" | "ms" => 1_000,
+        "s" => 1_000_000,
+        "min" => 60_000_000,
+        "h" => 3_600_000_000,
+        "d" => 86_400_000_000,
+        _ => return Err(invalid(name, value)),
+    };
+    let micros = number.checked_mul(micros_per_unit).ok_or_else(|| invalid(name, value))?;
+    Ok((micros > 0).then(|| Duration::from_micros(micros)))
+}
+
+fn show_duration(limit: &Duration) -> String {
+    match (limit.as_micros(), limit.as_millis()) {
+        (_, millis) if millis > 0 && millis % 60_000 == 0 => format!("{}min", millis / 60_000),
+        (_, millis) if millis > 0 && millis % 1000 == 0 => format!("{}s", millis / 1000),
+        (micros, millis) if micros == millis * 1000 => format!("{millis}ms"),
+        (micros, _) => format!("{micros}us"),
+    }
+}
+
+impl Connection {
+    pub(crate) fn session_statement(&self, statement: &ast::Statement) -> Result<Executed> {
+        match statement {
+            ast::Statement::Set(set) => self.set(set),
+            ast::Statement::ShowVariable { variable } => self.show(variable),
+            ast::Statement::Reset(reset) => self.reset(reset),
+            ast::Statement::Discard { .. } => {
+                self.state.borrow_mut().settings = Settings::of(&self.database);
+                Ok(Executed::tag("DISCARD"))
+            }
+            other => Err(Error::unsupported(other)),
+        }
+    }
+
+    fn set(&self, set: &ast::Set) -> Result<Executed> {
+        match set {
+            ast::Set::SingleAssignment { scope, variable, values, .. } => {
+                let local = matches!(scope, Some(ast::ContextModifier::Local));
+                let value = values.iter().map(setting_text).collect::<Result<Vec<_>>>()?.join(", ");
+                let is_default = matches!(values.as_slice(), [ast::Expr::Identifier(ident)]
+                    if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"));
+                let name = variable.to_string().replace('"', "").to_lowercase();
+                self.change_setting(&name, (!is_default).then_some(value.as_str()), local)
+            }
+            ast::Set::SetTimeZone { local, value } => {
+                let text = setting_text(value)?;
+                let is_default = matches!(text.to_lowercase().as_str(), "default" | "local");
+                self.change_setting("timezone", (!is_default).then_some(text.as_str()), *local)
+            }
+            ast::Set::SetNames { .. } | ast::Set::SetTransaction { .. } => Ok(Executed::tag("SET")),
+            other => Err(Error::unsupported(other)),
+        }
+    }
+
+    fn change_setting(&self, name: &str, value: Option<&str>, local: bool) -> Result<Executed> {
+        let name = if name == "time zone" { "timezone" } else { name };
+        let defaults = Settings::of(&self.database);
+        let mut state = self.state.borrow_mut();
+        if local && state.transaction.is_none() {
+            let message = "SET LOCAL can only be used in transaction blocks";
+            self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
+            return Ok(Executed::tag("SET"));
+        }
+        state.settings.set(name, value, &defaults)?;
+        if let (false, Some(open)) = (local, &mut state.transaction) {
+            open.kept.set(name, value, &defaults)?;
+        }
+        Ok(Executed::tag("SET"))
+    }
+
+    fn reset(&self, reset: &ast::ResetStatement) -> Result<Executed> {
+        match &reset.reset {
+            ast::Reset::ALL => self.state.borrow_mut().settings = Settings::of(&self.database),
+            ast::Reset::ConfigurationParameter(name) => {
+                self.change_setting(&name.to_string().to_lowercase(), None, false)?;
+            }
+            #[allow(unreachable_patterns)]
+            other => return Err(Error::unsupported(format!("RESET {other:?}"))),
+        }
+        Ok(Executed::tag("RESET"))
+    }
+
+    fn show(&self, variable: &[ast::Ident]) -> Result<Executed> {
+        let words: Vec<String> = variable.iter().map(|ident| ident.value.to_lowercase()).collect();
+        let name = match words.join(" ").as_str() {
+            "time zone" => "timezone".to_string(),
+            "transaction isolation level" => "transaction_isolation".to_string(),
+            name => name.to_string(),
+        };
+        let shown = self.state.borrow().settings.show(&name, self.shared().options.durability)?;
+        let title = if name == "timezone" { "TimeZone".to_string() } else { name };
+        let fields = vec![Field { name: title, data_type: DataType::Text }];
+        Ok(Executed::rows("SHOW", Rows::buffered(fields, vec![vec![Value::text(shown)]])))
+    }
+}
+
+/// A setting's value as text: a string, a number or a word.
+fn setting_text(expr: &ast::Expr) -> Result<String> {
+    match expr {
+        ast::Expr::Value(value) => Ok(match &value.value {
+            ast::Value::SingleQuotedString(text) | ast::Value::DoubleQuotedString(text) => text.clone(),
+            other => other.to_string(),
+        }),
+        ast::Expr::Identifier(ident) => Ok(ident.value.clone()),
+        ast::Expr::UnaryOp { .. } | ast::Expr::CompoundIdentifier(_) => Ok(expr.to_string()),
+        other => Err(Error::unsupported(format!("{other} as a setting"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_take_units_and_zero_means_none() {
+        assert_eq!(duration("t", "250").unwrap(), Some(Duration::from_millis(250)));
+        assert_eq!(duration("t", "5s").unwrap(), Some(Duration::from_secs(5)));
+        assert_eq!(duration("t", "2 min").unwrap(), Some(Duration::from_secs(120)));
+        assert_eq!(duration("t", "0").unwrap(), None);
+        assert_eq!(duration("t", "5 parsecs").unwrap_err().sqlstate(), SqlState::INVALID_PARAMETER_VALUE);
+        assert!(duration("t", "99999999999999999999").is_err());
+        assert!(duration("t", "9999999999999999 d").is_err());
+        assert_eq!(show_duration(&Duration::from_millis(90_000)), "90s");
+    }
+
+    #[test]
+    fn unknown_settings_are_refused() {
+        let options = Settings {
+            time_zone: "UTC".into(),
+            statement_timeout: None,
+            durability: None,
+            optimizer: OptimizerOptions::default(),
+        };
+        let mut settings = options.clone();
+        let error = settings.set("shared_buffers", Some("1"), &options).unwrap_err();
+        assert_eq!(error.sqlstate(), SqlState::UNDEFINED_OBJECT);
+        settings.set("durability", Some("GROUP"), &options).unwrap();
+        assert_eq!(settings.show("durability", Durability::Full).unwrap(), "group");
+        settings.set("enable_hashjoin", Some("off"), &options).unwrap();
+        assert!(!settings.optimizer.hash_joins);
+    }
+}

@@ -1,0 +1,96 @@
+//! ALTER TABLE .. ALTER COLUMN.
+
+use std::sync::Arc;
+
+use sqlparser::ast;
+
+use super::context::Ddl;
+use super::names::missing_column;
+use crate::bind::{bind_check, bind_default};
+use crate::catalog::Table;
+use crate::types::{CastContext, DataType, can_cast, cast_assign};
+use crate::{Error, Result, SqlState};
+
+impl Ddl<'_> {
+    pub(super) fn alter_column(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        operation: &ast::AlterColumnOperation,
+    ) -> Result<()> {
+        use ast::AlterColumnOperation as O;
+        let position = table.column_position(name).ok_or_else(|| missing_column(table, name))?;
+        let mut new = Table::clone(table);
+        let column = &mut new.columns[position];
+        match operation {
+            O::SetNotNull => {
+                self.verify_not_null(table, position)?;
+                column.not_null = true;
+            }
+            O::DropNotNull => {
+                if table.primary_key.contains(&position) {
+                    let message = format!("column \"{name}\" is in a primary key");
+                    return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+                }
+                if column.identity.is_some() {
+                    let message = format!("column \"{name}\" of relation \"{}\" is an identity column", table.name);
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+                }
+                column.not_null = false;
+            }
+            O::SetDefault { value } => {
+                refuse_identity(table, position)?;
+                column.default = self.default_text(value, column.data_type)?;
+            }
+            O::DropDefault => {
+                refuse_identity(table, position)?;
+                column.default = None;
+            }
+            O::SetDataType { data_type, using, .. } => {
+                if using.is_some() {
+                    return Err(Error::unsupported("ALTER COLUMN TYPE .. USING"));
+                }
+                return self.change_type(table, position, DataType::from_ast(data_type)?);
+            }
+            O::AddGenerated { .. } => return Err(Error::unsupported("ALTER COLUMN .. ADD GENERATED")),
+        }
+        self.store.put_table(&new)
+    }
+
+    fn change_type(&mut self, table: &Arc<Table>, position: usize, to: DataType) -> Result<()> {
+        let column = &table.columns[position];
+        let from = column.data_type;
+        if from != to && !can_cast(from, to, CastContext::Assignment) {
+            let message = format!("column \"{}\" cannot be cast automatically to type {to}", column.name);
+            let hint = format!("You might need to specify \"USING {}::{to}\".", column.name);
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint(hint));
+        }
+        let mut new = Table::clone(table);
+        new.columns[position].data_type = to;
+        if let Some(default) = &column.default {
+            bind_default(default, to, &self.catalog).map_err(|_| {
+                let message =
+                    format!("default for column \"{}\" cannot be cast automatically to type {to}", column.name);
+                Error::new(SqlState::DATATYPE_MISMATCH, message)
+            })?;
+        }
+        for check in &new.checks {
+            bind_check(&check.condition, &new, &self.catalog)?;
+        }
+        let eval = self.dml.exec.eval.clone();
+        self.rewrite_table(table, new, |mut row| {
+            row[position] = cast_assign(&row[position], from, to, &eval)?;
+            Ok(row)
+        })?;
+        self.refuse_broken_views("changing the type of a column")
+    }
+}
+
+fn refuse_identity(table: &Table, position: usize) -> Result<()> {
+    let column = &table.columns[position];
+    if column.identity.is_none() {
+        return Ok(());
+    }
+    let message = format!("column \"{}\" of relation \"{}\" is an identity column", column.name, table.name);
+    Err(Error::new(SqlState::SYNTAX_ERROR, message))
+}

@@ -1,0 +1,247 @@
+//! Constraints and indexes of a table that is being made or altered.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use sqlparser::ast;
+
+use super::context::Ddl;
+use super::names::{Chosen, constraint_exists, constraint_name, fold};
+use crate::bind::bind_check;
+use crate::catalog::{Catalog, Check, Index, IndexColumn, Table, TableLayout};
+use crate::dml::{Target, key_detail};
+use crate::exec::eval_row;
+use crate::{Error, Result, SqlState, Value};
+
+/// A constraint as the statement gives it, wherever it stood.
+pub(super) enum Spec<'a> {
+    PrimaryKey { name: Option<String>, columns: Vec<String> },
+    Unique { name: Option<String>, columns: Vec<String> },
+    Check { name: Option<String>, condition: &'a ast::Expr },
+    ForeignKey { name: Option<String>, columns: Vec<String>, constraint: &'a ast::ForeignKeyConstraint },
+}
+
+impl<'a> Spec<'a> {
+    /// A constraint of the table.
+    pub(super) fn of_table(constraint: &'a ast::TableConstraint) -> Result<Spec<'a>> {
+        use ast::TableConstraint as T;
+        match constraint {
+            T::PrimaryKey(key) => {
+                Ok(Spec::PrimaryKey { name: optional(&key.name), columns: column_names(&key.columns)? })
+            }
+            T::Unique(key) => Ok(Spec::Unique { name: optional(&key.name), columns: column_names(&key.columns)? }),
+            T::Check(check) => Ok(Spec::Check { name: optional(&check.name), condition: &check.expr }),
+            T::ForeignKey(key) => Ok(Spec::ForeignKey {
+                name: optional(&key.name),
+                columns: key.columns.iter().map(fold).collect(),
+                constraint: key,
+            }),
+            other => Err(Error::unsupported(other)),
+        }
+    }
+
+    /// A constraint written with a column; `None` for options that are no constraints of this kind.
+    pub(super) fn of_column(column: &str, option: &'a ast::ColumnOptionDef) -> Option<Spec<'a>> {
+        let columns = vec![column.to_string()];
+        let name = optional(&option.name);
+        match &option.option {
+            ast::ColumnOption::PrimaryKey(_) => Some(Spec::PrimaryKey { name, columns }),
+            ast::ColumnOption::Unique(_) => Some(Spec::Unique { name, columns }),
+            ast::ColumnOption::Check(check) => Some(Spec::Check { name, condition: &check.expr }),
+            ast::ColumnOption::ForeignKey(key) => Some(Spec::ForeignKey { name, columns, constraint: key }),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn optional(name: &Option<ast::Ident>) -> Option<String> {
+    name.as_ref().map(fold)
+}
+
+fn column_names(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {
+    columns.iter().map(|column| plain_column(&column.column.expr)).collect()
+}
+
+/// A column's name where an expression could stand.
+pub(super) fn plain_column(expr: &ast::Expr) -> Result<String> {
+    match expr {
+        ast::Expr::Identifier(ident) => Ok(fold(ident)),
+        other => Err(Error::unsupported(format!("the expression {other} in a key"))),
+    }
+}
+
+/// Positions of key columns; SQLSTATE 42703, 42701.
+pub(super) fn key_positions(table: &Table, columns: &[String], kind: &str) -> Result<Vec<usize>> {
+    let mut positions = Vec::with_capacity(columns.len());
+    for name in columns {
+        let position = table.column_position(name).ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" named in key does not exist"))
+        })?;
+        if positions.contains(&position) {
+            let message = format!("column \"{name}\" appears twice in {kind} constraint");
+            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        positions.push(position);
+    }
+    Ok(positions)
+}
+
+/// SQLSTATE 42710 where the table has a constraint of this name.
+pub(super) fn refuse_duplicate(table: &Table, name: &str) -> Result<()> {
+    if !constraint_exists(table, name) {
+        return Ok(());
+    }
+    let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
+    Err(Error::new(SqlState::DUPLICATE_OBJECT, message))
+}
+
+impl Ddl<'_> {
+    /// Makes the columns the primary key of `table` (only its description: the caller sees to the rows).
+    pub(super) fn set_primary_key(
+        &self,
+        table: &mut Table,
+        name: Option<String>,
+        columns: &[String],
+        chosen: &mut Chosen,
+    ) -> Result<()> {
+        if !table.primary_key.is_empty() {
+            let message = format!("multiple primary keys for table \"{}\" are not allowed", table.name);
+            return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        table.primary_key = key_positions(table, columns, "primary key")?;
+        for &column in &table.primary_key {
+            table.columns[column].not_null = true;
+        }
+        table.primary_key_name = Some(match name {
+            Some(name) => chosen.take_relation(&self.catalog, name)?,
+            None => chosen.relation(&self.catalog, &table.name, "", "pkey"),
+        });
+        Ok(())
+    }
+
+    /// Adds the index of a UNIQUE constraint, empty.
+    pub(super) fn add_unique(
+        &self,
+        table: &mut Table,
+        name: Option<String>,
+        columns: &[String],
+        chosen: &mut Chosen,
+    ) -> Result<()> {
+        let positions = key_positions(table, columns, "unique")?;
+        let name = match name {
+            Some(name) => chosen.take_relation(&self.catalog, name)?,
+            None => chosen.relation(&self.catalog, &table.name, &columns.join("_"), "key"),
+        };
+        let part = |column| IndexColumn { column, descending: false, nulls_first: false };
+        table.indexes.push(Arc::new(Index {
+            id: self.store.allocate_id()?,
+            name,
+            tree: self.dml.tx.create_tree()?,
+            columns: positions.into_iter().map(part).collect(),
+            unique: true,
+            constraint: true,
+        }));
+        Ok(())
+    }
+
+    /// Adds a CHECK; its condition is bound, and so must make sense.
+    pub(super) fn add_check(&self, table: &mut Table, name: Option<String>, condition: &ast::Expr) -> Result<()> {
+        let condition = condition.to_string();
+        bind_check(&condition, table, &self.catalog)?;
+        let name = match name {
+            Some(name) => {
+                refuse_duplicate(table, &name)?;
+                name
+            }
+            None => constraint_name(table, &only_column(table, &condition), "check"),
+        };
+        table.checks.push(Check { name, condition });
+        Ok(())
+    }
+
+    /// Fills an index from the table's rows.
+    pub(super) fn build_index(&self, table: &Table, index: &Index) -> Result<()> {
+        let mut entry = Vec::new();
+        self.for_each_row(table, |key, row| {
+            entry.clear();
+            let value = index.encode_entry(table, &row, key, &mut entry);
+            let reader = self.dml.tx.reader();
+            if !value.is_empty() && reader.get_with(index.tree, &entry, |_| ())?.is_some() {
+                let columns: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
+                return Err(self.not_unique(table, &index.name, &columns, &row));
+            }
+            Ok(self.dml.tx.put(index.tree, &entry, value)?)
+        })
+    }
+
+    /// SQLSTATE 23505 for an index that cannot be built.
+    pub(super) fn not_unique(&self, table: &Table, index: &str, columns: &[usize], row: &[Value]) -> Error {
+        let values = columns.iter().map(|&column| &row[column]);
+        let message = format!("could not create unique index \"{index}\"");
+        Error::new(SqlState::UNIQUE_VIOLATION, message)
+            .with_detail(format!("{} is duplicated.", key_detail(table, columns, values, self.dml.exec)))
+            .with_constraint(index)
+    }
+
+    /// SQLSTATE 23514 where a row of the table violates its last CHECK.
+    pub(super) fn verify_last_check(&self, table: &Table) -> Result<()> {
+        let Some(check) = table.checks.last() else { return Ok(()) };
+        let condition = bind_check(&check.condition, table, &self.catalog)?;
+        self.for_each_row(table, |_, row| match eval_row(&condition, &row, self.dml.exec)? {
+            Value::Boolean(false) => {
+                let message = format!(
+                    "check constraint \"{}\" of relation \"{}\" is violated by some row",
+                    check.name, table.name
+                );
+                Err(Error::new(SqlState::CHECK_VIOLATION, message).with_constraint(&check.name))
+            }
+            _ => Ok(()),
+        })
+    }
+
+    /// SQLSTATE 23502 where a row has NULL in the column.
+    pub(super) fn verify_not_null(&self, table: &Table, column: usize) -> Result<()> {
+        self.for_each_row(table, |_, row| {
+            if !row[column].is_null() {
+                return Ok(());
+            }
+            let name = &table.columns[column].name;
+            let message = format!("column \"{name}\" of relation \"{}\" contains null values", table.name);
+            Err(Error::new(SqlState::NOT_NULL_VIOLATION, message))
+        })
+    }
+
+    /// Every row of the table, with its key.
+    pub(super) fn for_each_row(
+        &self,
+        table: &Table,
+        mut each: impl FnMut(&[u8], Vec<Value>) -> Result<()>,
+    ) -> Result<()> {
+        let layout = TableLayout::new(table);
+        let mut cursor = self.dml.tx.reader().cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
+        let mut count = 0u32;
+        while let Some((key, value)) = cursor.next()? {
+            count = count.wrapping_add(1);
+            if count % 1024 == 0 {
+                self.dml.exec.check()?;
+            }
+            each(key, layout.decode(key, value)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of the one column that a condition mentions; empty where it is none or several.
+fn only_column(table: &Table, condition: &str) -> String {
+    let words = super::rewrite::words(condition);
+    let mut mentioned = table.columns.iter().filter(|column| words.contains(&column.name));
+    match (mentioned.next(), mentioned.next()) {
+        (Some(column), None) => column.name.clone(),
+        _ => String::new(),
+    }
+}
+
+/// Whether a table could be written under this catalog: all its expressions bind.
+pub(super) fn verify_expressions(table: &Arc<Table>, catalog: &Catalog) -> Result<()> {
+    Target::new(table, catalog).map(drop)
+}

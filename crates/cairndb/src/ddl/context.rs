@@ -1,0 +1,71 @@
+//! What a schema change works with.
+
+use std::sync::Arc;
+
+use super::execute::Done;
+use super::names::missing;
+use crate::Result;
+use crate::SqlState;
+use crate::catalog::{Catalog, CatalogStore, RelationKind, SystemTrees, Table, load};
+use crate::dml::DmlContext;
+use crate::exec::{ExecContext, SequenceSource};
+use crate::plan::OptimizerOptions;
+
+/// Makes the source of sequence values under a catalog.
+pub(crate) type Sequences<'a> = &'a dyn Fn(&Arc<Catalog>) -> Arc<dyn SequenceSource>;
+
+/// One execution of a schema change: the transaction, the catalog as it stands, and what will be reported.
+pub(super) struct Ddl<'a> {
+    pub(super) dml: &'a DmlContext<'a>,
+    pub(super) trees: SystemTrees,
+    pub(super) store: CatalogStore<'a>,
+    pub(super) options: &'a OptimizerOptions,
+    sequences: Sequences<'a>,
+    /// With this statement's own changes up to the last [`Ddl::reload`].
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) done: Done,
+}
+
+impl<'a> Ddl<'a> {
+    pub(super) fn new(
+        dml: &'a DmlContext<'a>,
+        trees: SystemTrees,
+        options: &'a OptimizerOptions,
+        sequences: Sequences<'a>,
+    ) -> Result<Ddl<'a>> {
+        let store = CatalogStore::new(dml.tx)?;
+        Ok(Ddl { dml, trees, store, options, sequences, catalog: dml.catalog.clone(), done: Done::default() })
+    }
+
+    /// Makes the changes so far visible to the rest of the statement.
+    pub(super) fn reload(&mut self) -> Result<()> {
+        self.catalog = Arc::new(load(self.dml.tx.reader())?);
+        Ok(())
+    }
+
+    pub(super) fn table(&self, name: &str) -> Result<Arc<Table>> {
+        self.catalog.table(name).cloned().ok_or_else(|| missing(&self.catalog, name, RelationKind::Table))
+    }
+
+    pub(super) fn notice(&mut self, code: SqlState, message: String) {
+        self.done.notices.push(("NOTICE", code, message));
+    }
+
+    /// For evaluating what may name sequences that this statement made.
+    pub(super) fn exec_with_new_sequences(&self) -> ExecContext {
+        let mut exec = self.dml.exec.clone();
+        exec.sequences = Some((self.sequences)(&self.catalog));
+        exec
+    }
+
+    /// A context for writing rows under the catalog as it stands now.
+    pub(super) fn rows(&self) -> DmlContext<'_> {
+        DmlContext {
+            tx: self.dml.tx,
+            catalog: &self.catalog,
+            exec: self.dml.exec,
+            store: self.dml.store,
+            row_numbers: self.dml.row_numbers,
+        }
+    }
+}

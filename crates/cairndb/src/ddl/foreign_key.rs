@@ -1,0 +1,143 @@
+//! FOREIGN KEY constraints.
+
+use sqlparser::ast;
+
+use super::constraints::{key_positions, refuse_duplicate};
+use super::context::Ddl;
+use super::names::{constraint_name, fold, missing, relation_name};
+use crate::catalog::{ForeignKey, ReferentialAction, RelationKind, Table};
+use crate::dml::{Target, verify_foreign_key};
+use crate::types::{CastContext, DataType, can_cast};
+use crate::{Error, Result, SqlState};
+
+impl Ddl<'_> {
+    /// Adds a foreign key to the table's description; its rows are the caller's to verify.
+    pub(super) fn add_foreign_key(
+        &self,
+        table: &mut Table,
+        name: Option<String>,
+        columns: &[String],
+        constraint: &ast::ForeignKeyConstraint,
+    ) -> Result<()> {
+        refuse_extras(constraint)?;
+        let columns = key_positions(table, columns, "foreign key")?;
+        let parent_name = relation_name(&constraint.foreign_table)?;
+        let catalog = &self.catalog;
+        let own;
+        let parent: &Table = if parent_name == table.name {
+            own = table.clone();
+            &own
+        } else {
+            catalog.table(&parent_name).ok_or_else(|| missing(catalog, &parent_name, RelationKind::Table))?
+        };
+        let referenced: Vec<String> = constraint.referred_columns.iter().map(fold).collect();
+        let referenced_columns = referenced_positions(parent, &referenced, columns.len())?;
+        let name = match name {
+            Some(name) => {
+                refuse_duplicate(table, &name)?;
+                name
+            }
+            None => constraint_name(table, &joined(table, &columns), "fkey"),
+        };
+        check_types(table, &columns, parent, &referenced_columns, &name)?;
+        table.foreign_keys.push(ForeignKey {
+            name,
+            columns,
+            referenced_table: parent.id,
+            referenced_columns,
+            on_delete: action(constraint.on_delete),
+            on_update: action(constraint.on_update),
+        });
+        Ok(())
+    }
+
+    /// SQLSTATE 23503 where a row of the table violates its last foreign key. The catalog must know the key.
+    pub(super) fn verify_last_foreign_key(&self, table: &str) -> Result<()> {
+        let table = self.table(table)?;
+        let target = Target::new(&table, &self.catalog)?;
+        let Some(position) = table.foreign_keys.len().checked_sub(1) else { return Ok(()) };
+        let rows = self.rows();
+        verify_foreign_key(&rows, &target, position, |each| self.for_each_row(&table, each))
+    }
+}
+
+fn refuse_extras(constraint: &ast::ForeignKeyConstraint) -> Result<()> {
+    if matches!(constraint.match_kind, Some(ast::ConstraintReferenceMatchKind::Full)) {
+        return Err(Error::unsupported("MATCH FULL"));
+    }
+    let deferred = constraint.characteristics.as_ref().is_some_and(|characteristics| {
+        characteristics.deferrable == Some(true)
+            || matches!(characteristics.initially, Some(ast::DeferrableInitial::Deferred))
+    });
+    if deferred { Err(Error::unsupported("a deferrable constraint")) } else { Ok(()) }
+}
+
+fn action(action: Option<ast::ReferentialAction>) -> ReferentialAction {
+    match action {
+        None | Some(ast::ReferentialAction::NoAction) => ReferentialAction::NoAction,
+        Some(ast::ReferentialAction::Restrict) => ReferentialAction::Restrict,
+        Some(ast::ReferentialAction::Cascade) => ReferentialAction::Cascade,
+        Some(ast::ReferentialAction::SetNull) => ReferentialAction::SetNull,
+        Some(ast::ReferentialAction::SetDefault) => ReferentialAction::SetDefault,
+    }
+}
+
+fn joined(table: &Table, columns: &[usize]) -> String {
+    let names: Vec<&str> = columns.iter().map(|&column| table.columns[column].name.as_str()).collect();
+    names.join("_")
+}
+
+/// The referenced columns: those given, or the primary key. They must be unique.
+fn referenced_positions(parent: &Table, given: &[String], count: usize) -> Result<Vec<usize>> {
+    let invalid = |message: String| Err(Error::new(SqlState::INVALID_FOREIGN_KEY, message));
+    if given.is_empty() && parent.primary_key.is_empty() {
+        return invalid(format!("there is no primary key for referenced table \"{}\"", parent.name))
+            .map_err(|error: Error| Error::new(SqlState::UNDEFINED_OBJECT, error.message()));
+    }
+    let positions = if given.is_empty() {
+        parent.primary_key.clone()
+    } else {
+        key_positions(parent, given, "foreign key").map_err(|error| match error.sqlstate() {
+            SqlState::UNDEFINED_COLUMN => {
+                let message = error.message().replace("named in key", "referenced in foreign key constraint");
+                Error::new(SqlState::UNDEFINED_COLUMN, message)
+            }
+            _ => error,
+        })?
+    };
+    if positions.len() != count {
+        return invalid("number of referencing and referenced columns for foreign key disagree".to_string());
+    }
+    let same = |key: &[usize]| key.len() == count && key.iter().all(|column| positions.contains(column));
+    let indexed = |index: &std::sync::Arc<crate::catalog::Index>| {
+        index.unique && same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>())
+    };
+    if !same(&parent.primary_key) && !parent.indexes.iter().any(indexed) {
+        return invalid(format!(
+            "there is no unique constraint matching given keys for referenced table \"{}\"",
+            parent.name
+        ));
+    }
+    Ok(positions)
+}
+
+/// SQLSTATE 42804 where the two sides cannot be compared.
+fn check_types(table: &Table, columns: &[usize], parent: &Table, referenced: &[usize], name: &str) -> Result<()> {
+    for (&column, &referenced) in columns.iter().zip(referenced) {
+        let (from, to) = (&table.columns[column], &parent.columns[referenced]);
+        if comparable(from.data_type, to.data_type) {
+            continue;
+        }
+        let detail = format!(
+            "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+            from.name, to.name, from.data_type, to.data_type
+        );
+        let message = format!("foreign key constraint \"{name}\" cannot be implemented");
+        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_detail(detail));
+    }
+    Ok(())
+}
+
+fn comparable(a: DataType, b: DataType) -> bool {
+    a == b || can_cast(a, b, CastContext::Implicit) || can_cast(b, a, CastContext::Implicit)
+}

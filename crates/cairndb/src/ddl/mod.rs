@@ -1,0 +1,21 @@
+//! CREATE, DROP, ALTER and the other statements that change the schema, as writes to the catalog tree in the caller's
+//! storage transaction: a failed or rolled back statement leaves no trace.
+
+mod alter_column;
+mod alter_table;
+mod comment;
+mod constraints;
+mod context;
+mod create_index;
+mod create_table;
+mod create_table_as;
+mod create_view;
+mod drop;
+mod execute;
+mod foreign_key;
+mod names;
+mod rewrite;
+mod sequence;
+mod truncate;
+
+pub(crate) use execute::{Done, execute};

@@ -1,0 +1,159 @@
+//! Names: how they fold, and how constraints and indexes get theirs.
+
+use std::collections::HashSet;
+
+use sqlparser::ast::{Ident, ObjectName};
+
+use crate::catalog::{Catalog, RelationKind, Table};
+use crate::{Error, Result, SqlState};
+
+/// PostgreSQL's limit on the bytes of a name.
+const NAME_BYTES_MAX: usize = 63;
+
+/// A name as stored: folded unless quoted, cut to 63 bytes.
+pub(super) fn fold(ident: &Ident) -> String {
+    let name = if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() };
+    cut(&name, NAME_BYTES_MAX).to_string()
+}
+
+/// At most `bytes` bytes, ending at a character's end.
+fn cut(name: &str, bytes: usize) -> &str {
+    if name.len() <= bytes {
+        return name;
+    }
+    let end = (0..=bytes).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
+    &name[..end]
+}
+
+/// A relation's name; the only schema is `public`.
+pub(super) fn relation_name(name: &ObjectName) -> Result<String> {
+    let parts: Option<Vec<&Ident>> = name.0.iter().map(|part| part.as_ident()).collect();
+    match parts.as_deref() {
+        Some([name]) => Ok(fold(name)),
+        Some([schema, name]) if fold(schema) == "public" => Ok(fold(name)),
+        Some([schema, _]) => Err(Error::new(SqlState("3F000"), format!("schema \"{}\" does not exist", fold(schema)))),
+        _ => Err(Error::unsupported(format!("the name {name}"))),
+    }
+}
+
+/// A name as it must be written in SQL text.
+pub(super) fn quoted(name: &str) -> String {
+    Ident::with_quote('"', name.replace('"', "\"\"")).to_string()
+}
+
+/// Names that a statement has chosen or must not choose, beside those in the catalog.
+#[derive(Default)]
+pub(super) struct Chosen(HashSet<String>);
+
+impl Chosen {
+    /// A free relation name: `table_columns_label`, with a number if that is taken.
+    pub(super) fn relation(&mut self, catalog: &Catalog, table: &str, columns: &str, label: &str) -> String {
+        let taken = |name: &str| catalog.relation_kind(name).is_some() || self.0.contains(name);
+        let name = first_free(table, columns, label, taken);
+        self.0.insert(name.clone());
+        name
+    }
+
+    /// Takes a relation name that the user gave; SQLSTATE 42P07 where it is taken.
+    pub(super) fn take_relation(&mut self, catalog: &Catalog, name: String) -> Result<String> {
+        if catalog.relation_kind(&name).is_some() || !self.0.insert(name.clone()) {
+            return Err(already_exists(&name));
+        }
+        Ok(name)
+    }
+}
+
+/// A free constraint name within a table.
+pub(super) fn constraint_name(table: &Table, columns: &str, label: &str) -> String {
+    first_free(&table.name, columns, label, |name| constraint_exists(table, name))
+}
+
+/// Whether the table has a constraint of this name.
+pub(super) fn constraint_exists(table: &Table, name: &str) -> bool {
+    table.primary_key_name.as_deref() == Some(name)
+        || table.indexes.iter().any(|index| index.constraint && index.name == name)
+        || table.checks.iter().any(|check| check.name == name)
+        || table.foreign_keys.iter().any(|key| key.name == name)
+}
+
+fn first_free(table: &str, columns: &str, label: &str, taken: impl Fn(&str) -> bool) -> String {
+    let numbered = |number: u32| match number {
+        0 => assemble(table, columns, label),
+        _ => assemble(table, columns, &format!("{label}{number}")),
+    };
+    (0..).map(numbered).find(|name| !taken(name)).unwrap_or_default()
+}
+
+/// PostgreSQL's `makeObjectName`: the longer of the two names gives way until all fits.
+fn assemble(table: &str, columns: &str, label: &str) -> String {
+    let (mut table, mut columns) = (table, columns);
+    let separators = usize::from(!columns.is_empty()) + 1;
+    while table.len() + columns.len() + separators + label.len() > NAME_BYTES_MAX {
+        if table.len() > columns.len() {
+            table = cut(table, table.len() - 1);
+        } else {
+            columns = cut(columns, columns.len() - 1);
+        }
+    }
+    let parts = [table, columns, label];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
+}
+
+/// SQLSTATE 42P07.
+pub(super) fn already_exists(name: &str) -> Error {
+    Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
+}
+
+/// The error for a relation that is not there or is of another kind.
+pub(super) fn missing(catalog: &Catalog, name: &str, wanted: RelationKind) -> Error {
+    match catalog.relation_kind(name) {
+        Some(_) => {
+            let article = if wanted == RelationKind::Index { "an" } else { "a" };
+            let message = format!("\"{name}\" is not {article} {}", noun(wanted));
+            Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+        }
+        None => Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")),
+    }
+}
+
+/// What PostgreSQL calls a kind of relation.
+pub(super) fn noun(kind: RelationKind) -> &'static str {
+    match kind {
+        RelationKind::Table => "table",
+        RelationKind::View => "view",
+        RelationKind::Sequence => "sequence",
+        RelationKind::Index => "index",
+    }
+}
+
+/// SQLSTATE 42703 for a column of a relation.
+pub(super) fn missing_column(table: &Table, column: &str) -> Error {
+    let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+    Error::new(SqlState::UNDEFINED_COLUMN, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_give_way_as_in_postgresql() {
+        assert_eq!(assemble("t", "a_b", "key"), "t_a_b_key");
+        assert_eq!(assemble("t", "", "pkey"), "t_pkey");
+        let name = assemble(&"x".repeat(60), &"y".repeat(40), "fkey");
+        assert_eq!(name.len(), 63);
+        assert!(name.ends_with("_fkey"));
+        assert_eq!(cut("aé", 2), "a");
+    }
+
+    #[test]
+    fn taken_names_get_a_number() {
+        let taken = |name: &str| matches!(name, "t_a_idx" | "t_a_idx1");
+        assert_eq!(first_free("t", "a", "idx", taken), "t_a_idx2");
+    }
+
+    #[test]
+    fn quoting_doubles_quotes() {
+        assert_eq!(quoted("a"), "\"a\"");
+    }
+}

@@ -1,0 +1,84 @@
+//! TRUNCATE: the trees are replaced by empty ones.
+
+use std::sync::Arc;
+
+use sqlparser::ast;
+
+use super::context::Ddl;
+use super::names::relation_name;
+use super::sequence::new_generation;
+use crate::catalog::{Index, ObjectId, Sequence, Table, delete_statistics};
+use crate::{Error, Result, SqlState};
+
+impl Ddl<'_> {
+    pub(super) fn truncate(&mut self, truncate: &ast::Truncate) -> Result<&'static str> {
+        let mut tables = Vec::new();
+        for target in &truncate.table_names {
+            tables.push(self.table(&relation_name(&target.name)?)?);
+        }
+        if matches!(truncate.cascade, Some(ast::CascadeOption::Cascade)) {
+            self.add_referencing(&mut tables)?;
+        }
+        self.refuse_referenced(&tables)?;
+        let restart = matches!(truncate.identity, Some(ast::TruncateIdentityOption::Restart));
+        for table in &tables {
+            self.empty(table)?;
+            if restart {
+                self.restart_sequences(table.id)?;
+            }
+        }
+        Ok("TRUNCATE TABLE")
+    }
+
+    fn add_referencing(&mut self, tables: &mut Vec<Arc<Table>>) -> Result<()> {
+        let mut at = 0;
+        while let Some(table) = tables.get(at).cloned() {
+            for &(child, _) in &table.referenced_by {
+                if tables.iter().all(|table| table.id != child) {
+                    let child = self.catalog.table_by_id(child).cloned();
+                    let child = child.ok_or_else(|| Error::internal("a table is missing"))?;
+                    self.notice(SqlState("00000"), format!("truncate cascades to table \"{}\"", child.name));
+                    tables.push(child);
+                }
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    fn refuse_referenced(&self, tables: &[Arc<Table>]) -> Result<()> {
+        for table in tables {
+            let foreign = |(child, _): &&(ObjectId, usize)| tables.iter().all(|table| table.id != *child);
+            if let Some((child, _)) = table.referenced_by.iter().find(foreign) {
+                let child = self.catalog.table_by_id(*child).map_or("", |child| child.name.as_str());
+                return Err(Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "cannot truncate a table referenced in a foreign key constraint",
+                )
+                .with_detail(format!("Table \"{child}\" references \"{}\".", table.name))
+                .with_hint(format!("Truncate table \"{child}\" at the same time, or use TRUNCATE ... CASCADE.")));
+            }
+        }
+        Ok(())
+    }
+
+    fn empty(&mut self, table: &Table) -> Result<()> {
+        let mut new = table.clone();
+        self.dml.tx.drop_tree(table.tree)?;
+        new.tree = self.dml.tx.create_tree()?;
+        for index in &mut new.indexes {
+            self.dml.tx.drop_tree(index.tree)?;
+            *index = Arc::new(Index { tree: self.dml.tx.create_tree()?, ..Index::clone(index) });
+        }
+        delete_statistics(self.dml.tx, self.trees, table.id)?;
+        self.store.put_table(&new)
+    }
+
+    fn restart_sequences(&mut self, table: ObjectId) -> Result<()> {
+        for sequence in self.owned_sequences(table, None) {
+            let restarted = Sequence { generation: new_generation(), ..Sequence::clone(&sequence) };
+            self.store.put_sequence(&restarted)?;
+        }
+        Ok(())
+    }
+}
