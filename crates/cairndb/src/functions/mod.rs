@@ -5,8 +5,15 @@ mod aggregate;
 mod arithmetic;
 mod catalogue;
 mod comparison;
+mod like;
+mod math;
+mod md5;
 mod operator;
+mod quoting;
+mod random;
+mod regex;
 mod register;
+mod strings;
 mod support;
 mod temporal;
 
@@ -16,5 +23,7 @@ pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
+pub use like::{LikePattern, escape_char};
 pub use operator::Operator;
+pub use quoting::{quote_ident, quote_literal};
 use register::register_all;

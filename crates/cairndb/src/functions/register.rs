@@ -1,10 +1,16 @@
 //! Lists the modules whose functions make up the catalogue.
 
 use super::catalogue::Catalogue;
-use super::{arithmetic, comparison, temporal};
+use super::{arithmetic, comparison, like, math, quoting, random, regex, strings, temporal};
 
 pub(super) fn register_all(catalogue: &mut Catalogue) {
     comparison::register(catalogue);
     arithmetic::register(catalogue);
     temporal::register(catalogue);
+    strings::register(catalogue);
+    like::register(catalogue);
+    regex::register(catalogue);
+    quoting::register(catalogue);
+    math::register(catalogue);
+    random::register(catalogue);
 }

@@ -1,0 +1,313 @@
+//! `format`, quoting, hexadecimal, `encode`, `decode`, `md5`.
+
+use super::catalogue::Catalogue;
+use super::support::{call, check_length, invalid_parameter, wrong_arguments};
+use super::{ANY, md5};
+use crate::Result;
+use crate::types::text::{parse_escaped, parse_hex, write_hex};
+use crate::types::{DataType, EvalContext, Value, to_text};
+
+const TEXT: DataType = DataType::Text;
+
+pub(super) fn register(catalogue: &mut Catalogue) {
+    catalogue.add("quote_ident", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quote_ident(a)))));
+    catalogue.add("quote_literal", &[TEXT], TEXT, call!((Text a) Ok(Value::from(quote_literal(a)))));
+    catalogue.add("quote_nullable", &[TEXT], TEXT, quote_nullable).called_on_null();
+    catalogue.add("format", &[TEXT], TEXT, format).called_on_null();
+    catalogue.add("format", &[TEXT, ANY], TEXT, format).variadic().called_on_null().stable();
+    catalogue.add("to_hex", &[DataType::Integer], TEXT, call!((Integer n) Ok(Value::from(format!("{n:x}")))));
+    catalogue.add("to_hex", &[DataType::BigInt], TEXT, call!((BigInt n) Ok(Value::from(format!("{n:x}")))));
+    catalogue.add("md5", &[TEXT], TEXT, call!((Text a) Ok(Value::from(md5::hex_digest(a.as_bytes())))));
+    catalogue.add("md5", &[DataType::Bytea], TEXT, call!((Bytea a) Ok(Value::from(md5::hex_digest(a)))));
+    catalogue.add("encode", &[DataType::Bytea, TEXT], TEXT, call!((Bytea a, Text form) encode(a, form)));
+    catalogue.add("decode", &[TEXT, TEXT], DataType::Bytea, call!((Text a, Text form) decode(a, form)));
+}
+
+/// Words that PostgreSQL reserves: quoted as identifiers.
+const RESERVED: [&str; 77] = [
+    "all",
+    "analyse",
+    "analyze",
+    "and",
+    "any",
+    "array",
+    "as",
+    "asc",
+    "asymmetric",
+    "both",
+    "case",
+    "cast",
+    "check",
+    "collate",
+    "column",
+    "constraint",
+    "create",
+    "current_catalog",
+    "current_date",
+    "current_role",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "default",
+    "deferrable",
+    "desc",
+    "distinct",
+    "do",
+    "else",
+    "end",
+    "except",
+    "false",
+    "fetch",
+    "for",
+    "foreign",
+    "from",
+    "grant",
+    "group",
+    "having",
+    "in",
+    "initially",
+    "intersect",
+    "into",
+    "lateral",
+    "leading",
+    "limit",
+    "localtime",
+    "localtimestamp",
+    "not",
+    "null",
+    "offset",
+    "on",
+    "only",
+    "or",
+    "order",
+    "placing",
+    "primary",
+    "references",
+    "returning",
+    "select",
+    "session_user",
+    "some",
+    "symmetric",
+    "table",
+    "then",
+    "to",
+    "trailing",
+    "true",
+    "union",
+    "unique",
+    "user",
+    "using",
+    "variadic",
+    "when",
+    "where",
+    "window",
+    "with",
+];
+
+/// An identifier as SQL text: quoted where it must be.
+pub fn quote_ident(name: &str) -> String {
+    let plain_start = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+    let plain = plain_start && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if plain && RESERVED.binary_search(&name).is_err() {
+        return name.to_string();
+    }
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A string as an SQL literal.
+pub fn quote_literal(value: &str) -> String {
+    let quoted = value.replace('\'', "''");
+    if quoted.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
+}
+
+fn quote_nullable(args: &[Value], _: &EvalContext) -> Result<Value> {
+    Ok(match args {
+        [Value::Text(text)] => Value::from(quote_literal(text)),
+        _ => Value::text("NULL"),
+    })
+}
+
+/// `%s`, `%I`, `%L`, `%%`, with `n$` positions, `-` and widths.
+fn format(args: &[Value], context: &EvalContext) -> Result<Value> {
+    let Some((pattern, args)) = args.split_first() else { return Err(wrong_arguments(args)) };
+    let Value::Text(pattern) = pattern else { return Ok(Value::Null) };
+    let mut out = String::new();
+    let mut rest: &str = pattern;
+    let mut next = 0;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let (specifier, after) = Specifier::parse(&rest[at + 1..])?;
+        rest = after;
+        if specifier.kind == '%' {
+            out.push('%');
+            continue;
+        }
+        let index = specifier.position.unwrap_or(next);
+        next = index + 1;
+        let arg = args.get(index).ok_or_else(|| invalid_parameter("too few arguments for format()"))?;
+        specifier.write(arg, context, &mut out)?;
+        check_length(out.len())?;
+    }
+    out.push_str(rest);
+    Ok(Value::from(out))
+}
+
+struct Specifier {
+    /// 0-based.
+    position: Option<usize>,
+    left: bool,
+    width: usize,
+    kind: char,
+}
+
+impl Specifier {
+    /// Parses what follows `%`.
+    fn parse(text: &str) -> Result<(Specifier, &str)> {
+        let number = |text: &str| {
+            let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+            (text[..end].parse::<usize>().ok(), end)
+        };
+        let mut specifier = Specifier { position: None, left: false, width: 0, kind: '%' };
+        let mut rest = text;
+        let (count, end) = number(rest);
+        if let (Some(count), true) = (count, rest[end..].starts_with('$')) {
+            if count == 0 {
+                return Err(invalid_parameter("format specifies argument 0, but arguments are numbered from 1"));
+            }
+            specifier.position = Some(count - 1);
+            rest = &rest[end + 1..];
+        }
+        while let Some(after) = rest.strip_prefix('-') {
+            specifier.left = true;
+            rest = after;
+        }
+        let (width, end) = number(rest);
+        specifier.width = width.unwrap_or(0);
+        check_length(specifier.width)?;
+        rest = &rest[end..];
+        let kind = rest.chars().next().ok_or_else(|| {
+            invalid_parameter("unterminated format() type specifier").with_hint("For a single \"%\" use \"%%\".")
+        })?;
+        if !matches!(kind, 's' | 'I' | 'L' | '%') {
+            return Err(invalid_parameter(format!("unrecognized format() type specifier \"{kind}\""))
+                .with_hint("For a single \"%\" use \"%%\"."));
+        }
+        specifier.kind = kind;
+        Ok((specifier, &rest[kind.len_utf8()..]))
+    }
+
+    fn write(&self, arg: &Value, context: &EvalContext, out: &mut String) -> Result<()> {
+        let text = match (self.kind, arg.is_null()) {
+            ('I', true) => {
+                return Err(crate::Error::new(
+                    crate::SqlState("22004"),
+                    "null values cannot be formatted as an SQL identifier",
+                ));
+            }
+            ('L', true) => "NULL".to_string(),
+            ('I', false) => quote_ident(&to_text(arg, context)),
+            ('L', false) => quote_literal(&to_text(arg, context)),
+            _ => to_text(arg, context),
+        };
+        let missing = self.width.saturating_sub(text.chars().count());
+        let blanks = " ".repeat(missing);
+        if self.left {
+            out.push_str(&text);
+            out.push_str(&blanks);
+        } else {
+            out.push_str(&blanks);
+            out.push_str(&text);
+        }
+        Ok(())
+    }
+}
+
+fn unrecognized(form: &str) -> crate::Error {
+    invalid_parameter(format!("unrecognized encoding: \"{form}\""))
+}
+
+fn encode(bytes: &[u8], form: &str) -> Result<Value> {
+    let mut out = String::new();
+    match form.to_ascii_lowercase().as_str() {
+        "hex" => write_hex(bytes, &mut out),
+        "base64" => write_base64(bytes, &mut out),
+        "escape" => write_escaped(bytes, &mut out),
+        _ => return Err(unrecognized(form)),
+    }
+    Ok(Value::from(out))
+}
+
+fn decode(text: &str, form: &str) -> Result<Value> {
+    let bytes = match form.to_ascii_lowercase().as_str() {
+        "hex" => parse_hex(text)?,
+        "base64" => parse_base64(text)?,
+        "escape" => parse_escaped(text)?,
+        _ => return Err(unrecognized(form)),
+    };
+    Ok(Value::Bytea(bytes.into()))
+}
+
+fn write_escaped(bytes: &[u8], out: &mut String) {
+    for &byte in bytes {
+        match byte {
+            b'\\' => out.push_str("\\\\"),
+            0 | 0x80.. => out.push_str(&format!("\\{byte:03o}")),
+            _ => out.push(byte.into()),
+        }
+    }
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// In lines of 76 characters, as MIME and PostgreSQL have it.
+fn write_base64(bytes: &[u8], out: &mut String) {
+    for (index, chunk) in bytes.chunks(3).enumerate() {
+        if index > 0 && index % 19 == 0 {
+            out.push('\n');
+        }
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for sextet in 0..4 {
+            let digit = BASE64[(group >> (18 - 6 * sextet) & 63) as usize];
+            out.push(if sextet <= chunk.len() { digit.into() } else { '=' });
+        }
+    }
+}
+
+fn parse_base64(text: &str) -> Result<Vec<u8>> {
+    let (mut bytes, mut group, mut count) = (Vec::new(), 0_u32, 0);
+    let mut padding = 0;
+    for c in text.chars().filter(|c| !c.is_ascii_whitespace()) {
+        if c == '=' {
+            padding += 1;
+            continue;
+        }
+        let digit = BASE64.iter().position(|&digit| char::from(digit) == c).filter(|_| padding == 0);
+        let digit = digit
+            .ok_or_else(|| invalid_parameter(format!("invalid symbol \"{c}\" found while decoding base64 sequence")))?;
+        group = group << 6 | digit as u32;
+        count += 1;
+        if count == 4 {
+            bytes.extend_from_slice(&group.to_be_bytes()[1..]);
+            (group, count) = (0, 0);
+        }
+    }
+    match (count, padding) {
+        (0, 0) => {}
+        (2, 2) => bytes.push((group >> 4) as u8),
+        (3, 1) => bytes.extend_from_slice(&[(group >> 10) as u8, (group >> 2) as u8]),
+        _ => {
+            return Err(invalid_parameter("invalid base64 end sequence")
+                .with_hint("Input data is missing padding, is truncated, or is otherwise corrupted."));
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn reserved_words_are_in_order() {
+        assert!(super::RESERVED.is_sorted());
+    }
+}
