@@ -5,6 +5,8 @@ use std::io;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::output::shown;
+
 /// The most columns of a source line that are shown around the place of an error, as in psql.
 const EXCERPT_COLUMNS: usize = 60;
 
@@ -49,20 +51,20 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Sql { error, text, context } => f.write_str(&describe(error, text, context.as_deref())),
-            Failure::Message(message) => f.write_str(message),
+            Failure::Message(message) => f.write_str(&shown(message)),
             Failure::BrokenPipe => f.write_str("the output was closed"),
         }
     }
 }
 
 fn describe(error: &cairndb::Error, text: &str, context: Option<&str>) -> String {
-    let mut out = format!("ERROR:  {}: {}", error.sqlstate().0, error.message());
+    let mut out = format!("ERROR:  {}: {}", error.sqlstate().0, shown(error.message()));
     if let Some((line, caret)) = error.position().and_then(|position| excerpt(text, position)) {
         let _ = write!(out, "\n{line}\n{caret}");
     }
     for (name, part) in [("DETAIL", error.detail()), ("HINT", error.hint()), ("CONTEXT", context)] {
         if let Some(part) = part {
-            let _ = write!(out, "\n{name}:  {part}");
+            let _ = write!(out, "\n{name}:  {}", shown(part));
         }
     }
     out

@@ -3,6 +3,11 @@
 
 use unicode_width::UnicodeWidthChar;
 
+/// A text of the database's as it may stand on a terminal outside of tables.
+pub fn shown(text: &str) -> String {
+    lines(text).into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
+}
+
 /// One line of a cell, and how many columns it takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {

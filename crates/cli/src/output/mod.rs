@@ -8,5 +8,6 @@ mod markdown;
 mod result;
 mod table;
 
+pub use cell::shown;
 pub use csv::{Dialect, write_record};
 pub use result::{Column, Expanded, Format, Grid, Style, write_grid, write_rows};

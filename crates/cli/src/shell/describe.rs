@@ -15,8 +15,8 @@ const KINDS: [(char, &str); 4] = [('t', "table"), ('v', "view"), ('i', "index"),
 /// `\d [NAME]`
 pub fn describe(session: &mut Session, name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return list(session, "d", None) };
-    let name = folded(name);
     let catalog = session.catalog()?;
+    let name = if catalog.relation_kind(name).is_some() { name.to_string() } else { folded(name) };
     let grid = if let Some(table) = catalog.table(&name) {
         describe_table(&catalog, table)
     } else if catalog.view(&name).is_some() {
@@ -44,10 +44,11 @@ pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Resu
     let mut relations = relations(&catalog);
     relations.retain(|(name, kind, _)| wanted(kind) && pattern.as_deref().is_none_or(|like| matches(name, like)));
     if relations.is_empty() {
-        return Err(Failure::Message(match pattern {
-            Some(pattern) => format!("Did not find any relation named \"{pattern}\"."),
-            None => "Did not find any relations.".to_string(),
-        }));
+        match pattern {
+            Some(pattern) => eprintln!("Did not find any relation named \"{pattern}\"."),
+            None => eprintln!("Did not find any relations."),
+        }
+        return Ok(());
     }
     let with_table = wanted("index");
     let mut columns = vec![output::Column::text("Name"), output::Column::text("Type")];
@@ -80,11 +81,10 @@ fn relations(catalog: &Catalog) -> Vec<(String, &'static str, Option<String>)> {
     all
 }
 
-/// A name as SQL folds it: lower case unless quoted; the schema says nothing.
+/// A name as SQL folds it; the schema says nothing.
 fn folded(name: &str) -> String {
-    let name = name.trim_end_matches(';');
-    let name = name.strip_prefix("public.").unwrap_or(name);
-    if name.chars().any(char::is_uppercase) { name.to_lowercase() } else { name.to_string() }
+    let name = name.trim_end_matches(';').to_lowercase();
+    name.strip_prefix("public.").map_or(name.clone(), str::to_string)
 }
 
 /// `*` and `?` as in file names.

@@ -11,7 +11,7 @@ use cairndb::types::EvalContext;
 use cairndb::{Connection, Database, Error, Options, Outcome};
 
 use crate::args::ShellArgs;
-use crate::output::{Expanded, Format, Grid, Style, write_grid, write_rows};
+use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows};
 use crate::report::Failure;
 use crate::signals::Interrupts;
 
@@ -50,7 +50,7 @@ impl Session {
             expanded: Expanded::Off,
             terminal_columns: None,
         };
-        let name = file.and_then(Path::file_stem).map_or("memory".into(), |stem| stem.to_string_lossy().into_owned());
+        let name = file.and_then(Path::file_stem).map_or("memory".into(), |stem| shown(&stem.to_string_lossy()));
         let mut session = Session {
             database,
             connection,
@@ -222,7 +222,7 @@ fn write_outcome(
     context: &EvalContext,
 ) -> Result<(), Failure> {
     for notice in outcome.notices() {
-        eprintln!("{notice}");
+        eprintln!("{}", shown(&notice.to_string()));
     }
     match outcome.rows() {
         Some(rows) => write_rows(out, rows, style, context),
