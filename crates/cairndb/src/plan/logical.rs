@@ -20,7 +20,8 @@ pub enum LogicalPlan {
         rows: Vec<Vec<Expr>>,
         fields: Vec<Field>,
     },
-    /// Chosen columns of a table (positions in `table.columns`), in that order.
+    /// Chosen columns of a table (positions in `table.columns`), in that order. `usize::MAX` is the hidden row number
+    /// of a table without primary key, a BIGINT.
     Scan {
         table: Arc<Table>,
         columns: Vec<usize>,

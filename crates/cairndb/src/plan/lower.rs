@@ -1,152 +1,342 @@
-//! From logical to physical, node by node.
+//! From logical to physical, node by node; joins are `join_order`'s.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::expr::{AggregateCall, Expr, Subquery};
-use super::logical::{LogicalPlan, SetOperator, SortKey};
-use super::options::OptimizerOptions;
-use super::physical::{Estimate, KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
-use super::walk;
+use super::access::TableShape;
+use super::cost;
+use super::estimate::ColumnInfo;
+use super::expr::{AggregateCall, Expr};
+use super::join_graph::is_graph;
+use super::logical::{Field, LogicalPlan, SetOperator, SortKey};
+use super::physical::{PhysicalNode as N, PhysicalPlan};
+use super::planner::{CteInfo, ExprCost, Planned, Planner};
+use super::refs::{conjuncts, map_columns};
+use super::scan::{Wanted, column_index};
 use crate::Result;
+use crate::types::Value;
 
-/// Chooses physical nodes.
-pub(super) struct Planner<'a> {
-    #[allow(dead_code)]
-    options: &'a OptimizerOptions,
-    /// Names of the CTEs met so far.
-    ctes: HashMap<usize, String>,
-}
+/// Rows that a recursive query's rounds are taken to multiply its base by.
+const ROUNDS: f64 = 10.0;
 
-impl<'a> Planner<'a> {
-    pub(super) fn new(options: &'a OptimizerOptions) -> Self {
-        Planner { options, ctes: HashMap::new() }
-    }
-
+impl Planner<'_> {
     /// The physical plan of `plan`.
-    pub(super) fn lower(&mut self, plan: LogicalPlan) -> Result<PhysicalPlan> {
+    pub(super) fn lower(&mut self, plan: LogicalPlan) -> Result<Planned> {
+        if let Some(shape) = TableShape::of(&plan) {
+            return Ok(self.scan(&shape, None)?.0);
+        }
+        if is_graph(&plan) {
+            return self.join(plan);
+        }
         let fields = plan.fields();
-        let node = self.node(plan)?;
-        Ok(PhysicalPlan { id: 0, fields, estimate: Estimate::default(), node })
-    }
-
-    fn input(&mut self, plan: Box<LogicalPlan>) -> Result<Arc<PhysicalPlan>> {
-        Ok(Arc::new(self.lower(*plan)?))
-    }
-
-    fn node(&mut self, plan: LogicalPlan) -> Result<N> {
-        Ok(match plan {
-            LogicalPlan::Values { rows, .. } => {
-                N::Values { rows: rows.into_iter().map(|row| self.exprs(row)).collect::<Result<_>>()? }
-            }
-            LogicalPlan::Scan { table, columns } => {
-                N::TableScan { table, columns, ranges: vec![KeyRange::default()], filter: None, reverse: false }
-            }
+        match plan {
+            LogicalPlan::Values { rows, .. } => self.values(rows, fields),
             LogicalPlan::Filter { input, predicate } => {
-                N::Filter { input: self.input(input)?, predicate: self.expr(predicate)? }
+                let input = self.lower(*input)?;
+                self.filter(input, conjuncts(predicate))
             }
             LogicalPlan::Project { input, exprs, .. } => {
-                N::Project { input: self.input(input)?, exprs: self.exprs(exprs)? }
+                let input = self.lower(*input)?;
+                self.project(input, exprs, fields)
             }
-            LogicalPlan::Join { kind, left, right, on, lateral } => N::NestedLoopJoin {
-                kind,
-                left: self.input(left)?,
-                right: self.input(right)?,
-                on: self.optional(on)?,
-                lateral,
-            },
-            LogicalPlan::Aggregate { input, group_by, aggregates, .. } => N::HashAggregate {
-                input: self.input(input)?,
-                group_by: self.exprs(group_by)?,
-                aggregates: self.aggregates(aggregates)?,
-            },
-            LogicalPlan::Sort { input, keys } => N::Sort { input: self.input(input)?, keys: self.keys(keys)? },
-            LogicalPlan::Limit { input, limit, offset } => {
-                N::Limit { input: self.input(input)?, limit: self.optional(limit)?, offset: self.optional(offset)? }
+            LogicalPlan::Join { .. } => self.join(plan),
+            LogicalPlan::Aggregate { input, group_by, aggregates, .. } => {
+                self.aggregate(*input, group_by, aggregates, fields)
             }
-            LogicalPlan::Distinct { input, on } if on.is_empty() => N::Distinct { input: self.input(input)? },
-            LogicalPlan::Distinct { input, on } => N::DistinctOn { input: self.input(input)?, on: self.exprs(on)? },
-            LogicalPlan::SetOperation { op: SetOperator::Union, all, left, right } => {
-                let fields = left.fields();
-                let append = N::Append { inputs: vec![self.input(left)?, self.input(right)?] };
-                if all {
-                    append
-                } else {
-                    let estimate = Estimate::default();
-                    N::Distinct { input: Arc::new(PhysicalPlan { id: 0, fields, estimate, node: append }) }
-                }
-            }
-            LogicalPlan::SetOperation { op, all, left, right } => {
-                N::SetOperation { op, all, left: self.input(left)?, right: self.input(right)? }
-            }
+            LogicalPlan::Sort { input, keys } => self.sort(*input, keys, None),
+            LogicalPlan::Limit { input, limit, offset } => self.limit(*input, limit, offset),
+            LogicalPlan::Distinct { input, on } => self.distinct(*input, on),
+            LogicalPlan::SetOperation { op, all, left, right } => self.set_operation(op, all, *left, *right, fields),
             LogicalPlan::With { id, name, definition, body } => {
-                self.ctes.insert(id, name.clone());
-                N::Cte { id, name, definition: self.input(definition)?, body: self.input(body)? }
+                let definition = self.lower(*definition)?;
+                self.define(id, &name, definition.rows(), &definition);
+                let body = self.lower(*body)?;
+                let (first, rest) = (definition.estimate(), body.estimate());
+                let node = N::Cte { id, name, definition: definition.plan, body: body.plan };
+                let total = first.total + rest.total;
+                Ok(Planned::new(node, fields, body.columns, rest.startup, total, rest.rows))
             }
             LogicalPlan::RecursiveWith { id, name, base, step, all, body } => {
-                self.ctes.insert(id, name.clone());
-                N::RecursiveCte {
-                    id,
-                    name,
-                    base: self.input(base)?,
-                    step: self.input(step)?,
-                    all,
-                    body: self.input(body)?,
-                }
+                let base = self.lower(*base)?;
+                self.define(id, &name, base.rows(), &base);
+                let step = self.lower(*step)?;
+                self.define(id, &name, base.rows() * ROUNDS, &base);
+                let body = self.lower(*body)?;
+                let rest = body.estimate();
+                let total = base.estimate().total + step.estimate().total * ROUNDS + rest.total;
+                let node = N::RecursiveCte { id, name, base: base.plan, step: step.plan, all, body: body.plan };
+                Ok(Planned::new(node, fields, body.columns, rest.startup, total, rest.rows))
             }
-            LogicalPlan::CteScan { id, .. } => N::CteScan { id, name: self.ctes.get(&id).cloned().unwrap_or_default() },
-            LogicalPlan::TableFunction { name, args, .. } => N::TableFunction { name, args: self.exprs(args)? },
-        })
-    }
-
-    fn exprs(&mut self, exprs: Vec<Expr>) -> Result<Vec<Expr>> {
-        exprs.into_iter().map(|expr| self.expr(expr)).collect()
-    }
-
-    fn optional(&mut self, expr: Option<Expr>) -> Result<Option<Expr>> {
-        expr.map(|expr| self.expr(expr)).transpose()
-    }
-
-    fn keys(&mut self, keys: Vec<SortKey>) -> Result<Vec<SortKey>> {
-        keys.into_iter().map(|key| Ok(SortKey { expr: self.expr(key.expr)?, ..key })).collect()
-    }
-
-    fn aggregates(&mut self, mut calls: Vec<AggregateCall>) -> Result<Vec<AggregateCall>> {
-        for expr in calls.iter_mut().flat_map(walk::of_aggregate_mut) {
-            self.replace_subqueries(expr)?;
+            LogicalPlan::CteScan { id, .. } => {
+                let known = self.ctes.get(&id).cloned();
+                let CteInfo { name, rows, columns } = known.unwrap_or_else(|| unknown_cte(id, &fields));
+                let total = rows * cost::ROW;
+                Ok(Planned::new(N::CteScan { id, name }, fields, columns, 0.0, total, rows))
+            }
+            LogicalPlan::TableFunction { name, args, .. } => {
+                let rows = 1000.0;
+                let columns = computed(&fields, rows);
+                let node = N::TableFunction { name, args: self.exprs(args)? };
+                Ok(Planned::new(node, fields, columns, 0.0, rows * cost::ROW, rows))
+            }
+            LogicalPlan::Scan { .. } => Err(crate::Error::internal("a scan without shape")),
         }
-        Ok(calls)
     }
 
-    /// The expression with its subqueries planned.
-    fn expr(&mut self, mut expr: Expr) -> Result<Expr> {
-        self.replace_subqueries(&mut expr)?;
-        Ok(expr)
+    fn define(&mut self, id: usize, name: &str, rows: f64, like: &Planned) {
+        self.ctes.insert(id, CteInfo { name: name.to_owned(), rows, columns: like.columns.clone() });
     }
 
-    fn replace_subqueries(&mut self, expr: &mut Expr) -> Result<()> {
-        for child in walk::children_mut(expr) {
-            self.replace_subqueries(child)?;
+    fn values(&mut self, rows: Vec<Vec<Expr>>, fields: Vec<Field>) -> Result<Planned> {
+        let count = rows.len() as f64;
+        let columns = computed(&fields, count);
+        let rows = rows.into_iter().map(|row| self.exprs(row)).collect::<Result<Vec<_>>>()?;
+        let cost = ExprCost::of(rows.iter().flatten());
+        Ok(Planned::new(N::Values { rows }, fields, columns, 0.0, cost.once + cost.row + count * cost::ROW, count))
+    }
+
+    /// Keeps the rows for which all `parts` are true.
+    pub(super) fn filter(&mut self, input: Planned, parts: Vec<Expr>) -> Result<Planned> {
+        let share: f64 = super::estimate::selectivity_of_all(&parts, &input.columns);
+        let Some(predicate) = self.predicate(parts)? else { return Ok(input) };
+        let cost = ExprCost::of([&predicate]);
+        let below = input.estimate();
+        let fields = input.plan.fields.clone();
+        let node = N::Filter { input: input.plan, predicate };
+        let total = below.total + cost.once + below.rows * cost.row;
+        Ok(Planned::new(node, fields, input.columns, below.startup + cost.once, total, below.rows * share))
+    }
+
+    /// Computes the output columns; a projection of plain columns below is looked through.
+    pub(super) fn project(&mut self, input: Planned, mut exprs: Vec<Expr>, fields: Vec<Field>) -> Result<Planned> {
+        let columns = exprs.iter().map(|expr| match column_index(expr).and_then(|index| input.columns.get(index)) {
+            Some(info) => info.clone(),
+            None => ColumnInfo::computed(expr.data_type(), input.rows()),
+        });
+        let columns = columns.collect();
+        let below = input.estimate();
+        let input = match &input.plan.node {
+            N::Project { input: inner, exprs: plain } if plain.iter().all(|expr| column_index(expr).is_some()) => {
+                let place = |index: usize| plain.get(index).and_then(column_index).unwrap_or(index);
+                exprs.iter_mut().for_each(|expr| map_columns(expr, &place));
+                inner.clone()
+            }
+            _ => input.plan,
+        };
+        let exprs = self.exprs(exprs)?;
+        let cost = ExprCost::of(&exprs);
+        let total = below.total + cost.once + below.rows * cost.row;
+        if is_identity(&exprs, input.fields.len()) && input.fields == fields {
+            return Ok(Planned { plan: input, columns });
         }
-        if let Expr::Subquery(subquery) = expr {
-            let Subquery { kind, plan } = (**subquery).clone();
-            let depends_on = outer_columns(&plan);
-            let plan = Arc::new(self.lower(Arc::unwrap_or_clone(plan))?);
-            *expr = Expr::Subplan(Box::new(Subplan { id: 0, kind, plan, depends_on }));
+        let node = N::Project { input, exprs };
+        Ok(Planned::new(node, fields, columns, below.startup + cost.once, total, below.rows))
+    }
+
+    fn aggregate(
+        &mut self,
+        input: LogicalPlan,
+        group_by: Vec<Expr>,
+        aggregates: Vec<AggregateCall>,
+        fields: Vec<Field>,
+    ) -> Result<Planned> {
+        let input = self.lower(input)?;
+        let below = input.estimate();
+        let groups = group_count(&group_by, &input);
+        let mut columns: Vec<ColumnInfo> = group_by
+            .iter()
+            .map(|expr| match column_index(expr).and_then(|index| input.columns.get(index)) {
+                Some(info) => info.clone(),
+                None => ColumnInfo::computed(expr.data_type(), groups),
+            })
+            .collect();
+        columns.extend(aggregates.iter().map(|call| {
+            let computed = ColumnInfo::computed(call.aggregate.returns, groups);
+            ColumnInfo { distinct: groups, ..computed }
+        }));
+        let (group_by, aggregates) = (self.exprs(group_by)?, self.aggregates(aggregates)?);
+        let arguments = aggregates.iter().flat_map(super::walk::of_aggregate);
+        let cost = ExprCost::of(group_by.iter().chain(arguments));
+        let each = cost.row + cost::OPERATOR * aggregates.len() as f64;
+        let hashing = if group_by.is_empty() { 0.0 } else { cost::HASH_PROBE };
+        let startup = below.total + cost.once + below.rows * (each + hashing);
+        let node = N::HashAggregate { input: input.plan, group_by, aggregates };
+        Ok(Planned::new(node, fields, columns, startup, startup + groups * cost::ROW, groups))
+    }
+
+    /// Sorts, unless the input can be read in that order at less cost; `kept`: how many rows are wanted.
+    fn sort(&mut self, input: LogicalPlan, keys: Vec<SortKey>, kept: Option<f64>) -> Result<Planned> {
+        let (input, sorted) = self.ordered(input, Wanted { keys: &keys, rows: kept })?;
+        if sorted {
+            return Ok(input);
         }
-        Ok(())
+        let keys = self.keys(keys)?;
+        let below = input.estimate();
+        let cost = ExprCost::of(keys.iter().map(|key| &key.expr));
+        let startup = below.total + cost.once + below.rows * cost.row + cost::sort(below.rows, below.rows);
+        let total = startup + below.rows * cost::OPERATOR;
+        let fields = input.plan.fields.clone();
+        Ok(Planned::new(N::Sort { input: input.plan, keys }, fields, input.columns, startup, total, below.rows))
+    }
+
+    /// Plans the input with an eye to an order; whether it comes out in it.
+    fn ordered(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, bool)> {
+        if let Some(shape) = TableShape::of(&plan) {
+            return self.scan(&shape, Some(wanted));
+        }
+        match plan {
+            LogicalPlan::Project { input, exprs, fields } => {
+                let through = |key: &SortKey| {
+                    let mut expr = key.expr.clone();
+                    super::refs::substitute(&mut expr, &exprs);
+                    SortKey { expr, ..key.clone() }
+                };
+                let keys: Vec<SortKey> = wanted.keys.iter().map(through).collect();
+                let (input, sorted) = self.ordered(*input, Wanted { keys: &keys, rows: wanted.rows })?;
+                Ok((self.project(input, exprs, fields)?, sorted))
+            }
+            other => Ok((self.lower(other)?, false)),
+        }
+    }
+
+    fn limit(&mut self, input: LogicalPlan, limit: Option<Expr>, offset: Option<Expr>) -> Result<Planned> {
+        let wanted =
+            limit.as_ref().map(|limit| row_count(Some(limit)) + offset.as_ref().map_or(0.0, |o| row_count(Some(o))));
+        let input = match input {
+            LogicalPlan::Sort { input, keys } => self.sort(*input, keys, wanted)?,
+            // The projection of an ORDER BY's extra columns lies between.
+            LogicalPlan::Project { input, exprs, fields } if matches!(*input, LogicalPlan::Sort { .. }) => {
+                let LogicalPlan::Sort { input, keys } = *input else {
+                    return Err(crate::Error::internal("a sort that is none"));
+                };
+                let sorted = self.sort(*input, keys, wanted)?;
+                let sorted = self.top(sorted, &limit, &offset)?;
+                return self.project(sorted, exprs, fields);
+            }
+            other => self.lower(other)?,
+        };
+        self.top(input, &limit, &offset)
+    }
+
+    /// LIMIT; over a sort, a `TopN`.
+    fn top(&mut self, input: Planned, limit: &Option<Expr>, offset: &Option<Expr>) -> Result<Planned> {
+        let (limit, offset) = (self.optional(limit.clone())?, self.optional(offset.clone())?);
+        let below = input.estimate();
+        let skipped = offset.as_ref().map_or(0.0, |offset| row_count(Some(offset)));
+        let rows = limit.as_ref().map_or(f64::MAX, |limit| row_count(Some(limit)));
+        let rows = rows.min((below.rows - skipped).max(1.0));
+        let read = (rows + skipped).min(below.rows);
+        let fields = input.plan.fields.clone();
+        if let (N::Sort { input: unsorted, keys }, Some(limit)) = (&input.plan.node, limit.clone()) {
+            let startup = unsorted.estimate.total + cost::sort(unsorted.estimate.rows, read);
+            let node = N::TopN { input: unsorted.clone(), keys: keys.clone(), limit, offset };
+            return Ok(Planned::new(node, fields, input.columns, startup, startup + rows * cost::OPERATOR, rows));
+        }
+        let total = below.startup + (below.total - below.startup) * (read / below.rows.max(1.0));
+        let node = N::Limit { input: input.plan, limit, offset };
+        Ok(Planned::new(node, fields, input.columns, below.startup, total, rows))
+    }
+
+    fn distinct(&mut self, input: LogicalPlan, on: Vec<Expr>) -> Result<Planned> {
+        let whole = on.is_empty();
+        if whole && super::unique::rows_differ(&input) && self.options.rewrites {
+            return self.lower(input);
+        }
+        let input = self.lower(input)?;
+        let below = input.estimate();
+        let fields = input.plan.fields.clone();
+        let keys = if whole { columns_of(&input.plan) } else { on.clone() };
+        let rows = group_count(&keys, &input);
+        let total = below.total + below.rows * cost::HASH_BUILD;
+        let node = match whole {
+            true => N::Distinct { input: input.plan },
+            false => N::DistinctOn { input: input.plan, on: self.exprs(on)? },
+        };
+        Ok(Planned::new(node, fields, input.columns, below.startup, total, rows))
+    }
+
+    fn set_operation(
+        &mut self,
+        op: SetOperator,
+        all: bool,
+        left: LogicalPlan,
+        right: LogicalPlan,
+        fields: Vec<Field>,
+    ) -> Result<Planned> {
+        if op == SetOperator::Union {
+            let mut inputs = vec![];
+            self.append_inputs(left, all, &mut inputs)?;
+            self.append_inputs(right, all, &mut inputs)?;
+            return Ok(append(inputs, all, fields));
+        }
+        let (left, right) = (self.lower(left)?, self.lower(right)?);
+        let (a, b) = (left.estimate(), right.estimate());
+        let startup = b.total + b.rows * cost::HASH_BUILD;
+        let rows = if op == SetOperator::Intersect { a.rows.min(b.rows) } else { a.rows };
+        let node = N::SetOperation { op, all, left: left.plan, right: right.plan };
+        let total = startup + a.total + a.rows * cost::HASH_PROBE;
+        Ok(Planned::new(node, fields, left.columns, startup, total, rows))
+    }
+
+    /// Takes nested UNIONs in: UNION ALL in any UNION, and UNION in UNION, whose duplicates go in the end anyway.
+    fn append_inputs(&mut self, plan: LogicalPlan, all: bool, inputs: &mut Vec<Planned>) -> Result<()> {
+        match plan {
+            LogicalPlan::SetOperation { op: SetOperator::Union, all: inner, left, right } if inner || !all => {
+                self.append_inputs(*left, all, inputs)?;
+                self.append_inputs(*right, all, inputs)
+            }
+            other => {
+                inputs.push(self.lower(other)?);
+                Ok(())
+            }
+        }
     }
 }
 
-/// The columns of outer rows that a plan uses, as (level, index).
-fn outer_columns(plan: &LogicalPlan) -> Vec<(usize, usize)> {
-    let mut found = std::collections::BTreeSet::new();
-    walk::walk_plan(plan, 0, &mut |expr, depth| {
-        if let Expr::Outer { level, index, .. } = expr
-            && *level > depth
-        {
-            found.insert((level - depth, *index));
-        }
-    });
-    found.into_iter().collect()
+fn append(inputs: Vec<Planned>, all: bool, fields: Vec<Field>) -> Planned {
+    let rows: f64 = inputs.iter().map(Planned::rows).sum();
+    let total: f64 = inputs.iter().map(|input| input.estimate().total).sum();
+    let columns = computed(&fields, rows);
+    let columns: Vec<ColumnInfo> = columns.into_iter().map(|info| ColumnInfo { distinct: rows, ..info }).collect();
+    let node = N::Append { inputs: inputs.into_iter().map(|input| input.plan).collect() };
+    let append = Planned::new(node, fields.clone(), columns.clone(), 0.0, total, rows);
+    if all {
+        return append;
+    }
+    let total = total + rows * cost::HASH_BUILD;
+    Planned::new(N::Distinct { input: append.plan }, fields, columns, 0.0, total, rows)
+}
+
+fn is_identity(exprs: &[Expr], width: usize) -> bool {
+    exprs.len() == width && exprs.iter().enumerate().all(|(place, expr)| column_index(expr) == Some(place))
+}
+
+fn computed(fields: &[Field], rows: f64) -> Vec<ColumnInfo> {
+    fields.iter().map(|field| ColumnInfo::computed(field.data_type, rows)).collect()
+}
+
+fn unknown_cte(id: usize, fields: &[Field]) -> CteInfo {
+    CteInfo { name: format!("cte_{id}"), rows: 100.0, columns: computed(fields, 100.0) }
+}
+
+fn columns_of(plan: &Arc<PhysicalPlan>) -> Vec<Expr> {
+    let fields = plan.fields.iter().enumerate();
+    fields.map(|(index, field)| Expr::Column { index, data_type: field.data_type }).collect()
+}
+
+fn group_count(keys: &[Expr], input: &Planned) -> f64 {
+    let distinct = |expr: &Expr| match column_index(expr).and_then(|index| input.columns.get(index)) {
+        Some(info) => info.distinct,
+        None => ColumnInfo::computed(expr.data_type(), input.rows()).distinct,
+    };
+    keys.iter().map(distinct).product::<f64>().clamp(1.0, input.rows().max(1.0))
+}
+
+/// What a LIMIT or OFFSET says, or a guess.
+fn row_count(expr: Option<&Expr>) -> f64 {
+    match expr {
+        Some(Expr::Literal { value: Value::BigInt(rows), .. }) => (*rows).max(0) as f64,
+        Some(Expr::Literal { value: Value::Integer(rows), .. }) => f64::from((*rows).max(0)),
+        Some(Expr::Literal { value: Value::Null, .. }) => f64::MAX,
+        _ => 100.0,
+    }
 }

@@ -1,14 +1,39 @@
 //! Plans: the logical plan that binding makes, and (by the optimizer) the physical plan that `exec` runs.
 
+mod access;
+mod closure;
+mod cost;
+mod cte;
+mod decorrelate;
+mod estimate;
+mod explain;
 mod expr;
+mod factor;
+mod flatten;
+mod fold;
+mod join_build;
+mod join_graph;
+mod join_method;
+mod join_order;
+mod keys;
 mod logical;
 mod lower;
+mod nulls;
 mod number;
 mod optimize;
 mod options;
 mod physical;
+mod planner;
+mod print;
+mod prune;
+mod pull;
+mod pushdown;
+mod refs;
+mod scan;
+mod unique;
 pub(crate) mod walk;
 
+pub use explain::{ExplainOptions, NodeActual, explain};
 pub use expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
 pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;

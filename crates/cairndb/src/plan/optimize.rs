@@ -1,16 +1,54 @@
 //! The optimizer's stages, in order.
 
+use std::sync::Arc;
+
+use super::cte;
+use super::decorrelate::Decorrelation;
+use super::flatten::flatten;
+use super::fold::fold_plan;
 use super::logical::LogicalPlan;
-use super::lower::Planner;
 use super::number;
 use super::options::OptimizerOptions;
 use super::physical::PhysicalPlan;
+use super::planner::Planner;
+use super::prune::prune_all;
+use super::pushdown::push_down;
 use crate::Result;
 use crate::catalog::Catalog;
 
 /// Rewrites a logical plan and chooses how to run it.
 pub fn optimize(plan: LogicalPlan, _catalog: &Catalog, options: &OptimizerOptions) -> Result<PhysicalPlan> {
-    let mut physical = Planner::new(options).lower(plan)?;
+    let (joined, found_scalar) = rewrite(plan.clone(), options, true);
+    let mut best = Planner::new(options).lower(joined)?.plan;
+    if found_scalar {
+        // A correlated aggregate may be cheaper as it was written: few rows ask, and an index answers.
+        let (correlated, _) = rewrite(plan, options, false);
+        let other = Planner::new(options).lower(correlated)?.plan;
+        if other.estimate.total < best.estimate.total {
+            best = other;
+        }
+    }
+    let mut physical = Arc::unwrap_or_clone(best);
     number::assign(&mut physical);
     Ok(physical)
+}
+
+/// The rewritten plan of a subquery.
+pub(super) fn rewritten(plan: LogicalPlan, options: &OptimizerOptions) -> LogicalPlan {
+    rewrite(plan, options, true).0
+}
+
+/// All rewrites; whether a correlated scalar aggregate could become a join (as it does if `scalars`).
+fn rewrite(mut plan: LogicalPlan, options: &OptimizerOptions, scalars: bool) -> (LogicalPlan, bool) {
+    if !options.rewrites {
+        return (plan, false);
+    }
+    fold_plan(&mut plan);
+    plan = cte::inline(plan);
+    let mut decorrelation = Decorrelation { scalars, found_scalar: false };
+    if options.decorrelate {
+        plan = decorrelation.plan(plan);
+    }
+    plan = prune_all(push_down(flatten(plan)));
+    (plan, decorrelation.found_scalar)
 }

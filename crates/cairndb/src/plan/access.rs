@@ -1,0 +1,311 @@
+//! Access paths: every way to read a table under some conditions, with its cost and the order it gives.
+
+use std::sync::Arc;
+
+use super::cost;
+use super::estimate::{ColumnInfo, selectivity_of_all, table_rows};
+use super::expr::Expr;
+use super::keys::{KeyCondition, key_condition, key_list};
+use super::logical::{LogicalPlan, SortKey};
+use super::physical::{Estimate, KeyBound, KeyRange};
+use super::refs::conjuncts;
+use crate::catalog::{Index, IndexColumn, Table};
+use crate::functions::Operator;
+use crate::types::key::is_decodable;
+
+/// More ranges than this come of no IN list.
+const RANGES_MAX: usize = 256;
+
+/// A table's columns under conditions over them: `Filter`s over a `Scan`.
+#[derive(Clone, Debug)]
+pub(super) struct TableShape {
+    pub(super) table: Arc<Table>,
+    pub(super) columns: Vec<usize>,
+    pub(super) conditions: Vec<Expr>,
+}
+
+impl TableShape {
+    /// The shape, if the plan has it.
+    pub(super) fn of(plan: &LogicalPlan) -> Option<TableShape> {
+        match plan {
+            LogicalPlan::Scan { table, columns } => {
+                Some(TableShape { table: table.clone(), columns: columns.clone(), conditions: vec![] })
+            }
+            LogicalPlan::Filter { input, predicate } => {
+                let mut shape = TableShape::of(input)?;
+                shape.conditions.extend(conjuncts(predicate.clone()));
+                Some(shape)
+            }
+            _ => None,
+        }
+    }
+
+    /// What is known of each column, before the conditions.
+    pub(super) fn infos(&self) -> Vec<ColumnInfo> {
+        self.columns.iter().map(|&column| ColumnInfo::of_table(&self.table, column)).collect()
+    }
+
+    fn type_of(&self, position: usize) -> Option<crate::DataType> {
+        self.table.columns.get(*self.columns.get(position)?).map(|column| column.data_type)
+    }
+
+    /// The table's column of an output column.
+    fn table_column(&self, expr: &Expr) -> Option<usize> {
+        match expr {
+            Expr::Column { index, .. } => self.columns.get(*index).copied(),
+            _ => None,
+        }
+    }
+}
+
+/// A way to read a table.
+#[derive(Clone, Debug)]
+pub(super) struct AccessPath {
+    /// None: the table's own tree.
+    pub(super) index: Option<Arc<Index>>,
+    pub(super) ranges: Vec<KeyRange>,
+    /// The whole of a unique key is given: at most one row.
+    pub(super) point: bool,
+    /// Positions of the conditions that the ranges answer.
+    pub(super) answered: Vec<usize>,
+    pub(super) covering: bool,
+    /// The key columns, and how many of them have one value only.
+    pub(super) key: Vec<IndexColumn>,
+    pub(super) fixed: usize,
+    pub(super) estimate: Estimate,
+}
+
+/// The table's tree as an index: its columns in order.
+fn primary_columns(table: &Table) -> Vec<IndexColumn> {
+    let columns = table.primary_key.iter();
+    columns.map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect()
+}
+
+/// All paths, the plain scan first.
+pub(super) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPath> {
+    let infos = shape.infos();
+    let mut found = vec![full_scan(shape, &infos)];
+    if !indexes {
+        return found;
+    }
+    let key = primary_columns(&shape.table);
+    found.extend(Matcher::new(shape, key, true).finish(None, &infos));
+    for index in &shape.table.indexes {
+        found.extend(Matcher::new(shape, index.columns.clone(), index.unique).finish(Some(index), &infos));
+    }
+    found
+}
+
+fn row_width(infos: &[ColumnInfo]) -> f64 {
+    infos.iter().map(|info| info.width).sum()
+}
+
+fn table_width(table: &Arc<Table>) -> f64 {
+    (0..table.columns.len()).map(|column| ColumnInfo::of_table(table, column).width).sum()
+}
+
+fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
+    let all = table_rows(&shape.table);
+    let rows = (all * selectivity_of_all(&shape.conditions, infos)).max(1.0);
+    let filter = shape.conditions.len() as f64 * cost::OPERATOR;
+    let total = cost::sequential(all, table_width(&shape.table)) + all * (cost::ROW + filter);
+    AccessPath {
+        index: None,
+        ranges: vec![KeyRange::default()],
+        point: false,
+        answered: vec![],
+        covering: false,
+        key: primary_columns(&shape.table),
+        fixed: 0,
+        estimate: Estimate { startup: 0.0, total, rows, width: row_width(infos) },
+    }
+}
+
+/// Finds the conditions that a key answers.
+struct Matcher<'a> {
+    shape: &'a TableShape,
+    key: Vec<IndexColumn>,
+    unique: bool,
+    prefixes: Vec<Vec<Expr>>,
+    lower: Option<KeyBound>,
+    upper: Option<KeyBound>,
+    answered: Vec<usize>,
+    /// Leading key columns with one value only.
+    fixed: usize,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(shape: &'a TableShape, key: Vec<IndexColumn>, unique: bool) -> Self {
+        let mut matcher = Matcher {
+            shape,
+            key,
+            unique,
+            prefixes: vec![vec![]],
+            lower: None,
+            upper: None,
+            answered: vec![],
+            fixed: 0,
+        };
+        matcher.run();
+        matcher
+    }
+
+    fn run(&mut self) {
+        for position in 0..self.key.len() {
+            let column = self.key[position].column;
+            if let Some((condition, value)) = self.equality(column) {
+                self.prefixes.iter_mut().for_each(|prefix| prefix.push(value.clone()));
+                self.answered.push(condition);
+                self.fixed += usize::from(self.prefixes.len() == 1);
+            } else if let Some((condition, values)) = self.list(column) {
+                let with = |prefix: &Vec<Expr>, value: &Expr| [prefix.clone(), vec![value.clone()]].concat();
+                self.prefixes =
+                    self.prefixes.iter().flat_map(|prefix| values.iter().map(|value| with(prefix, value))).collect();
+                self.answered.push(condition);
+            } else {
+                if self.prefixes.len() == 1 {
+                    self.bounds(column);
+                }
+                return;
+            }
+        }
+    }
+
+    fn conditions(&self, column: usize) -> impl Iterator<Item = (usize, KeyCondition)> + '_ {
+        let shape = self.shape;
+        let conditions = shape.conditions.iter().enumerate().filter(|(place, _)| !self.answered.contains(place));
+        conditions.filter_map(move |(place, condition)| {
+            let found = key_condition(condition, &|position| shape.type_of(position))?;
+            (shape.columns.get(found.column) == Some(&column)).then_some((place, found))
+        })
+    }
+
+    fn equality(&self, column: usize) -> Option<(usize, Expr)> {
+        self.conditions(column)
+            .find(|(_, found)| found.op == Operator::Equal)
+            .map(|(place, found)| (place, found.value))
+    }
+
+    fn list(&self, column: usize) -> Option<(usize, Vec<Expr>)> {
+        let shape = self.shape;
+        let mut lists = shape.conditions.iter().enumerate().filter_map(|(place, condition)| {
+            let (position, values) = key_list(condition, &|position| shape.type_of(position))?;
+            (shape.columns.get(position) == Some(&column)).then_some((place, values))
+        });
+        lists.find(|(_, values)| values.len().saturating_mul(self.prefixes.len()) <= RANGES_MAX)
+    }
+
+    fn bounds(&mut self, column: usize) {
+        let (mut lower, mut upper, mut answered) = (None, None, vec![]);
+        for (place, KeyCondition { op, value, .. }) in self.conditions(column) {
+            let inclusive = matches!(op, Operator::LessEqual | Operator::GreaterEqual);
+            let slot = match op {
+                Operator::Greater | Operator::GreaterEqual => &mut lower,
+                Operator::Less | Operator::LessEqual => &mut upper,
+                _ => continue,
+            };
+            if slot.is_none() {
+                *slot = Some(KeyBound { value, inclusive });
+                answered.push(place);
+            }
+        }
+        (self.lower, self.upper) = (lower, upper);
+        self.answered.extend(answered);
+    }
+
+    /// The path, if it is of any use: it answers something, gives an order, or reads less.
+    fn finish(self, index: Option<&Arc<Index>>, infos: &[ColumnInfo]) -> Option<AccessPath> {
+        if self.key.is_empty() || (index.is_none() && self.answered.is_empty()) {
+            return None;
+        }
+        let point = self.unique && self.prefixes.len() == 1 && self.fixed == self.key.len();
+        let covering = index.is_some_and(|index| is_covering(self.shape, index));
+        let mut path = AccessPath {
+            index: index.cloned(),
+            ranges: vec![],
+            point,
+            answered: self.answered,
+            covering,
+            key: self.key,
+            fixed: self.fixed,
+            estimate: Estimate::default(),
+        };
+        path.estimate = estimate(self.shape, &path, self.prefixes.len(), self.unique, infos);
+        let (lower, upper) = (self.lower, self.upper);
+        let ranges = self.prefixes.into_iter();
+        path.ranges = ranges.map(|prefix| KeyRange { prefix, lower: lower.clone(), upper: upper.clone() }).collect();
+        Some(path)
+    }
+}
+
+fn estimate(shape: &TableShape, path: &AccessPath, ranges: usize, unique: bool, infos: &[ColumnInfo]) -> Estimate {
+    let all = table_rows(&shape.table);
+    let answered: Vec<Expr> = path.answered.iter().map(|&place| shape.conditions[place].clone()).collect();
+    let ranges = ranges as f64;
+    let mut matched = all * selectivity_of_all(&answered, infos);
+    if unique && path.answered.len() == path.key.len() && path.fixed + 1 >= path.key.len() {
+        matched = matched.min(ranges);
+    }
+    let rows = (all * selectivity_of_all(&shape.conditions, infos)).clamp(1.0, matched.max(1.0));
+    let filters = (shape.conditions.len() - path.answered.len()) as f64 * cost::OPERATOR;
+    let width = table_width(&shape.table);
+    let entry = match (&path.index, path.covering) {
+        (None, _) => cost::sequential(1.0, width) + cost::ROW,
+        (Some(_), true) => cost::sequential(1.0, row_width(infos)) + cost::ENTRY + cost::ROW / 2.0,
+        (Some(_), false) => cost::ENTRY + cost::LOOKUP + cost::ROW,
+    };
+    let total = ranges * cost::LOOKUP + matched * (entry + filters);
+    Estimate { startup: 0.0, total, rows, width: row_width(infos) }
+}
+
+/// Whether an index entry tells all columns of the shape.
+pub(super) fn is_covering(shape: &TableShape, index: &Index) -> bool {
+    shape.columns.iter().all(|&column| {
+        let in_entry = index.columns.iter().any(|key| key.column == column)
+            || shape.table.primary_key.contains(&column)
+            || column == usize::MAX;
+        in_entry && shape.table.columns.get(column).is_none_or(|column| is_decodable(column.data_type))
+    })
+}
+
+/// Whether the path gives the rows in the wanted order; `Some(true)`: read backwards.
+pub(super) fn gives_order(shape: &TableShape, path: &AccessPath, wanted: &[SortKey]) -> Option<bool> {
+    if path.point {
+        return Some(false);
+    }
+    let is_fixed = |column: usize| path.key.iter().take(path.fixed).any(|key| key.column == column);
+    let mut next = path.key.iter().skip(path.fixed);
+    let mut reverse = None;
+    for key in wanted {
+        let column = shape.table_column(&key.expr)?;
+        if is_fixed(column) {
+            continue;
+        }
+        let Some(found) = next.next() else {
+            // All of a unique key has been compared: no two rows are left to order.
+            return is_unique_path(shape, path).then_some(reverse.unwrap_or(false));
+        };
+        let backwards = found.descending != key.descending;
+        let not_null = shape.table.primary_key.contains(&column)
+            || shape.table.columns.get(column).is_some_and(|column| column.not_null);
+        let nulls_fit = not_null || (found.nulls_first != backwards) == key.nulls_first;
+        if found.column != column || !nulls_fit || reverse.is_some_and(|reverse| reverse != backwards) {
+            return None;
+        }
+        reverse = Some(backwards);
+    }
+    Some(reverse.unwrap_or(false))
+}
+
+fn is_unique_path(shape: &TableShape, path: &AccessPath) -> bool {
+    match &path.index {
+        None => !shape.table.primary_key.is_empty(),
+        Some(index) => {
+            let not_null = |key: &IndexColumn| {
+                let column = shape.table.columns.get(key.column);
+                column.is_some_and(|column| column.not_null) || shape.table.primary_key.contains(&key.column)
+            };
+            index.unique && index.columns.iter().all(not_null)
+        }
+    }
+}

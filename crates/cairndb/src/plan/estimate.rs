@@ -1,0 +1,336 @@
+//! How many rows: statistics of columns, and the selectivity of conditions.
+//!
+//! Without ANALYZE a table is taken to have [`ROWS_UNKNOWN`] rows, a unique column as many different values, any other
+//! column PostgreSQL's 200.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::expr::Expr;
+use super::refs::is_boolean;
+use crate::catalog::{ColumnStatistics, Table};
+use crate::functions::{self, EvalContext, Operator};
+use crate::types::{DataType, Value};
+
+const ROWS_UNKNOWN: f64 = 1000.0;
+const DISTINCT_UNKNOWN: f64 = 200.0;
+const RANGE_UNKNOWN: f64 = 1.0 / 3.0;
+const RANGE_PAIR_UNKNOWN: f64 = 0.05;
+const MATCH_PREFIX: f64 = 0.02;
+const MATCH_ANYWHERE: f64 = 0.05;
+
+/// What is known of a column of some intermediate result.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnInfo {
+    /// Different values.
+    pub(super) distinct: f64,
+    /// Share of NULLs.
+    pub(super) null_fraction: f64,
+    /// Bytes.
+    pub(super) width: f64,
+    /// The table's column that it shows, if it does.
+    pub(super) source: Option<(Arc<Table>, usize)>,
+}
+
+impl ColumnInfo {
+    /// A computed column.
+    pub(super) fn computed(data_type: DataType, rows: f64) -> ColumnInfo {
+        let distinct = rows.clamp(1.0, DISTINCT_UNKNOWN);
+        ColumnInfo { distinct, null_fraction: 0.0, width: default_width(data_type), source: None }
+    }
+
+    /// A table's column; `usize::MAX` is the hidden row number.
+    pub(super) fn of_table(table: &Arc<Table>, column: usize) -> ColumnInfo {
+        let rows = table_rows(table);
+        let Some(definition) = table.columns.get(column) else {
+            return ColumnInfo { distinct: rows, null_fraction: 0.0, width: 8.0, source: None };
+        };
+        let source = Some((table.clone(), column));
+        let known = statistics(table, column);
+        let width = known.map(|known| known.average_width).filter(|&width| width > 0.0);
+        ColumnInfo {
+            distinct: match known {
+                Some(known) if known.distinct > 0.0 => known.distinct,
+                _ if is_unique(table, column) => rows,
+                _ => DISTINCT_UNKNOWN.min(rows),
+            },
+            null_fraction: known.map_or(0.0, |known| known.null_fraction),
+            width: width.unwrap_or_else(|| default_width(definition.data_type)),
+            source,
+        }
+    }
+
+    /// The same column of a result of `rows` rows.
+    pub(super) fn within(mut self, rows: f64) -> ColumnInfo {
+        self.distinct = self.distinct.min(rows).max(1.0);
+        self
+    }
+
+    fn statistics(&self) -> Option<(&ColumnStatistics, DataType)> {
+        let (table, column) = self.source.as_ref()?;
+        Some((statistics(table, *column)?, table.columns.get(*column)?.data_type))
+    }
+}
+
+fn statistics(table: &Table, column: usize) -> Option<&ColumnStatistics> {
+    table.statistics.as_ref()?.columns.get(column)
+}
+
+/// Rows of a table, as far as is known; at least one.
+pub(super) fn table_rows(table: &Table) -> f64 {
+    table.statistics.as_ref().map_or(ROWS_UNKNOWN, |statistics| statistics.rows).max(1.0)
+}
+
+fn is_unique(table: &Table, column: usize) -> bool {
+    unique_keys(table).any(|key| key == [column])
+}
+
+/// The column sets of which no two rows share values (where none is NULL).
+pub(super) fn unique_keys(table: &Table) -> impl Iterator<Item = Vec<usize>> + '_ {
+    let primary = (!table.primary_key.is_empty()).then(|| table.primary_key.clone());
+    let indexes = table.indexes.iter().filter(|index| index.unique);
+    primary.into_iter().chain(indexes.map(|index| index.columns.iter().map(|column| column.column).collect()))
+}
+
+fn default_width(data_type: DataType) -> f64 {
+    match data_type {
+        DataType::Varchar(Some(length)) | DataType::Char(length) => f64::from(length).clamp(1.0, 64.0),
+        DataType::Numeric(_) => 8.0,
+        other => other.width().map_or(32.0, |width| width as f64),
+    }
+}
+
+/// The share of rows that satisfy all conditions. Two bounds of one column are seen as a range.
+pub(super) fn selectivity_of_all(conditions: &[Expr], columns: &[ColumnInfo]) -> f64 {
+    let mut share = 1.0;
+    let mut ranges: Vec<(usize, Option<f64>, Option<f64>)> = vec![];
+    for condition in conditions {
+        match range_bound(condition) {
+            Some((column, op, value)) => {
+                let bound = columns.get(column).map_or(RANGE_UNKNOWN, |info| comparison(op, info, value));
+                let place = ranges.iter().position(|range| range.0 == column).unwrap_or_else(|| {
+                    ranges.push((column, None, None));
+                    ranges.len() - 1
+                });
+                let lower = matches!(op, Operator::Greater | Operator::GreaterEqual);
+                let slot = if lower { &mut ranges[place].1 } else { &mut ranges[place].2 };
+                *slot = Some(slot.map_or(bound, |old: f64| old.min(bound)));
+            }
+            None => share *= selectivity(condition, columns),
+        }
+    }
+    for range in ranges {
+        share *= match range {
+            (_, Some(lower), Some(upper)) if lower == RANGE_UNKNOWN && upper == RANGE_UNKNOWN => RANGE_PAIR_UNKNOWN,
+            (_, Some(lower), Some(upper)) => (lower + upper - 1.0).max(0.0005),
+            (_, lower, upper) => lower.or(upper).unwrap_or(1.0),
+        };
+    }
+    share.clamp(0.0, 1.0)
+}
+
+/// The share of rows that satisfy the condition.
+pub(super) fn selectivity(condition: &Expr, columns: &[ColumnInfo]) -> f64 {
+    let share = match condition {
+        Expr::And(parts) => selectivity_of_all(parts, columns),
+        Expr::Or(parts) => 1.0 - parts.iter().map(|part| 1.0 - selectivity(part, columns)).product::<f64>(),
+        Expr::Not(inner) => 1.0 - selectivity(inner, columns),
+        Expr::IsNull(inner) => match column_of(inner) {
+            Some(column) => columns.get(column).map_or(0.01, |info| info.null_fraction.max(0.001)),
+            None => 0.01,
+        },
+        Expr::InList { input, list, .. } => {
+            let each = |value| column_of(input).and_then(|c| columns.get(c)).map_or(0.01, |info| equal(info, value));
+            list.iter().map(|item| each(literal(item))).sum()
+        }
+        Expr::Call { function, args } => match (function.op, args.as_slice()) {
+            (Some(op), [first, second]) => operator(op, first, second, columns),
+            _ => RANGE_UNKNOWN,
+        },
+        Expr::Literal { .. } => f64::from(u8::from(is_boolean(condition, true))),
+        Expr::Column { index, .. } => columns.get(*index).map_or(0.5, |info| equal(info, Some(&Value::Boolean(true)))),
+        _ => 0.5,
+    };
+    share.clamp(0.0, 1.0)
+}
+
+fn operator(op: Operator, first: &Expr, second: &Expr, columns: &[ColumnInfo]) -> f64 {
+    match (column_of(first), column_of(second)) {
+        (Some(a), Some(b)) => {
+            let (Some(a), Some(b)) = (columns.get(a), columns.get(b)) else { return RANGE_UNKNOWN };
+            match op {
+                Operator::Equal => join_equality(a, b),
+                Operator::NotEqual => 1.0 - join_equality(a, b),
+                _ => RANGE_UNKNOWN,
+            }
+        }
+        (Some(column), None) => columns.get(column).map_or(RANGE_UNKNOWN, |info| comparison(op, info, literal(second))),
+        (None, Some(column)) => match op.commuted() {
+            Some(op) => columns.get(column).map_or(RANGE_UNKNOWN, |info| comparison(op, info, literal(first))),
+            None => RANGE_UNKNOWN,
+        },
+        (None, None) => match op {
+            Operator::Equal => 0.005,
+            Operator::NotEqual => 0.995,
+            Operator::Like | Operator::ILike => MATCH_ANYWHERE,
+            _ => RANGE_UNKNOWN,
+        },
+    }
+}
+
+/// The share of pairs of two columns' values that are equal.
+pub(super) fn join_equality(a: &ColumnInfo, b: &ColumnInfo) -> f64 {
+    (1.0 - a.null_fraction) * (1.0 - b.null_fraction) / a.distinct.max(b.distinct).max(1.0)
+}
+
+/// The column itself, or under a cast.
+fn column_of(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Column { index, .. } => Some(*index),
+        Expr::Cast { input, .. } => match &**input {
+            Expr::Column { index, .. } => Some(*index),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn literal(expr: &Expr) -> Option<&Value> {
+    match expr {
+        Expr::Literal { value, .. } => Some(value),
+        _ => None,
+    }
+}
+
+fn range_bound(condition: &Expr) -> Option<(usize, Operator, Option<&Value>)> {
+    let Expr::Call { function, args } = condition else { return None };
+    let [first, second] = args.as_slice() else { return None };
+    let (column, op, value) = match (column_of(first), column_of(second)) {
+        (Some(column), None) => (column, function.op?, second),
+        (None, Some(column)) => (column, function.op?.commuted()?, first),
+        _ => return None,
+    };
+    let range = matches!(op, Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual);
+    range.then(|| (column, op, literal(value)))
+}
+
+fn comparison(op: Operator, info: &ColumnInfo, value: Option<&Value>) -> f64 {
+    let known = 1.0 - info.null_fraction;
+    match op {
+        Operator::Equal => equal(info, value),
+        Operator::NotEqual => (known - equal(info, value)).max(0.0),
+        Operator::Less | Operator::LessEqual => below(info, value).unwrap_or(RANGE_UNKNOWN),
+        Operator::Greater | Operator::GreaterEqual => {
+            below(info, value).map_or(RANGE_UNKNOWN, |share| (known - share).max(0.0001))
+        }
+        Operator::Like | Operator::ILike => pattern(value),
+        Operator::NotLike | Operator::NotILike => known - pattern(value),
+        _ => RANGE_UNKNOWN,
+    }
+}
+
+fn pattern(value: Option<&Value>) -> f64 {
+    match value {
+        Some(Value::Text(text)) if text.starts_with(['%', '_']) => MATCH_ANYWHERE,
+        _ => MATCH_PREFIX,
+    }
+}
+
+fn equal(info: &ColumnInfo, value: Option<&Value>) -> f64 {
+    let known = 1.0 - info.null_fraction;
+    let uniform = known / info.distinct.max(1.0);
+    let (Some(value), Some((statistics, data_type))) = (value, info.statistics()) else { return uniform };
+    let common: f64 = statistics.most_common.iter().map(|(_, share)| share).sum();
+    let found =
+        statistics.most_common.iter().find(|(other, _)| compare(other, value, data_type) == Some(Ordering::Equal));
+    match found {
+        Some((_, share)) => *share,
+        None => {
+            let others = (statistics.distinct - statistics.most_common.len() as f64).max(1.0);
+            ((known - common).max(0.0) / others).min(uniform)
+        }
+    }
+}
+
+/// The share of rows below the value; unknown without statistics.
+fn below(info: &ColumnInfo, value: Option<&Value>) -> Option<f64> {
+    let (statistics, data_type) = info.statistics()?;
+    let value = value?;
+    let less = |other: &Value| compare(other, value, data_type) == Some(Ordering::Less);
+    let common: f64 = statistics.most_common.iter().filter(|(other, _)| less(other)).map(|(_, share)| share).sum();
+    let all_common: f64 = statistics.most_common.iter().map(|(_, share)| share).sum();
+    let rest = (1.0 - info.null_fraction - all_common).max(0.0);
+    if statistics.histogram.len() < 2 {
+        return (!statistics.most_common.is_empty()).then_some(common + rest / 2.0);
+    }
+    let buckets = (statistics.histogram.len() - 1) as f64;
+    let position = statistics.histogram.partition_point(less);
+    let share = match position {
+        0 => 0.0,
+        _ if position == statistics.histogram.len() => 1.0,
+        _ => {
+            let (low, high) = (&statistics.histogram[position - 1], &statistics.histogram[position]);
+            ((position - 1) as f64 + inside(low, high, value, data_type)) / buckets
+        }
+    };
+    Some((common + rest * share).clamp(0.0001, 1.0))
+}
+
+/// How far `value` lies between two bounds.
+fn inside(low: &Value, high: &Value, value: &Value, data_type: DataType) -> f64 {
+    let value = converted(value, data_type);
+    match (number(low), number(high), value.as_ref().and_then(number)) {
+        (Some(low), Some(high), Some(value)) if high > low => ((value - low) / (high - low)).clamp(0.0, 1.0),
+        _ => 0.5,
+    }
+}
+
+fn compare(known: &Value, value: &Value, data_type: DataType) -> Option<Ordering> {
+    Some(known.compare_as(&converted(value, data_type)?, data_type))
+}
+
+/// A literal in the column's type (it may be compared through a cast of the column).
+fn converted(value: &Value, data_type: DataType) -> Option<Value> {
+    let from = type_of(value)?;
+    if from == data_type.base() || (from == DataType::Text && data_type.is_string()) {
+        return Some(value.clone());
+    }
+    let context = EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() };
+    functions::cast(value, from, data_type.base(), &context).ok()
+}
+
+fn type_of(value: &Value) -> Option<DataType> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Boolean(_) => DataType::Boolean,
+        Value::SmallInt(_) => DataType::SmallInt,
+        Value::Integer(_) => DataType::Integer,
+        Value::BigInt(_) => DataType::BigInt,
+        Value::Real(_) => DataType::Real,
+        Value::Double(_) => DataType::Double,
+        Value::Numeric(_) => DataType::Numeric(None),
+        Value::Text(_) => DataType::Text,
+        Value::Bytea(_) => DataType::Bytea,
+        Value::Date(_) => DataType::Date,
+        Value::Time(_) => DataType::Time,
+        Value::Timestamp(_) => DataType::Timestamp,
+        Value::TimestampTz(_) => DataType::TimestampTz,
+        Value::Interval(_) => DataType::Interval,
+        Value::Uuid(_) => DataType::Uuid,
+    })
+}
+
+fn number(value: &Value) -> Option<f64> {
+    Some(match value {
+        Value::SmallInt(n) => f64::from(*n),
+        Value::Integer(n) | Value::Date(n) => f64::from(*n),
+        Value::BigInt(n) | Value::Time(n) | Value::Timestamp(n) | Value::TimestampTz(n) => *n as f64,
+        Value::Real(n) => f64::from(*n),
+        Value::Double(n) => *n,
+        Value::Numeric(_) => match converted(value, DataType::Double)? {
+            Value::Double(n) => n,
+            _ => return None,
+        },
+        _ => return None,
+    })
+}

@@ -1,0 +1,178 @@
+//! Constant folding: what does not depend on rows is computed once, while planning.
+//!
+//! An expression whose evaluation fails stays as it is, so that the error appears only if a row meets it.
+
+use super::expr::Expr;
+use super::logical::LogicalPlan;
+use super::refs::{is_boolean, is_null_literal};
+use super::walk;
+use crate::functions::{self, EvalContext, Function};
+use crate::types::{DataType, Value};
+
+/// Folds every expression of the plan.
+pub(super) fn fold_plan(plan: &mut LogicalPlan) {
+    for expr in walk::node_exprs_mut(plan) {
+        fold(expr);
+    }
+    for (input, _) in walk::inputs_mut(plan) {
+        fold_plan(input);
+    }
+}
+
+/// Folds one expression, from the leaves up.
+pub(super) fn fold(expr: &mut Expr) {
+    for child in walk::children_mut(expr) {
+        fold(child);
+    }
+    if let Expr::Subquery(subquery) = expr {
+        fold_plan(std::sync::Arc::make_mut(&mut subquery.plan));
+    }
+    if let Some(folded) = folded(expr) {
+        *expr = folded;
+    }
+}
+
+fn folded(expr: &mut Expr) -> Option<Expr> {
+    match expr {
+        Expr::Call { function, args } => fold_call(function, args),
+        Expr::Cast { input, to } => fold_cast(input, *to),
+        Expr::And(parts) => Some(fold_logic(std::mem::take(parts), true)),
+        Expr::Or(parts) => Some(fold_logic(std::mem::take(parts), false)),
+        Expr::Not(input) => fold_not(input),
+        Expr::IsNull(input) => match &**input {
+            Expr::Literal { value, .. } => Some(boolean(matches!(value, Value::Null))),
+            _ => None,
+        },
+        Expr::Case { branches, otherwise, data_type } => fold_case(branches, otherwise, *data_type),
+        Expr::Coalesce { args, data_type } => fold_coalesce(args, *data_type),
+        Expr::InList { input, list, equal } if list.len() == 1 => {
+            let input = std::mem::replace(&mut **input, null(DataType::Boolean));
+            let element = list.pop()?;
+            Some(Expr::Call { function: equal, args: vec![input, element] })
+        }
+        _ => None,
+    }
+}
+
+/// A literal of type boolean.
+pub(super) fn boolean(value: bool) -> Expr {
+    Expr::Literal { value: Value::Boolean(value), data_type: DataType::Boolean }
+}
+
+/// A literal NULL.
+pub(super) fn null(data_type: DataType) -> Expr {
+    Expr::Literal { value: Value::Null, data_type }
+}
+
+fn fold_call(function: &'static Function, args: &[Expr]) -> Option<Expr> {
+    if !function.immutable {
+        return None;
+    }
+    if function.strict && args.iter().any(is_null_literal) {
+        return Some(null(function.returns));
+    }
+    let values: Option<Vec<Value>> = args
+        .iter()
+        .map(|arg| match arg {
+            Expr::Literal { value, .. } => Some(value.clone()),
+            _ => None,
+        })
+        .collect();
+    let value = (function.eval)(&values?, &immutable_context()).ok()?;
+    Some(Expr::Literal { value, data_type: function.returns })
+}
+
+/// Immutable functions look at none of it.
+fn immutable_context() -> EvalContext {
+    EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() }
+}
+
+fn fold_cast(input: &Expr, to: DataType) -> Option<Expr> {
+    let Expr::Literal { value, data_type } = input else { return None };
+    if matches!(value, Value::Null) {
+        return Some(null(to));
+    }
+    if *data_type == to {
+        return Some(input.clone());
+    }
+    if !is_immutable_cast(value, *data_type, to) {
+        return None;
+    }
+    let value = functions::cast(value, *data_type, to, &immutable_context()).ok()?;
+    Some(Expr::Literal { value, data_type: to })
+}
+
+/// Casts that touch the session's time zone or the clock (`'today'::date`) are left to run time.
+fn is_immutable_cast(value: &Value, from: DataType, to: DataType) -> bool {
+    use DataType as T;
+    if matches!(from, T::TimestampTz) || matches!(to, T::TimestampTz) {
+        return false;
+    }
+    match value {
+        Value::Text(text) if matches!(to, T::Date | T::Time | T::Timestamp) => {
+            text.starts_with(|first: char| first.is_ascii_digit())
+        }
+        _ => true,
+    }
+}
+
+/// AND (`neutral` true) and OR (`neutral` false): nested ones are taken in, neutral parts dropped, and the opposite
+/// decides the whole.
+fn fold_logic(parts: Vec<Expr>, neutral: bool) -> Expr {
+    let mut kept = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Expr::And(inner) if neutral => kept.extend(inner),
+            Expr::Or(inner) if !neutral => kept.extend(inner),
+            part if is_boolean(&part, neutral) => {}
+            part if is_boolean(&part, !neutral) => return boolean(!neutral),
+            part => kept.push(part),
+        }
+    }
+    match kept.len() {
+        0 => boolean(neutral),
+        1 => kept.remove(0),
+        _ if neutral => Expr::And(kept),
+        _ => Expr::Or(kept),
+    }
+}
+
+fn fold_not(input: &mut Expr) -> Option<Expr> {
+    match input {
+        Expr::Literal { value: Value::Boolean(value), .. } => Some(boolean(!*value)),
+        Expr::Literal { value: Value::Null, .. } => Some(null(DataType::Boolean)),
+        Expr::Not(inner) => Some(std::mem::replace(&mut **inner, boolean(true))),
+        _ => None,
+    }
+}
+
+/// Branches that are never taken go; a branch that is always taken ends the list.
+fn fold_case(branches: &mut Vec<(Expr, Expr)>, otherwise: &mut Option<Box<Expr>>, data_type: DataType) -> Option<Expr> {
+    branches.retain(|(when, _)| !is_boolean(when, false) && !is_null_literal(when));
+    if let Some(always) = branches.iter().position(|(when, _)| is_boolean(when, true)) {
+        branches.truncate(always + 1);
+        *otherwise = branches.pop().map(|(_, then)| Box::new(then));
+    }
+    if !branches.is_empty() {
+        return None;
+    }
+    let result = otherwise.take().map_or_else(|| null(data_type), |expr| *expr);
+    Some(retyped(result, data_type))
+}
+
+fn fold_coalesce(args: &mut Vec<Expr>, data_type: DataType) -> Option<Expr> {
+    args.retain(|arg| !is_null_literal(arg));
+    if let Some(end) = args.iter().position(|arg| matches!(arg, Expr::Literal { .. })) {
+        args.truncate(end + 1);
+    }
+    match args.len() {
+        0 => Some(null(data_type)),
+        1 => args.pop().map(|only| retyped(only, data_type)),
+        _ => None,
+    }
+}
+
+/// A cast where the type (its modifier, say) differs.
+fn retyped(expr: Expr, to: DataType) -> Expr {
+    if expr.data_type() == to { expr } else { Expr::Cast { input: Box::new(expr), to } }
+}

@@ -1,0 +1,234 @@
+//! Physical joins: the chosen tree of a join graph, and joins that are no part of a graph.
+
+use super::cost;
+use super::estimate::ColumnInfo;
+use super::expr::Expr;
+use super::join_graph::{JoinGraph, Units, is_graph, unit_count};
+use super::join_method::{Candidate, IndexLookup, Method, Pair};
+use super::join_order::{Tree, choose};
+use super::logical::{Field, JoinKind, LogicalPlan};
+use super::physical::PhysicalNode as N;
+use super::planner::{Planned, Planner};
+use super::refs::{conjuncts, mapped};
+use crate::Result;
+
+/// More units than a set can have bits are joined as written.
+const UNITS_MAX: usize = 120;
+
+/// A set of units, joined: which global columns it has, in order.
+struct Joined {
+    planned: Planned,
+    columns: Vec<usize>,
+}
+
+impl Joined {
+    fn place(&self, column: usize) -> usize {
+        self.columns.iter().position(|&own| own == column).unwrap_or(usize::MAX)
+    }
+
+    /// An expression over global columns as one over these.
+    fn localized(&self, expr: Expr) -> Expr {
+        mapped(expr, &|column| self.place(column))
+    }
+}
+
+impl Planner<'_> {
+    /// Plans a tree of joins (and filters above and between them).
+    pub(super) fn join(&mut self, plan: LogicalPlan) -> Result<Planned> {
+        if is_graph(&plan) && unit_count(&plan) <= UNITS_MAX {
+            return self.join_graph(plan);
+        }
+        match plan {
+            LogicalPlan::Join { kind, left, right, on, lateral } => self.single_join(kind, *left, *right, on, lateral),
+            LogicalPlan::Filter { input, predicate } => {
+                let input = self.lower(*input)?;
+                self.filter(input, conjuncts(predicate))
+            }
+            _ => Err(crate::Error::internal("a join that is none")),
+        }
+    }
+
+    fn join_graph(&mut self, plan: LogicalPlan) -> Result<Planned> {
+        let fields = plan.fields();
+        let (graph, output) = JoinGraph::build(self, plan)?;
+        let tree = choose(&graph, self.options).ok_or_else(|| crate::Error::internal("a join of nothing"))?;
+        let mut joined = self.tree(&graph, &tree)?;
+        let all = tree.units();
+        let rest = graph.conditions.iter().filter(|(_, units)| *units == 0 || units & !all != 0);
+        let rest: Vec<Expr> = rest.map(|(condition, _)| joined.localized(condition.clone())).collect();
+        joined.planned = self.filter(joined.planned, rest)?;
+        let exprs = output
+            .iter()
+            .zip(&fields)
+            .map(|(&column, field)| Expr::Column { index: joined.place(column), data_type: field.data_type });
+        let exprs = exprs.collect();
+        self.project(joined.planned, exprs, fields)
+    }
+
+    fn tree(&mut self, graph: &JoinGraph, tree: &Tree) -> Result<Joined> {
+        match tree {
+            Tree::Unit(unit) => {
+                let unit = &graph.units[*unit];
+                let columns = (unit.first..unit.first + unit.width()).collect();
+                Ok(Joined { planned: unit.planned.clone(), columns })
+            }
+            Tree::Join { left, right, chosen } => {
+                let sets = (left.units(), right.units());
+                let (left, right) = (self.tree(graph, left)?, self.tree(graph, right)?);
+                self.pair(graph, sets, left, right, chosen)
+            }
+        }
+    }
+
+    fn pair(
+        &mut self,
+        graph: &JoinGraph,
+        sets: (Units, Units),
+        left: Joined,
+        right: Joined,
+        chosen: &Candidate,
+    ) -> Result<Joined> {
+        let estimates = (left.planned.estimate(), right.planned.estimate());
+        let options = self.options;
+        let pair = Pair::new(graph, options, (sets.0, estimates.0), (sets.1, estimates.1));
+        let joined = match &chosen.method {
+            Method::Hash => self.hash_join(&pair, pair.kind(), left, right)?,
+            Method::HashRight => self.hash_join(&pair.swapped(), JoinKind::Right, right, left)?,
+            Method::NestedLoop => self.nested_loop(&pair, left, right)?,
+            Method::Index(lookup) => self.index_join(&pair, left, right, lookup)?,
+        };
+        let (node, columns, infos) = joined;
+        let fields = columns.iter().map(|&column| graph.fields[column].clone()).collect();
+        let estimate = chosen.estimate;
+        let planned = Planned::new(node, fields, infos, estimate.startup, estimate.total, estimate.rows);
+        let joined = Joined { planned, columns };
+        let after = pair.after.iter().map(|part| joined.localized(part.clone())).collect();
+        let Joined { planned, columns } = joined;
+        Ok(Joined { planned: self.filter(planned, after)?, columns })
+    }
+
+    fn hash_join(&mut self, pair: &Pair<'_>, kind: JoinKind, left: Joined, right: Joined) -> Result<Made> {
+        let (mut left_keys, mut right_keys, mut rest) = (vec![], vec![], vec![]);
+        for part in &pair.on {
+            match pair.hash_keys(part) {
+                Some((a, b)) => {
+                    left_keys.push(left.localized(a));
+                    right_keys.push(right.localized(b));
+                }
+                None => rest.push(part.clone()),
+            }
+        }
+        let both = both_sides(&left, &right);
+        let residual = self.residual(rest, &both)?;
+        let (columns, infos) = output(kind, &left, &right);
+        let (left, right) = (left.planned.plan, right.planned.plan);
+        Ok((N::HashJoin { kind, left, right, left_keys, right_keys, residual }, columns, infos))
+    }
+
+    fn nested_loop(&mut self, pair: &Pair<'_>, left: Joined, right: Joined) -> Result<Made> {
+        let kind = pair.kind();
+        let on = self.residual(pair.on.clone(), &both_sides(&left, &right))?;
+        let (columns, infos) = output(kind, &left, &right);
+        let (left, right) = (left.planned.plan, right.planned.plan);
+        Ok((N::NestedLoopJoin { kind, left, right, on, lateral: false }, columns, infos))
+    }
+
+    fn index_join(&mut self, pair: &Pair<'_>, left: Joined, right: Joined, lookup: &IndexLookup) -> Result<Made> {
+        let kind = pair.kind();
+        let unit = pair.right_unit().ok_or_else(|| crate::Error::internal("a lookup in several tables"))?;
+        let shape = unit.shape.as_ref().ok_or_else(|| crate::Error::internal("a lookup in no table"))?;
+        let on = pair.on.iter().enumerate().filter(|(place, _)| !lookup.answered.contains(place));
+        let mut rest: Vec<Expr> = on.map(|(_, part)| part.clone()).collect();
+        let own = shape.conditions.iter().enumerate().filter(|(place, _)| !lookup.own_answered.contains(place));
+        rest.extend(own.map(|(_, condition)| mapped(condition.clone(), &|column| column + unit.first)));
+        let residual = self.residual(rest, &both_sides(&left, &right))?;
+        let keys = lookup.keys.iter().map(|key| left.localized(key.clone())).collect();
+        let (columns, infos) = output(kind, &left, &right);
+        let node = N::IndexJoin {
+            kind,
+            left: left.planned.plan,
+            table: shape.table.clone(),
+            index: lookup.index.clone(),
+            columns: shape.columns.clone(),
+            keys: self.exprs(keys)?,
+            unique: lookup.unique,
+            residual,
+            covering: lookup.index.as_ref().is_some_and(|index| super::access::is_covering(shape, index)),
+        };
+        Ok((node, columns, infos))
+    }
+
+    fn residual(&mut self, parts: Vec<Expr>, both: &[usize]) -> Result<Option<Expr>> {
+        let place = |column: usize| both.iter().position(|&own| own == column).unwrap_or(usize::MAX);
+        let parts = parts.into_iter().map(|part| mapped(part, &place)).collect();
+        self.predicate(parts)
+    }
+
+    /// A join outside a graph: lateral or full, or one too many.
+    fn single_join(
+        &mut self,
+        kind: JoinKind,
+        left: LogicalPlan,
+        right: LogicalPlan,
+        on: Option<Expr>,
+        lateral: bool,
+    ) -> Result<Planned> {
+        let (left, right) = (self.lower(left)?, self.lower(right)?);
+        let width = left.plan.fields.len();
+        let parts = on.map(conjuncts).unwrap_or_default();
+        let share =
+            super::estimate::selectivity_of_all(&parts, &[left.columns.clone(), right.columns.clone()].concat());
+        let (a, b) = (left.estimate(), right.estimate());
+        let least = if matches!(kind, JoinKind::Inner | JoinKind::Semi) { 1.0 } else { a.rows };
+        let rows = (a.rows * b.rows * share).max(least);
+        let (columns, fields) = single_output(kind, &left, &right);
+        let keys: Vec<_> = parts.iter().map(|part| local_hash_keys(part, width)).collect();
+        if !lateral && self.options.hash_joins && keys.iter().any(Option::is_some) {
+            let rest = parts.into_iter().zip(&keys).filter(|(_, keys)| keys.is_none()).map(|(part, _)| part);
+            let residual = self.predicate(rest.collect())?;
+            let (left_keys, right_keys) = keys.into_iter().flatten().unzip();
+            let startup = b.total + b.rows * cost::HASH_BUILD;
+            let total = startup + a.total + a.rows * cost::HASH_PROBE;
+            let node = N::HashJoin { kind, left: left.plan, right: right.plan, left_keys, right_keys, residual };
+            return Ok(Planned::new(node, fields, columns, startup, total, rows));
+        }
+        let on = self.predicate(parts)?;
+        let total = match lateral {
+            true => a.total + a.rows * (cost::RESTART + b.total),
+            false => a.total + b.total + a.rows * b.rows * cost::OPERATOR,
+        };
+        let node = N::NestedLoopJoin { kind, left: left.plan, right: right.plan, on, lateral };
+        Ok(Planned::new(node, fields, columns, a.startup, total, rows))
+    }
+}
+
+type Made = (N, Vec<usize>, Vec<ColumnInfo>);
+
+fn both_sides(left: &Joined, right: &Joined) -> Vec<usize> {
+    [left.columns.clone(), right.columns.clone()].concat()
+}
+
+fn output(kind: JoinKind, left: &Joined, right: &Joined) -> (Vec<usize>, Vec<ColumnInfo>) {
+    match kind {
+        JoinKind::Semi | JoinKind::Anti => (left.columns.clone(), left.planned.columns.clone()),
+        _ => (both_sides(left, right), [left.planned.columns.clone(), right.planned.columns.clone()].concat()),
+    }
+}
+
+fn single_output(kind: JoinKind, left: &Planned, right: &Planned) -> (Vec<ColumnInfo>, Vec<Field>) {
+    let fields = |planned: &Planned| -> Vec<Field> { planned.plan.fields.clone() };
+    match kind {
+        JoinKind::Semi | JoinKind::Anti => (left.columns.clone(), fields(left)),
+        _ => ([left.columns.clone(), right.columns.clone()].concat(), [fields(left), fields(right)].concat()),
+    }
+}
+
+/// The keys of an equality between the two sides, the right one over the right row alone.
+fn local_hash_keys(condition: &Expr, width: usize) -> Option<(Expr, Expr)> {
+    super::join_method::hashable(condition, &|used| {
+        let left = used.iter().all(|&column| column < width);
+        let right = used.iter().all(|&column| column >= width);
+        (left, right)
+    })
+    .map(|(left, right)| (left, mapped(right, &|column| column - width)))
+}

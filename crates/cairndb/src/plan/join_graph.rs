@@ -1,0 +1,288 @@
+//! A tree of joins taken apart: units to join, and the conditions between them.
+//!
+//! Columns of all units are numbered through ("global" columns); sets of units are bit masks. A unit of an outer, semi
+//! or anti join may be joined once everything that its ON refers to is there: with that rule these joins commute with
+//! inner ones and with each other, because conditions on a NULL-extended side that reject NULLs have made that join
+//! inner before, and conditions that do not are applied after it.
+
+use super::access::TableShape;
+use super::closure::column_equality;
+use super::estimate::ColumnInfo;
+use super::expr::Expr;
+use super::logical::{Field, JoinKind, LogicalPlan};
+use super::planner::{Planned, Planner};
+use super::refs::{conjuncts, is_volatile, mapped, used_columns};
+use crate::Result;
+use crate::functions::Function;
+
+/// A set of units.
+pub(super) type Units = u128;
+
+/// Something to join.
+pub(super) struct Unit {
+    /// How it is joined; `Inner` for all that can come first.
+    pub(super) kind: JoinKind,
+    pub(super) planned: Planned,
+    /// For looking it up by key.
+    pub(super) shape: Option<TableShape>,
+    /// Global number of its first column.
+    pub(super) first: usize,
+    /// The condition of a join that is not inner, over global columns.
+    pub(super) on: Vec<Expr>,
+    /// What `on` refers to besides the unit.
+    pub(super) required: Units,
+}
+
+impl Unit {
+    pub(super) fn width(&self) -> usize {
+        self.planned.plan.fields.len()
+    }
+}
+
+/// Columns that are equal by one `=`.
+pub(super) struct EqualColumns {
+    pub(super) function: &'static Function,
+    /// Global columns with their types.
+    pub(super) members: Vec<Expr>,
+    pub(super) units: Units,
+}
+
+/// The joins of one tree.
+#[derive(Default)]
+pub(super) struct JoinGraph {
+    pub(super) units: Vec<Unit>,
+    /// The unit of each global column.
+    owners: Vec<usize>,
+    pub(super) equal: Vec<EqualColumns>,
+    /// Other conditions, with the units they refer to.
+    pub(super) conditions: Vec<(Expr, Units)>,
+    /// Output columns of all units, by global column.
+    pub(super) fields: Vec<Field>,
+    /// What is known of each global column.
+    pub(super) infos: Vec<ColumnInfo>,
+}
+
+/// What is collected before the units are planned.
+struct Draft {
+    plan: LogicalPlan,
+    kind: JoinKind,
+    on: Vec<Expr>,
+    width: usize,
+}
+
+#[derive(Default)]
+struct Collector {
+    drafts: Vec<Draft>,
+    owners: Vec<usize>,
+    conditions: Vec<Expr>,
+}
+
+impl Collector {
+    /// Takes the tree apart; the global columns of its output.
+    fn collect(&mut self, plan: LogicalPlan) -> Vec<usize> {
+        match plan {
+            plan if !is_graph(&plan) => self.unit(plan, JoinKind::Inner),
+            LogicalPlan::Filter { input, predicate } => {
+                let columns = self.collect(*input);
+                let parts = conjuncts(predicate).into_iter();
+                self.conditions.extend(parts.map(|part| mapped(part, &|column| columns[column])));
+                columns
+            }
+            LogicalPlan::Join { kind: JoinKind::Inner, left, right, on, .. } => {
+                let mut columns = self.collect(*left);
+                columns.extend(self.collect(*right));
+                let parts = on.map(conjuncts).unwrap_or_default().into_iter();
+                self.conditions.extend(parts.map(|part| mapped(part, &|column| columns[column])));
+                columns
+            }
+            LogicalPlan::Join { kind, left, right, on, .. } => {
+                let mut columns = self.collect(*left);
+                let width = columns.len();
+                columns.extend(self.unit(*right, kind));
+                let on = on.map(conjuncts).unwrap_or_default().into_iter();
+                let on = on.map(|part| mapped(part, &|column| columns[column])).collect();
+                if let Some(draft) = self.drafts.last_mut() {
+                    draft.on = on;
+                }
+                if kind != JoinKind::Left {
+                    columns.truncate(width);
+                }
+                columns
+            }
+            other => self.unit(other, JoinKind::Inner),
+        }
+    }
+
+    fn unit(&mut self, plan: LogicalPlan, kind: JoinKind) -> Vec<usize> {
+        let width = plan.fields().len();
+        let first = self.owners.len();
+        self.owners.extend(std::iter::repeat_n(self.drafts.len(), width));
+        self.drafts.push(Draft { plan, kind, on: vec![], width });
+        (first..first + width).collect()
+    }
+}
+
+/// Whether the plan is a join that a graph can hold, or a filter over one.
+pub(super) fn is_graph(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Filter { input, predicate } => is_graph(input) && !is_volatile(predicate),
+        LogicalPlan::Join { kind: JoinKind::Inner, on, lateral: false, .. } => !on.as_ref().is_some_and(is_volatile),
+        LogicalPlan::Join { kind, lateral: false, .. } => {
+            matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti)
+        }
+        _ => false,
+    }
+}
+
+/// How many units the tree has.
+pub(super) fn unit_count(plan: &LogicalPlan) -> usize {
+    match plan {
+        plan if !is_graph(plan) => 1,
+        LogicalPlan::Filter { input, .. } => unit_count(input),
+        LogicalPlan::Join { kind: JoinKind::Inner, left, right, .. } => unit_count(left) + unit_count(right),
+        LogicalPlan::Join { left, .. } => unit_count(left) + 1,
+        _ => 1,
+    }
+}
+
+impl JoinGraph {
+    /// Takes the tree apart and plans its units. Also returns the global columns of the tree's output.
+    pub(super) fn build(planner: &mut Planner<'_>, plan: LogicalPlan) -> Result<(JoinGraph, Vec<usize>)> {
+        let mut collector = Collector::default();
+        let output = collector.collect(plan);
+        let mut graph = JoinGraph { owners: collector.owners, ..JoinGraph::default() };
+        let single = graph.sort_conditions(&collector.drafts, collector.conditions);
+        let mut first = 0;
+        for ((position, draft), own) in collector.drafts.into_iter().enumerate().zip(single) {
+            let own = own.into_iter().map(|part| mapped(part, &|column| column - first)).collect();
+            let plan = super::refs::filtered(draft.plan, own);
+            let on_units = draft.on.iter().fold(0, |units, part| units | graph.units_of(part));
+            let shape = TableShape::of(&plan);
+            graph.fields.extend(plan.fields());
+            let planned = planner.lower(plan)?;
+            graph.infos.extend(planned.columns.iter().cloned());
+            let required = on_units & !(1 << position);
+            graph.units.push(Unit { kind: draft.kind, planned, shape, first, on: draft.on, required });
+            first += draft.width;
+        }
+        Ok((graph, output))
+    }
+
+    /// Sorts the conditions into equalities, those of several units, and (returned) those of each inner unit alone.
+    fn sort_conditions(&mut self, drafts: &[Draft], conditions: Vec<Expr>) -> Vec<Vec<Expr>> {
+        let mut single: Vec<Vec<Expr>> = drafts.iter().map(|_| vec![]).collect();
+        for condition in conditions {
+            let units = self.units_of(&condition);
+            let only = (units.count_ones() == 1).then(|| units.trailing_zeros() as usize);
+            match only.filter(|&unit| drafts[unit].kind == JoinKind::Inner) {
+                Some(unit) => single[unit].push(condition),
+                None if self.is_inner_equality(drafts, &condition) => self.add_equality(condition, units),
+                None => self.conditions.push((condition, units)),
+            }
+        }
+        self.add_equalities_within_units(&mut single);
+        single
+    }
+
+    /// Columns of one unit that equal the same other column equal each other. With this, one equality for each join of
+    /// two sets is enough.
+    fn add_equalities_within_units(&self, single: &mut [Vec<Expr>]) {
+        for equal in &self.equal {
+            for (place, member) in equal.members.iter().enumerate() {
+                let unit = self.units_of(member).trailing_zeros() as usize;
+                let mut before = equal.members[..place].iter();
+                if let Some(first) = before.find(|other| self.units_of(other) == 1 << unit) {
+                    let args = vec![first.clone(), member.clone()];
+                    single[unit].push(Expr::Call { function: equal.function, args });
+                }
+            }
+        }
+    }
+
+    fn is_inner_equality(&self, drafts: &[Draft], condition: &Expr) -> bool {
+        let inner = |column: &usize| drafts[self.owners[*column]].kind == JoinKind::Inner;
+        column_equality(condition).is_some() && used_columns(condition).iter().all(inner)
+    }
+
+    fn add_equality(&mut self, condition: Expr, units: Units) {
+        let Some((function, first, second)) = column_equality(&condition) else { return };
+        let mut merged = EqualColumns { function, members: vec![first.clone(), second.clone()], units };
+        let (touched, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.equal).into_iter().partition(|equal| {
+            std::ptr::eq(equal.function, function)
+                && equal.members.iter().any(|member| same_column(member, first) || same_column(member, second))
+        });
+        self.equal = rest;
+        for equal in touched {
+            merged.units |= equal.units;
+            for member in equal.members {
+                if !merged.members.iter().any(|other| same_column(other, &member)) {
+                    merged.members.push(member);
+                }
+            }
+        }
+        self.equal.push(merged);
+    }
+
+    /// The units that an expression over global columns refers to.
+    pub(super) fn units_of(&self, expr: &Expr) -> Units {
+        used_columns(expr).into_iter().fold(0, |units, column| units | 1 << self.owners[column])
+    }
+
+    /// The unit of a global column.
+    pub(super) fn unit_of(&self, column: usize) -> Units {
+        1 << self.owners[column]
+    }
+
+    /// The conditions that become applicable when `left` and `right` are joined: those of the join itself, and those
+    /// that must wait until after it.
+    pub(super) fn between(&self, left: Units, right: Units) -> (Vec<Expr>, Vec<Expr>) {
+        let both = left | right;
+        let outer = self.outer_unit(right);
+        let mut on: Vec<Expr> = outer.map(|unit| unit.on.clone()).unwrap_or_default();
+        if outer.is_none() {
+            on.extend(self.equal.iter().filter_map(|equal| self.equality_between(equal, left, right)));
+        }
+        let applicable = self.conditions.iter().filter(|(_, units)| {
+            *units != 0 && units & !both == 0 && units & !left != 0 && (outer.is_some() || units & !right != 0)
+        });
+        let conditions = applicable.map(|(condition, _)| condition.clone());
+        if outer.is_some() {
+            return (on, conditions.collect());
+        }
+        on.extend(conditions);
+        (on, vec![])
+    }
+
+    /// The unit, if the set is one that is not joined by an inner join.
+    pub(super) fn outer_unit(&self, units: Units) -> Option<&Unit> {
+        let unit = (units.count_ones() == 1).then(|| &self.units[units.trailing_zeros() as usize])?;
+        (unit.kind != JoinKind::Inner).then_some(unit)
+    }
+
+    fn equality_between(&self, equal: &EqualColumns, left: Units, right: Units) -> Option<Expr> {
+        let member = |side: Units| equal.members.iter().find(|member| self.units_of(member) & side != 0);
+        if equal.units & left == 0 || equal.units & right == 0 {
+            return None;
+        }
+        Some(Expr::Call { function: equal.function, args: vec![member(left)?.clone(), member(right)?.clone()] })
+    }
+
+    /// Whether some condition ties the two sets together.
+    pub(super) fn is_connected(&self, left: Units, right: Units) -> bool {
+        if let Some(unit) = self.outer_unit(right) {
+            return unit.required != 0;
+        }
+        let ties = |units: Units| units & left != 0 && units & right != 0;
+        self.equal.iter().any(|equal| ties(equal.units))
+            || self.conditions.iter().any(|(_, units)| units & !(left | right) == 0 && ties(*units))
+    }
+
+    /// Whether `right` may be joined to `left` at all.
+    pub(super) fn is_allowed(&self, left: Units, right: Units) -> bool {
+        self.outer_unit(left).is_none() && self.outer_unit(right).is_none_or(|unit| unit.required & !left == 0)
+    }
+}
+
+fn same_column(a: &Expr, b: &Expr) -> bool {
+    matches!((a, b), (Expr::Column { index: a, .. }, Expr::Column { index: b, .. }) if a == b)
+}

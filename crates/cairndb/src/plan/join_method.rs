@@ -1,0 +1,387 @@
+//! What a join of two sets of units costs by each method, and how many rows it gives.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::cost;
+use super::estimate::{ColumnInfo, join_equality, selectivity, table_rows, unique_keys};
+use super::expr::Expr;
+use super::join_graph::{JoinGraph, Unit, Units};
+use super::keys::{key_column, key_value};
+use super::logical::JoinKind;
+use super::options::OptimizerOptions;
+use super::physical::Estimate;
+use super::refs::{has_subquery, is_volatile, used_columns};
+use crate::catalog::{Index, IndexColumn};
+use crate::functions::{Function, Operator};
+use crate::types::DataType;
+
+/// How to join.
+#[derive(Clone, Debug)]
+pub(super) enum Method {
+    /// Build the right side, probe with the left.
+    Hash,
+    /// A left join with the sides exchanged: build the left side, keep its rows.
+    HashRight,
+    NestedLoop,
+    Index(IndexLookup),
+}
+
+/// Looking a unit up by a key made from the left row.
+#[derive(Clone, Debug)]
+pub(super) struct IndexLookup {
+    pub(super) index: Option<Arc<Index>>,
+    /// Over global columns, in the key columns' types.
+    pub(super) keys: Vec<Expr>,
+    /// Positions of the join's conditions that the keys answer.
+    pub(super) answered: Vec<usize>,
+    /// The same for the unit's own conditions.
+    pub(super) own_answered: Vec<usize>,
+    pub(super) unique: bool,
+    /// Rows found for each key.
+    matches: f64,
+    covering: bool,
+}
+
+/// A join considered.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) method: Method,
+    pub(super) estimate: Estimate,
+}
+
+/// Two sets about to be joined.
+pub(super) struct Pair<'g> {
+    pub(super) graph: &'g JoinGraph,
+    pub(super) options: &'g OptimizerOptions,
+    pub(super) left: (Units, Estimate),
+    pub(super) right: (Units, Estimate),
+    pub(super) on: Vec<Expr>,
+    pub(super) after: Vec<Expr>,
+}
+
+impl<'g> Pair<'g> {
+    pub(super) fn new(
+        graph: &'g JoinGraph,
+        options: &'g OptimizerOptions,
+        left: (Units, Estimate),
+        right: (Units, Estimate),
+    ) -> Pair<'g> {
+        let (on, after) = graph.between(left.0, right.0);
+        Pair { graph, options, left, right, on, after }
+    }
+
+    pub(super) fn kind(&self) -> JoinKind {
+        self.graph.outer_unit(self.right.0).map_or(JoinKind::Inner, |unit| unit.kind)
+    }
+
+    /// The only unit on the right.
+    pub(super) fn right_unit(&self) -> Option<&'g Unit> {
+        let graph = self.graph;
+        (self.right.0.count_ones() == 1).then(|| &graph.units[self.right.0.trailing_zeros() as usize])
+    }
+
+    /// The cheapest method; `rows` if the result's size is known already.
+    pub(super) fn best(&self, rows: Option<f64>) -> Candidate {
+        let rows = rows.unwrap_or_else(|| self.rows());
+        let mut best = self.nested_loop(rows);
+        let mut consider = |candidate: Candidate| {
+            if candidate.estimate.total < best.estimate.total {
+                best = candidate;
+            }
+        };
+        if self.options.hash_joins && self.on.iter().any(|part| self.hash_keys(part).is_some()) {
+            consider(self.hash(rows));
+            if self.kind() == JoinKind::Left {
+                consider(self.hash_right(rows));
+            }
+        }
+        if self.options.indexes && self.options.index_joins {
+            self.lookups().into_iter().for_each(|lookup| consider(self.index(lookup, rows)));
+        }
+        best
+    }
+
+    fn candidate(&self, method: Method, startup: f64, total: f64, rows: f64) -> Candidate {
+        let width = match self.kind() {
+            JoinKind::Semi | JoinKind::Anti => self.left.1.width,
+            _ => self.left.1.width + self.right.1.width,
+        };
+        let after = self.after.len() as f64 * cost::OPERATOR * rows;
+        let total = total + rows * cost::ROW / 2.0 + after;
+        Candidate { method, estimate: Estimate { startup, total, rows, width } }
+    }
+
+    fn nested_loop(&self, rows: f64) -> Candidate {
+        let ((_, left), (_, right)) = (self.left, self.right);
+        let subqueries = self.on.iter().filter(|part| has_subquery(part)).count() as f64;
+        let each = cost::OPERATOR * (1.0 + self.on.len() as f64) + subqueries * cost::RESTART;
+        let pairs = left.rows * right.rows * if self.kind() == JoinKind::Semi { 0.5 } else { 1.0 };
+        let total = left.total + right.total + right.rows * cost::ENTRY + pairs * each;
+        self.candidate(Method::NestedLoop, left.startup + right.startup, total, rows)
+    }
+
+    fn hash(&self, rows: f64) -> Candidate {
+        let ((_, left), (_, right)) = (self.left, self.right);
+        let startup = right.total + right.rows * cost::HASH_BUILD + cost::sequential(right.rows, right.width);
+        let residual = self.on.len().saturating_sub(1) as f64 * cost::OPERATOR;
+        let total = startup + left.total + left.rows * (cost::HASH_PROBE + residual);
+        self.candidate(Method::Hash, startup, total, rows)
+    }
+
+    fn hash_right(&self, rows: f64) -> Candidate {
+        let ((_, left), (_, right)) = (self.left, self.right);
+        let startup = left.total + left.rows * cost::HASH_BUILD + cost::sequential(left.rows, left.width);
+        let total = startup + right.total + right.rows * cost::HASH_PROBE;
+        self.candidate(Method::HashRight, startup, total, rows)
+    }
+
+    fn index(&self, lookup: IndexLookup, rows: f64) -> Candidate {
+        let left = self.left.1;
+        let seen = match self.kind() {
+            JoinKind::Semi | JoinKind::Anti => lookup.matches.min(2.0),
+            _ => lookup.matches,
+        };
+        let each = match (&lookup.index, lookup.covering) {
+            (None, _) => cost::ROW,
+            (Some(_), true) => cost::ENTRY + cost::ROW / 2.0,
+            (Some(_), false) => cost::ENTRY + cost::LOOKUP + cost::ROW,
+        };
+        let total = left.total + left.rows * (cost::LOOKUP + seen * (each + cost::OPERATOR));
+        self.candidate(Method::Index(lookup), left.startup, total, rows)
+    }
+
+    /// The keys of both sides, if the condition is an equality that hashing can answer.
+    pub(super) fn hash_keys(&self, condition: &Expr) -> Option<(Expr, Expr)> {
+        hashable(condition, &|used| {
+            let within = |side: Units| used.iter().all(|&column| self.graph.unit_of(column) & side != 0);
+            (within(self.left.0), within(self.right.0))
+        })
+    }
+
+    /// The same join seen from the other side.
+    pub(super) fn swapped(&self) -> Pair<'g> {
+        Pair { left: self.right, right: self.left, on: self.on.clone(), after: vec![], ..*self }
+    }
+
+    /// Every key of the right unit's table that the condition gives values for.
+    fn lookups(&self) -> Vec<IndexLookup> {
+        let Some(shape) = self.right_unit().and_then(|unit| unit.shape.as_ref()) else { return vec![] };
+        let table = &shape.table;
+        let primary = table.primary_key.iter();
+        let primary: Vec<IndexColumn> =
+            primary.map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
+        let mut found = vec![];
+        found.extend(self.lookup(None, &primary, true));
+        for index in &table.indexes {
+            found.extend(self.lookup(Some(index), &index.columns, index.unique));
+        }
+        found
+    }
+
+    fn lookup(&self, index: Option<&Arc<Index>>, key: &[IndexColumn], unique: bool) -> Option<IndexLookup> {
+        let shape = self.right_unit()?.shape.as_ref()?;
+        let mut lookup = IndexLookup {
+            index: index.cloned(),
+            keys: vec![],
+            answered: vec![],
+            own_answered: vec![],
+            unique: false,
+            matches: table_rows(&shape.table),
+            covering: index.is_some_and(|index| super::access::is_covering(shape, index)),
+        };
+        for column in key {
+            if !self.extend_lookup(&mut lookup, column.column) {
+                break;
+            }
+        }
+        if lookup.answered.is_empty() {
+            return None;
+        }
+        lookup.unique = unique && lookup.keys.len() == key.len();
+        if lookup.unique {
+            lookup.matches = lookup.matches.min(1.0);
+        }
+        Some(lookup)
+    }
+
+    /// Adds a value for the next key column, from the join's conditions or the unit's own.
+    fn extend_lookup(&self, lookup: &mut IndexLookup, column: usize) -> bool {
+        let Some(unit) = self.right_unit() else { return false };
+        let Some(shape) = unit.shape.as_ref() else { return false };
+        let share = 1.0 / ColumnInfo::of_table(&shape.table, column).distinct.max(1.0);
+        let found =
+            self.on.iter().enumerate().find_map(|(place, part)| Some((place, self.lookup_value(part, unit, column)?)));
+        if let Some((place, value)) = found {
+            lookup.keys.push(value);
+            lookup.answered.push(place);
+            lookup.matches *= share;
+            return true;
+        }
+        let types = |position: usize| shape.table.columns.get(*shape.columns.get(position)?).map(|c| c.data_type);
+        let own = shape.conditions.iter().enumerate().find_map(|(place, condition)| {
+            let found = super::keys::key_condition(condition, &types)?;
+            let fits = found.op == Operator::Equal && shape.columns.get(found.column) == Some(&column);
+            (fits && !has_subquery(&found.value)).then_some((place, found.value))
+        });
+        let Some((place, value)) = own else { return false };
+        lookup.keys.push(value);
+        lookup.own_answered.push(place);
+        lookup.matches *= share;
+        true
+    }
+
+    /// The left side's expression that the condition says the unit's column equals.
+    fn lookup_value(&self, condition: &Expr, unit: &Unit, column: usize) -> Option<Expr> {
+        let Expr::Call { function, args } = condition else { return None };
+        let [first, second] = args.as_slice() else { return None };
+        if function.op != Some(Operator::Equal) || is_volatile(condition) || has_subquery(condition) {
+            return None;
+        }
+        self.one_sided(first, second, unit, column)
+            .or_else(|| self.one_sided(second, first, unit, column))
+            .or_else(|| self.equal_member(condition, unit, column))
+    }
+
+    fn one_sided(&self, key: &Expr, value: &Expr, unit: &Unit, column: usize) -> Option<Expr> {
+        let shape = unit.shape.as_ref()?;
+        let data_type = shape.table.columns.get(column)?.data_type;
+        let types = |global: usize| self.graph.fields.get(global).map(|field| field.data_type);
+        let global = key_column(key, &types)?;
+        let position = global.checked_sub(unit.first)?;
+        if shape.columns.get(position) != Some(&column) || self.graph.units_of(value) & !self.left.0 != 0 {
+            return None;
+        }
+        key_value(value, data_type)
+    }
+
+    /// Where several of the unit's columns are equal to the left's, any of them will do.
+    fn equal_member(&self, condition: &Expr, unit: &Unit, column: usize) -> Option<Expr> {
+        let Expr::Call { args, .. } = condition else { return None };
+        let [Expr::Column { index: left, .. }, Expr::Column { .. }] = args.as_slice() else { return None };
+        if self.kind() != JoinKind::Inner {
+            return None;
+        }
+        let has = |members: &[Expr], wanted: usize| {
+            members.iter().any(|member| matches!(member, Expr::Column { index, .. } if *index == wanted))
+        };
+        let position = unit.shape.as_ref()?.columns.iter().position(|&own| own == column)?;
+        let own = unit.first + position;
+        let equal = self.graph.equal.iter().find(|equal| has(&equal.members, *left) && has(&equal.members, own))?;
+        let key = equal.members.iter().find(|member| matches!(member, Expr::Column { index, .. } if *index == own))?;
+        self.one_sided(key, &args[0], unit, column)
+    }
+
+    /// The rows of the result.
+    pub(super) fn rows(&self) -> f64 {
+        let (left, right) = (self.left.1.rows, self.right.1.rows);
+        let share: f64 = self.share().clamp(0.0, 1.0);
+        let rows = match self.kind() {
+            JoinKind::Left => (left * right * share).max(left),
+            JoinKind::Semi => left * self.matched_share(share),
+            JoinKind::Anti => left * (1.0 - self.matched_share(share)).max(0.05),
+            _ => left * right * share,
+        };
+        let after: f64 = self.after.iter().map(|part| selectivity(part, &self.graph.infos)).product();
+        (rows * after).max(1.0)
+    }
+
+    /// The share of left rows with a match: as many values as the right side has of the left's.
+    fn matched_share(&self, share: f64) -> f64 {
+        (share * self.right.1.rows).clamp(0.0, 1.0).max(0.01)
+    }
+
+    /// The selectivity of the conditions, in which equalities that cover a unique key of a table count as that key.
+    fn share(&self) -> f64 {
+        let shares: Vec<f64> = self.on.iter().map(|part| self.condition_share(part)).collect();
+        let product: f64 = shares.iter().product();
+        let equalities = |share: &dyn Fn(usize) -> bool| -> f64 {
+            shares.iter().enumerate().filter(|(place, _)| share(*place)).map(|(_, share)| share).product()
+        };
+        let mut best = product;
+        for unit in self.units() {
+            if let Some((covered, rows)) = self.covered_key(unit) {
+                let others = equalities(&|place| !covered.contains(&place));
+                best = best.max(others / rows);
+            }
+        }
+        best
+    }
+
+    fn units(&self) -> impl Iterator<Item = &'g Unit> + '_ {
+        let both = self.left.0 | self.right.0;
+        let graph = self.graph;
+        graph.units.iter().enumerate().filter(move |(place, _)| both & (1 << place) != 0).map(|(_, unit)| unit)
+    }
+
+    fn condition_share(&self, condition: &Expr) -> f64 {
+        let infos = &self.graph.infos;
+        match self.hash_keys(condition) {
+            Some((Expr::Column { index: a, .. }, Expr::Column { index: b, .. })) => join_equality(&infos[a], &infos[b]),
+            _ => selectivity(condition, infos),
+        }
+    }
+
+    /// The equalities that cover a unique key of the unit's table, and the table's rows, where the key has several
+    /// columns.
+    fn covered_key(&self, unit: &Unit) -> Option<(Vec<usize>, f64)> {
+        let shape = unit.shape.as_ref()?;
+        let places: Vec<Option<usize>> = self
+            .on
+            .iter()
+            .map(|part| {
+                let (left, right) = self.hash_keys(part)?;
+                [left, right].iter().find_map(|key| match key {
+                    Expr::Column { index, .. } => {
+                        let position = index.checked_sub(unit.first)?;
+                        shape.columns.get(position).copied()
+                    }
+                    _ => None,
+                })
+            })
+            .collect();
+        let key = unique_keys(&shape.table)
+            .find(|key| key.len() > 1 && key.iter().all(|column| places.contains(&Some(*column))))?;
+        let covered = places.iter().enumerate().filter(|(_, column)| column.is_some_and(|c| key.contains(&c)));
+        Some((covered.map(|(place, _)| place).collect(), table_rows(&shape.table)))
+    }
+}
+
+/// The type in which both operands of an `=` are hashed: their own if it is one, else one that holds both.
+fn common_type(function: &Function) -> Option<Option<DataType>> {
+    let (first, second) = (*function.args.first()?, *function.args.get(1)?);
+    let floats = |data_type| matches!(data_type, DataType::Real | DataType::Double);
+    match (first, second) {
+        _ if first == second => Some(None),
+        _ if first.is_integer() && second.is_integer() => Some(Some(DataType::BigInt)),
+        _ if floats(first) && floats(second) => Some(Some(DataType::Double)),
+        _ => None,
+    }
+}
+
+fn hash_key(expr: &Expr, to: Option<DataType>) -> Expr {
+    match to {
+        Some(to) if expr.data_type() != to => Expr::Cast { input: Box::new(expr.clone()), to },
+        _ => expr.clone(),
+    }
+}
+
+/// The left and right keys of an equality, where `sides` says whether columns are all of the left or all of the right.
+pub(super) fn hashable(condition: &Expr, sides: &dyn Fn(&BTreeSet<usize>) -> (bool, bool)) -> Option<(Expr, Expr)> {
+    let Expr::Call { function, args } = condition else { return None };
+    let [first, second] = args.as_slice() else { return None };
+    if function.op != Some(Operator::Equal) || is_volatile(condition) || has_subquery(condition) {
+        return None;
+    }
+    let used = (used_columns(first), used_columns(second));
+    if used.0.is_empty() || used.1.is_empty() {
+        return None;
+    }
+    let (left, right) = match (sides(&used.0), sides(&used.1)) {
+        ((true, _), (_, true)) => (first, second),
+        ((_, true), (true, _)) => (second, first),
+        _ => return None,
+    };
+    let to = common_type(function)?;
+    Some((hash_key(left, to), hash_key(right, to)))
+}

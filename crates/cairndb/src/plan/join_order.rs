@@ -1,0 +1,174 @@
+//! The order of joins: dynamic programming over sets of units, greedily where there are many.
+//!
+//! Sets without a condition between them are joined only where nothing else is left.
+
+use std::collections::HashMap;
+
+use super::join_graph::{JoinGraph, Units};
+use super::join_method::{Candidate, Pair};
+use super::options::OptimizerOptions;
+use super::physical::Estimate;
+
+/// Up to this many units every order is considered: 3^n pairs of sets.
+const DYNAMIC_MAX: usize = 9;
+
+/// How a set is made.
+#[derive(Clone, Debug)]
+pub(super) enum Tree {
+    Unit(usize),
+    Join { left: Box<Tree>, right: Box<Tree>, chosen: Candidate },
+}
+
+impl Tree {
+    /// The units in it.
+    pub(super) fn units(&self) -> Units {
+        match self {
+            Tree::Unit(unit) => 1 << unit,
+            Tree::Join { left, right, .. } => left.units() | right.units(),
+        }
+    }
+}
+
+/// The best known way to make a set.
+struct Entry {
+    estimate: Estimate,
+    split: Option<(Units, Units, Candidate)>,
+}
+
+/// Chooses the order and the methods.
+pub(super) fn choose(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
+    match graph.units.len() {
+        0 => None,
+        1 => Some(Tree::Unit(0)),
+        _ if !options.rewrites || !options.reorder_joins => as_written(graph, options),
+        count if count <= DYNAMIC_MAX => dynamic(graph, options).or_else(|| as_written(graph, options)),
+        _ => greedy(graph, options).or_else(|| as_written(graph, options)),
+    }
+}
+
+/// From the first unit to the last.
+fn as_written(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
+    let mut parts = leaves(graph).into_iter();
+    let first = parts.next()?;
+    Some(parts.fold(first, |left, right| joined(graph, options, left, right)).tree)
+}
+
+/// A set on its way to the whole.
+struct Part {
+    tree: Tree,
+    units: Units,
+    estimate: Estimate,
+}
+
+fn leaves(graph: &JoinGraph) -> Vec<Part> {
+    let part = |(place, unit): (usize, &super::join_graph::Unit)| Part {
+        tree: Tree::Unit(place),
+        units: 1 << place,
+        estimate: unit.planned.estimate(),
+    };
+    graph.units.iter().enumerate().map(part).collect()
+}
+
+fn candidate(graph: &JoinGraph, options: &OptimizerOptions, left: &Part, right: &Part) -> Candidate {
+    Pair::new(graph, options, (left.units, left.estimate), (right.units, right.estimate)).best(None)
+}
+
+fn joined(graph: &JoinGraph, options: &OptimizerOptions, left: Part, right: Part) -> Part {
+    let chosen = candidate(graph, options, &left, &right);
+    let (units, estimate) = (left.units | right.units, chosen.estimate);
+    Part { tree: Tree::Join { left: Box::new(left.tree), right: Box::new(right.tree), chosen }, units, estimate }
+}
+
+/// Joins, again and again, the two parts that give the fewest rows.
+fn greedy(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
+    let mut parts = leaves(graph);
+    while parts.len() > 1 {
+        let (left, right) =
+            cheapest_pair(graph, options, &parts, true).or_else(|| cheapest_pair(graph, options, &parts, false))?;
+        let right_part = parts.remove(right);
+        let left_part = parts.remove(if right < left { left - 1 } else { left });
+        parts.push(joined(graph, options, left_part, right_part));
+    }
+    parts.pop().map(|part| part.tree)
+}
+
+fn cheapest_pair(
+    graph: &JoinGraph,
+    options: &OptimizerOptions,
+    parts: &[Part],
+    connected: bool,
+) -> Option<(usize, usize)> {
+    let mut best: Option<(f64, f64, usize, usize)> = None;
+    for (i, left) in parts.iter().enumerate() {
+        for (j, right) in parts.iter().enumerate() {
+            let allowed = i != j && graph.is_allowed(left.units, right.units);
+            if !allowed || (connected && !graph.is_connected(left.units, right.units)) {
+                continue;
+            }
+            let Estimate { rows, total, .. } = candidate(graph, options, left, right).estimate;
+            if best.is_none_or(|(least, cost, ..)| (rows, total) < (least, cost)) {
+                best = Some((rows, total, i, j));
+            }
+        }
+    }
+    best.map(|(.., i, j)| (i, j))
+}
+
+/// The best tree of every set that can be made, from small sets to large ones.
+fn dynamic(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
+    let count = graph.units.len();
+    let mut entries: HashMap<Units, Entry> = HashMap::new();
+    for (place, unit) in graph.units.iter().enumerate() {
+        entries.insert(1 << place, Entry { estimate: unit.planned.estimate(), split: None });
+    }
+    let full: Units = (1 << count) - 1;
+    let mut sets: Vec<Units> = (1..=full).filter(|set| set.count_ones() > 1).collect();
+    sets.sort_by_key(|set| set.count_ones());
+    for set in sets {
+        let entry = best_split(graph, options, &entries, set, true)
+            .or_else(|| best_split(graph, options, &entries, set, false));
+        if let Some(entry) = entry {
+            entries.insert(set, entry);
+        }
+    }
+    tree(&entries, full)
+}
+
+fn best_split(
+    graph: &JoinGraph,
+    options: &OptimizerOptions,
+    entries: &HashMap<Units, Entry>,
+    set: Units,
+    connected: bool,
+) -> Option<Entry> {
+    let mut best: Option<Entry> = None;
+    let mut rows = None;
+    let mut left = (set - 1) & set;
+    while left != 0 {
+        let right = set & !left;
+        if let (Some(a), Some(b)) = (entries.get(&left), entries.get(&right))
+            && graph.is_allowed(left, right)
+            && (!connected || graph.is_connected(left, right))
+        {
+            let pair = Pair::new(graph, options, (left, a.estimate), (right, b.estimate));
+            let rows = *rows.get_or_insert_with(|| pair.rows());
+            let chosen = pair.best(Some(rows));
+            if best.as_ref().is_none_or(|best| chosen.estimate.total < best.estimate.total) {
+                best = Some(Entry { estimate: chosen.estimate, split: Some((left, right, chosen)) });
+            }
+        }
+        left = (left - 1) & set;
+    }
+    best
+}
+
+fn tree(entries: &HashMap<Units, Entry>, set: Units) -> Option<Tree> {
+    match &entries.get(&set)?.split {
+        None => Some(Tree::Unit(set.trailing_zeros() as usize)),
+        Some((left, right, chosen)) => Some(Tree::Join {
+            left: Box::new(tree(entries, *left)?),
+            right: Box::new(tree(entries, *right)?),
+            chosen: chosen.clone(),
+        }),
+    }
+}

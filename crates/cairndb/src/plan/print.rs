@@ -1,0 +1,162 @@
+//! Expressions as SQL-like text, as PostgreSQL's EXPLAIN writes them.
+
+use super::expr::{Expr, QuantifiedOp, SequenceOp, SubqueryKind};
+use super::logical::SortKey;
+use super::physical::Subplan;
+use crate::functions::Operator;
+use crate::types::{DataType, EvalContext, Value, to_text};
+
+/// The names that an expression's columns have.
+#[derive(Clone, Copy)]
+pub(super) struct Names<'n> {
+    /// Of the row.
+    pub(super) columns: &'n [String],
+    /// Of the outer rows, the nearest last.
+    pub(super) outer: &'n [Vec<String>],
+}
+
+impl Names<'_> {
+    fn column(&self, index: usize) -> String {
+        self.columns.get(index).cloned().unwrap_or_else(|| format!("?{index}?"))
+    }
+
+    fn outer(&self, level: usize, index: usize) -> String {
+        let row = self.outer.len().checked_sub(level).and_then(|place| self.outer.get(place));
+        row.and_then(|row| row.get(index)).cloned().unwrap_or_else(|| format!("outer{level}.?{index}?"))
+    }
+
+    /// The expression's text.
+    pub(super) fn print(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Literal { value, data_type } => literal(value, *data_type),
+            Expr::Column { index, .. } => self.column(*index),
+            Expr::Outer { level, index, .. } => self.outer(*level, *index),
+            Expr::Parameter { index, .. } => format!("${}", index + 1),
+            Expr::Call { function, args } => self.call(function.name, function.op, args),
+            Expr::Cast { input, to } => format!("({})::{to}", self.bare(input)),
+            Expr::And(parts) => self.joined(parts, " AND "),
+            Expr::Or(parts) => self.joined(parts, " OR "),
+            Expr::Not(input) => self.negated(input),
+            Expr::IsNull(input) => format!("({} IS NULL)", self.print(input)),
+            Expr::IsNotDistinct(a, b) => format!("({} IS NOT DISTINCT FROM {})", self.print(a), self.print(b)),
+            Expr::Case { branches, otherwise, .. } => self.case(branches, otherwise.as_deref()),
+            Expr::Coalesce { args, .. } => format!("COALESCE({})", self.list(args)),
+            Expr::InList { input, list, .. } => format!("({} = ANY ({{{}}}))", self.print(input), self.list(list)),
+            Expr::Subquery(_) => "(subquery)".into(),
+            Expr::Subplan(subplan) => self.subplan(subplan),
+            Expr::Sequence { op, name, value } => {
+                let function = match op {
+                    SequenceOp::NextVal => "nextval",
+                    SequenceOp::CurrVal => "currval",
+                    SequenceOp::SetVal => "setval",
+                };
+                let value = value.as_ref().map(|value| format!(", {}", self.print(value))).unwrap_or_default();
+                format!("{function}({}{value})", self.print(name))
+            }
+        }
+    }
+
+    /// Without the outer parentheses, where nothing needs them.
+    fn bare(&self, expr: &Expr) -> String {
+        let text = self.print(expr);
+        let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+        match (expr, inner) {
+            (Expr::Call { .. } | Expr::And(_) | Expr::Or(_) | Expr::IsNull(_), Some(inner)) => inner.to_owned(),
+            _ => text,
+        }
+    }
+
+    /// Several, separated by commas.
+    pub(super) fn list<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> String {
+        let texts: Vec<String> = exprs.into_iter().map(|expr| self.print(expr)).collect();
+        texts.join(", ")
+    }
+
+    fn joined(&self, parts: &[Expr], separator: &str) -> String {
+        let texts: Vec<String> = parts.iter().map(|part| self.print(part)).collect();
+        format!("({})", texts.join(separator))
+    }
+
+    fn call(&self, name: &str, op: Option<Operator>, args: &[Expr]) -> String {
+        match (op, args) {
+            (Some(_), [left, right]) => format!("({} {name} {})", self.print(left), self.print(right)),
+            (Some(_), [only]) => format!("({name} {})", self.print(only)),
+            _ => format!("{name}({})", self.list(args)),
+        }
+    }
+
+    fn negated(&self, input: &Expr) -> String {
+        match input {
+            Expr::IsNull(input) => format!("({} IS NOT NULL)", self.print(input)),
+            Expr::IsNotDistinct(a, b) => format!("({} IS DISTINCT FROM {})", self.print(a), self.print(b)),
+            other => format!("(NOT {})", self.print(other)),
+        }
+    }
+
+    fn case(&self, branches: &[(Expr, Expr)], otherwise: Option<&Expr>) -> String {
+        let mut text = String::from("CASE");
+        for (when, then) in branches {
+            text.push_str(&format!(" WHEN {} THEN {}", self.print(when), self.print(then)));
+        }
+        if let Some(otherwise) = otherwise {
+            text.push_str(&format!(" ELSE {}", self.print(otherwise)));
+        }
+        text + " END"
+    }
+
+    fn subplan(&self, subplan: &Subplan) -> String {
+        let name = subplan_name(subplan);
+        match &subplan.kind {
+            SubqueryKind::Scalar { .. } => format!("({name})"),
+            SubqueryKind::Exists => format!("EXISTS({name})"),
+            SubqueryKind::Quantified { left, ops, quantifier } => {
+                let quantifier = match quantifier {
+                    QuantifiedOp::Any => "ANY",
+                    QuantifiedOp::All => "ALL",
+                };
+                let op = ops.first().map_or("=", |op| op.name);
+                format!("({} {op} {quantifier} ({name}))", self.list(left))
+            }
+        }
+    }
+
+    /// A sort key.
+    pub(super) fn sort_key(&self, key: &SortKey) -> String {
+        let mut text = self.bare(&key.expr);
+        if key.descending {
+            text.push_str(" DESC");
+        }
+        match (key.descending, key.nulls_first) {
+            (false, true) => text.push_str(" NULLS FIRST"),
+            (true, false) => text.push_str(" NULLS LAST"),
+            _ => {}
+        }
+        text
+    }
+}
+
+/// What EXPLAIN calls a subplan.
+pub(super) fn subplan_name(subplan: &Subplan) -> String {
+    let number = subplan.id + 1;
+    match (&subplan.kind, subplan.depends_on.is_empty()) {
+        (SubqueryKind::Quantified { .. }, true) => format!("hashed SubPlan {number}"),
+        (_, true) => format!("InitPlan {number}"),
+        (_, false) => format!("SubPlan {number}"),
+    }
+}
+
+fn literal(value: &Value, data_type: DataType) -> String {
+    let context = EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() };
+    match value {
+        Value::Null => format!("NULL::{data_type}"),
+        Value::Boolean(_) | Value::SmallInt(_) | Value::Integer(_) => text_of(value, &context),
+        _ => format!("'{}'::{data_type}", text_of(value, &context).replace('\'', "''")),
+    }
+}
+
+fn text_of(value: &Value, context: &EvalContext) -> String {
+    match value {
+        Value::Boolean(value) => value.to_string(),
+        other => to_text(other, context),
+    }
+}

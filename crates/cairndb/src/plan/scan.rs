@@ -1,0 +1,90 @@
+//! Chooses how to read a table, and makes the physical node of it.
+
+use super::access::{AccessPath, TableShape, gives_order, paths};
+use super::cost;
+use super::expr::Expr;
+use super::logical::{LogicalPlan, SortKey};
+use super::physical::{KeyBound, KeyRange, PhysicalNode as N};
+use super::planner::{Planned, Planner};
+use crate::Result;
+
+/// An order that is wanted, and of how many rows.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'k> {
+    pub(super) keys: &'k [SortKey],
+    /// As many rows as will be read, if that is known.
+    pub(super) rows: Option<f64>,
+}
+
+impl Planner<'_> {
+    /// The cheapest way to read the table. With an order wanted, the cost of sorting counts where the path does not
+    /// give it; the second result says whether it does.
+    pub(super) fn scan(&mut self, shape: &TableShape, wanted: Option<Wanted<'_>>) -> Result<(Planned, bool)> {
+        let mut best: Option<(f64, AccessPath, Option<bool>)> = None;
+        for path in paths(shape, self.options.indexes) {
+            let order = wanted.and_then(|wanted| gives_order(shape, &path, wanted.keys));
+            let order = order.filter(|_| self.options.indexes);
+            let cost = cost_with_order(&path, wanted, order.is_some());
+            if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                best = Some((cost, path, order));
+            }
+        }
+        let (_, path, order) = best.ok_or_else(|| crate::Error::internal("a table without access path"))?;
+        let sorted = order.is_some();
+        Ok((self.scan_node(shape, path, order.unwrap_or(false))?, sorted))
+    }
+
+    /// The node that follows one path.
+    fn scan_node(&mut self, shape: &TableShape, path: AccessPath, reverse: bool) -> Result<Planned> {
+        let rest = shape.conditions.iter().enumerate().filter(|(place, _)| !path.answered.contains(place));
+        let filter = self.predicate(rest.map(|(_, condition)| condition.clone()).collect())?;
+        let ranges = path.ranges.into_iter().map(|range| self.range(range)).collect::<Result<Vec<_>>>()?;
+        let (table, columns) = (shape.table.clone(), shape.columns.clone());
+        let fields = LogicalPlan::Scan { table: table.clone(), columns: columns.clone() }.fields();
+        let node = match path.index {
+            index if path.point => {
+                let key = ranges.into_iter().next().map(|range| range.prefix).unwrap_or_default();
+                N::PointGet { table, index, columns, key, filter }
+            }
+            None => N::TableScan { table, columns, ranges, filter, reverse },
+            Some(index) => N::IndexScan { table, index, columns, ranges, filter, reverse, covering: path.covering },
+        };
+        let extra = super::planner::ExprCost::of(super::number::node_exprs(&node));
+        let estimate = path.estimate;
+        let startup = estimate.startup + extra.once;
+        let total = estimate.total + extra.once;
+        Ok(Planned::new(node, fields, shape.infos(), startup, total, estimate.rows))
+    }
+
+    fn range(&mut self, range: KeyRange) -> Result<KeyRange> {
+        Ok(KeyRange {
+            prefix: self.exprs(range.prefix)?,
+            lower: self.bound(range.lower)?,
+            upper: self.bound(range.upper)?,
+        })
+    }
+
+    fn bound(&mut self, bound: Option<KeyBound>) -> Result<Option<KeyBound>> {
+        bound.map(|bound| Ok(KeyBound { value: self.expr(bound.value)?, ..bound })).transpose()
+    }
+}
+
+fn cost_with_order(path: &AccessPath, wanted: Option<Wanted<'_>>, ordered: bool) -> f64 {
+    let estimate = path.estimate;
+    match wanted {
+        None => estimate.total,
+        Some(Wanted { rows, .. }) if ordered => {
+            let share = rows.map_or(1.0, |rows| (rows / estimate.rows.max(1.0)).clamp(0.0, 1.0));
+            estimate.startup + (estimate.total - estimate.startup) * share
+        }
+        Some(Wanted { rows, .. }) => estimate.total + cost::sort(estimate.rows, rows.unwrap_or(estimate.rows)),
+    }
+}
+
+/// A plain column's index.
+pub(super) fn column_index(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Column { index, .. } => Some(*index),
+        _ => None,
+    }
+}
