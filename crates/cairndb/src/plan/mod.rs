@@ -30,6 +30,10 @@ mod pull;
 mod pushdown;
 mod refs;
 mod scan;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod unique;
 pub(crate) mod walk;
 
