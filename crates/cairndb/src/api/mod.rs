@@ -21,13 +21,14 @@ mod statement_cache;
 mod ticket;
 mod transaction;
 
+pub use crate::types::ValueRef;
 pub use connection::{Connection, InterruptHandle};
 pub use convert::FromValue;
 pub use database::Database;
 pub use notice::Notice;
 pub use options::{Durability, Options};
 pub use outcome::Outcome;
-pub use params::{Params, ToValue, ValueRef};
+pub use params::{Params, ToValue};
 pub use rows::{Mapped, Row, RowIndex, RowRef, Rows};
 pub use statement::Statement;
 pub use ticket::Ticket;

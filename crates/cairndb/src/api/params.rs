@@ -2,76 +2,7 @@
 //! key and row buffers.
 
 use crate::Value;
-use crate::types::{Interval, Numeric};
-
-/// A borrowed SQL value; see [`Value`] for the units.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
-pub enum ValueRef<'a> {
-    Null,
-    Boolean(bool),
-    SmallInt(i16),
-    Integer(i32),
-    BigInt(i64),
-    Real(f32),
-    Double(f64),
-    Numeric(&'a Numeric),
-    Text(&'a str),
-    Bytea(&'a [u8]),
-    Date(i32),
-    Time(i64),
-    Timestamp(i64),
-    TimestampTz(i64),
-    Interval(Interval),
-    Uuid([u8; 16]),
-}
-
-impl ValueRef<'_> {
-    /// An owned copy.
-    pub fn to_value(self) -> Value {
-        match self {
-            ValueRef::Null => Value::Null,
-            ValueRef::Boolean(v) => Value::Boolean(v),
-            ValueRef::SmallInt(v) => Value::SmallInt(v),
-            ValueRef::Integer(v) => Value::Integer(v),
-            ValueRef::BigInt(v) => Value::BigInt(v),
-            ValueRef::Real(v) => Value::Real(v),
-            ValueRef::Double(v) => Value::Double(v),
-            ValueRef::Numeric(v) => Value::Numeric(v.clone()),
-            ValueRef::Text(v) => Value::Text(v.into()),
-            ValueRef::Bytea(v) => Value::Bytea(v.into()),
-            ValueRef::Date(v) => Value::Date(v),
-            ValueRef::Time(v) => Value::Time(v),
-            ValueRef::Timestamp(v) => Value::Timestamp(v),
-            ValueRef::TimestampTz(v) => Value::TimestampTz(v),
-            ValueRef::Interval(v) => Value::Interval(v),
-            ValueRef::Uuid(v) => Value::Uuid(v),
-        }
-    }
-}
-
-impl<'a> From<&'a Value> for ValueRef<'a> {
-    fn from(value: &'a Value) -> ValueRef<'a> {
-        match value {
-            Value::Null => ValueRef::Null,
-            Value::Boolean(v) => ValueRef::Boolean(*v),
-            Value::SmallInt(v) => ValueRef::SmallInt(*v),
-            Value::Integer(v) => ValueRef::Integer(*v),
-            Value::BigInt(v) => ValueRef::BigInt(*v),
-            Value::Real(v) => ValueRef::Real(*v),
-            Value::Double(v) => ValueRef::Double(*v),
-            Value::Numeric(v) => ValueRef::Numeric(v),
-            Value::Text(v) => ValueRef::Text(v),
-            Value::Bytea(v) => ValueRef::Bytea(v),
-            Value::Date(v) => ValueRef::Date(*v),
-            Value::Time(v) => ValueRef::Time(*v),
-            Value::Timestamp(v) => ValueRef::Timestamp(*v),
-            Value::TimestampTz(v) => ValueRef::TimestampTz(*v),
-            Value::Interval(v) => ValueRef::Interval(*v),
-            Value::Uuid(v) => ValueRef::Uuid(*v),
-        }
-    }
-}
+use crate::types::{Interval, Numeric, ValueRef};
 
 /// A Rust value that can be a parameter. Text given for a parameter of another type is read as that type's text form.
 pub trait ToValue {

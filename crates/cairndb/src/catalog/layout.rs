@@ -82,11 +82,7 @@ impl TableLayout {
 
     /// Appends the bytes that the tree keeps under the key of a row (all columns of the table).
     pub fn encode_row(&self, row: &[Value], out: &mut Vec<u8>) {
-        if self.stored.len() == row.len() {
-            return self.row.encode(row, out);
-        }
-        let stored: Vec<Value> = self.stored.iter().map(|&column| row[column].clone()).collect();
-        self.row.encode(&stored, out);
+        self.row.encode_with(|at| &row[self.stored[at]], out);
     }
 
     /// All columns of a stored row.
@@ -159,7 +155,7 @@ impl Index {
         let mut rest = key;
         for part in &self.columns {
             let data_type = table.columns[part.column].data_type;
-            key::decode_value(&mut rest, data_type, part.descending, part.nulls_first)?;
+            key::skip_value(&mut rest, data_type, part.descending, part.nulls_first)?;
         }
         Ok(rest)
     }

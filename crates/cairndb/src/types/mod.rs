@@ -14,6 +14,7 @@ pub mod row;
 pub(crate) mod testing;
 pub mod text;
 mod value;
+mod value_ref;
 
 pub use cast::{cast, cast_assign};
 pub(crate) use cast::{date_to_timestamp, timestamp_to_date, to_utc};
@@ -25,3 +26,4 @@ pub use numeric::Numeric;
 pub(crate) use numeric::division_by_zero;
 pub use text::{from_text, to_text, write_text};
 pub use value::{Interval, Value};
+pub use value_ref::ValueRef;

@@ -1,11 +1,16 @@
 //! Values to keys; the bytes are described in the module above.
 
 use super::*;
-use crate::types::{DataType, Numeric, Value};
+use crate::types::{DataType, Numeric, Value, ValueRef};
 
 /// Appends the order-preserving, self-delimiting encoding of `value`, a value of a column of type `data_type`.
 /// PostgreSQL's default for ascending is NULLS LAST, for descending NULLS FIRST.
 pub fn encode_value(value: &Value, data_type: DataType, descending: bool, nulls_first: bool, out: &mut Vec<u8>) {
+    encode_ref(value.into(), data_type, descending, nulls_first, out);
+}
+
+/// As [`encode_value`], for a value that is lent.
+pub fn encode_ref(value: ValueRef<'_>, data_type: DataType, descending: bool, nulls_first: bool, out: &mut Vec<u8>) {
     if value.is_null() {
         out.push(if nulls_first { NULL_FIRST } else { NULL_LAST });
         return;
@@ -17,27 +22,27 @@ pub fn encode_value(value: &Value, data_type: DataType, descending: bool, nulls_
     }
 }
 
-fn encode_ascending(value: &Value, data_type: DataType, out: &mut Vec<u8>) {
+fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>) {
     match value {
-        Value::Null => {}
-        Value::Boolean(value) => encode_integer((*value).into(), out),
-        Value::SmallInt(value) => encode_integer((*value).into(), out),
-        Value::Integer(value) | Value::Date(value) => encode_integer((*value).into(), out),
-        Value::BigInt(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
-            encode_integer(*value, out);
+        ValueRef::Null => {}
+        ValueRef::Boolean(value) => encode_integer(value.into(), out),
+        ValueRef::SmallInt(value) => encode_integer(value.into(), out),
+        ValueRef::Integer(value) | ValueRef::Date(value) => encode_integer(value.into(), out),
+        ValueRef::BigInt(value) | ValueRef::Time(value) | ValueRef::Timestamp(value) | ValueRef::TimestampTz(value) => {
+            encode_integer(value, out);
         }
-        Value::Real(value) => encode_real(*value, out),
-        Value::Double(value) => encode_double(*value, out),
-        Value::Numeric(value) => encode_numeric(value, out),
-        Value::Text(text) => encode_text(text, data_type, out),
-        Value::Bytea(bytes) => encode_bytes(bytes, out),
-        Value::Interval(interval) => {
+        ValueRef::Real(value) => encode_real(value, out),
+        ValueRef::Double(value) => encode_double(value, out),
+        ValueRef::Numeric(value) => encode_numeric(value, out),
+        ValueRef::Text(text) => encode_text(text, data_type, out),
+        ValueRef::Bytea(bytes) => encode_bytes(bytes, out),
+        ValueRef::Interval(interval) => {
             out.push(PLAIN);
             out.extend_from_slice(&(interval.span() ^ i128::MIN).to_be_bytes());
         }
-        Value::Uuid(bytes) => {
+        ValueRef::Uuid(bytes) => {
             out.push(PLAIN);
-            out.extend_from_slice(bytes);
+            out.extend_from_slice(&bytes);
         }
     }
 }

@@ -22,7 +22,7 @@ mod encode;
 mod tests;
 
 pub use decode::{decode_value, is_decodable, skip_value};
-pub use encode::{encode_text_prefix, encode_value, prefix_end};
+pub use encode::{encode_ref, encode_text_prefix, encode_value, prefix_end};
 
 const NULL_FIRST: u8 = 0x00;
 const NULL_LAST: u8 = 0xff;

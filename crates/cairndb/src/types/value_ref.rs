@@ -1,0 +1,113 @@
+//! Values lent instead of copied.
+
+use super::{DataType, Interval, Numeric, Value};
+
+/// A borrowed SQL value; see [`Value`] for the units.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub enum ValueRef<'a> {
+    Null,
+    Boolean(bool),
+    SmallInt(i16),
+    Integer(i32),
+    BigInt(i64),
+    Real(f32),
+    Double(f64),
+    Numeric(&'a Numeric),
+    Text(&'a str),
+    Bytea(&'a [u8]),
+    Date(i32),
+    Time(i64),
+    Timestamp(i64),
+    TimestampTz(i64),
+    Interval(Interval),
+    Uuid([u8; 16]),
+}
+
+impl<'a> ValueRef<'a> {
+    /// The value is NULL.
+    pub fn is_null(self) -> bool {
+        matches!(self, ValueRef::Null)
+    }
+
+    /// An integer of any width, widened.
+    pub fn as_i64(self) -> Option<i64> {
+        match self {
+            ValueRef::SmallInt(value) => Some(value.into()),
+            ValueRef::Integer(value) => Some(value.into()),
+            ValueRef::BigInt(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The same value as a column of type `to` holds it, where that takes no conversion worth the name: integers of
+    /// another width that fit, `real` as `double precision`, strings that are short enough. `None`: convert properly.
+    pub fn fit(self, to: DataType) -> Option<ValueRef<'a>> {
+        match (self, to) {
+            (ValueRef::Null, _) => Some(self),
+            (_, DataType::BigInt) => self.as_i64().map(ValueRef::BigInt),
+            (_, DataType::Integer) => i32::try_from(self.as_i64()?).ok().map(ValueRef::Integer),
+            (_, DataType::SmallInt) => i16::try_from(self.as_i64()?).ok().map(ValueRef::SmallInt),
+            (ValueRef::Real(value), DataType::Double) => Some(ValueRef::Double(value.into())),
+            (ValueRef::Text(_), DataType::Text | DataType::Varchar(None)) => Some(self),
+            (ValueRef::Text(text), DataType::Varchar(Some(limit))) => (text.len() <= limit as usize).then_some(self),
+            (ValueRef::Boolean(_), DataType::Boolean)
+            | (ValueRef::Real(_), DataType::Real)
+            | (ValueRef::Double(_), DataType::Double)
+            | (ValueRef::Numeric(_), DataType::Numeric(None))
+            | (ValueRef::Bytea(_), DataType::Bytea)
+            | (ValueRef::Date(_), DataType::Date)
+            | (ValueRef::Time(_), DataType::Time)
+            | (ValueRef::Timestamp(_), DataType::Timestamp)
+            | (ValueRef::TimestampTz(_), DataType::TimestampTz)
+            | (ValueRef::Interval(_), DataType::Interval)
+            | (ValueRef::Uuid(_), DataType::Uuid) => Some(self),
+            _ => None,
+        }
+    }
+
+    /// An owned copy.
+    pub fn to_value(self) -> Value {
+        match self {
+            ValueRef::Null => Value::Null,
+            ValueRef::Boolean(v) => Value::Boolean(v),
+            ValueRef::SmallInt(v) => Value::SmallInt(v),
+            ValueRef::Integer(v) => Value::Integer(v),
+            ValueRef::BigInt(v) => Value::BigInt(v),
+            ValueRef::Real(v) => Value::Real(v),
+            ValueRef::Double(v) => Value::Double(v),
+            ValueRef::Numeric(v) => Value::Numeric(v.clone()),
+            ValueRef::Text(v) => Value::Text(v.into()),
+            ValueRef::Bytea(v) => Value::Bytea(v.into()),
+            ValueRef::Date(v) => Value::Date(v),
+            ValueRef::Time(v) => Value::Time(v),
+            ValueRef::Timestamp(v) => Value::Timestamp(v),
+            ValueRef::TimestampTz(v) => Value::TimestampTz(v),
+            ValueRef::Interval(v) => Value::Interval(v),
+            ValueRef::Uuid(v) => Value::Uuid(v),
+        }
+    }
+}
+
+impl<'a> From<&'a Value> for ValueRef<'a> {
+    fn from(value: &'a Value) -> ValueRef<'a> {
+        match value {
+            Value::Null => ValueRef::Null,
+            Value::Boolean(v) => ValueRef::Boolean(*v),
+            Value::SmallInt(v) => ValueRef::SmallInt(*v),
+            Value::Integer(v) => ValueRef::Integer(*v),
+            Value::BigInt(v) => ValueRef::BigInt(*v),
+            Value::Real(v) => ValueRef::Real(*v),
+            Value::Double(v) => ValueRef::Double(*v),
+            Value::Numeric(v) => ValueRef::Numeric(v),
+            Value::Text(v) => ValueRef::Text(v),
+            Value::Bytea(v) => ValueRef::Bytea(v),
+            Value::Date(v) => ValueRef::Date(*v),
+            Value::Time(v) => ValueRef::Time(*v),
+            Value::Timestamp(v) => ValueRef::Timestamp(*v),
+            Value::TimestampTz(v) => ValueRef::TimestampTz(*v),
+            Value::Interval(v) => ValueRef::Interval(*v),
+            Value::Uuid(v) => ValueRef::Uuid(*v),
+        }
+    }
+}
