@@ -4,7 +4,7 @@
 /// Something to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// A statement without its semicolon, and the line (from 1) on which it begins.
+    /// A statement with its semicolon, if it has one, and the line (from 1) on which it begins.
     Statement { text: String, line: usize },
     /// A backslash command without its backslash, and its line.
     Command { text: String, line: usize },
@@ -43,7 +43,7 @@ impl Splitter {
             let after = &rest[c.len_utf8()..];
             rest = match &self.state {
                 State::Plain if c == ';' => {
-                    self.end_statement(&mut pieces);
+                    self.end_statement(&mut pieces, ";");
                     after
                 }
                 State::Plain if c == '\\' => {
@@ -65,7 +65,7 @@ impl Splitter {
     /// What is left at the end of the text: a last statement without semicolon.
     pub fn finish(&mut self) -> Option<Piece> {
         let mut pieces = Vec::new();
-        self.end_statement(&mut pieces);
+        self.end_statement(&mut pieces, "");
         self.state = State::Plain;
         pieces.pop()
     }
@@ -80,10 +80,10 @@ impl Splitter {
         is_blank(&self.buffer)
     }
 
-    fn end_statement(&mut self, pieces: &mut Vec<Piece>) {
+    fn end_statement(&mut self, pieces: &mut Vec<Piece>, end: &str) {
         let text = std::mem::take(&mut self.buffer);
         if !is_blank(&text) {
-            pieces.push(Piece::Statement { text: text.trim_end().to_string(), line: self.statement_line });
+            pieces.push(Piece::Statement { text: text.trim_end().to_string() + end, line: self.statement_line });
         }
     }
 
@@ -197,9 +197,9 @@ mod tests {
     fn statements_end_at_semicolons_outside_of_quotes_and_comments() {
         let text = "select ';' -- ;\n, \"a;b\";\nselect /* ; /* ; */ ; */ 2; select $x$ ; $$ $x$;select E'\\';'";
         let expected = [
-            statement("select ';' -- ;\n, \"a;b\"", 1),
-            statement("select /* ; /* ; */ ; */ 2", 3),
-            statement("select $x$ ; $$ $x$", 3),
+            statement("select ';' -- ;\n, \"a;b\";", 1),
+            statement("select /* ; /* ; */ ; */ 2;", 3),
+            statement("select $x$ ; $$ $x$;", 3),
             statement("select E'\\';'", 3),
         ];
         assert_eq!(split(text), expected);
@@ -211,7 +211,7 @@ mod tests {
         let command = |text: &str, line| Piece::Command { text: text.to_string(), line };
         let expected = [
             command("timing", 1),
-            statement("select '\\d'", 2),
+            statement("select '\\d';", 2),
             command("d t", 2),
             command("q", 4),
             statement("select 1", 3),
@@ -222,12 +222,12 @@ mod tests {
     #[test]
     fn comments_alone_are_nothing_to_run() {
         assert_eq!(split("-- hello\n/* a */ ;\n;;\n"), []);
-        assert_eq!(split("-- hello\nselect 1;"), [statement("-- hello\nselect 1", 1)]);
+        assert_eq!(split("-- hello\nselect 1;"), [statement("-- hello\nselect 1;", 1)]);
     }
 
     #[test]
     fn parameters_and_names_with_dollars_begin_no_string() {
-        assert_eq!(split("select $1; select a$b$c;"), [statement("select $1", 1), statement("select a$b$c", 1)]);
+        assert_eq!(split("select $1; select a$b$c;"), [statement("select $1;", 1), statement("select a$b$c;", 1)]);
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
         let mut splitter = Splitter::default();
         assert_eq!(splitter.push_line("select 'a;"), []);
         assert!(!splitter.is_empty());
-        assert_eq!(splitter.push_line("b';"), [statement("select 'a;\nb'", 1)]);
+        assert_eq!(splitter.push_line("b';"), [statement("select 'a;\nb';", 1)]);
         assert!(splitter.is_empty());
     }
 }
