@@ -17,6 +17,8 @@ pub enum Failure {
     Sql { error: cairndb::Error, text: String, context: Option<String> },
     /// Anything else, ready to be shown.
     Message(String),
+    /// Something was told already, at the place where it happened.
+    Told,
     /// Nobody reads the output any more.
     BrokenPipe,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Sql { error, text, context } => f.write_str(&describe(error, text, context.as_deref())),
             Failure::Message(message) => f.write_str(&shown(message)),
+            Failure::Told => f.write_str("stopped at the first error"),
             Failure::BrokenPipe => f.write_str("the output was closed"),
         }
     }

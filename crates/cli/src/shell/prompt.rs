@@ -94,7 +94,7 @@ fn run_input(session: &mut Session, input: &str) -> Result<String, Failure> {
             Piece::Command { text, .. } => meta::run(session, text, 0),
         };
         match result {
-            Ok(()) => {}
+            Ok(()) | Err(Failure::Told) => {}
             Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
             Err(failure) => eprintln!("{failure}"),
         }

@@ -43,7 +43,7 @@ pub fn include(session: &mut Session, path: &Path, depth: usize) -> Result<(), F
     match run_lines(session, file, Some(&path.to_string_lossy()), false, depth) {
         Ended::Well => Ok(()),
         Ended::BrokenPipe => Err(Failure::BrokenPipe),
-        Ended::Failed => Err(Failure::Message(format!("{}: stopped at the first error", path.display()))),
+        Ended::Failed => Err(Failure::Told),
     }
 }
 
@@ -120,9 +120,10 @@ fn place(name: Option<&str>, line: usize) -> Option<String> {
 }
 
 fn tell(failure: &Failure, place: Option<&str>) -> Ended {
-    if matches!(failure, Failure::BrokenPipe) {
-        return Ended::BrokenPipe;
+    match failure {
+        Failure::BrokenPipe => return Ended::BrokenPipe,
+        Failure::Told => {}
+        failure => eprintln!("{}{failure}", place.unwrap_or_default()),
     }
-    eprintln!("{}{failure}", place.unwrap_or_default());
     Ended::Failed
 }
