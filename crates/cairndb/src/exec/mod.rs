@@ -20,6 +20,10 @@ mod simple;
 mod sort;
 mod stream;
 mod table_function;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod vector;
 mod with;
 

@@ -6,6 +6,8 @@ mod hash_aggregate;
 mod minmax;
 mod state;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use call::Call;
 pub(crate) use groups::GroupKeys;

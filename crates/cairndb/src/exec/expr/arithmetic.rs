@@ -14,7 +14,7 @@ use crate::{Error, Result, SqlState, Value};
 trait Number: Native {
     fn apply(op: Operator, a: Self, b: Self) -> (Self, bool);
     /// The error of a failed operation.
-    fn error(op: Operator, b: Self) -> Error;
+    fn error(op: Operator, a: Self, b: Self) -> Error;
 }
 
 macro_rules! integer {
@@ -31,7 +31,7 @@ macro_rules! integer {
                     _ => (a.wrapping_rem(b), false),
                 }
             }
-            fn error(op: Operator, b: Self) -> Error {
+            fn error(op: Operator, _a: Self, b: Self) -> Error {
                 match op {
                     Operator::Divide | Operator::Modulo if b == 0 => division_by_zero(),
                     _ => Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, concat!($name, " out of range")),
@@ -55,11 +55,13 @@ macro_rules! float {
                 };
                 (result, underflow || (result.is_infinite() && !a.is_infinite() && !b.is_infinite()))
             }
-            fn error(op: Operator, b: Self) -> Error {
+            fn error(op: Operator, a: Self, b: Self) -> Error {
                 if op == Operator::Divide && b == 0.0 {
                     return division_by_zero();
                 }
-                Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow")
+                let is_overflow = Self::apply(op, a, b).0.is_infinite();
+                let what = if is_overflow { "overflow" } else { "underflow" };
+                Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("value out of range: {what}"))
             }
         }
     )*};
@@ -140,7 +142,7 @@ fn checked<T: Number>(
         let is_valid = |row: usize| validity.is_none_or(|bits| bits.get(row));
         let failure = (0..len).find(|&row| is_valid(row) && T::apply(op, a.get(row), b.get(row)).1);
         if let Some(row) = failure {
-            return Err(T::error(op, b.get(row)));
+            return Err(T::error(op, a.get(row), b.get(row)));
         }
     }
     Ok(results)

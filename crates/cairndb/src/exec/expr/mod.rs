@@ -11,6 +11,8 @@ mod logic;
 mod native;
 mod pattern;
 mod subplan;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use compile::{compile, compile_all, unify_keys};
 pub(crate) use evaluator::{Evaluator, Frame};

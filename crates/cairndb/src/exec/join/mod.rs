@@ -4,6 +4,8 @@ mod hash_join;
 mod index_join;
 mod nested_loop;
 mod pairs;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use hash_join::{HashJoin, HashJoinParts};
 pub(crate) use index_join::IndexJoin;

@@ -1,0 +1,220 @@
+//! Every way to join, with every kind, against a join written down from the definition.
+
+use std::sync::Arc;
+
+use crate::Value;
+use crate::exec::testing::*;
+use crate::plan::{Expr, JoinKind, PhysicalNode as N, PhysicalPlan};
+
+const KINDS: [JoinKind; 6] =
+    [JoinKind::Inner, JoinKind::Left, JoinKind::Right, JoinKind::Full, JoinKind::Semi, JoinKind::Anti];
+
+type Rows = Vec<Vec<Value>>;
+
+/// A join by its definition.
+fn naive(kind: JoinKind, left: &Rows, right: &Rows, on: impl Fn(&[Value], &[Value]) -> bool) -> Rows {
+    let nulls = |like: &Rows| vec![Value::Null; like.first().map_or(2, Vec::len)];
+    let mut rows = vec![];
+    for l in left {
+        let matches: Rows = right.iter().filter(|r| on(l, r)).map(|r| [l.clone(), r.clone()].concat()).collect();
+        match kind {
+            JoinKind::Semi if !matches.is_empty() => rows.push(l.clone()),
+            JoinKind::Anti if matches.is_empty() => rows.push(l.clone()),
+            JoinKind::Left | JoinKind::Full if matches.is_empty() => rows.push([l.clone(), nulls(right)].concat()),
+            JoinKind::Semi | JoinKind::Anti => {}
+            _ => rows.extend(matches),
+        }
+    }
+    if matches!(kind, JoinKind::Right | JoinKind::Full) {
+        let unmatched = right.iter().filter(|r| !left.iter().any(|l| on(l, r)));
+        rows.extend(unmatched.map(|r| [nulls(left), r.clone()].concat()));
+    }
+    rows
+}
+
+fn output_types(kind: JoinKind, left: usize, right: usize) -> Vec<crate::DataType> {
+    vec![INT; if matches!(kind, JoinKind::Semi | JoinKind::Anti) { left } else { left + right }]
+}
+
+fn equal(a: &Value, b: &Value) -> bool {
+    !a.is_null() && !b.is_null() && a == b
+}
+
+fn less(a: &Value, b: &Value) -> bool {
+    !a.is_null() && !b.is_null() && a.compare(b).is_lt()
+}
+
+/// Two inputs of two columns each: a key of few values, and a number.
+fn inputs(random: &mut Random) -> (Rows, Rows) {
+    let sizes = [(0, 5), (5, 0), (12, 9), (30, 40), (1, 60)];
+    let (left, right) = sizes[random.below(5) as usize];
+    (random.int_rows(left, 2, 6), random.int_rows(right, 2, 6))
+}
+
+fn hash_join(kind: JoinKind, left: &Rows, right: &Rows, keys: usize, residual: Option<Expr>) -> PhysicalPlan {
+    let key_columns: Vec<Expr> = (0..keys).map(|index| col(index, INT)).collect();
+    let node = N::HashJoin {
+        kind,
+        left: Arc::new(values(&[INT, INT], left)),
+        right: Arc::new(values(&[INT, INT], right)),
+        left_keys: key_columns.clone(),
+        right_keys: key_columns,
+        residual,
+    };
+    plan(&output_types(kind, 2, 2), node)
+}
+
+fn nested_loop(kind: JoinKind, left: &Rows, right: &Rows, on: Option<Expr>) -> PhysicalPlan {
+    let node = N::NestedLoopJoin {
+        kind,
+        left: Arc::new(values(&[INT, INT], left)),
+        right: Arc::new(values(&[INT, INT], right)),
+        on,
+        lateral: false,
+    };
+    plan(&output_types(kind, 2, 2), node)
+}
+
+#[test]
+fn hash_joins_of_every_kind_join_as_defined() {
+    let fixture = Fixture::new();
+    let mut random = Random::new(1);
+    for round in 0..60 {
+        let (left, right) = inputs(&mut random);
+        let kind = KINDS[round % KINDS.len()];
+        let one = fixture.rows(&hash_join(kind, &left, &right, 1, None)).unwrap();
+        assert_eq!(one, naive(kind, &left, &right, |l, r| equal(&l[0], &r[0])), "{kind:?} {left:?} {right:?}");
+        let two = fixture.rows(&hash_join(kind, &left, &right, 2, None)).unwrap();
+        assert_eq!(two, naive(kind, &left, &right, |l, r| equal(&l[0], &r[0]) && equal(&l[1], &r[1])));
+        let residual = Some(call("<", vec![col(1, INT), col(3, INT)]));
+        let rest = fixture.rows(&hash_join(kind, &left, &right, 1, residual)).unwrap();
+        assert_eq!(rest, naive(kind, &left, &right, |l, r| equal(&l[0], &r[0]) && less(&l[1], &r[1])), "{kind:?}");
+    }
+}
+
+#[test]
+fn nested_loops_of_every_kind_join_as_defined() {
+    let fixture = Fixture::new();
+    let mut random = Random::new(2);
+    for round in 0..36 {
+        let (left, right) = inputs(&mut random);
+        let kind = KINDS[round % KINDS.len()];
+        let all = fixture.rows(&nested_loop(kind, &left, &right, None)).unwrap();
+        assert_eq!(all, naive(kind, &left, &right, |_, _| true), "{kind:?}");
+        let on = Some(call("<", vec![col(1, INT), col(3, INT)]));
+        let some = fixture.rows(&nested_loop(kind, &left, &right, on)).unwrap();
+        assert_eq!(some, naive(kind, &left, &right, |l, r| less(&l[1], &r[1])), "{kind:?} {left:?} {right:?}");
+    }
+}
+
+#[test]
+fn lateral_joins_see_the_left_row() {
+    let fixture = Fixture::new();
+    let mut random = Random::new(3);
+    for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti] {
+        let (left, right) = (random.int_rows(20, 2, 6), random.int_rows(15, 2, 6));
+        let inner = filter(values(&[INT, INT], &right), call("<", vec![col(0, INT), outer(1, 0, INT)]));
+        for on in [None, Some(call("=", vec![col(1, INT), col(3, INT)]))] {
+            let with_on = on.is_some();
+            let node = N::NestedLoopJoin {
+                kind,
+                left: Arc::new(values(&[INT, INT], &left)),
+                right: Arc::new(inner.clone()),
+                on,
+                lateral: true,
+            };
+            let rows = fixture.rows(&plan(&output_types(kind, 2, 2), node)).unwrap();
+            let expected = naive(kind, &left, &right, |l, r| less(&r[0], &l[0]) && (!with_on || equal(&l[1], &r[1])));
+            assert_eq!(rows, expected, "{kind:?} {with_on}");
+        }
+    }
+}
+
+#[test]
+fn index_joins_look_up_by_primary_key_and_by_index() {
+    let fixture = Fixture::new();
+    let mut random = Random::new(4);
+    // Columns: primary key, indexed number, unique number (NULL where divisible by 7).
+    let row = |id: i32, random: &mut Random| {
+        let unique = if id % 7 == 0 { Value::Null } else { int(id * 2) };
+        vec![int(id), random.int_or_null(8), unique]
+    };
+    let right: Rows = (0..50).map(|id| row(id, &mut random)).collect();
+    for descending in [false, true] {
+        let table = fixture.table(&[INT; 3], &[0], &[(&[1], false, descending), (&[2], true, descending)], &right);
+        let left: Rows = random.int_rows(40, 2, 60);
+        // (index, table column it leads to, unique, covering)
+        let ways =
+            [(None, 0, true, false), (Some(0), 1, false, false), (Some(1), 2, true, false), (Some(0), 1, false, true)];
+        for (index, column, unique, covering) in ways {
+            for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti] {
+                let columns = if covering { vec![1, 0] } else { vec![0, 1, 2] };
+                for residual in [None, Some(call("<", vec![col(1, INT), col(2, INT)]))] {
+                    let with_residual = residual.is_some();
+                    let node = N::IndexJoin {
+                        kind,
+                        left: Arc::new(values(&[INT, INT], &left)),
+                        table: table.clone(),
+                        index: index.map(|index: usize| table.indexes[index].clone()),
+                        columns: columns.clone(),
+                        keys: vec![col(0, INT)],
+                        unique,
+                        residual,
+                        covering,
+                    };
+                    let rows = fixture.rows(&plan(&output_types(kind, 2, columns.len()), node)).unwrap();
+                    let cut: Rows = right.iter().map(|row| columns.iter().map(|&c| row[c].clone()).collect()).collect();
+                    let at = columns.iter().position(|&c| c == column).unwrap();
+                    let expected =
+                        naive(kind, &left, &cut, |l, r| equal(&l[0], &r[at]) && (!with_residual || less(&l[1], &r[0])));
+                    assert_eq!(rows, expected, "{kind:?} {index:?} {covering} {with_residual}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_with_more_matches_than_a_batch_holds_is_matched_once() {
+    let fixture = Fixture::new();
+    let right: Rows = (0..2500).map(|n| vec![int(1), int(n)]).collect();
+    let left = vec![vec![int(1), int(2400)], vec![int(1), int(9999)], vec![int(2), int(0)]];
+    let residual = || Some(call("<", vec![col(1, INT), col(3, INT)]));
+    for kind in KINDS {
+        let on = |l: &[Value], r: &[Value]| equal(&l[0], &r[0]) && less(&l[1], &r[1]);
+        let plan = hash_join(kind, &left, &right, 1, residual());
+        assert_eq!(run(&plan, fixture.context()).unwrap(), naive(kind, &left, &right, on), "{kind:?}");
+    }
+}
+
+#[test]
+fn keys_of_different_integer_width_meet() {
+    let fixture = Fixture::new();
+    let node = N::HashJoin {
+        kind: JoinKind::Inner,
+        left: Arc::new(values(&[INT], &[vec![int(1)], vec![int(-2)], vec![Value::Null]])),
+        right: Arc::new(values(&[BIG], &[vec![Value::BigInt(-2)], vec![Value::BigInt(1 << 40)], vec![Value::Null]])),
+        left_keys: vec![col(0, INT)],
+        right_keys: vec![col(0, BIG)],
+        residual: None,
+    };
+    let rows = fixture.rows(&plan(&[INT, BIG], node)).unwrap();
+    assert_eq!(rows, [[int(-2), Value::BigInt(-2)]]);
+}
+
+#[test]
+fn text_keys_join_and_char_keys_ignore_blanks() {
+    let fixture = Fixture::new();
+    let chars = crate::DataType::Char(4);
+    for (data_type, expected) in [(TEXT, 1), (chars, 2)] {
+        let node = N::HashJoin {
+            kind: JoinKind::Inner,
+            left: Arc::new(values(&[data_type], &[vec![text("ab")], vec![text("c")]])),
+            right: Arc::new(values(&[data_type], &[vec![text("ab  ")], vec![text("c")]])),
+            left_keys: vec![col(0, data_type)],
+            right_keys: vec![col(0, data_type)],
+            residual: None,
+        };
+        assert_eq!(fixture.rows(&plan(&[data_type; 2], node)).unwrap().len(), expected, "{data_type}");
+    }
+}
