@@ -16,3 +16,18 @@ fn what_is_inserted_can_be_selected() -> Result<()> {
     assert_eq!(names.collect::<Result<Vec<_>>>()?, ["two", "one"]);
     Ok(())
 }
+
+#[test]
+fn explain_shows_the_plan_and_explain_analyze_runs_it() -> Result<()> {
+    let conn = connect();
+    conn.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1), (2, 2)")?;
+    let lines = |sql: &str| conn.query_map(sql, (), |row| row.get::<String>(0))?.collect::<Result<Vec<_>>>();
+    let plan = lines("EXPLAIN SELECT * FROM t WHERE id = 1")?;
+    assert!(plan[0].contains("on t"), "{plan:?}");
+    let plan = lines("EXPLAIN (ANALYZE, TIMING OFF) UPDATE t SET n = n + 10")?;
+    assert!(plan[0] == "Update on t" && plan[1].contains("rows=2"), "{plan:?}");
+    assert_eq!(conn.query_row("SELECT sum(n) FROM t", (), |row| row.get::<i64>(0))?, 23);
+    lines("EXPLAIN DELETE FROM t")?;
+    assert_eq!(conn.query_row("SELECT count(*) FROM t", (), |row| row.get::<i64>(0))?, 2);
+    Ok(())
+}

@@ -272,6 +272,7 @@ impl Connection {
             exec: &context,
             store: &shared.store,
             row_numbers: &shared.row_numbers,
+            statistics: None,
         };
         if let Body::Explain(explain) = &prepared.body {
             return super::explain::explain(explain, &prepared, &context, Some(&dml));
@@ -293,6 +294,7 @@ impl Connection {
             exec: &context,
             store: &shared.store,
             row_numbers: &shared.row_numbers,
+            statistics: None,
         };
         let options = self.state.borrow().settings.optimizer.clone();
         let sequences = |catalog: &Arc<Catalog>| self.sequences_under(catalog, state.read_only);

@@ -125,7 +125,7 @@ impl Access {
             | S::ReleaseSavepoint { .. } => Access::TransactionControl,
             S::Set(_) | S::ShowVariable { .. } | S::Reset(_) | S::Discard { .. } => Access::Session,
             S::Query(query) => Access::of_query(&query.body),
-            S::Explain { analyze: true, statement, .. } => Access::of(statement),
+            S::Explain { analyze, options, statement, .. } if *analyze || analyzes(options) => Access::of(statement),
             S::Explain { .. } => Access::Read,
             S::Insert(_) | S::Update { .. } | S::Delete(_) => Access::Write,
             _ => Access::Schema,
@@ -138,4 +138,14 @@ impl Access {
             _ => Access::Read,
         }
     }
+}
+
+/// `EXPLAIN (ANALYZE, ..)`.
+fn analyzes(options: &Option<Vec<ast::UtilityOption>>) -> bool {
+    let is_on = |arg: &Option<ast::Expr>| {
+        let text = arg.as_ref().map(|arg| arg.to_string().to_lowercase());
+        !matches!(text.as_deref().map(|text| text.trim_matches('\'')), Some("off" | "false" | "0"))
+    };
+    let analyze = |option: &ast::UtilityOption| option.name.value.eq_ignore_ascii_case("analyze") && is_on(&option.arg);
+    options.iter().flatten().any(analyze)
 }

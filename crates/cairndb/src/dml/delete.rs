@@ -29,7 +29,7 @@ impl DeletePlan {
     }
 
     pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
-        let source = Source::read(&self.source, context.exec)?;
+        let source = Source::read(&self.source, context)?;
         let mut writer = Writer::new(&self.target, context);
         let mut keys = ForeignKeys::new(context);
         let mut result = DmlResult::default();

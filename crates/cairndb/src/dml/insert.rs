@@ -32,7 +32,7 @@ impl InsertPlan {
     }
 
     pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
-        let source = Source::read(&self.source, context.exec)?;
+        let source = Source::read(&self.source, context)?;
         let mut run = InsertRun {
             plan: self,
             context,

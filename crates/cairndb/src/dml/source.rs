@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::DmlContext;
 use crate::exec::{self, Batch, ExecContext};
 use crate::plan::PhysicalPlan;
 use crate::{Result, Value};
@@ -11,11 +12,14 @@ use crate::{Result, Value};
 pub(super) struct Source(Vec<Batch>);
 
 impl Source {
-    pub(super) fn read(plan: &Arc<PhysicalPlan>, context: &ExecContext) -> Result<Source> {
-        let mut stream = exec::execute(plan.clone(), context.clone())?;
+    pub(super) fn read(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>) -> Result<Source> {
+        let mut stream = exec::execute(plan.clone(), context.exec.clone())?;
         let mut batches = Vec::new();
         while let Some(batch) = stream.next_batch()? {
             batches.push(batch);
+        }
+        if let Some(statistics) = context.statistics {
+            statistics.replace(stream.statistics());
         }
         Ok(Source(batches))
     }

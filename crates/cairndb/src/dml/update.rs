@@ -41,7 +41,7 @@ impl UpdatePlan {
     }
 
     pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
-        let source = Source::read(&self.source, context.exec)?;
+        let source = Source::read(&self.source, context)?;
         if self.changes_unique_keys() {
             self.run_together(source, context)
         } else {

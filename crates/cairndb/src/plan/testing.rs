@@ -45,8 +45,7 @@ pub(super) fn index(catalog: &mut Catalog, table: &str, name: &str, columns: &[u
     let entry = catalog.tables.get_mut(table).expect("the table");
     let id = 100 + entry.indexes.len() as u32;
     let columns = columns.iter().map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
-    let index =
-        Index { id: ObjectId(id), name: name.into(), tree: TreeId(id), columns, unique, constraint: false };
+    let index = Index { id: ObjectId(id), name: name.into(), tree: TreeId(id), columns, unique, constraint: false };
     Arc::make_mut(entry).indexes.push(Arc::new(index));
 }
 
@@ -54,8 +53,20 @@ pub(super) fn index(catalog: &mut Catalog, table: &str, name: &str, columns: &[u
 pub(super) fn shop() -> Catalog {
     let mut catalog = Catalog::default();
     table(&mut catalog, "customer", &["id!", "name!:text", "city:text", "balance:numeric"], &[0], 10_000.0);
-    table(&mut catalog, "orders", &["id!", "customer_id", "placed!:date", "status:text", "total:numeric"], &[0], 100_000.0);
-    table(&mut catalog, "item", &["order_id!", "line!", "product_id!", "quantity", "price:numeric"], &[0, 1], 500_000.0);
+    table(
+        &mut catalog,
+        "orders",
+        &["id!", "customer_id", "placed!:date", "status:text", "total:numeric"],
+        &[0],
+        100_000.0,
+    );
+    table(
+        &mut catalog,
+        "item",
+        &["order_id!", "line!", "product_id!", "quantity", "price:numeric"],
+        &[0, 1],
+        500_000.0,
+    );
     table(&mut catalog, "product", &["id!", "name!:text", "kind:text"], &[0], 1_000.0);
     table(&mut catalog, "log", &["at", "message:text"], &[], 50_000.0);
     index(&mut catalog, "orders", "orders_customer", &[1], false);
