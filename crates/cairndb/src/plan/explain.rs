@@ -12,19 +12,7 @@ use super::physical::{KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
 use super::print::{Names, subplan_name};
 use super::walk;
 use crate::catalog::{Index, Table};
-
-/// What a node did, for `EXPLAIN ANALYZE`; one for each node id.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NodeActual {
-    /// How often it was started.
-    pub loops: u64,
-    /// Rows given, over all loops.
-    pub rows: u64,
-    /// Nanoseconds to the first row, over all loops.
-    pub startup_nanos: u64,
-    /// Nanoseconds to the last row, inputs included, over all loops.
-    pub total_nanos: u64,
-}
+use crate::exec::NodeStatistics;
 
 /// What EXPLAIN shows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +20,7 @@ pub struct ExplainOptions<'a> {
     /// Estimated cost, rows and width.
     pub costs: bool,
     /// What happened (by node id), after the query was run.
-    pub actual: Option<&'a [NodeActual]>,
+    pub actual: Option<&'a [NodeStatistics]>,
 }
 
 /// The plan's lines.
@@ -58,7 +46,8 @@ struct Explainer<'a> {
 #[derive(Default)]
 struct Details {
     lines: Vec<String>,
-    subplans: Vec<Subplan>,
+    /// With the names of the rows that they are evaluated on.
+    subplans: Vec<(Subplan, Vec<String>)>,
 }
 
 impl Explainer<'_> {
@@ -101,10 +90,9 @@ impl Explainer<'_> {
             self.lines.push(format!("{}{line}", " ".repeat(inner)));
         }
         ctes.iter().for_each(|cte| self.cte(cte, inner));
-        let columns = plan.children().first().map_or(vec![], |child| self.columns(child));
-        for subplan in &details.subplans {
-            self.lines.push(format!("{}{}", " ".repeat(inner), subplan_name(subplan)));
-            self.outer.push(columns.clone());
+        for (subplan, columns) in std::mem::take(&mut details.subplans) {
+            self.lines.push(format!("{}{}", " ".repeat(inner), subplan_name(&subplan)));
+            self.outer.push(columns);
             self.node(&subplan.plan, inner + 2, "->  ");
             self.outer.pop();
         }
@@ -112,8 +100,22 @@ impl Explainer<'_> {
     }
 
     fn collect_subplans(&self, plan: &PhysicalPlan, details: &mut Details) {
-        for expr in node_exprs(&plan.node) {
-            add_subplans(expr, &mut details.subplans);
+        let mut found = vec![];
+        node_exprs(&plan.node).into_iter().for_each(|expr| add_subplans(expr, &mut found));
+        if !found.is_empty() {
+            let columns = self.evaluated_on(plan);
+            details.subplans.extend(found.into_iter().map(|subplan| (subplan, columns.clone())));
+        }
+    }
+
+    /// The row that the node's expressions see.
+    fn evaluated_on(&self, plan: &PhysicalPlan) -> Vec<String> {
+        match &plan.node {
+            N::IndexJoin { left, table, columns, .. } => {
+                [self.columns(left), self.table_columns(table, columns)].concat()
+            }
+            _ if plan.children().is_empty() => self.columns(plan),
+            _ => plan.children().into_iter().flat_map(|child| self.columns(child)).collect(),
         }
     }
 
@@ -135,7 +137,7 @@ impl Explainer<'_> {
                     self.outer.pop();
                 }
             }
-            N::IndexJoin { left, table, index, keys, unique, covering, .. } => {
+            N::IndexJoin { left, table, index, keys, covering, .. } => {
                 self.node(left, indent, "->  ");
                 let columns = self.columns(left);
                 let pad = " ".repeat(indent);
@@ -148,8 +150,7 @@ impl Explainer<'_> {
                 let conditions = keys.iter().zip(key_columns(table, index.as_deref()));
                 let conditions = conditions.map(|(key, column)| format!("({column} = {})", self.print(&columns, key)));
                 let conditions: Vec<String> = conditions.collect();
-                let unique = if *unique { " (unique)" } else { "" };
-                self.lines.push(format!("{pad}      Index Cond: {}{unique}", all_of(&conditions)));
+                self.lines.push(format!("{pad}      Index Cond: {}", all_of(&conditions)));
             }
             N::TopN { input, keys, .. } => {
                 let columns = self.columns(input);
@@ -238,14 +239,12 @@ impl Explainer<'_> {
 
     fn measured(&self, plan: &PhysicalPlan) -> String {
         let Some(actual) = self.options.actual.and_then(|actual| actual.get(plan.id)) else { return String::new() };
-        if actual.loops == 0 {
+        if actual.loops == 0 && actual.batches == 0 {
             return " (never executed)".into();
         }
-        let loops = actual.loops as f64;
-        let millis = |nanos: u64| nanos as f64 / loops / 1e6;
-        let (start, end) = (millis(actual.startup_nanos), millis(actual.total_nanos));
-        let rows = actual.rows as f64 / loops;
-        format!(" (actual time={start:.3}..{end:.3} rows={rows:.0} loops={})", actual.loops)
+        let loops = actual.loops.max(1) as f64;
+        let (time, rows) = (actual.nanos as f64 / loops / 1e6, actual.rows as f64 / loops);
+        format!(" (actual time={time:.3} rows={rows:.0} loops={loops:.0})")
     }
 
     fn print(&self, columns: &[String], expr: &Expr) -> String {

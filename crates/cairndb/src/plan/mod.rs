@@ -1,6 +1,7 @@
 //! Plans: the logical plan that binding makes, and (by the optimizer) the physical plan that `exec` runs.
 
 mod access;
+mod analyze;
 mod closure;
 mod cost;
 mod cte;
@@ -37,7 +38,8 @@ mod tests;
 mod unique;
 pub(crate) mod walk;
 
-pub use explain::{ExplainOptions, NodeActual, explain};
+pub use analyze::StatisticsBuilder;
+pub use explain::{ExplainOptions, explain};
 pub use expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
 pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;

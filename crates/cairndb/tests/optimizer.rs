@@ -1,0 +1,244 @@
+//! Whatever the optimizer does, the rows are those of the query run as it is written: full scans, nested loops, no
+//! rewriting.
+
+use cairndb::{Connection, Database, Result};
+
+const SWITCHES: [&str; 6] = [
+    "enable_rewrites",
+    "enable_decorrelation",
+    "enable_join_reorder",
+    "enable_indexscan",
+    "enable_hashjoin",
+    "enable_indexjoin",
+];
+
+/// Small tables with NULLs, duplicates and missing partners everywhere.
+fn sample() -> Result<Connection> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script(
+        "CREATE TABLE a (id int PRIMARY KEY, x int, y int, s text);
+         CREATE TABLE b (id int PRIMARY KEY, a_id int, x bigint, n numeric(6,2) NOT NULL);
+         CREATE TABLE c (k int, l int, v int, PRIMARY KEY (k, l));
+         CREATE TABLE d (x int, y text);
+         CREATE INDEX a_x ON a (x);
+         CREATE INDEX a_y_x ON a (y DESC, x);
+         CREATE INDEX b_a ON b (a_id, x);
+         CREATE UNIQUE INDEX c_v ON c (v, k);
+         CREATE INDEX d_x ON d (x DESC NULLS LAST)",
+    )?;
+    for n in 0..40 {
+        let or_null = |value: i32, every: i32| if n % every == 0 { "NULL".into() } else { value.to_string() };
+        let (x, y) = (or_null(n % 7, 11), or_null(n % 5, 9));
+        conn.execute(&format!("INSERT INTO a VALUES ({n}, {x}, {y}, 's{}')", n % 4), ())?;
+        conn.execute(&format!("INSERT INTO b VALUES ({n}, {}, {}, {})", or_null((n * 3) % 50, 6), or_null(n % 6, 8), n % 13), ())?;
+        conn.execute(&format!("INSERT INTO c VALUES ({}, {n}, {})", n % 10, or_null(n, 5)), ())?;
+        conn.execute(&format!("INSERT INTO d VALUES ({}, 's{}')", or_null(n % 8, 7), n % 3), ())?;
+    }
+    Ok(conn)
+}
+
+/// The rows, sorted unless the query orders them; or the error's code.
+fn answer(conn: &Connection, sql: &str) -> Vec<String> {
+    let collect = || -> Result<Vec<String>> {
+        let mut rows = conn.query(sql, ())?;
+        let mut lines = vec![];
+        let width = rows.columns().len();
+        while let Some(row) = rows.next()? {
+            lines.push((0..width).map(|column| format!("{:?}", row.value(column))).collect::<Vec<_>>().join(" | "));
+        }
+        Ok(lines)
+    };
+    let mut lines = collect().unwrap_or_else(|error| vec![format!("{} {error}", error.sqlstate().0)]);
+    if !sql.to_lowercase().contains("order by") {
+        lines.sort();
+    }
+    lines
+}
+
+fn set(conn: &Connection, switches: &[&str], to: &str) -> Result<()> {
+    switches.iter().try_for_each(|switch| conn.execute(&format!("SET {switch} = {to}"), ()).map(drop))
+}
+
+/// Compares every way to plan each query with the naive one.
+fn agree(conn: &Connection, queries: &[&str]) -> Result<()> {
+    let mut wrong = vec![];
+    for sql in queries {
+        set(conn, &SWITCHES, "off")?;
+        let expected = answer(conn, sql);
+        for off in std::iter::once(None).chain(SWITCHES.iter().map(Some)) {
+            set(conn, &SWITCHES, "on")?;
+            if let Some(off) = off {
+                set(conn, &[off], "off")?;
+            }
+            let found = answer(conn, sql);
+            if found != expected {
+                wrong.push(format!("{sql}\n  without {off:?}: {found:?}\n  expected: {expected:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn scans_with_any_access_path_agree() -> Result<()> {
+    agree(
+        &sample()?,
+        &[
+            "SELECT * FROM a WHERE id = 7",
+            "SELECT * FROM a WHERE id = 7 AND x > 100",
+            "SELECT * FROM a WHERE id > 5 AND id <= 9 AND s = 's1'",
+            "SELECT id FROM a WHERE x = 3",
+            "SELECT id, x FROM a WHERE x IN (3, 1, 3, NULL)",
+            "SELECT id FROM a WHERE x < 3",
+            "SELECT id FROM a WHERE x <= 3 AND x > 1 AND 5 > x",
+            "SELECT id FROM a WHERE y = 2 AND x >= 3",
+            "SELECT id FROM a WHERE y < 2",
+            "SELECT id FROM a WHERE y > 2 AND x = 1",
+            "SELECT id FROM a WHERE x IS NULL",
+            "SELECT id FROM a WHERE x = NULL",
+            "SELECT id FROM a WHERE x = 1 OR x = 2 OR y = 4",
+            "SELECT id FROM a WHERE x = 1 AND x = 2",
+            "SELECT id FROM a WHERE NOT (x = 1)",
+            "SELECT id FROM b WHERE a_id = 3 AND x = 3",
+            "SELECT id FROM b WHERE x = 3 AND n > 4.5",
+            "SELECT * FROM c WHERE k = 3 AND l IN (3, 13, 99)",
+            "SELECT * FROM c WHERE k IN (1, 2) AND l > 10",
+            "SELECT v, k FROM c WHERE v = 8 AND k = 8",
+            "SELECT * FROM c WHERE k = 3 ORDER BY l DESC",
+            "SELECT * FROM a ORDER BY id DESC LIMIT 5",
+            "SELECT x, id FROM a ORDER BY x, id LIMIT 12 OFFSET 3",
+            "SELECT y, x, id FROM a ORDER BY y DESC, x, id",
+            "SELECT y, x, id FROM a ORDER BY y, x DESC, id",
+            "SELECT x FROM d ORDER BY x DESC NULLS LAST LIMIT 7",
+            "SELECT x FROM d ORDER BY x DESC LIMIT 7",
+            "SELECT x FROM d ORDER BY x NULLS FIRST",
+            "SELECT DISTINCT x, s FROM a",
+            "SELECT DISTINCT id FROM a WHERE x > 2",
+            "SELECT DISTINCT ON (x) x, id FROM a ORDER BY x, id DESC",
+            "SELECT count(*), sum(x), min(y), max(id) FROM a WHERE x > 100",
+            "SELECT max(id), min(x) FROM a",
+            "SELECT 1 FROM a WHERE 1 = 2",
+            "SELECT id FROM a WHERE x > (SELECT avg(x) FROM a)",
+            "SELECT id FROM a WHERE id = (SELECT max(id) FROM b)",
+            "SELECT 1 / (x - x) FROM a WHERE x IS NULL",
+            "SELECT id FROM a WHERE x <> 0 AND 10 / x > 2 ORDER BY id",
+            "SELECT CASE WHEN x = 0 THEN -1 ELSE 10 / x END FROM a",
+        ],
+    )
+}
+
+#[test]
+fn joins_in_any_order_agree() -> Result<()> {
+    agree(
+        &sample()?,
+        &[
+            "SELECT a.id, b.id FROM a JOIN b ON b.a_id = a.id",
+            "SELECT a.id, b.id FROM a, b WHERE b.a_id = a.id AND a.x = 3",
+            "SELECT a.id, b.id FROM a, b WHERE b.x = a.x AND a.y = 3 AND b.n < 5",
+            "SELECT count(*) FROM a, b, c WHERE a.x = b.x AND b.x = c.k",
+            "SELECT count(*) FROM a, b, c, d WHERE a.x = b.x AND a.x = c.k AND d.x = a.x AND d.y = a.s",
+            "SELECT a.id, c.l FROM a, c WHERE a.x = c.k AND a.y = c.k",
+            "SELECT a.id, c.l FROM a, c WHERE a.x = c.k AND a.y = c.k AND a.x = 4",
+            "SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id",
+            "SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id AND b.n > 5",
+            "SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id AND a.x > 3",
+            "SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id WHERE b.n > 5",
+            "SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id WHERE b.id IS NULL",
+            "SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id WHERE coalesce(b.x, 3) = 3",
+            "SELECT a.id, b.id, c.l FROM a LEFT JOIN b ON b.a_id = a.id LEFT JOIN c ON c.k = b.x AND c.l = a.id",
+            "SELECT a.id, b.id, c.l FROM a LEFT JOIN b ON b.a_id = a.id JOIN c ON c.k = a.x",
+            "SELECT a.id, b.id, c.l FROM a LEFT JOIN b ON b.a_id = a.id JOIN c ON c.k = b.x",
+            "SELECT a.id, t.id FROM a LEFT JOIN (SELECT b.id, b.a_id, c.l FROM b JOIN c ON c.k = b.x) t ON t.a_id = a.id",
+            "SELECT a.id, t.z FROM a LEFT JOIN (SELECT b.a_id, 1 AS z FROM b) t ON t.a_id = a.id",
+            "SELECT a.id, t.z FROM a LEFT JOIN (SELECT b.a_id, 1 AS z FROM b) t ON t.a_id = a.id WHERE t.z IS NULL",
+            "SELECT a.id, t.z FROM a LEFT JOIN (SELECT b.a_id, coalesce(x, 0) AS z FROM b) t ON t.a_id = a.id AND t.z = 0",
+            "SELECT a.id, b.id FROM a RIGHT JOIN b ON b.a_id = a.id",
+            "SELECT a.id, b.id FROM a RIGHT JOIN b ON b.a_id = a.id WHERE a.x = 2",
+            "SELECT a.id, b.id FROM a RIGHT JOIN b ON b.a_id = a.id AND a.x = 2 WHERE b.n < 3",
+            "SELECT a.id, b.id FROM a FULL JOIN b ON b.a_id = a.id",
+            "SELECT a.id, b.id FROM a FULL JOIN b ON b.a_id = a.id WHERE a.x = 1",
+            "SELECT a.id, b.id FROM a FULL JOIN b ON b.a_id = a.id WHERE b.n > 7 AND a.x < 5",
+            "SELECT a.id, b.id FROM a FULL JOIN b ON b.a_id = a.id WHERE a.id IS NULL OR b.id IS NULL",
+            "SELECT a.id, b.id FROM a CROSS JOIN b WHERE a.id < 3 AND b.id > 37",
+            "SELECT a.id, b.id FROM a JOIN b ON a.id < b.id AND a.x > b.x WHERE b.n = 3",
+            "SELECT a.id, b.id FROM a, b WHERE (a.id = b.a_id AND a.x = 1) OR (a.id = b.a_id AND b.x = 2)",
+            "SELECT a.id, b.id FROM a, b WHERE (a.x = 1 AND b.x = 2) OR (a.x = 2 AND b.x = 1)",
+            "SELECT a1.id, a2.id FROM a a1 JOIN a a2 ON a1.x = a2.y AND a2.x = a1.y",
+            "SELECT a.id, c.l FROM a LEFT JOIN c ON c.k = a.x AND c.v = 7",
+            "SELECT x.id FROM (SELECT id, x + y AS z FROM a) x JOIN b ON b.x = x.z WHERE x.z > 2",
+            "SELECT t.x, t.n, b.id FROM (SELECT x, count(*) AS n FROM a GROUP BY x) t JOIN b ON b.x = t.x WHERE t.n > 5",
+            "SELECT * FROM (SELECT x, count(*) AS n FROM a GROUP BY x) t WHERE x = 3",
+            "SELECT a.id FROM a NATURAL JOIN b",
+            "SELECT * FROM (SELECT id FROM a UNION ALL SELECT a_id FROM b) u WHERE id = 9",
+            "SELECT * FROM (SELECT x FROM a UNION SELECT x FROM b) u WHERE x > 3",
+            "SELECT * FROM (SELECT x FROM a INTERSECT SELECT x FROM d) u WHERE x > 3",
+            "SELECT * FROM (SELECT x FROM a EXCEPT ALL SELECT x FROM d) u WHERE x < 3",
+            "SELECT * FROM (SELECT x, id FROM a ORDER BY id LIMIT 10) t WHERE x = 3",
+            "SELECT a.id, l.id FROM a, LATERAL (SELECT b.id FROM b WHERE b.a_id = a.id) l",
+            "SELECT a.id, l.id FROM a LEFT JOIN LATERAL (SELECT b.id, b.x + a.x AS z FROM b WHERE b.a_id = a.id) l ON l.z > 3",
+            "SELECT a.id, l.id FROM a, LATERAL (SELECT b.id FROM b WHERE b.x = a.x ORDER BY b.id DESC LIMIT 2) l",
+            "SELECT a.id, l.n FROM a, LATERAL (SELECT count(*) AS n FROM b WHERE b.x = a.x) l",
+        ],
+    )
+}
+
+#[test]
+fn subqueries_as_joins_agree() -> Result<()> {
+    agree(
+        &sample()?,
+        &[
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id)",
+            "SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id AND b.n > 4)",
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.x > a.x AND b.n < a.y)",
+            "SELECT id FROM a WHERE EXISTS (SELECT DISTINCT b.x FROM b WHERE b.x = a.x ORDER BY 1 LIMIT 3)",
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.x = a.x LIMIT 0)",
+            "SELECT id FROM a WHERE EXISTS (SELECT max(n) FROM b WHERE b.x = a.x)",
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.n > 100)",
+            "SELECT id FROM a WHERE x IN (SELECT x FROM b)",
+            "SELECT id FROM a WHERE x NOT IN (SELECT x FROM b)",
+            "SELECT id FROM a WHERE x NOT IN (SELECT x FROM b WHERE x IS NOT NULL AND x < 4)",
+            "SELECT id FROM a WHERE id NOT IN (SELECT id FROM b WHERE n > 5)",
+            "SELECT id FROM a WHERE id NOT IN (SELECT a_id FROM b)",
+            "SELECT id FROM a WHERE x IN (SELECT x FROM b WHERE b.n > a.y)",
+            "SELECT id FROM a WHERE x NOT IN (SELECT x FROM b WHERE b.a_id = a.id)",
+            "SELECT id FROM a WHERE (x, y) IN (SELECT k, l FROM c)",
+            "SELECT id FROM a WHERE (x, y) NOT IN (SELECT k, v FROM c)",
+            "SELECT id FROM a WHERE x = ANY (SELECT k FROM c WHERE l < 3)",
+            "SELECT id FROM a WHERE x > ALL (SELECT k FROM c WHERE c.l = a.id)",
+            "SELECT id FROM a WHERE x <> ALL (SELECT k FROM c WHERE k < 4)",
+            "SELECT id FROM a WHERE x IN (SELECT x FROM b WHERE x IN (SELECT k FROM c WHERE v > 10))",
+            "SELECT id FROM a WHERE x > 1 OR EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id)",
+            "SELECT id, EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id) FROM a",
+            "SELECT id, x IN (SELECT x FROM b) FROM a",
+            "SELECT id, (SELECT count(*) FROM b WHERE b.a_id = a.id) FROM a",
+            "SELECT id, (SELECT sum(n) FROM b WHERE b.a_id = a.id) FROM a",
+            "SELECT id, (SELECT sum(n) + count(*) FROM b WHERE b.x = a.x AND b.n > 2) FROM a",
+            "SELECT id, (SELECT coalesce(max(n), -1) FROM b WHERE b.a_id = a.id) FROM a",
+            "SELECT id, (SELECT count(*) + a.x FROM b WHERE b.a_id = a.id) FROM a",
+            "SELECT id, (SELECT n FROM b WHERE b.id = a.x) FROM a",
+            "SELECT id, (SELECT n FROM b WHERE b.x = a.x) FROM a",
+            "SELECT id FROM a WHERE x < (SELECT avg(n) FROM b WHERE b.x = a.x)",
+            "SELECT id FROM a WHERE 0 = (SELECT count(*) FROM b WHERE b.a_id = a.id)",
+            "SELECT id FROM a WHERE x = (SELECT min(k) FROM c WHERE c.l > a.id AND c.k = a.x)",
+            "SELECT a.id, b.id FROM a, b WHERE a.x = b.x AND b.n = (SELECT min(n) FROM b b2 WHERE b2.x = a.x)",
+            "SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id AND EXISTS (SELECT 1 FROM c WHERE c.k = b.x)",
+            "SELECT x, count(*) FROM a GROUP BY x HAVING count(*) > (SELECT count(*) FROM b WHERE b.x = a.x)",
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id AND NOT EXISTS (SELECT 1 FROM c WHERE c.k = b.x AND c.l = a.id))",
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b, c WHERE b.a_id = a.id AND c.k = b.x AND c.v > a.y)",
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM (SELECT a_id, x + 1 AS z FROM b) t JOIN c ON c.k = t.z WHERE t.a_id = a.id)",
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b LEFT JOIN c ON c.k = b.x WHERE b.a_id = a.id AND c.l IS NULL)",
+            "SELECT id FROM a WHERE EXISTS (SELECT x FROM b WHERE b.x = a.x GROUP BY x)",
+            "SELECT id FROM a WHERE EXISTS (SELECT x FROM b WHERE b.x = a.x GROUP BY x HAVING count(*) > 6)",
+            "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id UNION SELECT 1 FROM c WHERE c.l = a.x)",
+            "SELECT id FROM a ORDER BY (SELECT count(*) FROM b WHERE b.x = a.x), id",
+            "WITH t AS (SELECT x, count(*) AS n FROM a GROUP BY x) SELECT * FROM t WHERE n > 4",
+            "WITH t AS (SELECT x, count(*) AS n FROM a GROUP BY x) SELECT * FROM t t1, t t2 WHERE t1.n = t2.n",
+            "WITH t AS (SELECT id FROM a WHERE x = 1) SELECT id FROM b WHERE a_id IN (SELECT id FROM t)",
+            "WITH t AS (SELECT id FROM a), u AS (SELECT id + 1 AS id FROM t) SELECT * FROM u WHERE id < 5",
+            "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 10) SELECT r.n, a.x FROM r JOIN a ON a.id = r.n",
+            "SELECT (SELECT sum(q.n) FROM (SELECT n FROM b WHERE b.a_id = a.id) q) FROM a",
+            "SELECT id FROM a WHERE (SELECT (SELECT max(c.v) FROM c WHERE c.k = b.x AND c.l > a.id) FROM b WHERE b.id = a.id) > 5",
+        ],
+    )
+}
