@@ -30,7 +30,10 @@ fn sample() -> Result<Connection> {
         let or_null = |value: i32, every: i32| if n % every == 0 { "NULL".into() } else { value.to_string() };
         let (x, y) = (or_null(n % 7, 11), or_null(n % 5, 9));
         conn.execute(&format!("INSERT INTO a VALUES ({n}, {x}, {y}, 's{}')", n % 4), ())?;
-        conn.execute(&format!("INSERT INTO b VALUES ({n}, {}, {}, {})", or_null((n * 3) % 50, 6), or_null(n % 6, 8), n % 13), ())?;
+        conn.execute(
+            &format!("INSERT INTO b VALUES ({n}, {}, {}, {})", or_null((n * 3) % 50, 6), or_null(n % 6, 8), n % 13),
+            (),
+        )?;
         conn.execute(&format!("INSERT INTO c VALUES ({}, {n}, {})", n % 10, or_null(n, 5)), ())?;
         conn.execute(&format!("INSERT INTO d VALUES ({}, 's{}')", or_null(n % 8, 7), n % 3), ())?;
     }
@@ -49,10 +52,20 @@ fn answer(conn: &Connection, sql: &str) -> Vec<String> {
         Ok(lines)
     };
     let mut lines = collect().unwrap_or_else(|error| vec![format!("{} {error}", error.sqlstate().0)]);
-    if !sql.to_lowercase().contains("order by") {
+    if !is_ordered(sql) {
         lines.sort();
     }
     lines
+}
+
+/// Whether ORDER BY stands outside all parentheses.
+fn is_ordered(sql: &str) -> bool {
+    let mut depth = 0;
+    let outside = sql.chars().filter(|&c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0
+    });
+    outside.collect::<String>().contains("ORDER BY")
 }
 
 fn set(conn: &Connection, switches: &[&str], to: &str) -> Result<()> {

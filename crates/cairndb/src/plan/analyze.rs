@@ -62,11 +62,7 @@ impl StatisticsBuilder {
 }
 
 /// The statistics of one column from sampled values, of a table of `rows` rows.
-fn column_statistics<'v>(
-    values: impl Iterator<Item = &'v Value>,
-    data_type: DataType,
-    rows: f64,
-) -> ColumnStatistics {
+fn column_statistics<'v>(values: impl Iterator<Item = &'v Value>, data_type: DataType, rows: f64) -> ColumnStatistics {
     let (mut present, mut nulls, mut bytes) = (vec![], 0usize, 0usize);
     for value in values {
         match value {
