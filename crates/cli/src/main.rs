@@ -10,6 +10,7 @@ mod progress;
 mod report;
 mod shell;
 mod signals;
+mod words;
 
 use std::process::ExitCode;
 

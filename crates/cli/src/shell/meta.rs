@@ -9,6 +9,7 @@ use super::{describe, help, script};
 use crate::copy::{self, Copy, Direction};
 use crate::output::{Expanded, Format};
 use crate::report::Failure;
+use crate::words::Words;
 
 /// How deep files may include each other with `\i`.
 const MAX_INCLUDES: usize = 16;
@@ -43,43 +44,17 @@ pub fn run(session: &mut Session, text: &str, depth: usize) -> Result<(), Failur
     }
 }
 
-/// Words separated by blanks; quotes hold blanks, a doubled quote stands for one.
 fn arguments(text: &str) -> Result<Vec<String>, Failure> {
-    let mut words = Vec::new();
-    let mut characters = text.chars().peekable();
-    while let Some(&c) = characters.peek() {
-        if c.is_whitespace() {
-            characters.next();
-            continue;
-        }
-        let mut word = String::new();
-        let mut quote = None;
-        while let Some(&c) = characters.peek() {
-            match quote {
-                None if c.is_whitespace() => break,
-                None if matches!(c, '\'' | '"') => quote = Some(c),
-                Some(open) if c == open => {
-                    characters.next();
-                    if characters.peek() != Some(&open) {
-                        quote = None;
-                        continue;
-                    }
-                    word.push(c);
-                }
-                _ => word.push(c),
-            }
-            characters.next();
-        }
-        if quote.is_some() {
-            return Err(Failure::Message("unterminated quoted string".to_string()));
-        }
-        words.push(word);
+    let mut words = Words::new(text, "");
+    let mut arguments = Vec::new();
+    while let Some(word) = words.next().map_err(Failure::Message)? {
+        arguments.push(word.into_text());
     }
-    Ok(words)
+    Ok(arguments)
 }
 
 fn run_copy(session: &mut Session, text: &str) -> Result<(), Failure> {
-    let copy = Copy::parse(text).map_err(Failure::Message)?;
+    let copy = Copy::parse(text).map_err(|problem| Failure::Message(format!("\\copy: {problem}")))?;
     let context = session.context();
     let interrupts = session.interrupts().clone();
     let _running = interrupts.run();
@@ -180,17 +155,5 @@ fn redirect(session: &mut Session, path: Option<&str>) -> Result<(), Failure> {
             session.write_to_stdout();
             Ok(())
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_words_and_quotes_hold_them_together() {
-        assert_eq!(arguments(" a  'b c' d'e f'g \"it\"\"s\" ").unwrap(), ["a", "b c", "de fg", "it\"s"]);
-        assert_eq!(arguments("").unwrap(), Vec::<String>::new());
-        assert!(arguments("'open").is_err());
     }
 }

@@ -153,16 +153,14 @@ impl Session {
                 write_outcome(out, outcome, style, &context).map_err(|error| stop_for(error, &mut failure))
             })
         };
+        if self.timing {
+            writeln!(self.out, "Time: {:.3} ms", started.elapsed().as_secs_f64() * 1e3)?;
+        }
         self.out.flush()?;
-        result.map_err(|error| failure.unwrap_or_else(|| Failure::sql(error, text)))?;
         if settings_changed {
             self.read_time_zone();
         }
-        if self.timing {
-            writeln!(self.out, "Time: {:.3} ms", started.elapsed().as_secs_f64() * 1e3)?;
-            self.out.flush()?;
-        }
-        Ok(())
+        result.map_err(|error| failure.unwrap_or_else(|| Failure::sql(error, text)))
     }
 
     /// Writes a result of the shell's own.

@@ -1,0 +1,50 @@
+//! Decides between the prompt and scripts, and on the exit code.
+
+use std::io::{IsTerminal, stdin};
+use std::process::ExitCode;
+
+use super::session::Session;
+use super::{prompt, script};
+use crate::args::{Input, ShellArgs};
+use crate::report::Failure;
+
+use session::Session;
+pub use session::open_file;
+
+/// Exit code of a statement or command that failed.
+const EXIT_FAILED: u8 = 1;
+/// Exit code of a script with a failure.
+const EXIT_SCRIPT_FAILED: u8 = 3;
+
+/// Runs the shell as its arguments say.
+pub fn run(args: &ShellArgs, inputs: Vec<Input>) -> Result<ExitCode, Failure> {
+    let interactive = inputs.is_empty() && stdin().is_terminal();
+    let mut session = Session::open(args, interactive)?;
+    let code = match interactive {
+        true => prompt::run(&mut session, args)?,
+        false => run_inputs(&mut session, inputs, args.keep_going),
+    };
+    session.close()?;
+    Ok(code)
+}
+
+fn run_inputs(session: &mut Session, inputs: Vec<Input>, keep_going: bool) -> ExitCode {
+    let inputs = if inputs.is_empty() { vec![Input::Script("-".into())] } else { inputs };
+    let mut code = 0;
+    for input in inputs {
+        let (ended, failed_code) = match input {
+            Input::Statements(text) => (script::run_text(session, &text, keep_going), EXIT_FAILED),
+            Input::Script(path) => (script::run_file(session, &path, keep_going), EXIT_SCRIPT_FAILED),
+        };
+        if ended != script::Ended::Well {
+            code = failed_code;
+        }
+        if ended == script::Ended::BrokenPipe {
+            return ExitCode::SUCCESS;
+        }
+        if session.quitting() || (code != 0 && !keep_going) {
+            break;
+        }
+    }
+    ExitCode::from(code)
+}
