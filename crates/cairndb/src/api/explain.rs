@@ -10,7 +10,7 @@ use super::prepared::{Body, Prepared};
 use crate::bind::BoundExplain;
 use crate::dml::DmlContext;
 use crate::exec::{self, ExecContext, NodeStatistics};
-use crate::plan::{ExplainOptions, Field, NodeActual, PhysicalPlan, explain as plan_lines};
+use crate::plan::{ExplainOptions, Field, PhysicalPlan, explain as plan_lines};
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 
@@ -47,7 +47,7 @@ fn run(
     explain: &BoundExplain,
     context: &ExecContext,
     dml: Option<&DmlContext<'_>>,
-) -> Result<Vec<NodeActual>> {
+) -> Result<Vec<NodeStatistics>> {
     let mut context = context.clone();
     context.analyze = true;
     let statistics = match (body, dml) {
@@ -63,14 +63,10 @@ fn run(
         }
         _ => return Err(Error::internal("EXPLAIN ANALYZE of a statement that writes has no transaction")),
     };
-    Ok(statistics.iter().map(actual).collect())
+    Ok(statistics)
 }
 
-fn actual(node: &NodeStatistics) -> NodeActual {
-    NodeActual { loops: node.loops, rows: node.rows, startup_nanos: 0, total_nanos: node.nanos }
-}
-
-fn body_lines(body: &Body, explain: &BoundExplain, actual: Option<&[NodeActual]>) -> Result<Vec<String>> {
+fn body_lines(body: &Body, explain: &BoundExplain, actual: Option<&[NodeStatistics]>) -> Result<Vec<String>> {
     let options = ExplainOptions { costs: explain.costs, actual };
     let below = |verb: &str, table: &str, source: &Arc<PhysicalPlan>| {
         let mut lines = vec![format!("{verb} on {table}")];
