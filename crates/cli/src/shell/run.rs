@@ -8,9 +8,6 @@ use super::{prompt, script};
 use crate::args::{Input, ShellArgs};
 use crate::report::Failure;
 
-use session::Session;
-pub use session::open_file;
-
 /// Exit code of a statement or command that failed.
 const EXIT_FAILED: u8 = 1;
 /// Exit code of a script with a failure.
