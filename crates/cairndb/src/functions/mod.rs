@@ -4,7 +4,9 @@
 mod aggregate;
 mod arithmetic;
 mod catalogue;
+mod clock;
 mod comparison;
+mod extract;
 mod like;
 mod math;
 mod md5;
@@ -13,8 +15,10 @@ mod quoting;
 mod random;
 mod regex;
 mod register;
+mod series;
 mod strings;
 mod support;
+mod system;
 mod temporal;
 
 pub use crate::types::{EvalContext, cast, cast_assign};
@@ -27,3 +31,4 @@ pub use like::{LikePattern, escape_char};
 pub use operator::Operator;
 pub use quoting::{quote_ident, quote_literal};
 use register::register_all;
+pub use series::{Series, SeriesForm, series_forms};

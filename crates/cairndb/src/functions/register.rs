@@ -1,7 +1,7 @@
 //! Lists the modules whose functions make up the catalogue.
 
 use super::catalogue::Catalogue;
-use super::{arithmetic, comparison, like, math, quoting, random, regex, strings, temporal};
+use super::{arithmetic, clock, comparison, extract, like, math, quoting, random, regex, strings, system, temporal};
 
 pub(super) fn register_all(catalogue: &mut Catalogue) {
     comparison::register(catalogue);
@@ -13,4 +13,7 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     quoting::register(catalogue);
     math::register(catalogue);
     random::register(catalogue);
+    extract::register(catalogue);
+    clock::register(catalogue);
+    system::register(catalogue);
 }

@@ -1,0 +1,355 @@
+//! The clock, and dates and times made of parts. The keywords CURRENT_DATE, CURRENT_TIMESTAMP, LOCALTIME and
+//! LOCALTIMESTAMP are functions of these names without arguments here; AT TIME ZONE is `timezone(zone, time)`.
+
+use super::catalogue::Catalogue;
+use super::support::{call, wrong_arguments};
+use super::temporal::{date_overflow, timestamp_overflow};
+use crate::types::datetime::{
+    Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, UNIX_EPOCH_MICROS, Zone,
+    checked_date, checked_timestamp, clock_micros, days_in_month, is_infinite, is_infinite_date, split_timestamp,
+    timestamp_of, today,
+};
+use crate::types::{DataType, EvalContext, Interval, Value, to_utc};
+use crate::{Error, Result, SqlState};
+
+const TEXT: DataType = DataType::Text;
+
+pub(super) fn register(catalogue: &mut Catalogue) {
+    clock(catalogue);
+    zones(catalogue);
+    parts(catalogue);
+    ages(catalogue);
+    finiteness(catalogue);
+}
+
+fn clock(catalogue: &mut Catalogue) {
+    use DataType::*;
+    for name in ["now", "transaction_timestamp", "current_timestamp"] {
+        catalogue
+            .add(name, &[], TimestampTz, |_, context| Ok(Value::TimestampTz(context.transaction_timestamp)))
+            .stable();
+    }
+    catalogue
+        .add("statement_timestamp", &[], TimestampTz, |_, context| Ok(Value::TimestampTz(context.statement_timestamp)))
+        .stable();
+    catalogue.add("clock_timestamp", &[], TimestampTz, |_, _| Ok(Value::TimestampTz(clock_micros()))).volatile();
+    catalogue.add("current_date", &[], Date, |_, context| Ok(Value::Date(today(context) as i32))).stable();
+    catalogue.add("localtimestamp", &[], Timestamp, |_, context| Ok(Value::Timestamp(local_now(context)))).stable();
+    catalogue.add("localtime", &[], Time, |_, context| Ok(Value::Time(split_timestamp(local_now(context)).1))).stable();
+    catalogue.add("to_timestamp", &[Double], TimestampTz, call!((Double seconds) from_epoch(*seconds)));
+}
+
+fn local_now(context: &EvalContext) -> i64 {
+    Zone::of(context).to_local(context.transaction_timestamp)
+}
+
+fn from_epoch(seconds: f64) -> Result<Value> {
+    if seconds.is_nan() {
+        return Err(date_overflow("timestamp cannot be NaN"));
+    }
+    if seconds.is_infinite() {
+        return Ok(Value::TimestampTz(if seconds > 0.0 { i64::MAX } else { i64::MIN }));
+    }
+    let micros = ((seconds - (UNIX_EPOCH_MICROS / MICROS_PER_SECOND) as f64) * 1e6).round_ties_even();
+    let in_range = checked_timestamp(micros as i128).map(Value::TimestampTz);
+    in_range.ok_or_else(|| date_overflow(&format!("timestamp out of range: \"{seconds}\"")))
+}
+
+fn zones(catalogue: &mut Catalogue) {
+    use DataType::*;
+    catalogue.add(
+        "timezone",
+        &[TEXT, Timestamp],
+        TimestampTz,
+        call!((Text zone, Timestamp t) {
+            to_utc(*t, &Zone::parse(zone)?).map(Value::TimestampTz)
+        }),
+    );
+    catalogue.add(
+        "timezone",
+        &[TEXT, TimestampTz],
+        Timestamp,
+        call!((Text zone, TimestampTz t) {
+            Ok(Value::Timestamp(Zone::parse(zone)?.to_local(*t)))
+        }),
+    );
+    catalogue.add(
+        "timezone",
+        &[Interval, Timestamp],
+        TimestampTz,
+        call!((Interval offset, Timestamp t) {
+            to_utc(*t, &fixed(*offset)?).map(Value::TimestampTz)
+        }),
+    );
+    catalogue.add(
+        "timezone",
+        &[Interval, TimestampTz],
+        Timestamp,
+        call!((Interval offset, TimestampTz t) {
+            Ok(Value::Timestamp(fixed(*offset)?.to_local(*t)))
+        }),
+    );
+}
+
+fn fixed(offset: Interval) -> Result<Zone> {
+    let seconds = offset.micros / MICROS_PER_SECOND;
+    let valid = offset.months == 0 && offset.days == 0 && seconds.abs() < 16 * 3600;
+    if !valid {
+        return Err(super::support::invalid_parameter("interval time zone must not include months or days"));
+    }
+    Ok(Zone::Fixed(seconds as i32))
+}
+
+fn parts(catalogue: &mut Catalogue) {
+    use DataType::*;
+    const INT: DataType = DataType::Integer;
+    catalogue.add(
+        "make_date",
+        &[INT, INT, INT],
+        Date,
+        call!((Integer y, Integer m, Integer d) {
+            make_date(*y, *m, *d).map(|days| Value::Date(days as i32))
+        }),
+    );
+    catalogue.add(
+        "make_time",
+        &[INT, INT, Double],
+        Time,
+        call!((Integer h, Integer m, Double s) {
+            make_time(*h, *m, *s).map(Value::Time)
+        }),
+    );
+    catalogue.add("make_timestamp", &[INT, INT, INT, INT, INT, Double], Timestamp, |args, _| {
+        make_timestamp(args).map(Value::Timestamp)
+    });
+    catalogue
+        .add("make_timestamptz", &[INT, INT, INT, INT, INT, Double], TimestampTz, |args, context| {
+            to_utc(make_timestamp(args)?, &Zone::of(context)).map(Value::TimestampTz)
+        })
+        .stable();
+    static INTERVAL_PARTS: [DataType; 7] = [INT, INT, INT, INT, INT, INT, Double];
+    for count in 0..=INTERVAL_PARTS.len() {
+        catalogue.add("make_interval", &INTERVAL_PARTS[..count], Interval, |args, _| make_interval(args));
+    }
+}
+
+fn make_date(year: i32, month: i32, day: i32) -> Result<i64> {
+    let refuse = || date_overflow(&format!("date field value out of range: {year}-{month:02}-{day:02}"));
+    let astronomical = match year {
+        0 => return Err(refuse()),
+        ..0 => i64::from(year) + 1,
+        _ => i64::from(year),
+    };
+    let (Ok(month), Ok(day)) = (u32::try_from(month), u32::try_from(day)) else { return Err(refuse()) };
+    let civil = Civil { year: astronomical, month, day };
+    if !civil.is_valid() {
+        return Err(refuse());
+    }
+    checked_date(civil.to_days()).map(i64::from).ok_or_else(|| date_overflow("date out of range"))
+}
+
+fn make_time(hour: i32, minute: i32, seconds: f64) -> Result<i64> {
+    let micros = (seconds * 1e6).round_ties_even();
+    let valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60e6).contains(&micros);
+    let total = i64::from(hour) * MICROS_PER_HOUR + i64::from(minute) * MICROS_PER_MINUTE + micros as i64;
+    if !valid || total > MICROS_PER_DAY {
+        return Err(date_overflow(&format!("time field value out of range: {hour}:{minute:02}:{seconds:02}")));
+    }
+    Ok(total)
+}
+
+fn make_timestamp(args: &[Value]) -> Result<i64> {
+    match args {
+        [
+            Value::Integer(year),
+            Value::Integer(month),
+            Value::Integer(day),
+            Value::Integer(hour),
+            Value::Integer(minute),
+            Value::Double(seconds),
+        ] => {
+            let days = make_date(*year, *month, *day)?;
+            timestamp_of(days, make_time(*hour, *minute, *seconds)?).ok_or_else(timestamp_overflow)
+        }
+        _ => Err(wrong_arguments(args)),
+    }
+}
+
+/// Years, months, weeks, days, hours, minutes, seconds; those left out are 0.
+fn make_interval(args: &[Value]) -> Result<Value> {
+    let whole = |index: usize| args.get(index).and_then(Value::as_i64).unwrap_or(0);
+    let seconds = match args.get(6) {
+        Some(Value::Double(seconds)) => *seconds,
+        _ => 0.0,
+    };
+    let overflow = || date_overflow("interval out of range");
+    if !seconds.is_finite() || seconds.abs() > 9e12 {
+        return Err(overflow());
+    }
+    let micros = whole(4) * MICROS_PER_HOUR + whole(5) * MICROS_PER_MINUTE;
+    Ok(Value::Interval(Interval {
+        months: i32::try_from(whole(0) * 12 + whole(1)).map_err(|_| overflow())?,
+        days: i32::try_from(whole(2) * 7 + whole(3)).map_err(|_| overflow())?,
+        micros: micros.checked_add((seconds * 1e6).round_ties_even() as i64).ok_or_else(overflow)?,
+    }))
+}
+
+fn ages(catalogue: &mut Catalogue) {
+    use DataType::*;
+    catalogue.add("age", &[Timestamp, Timestamp], Interval, call!((Timestamp a, Timestamp b) age(*a, *b)));
+    catalogue
+        .add(
+            "age",
+            &[TimestampTz, TimestampTz],
+            Interval,
+            call!((TimestampTz a, TimestampTz b), context {
+                let zone = Zone::of(context);
+                age(zone.to_local(*a), zone.to_local(*b))
+            }),
+        )
+        .stable();
+    catalogue
+        .add(
+            "age",
+            &[Timestamp],
+            Interval,
+            call!((Timestamp t), context {
+                age(today(context) * MICROS_PER_DAY, *t)
+            }),
+        )
+        .stable();
+    catalogue
+        .add(
+            "age",
+            &[TimestampTz],
+            Interval,
+            call!((TimestampTz t), context {
+                age(today(context) * MICROS_PER_DAY, Zone::of(context).to_local(*t))
+            }),
+        )
+        .stable();
+    catalogue.add("justify_days", &[Interval], Interval, call!((Interval i) justify_days(*i).map(Value::Interval)));
+    catalogue.add("justify_hours", &[Interval], Interval, call!((Interval i) justify_hours(*i).map(Value::Interval)));
+    catalogue.add("justify_interval", &[Interval], Interval, call!((Interval i) justify_interval(*i)));
+    catalogue.add(
+        "date_bin",
+        &[Interval, Timestamp, Timestamp],
+        Timestamp,
+        call!((Interval i, Timestamp t, Timestamp o) {
+            date_bin(*i, *t, *o).map(Value::Timestamp)
+        }),
+    );
+    catalogue.add(
+        "date_bin",
+        &[Interval, TimestampTz, TimestampTz],
+        TimestampTz,
+        call!((Interval i, TimestampTz t, TimestampTz o) {
+            date_bin(*i, *t, *o).map(Value::TimestampTz)
+        }),
+    );
+}
+
+/// Years, months and days as one counts them on the calendar, from the earlier to the later.
+fn age(a: i64, b: i64) -> Result<Value> {
+    if is_infinite(a) || is_infinite(b) {
+        return Err(timestamp_overflow());
+    }
+    let sign = if a < b { -1 } else { 1 };
+    let ((days_a, time_a), (days_b, time_b)) = (split_timestamp(a), split_timestamp(b));
+    let (civil_a, civil_b) = (Civil::from_days(days_a), Civil::from_days(days_b));
+    let month_number = |civil: Civil| civil.year * 12 + i64::from(civil.month);
+    let mut months = sign * (month_number(civil_a) - month_number(civil_b));
+    let mut days = sign * (i64::from(civil_a.day) - i64::from(civil_b.day));
+    let mut micros = sign * (time_a - time_b);
+    if micros < 0 {
+        micros += MICROS_PER_DAY;
+        days -= 1;
+    }
+    let earlier = if sign < 0 { civil_a } else { civil_b };
+    while days < 0 {
+        days += i64::from(days_in_month(earlier.year, earlier.month));
+        months -= 1;
+    }
+    let narrow = |value: i64| i32::try_from(sign * value).map_err(|_| date_overflow("interval out of range"));
+    Ok(Value::Interval(Interval { months: narrow(months)?, days: narrow(days)?, micros: sign * micros }))
+}
+
+/// Whole 30 days become months.
+fn justify_days(i: Interval) -> Result<Interval> {
+    let (mut months, mut days) = (i64::from(i.months) + i64::from(i.days / 30), i.days % 30);
+    if months > 0 && days < 0 {
+        days += 30;
+        months -= 1;
+    } else if months < 0 && days > 0 {
+        days -= 30;
+        months += 1;
+    }
+    let months = i32::try_from(months).map_err(|_| date_overflow("interval out of range"))?;
+    Ok(Interval { months, days, micros: i.micros })
+}
+
+/// Whole 24 hours become days.
+fn justify_hours(i: Interval) -> Result<Interval> {
+    let (mut days, mut micros) = (i64::from(i.days) + i.micros / MICROS_PER_DAY, i.micros % MICROS_PER_DAY);
+    if days > 0 && micros < 0 {
+        micros += MICROS_PER_DAY;
+        days -= 1;
+    } else if days < 0 && micros > 0 {
+        micros -= MICROS_PER_DAY;
+        days += 1;
+    }
+    let days = i32::try_from(days).map_err(|_| date_overflow("interval out of range"))?;
+    Ok(Interval { months: i.months, days, micros })
+}
+
+/// Both, all parts of one sign.
+fn justify_interval(i: Interval) -> Result<Value> {
+    let total_days = i64::from(i.days) + i.micros / MICROS_PER_DAY;
+    let mut micros = i.micros % MICROS_PER_DAY;
+    let mut months = i64::from(i.months) + total_days / 30;
+    let mut days = total_days % 30;
+    if months > 0 && (days < 0 || days == 0 && micros < 0) {
+        days += 30;
+        months -= 1;
+    } else if months < 0 && (days > 0 || days == 0 && micros > 0) {
+        days -= 30;
+        months += 1;
+    }
+    if days > 0 && micros < 0 {
+        micros += MICROS_PER_DAY;
+        days -= 1;
+    } else if days < 0 && micros > 0 {
+        micros -= MICROS_PER_DAY;
+        days += 1;
+    }
+    let months = i32::try_from(months).map_err(|_| date_overflow("interval out of range"))?;
+    Ok(Value::Interval(Interval { months, days: days as i32, micros }))
+}
+
+/// The start of the stride, counted from `origin`, in which `t` lies.
+fn date_bin(stride: Interval, t: i64, origin: i64) -> Result<i64> {
+    if is_infinite(t) {
+        return Ok(t);
+    }
+    if is_infinite(origin) {
+        return Err(date_overflow("origin out of range"));
+    }
+    if stride.months != 0 {
+        let message = "timestamps cannot be binned into intervals containing months or years";
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    let width = stride.span();
+    if width <= 0 {
+        return Err(date_overflow("stride must be greater than zero"));
+    }
+    let distance = (i128::from(t) - i128::from(origin)).div_euclid(width) * width;
+    checked_timestamp(i128::from(origin) + distance).ok_or_else(timestamp_overflow)
+}
+
+fn finiteness(catalogue: &mut Catalogue) {
+    use DataType::*;
+    catalogue.add("isfinite", &[Date], Boolean, call!((Date d) Ok(Value::Boolean(!is_infinite_date(*d)))));
+    catalogue.add("isfinite", &[Timestamp], Boolean, call!((Timestamp t) Ok(Value::Boolean(!is_infinite(*t)))));
+    catalogue.add("isfinite", &[TimestampTz], Boolean, call!((TimestampTz t) Ok(Value::Boolean(!is_infinite(*t)))));
+    catalogue.add("isfinite", &[Interval], Boolean, call!((Interval _i) Ok(Value::Boolean(true))));
+}

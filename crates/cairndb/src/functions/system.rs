@@ -1,0 +1,72 @@
+//! What a session may ask of the database itself.
+
+use super::ANY;
+use super::catalogue::Catalogue;
+use super::support::{call, wrong_arguments};
+use crate::types::{DataType, EvalContext, Value};
+use crate::{Error, Result, SqlState};
+
+const TEXT: DataType = DataType::Text;
+
+pub(super) fn register(catalogue: &mut Catalogue) {
+    catalogue
+        .add("version", &[], TEXT, |_, _| {
+            Ok(Value::from(format!("CairnDB {} (PostgreSQL 15 dialect)", env!("CARGO_PKG_VERSION"))))
+        })
+        .stable();
+    catalogue.add("current_setting", &[TEXT], TEXT, call!((Text name), context setting(name, context))).stable();
+    for name in ["current_schema", "current_database", "current_catalog"] {
+        let eval: super::catalogue::Eval = match name {
+            "current_schema" => |_, _| Ok(Value::text("public")),
+            _ => |_, _| Ok(Value::text("cairndb")),
+        };
+        catalogue.add(name, &[], TEXT, eval).stable();
+    }
+    for name in ["current_user", "session_user", "user", "current_role"] {
+        catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();
+    }
+    // Binding knows the static type and answers itself; this is for what it leaves.
+    catalogue.add("pg_typeof", &[ANY], TEXT, type_of).called_on_null().stable();
+}
+
+fn setting(name: &str, context: &EvalContext) -> Result<Value> {
+    let value = match name.to_ascii_lowercase().as_str() {
+        "timezone" => &*context.time_zone,
+        "server_version" => "15.0",
+        "server_version_num" => "150000",
+        "server_encoding" | "client_encoding" => "UTF8",
+        "datestyle" => "ISO, MDY",
+        "intervalstyle" => "postgres",
+        "bytea_output" => "hex",
+        "standard_conforming_strings" => "on",
+        "transaction_isolation" | "default_transaction_isolation" => "serializable",
+        _ => {
+            let message = format!("unrecognized configuration parameter \"{name}\"");
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+    };
+    Ok(Value::text(value))
+}
+
+fn type_of(args: &[Value], _: &EvalContext) -> Result<Value> {
+    let [value] = args else { return Err(wrong_arguments(args)) };
+    let data_type = match value {
+        Value::Null => DataType::Unknown,
+        Value::Boolean(_) => DataType::Boolean,
+        Value::SmallInt(_) => DataType::SmallInt,
+        Value::Integer(_) => DataType::Integer,
+        Value::BigInt(_) => DataType::BigInt,
+        Value::Real(_) => DataType::Real,
+        Value::Double(_) => DataType::Double,
+        Value::Numeric(_) => DataType::Numeric(None),
+        Value::Text(_) => DataType::Text,
+        Value::Bytea(_) => DataType::Bytea,
+        Value::Date(_) => DataType::Date,
+        Value::Time(_) => DataType::Time,
+        Value::Timestamp(_) => DataType::Timestamp,
+        Value::TimestampTz(_) => DataType::TimestampTz,
+        Value::Interval(_) => DataType::Interval,
+        Value::Uuid(_) => DataType::Uuid,
+    };
+    Ok(Value::text(data_type.type_name()))
+}
