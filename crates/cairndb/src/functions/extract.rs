@@ -153,9 +153,7 @@ impl Unit {
     }
 
     fn parse(name: &str, of: DataType) -> Result<Unit> {
-        let lower = name.to_ascii_lowercase();
-        Unit::find(&lower)
-            .ok_or_else(|| invalid_parameter(format!("unit \"{lower}\" not recognized for type {}", of.type_name())))
+        Unit::find(&name.to_ascii_lowercase()).ok_or_else(|| unrecognized(name, of))
     }
 
     /// Grows without bound with time, so an infinite date has an infinite one.
@@ -163,6 +161,10 @@ impl Unit {
         use Unit::*;
         matches!(self, Year | Decade | Century | Millennium | Julian | IsoYear | Epoch)
     }
+}
+
+fn unrecognized(name: &str, of: DataType) -> Error {
+    invalid_parameter(format!("unit \"{}\" not recognized for type {}", name.to_ascii_lowercase(), of.type_name()))
 }
 
 fn unsupported(name: &str, of: DataType) -> Error {
@@ -182,7 +184,8 @@ fn infinite(unit: Unit, positive: bool) -> Part {
 fn from_date(name: &str, days: i32) -> Result<Part> {
     let unit = Unit::parse(name, DataType::Date)?;
     if is_infinite_date(days) {
-        return Ok(infinite(unit, days > 0));
+        let supported = matches!(unit, Unit::Epoch | Unit::Julian) || calendar_part(unit, 0).is_some();
+        return if supported { Ok(infinite(unit, days > 0)) } else { Err(unsupported(name, DataType::Date)) };
     }
     let days = i64::from(days);
     match unit {
@@ -333,10 +336,10 @@ fn truncations(catalogue: &mut Catalogue) {
 }
 
 fn truncate(name: &str, micros: i64, of: DataType) -> Result<i64> {
-    let unit = Unit::parse(name, of)?;
     if is_infinite(micros) {
         return Ok(micros);
     }
+    let unit = Unit::parse(name, of)?;
     let (days, time) = split_timestamp(micros);
     let Civil { year, month, .. } = Civil::from_days(days);
     let start_of = |year: i64, month: u32, day: u32| Civil { year, month, day }.to_days();
@@ -357,7 +360,8 @@ fn truncate(name: &str, micros: i64, of: DataType) -> Result<i64> {
         Unit::Decade => (start_of(year.div_euclid(10) * 10, 1, 1), 0),
         Unit::Century => (start_of((year - 1).div_euclid(100) * 100 + 1, 1, 1), 0),
         Unit::Millennium => (start_of((year - 1).div_euclid(1000) * 1000 + 1, 1, 1), 0),
-        _ => return Err(unsupported(name, of)),
+        Unit::Timezone | Unit::TimezoneHour | Unit::TimezoneMinute => return Err(unsupported(name, of)),
+        _ => return Err(unrecognized(name, of)),
     };
     timestamp_of(days, time).ok_or_else(timestamp_overflow)
 }
@@ -386,6 +390,6 @@ fn truncate_interval(name: &str, i: Interval) -> Result<Interval> {
         Unit::Week => {
             return Err(unsupported(name, DataType::Interval).with_detail("Months usually have fractional weeks."));
         }
-        _ => return Err(unsupported(name, DataType::Interval)),
+        _ => return Err(unrecognized(name, DataType::Interval)),
     })
 }

@@ -45,7 +45,7 @@ fn rounding(catalogue: &mut Catalogue) {
     float("floor", call!((Double a) Ok(Value::Double(a.floor()))));
     float("round", call!((Double a) Ok(Value::Double(a.round_ties_even()))));
     float("trunc", call!((Double a) Ok(Value::Double(a.trunc()))));
-    float("sign", call!((Double a) Ok(Value::Double(if *a == 0.0 || a.is_nan() { *a } else { a.signum() }))));
+    float("sign", call!((Double a) Ok(Value::Double(if *a == 0.0 || a.is_nan() { 0.0 } else { a.signum() }))));
     let mut numeric = |name, eval: Eval| {
         catalogue.add(name, &[N], N, eval);
     };

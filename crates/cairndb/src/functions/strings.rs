@@ -102,7 +102,7 @@ fn chr(code: i32) -> Result<Value> {
     let refuse = |message: String| Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
     match u32::try_from(code) {
         Ok(0) => refuse("null character not permitted".to_string()),
-        Err(_) => refuse("character number must be positive".to_string()),
+        Err(_) => Err(invalid_parameter("character number must be positive")),
         Ok(code) => match char::from_u32(code) {
             Some(c) => text(c.to_string()),
             None => refuse(format!("requested character not valid for encoding: {code}")),
@@ -111,8 +111,8 @@ fn chr(code: i32) -> Result<Value> {
 }
 
 fn cases(catalogue: &mut Catalogue) {
-    catalogue.add("lower", &[TEXT], TEXT, call!((Text a) text(a.to_lowercase())));
-    catalogue.add("upper", &[TEXT], TEXT, call!((Text a) text(a.to_uppercase())));
+    catalogue.add("lower", &[TEXT], TEXT, call!((Text a) text(a.chars().map(lower).collect::<String>())));
+    catalogue.add("upper", &[TEXT], TEXT, call!((Text a) text(a.chars().map(upper).collect::<String>())));
     catalogue.add("initcap", &[TEXT], TEXT, call!((Text a) text(initcap(a))));
     catalogue.add("reverse", &[TEXT], TEXT, call!((Text a) text(a.chars().rev().collect::<String>())));
     for (name, op) in [("~<~", 0), ("~<=~", 1), ("~>~", 2), ("~>=~", 3)] {
@@ -135,15 +135,22 @@ fn cases(catalogue: &mut Catalogue) {
     );
 }
 
+/// Character by character, as the C library does it for PostgreSQL: `ß` has no single capital and stays.
+fn upper(c: char) -> char {
+    let mut mapped = c.to_uppercase();
+    if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
+}
+
+fn lower(c: char) -> char {
+    let mut mapped = c.to_lowercase();
+    if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
+}
+
 fn initcap(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut inside = false;
     for c in source.chars() {
-        if inside {
-            out.extend(c.to_lowercase());
-        } else {
-            out.extend(c.to_uppercase());
-        }
+        out.push(if inside { lower(c) } else { upper(c) });
         inside = c.is_alphanumeric();
     }
     out

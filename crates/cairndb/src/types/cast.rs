@@ -27,10 +27,7 @@ fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, f
             DataType::Char(_) if !matches!(to, DataType::Char(_)) => Ok(Value::Text(fit(unpadded(text), to)?)),
             _ => Ok(Value::Text(fit(text, to)?)),
         },
-        (Value::Text(text), _) => match from {
-            DataType::Char(_) => from_text(unpadded(text), to, context),
-            _ => from_text(text, to, context),
-        },
+        (Value::Text(text), _) => from_text(text, to, context),
         (Value::Boolean(value), _) if to.is_string() => {
             Ok(Value::Text(fit(if *value { "true" } else { "false" }, to)?))
         }

@@ -226,7 +226,9 @@ impl<const GREATEST: bool, const BLANK_PADDED: bool> Accumulator for Extreme<GRE
             (Value::Text(a), Value::Text(b)) if BLANK_PADDED => compare_blank_padded(a, b),
             (a, b) => a.compare(b),
         };
-        if self.0.is_null() || if GREATEST { order.is_gt() } else { order.is_lt() } {
+        // Of equal values the last one stays, for `char(n)` the first, as in PostgreSQL.
+        let better = if GREATEST { order.is_gt() } else { order.is_lt() };
+        if self.0.is_null() || better || order.is_eq() && !BLANK_PADDED {
             self.0 = value.clone();
         }
         Ok(())

@@ -10,6 +10,8 @@ pub enum Fault {
     Syntax,
     /// A part beyond its bounds.
     FieldRange,
+    /// A zone too far from UTC.
+    Displacement,
     /// No such time zone.
     Zone(String),
 }
@@ -45,13 +47,22 @@ pub struct Fields {
 /// Longer text is no date.
 const TEXT_BYTES_MAX: usize = 128;
 
-/// Reads `text`.
+/// Reads a date, with or without a time.
 pub fn parse(text: &str) -> Result<Fields, Fault> {
+    parse_as(text, false)
+}
+
+/// Reads a time: `040506` is no date then.
+pub fn parse_clock_first(text: &str) -> Result<Fields, Fault> {
+    parse_as(text, true)
+}
+
+fn parse_as(text: &str, clock_first: bool) -> Result<Fields, Fault> {
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         return Err(Fault::Syntax);
     }
     let lower = text.trim().to_ascii_lowercase();
-    let mut parser = Parser { rest: &lower, ..Parser::default() };
+    let mut parser = Parser { rest: &lower, clock_first, ..Parser::default() };
     while parser.skip_separators() {
         parser.token()?;
     }
@@ -68,6 +79,8 @@ struct Parser<'a> {
     day: Option<u32>,
     half_day: Option<HalfDay>,
     before_christ: bool,
+    /// Numbers are times even before a date.
+    clock_first: bool,
     /// There was a date token: numbers that follow are times.
     has_date: bool,
 }
@@ -158,10 +171,11 @@ impl<'a> Parser<'a> {
 
     /// `19990108`, a time like `040506`, or a part of a date in words.
     fn plain_number(&mut self, digits: &'a str) -> Result<(), Fault> {
+        let clock = (self.has_date || self.clock_first) && self.fields.time.is_none();
         match digits.len() {
+            4 | 6 if clock => self.set_time(compact_clock(digits, "")?),
             8 if !self.has_date && self.month.is_none() => self.compact_date(&digits[..4], &digits[4..]),
             6 if !self.has_date && self.month.is_none() => self.compact_date(&digits[..2], &digits[2..]),
-            4 | 6 if self.has_date && self.fields.time.is_none() => self.set_time(compact_clock(digits, "")?),
             1 | 2 if self.month.is_some() && self.day.is_none() => {
                 self.day = Some(number(digits)?);
                 Ok(())
@@ -214,7 +228,7 @@ impl<'a> Parser<'a> {
         if self.fields.time.is_none() && self.fields.special.is_none() || digits.is_empty() {
             return Err(Fault::Syntax);
         }
-        let offset = fixed_offset(&format!("{sign}{digits}")).ok_or(Fault::FieldRange)?;
+        let offset = fixed_offset(&format!("{sign}{digits}")).ok_or(Fault::Displacement)?;
         self.set_zone(Zone::Fixed(offset))
     }
 

@@ -25,7 +25,7 @@ pub fn parse_date(text: &str, context: &EvalContext) -> Result<i32> {
 
 /// Reads a `time`.
 pub fn parse_time(text: &str, context: &EvalContext) -> Result<i64> {
-    let fields = fields::parse(text).map_err(|fault| fault.error("time", text))?;
+    let fields = fields::parse_clock_first(text).map_err(|fault| fault.error("time", text))?;
     match (fields.special, fields.time) {
         (Some(Special::Now), _) => Ok(split_timestamp(Zone::of(context).to_local(context.transaction_timestamp)).1),
         (None, Some(micros)) => Ok(micros),
@@ -104,6 +104,9 @@ impl Fault {
             ),
             Fault::FieldRange => {
                 Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("date/time field value out of range: \"{text}\""))
+            }
+            Fault::Displacement => {
+                Error::new(SqlState("22009"), format!("time zone displacement out of range: \"{text}\""))
             }
             Fault::Zone(name) => {
                 Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized"))

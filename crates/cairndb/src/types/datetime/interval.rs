@@ -78,6 +78,7 @@ fn part<'a>(text: &'a str, default: Unit, total: &mut Total) -> Result<&'a str, 
     let (number, rest) = unsigned.split_at(end);
     if number.contains(':') {
         total.add(negative, clock_number(number)?, Unit::Micros(1))?;
+        total.seen.extend([MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND].map(Unit::Micros));
         return Ok(rest);
     }
     if let Some(months) = rest.strip_prefix('-').filter(|_| !number.contains('.')) {
@@ -88,7 +89,8 @@ fn part<'a>(text: &'a str, default: Unit, total: &mut Total) -> Result<&'a str, 
         }
         total.add(negative, Number::parse(number)?, Unit::Months(12))?;
         total.add(negative, count, Unit::Months(1))?;
-        return Ok(&months[end..]);
+        let rest = &months[end..];
+        return if rest.starts_with('-') { Err(Fault::Syntax) } else { Ok(rest) };
     }
     let number = Number::parse(number)?;
     let after = rest.trim_start_matches([' ', '\t']);
@@ -133,7 +135,7 @@ fn clock_number(text: &str) -> Result<Number, Fault> {
 /// After the `P`: `1Y2M3DT4H5M6S`, `2W`.
 fn parse_iso(text: &str) -> Result<Interval, Fault> {
     let (date, time) = text.split_once('t').unwrap_or((text, ""));
-    if date.is_empty() && time.is_empty() {
+    if text.is_empty() {
         return Err(Fault::Syntax);
     }
     let mut total = Total::default();
@@ -190,11 +192,17 @@ struct Total {
     months: i64,
     days: i64,
     micros: i128,
+    /// Units given so far: none may come twice.
+    seen: Vec<Unit>,
 }
 
 impl Total {
     /// Adds a number of units. A fraction of a month becomes days (30 to a month), of a day time; years round to months.
     fn add(&mut self, negative: bool, number: Number, unit: Unit) -> Result<(), Fault> {
+        if self.seen.contains(&unit) {
+            return Err(Fault::Syntax);
+        }
+        self.seen.push(unit);
         let sign = if negative { -1 } else { 1 };
         let fraction = number.fraction * sign as f64;
         let times = |size: i64| number.whole.checked_mul(size).ok_or(Fault::FieldRange).map(|n| n * sign);

@@ -89,7 +89,8 @@ impl Zone {
             return Some(Zone::Fixed((hours * 3600.0) as i32));
         }
         if let Some(seconds) = fixed_offset(&lower) {
-            return Some(Zone::Fixed(seconds));
+            // POSIX counts west of Greenwich.
+            return Some(Zone::Fixed(-seconds));
         }
         TimeZone::get(name).ok().map(Zone::Named)
     }

@@ -164,9 +164,9 @@ impl Numeric {
             return Err(overflow());
         }
         if magnitude + 1.0 < f64::from(-DISPLAY_SCALE_MAX) {
-            return Ok(Numeric::small(0, DISPLAY_SCALE_MAX as u16));
+            return Ok(Numeric::ZERO.with_scale(result_scale(0, &[self, exponent])));
         }
-        let scale = result_scale(magnitude as i32, &[self, exponent]);
+        let scale = result_scale(0, &[self, exponent]);
         match n {
             0 => Ok(Numeric::ONE.with_scale(scale)),
             1 => Ok(self.with_scale(scale)),

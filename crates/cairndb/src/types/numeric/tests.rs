@@ -65,7 +65,7 @@ fn functions_have_postgresql_digits() {
     assert_eq!(n("1").exp().unwrap().to_string(), "2.7182818284590452");
     assert_eq!(n("2").ln().unwrap().to_string(), "0.6931471805599453");
     assert_eq!(n("100").log(&n("10")).unwrap().to_string(), "2.0000000000000000");
-    assert_eq!(n("2").power(&n("10")).unwrap().to_string(), "1024.0000000000000");
+    assert_eq!(n("2").power(&n("10")).unwrap().to_string(), "1024.0000000000000000");
     assert_eq!(n("2").power(&n("0.5")).unwrap().to_string(), "1.4142135623730950");
     assert_eq!(n("2").power(&n("-3")).unwrap().to_string(), "0.1250000000000000");
 }
