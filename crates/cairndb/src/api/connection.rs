@@ -252,6 +252,18 @@ impl Connection {
         self.state.borrow().settings.time_zone.to_string()
     }
 
+    /// Whether point statements may bypass the general path: not in transactions.
+    pub(super) fn point_allowed(&self) -> bool {
+        self.state.borrow().transaction.is_none()
+    }
+
+    /// As [`Connection::point_allowed`], for writes: they have the database's durability.
+    pub(super) fn point_write_allowed(&self) -> bool {
+        let state = self.state.borrow();
+        let durability = state.settings.durability;
+        state.transaction.is_none() && durability.is_none_or(|chosen| chosen == self.shared().options.durability)
+    }
+
     pub(super) fn notice(&self, severity: &'static str, code: SqlState, message: impl Into<String>) {
         let mut notices = self.notices.borrow_mut();
         if notices.len() == NOTICES_KEPT {

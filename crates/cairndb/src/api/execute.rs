@@ -313,6 +313,7 @@ impl Connection {
             catalog: state.catalog.clone(),
             options: Default::default(),
             body: Body::Utility,
+            point: None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
+use super::point::PointPlan;
 use crate::Result;
 use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, CatalogStamp};
@@ -23,6 +24,8 @@ pub(crate) struct Prepared {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) options: OptimizerOptions,
     pub(crate) body: Body,
+    /// The fast form, where the statement has one.
+    pub(super) point: Option<PointPlan>,
 }
 
 /// What to run.
@@ -46,13 +49,15 @@ impl Prepared {
     ) -> Result<Prepared> {
         let mut parameters = ParameterTypes::default();
         let bound = bind_statement(parsed, catalog, &mut parameters)?;
+        let body = Body::plan(bound, catalog, options)?;
         Ok(Prepared {
             parsed: parsed.clone(),
             parameters: parameters.types().to_vec(),
             stamp,
             catalog: catalog.clone(),
             options: options.clone(),
-            body: Body::plan(bound, catalog, options)?,
+            point: PointPlan::of(&body),
+            body,
         })
     }
 

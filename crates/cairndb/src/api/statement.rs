@@ -2,10 +2,11 @@
 
 use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
-use super::{Connection, Params, RowRef, Rows, Ticket};
-use crate::Result;
+use super::point::{Buffers, Miss, PointPlan};
+use super::{Connection, Params, Row, RowRef, Rows, Ticket};
 use crate::plan::Field;
 use crate::types::DataType;
+use crate::{Error, Result, SqlState};
 
 /// A prepared statement: parsed, bound and planned once, planned again when the schema changed.
 ///
@@ -24,13 +25,14 @@ pub struct Statement<'c> {
     connection: &'c Connection,
     sql: String,
     runnable: Runnable,
+    buffers: Buffers,
 }
 
 impl<'c> Statement<'c> {
     pub(crate) fn new(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
         let mut runnable = connection.runnable(sql)?;
         connection.prepare_now(&mut runnable)?;
-        let statement = Statement { connection, sql: sql.to_string(), runnable };
+        let statement = Statement { connection, sql: sql.to_string(), runnable, buffers: Buffers::default() };
         connection.remember(sql, None, statement.runnable.prepared.as_ref());
         Ok(statement)
     }
@@ -44,12 +46,22 @@ impl<'c> Statement<'c> {
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.
     pub fn execute(&mut self, params: impl Params) -> Result<u64> {
-        exhaust(self.run(&params)?)
+        match self.write_point(&params)? {
+            Some((affected, ticket)) => {
+                ticket.wait()?;
+                Ok(affected)
+            }
+            None => exhaust(self.run(&params)?),
+        }
     }
 
-    /// As [`Statement::execute`], without waiting for durability. Commits become durable in order.
+    /// As [`Statement::execute`], without waiting for durability where the statement is a point statement outside
+    /// transactions (INSERT of one row; UPDATE or DELETE by primary key). Commits become durable in order.
     pub fn execute_async(&mut self, params: impl Params) -> Result<Ticket> {
-        self.execute(params).map(|affected| Ticket::new(affected, None))
+        match self.write_point(&params)? {
+            Some((affected, ticket)) => Ok(Ticket::new(affected, Some(ticket))),
+            None => Ok(Ticket::new(exhaust(self.run(&params)?)?, None)),
+        }
     }
 
     /// Runs a query.
@@ -57,10 +69,63 @@ impl<'c> Statement<'c> {
         Ok(self.run(&params)?.rows.unwrap_or_else(Rows::empty))
     }
 
+    /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
+    pub fn query_row<T>(&mut self, params: impl Params, map: impl FnOnce(Row<'_>) -> Result<T>) -> Result<T> {
+        let mut rows = self.query(params)?;
+        let row = rows.next()?.ok_or_else(|| Error::new(SqlState("P0002"), "query returned no rows"))?;
+        map(row)
+    }
+
     /// Runs a query and hands its first row to `read`, without copying it where the statement reads one row by key.
     pub fn query_point<R>(&mut self, params: impl Params, read: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
+        let mut read = Some(read);
+        if let Some(prepared) = &self.runnable.prepared
+            && let Some(PointPlan::Select(plan)) = &prepared.point
+            && self.connection.point_allowed()
+            && params.count() == prepared.parameters.len()
+        {
+            let mut session = self.connection.session.borrow_mut();
+            let once = |row: RowRef<'_>| read.take().map(|read| read(row));
+            match plan.run(&mut session, prepared.stamp.schema, &params, &mut self.buffers.key, once) {
+                Ok(found) => return Ok(found.flatten()),
+                Err(Miss::Error(error)) => return Err(error),
+                Err(Miss::General) => {}
+            }
+        }
         let mut rows = self.query(params)?;
-        Ok(rows.next()?.map(|row| read(RowRef::values(row))))
+        let row = rows.next()?;
+        Ok(row.and_then(|row| read.take().map(|read| read(RowRef::values(row)))))
+    }
+
+    /// Runs the statement as a point write, if it is one; `None`: the general path must.
+    fn write_point(&mut self, params: &dyn Params) -> Result<Option<(u64, cairn_storage::Ticket)>> {
+        let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
+        let Some(point) = &prepared.point else { return Ok(None) };
+        if params.count() != prepared.parameters.len() || !self.connection.point_write_allowed() {
+            return Ok(None);
+        }
+        let stamp = prepared.stamp.schema;
+        let shared = self.connection.shared();
+        let mut session = self.connection.session.borrow_mut();
+        let written = match point {
+            PointPlan::Select(_) => return Ok(None),
+            PointPlan::Insert(plan) => {
+                plan.run(&mut session, stamp, params, &mut self.buffers, (&shared.store, &shared.row_numbers))
+            }
+            PointPlan::Update(plan) => plan.run(&mut session, stamp, params, &mut self.buffers),
+            PointPlan::Delete(plan) => plan.run(&mut session, stamp, params, &mut self.buffers.key),
+        };
+        match written {
+            Ok(done) => Ok(Some(done)),
+            Err(Miss::General) => Ok(None),
+            Err(Miss::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether the statement has the form of a point statement, which reads or writes one row by its whole key without
+    /// interpretation (outside transactions).
+    pub fn is_point(&self) -> bool {
+        self.runnable.prepared.as_ref().is_some_and(|prepared| prepared.point.is_some())
     }
 
     /// The result's columns; empty where the statement returns no rows.

@@ -29,4 +29,4 @@ pub(crate) use returning::{DmlResult, ReturningRows};
 pub(crate) use row_numbers::RowNumbers;
 pub(crate) use target::Target;
 pub(crate) use update::UpdatePlan;
-pub(crate) use writer::Writer;
+pub(crate) use writer::{Writer, changed_stretch};

@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
 }
 
 /// The bytes of `new` that differ, from the first to the last; `None`: the lengths differ.
-fn changed_stretch(old: &[u8], new: &[u8]) -> Option<std::ops::Range<usize>> {
+pub(crate) fn changed_stretch(old: &[u8], new: &[u8]) -> Option<std::ops::Range<usize>> {
     if old.len() != new.len() {
         return None;
     }

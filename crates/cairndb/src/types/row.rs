@@ -260,6 +260,12 @@ impl RowLayout {
 
 fn encode_fixed(value: ValueRef<'_>, width: usize, out: &mut Vec<u8>) {
     let start = out.len();
+    encode_fixed_bytes(value, out);
+    assert!(value.is_null() || out.len() == start + width, "a value of another type than its column's");
+    out.resize(start + width, 0);
+}
+
+fn encode_fixed_bytes(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Boolean(value) => out.push(value.into()),
         ValueRef::SmallInt(value) => out.extend_from_slice(&value.to_le_bytes()),
@@ -277,8 +283,6 @@ fn encode_fixed(value: ValueRef<'_>, width: usize, out: &mut Vec<u8>) {
         ValueRef::Uuid(bytes) => out.extend_from_slice(&bytes),
         ValueRef::Null | ValueRef::Numeric(_) | ValueRef::Text(_) | ValueRef::Bytea(_) => {}
     }
-    assert!(value.is_null() || out.len() == start + width, "a value of another type than its column's");
-    out.resize(start + width, 0);
 }
 
 fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
@@ -287,6 +291,18 @@ fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
         ValueRef::Bytea(bytes) => out.extend_from_slice(bytes),
         ValueRef::Numeric(value) => value.write_bytes(out),
         other => assert!(other.is_null(), "a value of another type than its column's"),
+    }
+}
+
+/// Appends a value's bytes as rows store them; nothing for NULL.
+pub(crate) fn encode_value_raw(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match value {
+        ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_) => encode_variable(value, out),
+        _ => {
+            let start = out.len();
+            encode_fixed_bytes(value, out);
+            debug_assert!(value.is_null() || out.len() > start);
+        }
     }
 }
 

@@ -1,0 +1,49 @@
+//! Values that are known when a statement starts.
+
+use crate::Value;
+use crate::api::Params;
+use crate::plan::Expr;
+use crate::types::{DataType, ValueRef};
+
+/// A parameter or a literal, for a column of a known type.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    source: Source,
+    data_type: DataType,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Parameter(usize),
+    Literal(Value),
+}
+
+impl Operand {
+    /// `expr` as a value of a column of type `to`, if it is one without computing.
+    pub(super) fn of(expr: &Expr, to: DataType) -> Option<Operand> {
+        let source = match expr {
+            Expr::Literal { value, .. } => Source::Literal(ValueRef::from(value).fit(to)?.to_value()),
+            Expr::Parameter { index, data_type } if same_values(*data_type, to) => Source::Parameter(*index),
+            Expr::Cast { input, to: cast } if *cast == to && same_values(input.data_type(), to) => {
+                return Operand::of(input, to);
+            }
+            _ => return None,
+        };
+        Some(Operand { source, data_type: to })
+    }
+
+    /// The value, as the column holds it; `None`: it needs converting first.
+    #[inline]
+    pub(super) fn value<'v>(&'v self, params: &'v dyn Params) -> Option<ValueRef<'v>> {
+        match &self.source {
+            Source::Parameter(index) => params.value(*index).fit(self.data_type),
+            Source::Literal(value) => Some(value.into()),
+        }
+    }
+}
+
+/// Values of the two types are the same but for their length, which [`ValueRef::fit`] checks.
+fn same_values(from: DataType, to: DataType) -> bool {
+    let is_text = |data_type| matches!(data_type, DataType::Text | DataType::Varchar(_));
+    from == to || (is_text(from) && is_text(to))
+}

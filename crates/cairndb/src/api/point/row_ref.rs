@@ -1,0 +1,189 @@
+//! A row that is read where it lies.
+
+use super::select::PointSelect;
+use crate::api::{FromValue, Params, Row};
+use crate::catalog::ColumnPlace;
+use crate::types::row::decode_raw;
+use crate::types::{DataType, key};
+use crate::{Error, Result, Value};
+
+/// A row lent for the duration of a call: see [`Statement::query_point`](crate::Statement::query_point). The getters
+/// that return an `Option` give `None` for NULL and where the column is of another type.
+#[derive(Clone, Copy)]
+pub struct RowRef<'a>(Inner<'a>);
+
+#[derive(Clone, Copy)]
+enum Inner<'a> {
+    Values(Row<'a>),
+    Stored(StoredRow<'a>),
+}
+
+/// A row as its tree has it.
+#[derive(Clone, Copy)]
+pub(super) struct StoredRow<'a> {
+    pub(super) plan: &'a PointSelect,
+    pub(super) key: &'a [u8],
+    pub(super) value: &'a [u8],
+    pub(super) params: &'a dyn Params,
+}
+
+/// Where a column's value is.
+enum Place<'a> {
+    Null,
+    /// The row's bytes of the column.
+    Raw(&'a [u8], DataType),
+    /// The column at this position of the primary key.
+    Key(usize, DataType),
+    Missing,
+}
+
+impl<'a> StoredRow<'a> {
+    #[inline]
+    fn place(&self, output: usize) -> Place<'a> {
+        let Some(&column) = self.plan.outputs.get(output) else { return Place::Missing };
+        let data_type = self.plan.table.columns[column].data_type;
+        match self.plan.layout.place(column) {
+            ColumnPlace::Key(at) => Place::Key(at, data_type),
+            ColumnPlace::Row(at) => match self.plan.layout.row().raw_column(self.value, at) {
+                Ok(Some(raw)) => Place::Raw(raw, data_type),
+                Ok(None) => Place::Null,
+                Err(_) => Place::Missing,
+            },
+        }
+    }
+
+    /// A column of the primary key as an owned value.
+    fn key_value(&self, at: usize) -> Result<Value> {
+        let mut rest = self.key;
+        let types = self.plan.layout.key_types();
+        for &data_type in types.iter().take(at) {
+            key::skip_value(&mut rest, data_type, false, false)?;
+        }
+        let data_type = types.get(at).ok_or_else(|| Error::internal("no such key column"))?;
+        key::decode_value(&mut rest, *data_type, false, false)
+    }
+
+    fn value(&self, output: usize) -> Result<Value> {
+        match self.place(output) {
+            Place::Null => Ok(Value::Null),
+            Place::Raw(raw, data_type) => decode_raw(raw, data_type),
+            Place::Key(at, _) => self.key_value(at),
+            Place::Missing if output < self.plan.outputs.len() => {
+                Err(Error::new(crate::SqlState::DATA_CORRUPTED, "a row is damaged"))
+            }
+            Place::Missing => Err(Error::new(
+                crate::SqlState::UNDEFINED_COLUMN,
+                format!("there is no column at index {output}: the row has {}", self.plan.outputs.len()),
+            )),
+        }
+    }
+}
+
+fn array<const N: usize>(raw: &[u8]) -> Option<[u8; N]> {
+    raw.try_into().ok()
+}
+
+impl<'a> RowRef<'a> {
+    pub(in crate::api) fn values(row: Row<'a>) -> RowRef<'a> {
+        RowRef(Inner::Values(row))
+    }
+
+    pub(super) fn stored(row: StoredRow<'a>) -> RowRef<'a> {
+        RowRef(Inner::Stored(row))
+    }
+
+    /// Whether the column is NULL.
+    pub fn is_null(&self, index: usize) -> bool {
+        match self.0 {
+            Inner::Values(row) => row.value(index).is_null(),
+            Inner::Stored(row) => matches!(row.place(index), Place::Null),
+        }
+    }
+
+    /// An integer column of any width.
+    #[inline]
+    pub fn get_i64(&self, index: usize) -> Option<i64> {
+        let row = match self.0 {
+            Inner::Values(row) => return row.value(index).as_i64(),
+            Inner::Stored(row) => row,
+        };
+        match row.place(index) {
+            Place::Raw(raw, DataType::BigInt) => array(raw).map(i64::from_le_bytes),
+            Place::Raw(raw, DataType::Integer) => array(raw).map(|raw| i32::from_le_bytes(raw).into()),
+            Place::Raw(raw, DataType::SmallInt) => array(raw).map(|raw| i16::from_le_bytes(raw).into()),
+            Place::Key(at, DataType::BigInt | DataType::Integer | DataType::SmallInt) => {
+                row.key_value(at).ok()?.as_i64()
+            }
+            _ => None,
+        }
+    }
+
+    /// A floating-point column of either width.
+    #[inline]
+    pub fn get_f64(&self, index: usize) -> Option<f64> {
+        let row = match self.0 {
+            Inner::Values(row) => return row.get::<f64>(index).ok(),
+            Inner::Stored(row) => row,
+        };
+        match row.place(index) {
+            Place::Raw(raw, DataType::Double) => array(raw).map(f64::from_le_bytes),
+            Place::Raw(raw, DataType::Real) => array(raw).map(|raw| f32::from_le_bytes(raw).into()),
+            _ => None,
+        }
+    }
+
+    /// A boolean column.
+    pub fn get_bool(&self, index: usize) -> Option<bool> {
+        match self.value(index) {
+            Ok(Value::Boolean(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A text column, borrowed. Not for a text column of the primary key of a row found by another key: such text lies
+    /// in an ordered form that cannot be lent; [`RowRef::get`] copies it.
+    #[inline]
+    pub fn get_str(&self, index: usize) -> Option<&'a str> {
+        let row = match self.0 {
+            Inner::Values(row) => return row.get_str(index),
+            Inner::Stored(row) => row,
+        };
+        match row.place(index) {
+            Place::Raw(raw, DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => std::str::from_utf8(raw).ok(),
+            Place::Key(at, DataType::Text | DataType::Varchar(_)) if row.plan.by_primary_key() => {
+                match row.plan.key.value(at, row.params) {
+                    Some(crate::types::ValueRef::Text(text)) => Some(text),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// A BYTEA column, borrowed.
+    pub fn get_bytes(&self, index: usize) -> Option<&'a [u8]> {
+        match self.0 {
+            Inner::Values(row) => match row.value(index) {
+                Value::Bytea(bytes) => Some(bytes),
+                _ => None,
+            },
+            Inner::Stored(row) => match row.place(index) {
+                Place::Raw(raw, DataType::Bytea) => Some(raw),
+                _ => None,
+            },
+        }
+    }
+
+    /// Any column as an owned value.
+    pub fn value(&self, index: usize) -> Result<Value> {
+        match self.0 {
+            Inner::Values(row) => row.get(index),
+            Inner::Stored(row) => row.value(index),
+        }
+    }
+
+    /// Any column, converted.
+    pub fn get<T: FromValue>(&self, index: usize) -> Result<T> {
+        T::from_value(&self.value(index)?)
+    }
+}

@@ -1,0 +1,178 @@
+//! Point statements say the same as the general path.
+
+use cairndb::{Connection, Database, Result, ToValue, Value};
+
+const SCHEMA: &str = "\
+    CREATE TABLE t (id bigint PRIMARY KEY, a int NOT NULL DEFAULT 0, s text, d double precision, b smallint);\
+    CREATE TABLE k (x int, y text, z varchar(5), u int UNIQUE, PRIMARY KEY (y, x));\
+    CREATE INDEX k_z ON k (z);\
+    CREATE TABLE h (n int, s text);";
+
+fn connect() -> Connection {
+    let conn = Database::open_in_memory().unwrap().connect().unwrap();
+    conn.execute_script(SCHEMA).unwrap();
+    conn
+}
+
+/// Everything in a table, in an order that does not depend on how it was written.
+fn dump(conn: &Connection, table: &str) -> Vec<Vec<Value>> {
+    let sql = format!("SELECT * FROM {table} ORDER BY 1, 2");
+    conn.query_map(&sql, (), |row| Ok(row.values().to_vec())).unwrap().collect::<Result<_>>().unwrap()
+}
+
+/// Runs the statement by its prepared (point) form on one database, in a transaction (general) on another.
+fn both(point: &Connection, general: &Connection, sql: &str, params: &[&dyn ToValue]) {
+    let by_point = point.prepare(sql).unwrap().execute(params);
+    let by_general = general.transaction(|tx| tx.execute(sql, params));
+    match (&by_point, &by_general) {
+        (Ok(a), Ok(b)) => assert_eq!(a, b, "{sql}"),
+        (Err(a), Err(b)) => assert_eq!(format!("{a:?}"), format!("{b:?}"), "{sql}"),
+        _ => panic!("{sql}: {by_point:?} but {by_general:?}"),
+    }
+    for table in ["t", "k", "h"] {
+        assert_eq!(dump(point, table), dump(general, table), "{sql}");
+    }
+}
+
+#[test]
+fn writes_agree_with_the_general_path() {
+    let (point, general) = (connect(), connect());
+    let insert = "INSERT INTO t VALUES ($1, $2, $3, $4, $5)";
+    let cases: [(&str, &[&dyn ToValue]); 27] = [
+        (insert, &[&1i64, &10, &"one", &1.5, &1i16]),
+        (insert, &[&2i32, &20i64, &None::<&str>, &1.5f32, &None::<i16>]),
+        (insert, &[&1i64, &10, &"again", &1.5, &1i16]),
+        (insert, &[&"3", &"30", &"text for numbers", &"2.5", &"7"]),
+        (insert, &[&4i64, &None::<i32>, &"", &0.0, &0i16]),
+        (insert, &[&5i64, &i64::MAX, &"", &0.0, &0i16]),
+        (insert, &[&1i64]),
+        ("INSERT INTO t (s, id) VALUES ('default', $1)", &[&6i64]),
+        ("UPDATE t SET a = a + $2 WHERE id = $1", &[&1i64, &5]),
+        ("UPDATE t SET a = a + $2 WHERE id = $1", &[&1i64, &i32::MAX]),
+        ("UPDATE t SET a = a - 1, b = 3 WHERE id = $1", &[&2i64]),
+        ("UPDATE t SET b = b + 1 WHERE id = $1", &[&6i64]),
+        ("UPDATE t SET a = $1 WHERE id = $2", &[&None::<i32>, &1i64]),
+        ("UPDATE t SET s = $1, a = 7 WHERE id = $2", &[&"longer than before", &1i64]),
+        ("UPDATE t SET s = NULL WHERE id = $1", &[&1i64]),
+        ("UPDATE t SET d = 9 WHERE id = $1", &[&99i64]),
+        ("DELETE FROM t WHERE id = $1", &[&2i64]),
+        ("DELETE FROM t WHERE id = $1", &[&2i64]),
+        ("INSERT INTO k VALUES ($1, $2, $3, $4)", &[&1, &"a", &"12345", &7]),
+        ("INSERT INTO k VALUES ($1, $2, $3, $4)", &[&2, &"a", &"123456", &8]),
+        ("INSERT INTO k VALUES ($1, $2, $3, $4)", &[&2, &"a", &"z", &7]),
+        ("INSERT INTO k VALUES ($1, $2, $3, $4)", &[&2, &"a", &None::<&str>, &None::<i32>]),
+        ("INSERT INTO k VALUES ($1, $2, $3, $4)", &[&3, &"a\u{0}b", &"\u{1}", &None::<i32>]),
+        ("DELETE FROM k WHERE x = $1 AND y = $2", &[&2, &"a"]),
+        ("INSERT INTO h VALUES ($1, $2)", &[&1, &"no key"]),
+        ("INSERT INTO h VALUES ($1, $2)", &[&1, &"no key"]),
+        ("UPDATE t SET id = 100 WHERE id = $1", &[&1i64]),
+    ];
+    for (sql, params) in cases {
+        both(&point, &general, sql, params);
+    }
+}
+
+#[test]
+fn reads_agree_with_the_general_path() -> Result<()> {
+    let conn = connect();
+    conn.execute_script(
+        "INSERT INTO t VALUES (1, 10, 'one', 1.5, 1), (2, 20, NULL, NULL, NULL);\
+         INSERT INTO k VALUES (1, 'a', 'zz', 7), (2, 'b''c', NULL, NULL)",
+    )?;
+    let cases: [(&str, &[&dyn ToValue]); 8] = [
+        ("SELECT * FROM t WHERE id = $1", &[&1i64]),
+        ("SELECT s, id, a FROM t WHERE id = $1", &[&2i32]),
+        ("SELECT b FROM t WHERE id = $1", &[&3i64]),
+        ("SELECT b FROM t WHERE id = $1", &[&None::<i64>]),
+        ("SELECT b FROM t WHERE id = $1", &[&"1"]),
+        ("SELECT y, x, z FROM k WHERE x = $1 AND y = $2", &[&2, &"b'c"]),
+        ("SELECT y, u, z FROM k WHERE u = $1", &[&7]),
+        ("SELECT 1 AS one, a FROM t WHERE id = $1", &[&1i64]),
+    ];
+    for (sql, params) in cases {
+        let mut statement = conn.prepare(sql)?;
+        let width = statement.columns().len();
+        let read = |row: cairndb::RowRef<'_>| (0..width).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
+        let by_point = statement.query_point(params, read)?.transpose()?;
+        let by_general = conn.query_optional(sql, params, |row| Ok(row.values().to_vec()))?;
+        assert_eq!(by_point, by_general, "{sql}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_usual_statements_by_key_are_point_statements() -> Result<()> {
+    let conn = connect();
+    let point = [
+        "SELECT a, s FROM t WHERE id = $1",
+        "SELECT * FROM t WHERE id = 7",
+        "SELECT z FROM k WHERE y = $1 AND x = $2",
+        "SELECT z FROM k WHERE u = $1",
+        "INSERT INTO t VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO t (id) VALUES ($1)",
+        "INSERT INTO k VALUES ($1, $2, $3, $4)",
+        "UPDATE t SET a = a + 1 WHERE id = $1",
+        "UPDATE t SET s = $2, d = $3 WHERE id = $1",
+        "DELETE FROM t WHERE id = $1",
+    ];
+    for sql in point {
+        assert!(conn.prepare(sql)?.is_point(), "{sql}");
+    }
+    let general = [
+        "SELECT a + 1 FROM t WHERE id = $1",
+        "SELECT a FROM t WHERE id > $1",
+        "SELECT z FROM k WHERE x = $1",
+        "INSERT INTO t VALUES (1, 1, '', 1, 1), (2, 1, '', 1, 1)",
+        "UPDATE t SET id = id + 1 WHERE id = $1",
+        "UPDATE k SET z = 'x' WHERE x = $1 AND y = $2",
+        "DELETE FROM k WHERE x = $1 AND y = $2",
+    ];
+    for sql in general {
+        assert!(!conn.prepare(sql)?.is_point(), "{sql}");
+    }
+    Ok(())
+}
+
+#[test]
+fn borrowed_columns_can_be_read_in_place() -> Result<()> {
+    let conn = connect();
+    conn.execute("INSERT INTO t VALUES (1, 10, 'one', 1.5, 1)", ())?;
+    conn.execute("INSERT INTO k VALUES (1, 'key', 'zz', 7)", ())?;
+    let read = |row: cairndb::RowRef<'_>| {
+        (row.get_i64(0), row.get_str(1).map(str::len), row.get_f64(2), row.get_i64(3), row.is_null(1))
+    };
+    let mut statement = conn.prepare("SELECT id, s, d, b FROM t WHERE id = $1")?;
+    assert_eq!(statement.query_point((1i64,), read)?, Some((Some(1), Some(3), Some(1.5), Some(1), false)));
+    let mut by_key = conn.prepare("SELECT y FROM k WHERE y = $1 AND x = $2")?;
+    assert_eq!(by_key.query_point(("key", 1), |row| row.get_str(0).map(String::from))?, Some(Some("key".into())));
+    Ok(())
+}
+
+#[test]
+fn a_schema_change_is_noticed() -> Result<()> {
+    let conn = connect();
+    let other = conn.database().connect()?;
+    let mut insert = conn.prepare("INSERT INTO t VALUES ($1, 1, NULL, NULL, NULL)")?;
+    let mut select = conn.prepare("SELECT * FROM t WHERE id = $1")?;
+    insert.execute((1i64,))?;
+    other.execute("CREATE UNIQUE INDEX t_a ON t (a)", ())?;
+    assert_eq!(insert.execute((2i64,)).unwrap_err().constraint(), Some("t_a"));
+    other.execute("ALTER TABLE t DROP COLUMN s", ())?;
+    assert_eq!(select.query((1i64,))?.columns().len(), 4);
+    assert_eq!(insert.execute((3i64,)).unwrap_err().sqlstate().0, "42601");
+    other.execute("DROP TABLE t", ())?;
+    assert_eq!(select.query_point((1i64,), |_| ()).unwrap_err().sqlstate().0, "42P01");
+    Ok(())
+}
+
+#[test]
+fn pipelined_writes_are_there_after_their_tickets() -> Result<()> {
+    let conn = connect();
+    let mut insert = conn.prepare("INSERT INTO t VALUES ($1, 1, NULL, NULL, NULL)")?;
+    let tickets = (0..100i64).map(|id| insert.execute_async((id,))).collect::<Result<Vec<_>>>()?;
+    for ticket in tickets {
+        assert_eq!(ticket.wait()?, 1);
+    }
+    assert_eq!(conn.query_row("SELECT count(*) FROM t", (), |row| row.get::<i64>(0))?, 100);
+    Ok(())
+}
