@@ -106,21 +106,39 @@ fn each<T>(values: &[T], mut visit: impl FnMut(usize, &T)) {
 }
 
 /// Entries numbered from 0 in order of insertion, found by hash; the keys themselves are the caller's.
+///
+/// Open addressing: a slot holds a tag (the hash's upper half) beside its entry, so that a lookup mostly touches one
+/// cache line before it compares keys. Entries that meet a slot of their tag are chained to it; nothing is ever
+/// removed, so a lookup goes the same way as the insertion went. Whoever looks up compares keys: a tag is not proof.
 #[derive(Default)]
 pub(crate) struct HashTable {
-    /// First entry of each chain. A power of two, or empty.
-    buckets: Vec<u32>,
+    /// A power of two, at least twice the number of entries; or empty.
+    slots: Vec<Slot>,
     /// The entry that follows in the chain, by entry.
     next: Vec<u32>,
     hashes: Vec<u64>,
+    has_chains: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    tag: u32,
+    /// [`NO_ROW`]: the slot is free.
+    entry: u32,
+}
+
+const FREE: Slot = Slot { tag: 0, entry: NO_ROW };
+
+fn tag_of(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 impl HashTable {
     /// A table of all these entries but the `skipped` ones; chains list entries in order.
     pub(crate) fn build(hashes: Vec<u64>, skipped: impl Fn(usize) -> bool) -> HashTable {
         let next = vec![NO_ROW; hashes.len()];
-        let mut table = HashTable { buckets: vec![], next, hashes };
-        table.link(&skipped);
+        let mut table = HashTable { slots: vec![], next, hashes, has_chains: false };
+        table.link_all(&skipped);
         table
     }
 
@@ -129,13 +147,36 @@ impl HashTable {
         self.hashes.len()
     }
 
-    fn link(&mut self, skipped: &impl Fn(usize) -> bool) {
-        let buckets = self.hashes.len().max(16).next_power_of_two();
-        self.buckets.clear();
-        self.buckets.resize(buckets, NO_ROW);
+    /// Begins with twice the slots that are needed, so that growing is rare.
+    fn link_all(&mut self, skipped: &impl Fn(usize) -> bool) {
+        let slots = self.hashes.len().saturating_mul(4).max(64).next_power_of_two();
+        self.slots.clear();
+        self.slots.resize(slots, FREE);
+        self.has_chains = false;
         for entry in (0..self.hashes.len()).rev().filter(|&entry| !skipped(entry)) {
-            let bucket = &mut self.buckets[self.hashes[entry] as usize & (buckets - 1)];
-            self.next[entry] = std::mem::replace(bucket, row_number(entry));
+            self.link(row_number(entry), self.hashes[entry]);
+        }
+    }
+
+    /// Puts an entry at the head of its chain.
+    fn link(&mut self, entry: u32, hash: u64) {
+        let slot = self.slot(hash);
+        let before = std::mem::replace(&mut self.slots[slot], Slot { tag: tag_of(hash), entry }).entry;
+        self.next[entry as usize] = before;
+        self.has_chains |= before != NO_ROW;
+    }
+
+    /// The slot of the hash's tag, or the free one where it would go. At least half of the slots are free.
+    #[inline]
+    fn slot(&self, hash: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut position = hash as usize & mask;
+        loop {
+            let slot = self.slots[position];
+            if slot.entry == NO_ROW || slot.tag == tag_of(hash) {
+                return position;
+            }
+            position = (position + 1) & mask;
         }
     }
 
@@ -144,56 +185,42 @@ impl HashTable {
         let entry = row_number(self.hashes.len());
         self.hashes.push(hash);
         self.next.push(NO_ROW);
-        if self.hashes.len() > self.buckets.len() {
-            self.link(&|_| false);
+        if self.hashes.len() > self.slots.len() / 2 {
+            self.link_all(&|_| false);
         } else {
-            let mask = self.buckets.len() - 1;
-            self.next[entry as usize] = std::mem::replace(&mut self.buckets[hash as usize & mask], entry);
+            self.link(entry, hash);
         }
         entry
     }
 
-    /// The first entry with this hash, or [`NO_ROW`].
+    /// The first entry that may have this hash, or [`NO_ROW`].
     #[inline]
     pub(crate) fn first(&self, hash: u64) -> u32 {
-        if self.buckets.is_empty() {
-            return NO_ROW;
-        }
-        self.with_hash(self.buckets[hash as usize & (self.buckets.len() - 1)], hash)
+        if self.slots.is_empty() { NO_ROW } else { self.slots[self.slot(hash)].entry }
     }
 
-    /// The next entry with the same hash, or [`NO_ROW`].
+    /// The next entry that may have the same hash, or [`NO_ROW`].
     #[inline]
-    pub(crate) fn after(&self, entry: u32, hash: u64) -> u32 {
-        self.with_hash(self.next[entry as usize], hash)
+    pub(crate) fn after(&self, entry: u32) -> u32 {
+        if self.has_chains { self.next[entry as usize] } else { NO_ROW }
     }
 
-    #[inline]
-    fn with_hash(&self, mut entry: u32, hash: u64) -> u32 {
-        while entry != NO_ROW && self.hashes[entry as usize] != hash {
-            entry = self.next[entry as usize];
-        }
-        entry
-    }
-
-    /// The first entry with this hash that `equal` accepts, or [`NO_ROW`].
+    /// The first entry of this hash that `equal` accepts, or [`NO_ROW`].
     #[inline]
     pub(crate) fn find(&self, hash: u64, equal: impl Fn(u32) -> bool) -> u32 {
         let mut entry = self.first(hash);
         while entry != NO_ROW && !equal(entry) {
-            entry = self.after(entry, hash);
+            entry = self.after(entry);
         }
         entry
     }
 
     pub(crate) fn clear(&mut self) {
-        self.buckets.clear();
-        self.next.clear();
-        self.hashes.clear();
+        *self = HashTable::default();
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.buckets.len() * 4 + self.next.len() * 4 + self.hashes.len() * 8
+        self.slots.len() * size_of::<Slot>() + self.next.len() * 4 + self.hashes.len() * 8
     }
 }
 
@@ -234,7 +261,7 @@ mod tests {
         let table = HashTable::build(vec![9; 5], |entry| entry == 2);
         let mut found = vec![table.first(9)];
         while *found.last().unwrap() != NO_ROW {
-            found.push(table.after(*found.last().unwrap(), 9));
+            found.push(table.after(*found.last().unwrap()));
         }
         assert_eq!(found, [0, 1, 3, 4, NO_ROW]);
     }

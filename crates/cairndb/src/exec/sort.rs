@@ -215,9 +215,10 @@ impl TopN {
         let threshold = wanted.saturating_mul(2).max(SURPLUS_MIN);
         let mut kept = RowsBuilder::new(&self.fields);
         let mut len = 0;
-        while wanted > 0 {
+        loop {
             cx.check()?;
-            let Some(batch) = self.input.next(cx)? else { break };
+            let next = if wanted == 0 { None } else { self.input.next(cx)? };
+            let Some(batch) = next else { break };
             len += batch.len();
             kept.add(&batch, &mut self.charge, cx)?;
             if len > threshold {

@@ -255,11 +255,3 @@ impl Random {
         (0..count).map(|_| (0..columns).map(|_| self.int_or_null(bound)).collect()).collect()
     }
 }
-
-/// Rows in some fixed order, for results whose order does not matter.
-pub(super) fn unordered(mut rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
-    rows.sort_by(|a, b| {
-        a.iter().zip(b).map(|(a, b)| a.compare(b)).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
-    });
-    rows
-}

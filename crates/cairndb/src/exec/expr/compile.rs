@@ -102,11 +102,18 @@ fn finish(node: Node, data_type: DataType) -> Evaluator {
     if let Node::Subplan(subplan) = &node {
         columns.extend(subplan.outer_columns());
     }
-    let mut total = match &node {
-        Node::Constant(_) | Node::Column(_) | Node::Outer { .. } | Node::Compare { .. } | Node::Widen(_) => true,
-        Node::Relabel(_) | Node::Logic { .. } | Node::Not(_) | Node::IsNull(_) => true,
-        _ => false,
-    };
+    let mut total = matches!(
+        node,
+        Node::Constant(_)
+            | Node::Column(_)
+            | Node::Outer { .. }
+            | Node::Compare { .. }
+            | Node::Widen(_)
+            | Node::Relabel(_)
+            | Node::Logic { .. }
+            | Node::Not(_)
+            | Node::IsNull(_)
+    );
     each_child(&node, &mut |child| {
         columns.extend(&child.columns);
         total &= child.total;

@@ -37,7 +37,7 @@ impl Pattern {
                 byte => current.push(Element::Byte(byte)),
             }
         }
-        let anchored_start = parts.first().unwrap_or(&current).first().is_some() || parts.is_empty();
+        let anchored_start = !parts.first().unwrap_or(&current).is_empty() || parts.is_empty();
         let anchored_end = !current.is_empty() || parts.is_empty();
         parts.push(current);
         let parts = parts.into_iter().filter(|part| !part.is_empty()).map(Part::new).collect();

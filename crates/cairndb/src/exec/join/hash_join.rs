@@ -162,7 +162,7 @@ impl Probe {
                     chunk.complete = false;
                     return chunk;
                 }
-                let next = built.table.after(entry, hash);
+                let next = built.table.after(entry);
                 if equal(self.row, entry as usize) {
                     chunk.left.push(row_number(self.row));
                     chunk.right.push(entry);

@@ -187,7 +187,8 @@ impl Operator for LateralJoin {
                 complete: right.is_none(),
             };
             if self.pairing.first_is_enough() && pairs > 0 {
-                (chunk.left.truncate(1), chunk.right.truncate(1));
+                chunk.left.truncate(1);
+                chunk.right.truncate(1);
                 chunk.complete = true;
             }
             let complete = chunk.complete;
