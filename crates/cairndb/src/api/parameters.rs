@@ -20,6 +20,9 @@ pub(crate) fn check_count(given: usize, wanted: usize) -> Result<()> {
     if given == wanted {
         return Ok(());
     }
+    if given == 0 {
+        return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+    }
     let message = format!("bind message supplies {given} parameters, but the statement requires {wanted}");
     Err(Error::new(SqlState("08P01"), message))
 }

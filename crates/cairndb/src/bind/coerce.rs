@@ -52,7 +52,8 @@ impl Binder<'_> {
     /// An untyped literal as a value of `to`: read now where the answer cannot change.
     fn literal(&mut self, value: Value, to: DataType, context: CastContext, span: Span) -> Result<Expr> {
         let Value::Text(text) = &value else { return Ok(null(to)) };
-        let base = if context == CastContext::Explicit { to } else { to.base() };
+        // A string's length is the cast's business: CAST cuts what input would refuse.
+        let base = if context == CastContext::Explicit && !to.is_string() { to } else { to.base() };
         if base.is_string() && base == base.base() && !matches!(base, DataType::Char(_)) {
             return Ok(Expr::Literal { value, data_type: base });
         }
@@ -187,7 +188,7 @@ fn folded(value: Value, from: DataType, to: DataType) -> Expr {
 fn target(to: DataType, context: CastContext) -> DataType {
     match (context, to) {
         (CastContext::Explicit, to) => to,
-        (_, DataType::Char(_) | DataType::Varchar(_)) => DataType::Text,
+        (CastContext::Assignment, DataType::Char(_) | DataType::Varchar(_)) => DataType::Text,
         (_, to) => to,
     }
 }

@@ -68,6 +68,14 @@ impl Binder<'_> {
     }
 
     fn unary(&mut self, op: UnaryOperator, operand: &ast::Expr, context: &mut Context) -> Result<Expr> {
+        // A sign binds tighter than `^` here, and looser in the parser.
+        if let (UnaryOperator::Plus | UnaryOperator::Minus, ast::Expr::BinaryOp { left, op: power, right }) =
+            (op, operand)
+            && *power == ast::BinaryOperator::PGExp
+        {
+            let signed = ast::Expr::UnaryOp { op, expr: left.clone() };
+            return self.binary(&signed, power, right, context);
+        }
         if let Some(number) = self.signed_number(op, operand) {
             return number;
         }

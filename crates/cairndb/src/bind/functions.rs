@@ -170,7 +170,14 @@ impl Binder<'_> {
             DataType::Unknown => self.known(result)?,
             _ => result,
         };
-        let data_type = result.data_type();
+        // The result is what was compared: a varchar was compared as text.
+        let compared = match &equal {
+            Expr::Call { function, .. } => function.args.first().copied(),
+            _ => None,
+        };
+        let data_type =
+            compared.filter(|compared| *compared != result.data_type().base()).unwrap_or(result.data_type());
+        let result = self.implicit(result, data_type, call.span)?;
         let null = super::coerce::null(data_type);
         Ok(Expr::Case { branches: vec![(equal, null)], otherwise: Some(Box::new(result)), data_type })
     }

@@ -27,11 +27,10 @@ fn named(expr: &Expr) -> Option<(String, bool)> {
             let inner = else_result.as_deref().and_then(named).filter(|(_, strong)| *strong);
             inner.or_else(|| Some(("case".to_owned(), false)))
         }
-        Expr::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => Some(("bool".to_owned(), false)),
         Expr::Exists { negated: false, .. } => strong("exists"),
         Expr::Subquery(query) => subquery_name(&query.body),
         Expr::Extract { .. } => strong("extract"),
-        Expr::Substring { .. } => strong("substring"),
+        Expr::Substring { shorthand, .. } => strong(if *shorthand { "substr" } else { "substring" }),
         Expr::Position { .. } => strong("position"),
         Expr::Overlay { .. } => strong("overlay"),
         Expr::Ceil { .. } => strong("ceil"),

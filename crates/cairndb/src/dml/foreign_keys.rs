@@ -3,8 +3,8 @@
 //! Referenced rows that went away or changed are *events*, worked off in order; the actions they cause (CASCADE, SET
 //! NULL, SET DEFAULT) write rows and so make more events, in one flat loop, however long the chain. Then the new
 //! references are looked up, and last NO ACTION is enforced, so that rows of one statement may refer to each other and
-//! a referenced key may be replaced. A reference to another table than the written one is looked up at once: nothing
-//! in the statement can still add the row it misses.
+//! a referenced key may be replaced. A reference to another table than the written one is looked up at once, and
+//! again at the end only where it was missing.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -117,7 +117,9 @@ impl<'a> ForeignKeys<'a> {
             return Ok(());
         }
         if !self.parent_exists(table, foreign_key, &values)? {
-            return Err(self.missing_parent(table, foreign_key, &values));
+            // Said at the end of the statement: a duplicate key that comes later in it is said first.
+            self.references.push(Reference { table: table.clone(), position, key: key.to_vec(), values });
+            return Ok(());
         }
         self.found.insert((table.id, position), values);
         Ok(())
@@ -217,6 +219,11 @@ impl<'a> ForeignKeys<'a> {
             }
             _ => {
                 let children = self.children(&event.table, child, position, &old, usize::MAX)?;
+                if action == ReferentialAction::SetDefault {
+                    // The default may be the very key that is gone.
+                    let (parent, child) = (event.table.clone(), child.clone());
+                    self.orphans.push(Orphans { parent, child, position, values: old });
+                }
                 children.into_iter().try_for_each(|found| self.cascade(action, event, child, position, found))
             }
         }

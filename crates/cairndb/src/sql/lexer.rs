@@ -6,7 +6,7 @@
 use std::any::TypeId;
 
 use sqlparser::dialect::{Dialect, PostgreSqlDialect};
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::position::TextPosition;
 use crate::{Error, Result, SqlState};
@@ -54,9 +54,41 @@ pub(super) fn tokenize(source: &TextPosition) -> Result<(Vec<TokenWithSpan>, usi
     Tokenizer::new(&Lexical, source.text())
         .tokenize_with_location_into_buf_with_mapper(&mut tokens, |token| token)
         .map_err(|error| lexical_error(&error, source))?;
+    join_strings(&mut tokens, source)?;
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     let parameters = number_parameters(&mut tokens, source)?;
     Ok((tokens, parameters))
+}
+
+/// String constants with a line feed between them are one; with anything less they are an error.
+fn join_strings(tokens: &mut Vec<TokenWithSpan>, source: &TextPosition) -> Result<()> {
+    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let (mut last_string, mut line_feed) = (None, false);
+    for token in tokens.drain(..) {
+        match (&token.token, last_string.and_then(|at| joined.get_mut(at))) {
+            (Token::Whitespace(blank), _) => line_feed |= has_line_feed(blank),
+            (Token::SingleQuotedString(more), Some(TokenWithSpan { token: Token::SingleQuotedString(text), .. })) => {
+                if !line_feed {
+                    let message = format!("syntax error at or near \"'{more}'\"");
+                    let error = Error::new(SqlState::SYNTAX_ERROR, message);
+                    return Err(error.at(source.of(token.span.start).unwrap_or(1)));
+                }
+                text.push_str(more);
+                continue;
+            }
+            (Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_), _) => {
+                (last_string, line_feed) = (Some(joined.len()), false);
+            }
+            _ => last_string = None,
+        }
+        joined.push(token);
+    }
+    *tokens = joined;
+    Ok(())
+}
+
+fn has_line_feed(blank: &Whitespace) -> bool {
+    matches!(blank, Whitespace::Newline | Whitespace::SingleLineComment { .. })
 }
 
 fn number_parameters(tokens: &mut [TokenWithSpan], source: &TextPosition) -> Result<usize> {

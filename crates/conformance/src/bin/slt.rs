@@ -1,6 +1,6 @@
 //! Runs logic test scripts and groups their failures by cause.
 //!
-//! `slt [--postgres] [--sample] [--every N] [--filter TEXT] [FILE...]`
+//! `slt [--postgres] [--sample] [--every N] [--filter TEXT] [--without TEXT] [FILE...]`
 //! `slt --record FILE...` turns bare statements into a scenario with PostgreSQL's answers, on standard output.
 
 use std::collections::HashSet;
@@ -26,6 +26,7 @@ struct Arguments {
     record: bool,
     every: usize,
     filter: String,
+    without: Option<String>,
     files: Vec<String>,
 }
 
@@ -54,6 +55,7 @@ fn arguments() -> Arguments {
             "--record" => arguments.record = true,
             "--every" => arguments.every = words.next().and_then(|n| n.parse().ok()).unwrap_or(1),
             "--filter" => arguments.filter = words.next().unwrap_or_default(),
+            "--without" => arguments.without = words.next(),
             _ => arguments.files.push(word),
         }
     }
@@ -82,6 +84,7 @@ fn run(arguments: &Arguments) -> Result<Summary, String> {
         files.push(SampleFile { name: name.clone(), text, known_failures: HashSet::new() });
     }
     files.retain(|file| file.name.contains(&arguments.filter));
+    files.retain(|file| arguments.without.as_ref().is_none_or(|text| !file.name.contains(text)));
     let server = if arguments.postgres { Some(PostgresServer::start().map_err(|e| e.to_string())?) } else { None };
     Ok(run_all(&files, arguments.every, server.as_ref()))
 }
