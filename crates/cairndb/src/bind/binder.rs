@@ -4,7 +4,7 @@
 //! operands that are needed twice) is charged to a budget, so no statement makes a plan of absurd size.
 
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
-use sqlparser::tokenizer::Span;
+use sqlparser::tokenizer::{Location, Span};
 
 use super::ParameterTypes;
 use crate::catalog::Catalog;
@@ -32,6 +32,8 @@ pub(super) struct Binder<'a> {
     source: Option<&'a TextPosition>,
     pub(super) ctes: Vec<CteBinding>,
     next_cte: usize,
+    /// Relations that stand left of a subquery in FROM, which cannot see them.
+    pub(super) unreachable: Vec<String>,
     /// Views being expanded, outermost first.
     pub(super) views: Vec<String>,
     duplicated: usize,
@@ -44,8 +46,8 @@ impl<'a> Binder<'a> {
         parameters: &'a mut ParameterTypes,
         source: Option<&'a TextPosition>,
     ) -> Binder<'a> {
-        let (ctes, views) = (vec![], vec![]);
-        Binder { catalog, parameters, source, ctes, next_cte: 0, views, duplicated: 0, relations: 0 }
+        let (ctes, unreachable, views) = (vec![], vec![], vec![]);
+        Binder { catalog, parameters, source, ctes, next_cte: 0, unreachable, views, duplicated: 0, relations: 0 }
     }
 
     pub(super) fn new_cte_id(&mut self) -> usize {
@@ -72,11 +74,27 @@ impl<'a> Binder<'a> {
     /// The error, at the operator that stands between two operands.
     pub(super) fn at_operator(&self, error: Error, left: Span, right: Span) -> Error {
         let Some(source) = self.source else { return error };
-        let (Some(from), Some(to)) = (source.byte_of(left.end), source.byte_of(right.start)) else { return error };
+        let Some(from) = source.byte_of(left.end) else { return error };
+        let to = source.byte_of(right.start).unwrap_or(source.text().len());
         let between = source.text().get(from..to).unwrap_or_default();
         match between.find(|ch: char| !ch.is_whitespace() && ch != ')') {
             Some(at) => error.at(source.of_byte(from + at)),
             None => error,
+        }
+    }
+
+    /// The error, at the first thing after `span` (an operator such as `::`).
+    pub(super) fn at_end_of(&self, error: Error, span: Span) -> Error {
+        self.at_operator(error, span, Span::new(Location { line: u64::MAX, column: 1 }, Location::empty()))
+    }
+
+    /// The error, at the parenthesis that opens before `span`.
+    pub(super) fn at_parenthesis(&self, error: Error, span: Span) -> Error {
+        let Some(source) = self.source else { return error };
+        let before = source.byte_of(span.start).and_then(|start| source.text().get(..start));
+        match before.and_then(|before| before.rfind('(')) {
+            Some(open) => error.at(source.of_byte(open)),
+            None => self.at(error, span),
         }
     }
 

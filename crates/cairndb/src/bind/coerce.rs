@@ -83,7 +83,16 @@ impl Binder<'_> {
         })
     }
 
-    /// CAST.
+    /// CAST, whose own errors stand at the operator after `span`.
+    pub(super) fn cast_to(&mut self, expr: Expr, to: DataType, span: Span) -> Result<Expr> {
+        let from = expr.data_type();
+        self.coerce(expr, to, CastContext::Explicit, span)?.ok_or_else(|| {
+            let message = format!("cannot cast type {} to {}", from.type_name(), to.type_name());
+            self.at_end_of(Error::new(SqlState::CANNOT_COERCE, message), span)
+        })
+    }
+
+    /// A conversion as by CAST.
     pub(super) fn explicit(&mut self, expr: Expr, to: DataType, span: Span) -> Result<Expr> {
         let from = expr.data_type();
         self.coerce(expr, to, CastContext::Explicit, span)?.ok_or_else(|| {

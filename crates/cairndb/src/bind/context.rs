@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use sqlparser::tokenizer::Span;
 
 use super::scope::Env;
-use crate::plan::AggregateCall;
+use crate::plan::{AggregateCall, Expr};
+use crate::types::DataType;
 use crate::{Error, SqlState};
 
 /// Until a query's grouping is known, its aggregates are columns numbered from here.
@@ -28,7 +29,6 @@ pub(super) enum Clause {
     Check,
     Default,
     From,
-    Filter,
 }
 
 impl Clause {
@@ -49,7 +49,6 @@ impl Clause {
             Clause::Check => "check constraints",
             Clause::Default => "DEFAULT expressions",
             Clause::From => "functions in FROM",
-            Clause::Filter => "FILTER",
         }
     }
 }
@@ -62,6 +61,8 @@ pub(super) struct Context<'e> {
     pub(super) aggregates: Option<Vec<AggregateCall>>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,
+    /// The set-returning function of the select list: its arguments over the FROM row, and its column's type.
+    pub(super) series: Option<(Vec<Expr>, DataType)>,
     /// Where each column of the row was first used outside aggregates.
     pub(super) mentions: HashMap<usize, Span>,
 }
@@ -69,7 +70,7 @@ pub(super) struct Context<'e> {
 impl<'e> Context<'e> {
     /// A place without aggregates.
     pub(super) fn new(env: Option<&'e Env<'e>>, clause: Clause) -> Context<'e> {
-        Context { env, clause, aggregates: None, in_aggregate: false, mentions: HashMap::new() }
+        Context { env, clause, aggregates: None, in_aggregate: false, series: None, mentions: HashMap::new() }
     }
 
     /// A place that may have aggregates.

@@ -7,7 +7,6 @@ use super::binder::Binder;
 use super::coerce::{boolean, text};
 use super::context::Context;
 use crate::plan::Expr;
-use crate::types::{DataType, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -104,7 +103,10 @@ impl Binder<'_> {
         }
         let bound = self.expr(operand, context)?;
         let to = self.data_type(to).map_err(|error| self.at(error, to_span(operand)))?;
-        self.explicit(bound, to, operand.span())
+        match kind {
+            ast::CastKind::DoubleColon => self.cast_to(bound, to, operand.span()),
+            _ => self.explicit(bound, to, operand.span()),
+        }
     }
 
     fn null_test(&mut self, operand: &ast::Expr, context: &mut Context) -> Result<Expr> {
@@ -140,14 +142,6 @@ impl Binder<'_> {
                 Err(_) => Err(Error::internal("a comparison of two")),
             },
             _ => Err(Error::internal("a comparison is a call")),
-        }
-    }
-
-    /// Whether `expr` is an untyped string literal, and which.
-    pub(super) fn untyped_text(expr: &Expr) -> Option<&str> {
-        match expr {
-            Expr::Literal { value: Value::Text(text), data_type: DataType::Unknown } => Some(text),
-            _ => None,
         }
     }
 }

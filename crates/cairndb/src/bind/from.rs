@@ -42,11 +42,7 @@ pub(super) fn one_row() -> LogicalPlan {
 
 impl Binder<'_> {
     /// The whole clause, items joined from left to right.
-    pub(super) fn from_clause(
-        &mut self,
-        items: &[TableWithJoins],
-        outer: Option<&Env>,
-    ) -> Result<(LogicalPlan, Scope)> {
+    pub(super) fn all_items(&mut self, items: &[TableWithJoins], outer: Option<&Env>) -> Result<(LogicalPlan, Scope)> {
         let mut joined: Option<(LogicalPlan, Scope)> = None;
         for item in items {
             joined = Some(self.add_item(joined, item, outer)?);
@@ -202,8 +198,7 @@ impl Binder<'_> {
     /// Applies an alias's column names.
     fn rename(&self, scope: &mut Scope, alias: &TableAlias) -> Result<()> {
         let Some(relation) = scope.relations.first_mut() else { return Ok(()) };
-        check_column_count(&fold(&alias.name), relation.columns.len(), alias)
-            .map_err(|error| self.at(error, alias.name.span))?;
+        check_column_count("table", relation.columns.len(), alias).map_err(|error| self.at(error, alias.name.span))?;
         for ((name, _), new) in relation.columns.iter_mut().zip(&alias.columns) {
             *name = fold(&new.name);
         }
@@ -226,7 +221,12 @@ impl Binder<'_> {
             let plan = self.query(query, Some(&Env { scope: &scope, outer }))?;
             settle(plan)
         } else {
-            (self.query(query, outer)?, false)
+            let hidden = self.unreachable.len();
+            let aliases = left.iter().flat_map(|left| &left.relations).map(|relation| relation.alias.clone());
+            self.unreachable.extend(aliases);
+            let plan = self.query(query, outer);
+            self.unreachable.truncate(hidden);
+            (plan?, false)
         };
         let scope = match alias {
             Some(_) => self.fields_scope("", plan.fields(), alias)?,
@@ -246,7 +246,10 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let plain = plain_name(name).map(|(plain, _)| plain).unwrap_or_else(|| dotted(name));
         let scope = left.cloned().unwrap_or_default();
-        let env = Env { scope: &scope, outer };
+        let left = Env { scope: &scope, outer };
+        // The function's row of its own has no columns; the left row is one level out.
+        let nothing = Scope::default();
+        let env = Env { scope: &nothing, outer: Some(&left) };
         let mut context = Context::new(Some(&env), Clause::From);
         let mut bound = Vec::with_capacity(args.len());
         for arg in args {
@@ -264,7 +267,7 @@ impl Binder<'_> {
     }
 
     /// The arguments of `generate_series`, of one type (timestamps: and an interval).
-    fn series(&mut self, name: &str, args: Vec<(Expr, Span)>, span: Span) -> Result<(Vec<Expr>, DataType)> {
+    pub(super) fn series(&mut self, name: &str, args: Vec<(Expr, Span)>, span: Span) -> Result<(Vec<Expr>, DataType)> {
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let none = || super::overload::no_function(name, &types);
         if name != "generate_series" || !(2..=3).contains(&args.len()) {
@@ -310,21 +313,49 @@ impl Binder<'_> {
 }
 
 /// The fields under an alias's column names.
-pub(super) fn renamed(mut fields: Vec<Field>, alias: &TableAlias) -> Result<Vec<Field>> {
-    check_column_count(&fold(&alias.name), fields.len(), alias)?;
+pub(super) fn renamed(fields: Vec<Field>, alias: &TableAlias) -> Result<Vec<Field>> {
+    check_column_count("table", fields.len(), alias)?;
+    Ok(with_names(fields, alias))
+}
+
+/// The same for a WITH query.
+pub(super) fn renamed_query(fields: Vec<Field>, alias: &TableAlias) -> Result<Vec<Field>> {
+    check_column_count("WITH query", fields.len(), alias)?;
+    Ok(with_names(fields, alias))
+}
+
+fn with_names(mut fields: Vec<Field>, alias: &TableAlias) -> Vec<Field> {
     for (field, new) in fields.iter_mut().zip(&alias.columns) {
         field.name = fold(&new.name);
     }
-    Ok(fields)
+    fields
 }
 
-fn check_column_count(name: &str, available: usize, alias: &TableAlias) -> Result<()> {
+fn check_column_count(what: &str, available: usize, alias: &TableAlias) -> Result<()> {
     if alias.columns.len() > available {
         let given = alias.columns.len();
-        let message = format!("table \"{name}\" has {available} columns available but {given} columns specified");
+        let name = fold(&alias.name);
+        let message = format!("{what} \"{name}\" has {available} columns available but {given} columns specified");
         return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message));
     }
     Ok(())
+}
+
+/// Each row of `plan` with each value of `generate_series` over it.
+pub(super) fn with_series(plan: LogicalPlan, mut args: Vec<Expr>, data_type: DataType) -> LogicalPlan {
+    for arg in &mut args {
+        walk::rewrite(arg, 0, &mut |expr, depth| match *expr {
+            Expr::Column { index, data_type } if depth == 0 => Some(Expr::Outer { level: 1, index, data_type }),
+            Expr::Outer { level, index, data_type } if level >= depth && level > 0 => {
+                Some(Expr::Outer { level: level + 1, index, data_type })
+            }
+            _ => None,
+        });
+    }
+    let name = "generate_series".to_owned();
+    let fields = vec![Field { name: name.clone(), data_type }];
+    let (right, lateral) = settle(LogicalPlan::TableFunction { name, args, fields });
+    LogicalPlan::Join { kind: JoinKind::Inner, left: Box::new(plan), right: Box::new(right), on: None, lateral }
 }
 
 /// Takes the level for the left row out again where nothing uses it. The other result: whether the join is lateral.

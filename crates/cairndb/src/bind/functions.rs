@@ -7,8 +7,8 @@ use sqlparser::tokenizer::Span;
 
 use super::binder::{Binder, dotted, name_span, plain_name};
 use super::coerce::text;
-use super::context::{AGGREGATE_BASE, Context};
-use super::equal::same_call;
+use super::context::{AGGREGATE_BASE, Clause, Context};
+use super::equal::{same_call, same_expr};
 use super::operators::Operand;
 use super::overload::no_function;
 use crate::functions::aggregate_overloads;
@@ -40,6 +40,9 @@ impl Binder<'_> {
             "nullif" => self.nullif(&call, context),
             "greatest" | "least" => self.extreme(&call, context),
             "nextval" | "currval" | "setval" => self.sequence(&call, context),
+            "generate_series" if context.clause == Clause::Select && !context.in_aggregate => {
+                self.series_in_select(&call, context)
+            }
             "pg_typeof" => self.type_name(&call, context),
             "current_date" | "current_timestamp" | "localtimestamp" | "localtime" if call.args.is_empty() => {
                 self.clock(&call)
@@ -54,8 +57,10 @@ impl Binder<'_> {
     fn take_apart<'s>(&self, function: &'s ast::Function) -> Result<Call<'s>> {
         let span = name_span(&function.name);
         let Some((name, _)) = plain_name(&function.name) else {
-            let message = format!("function {}() does not exist", dotted(&function.name));
-            return Err(self.at(Error::new(SqlState::UNDEFINED_FUNCTION, message), span));
+            let full = dotted(&function.name);
+            let schema = full.rsplit_once('.').map_or("", |(schema, _)| schema);
+            let message = format!("schema \"{schema}\" does not exist");
+            return Err(self.at(Error::new(SqlState::INVALID_SCHEMA_NAME, message), span));
         };
         if function.over.is_some() {
             return Err(self.at(Error::unsupported("a window function"), span));
@@ -146,6 +151,12 @@ impl Binder<'_> {
             None => None,
         };
         let order_by = self.sort_keys(call.order_by, context)?;
+        let unlisted = |key: &crate::plan::SortKey| !converted.iter().any(|arg| same_expr(arg, &key.expr));
+        if call.distinct && order_by.iter().any(unlisted) {
+            let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+            let span = call.order_by.first().map_or(call.span, |key| key.expr.span());
+            return Err(self.at(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message), span));
+        }
         Ok(AggregateCall { aggregate, args: converted, distinct: call.distinct, filter, order_by })
     }
 
@@ -166,10 +177,7 @@ impl Binder<'_> {
         };
         let result = self.duplicate(&left.0)?;
         let equal = self.operator("=", vec![left, right])?;
-        let result = match result.data_type() {
-            DataType::Unknown => self.known(result)?,
-            _ => result,
-        };
+        let result = self.known(result)?;
         // The result is what was compared: a varchar was compared as text.
         let compared = match &equal {
             Expr::Call { function, .. } => function.args.first().copied(),
@@ -216,6 +224,23 @@ impl Binder<'_> {
             None => None,
         };
         Ok(Expr::Sequence { op, name, value })
+    }
+
+    /// `generate_series` in the select list: a row for each value. It becomes the column after the FROM row's.
+    fn series_in_select(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+        let args = self.operands_of(call, context)?;
+        let (args, data_type) = self.series(&call.name, args, call.span)?;
+        let index = context.env.map_or(0, |env| env.scope.width);
+        let same = |other: &[Expr]| other.len() == args.len() && other.iter().zip(&args).all(|(a, b)| same_expr(a, b));
+        match &context.series {
+            Some((other, _)) if !same(other) => {
+                Err(self.at(Error::unsupported("more than one set-returning function in a select list"), call.span))
+            }
+            _ => {
+                context.series = Some((args, data_type));
+                Ok(Expr::Column { index, data_type })
+            }
+        }
     }
 
     /// `pg_typeof(x)` is known at once.

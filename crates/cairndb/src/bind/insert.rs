@@ -5,6 +5,7 @@ use sqlparser::tokenizer::Span;
 
 use super::binder::{Binder, fold};
 use super::context::{Clause, Context};
+use super::query::{column_spans, span_at};
 use super::scope::{Env, Scope};
 use super::statement::BoundInsert;
 use super::target::is_default;
@@ -21,10 +22,10 @@ struct Targets<'t> {
     columns: Vec<usize>,
     /// Whether the statement named them.
     named: bool,
+    names: &'t [ObjectName],
     /// One per column of the table, made when first needed.
     defaults: Vec<Option<Expr>>,
     overriding: Option<Overriding>,
-    span: Span,
 }
 
 impl Binder<'_> {
@@ -38,9 +39,9 @@ impl Binder<'_> {
             table: &table,
             columns: self.insert_columns(&table, &insert.columns)?,
             named: !insert.columns.is_empty(),
+            names: &insert.columns,
             defaults: vec![None; table.columns.len()],
             overriding,
-            span: super::binder::name_span(name),
         };
         let source = match &insert.source {
             None => self.default_row(&mut targets)?,
@@ -90,7 +91,8 @@ impl Binder<'_> {
 
     fn insert_values(&mut self, values: &ast::Values, targets: &mut Targets) -> Result<LogicalPlan> {
         let width = values.rows.first().map_or(0, |row| row.len());
-        self.check_width(width, targets, values.rows.first().and_then(|row| row.get(targets.columns.len())))?;
+        let extra = values.rows.first().and_then(|row| row.get(targets.columns.len()));
+        self.check_width(width, targets, extra.map(Spanned::span))?;
         targets.columns.truncate(width);
         let scope = Scope::default();
         let env = Env { scope: &scope, outer: None };
@@ -107,13 +109,14 @@ impl Binder<'_> {
     }
 
     /// `extra`: the first value that has no column.
-    fn check_width(&self, width: usize, targets: &Targets, extra: Option<&ast::Expr>) -> Result<()> {
+    fn check_width(&self, width: usize, targets: &Targets, extra: Option<Span>) -> Result<()> {
         let message = match width.cmp(&targets.columns.len()) {
             std::cmp::Ordering::Greater => "INSERT has more expressions than target columns",
             std::cmp::Ordering::Less if targets.named => "INSERT has more target columns than expressions",
             _ => return Ok(()),
         };
-        let span = extra.map_or(targets.span, |value| value.span());
+        let lacking = targets.names.get(width).map(super::binder::name_span);
+        let span = extra.or(lacking).unwrap_or(Span::empty());
         Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span))
     }
 
@@ -177,12 +180,13 @@ impl Binder<'_> {
     fn insert_query(&mut self, query: &Query, targets: &mut Targets) -> Result<LogicalPlan> {
         let plan = self.untyped_query(query, None)?;
         let given = plan.fields();
-        self.check_width(given.len(), targets, None)?;
+        let spans = column_spans(&query.body);
+        self.check_width(given.len(), targets, spans.get(targets.columns.len()).copied())?;
         targets.columns.truncate(given.len());
         let wanted = targets.columns.iter().map(|index| column_at(targets.table, *index));
         let wanted: Vec<&Column> = wanted.collect::<Result<_>>()?;
         let types: Vec<DataType> = given.iter().zip(&wanted).map(|(field, column)| settled(field, column)).collect();
-        let plan = self.retype(plan, &types)?;
+        let plan = self.retype(plan, &types, &spans)?;
         let mut values = Vec::with_capacity(types.len());
         for (position, (data_type, column)) in types.into_iter().zip(wanted).enumerate() {
             let index = targets.columns.get(position).copied().unwrap_or_default();
@@ -191,7 +195,7 @@ impl Binder<'_> {
                 continue;
             }
             let value = Expr::Column { index: position, data_type };
-            values.push((index, self.assignment(value, column.data_type, &column.name, query.span())?));
+            values.push((index, self.assignment(value, column.data_type, &column.name, span_at(&spans, position))?));
         }
         let exprs = self.complete_row(values, targets)?;
         Ok(LogicalPlan::Project { input: Box::new(plan), exprs, fields: fields_of(targets.table) })

@@ -94,12 +94,12 @@ impl Binder<'_> {
         let types = [(left.data_type(), span), (right.data_type(), span)];
         let common = self.common_type("JOIN/USING", &types)?;
         Ok(match kind {
-            JoinKind::Right => self.implicit(right, common, span)?,
+            JoinKind::Right => self.explicit(right, common, span)?,
             JoinKind::Full => {
                 let args = vec![self.implicit(left, common, span)?, self.implicit(right, common, span)?];
                 Expr::Coalesce { args, data_type: common }
             }
-            _ => self.implicit(left, common, span)?,
+            _ => self.explicit(left, common, span)?,
         })
     }
 

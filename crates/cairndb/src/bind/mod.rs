@@ -34,3 +34,6 @@ pub use parameters::ParameterTypes;
 pub use statement::{
     Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundStatement, BoundUpdate, ConflictAction, OnConflict, Returning,
 };
+
+#[cfg(test)]
+mod tests;

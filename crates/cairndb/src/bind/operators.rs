@@ -21,7 +21,9 @@ impl Binder<'_> {
         match op {
             BinaryOperator::And | BinaryOperator::Or => self.chain([left, right], op, context),
             _ => match (row_of(left), row_of(right)) {
-                (Some(lefts), Some(rights)) => self.row_comparison(lefts, symbol(op)?, rights, context),
+                (Some(lefts), Some(rights)) => self
+                    .row_comparison(lefts, symbol(op)?, rights, context)
+                    .map_err(|error| self.at_operator(error, left.span(), right.span())),
                 (Some(lefts), None) => match unnested(right) {
                     ast::Expr::Subquery(query) => self.row_subquery(lefts, symbol(op)?, query, context),
                     _ => self.operands(left, symbol(op)?, right, context),
@@ -130,15 +132,7 @@ impl Binder<'_> {
                 let symbol = if *negated { "!~~*" } else { "~~*" };
                 self.pattern(symbol, expr, pattern, escape_char.as_deref(), context)
             }
-            E::SimilarTo { negated, expr, pattern, escape_char } => {
-                let input = (self.expr(expr, context)?, expr.span());
-                let mut args = vec![(self.expr(pattern, context)?, pattern.span())];
-                if let Some(escape) = escape_char {
-                    args.push((self.expr(escape, context)?, escape.span()));
-                }
-                let regex = self.call("similar_to_escape", args, pattern.span())?;
-                self.operator(if *negated { "!~" } else { "~" }, vec![input, (regex, pattern.span())])
-            }
+            E::SimilarTo { .. } => Err(Error::unsupported("SIMILAR TO")),
             _ => Err(Error::unsupported("LIKE ANY")),
         }
     }
@@ -151,14 +145,12 @@ impl Binder<'_> {
         escape: Option<&ast::Expr>,
         context: &mut Context,
     ) -> Result<Expr> {
-        let input = (self.expr(input, context)?, input.span());
-        let span = pattern.span();
-        let mut pattern = self.expr(pattern, context)?;
+        let mut operands = vec![self.operand(input, context)?, self.operand(pattern, context)?];
+        // With ESCAPE the operator has a third operand.
         if let Some(escape) = escape {
-            let args = vec![(pattern, span), (self.expr(escape, context)?, escape.span())];
-            pattern = self.call("like_escape", args, span)?;
+            operands.push(self.operand(escape, context)?);
         }
-        self.operator(symbol, vec![input, (pattern, span)])
+        self.operator(symbol, operands)
     }
 
     pub(super) fn in_list(

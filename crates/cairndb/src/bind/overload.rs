@@ -134,8 +134,8 @@ fn by_unknown_categories<C: Candidate>(candidates: Vec<&'static C>, args: &[Data
         };
         remaining.retain(|candidate| candidate.arg(i).is_some_and(|declared| declared.category() == chosen));
         let is_preferred = |candidate: &&C| candidate.arg(i).is_some_and(DataType::is_preferred);
-        if remaining.iter().any(|candidate| is_preferred(candidate)) {
-            remaining.retain(|candidate| is_preferred(candidate));
+        if remaining.iter().any(is_preferred) {
+            remaining.retain(is_preferred);
         }
     }
     if remaining.is_empty() { candidates } else { remaining }
@@ -258,7 +258,7 @@ fn ambiguous_operator(symbol: &str, types: &[DataType]) -> Error {
 pub(super) fn no_function(name: &str, types: &[DataType]) -> Error {
     let message = format!("function {name}({}) does not exist", list(types));
     let known = !overloads(name).is_empty() || !aggregate_overloads(name).is_empty();
-    let near = if known { vec![] } else { nearest(name, function_names().map(|name| (name, name))) };
+    let near = if known || name.len() < 4 { vec![] } else { nearest(name, function_names().map(|name| (name, name))) };
     let hint = match near.as_slice() {
         [near, ..] => format!("Perhaps you meant the function \"{near}\"."),
         [] => {

@@ -31,7 +31,7 @@ impl Binder<'_> {
             return Ok(plan);
         }
         let types: Vec<DataType> = fields.iter().map(|field| known_type(field.data_type)).collect();
-        self.retype(plan, &types)
+        self.retype(plan, &types, &[])
     }
 
     /// A query whose literal columns may still be untyped, for who reads it decides.
@@ -69,7 +69,7 @@ impl Binder<'_> {
                 let (op, all) = (set_operator(op)?, is_all(*set_quantifier)?);
                 let left_plan = self.set_expr(left, outer)?;
                 let right_plan = self.set_expr(right, outer)?;
-                self.set_operation(op, all, left_plan, right_plan, right.span())
+                self.set_operation(op, all, left_plan, right_plan, [&column_spans(left), &column_spans(right)])
             }
             SetExpr::Table(table) => {
                 let message = format!("TABLE {} here", table.table_name.as_deref().unwrap_or_default());
@@ -85,19 +85,22 @@ impl Binder<'_> {
         all: bool,
         left: LogicalPlan,
         right: LogicalPlan,
-        span: Span,
+        [left_spans, right_spans]: [&[Span]; 2],
     ) -> Result<LogicalPlan> {
         let name = set_name(op);
         let (lefts, rights) = (left.fields(), right.fields());
         if lefts.len() != rights.len() {
             let message = format!("each {name} query must have the same number of columns");
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span));
+            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span_at(right_spans, 0)));
         }
         let mut types = Vec::with_capacity(lefts.len());
-        for (left, right) in lefts.iter().zip(&rights) {
-            types.push(self.common_type(name, &[(left.data_type, span), (right.data_type, span)])?);
+        for (column, (left, right)) in lefts.iter().zip(&rights).enumerate() {
+            let sides =
+                [(left.data_type, span_at(left_spans, column)), (right.data_type, span_at(right_spans, column))];
+            types.push(self.common_type(name, &sides)?);
         }
-        let (left, right) = (self.retype(left, &types)?, self.retype(right, &types)?);
+        let left = self.retype(left, &types, left_spans)?;
+        let right = self.retype(right, &types, right_spans)?;
         Ok(LogicalPlan::SetOperation { op, all, left: Box::new(left), right: Box::new(right) })
     }
 
@@ -254,47 +257,67 @@ impl Binder<'_> {
         })
     }
 
-    /// The same rows with columns of these types.
-    pub(super) fn retype(&mut self, plan: LogicalPlan, types: &[DataType]) -> Result<LogicalPlan> {
+    /// The same rows with columns of these types; `spans` is where the columns were written, as far as known.
+    pub(super) fn retype(&mut self, plan: LogicalPlan, types: &[DataType], spans: &[Span]) -> Result<LogicalPlan> {
         let fields = plan.fields();
         if fields.iter().map(|field| field.data_type).eq(types.iter().copied()) {
             return Ok(plan);
         }
         match plan {
             LogicalPlan::Project { input, exprs, fields } => {
-                let exprs = self.retype_row(exprs, types)?;
+                let exprs = self.retype_row(exprs, types, spans)?;
                 Ok(LogicalPlan::Project { input, exprs, fields: retyped(fields, types) })
             }
             LogicalPlan::Values { rows, fields } => {
-                let rows = rows.into_iter().map(|row| self.retype_row(row, types)).collect::<Result<_>>()?;
+                let rows = rows.into_iter().map(|row| self.retype_row(row, types, &[])).collect::<Result<_>>()?;
                 Ok(LogicalPlan::Values { rows, fields: retyped(fields, types) })
             }
             LogicalPlan::Limit { input, limit, offset } => {
-                let input = Box::new(self.retype(*input, types)?);
+                let input = Box::new(self.retype(*input, types, spans)?);
                 Ok(LogicalPlan::Limit { input, limit, offset })
             }
-            plan => self.retype_around(plan, fields, types),
+            plan => self.retype_around(plan, fields, types, spans),
         }
     }
 
-    fn retype_row(&mut self, row: Vec<Expr>, types: &[DataType]) -> Result<Vec<Expr>> {
-        let converted = row.into_iter().zip(types).map(|(expr, to)| self.retype_expr(expr, *to));
+    fn retype_row(&mut self, row: Vec<Expr>, types: &[DataType], spans: &[Span]) -> Result<Vec<Expr>> {
+        let converted = row.into_iter().zip(types).enumerate().map(|(column, (expr, to))| {
+            let span = span_at(spans, column);
+            self.coerce(expr, *to, CastContext::Assignment, span)?.ok_or_else(|| {
+                let message = format!("cannot convert to type {}", to.type_name());
+                self.at(Error::new(SqlState::CANNOT_COERCE, message), span)
+            })
+        });
         converted.collect()
     }
 
-    fn retype_expr(&mut self, expr: Expr, to: DataType) -> Result<Expr> {
-        match self.coerce(expr, to, CastContext::Assignment, Span::empty())? {
-            Some(converted) => Ok(converted),
-            None => Err(Error::new(SqlState::CANNOT_COERCE, format!("cannot convert to type {}", to.type_name()))),
-        }
-    }
-
-    fn retype_around(&mut self, plan: LogicalPlan, fields: Vec<Field>, types: &[DataType]) -> Result<LogicalPlan> {
+    fn retype_around(
+        &mut self,
+        plan: LogicalPlan,
+        fields: Vec<Field>,
+        types: &[DataType],
+        spans: &[Span],
+    ) -> Result<LogicalPlan> {
         let columns = fields.iter().enumerate();
         let exprs = columns.map(|(index, field)| Expr::Column { index, data_type: field.data_type }).collect();
-        let exprs = self.retype_row(exprs, types)?;
+        let exprs = self.retype_row(exprs, types, spans)?;
         Ok(LogicalPlan::Project { input: Box::new(plan), exprs, fields: retyped(fields, types) })
     }
+}
+
+/// Where a query's columns are written; empty where that is not one place.
+pub(super) fn column_spans(body: &SetExpr) -> Vec<Span> {
+    match body {
+        SetExpr::Select(select) => select.projection.iter().map(Spanned::span).collect(),
+        SetExpr::Query(query) => column_spans(&query.body),
+        SetExpr::SetOperation { left, .. } => column_spans(left),
+        SetExpr::Values(values) => values.rows.first().map_or(vec![], |row| row.iter().map(Spanned::span).collect()),
+        _ => vec![],
+    }
+}
+
+pub(super) fn span_at(spans: &[Span], column: usize) -> Span {
+    spans.get(column).copied().unwrap_or(Span::empty())
 }
 
 fn retyped(fields: Vec<Field>, types: &[DataType]) -> Vec<Field> {

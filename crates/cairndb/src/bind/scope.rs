@@ -245,18 +245,34 @@ impl Binder<'_> {
             }
             (next, level) = (env.outer, level + 1);
         }
-        let error = match aliased(&alias, env) {
-            Some(other) => {
-                let message = format!("invalid reference to FROM-clause entry for table \"{alias}\"");
-                let hint = format!("Perhaps you meant to reference the table alias \"{other}\".");
-                Error::new(SqlState::UNDEFINED_TABLE, message).with_hint(hint)
-            }
-            None => {
-                let message = format!("missing FROM-clause entry for table \"{alias}\"");
-                hinted_table(Error::new(SqlState::UNDEFINED_TABLE, message), &alias, env)
-            }
-        };
+        let error = self.no_entry(&alias, env);
         Err(self.at(error, qualifier.first().map_or(Span::empty(), |i| i.span)))
+    }
+}
+
+impl Binder<'_> {
+    /// No relation in sight has this name; perhaps one goes by another, or stands out of reach.
+    fn no_entry(&self, alias: &str, env: Option<&Env>) -> Error {
+        let invalid = || {
+            let message = format!("invalid reference to FROM-clause entry for table \"{alias}\"");
+            Error::new(SqlState::UNDEFINED_TABLE, message)
+        };
+        let mut next = env;
+        while let Some(env) = next {
+            let is_table = |relation: &&Relation| relation.table.as_ref().is_some_and(|(table, _)| table.name == alias);
+            if let Some(relation) = env.scope.relations.iter().find(is_table) {
+                let hint = format!("Perhaps you meant to reference the table alias \"{}\".", relation.alias);
+                return invalid().with_hint(hint);
+            }
+            next = env.outer;
+        }
+        if self.unreachable.iter().any(|name| name == alias) {
+            return invalid().with_hint(format!(
+                "There is an entry for table \"{alias}\", but it cannot be referenced from this part of the query."
+            ));
+        }
+        let message = format!("missing FROM-clause entry for table \"{alias}\"");
+        hinted_table(Error::new(SqlState::UNDEFINED_TABLE, message), alias, env)
     }
 }
 
@@ -283,19 +299,6 @@ fn hinted(error: Error, name: &str, env: Option<&Env>) -> Error {
         return error;
     }
     error.with_hint(format!("Perhaps you meant to reference {}.", quoted.join(" or ")))
-}
-
-/// The alias under which a table of this name is there.
-fn aliased<'e>(name: &str, env: Option<&'e Env>) -> Option<&'e str> {
-    let mut next = env;
-    while let Some(env) = next {
-        let of_table = |relation: &&Relation| relation.table.as_ref().is_some_and(|(table, _)| table.name == name);
-        if let Some(relation) = env.scope.relations.iter().find(of_table) {
-            return Some(&relation.alias);
-        }
-        next = env.outer;
-    }
-    None
 }
 
 fn hinted_table(error: Error, alias: &str, env: Option<&Env>) -> Error {

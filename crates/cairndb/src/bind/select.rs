@@ -56,7 +56,7 @@ impl Binder<'_> {
         outer: Option<&Env>,
     ) -> Result<LogicalPlan> {
         self.refuse_select_extensions(select)?;
-        let (mut plan, scope) = self.from_clause(&select.from, outer)?;
+        let (mut plan, scope) = self.all_items(&select.from, outer)?;
         let env = Env { scope: &scope, outer };
         if let Some(condition) = &select.selection {
             let predicate = self.filter(condition, &env)?;
@@ -77,6 +77,9 @@ impl Binder<'_> {
         self.distinct(select.distinct.as_ref(), &mut parts, &mut context)?;
         self.order_by(keys, &mut parts, &mut context)?;
         let aggregates = context.aggregates.take().unwrap_or_default();
+        if let Some((args, data_type)) = context.series.take() {
+            plan = super::from::with_series(plan, args, data_type);
+        }
         if groups.is_some() || !aggregates.is_empty() || parts.having.is_some() {
             let grouping = Grouping::new(&scope, groups.unwrap_or_default(), aggregates, context.mentions);
             let exprs = parts.outputs.iter_mut().map(|output| &mut output.expr);
@@ -134,6 +137,10 @@ impl Binder<'_> {
         match item {
             SelectItem::UnnamedExpr(expr) => {
                 outputs.push(Output { expr: self.expr(expr, context)?, name: output_name(expr), span: expr.span() });
+            }
+            SelectItem::ExprWithAlias { expr, alias } if alias.quote_style == Some('\'') => {
+                let message = format!("syntax error at or near \"'{}'\"", alias.value);
+                return Err(self.at_end_of(Error::new(SqlState::SYNTAX_ERROR, message), expr.span()));
             }
             SelectItem::ExprWithAlias { expr, alias } => {
                 outputs.push(Output { expr: self.expr(expr, context)?, name: fold(alias), span: expr.span() });

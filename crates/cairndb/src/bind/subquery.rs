@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{self, BinaryOperator, Query, Spanned};
+use sqlparser::tokenizer::Span;
 
 use super::binder::Binder;
 use super::context::Context;
@@ -24,7 +25,8 @@ impl Binder<'_> {
             ast::Expr::InSubquery { expr, subquery, negated } => {
                 let plan = self.query(subquery, context.env)?;
                 let lefts = self.left_side(expr, context)?;
-                Ok(negated_if(*negated, self.compare_with(lefts, "=", QuantifiedOp::Any, plan)?))
+                let compared = self.compare_with(lefts, "=", QuantifiedOp::Any, plan);
+                Ok(negated_if(*negated, self.at_result(compared, expr.span(), subquery.span())?))
             }
             _ => Err(Error::internal("not a subquery")),
         }
@@ -36,7 +38,7 @@ impl Binder<'_> {
             [only] => Ok(make(SubqueryKind::Scalar { data_type: only.data_type }, plan)),
             _ => {
                 let error = Error::new(SqlState::SYNTAX_ERROR, "subquery must return only one column");
-                Err(self.at(error, query.span()))
+                Err(self.at_parenthesis(error, query.span()))
             }
         }
     }
@@ -52,7 +54,8 @@ impl Binder<'_> {
             ast::Expr::Subquery(query) => {
                 let plan = self.query(query, context.env)?;
                 let lefts = self.left_side(left, context)?;
-                self.compare_with(lefts, symbol(op)?, quantifier, plan)
+                let compared = self.compare_with(lefts, symbol(op)?, quantifier, plan);
+                self.at_result(compared, left.span(), query.span())
             }
             ast::Expr::Array(array) => self.quantified_array(left, op, &array.elem, quantifier, context),
             other => Err(self.at(Error::unsupported("ANY or ALL of an array"), other.span())),
@@ -101,6 +104,11 @@ impl Binder<'_> {
         self.compare_with(operands, symbol, QuantifiedOp::Any, plan)
     }
 
+    /// An error of the comparison belongs to its operator.
+    fn at_result(&self, result: Result<Expr>, left: Span, right: Span) -> Result<Expr> {
+        result.map_err(|error| self.at_operator(error, left, right))
+    }
+
     fn left_side(&mut self, left: &ast::Expr, context: &mut Context) -> Result<Vec<Operand>> {
         match row_of(left) {
             Some(parts) => parts.iter().map(|part| self.operand(part, context)).collect(),
@@ -121,18 +129,16 @@ impl Binder<'_> {
                 true => "subquery has too many columns",
                 false => "subquery has too few columns",
             };
-            let error = Error::new(SqlState::SYNTAX_ERROR, message);
-            return Err(lefts.first().map_or(error.clone(), |(_, span)| self.at(error, *span)));
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
         let (mut left, mut ops, mut types) = (vec![], vec![], vec![]);
         for ((expr, span), field) in lefts.into_iter().zip(&fields) {
-            let op =
-                self.operator_for(symbol, expr.data_type(), field.data_type).map_err(|error| self.at(error, span))?;
+            let op = self.operator_for(symbol, expr.data_type(), field.data_type)?;
             left.push(self.argument(expr, op.args.first().copied(), span)?);
             types.push(right_type(op, field.data_type));
             ops.push(op);
         }
-        plan = self.retype(plan, &types)?;
+        plan = self.retype(plan, &types, &[])?;
         Ok(make(SubqueryKind::Quantified { left, ops, quantifier }, plan))
     }
 }

@@ -179,7 +179,7 @@ impl Binder<'_> {
         let values = row_of(value).unwrap_or(single);
         if values.len() != names.len() {
             let message = "number of columns does not match number of values";
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), value.span()));
+            return Err(self.at_parenthesis(Error::new(SqlState::SYNTAX_ERROR, message), value.span()));
         }
         names.iter().zip(values).map(|(name, value)| self.set_one(table, name, value, context)).collect()
     }

@@ -3,9 +3,11 @@
 //! A WITH query's rows are computed once per run of the query it belongs to, and read through its id.
 
 use sqlparser::ast::{self, Cte, SetExpr, SetQuantifier, Spanned, With};
+use sqlparser::tokenizer::Span;
 
 use super::binder::{Binder, CteBinding, fold};
-use super::from::renamed;
+use super::from::renamed_query;
+use super::query::column_spans;
 use super::scope::Env;
 use crate::plan::{Field, LogicalPlan};
 use crate::types::DataType;
@@ -48,7 +50,7 @@ impl Binder<'_> {
     }
 
     fn cte_fields(&self, fields: Vec<Field>, cte: &Cte) -> Result<Vec<Field>> {
-        renamed(fields, &cte.alias).map_err(|error| self.at(error, cte.alias.name.span))
+        renamed_query(fields, &cte.alias).map_err(|error| self.at(error, cte.alias.name.span))
     }
 
     fn show(&mut self, name: &str, fields: Vec<Field>) -> usize {
@@ -65,19 +67,20 @@ impl Binder<'_> {
         all: bool,
         outer: Option<&Env>,
     ) -> Result<Definition> {
+        let spans = column_spans(base);
         let base = self.set_expr(base, outer)?;
         let base = self.typed(base)?;
         let fields = self.cte_fields(base.fields(), cte)?;
         let types: Vec<DataType> = fields.iter().map(|field| field.data_type).collect();
         let id = self.show(name, fields);
         let step_plan = self.set_expr(step, outer)?;
-        self.check_step(name, &base.fields(), &step_plan.fields(), cte)?;
-        let step = self.retype(step_plan, &types)?;
+        self.check_step(name, &base.fields(), &step_plan.fields(), cte, &spans)?;
+        let step = self.retype(step_plan, &types, &column_spans(step))?;
         Ok(Definition::Recursive { id, name: name.to_owned(), base, step, all })
     }
 
     /// The recursive term's columns must be of the base's types.
-    fn check_step(&self, name: &str, base: &[Field], step: &[Field], cte: &Cte) -> Result<()> {
+    fn check_step(&self, name: &str, base: &[Field], step: &[Field], cte: &Cte, spans: &[Span]) -> Result<()> {
         if base.len() != step.len() {
             let error = Error::new(SqlState::SYNTAX_ERROR, "each UNION query must have the same number of columns");
             return Err(self.at(error, cte.query.span()));
@@ -96,7 +99,7 @@ impl Binder<'_> {
                 );
                 let error = Error::new(SqlState::DATATYPE_MISMATCH, message)
                     .with_hint("Cast the output of the non-recursive term to the correct type.");
-                return Err(self.at(error, cte.query.span()));
+                return Err(self.at(error, spans.get(number).copied().unwrap_or(Span::empty())));
             }
         }
         Ok(())

@@ -79,6 +79,46 @@ pub(super) fn respell(tokens: &mut Vec<TokenWithSpan>) {
     tokens.splice(..1, new.into_iter().map(|token| TokenWithSpan::new(token, span)));
 }
 
+/// What the parser does not know inside statements: `FROM ONLY t` (there is no inheritance) and `UPDATE ONLY t` are read
+/// without ONLY, `ROW (a, b)` as `(a, b)`, `TRIM (TRAILING FROM x)` without FROM.
+pub(super) fn respell_inside(tokens: &mut Vec<TokenWithSpan>) {
+    let mut kept: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut rest = std::mem::take(tokens).into_iter().peekable();
+    while let Some(token) = rest.next() {
+        if !is_noise(&token, &kept, rest.peek()) {
+            kept.push(token);
+        }
+    }
+    *tokens = kept;
+}
+
+fn is_noise(token: &TokenWithSpan, before: &[TokenWithSpan], after: Option<&TokenWithSpan>) -> bool {
+    let after = after.map(|token| &token.token);
+    let keyword = |back: usize| before.len().checked_sub(back).and_then(|at| before.get(at)).and_then(keyword_of);
+    match keyword_of(token) {
+        Some(Keyword::ONLY) => {
+            let opened = matches!(keyword(1), Some(Keyword::FROM | Keyword::UPDATE | Keyword::JOIN));
+            opened && matches!(after, Some(Token::Word(_)))
+        }
+        Some(Keyword::ROW) => {
+            let operand = !matches!(keyword(1), Some(Keyword::EACH | Keyword::CURRENT | Keyword::VALUES));
+            operand && after == Some(&Token::LParen)
+        }
+        Some(Keyword::FROM) => {
+            matches!(keyword(1), Some(Keyword::LEADING | Keyword::TRAILING | Keyword::BOTH))
+                && keyword(3) == Some(Keyword::TRIM)
+        }
+        _ => false,
+    }
+}
+
+fn keyword_of(token: &TokenWithSpan) -> Option<Keyword> {
+    match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    }
+}
+
 /// INSERT's OVERRIDING clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overriding {

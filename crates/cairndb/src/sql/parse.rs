@@ -93,7 +93,8 @@ fn parse_tokens<T: Send>(
     source: &TextPosition,
     parse: impl FnOnce(&mut Parser) -> Result<T, ParserError> + Send,
 ) -> Result<(T, usize)> {
-    let tokens = regroup::regroup(tokens);
+    let mut tokens = regroup::regroup(tokens);
+    opening::respell_inside(&mut tokens);
     let depth = check_depth(&tokens, source)?;
     let parsed = with_deep_stack(depth, || run_parser(tokens, source, parse))??;
     Ok((parsed, depth))

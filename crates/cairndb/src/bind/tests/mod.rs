@@ -1,0 +1,7 @@
+//! What binding promises, checked against answers recorded from PostgreSQL 15.
+
+mod fixture;
+mod hostile;
+mod plans;
+mod recorded;
+mod tpch;
