@@ -7,6 +7,7 @@ mod catalogue;
 mod clock;
 mod comparison;
 mod extract;
+mod formatting;
 mod like;
 mod math;
 mod md5;

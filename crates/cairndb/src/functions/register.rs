@@ -1,7 +1,9 @@
 //! Lists the modules whose functions make up the catalogue.
 
 use super::catalogue::Catalogue;
-use super::{arithmetic, clock, comparison, extract, like, math, quoting, random, regex, strings, system, temporal};
+use super::{
+    arithmetic, clock, comparison, extract, formatting, like, math, quoting, random, regex, strings, system, temporal,
+};
 
 pub(super) fn register_all(catalogue: &mut Catalogue) {
     comparison::register(catalogue);
@@ -15,5 +17,6 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     random::register(catalogue);
     extract::register(catalogue);
     clock::register(catalogue);
+    formatting::register(catalogue);
     system::register(catalogue);
 }

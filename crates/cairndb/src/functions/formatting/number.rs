@@ -1,0 +1,352 @@
+//! `to_char` and `to_number` of numbers.
+
+use super::write_time::ordinal_ending;
+use crate::functions::support::check_length;
+use crate::types::{Numeric, Value};
+use crate::{Error, Result, SqlState};
+
+/// What a numeric template asks for.
+#[derive(Default)]
+struct Template {
+    pieces: Vec<Piece>,
+    whole: usize,
+    fraction: usize,
+    fill: bool,
+    sign: Sign,
+    ordinal: Option<bool>,
+    exponent: bool,
+    /// Digits by which V multiplies.
+    shift: usize,
+    /// Place, among whole digits, of the first `0`.
+    first_zero: Option<usize>,
+    /// Place, among digits after the point, after the last `0`.
+    last_zero: usize,
+    roman: Option<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Piece {
+    Digit,
+    Point,
+    Comma,
+    Currency,
+    /// A sign at its own place: `MI`, `PL`, `SG`.
+    Minus,
+    Plus,
+    PlusMinus,
+    Literal(char),
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Sign {
+    /// A blank or a minus before the digits.
+    #[default]
+    Default,
+    /// `S` before the digits.
+    Leading,
+    /// `S` after them.
+    Trailing,
+    /// `PR`: angle brackets.
+    Brackets,
+    /// At places of their own.
+    Placed,
+}
+
+fn syntax(message: &str) -> Error {
+    Error::new(SqlState::SYNTAX_ERROR, message)
+}
+
+impl Template {
+    fn parse(text: &str) -> Result<Template> {
+        let mut template = Template { fill: true, ..Template::default() };
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let (word, length) = keyword(rest);
+            rest = &rest[length.max(first.len_utf8())..];
+            template.take(word, first, &mut rest)?;
+            check_length(template.pieces.len() * 4)?;
+        }
+        Ok(template)
+    }
+
+    fn take(&mut self, word: &str, first: char, rest: &mut &str) -> Result<()> {
+        match word {
+            "FM" => self.fill = false,
+            "9" | "0" => self.digit(word == "0"),
+            "." | "D" => {
+                if self.has_point() {
+                    return Err(syntax("multiple decimal points"));
+                }
+                self.pieces.push(Piece::Point);
+            }
+            "," | "G" => self.pieces.push(Piece::Comma),
+            "L" => self.pieces.push(Piece::Currency),
+            "MI" => self.placed(Piece::Minus),
+            "PL" => self.pieces.push(Piece::Plus),
+            "B" => {}
+            "SG" => self.placed(Piece::PlusMinus),
+            "PR" => self.sign = Sign::Brackets,
+            "S" => {
+                let before = self.whole + self.fraction == 0;
+                self.sign = if before { Sign::Leading } else { Sign::Trailing };
+            }
+            "TH" => self.ordinal = Some(first == 'T'),
+            "EEEE" => self.exponent = true,
+            "RN" => self.roman = Some(first == 'R'),
+            "V" => self.shift = rest.chars().take_while(|c| matches!(c, '9' | '0')).count(),
+            _ if first == '"' => {
+                let (literal, after) = rest.split_once('"').unwrap_or((rest, ""));
+                self.pieces.extend(literal.chars().map(Piece::Literal));
+                *rest = after;
+            }
+            _ => self.pieces.push(Piece::Literal(first)),
+        }
+        Ok(())
+    }
+
+    fn has_point(&self) -> bool {
+        self.pieces.contains(&Piece::Point)
+    }
+
+    fn placed(&mut self, piece: Piece) {
+        self.sign = Sign::Placed;
+        self.pieces.push(piece);
+    }
+
+    fn digit(&mut self, zero: bool) {
+        self.pieces.push(Piece::Digit);
+        if self.has_point() {
+            self.fraction += 1;
+            if zero {
+                self.last_zero = self.fraction;
+            }
+        } else {
+            if zero && self.first_zero.is_none() {
+                self.first_zero = Some(self.whole);
+            }
+            self.whole += 1;
+        }
+    }
+}
+
+/// The keyword with which `text` begins, in capitals, and its length; `""` where it is literal text.
+fn keyword(text: &str) -> (&'static str, usize) {
+    const WORDS: [&str; 18] =
+        ["EEEE", "FM", "MI", "PL", "SG", "PR", "TH", "RN", "9", "0", ".", ",", "D", "G", "L", "S", "V", "B"];
+    let begins = |word: &&&str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    WORDS.iter().find(begins).map_or(("", 0), |word| (word, word.len()))
+}
+
+/// `to_char(number, template)`
+pub(super) fn to_char(value: &Numeric, template: &str) -> Result<Value> {
+    let template = Template::parse(template)?;
+    if let Some(upper) = template.roman {
+        return Ok(Value::from(roman(value, upper, template.fill)));
+    }
+    if template.exponent {
+        return Ok(Value::from(scientific(value, &template)));
+    }
+    let scaled = if template.shift > 0 {
+        value.mul(&Numeric::small(10, 0).power(&Numeric::from(template.shift as i64))?)?
+    } else {
+        value.clone()
+    };
+    let rounded = scaled.round(template.fraction as i32);
+    let text = rounded.abs().to_string();
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let whole = whole.trim_start_matches('0');
+    let overflow = !value.is_finite() || whole.len().max(1) > template.whole;
+    let digits = if value.is_nan() && template.whole >= 3 {
+        Digits { whole: padded("NaN", &template), fraction: String::new() }
+    } else if overflow {
+        Digits { whole: "#".repeat(template.whole), fraction: "#".repeat(template.fraction) }
+    } else {
+        let bare = !template.fill && template.last_zero == 0 && fraction.trim_end_matches('0').is_empty();
+        let whole = if whole.is_empty() && bare { "0" } else { whole };
+        Digits { whole: padded(whole, &template), fraction: fraction.to_string() }
+    };
+    Ok(Value::from(digits.lay_out(&template, rounded.signum() < 0)))
+}
+
+/// Blanks and zeros before the digits, as the template has places.
+fn padded(whole: &str, template: &Template) -> String {
+    let blanks = template.whole - whole.len();
+    // A lone zero shows in its last place, unless a point follows.
+    let lone = whole.is_empty() && !template.has_point() && template.whole > 0;
+    let zero_from = template.first_zero.unwrap_or(template.whole - usize::from(lone));
+    let pad = (0..blanks).map(|place| if place >= zero_from { '0' } else { ' ' });
+    pad.chain(whole.chars()).collect()
+}
+
+struct Digits {
+    /// One character per place, blanks in front.
+    whole: String,
+    fraction: String,
+}
+
+impl Digits {
+    fn lay_out(&self, template: &Template, negative: bool) -> String {
+        let mut body = String::new();
+        let mut whole = self.whole.chars();
+        let mut fraction = self.kept_fraction(template).chars().collect::<Vec<_>>().into_iter();
+        let (mut after_point, mut begun) = (false, false);
+        // Where a minus goes: before the first character that is not blank. A plus's blank: before the first place.
+        let (mut sign_at, mut places_at) = (None, None);
+        let whole_only = self.whole.ends_with("NaN");
+        for piece in &template.pieces {
+            if matches!(piece, Piece::Digit | Piece::Point) {
+                places_at.get_or_insert(body.len());
+            }
+            let shown = match piece {
+                Piece::Point if whole_only => break,
+                Piece::Digit if after_point => fraction.next(),
+                Piece::Digit => whole.next(),
+                Piece::Comma if begun => Some(','),
+                Piece::Comma => Some(' '),
+                Piece::Point => {
+                    after_point = true;
+                    Some('.')
+                }
+                Piece::Currency => Some(' '),
+                Piece::Minus => Some(if negative { '-' } else { ' ' }),
+                Piece::Plus => Some(if negative { ' ' } else { '+' }),
+                Piece::PlusMinus => Some(if negative { '-' } else { '+' }),
+                Piece::Literal(c) => Some(*c),
+            };
+            let Some(c) = shown else { continue };
+            let numeric = matches!(piece, Piece::Digit | Piece::Point) && c != ' ';
+            if numeric && !begun {
+                begun = true;
+                sign_at = Some(body.len());
+            }
+            let placed_sign = matches!(piece, Piece::Minus | Piece::Plus);
+            if c != ' ' || template.fill || matches!(piece, Piece::Literal(_)) && !placed_sign {
+                body.push(c);
+            }
+        }
+        let places_at = places_at.unwrap_or(0);
+        self.add_sign(body, sign_at.unwrap_or(places_at), places_at, template, negative)
+    }
+
+    /// FM drops trailing zeros, but not those the template demands.
+    fn kept_fraction(&self, template: &Template) -> &str {
+        if template.fill {
+            return &self.fraction;
+        }
+        let trimmed = self.fraction.trim_end_matches('0').len();
+        &self.fraction[..trimmed.max(template.last_zero.min(self.fraction.len()))]
+    }
+
+    fn add_sign(&self, mut body: String, at: usize, places_at: usize, template: &Template, negative: bool) -> String {
+        match template.sign {
+            Sign::Default if negative => body.insert(at, '-'),
+            Sign::Default if template.fill => body.insert(places_at, ' '),
+            Sign::Leading => body.insert(at, if negative { '-' } else { '+' }),
+            Sign::Trailing => body.push(if negative { '-' } else { '+' }),
+            Sign::Brackets if negative => {
+                body.insert(at, '<');
+                body.push('>');
+            }
+            Sign::Brackets if template.fill => {
+                body.insert(0, ' ');
+                body.push(' ');
+            }
+            _ => {}
+        }
+        let no_ordinal = negative || template.has_point() || self.whole.contains('#');
+        if let (Some(upper), false) = (template.ordinal, no_ordinal) {
+            let ending = ordinal_ending(self.whole.trim());
+            body.push_str(&if upper { ending.to_uppercase() } else { ending.to_string() });
+        }
+        body
+    }
+}
+
+/// `9.99EEEE`
+fn scientific(value: &Numeric, template: &Template) -> String {
+    let sign = if value.signum() < 0 {
+        "-"
+    } else if template.fill {
+        " "
+    } else {
+        ""
+    };
+    if !value.is_finite() {
+        return format!("{sign}{}.{}", "#".repeat(template.whole), "#".repeat(template.fraction + 4));
+    }
+    let text = value.abs().to_string();
+    let exponent = match text.split_once('.') {
+        _ if value.is_zero() => 0,
+        Some((whole, fraction)) if whole.trim_start_matches('0').is_empty() => {
+            -(fraction.chars().take_while(|c| *c == '0').count() as i32) - 1
+        }
+        Some((whole, _)) => whole.len() as i32 - 1,
+        None => text.len() as i32 - 1,
+    };
+    let shifted = Numeric::parse(&format!("{}e{}", text, -exponent)).unwrap_or(Numeric::NAN);
+    let mut mantissa = shifted.round(template.fraction as i32);
+    let mut exponent = exponent;
+    if mantissa >= Numeric::small(10, 0) {
+        mantissa = Numeric::small(1, 0).with_scale(template.fraction as u16);
+        exponent += 1;
+    }
+    let exponent_sign = if exponent < 0 { '-' } else { '+' };
+    format!("{sign}{mantissa}e{exponent_sign}{:02}", exponent.abs())
+}
+
+fn roman(value: &Numeric, upper: bool, fill: bool) -> String {
+    const STEPS: [(i64, &str); 13] = [
+        (1000, "M"),
+        (900, "CM"),
+        (500, "D"),
+        (400, "CD"),
+        (100, "C"),
+        (90, "XC"),
+        (50, "L"),
+        (40, "XL"),
+        (10, "X"),
+        (9, "IX"),
+        (5, "V"),
+        (4, "IV"),
+        (1, "I"),
+    ];
+    let Some(mut left) = value.to_i64().filter(|n| (1..=3999).contains(n)) else { return "#".repeat(15) };
+    let mut text = String::new();
+    for (size, letters) in STEPS {
+        while left >= size {
+            text.push_str(letters);
+            left -= size;
+        }
+    }
+    let text = if upper { text } else { text.to_lowercase() };
+    if fill { format!("{text:>15}") } else { text }
+}
+
+/// `to_number(text, template)`: digits where the template has places, signs and the point where they stand.
+pub(super) fn to_number(text: &str, template: &str) -> Result<Numeric> {
+    let template = Template::parse(template)?;
+    let places = template.whole + template.fraction;
+    let (mut digits, mut count, mut negative) = (String::new(), 0, false);
+    let mut after_point = 0;
+    for c in text.chars() {
+        match c {
+            '0'..='9' if count < places => {
+                digits.push(c);
+                count += 1;
+                after_point += usize::from(digits.contains('.'));
+                if digits.contains('.') && after_point > template.fraction {
+                    digits.pop();
+                }
+            }
+            '.' if template.has_point() && !digits.contains('.') => digits.push('.'),
+            '-' | '<' => negative = true,
+            _ => {}
+        }
+    }
+    if !digits.contains(|c: char| c.is_ascii_digit()) {
+        let message = format!("invalid input syntax for type numeric: \"{}\"", text.trim());
+        return Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message));
+    }
+    let number = Numeric::parse(&digits)?;
+    Ok(if negative { number.neg() } else { number })
+}
