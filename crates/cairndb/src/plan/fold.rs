@@ -6,7 +6,7 @@ use super::expr::Expr;
 use super::logical::LogicalPlan;
 use super::refs::{is_boolean, is_null_literal};
 use super::walk;
-use crate::functions::{self, EvalContext, Function};
+use crate::functions::{self, EvalContext, Function, Operator};
 use crate::types::{DataType, Value};
 
 /// Folds every expression of the plan.
@@ -37,7 +37,7 @@ fn folded(expr: &mut Expr) -> Option<Expr> {
         Expr::Call { function, args } => fold_call(function, args),
         Expr::Cast { input, to } => fold_cast(input, *to),
         Expr::And(parts) => Some(fold_logic(std::mem::take(parts), true)),
-        Expr::Or(parts) => Some(fold_logic(std::mem::take(parts), false)),
+        Expr::Or(parts) => Some(in_list(fold_logic(std::mem::take(parts), false))),
         Expr::Not(input) => fold_not(input),
         Expr::IsNull(input) => match &**input {
             Expr::Literal { value, .. } => Some(boolean(matches!(value, Value::Null))),
@@ -135,6 +135,35 @@ fn fold_logic(parts: Vec<Expr>, neutral: bool) -> Expr {
         _ if neutral => Expr::And(kept),
         _ => Expr::Or(kept),
     }
+}
+
+/// `c = 1 OR c = 2` as `c IN (1, 2)`, where all branches compare one column with constants by one `=`.
+fn in_list(expr: Expr) -> Expr {
+    let Expr::Or(parts) = &expr else { return expr };
+    let equalities: Option<Vec<_>> = parts.iter().map(column_equals).collect();
+    let Some(equalities) = equalities else { return expr };
+    let Some(first) = equalities.first() else { return expr };
+    if equalities.iter().any(|other| !std::ptr::eq(other.equal, first.equal) || other.index != first.index) {
+        return expr;
+    }
+    let list = equalities.iter().map(|found| found.value.clone()).collect();
+    Expr::InList { input: Box::new(first.column.clone()), list, equal: first.equal }
+}
+
+/// `column = constant`.
+struct ColumnEquals<'e> {
+    equal: &'static Function,
+    column: &'e Expr,
+    index: usize,
+    value: &'e Expr,
+}
+
+fn column_equals(expr: &Expr) -> Option<ColumnEquals<'_>> {
+    let Expr::Call { function, args } = expr else { return None };
+    let [column @ Expr::Column { index, .. }, value] = args.as_slice() else { return None };
+    let constant = matches!(value, Expr::Literal { .. } | Expr::Parameter { .. });
+    let equal: &'static Function = function;
+    (constant && equal.op == Some(Operator::Equal)).then_some(ColumnEquals { equal, column, index: *index, value })
 }
 
 fn fold_not(input: &mut Expr) -> Option<Expr> {

@@ -54,8 +54,8 @@ impl Planner<'_> {
         let tree = choose(&graph, self.options).ok_or_else(|| crate::Error::internal("a join of nothing"))?;
         let mut joined = self.tree(&graph, &tree)?;
         let all = tree.units();
-        let rest = graph.conditions.iter().filter(|(_, units)| *units == 0 || units & !all != 0);
-        let rest: Vec<Expr> = rest.map(|(condition, _)| joined.localized(condition.clone())).collect();
+        let rest = graph.conditions.iter().filter(|condition| condition.units == 0 || condition.units & !all != 0);
+        let rest: Vec<Expr> = rest.map(|condition| joined.localized(condition.expr.clone())).collect();
         joined.planned = self.filter(joined.planned, rest)?;
         let exprs = output
             .iter()

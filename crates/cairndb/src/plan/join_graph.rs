@@ -31,6 +31,8 @@ pub(super) struct Unit {
     pub(super) on: Vec<Expr>,
     /// What `on` refers to besides the unit.
     pub(super) required: Units,
+    /// Cost of the subqueries in `on`, for each row.
+    subqueries: f64,
 }
 
 impl Unit {
@@ -47,6 +49,25 @@ pub(super) struct EqualColumns {
     pub(super) units: Units,
 }
 
+/// A condition of several units, or of one that is not joined by an inner join.
+pub(super) struct Condition {
+    pub(super) expr: Expr,
+    pub(super) units: Units,
+    /// Cost of the subqueries in it, for each row.
+    subqueries: f64,
+}
+
+/// The conditions that become applicable when two sets are joined.
+#[derive(Default)]
+pub(super) struct Between {
+    /// Of the join itself.
+    pub(super) on: Vec<Expr>,
+    /// To be checked after it.
+    pub(super) after: Vec<Expr>,
+    /// Cost of the subqueries in them, for each row.
+    pub(super) subqueries: f64,
+}
+
 /// The joins of one tree.
 #[derive(Default)]
 pub(super) struct JoinGraph {
@@ -54,8 +75,8 @@ pub(super) struct JoinGraph {
     /// The unit of each global column.
     owners: Vec<usize>,
     pub(super) equal: Vec<EqualColumns>,
-    /// Other conditions, with the units they refer to.
-    pub(super) conditions: Vec<(Expr, Units)>,
+    /// Other conditions.
+    pub(super) conditions: Vec<Condition>,
     /// Output columns of all units, by global column.
     pub(super) fields: Vec<Field>,
     /// What is known of each global column.
@@ -162,8 +183,12 @@ impl JoinGraph {
             let planned = planner.lower(plan)?;
             graph.infos.extend(planned.columns.iter().cloned());
             let required = on_units & !(1 << position);
-            graph.units.push(Unit { kind: draft.kind, planned, shape, first, on: draft.on, required });
+            let subqueries = planner.subquery_cost(&draft.on)?;
+            graph.units.push(Unit { kind: draft.kind, planned, shape, first, on: draft.on, required, subqueries });
             first += draft.width;
+        }
+        for condition in &mut graph.conditions {
+            condition.subqueries = planner.subquery_cost(std::slice::from_ref(&condition.expr))?;
         }
         Ok((graph, output))
     }
@@ -177,7 +202,7 @@ impl JoinGraph {
             match only.filter(|&unit| drafts[unit].kind == JoinKind::Inner) {
                 Some(unit) => single[unit].push(condition),
                 None if self.is_inner_equality(drafts, &condition) => self.add_equality(condition, units),
-                None => self.conditions.push((condition, units)),
+                None => self.conditions.push(Condition { expr: condition, units, subqueries: 0.0 }),
             }
         }
         self.add_equalities_within_units(&mut single);
@@ -233,24 +258,29 @@ impl JoinGraph {
         1 << self.owners[column]
     }
 
-    /// The conditions that become applicable when `left` and `right` are joined: those of the join itself, and those
-    /// that must wait until after it.
-    pub(super) fn between(&self, left: Units, right: Units) -> (Vec<Expr>, Vec<Expr>) {
+    /// The conditions that become applicable when `left` and `right` are joined.
+    pub(super) fn between(&self, left: Units, right: Units) -> Between {
         let both = left | right;
         let outer = self.outer_unit(right);
-        let mut on: Vec<Expr> = outer.map(|unit| unit.on.clone()).unwrap_or_default();
-        if outer.is_none() {
-            on.extend(self.equal.iter().filter_map(|equal| self.equality_between(equal, left, right)));
-        }
-        let applicable = self.conditions.iter().filter(|(_, units)| {
+        let applicable = self.conditions.iter().filter(|Condition { units, .. }| {
             *units != 0 && units & !both == 0 && units & !left != 0 && (outer.is_some() || units & !right != 0)
         });
-        let conditions = applicable.map(|(condition, _)| condition.clone());
-        if outer.is_some() {
-            return (on, conditions.collect());
+        let mut between = Between::default();
+        for condition in applicable {
+            between.after.push(condition.expr.clone());
+            between.subqueries += condition.subqueries;
         }
-        on.extend(conditions);
-        (on, vec![])
+        match outer {
+            Some(unit) => {
+                between.on = unit.on.clone();
+                between.subqueries += unit.subqueries;
+            }
+            None => {
+                between.on = self.equal.iter().filter_map(|equal| self.equality_between(equal, left, right)).collect();
+                between.on.append(&mut between.after);
+            }
+        }
+        between
     }
 
     /// The unit, if the set is one that is not joined by an inner join.
@@ -274,7 +304,7 @@ impl JoinGraph {
         }
         let ties = |units: Units| units & left != 0 && units & right != 0;
         self.equal.iter().any(|equal| ties(equal.units))
-            || self.conditions.iter().any(|(_, units)| units & !(left | right) == 0 && ties(*units))
+            || self.conditions.iter().any(|condition| condition.units & !(left | right) == 0 && ties(condition.units))
     }
 
     /// Whether `right` may be joined to `left` at all.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::cost;
 use super::estimate::{ColumnInfo, join_equality, selectivity, table_rows, unique_keys};
 use super::expr::Expr;
-use super::join_graph::{JoinGraph, Unit, Units};
+use super::join_graph::{Between, JoinGraph, Unit, Units};
 use super::keys::{key_column, key_value};
 use super::logical::JoinKind;
 use super::options::OptimizerOptions;
@@ -58,6 +58,8 @@ pub(super) struct Pair<'g> {
     pub(super) right: (Units, Estimate),
     pub(super) on: Vec<Expr>,
     pub(super) after: Vec<Expr>,
+    /// Cost of the subqueries in the conditions, for each row.
+    subqueries: f64,
 }
 
 impl<'g> Pair<'g> {
@@ -67,8 +69,8 @@ impl<'g> Pair<'g> {
         left: (Units, Estimate),
         right: (Units, Estimate),
     ) -> Pair<'g> {
-        let (on, after) = graph.between(left.0, right.0);
-        Pair { graph, options, left, right, on, after }
+        let Between { on, after, subqueries } = graph.between(left.0, right.0);
+        Pair { graph, options, left, right, on, after, subqueries }
     }
 
     pub(super) fn kind(&self) -> JoinKind {
@@ -84,14 +86,16 @@ impl<'g> Pair<'g> {
     /// The cheapest method; `rows` if the result's size is known already.
     pub(super) fn best(&self, rows: Option<f64>) -> Candidate {
         let rows = rows.unwrap_or_else(|| self.rows());
-        let mut best = self.nested_loop(rows);
+        let hashable = self.options.hash_joins && self.on.iter().any(|part| self.hash_keys(part).is_some());
+        // Where hashing is possible a nested loop gains little on small inputs, and loses without bound when an
+        // estimate was wrong.
+        let mut best = if hashable { self.hash(rows) } else { self.nested_loop(rows) };
         let mut consider = |candidate: Candidate| {
             if candidate.estimate.total < best.estimate.total {
                 best = candidate;
             }
         };
-        if self.options.hash_joins && self.on.iter().any(|part| self.hash_keys(part).is_some()) {
-            consider(self.hash(rows));
+        if hashable {
             if self.kind() == JoinKind::Left {
                 consider(self.hash_right(rows));
             }
@@ -107,15 +111,14 @@ impl<'g> Pair<'g> {
             JoinKind::Semi | JoinKind::Anti => self.left.1.width,
             _ => self.left.1.width + self.right.1.width,
         };
-        let after = self.after.len() as f64 * cost::OPERATOR * rows;
+        let after = self.after.len() as f64 * cost::OPERATOR * rows + self.subqueries * rows.max(self.left.1.rows);
         let total = total + rows * cost::ROW / 2.0 + after;
         Candidate { method, estimate: Estimate { startup, total, rows, width } }
     }
 
     fn nested_loop(&self, rows: f64) -> Candidate {
         let ((_, left), (_, right)) = (self.left, self.right);
-        let subqueries = self.on.iter().filter(|part| has_subquery(part)).count() as f64;
-        let each = cost::OPERATOR * (1.0 + self.on.len() as f64) + subqueries * cost::RESTART;
+        let each = cost::OPERATOR * (1.0 + self.on.len() as f64);
         let pairs = left.rows * right.rows * if self.kind() == JoinKind::Semi { 0.5 } else { 1.0 };
         let total = left.total + right.total + right.rows * cost::ENTRY + pairs * each;
         self.candidate(Method::NestedLoop, left.startup + right.startup, total, rows)

@@ -13,11 +13,28 @@ use super::physical::PhysicalPlan;
 use super::planner::Planner;
 use super::prune::prune_all;
 use super::pushdown::push_down;
-use crate::Result;
+use super::walk;
 use crate::catalog::Catalog;
+use crate::sql::with_deep_stack;
+use crate::{Error, Result, SqlState};
+
+/// Up to here the caller's stack is used.
+const SHALLOW_DEPTH: usize = 40;
+const DEPTH_MAX: usize = 2000;
 
 /// Rewrites a logical plan and chooses how to run it.
+///
+/// Plans are walked by recursion: a deep one on a stack of its own, and one that is too deep (views upon views of
+/// nested queries) is refused.
 pub fn optimize(plan: LogicalPlan, _catalog: &Catalog, options: &OptimizerOptions) -> Result<PhysicalPlan> {
+    let depth = walk::depth(&plan);
+    if depth > DEPTH_MAX {
+        return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+    }
+    if depth <= SHALLOW_DEPTH { run(plan, options) } else { with_deep_stack(depth, || run(plan, options))? }
+}
+
+fn run(plan: LogicalPlan, options: &OptimizerOptions) -> Result<PhysicalPlan> {
     let (joined, found_scalar) = rewrite(plan.clone(), options, true);
     let mut best = Planner::new(options).lower(joined)?.plan;
     if found_scalar {

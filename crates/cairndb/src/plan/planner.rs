@@ -100,6 +100,12 @@ impl<'a> Planner<'a> {
         self.optional(super::refs::conjunction(all))
     }
 
+    /// What the subqueries in logical expressions cost for each row.
+    pub(super) fn subquery_cost(&mut self, exprs: &[Expr]) -> Result<f64> {
+        let dear = exprs.iter().filter(|expr| has_subquery(expr)).cloned().collect();
+        Ok(ExprCost::of(&self.exprs(dear)?).row)
+    }
+
     fn replace_subqueries(&mut self, expr: &mut Expr) -> Result<()> {
         for child in walk::children_mut(expr) {
             self.replace_subqueries(child)?;

@@ -214,3 +214,19 @@ pub(crate) fn rewrite_plan(
         rewrite_plan(input, depth + pushed, replace);
     }
 }
+
+/// The longest path down through plans and expressions.
+pub(crate) fn depth(plan: &LogicalPlan) -> usize {
+    let exprs = node_exprs(plan).into_iter().map(expr_depth).max().unwrap_or(0);
+    let inputs = inputs(plan).into_iter().map(|(input, _)| depth(input)).max().unwrap_or(0);
+    1 + exprs.max(inputs)
+}
+
+fn expr_depth(expr: &Expr) -> usize {
+    let below = children(expr).into_iter().map(expr_depth).max().unwrap_or(0);
+    let subquery = match expr {
+        Expr::Subquery(subquery) => depth(&subquery.plan),
+        _ => 0,
+    };
+    1 + below.max(subquery)
+}
