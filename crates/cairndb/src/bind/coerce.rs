@@ -173,6 +173,9 @@ fn drop_expr(_expr: Expr) -> Option<Expr> {
 
 /// The conversion node, or the expression itself where the value stays as it is.
 fn converted(expr: Expr, from: DataType, to: DataType, context: CastContext) -> Expr {
+    if context == CastContext::Implicit && from.base() == to {
+        return expr;
+    }
     let to = target(to, context);
     let relabelled = matches!((from, to), (DataType::Varchar(_), DataType::Text | DataType::Varchar(None)))
         || matches!((from, to), (DataType::Text, DataType::Varchar(None)));

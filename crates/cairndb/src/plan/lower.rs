@@ -139,7 +139,10 @@ impl Planner<'_> {
         aggregates: Vec<AggregateCall>,
         fields: Vec<Field>,
     ) -> Result<Planned> {
-        let input = self.lower(input)?;
+        let input = match self.end_of_index(&input, &group_by, &aggregates)? {
+            Some(row) => row,
+            None => self.lower(input)?,
+        };
         let below = input.estimate();
         let groups = group_count(&group_by, &input);
         let mut columns: Vec<ColumnInfo> = group_by

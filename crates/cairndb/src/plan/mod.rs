@@ -9,6 +9,7 @@ mod decorrelate;
 mod estimate;
 mod explain;
 mod expr;
+mod extremes;
 mod factor;
 mod flatten;
 mod fold;
