@@ -90,6 +90,20 @@ fn a_second_process_is_told_who_has_the_database() {
 }
 
 #[test]
+fn a_file_that_is_no_database_is_refused_and_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.cairn");
+    let notes = "These are my notes; they are not a database.\n".repeat(400);
+    fs::write(&path, &notes).unwrap();
+    for arguments in [&["x.cairn", "-c", "SELECT 1"][..], &["verify", "x.cairn"], &["compact", "x.cairn"]] {
+        let told = bad(folder.path(), arguments);
+        assert!(told.contains("x.cairn"), "{told}");
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), notes);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else was made");
+}
+
+#[test]
 fn a_database_opened_read_only_refuses_changes() {
     let folder = tempfile::tempdir().unwrap();
     good(folder.path(), &["x.cairn", "-c", MAKE]);
