@@ -55,7 +55,8 @@ impl Binder<'_> {
         // A string's length is the cast's business: CAST cuts what input would refuse.
         let base = if context == CastContext::Explicit && !to.is_string() { to } else { to.base() };
         if base.is_string() && base == base.base() && !matches!(base, DataType::Char(_)) {
-            return Ok(Expr::Literal { value, data_type: base });
+            let literal = Expr::Literal { value, data_type: base };
+            return Ok(if context == CastContext::Explicit { with_modifiers(literal, to, context) } else { literal });
         }
         let fixed = cast_is_immutable(DataType::Unknown, base) || is_plain_date_text(text, base);
         if !fixed {
