@@ -1,5 +1,5 @@
 //! Functions, casts and aggregates give what PostgreSQL 15 gave for the same calls. Each line of the data file is a
-//! call and its answer, in PostgreSQL's text form, `NULL`, or `!` and the SQLSTATE; tab-separated, with `\t`, `\n` and
+//! call and its answer, in PostgreSQL's text form, `NULL`, or `!`, the SQLSTATE and the message; tab-separated, with `\t`, `\n` and
 //! `\\` escaped:
 //!
 //! ```text
@@ -91,8 +91,7 @@ fn every_call_answers_as_postgresql_did() {
         let got = match answer(&fields, &context) {
             Ok(Value::Null) => "NULL".to_string(),
             Ok(value) => to_text(&value, &context),
-            Err(error) if error.sqlstate().0 == "XX000" => format!("!{}", error.message()),
-            Err(error) => format!("!{}", error.sqlstate().0),
+            Err(error) => format!("!{} {}", error.sqlstate().0, error.message()),
         };
         count += 1;
         if got != expected {

@@ -143,7 +143,19 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
     }
     builder.build().map_err(|error| {
         let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or("").trim_start_matches("error: ").to_string();
-        Error::new(SqlState("2201B"), format!("invalid regular expression: {reason}"))
+        let reason = reason.lines().last().unwrap_or("").trim_start_matches("error: ");
+        Error::new(SqlState("2201B"), format!("invalid regular expression: {}", postgresql_reason(reason)))
     })
+}
+
+/// PostgreSQL's words for the library's, where it has some.
+fn postgresql_reason(reason: &str) -> &str {
+    match reason {
+        "unclosed character class" => "brackets [] not balanced",
+        "unclosed group" | "unopened group" => "parentheses () not balanced",
+        "repetition operator missing expression" => "quantifier operand invalid",
+        "invalid character class range, the start must be <= the end" => "invalid character range",
+        other if other.contains("exceeds size limit") => "regular expression is too complex",
+        other => other,
+    }
 }

@@ -113,11 +113,11 @@ fn sign_of(step: &Value) -> Option<i128> {
 /// Numeric bounds must be numbers: an infinite series of them would not end.
 fn check_finite(args: &[&Value]) -> Result<()> {
     for (value, name) in args.iter().zip(["start value", "stop value", "step size"]) {
-        if let Value::Numeric(number) = value {
-            if !number.is_finite() {
-                let what = if number.is_nan() { "NaN" } else { "infinity" };
-                return Err(invalid_parameter(format!("{name} cannot be {what}")));
-            }
+        if let Value::Numeric(number) = value
+            && !number.is_finite()
+        {
+            let what = if number.is_nan() { "NaN" } else { "infinity" };
+            return Err(invalid_parameter(format!("{name} cannot be {what}")));
         }
     }
     Ok(())

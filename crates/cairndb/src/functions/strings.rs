@@ -105,6 +105,7 @@ fn chr(code: i32) -> Result<Value> {
         Err(_) => Err(invalid_parameter("character number must be positive")),
         Ok(code) => match char::from_u32(code) {
             Some(c) => text(c.to_string()),
+            None if code > 0x10_ffff => refuse(format!("requested character too large for encoding: {code}")),
             None => refuse(format!("requested character not valid for encoding: {code}")),
         },
     }

@@ -17,7 +17,7 @@ mod value;
 mod value_ref;
 
 pub use cast::{cast, cast_assign};
-pub(crate) use cast::{date_to_timestamp, timestamp_to_date, to_utc};
+pub(crate) use cast::{date_to_timestamp, to_utc};
 pub use coercion::{CastContext, can_cast, cast_context, cast_is_immutable};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use context::EvalContext;

@@ -5,5 +5,5 @@ mod catalogue;
 mod numeric_sum;
 mod statistics;
 
-pub(super) use catalogue::{AGGREGATES, AggregateCatalogue};
+pub(super) use catalogue::AGGREGATES;
 pub use numeric_sum::NumericSum;

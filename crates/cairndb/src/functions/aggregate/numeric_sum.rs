@@ -4,18 +4,12 @@ use crate::Result;
 use crate::types::Numeric;
 
 /// An exact running sum. Its scale is the largest of its terms'.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct NumericSum {
     mantissa: i128,
     scale: u16,
     /// What did not fit in the mantissa: large values, NaN, infinities.
     rest: Option<Numeric>,
-}
-
-impl Default for NumericSum {
-    fn default() -> NumericSum {
-        NumericSum { mantissa: 0, scale: 0, rest: None }
-    }
 }
 
 impl NumericSum {
@@ -29,11 +23,11 @@ impl NumericSum {
 
     /// Adds `mantissa / 10^scale`.
     pub fn add_small(&mut self, mantissa: i128, scale: u16) -> Result<()> {
-        if scale == self.scale {
-            if let Some(sum) = self.mantissa.checked_add(mantissa) {
-                self.mantissa = sum;
-                return Ok(());
-            }
+        if scale == self.scale
+            && let Some(sum) = self.mantissa.checked_add(mantissa)
+        {
+            self.mantissa = sum;
+            return Ok(());
         }
         self.add_rescaled(mantissa, scale)
     }

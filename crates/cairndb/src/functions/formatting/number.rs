@@ -344,8 +344,7 @@ pub(super) fn to_number(text: &str, template: &str) -> Result<Numeric> {
         }
     }
     if !digits.contains(|c: char| c.is_ascii_digit()) {
-        let message = format!("invalid input syntax for type numeric: \"{}\"", text.trim());
-        return Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message));
+        return Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type numeric: \" \""));
     }
     let number = Numeric::parse(&digits)?;
     Ok(if negative { number.neg() } else { number })

@@ -235,10 +235,10 @@ fn skip_literal(reader: &mut Reader<'_>, literal: char) {
         return;
     }
     // A separator matches any separator; other text just takes its place.
-    if let Some(next) = reader.rest.chars().next() {
-        if literal.is_alphanumeric() || !next.is_alphanumeric() && !next.is_whitespace() {
-            reader.rest = &reader.rest[next.len_utf8()..];
-        }
+    if let Some(next) = reader.rest.chars().next()
+        && (literal.is_alphanumeric() || !next.is_alphanumeric() && !next.is_whitespace())
+    {
+        reader.rest = &reader.rest[next.len_utf8()..];
     }
 }
 

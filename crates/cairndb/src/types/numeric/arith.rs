@@ -44,20 +44,20 @@ impl Numeric {
 
     /// `self - other`; the scale is the larger one.
     pub fn sub(&self, other: &Numeric) -> Result<Numeric> {
-        if let (Some((a, s)), Some((b, t))) = (self.as_small(), other.as_small()) {
-            if s == t {
-                return Ok(Numeric::from_i128(i128::from(a) - i128::from(b), s));
-            }
+        if let (Some((a, s)), Some((b, t))) = (self.as_small(), other.as_small())
+            && s == t
+        {
+            return Ok(Numeric::from_i128(i128::from(a) - i128::from(b), s));
         }
         self.add(&other.neg())
     }
 
     /// `self * other`; the scales add up.
     pub fn mul(&self, other: &Numeric) -> Result<Numeric> {
-        if let (Some((a, s)), Some((b, t))) = (self.as_small(), other.as_small()) {
-            if s + t <= SCALE_MAX {
-                return Ok(Numeric::from_i128(i128::from(a) * i128::from(b), s + t));
-            }
+        if let (Some((a, s)), Some((b, t))) = (self.as_small(), other.as_small())
+            && s + t <= SCALE_MAX
+        {
+            return Ok(Numeric::from_i128(i128::from(a) * i128::from(b), s + t));
         }
         match (self.to_big(), other.to_big()) {
             (Some((a, s)), Some((b, t))) => {
@@ -87,10 +87,10 @@ impl Numeric {
 
     /// The finite quotient, rounded half away from zero to `scale` digits.
     pub(super) fn div_to_scale(&self, other: &Numeric, scale: u16) -> Result<Numeric> {
-        if let (Some((a, s)), Some((b, t))) = (self.as_small(), other.as_small()) {
-            if let Some(quotient) = small_quotient(a, s, b, t, scale) {
-                return Ok(Numeric::from_i128(quotient, scale));
-            }
+        if let (Some((a, s)), Some((b, t))) = (self.as_small(), other.as_small())
+            && let Some(quotient) = small_quotient(a, s, b, t, scale)
+        {
+            return Ok(Numeric::from_i128(quotient, scale));
         }
         let (Some((mut a, s)), Some((mut b, t))) = (self.to_big(), other.to_big()) else { return Ok(Numeric::NAN) };
         let shift = i64::from(scale) + i64::from(t) - i64::from(s);
@@ -122,10 +122,10 @@ impl Numeric {
         if other.is_zero() {
             return Err(division_by_zero());
         }
-        if let (Some((a, s)), Some((b, t))) = (self.as_small(), other.as_small()) {
-            if let Some((a, b)) = aligned_small(a, s, b, t) {
-                return Ok(Numeric::from_i128(a % b, s.max(t)));
-            }
+        if let (Some((a, s)), Some((b, t))) = (self.as_small(), other.as_small())
+            && let Some((a, b)) = aligned_small(a, s, b, t)
+        {
+            return Ok(Numeric::from_i128(a % b, s.max(t)));
         }
         match (self.to_big(), other.to_big()) {
             (Some(a), Some(b)) => {

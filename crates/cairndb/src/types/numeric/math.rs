@@ -317,7 +317,7 @@ fn ln_near_one(mut x: BigInt, digits: i32) -> BigInt {
         sum += &power / n;
         n += 2;
     }
-    sum * 2 << doublings
+    (sum * 2) << doublings
 }
 
 fn invalid_power(message: &str) -> Error {
