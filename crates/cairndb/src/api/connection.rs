@@ -168,6 +168,10 @@ impl Connection {
     pub fn run(&self, sql: &str, mut each: impl FnMut(&mut Outcome<'_>) -> Result<()>) -> Result<()> {
         for statement in split_script(sql) {
             let parsed = statement.parse().inspect_err(|_| self.state.borrow().fail())?;
+            if parsed.parameters > 0 {
+                self.state.borrow().fail();
+                return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+            }
             let mut runnable = Runnable { parsed: Arc::new(parsed), prepared: None };
             let executed = self.run_one(&mut runnable, &())?;
             let mut outcome = Outcome {

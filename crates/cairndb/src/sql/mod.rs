@@ -11,6 +11,7 @@ mod parse;
 mod position;
 mod regroup;
 mod script;
+mod sequence_options;
 
 pub use limits::{MAX_EXPRESSION_DEPTH, MAX_TEXT_BYTES};
 pub use opening::Overriding;

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use super::limits::{MAX_EXPRESSION_DEPTH, MAX_TEXT_BYTES, check_depth, check_length, too_deep, with_deep_stack};
 use super::opening::Overriding;
 use super::position::TextPosition;
-use super::{lexer, opening, regroup, script};
+use super::{lexer, opening, regroup, script, sequence_options};
 use crate::{Error, Result, SqlState};
 
 /// A parsed statement with what is needed to speak about its text.
@@ -93,7 +93,7 @@ fn parse_tokens<T: Send>(
     source: &TextPosition,
     parse: impl FnOnce(&mut Parser) -> Result<T, ParserError> + Send,
 ) -> Result<(T, usize)> {
-    let mut tokens = regroup::regroup(tokens);
+    let mut tokens = regroup::regroup(sequence_options::reorder(tokens));
     opening::respell_inside(&mut tokens);
     let depth = check_depth(&tokens, source)?;
     let parsed = with_deep_stack(depth, || run_parser(tokens, source, parse))??;
