@@ -74,6 +74,12 @@ fn set(conn: &Connection, switches: &[&str], to: &str) -> Result<()> {
 
 /// Compares every way to plan each query with the naive one.
 fn agree(conn: &Connection, queries: &[&str]) -> Result<()> {
+    compare(conn, queries)?;
+    conn.execute("ANALYZE", ())?;
+    compare(conn, queries)
+}
+
+fn compare(conn: &Connection, queries: &[&str]) -> Result<()> {
     let mut wrong = vec![];
     for sql in queries {
         set(conn, &SWITCHES, "off")?;
@@ -90,6 +96,19 @@ fn agree(conn: &Connection, queries: &[&str]) -> Result<()> {
         }
     }
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn analyze_tells_the_planner_how_many_rows_there_are() -> Result<()> {
+    let conn = sample()?;
+    let estimate = || -> Result<String> {
+        let lines = conn.query_map("EXPLAIN SELECT * FROM d", (), |row| row.get::<String>(0))?;
+        Ok(lines.collect::<Result<Vec<_>>>()?.join("\n"))
+    };
+    assert!(estimate()?.contains("rows=1000"), "a guess before: {}", estimate()?);
+    conn.execute("ANALYZE d", ())?;
+    assert!(estimate()?.contains("rows=40"), "the count after: {}", estimate()?);
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 //! different values by Haas and Stokes' estimator (Duj1), the most common values, and an equi-depth histogram of the
 //! others.
 
+use crate::Result;
 use crate::catalog::{ColumnStatistics, TableStatistics};
 use crate::types::{DataType, Value};
 
@@ -30,16 +31,17 @@ impl StatisticsBuilder {
     }
 
     /// Counts one row; `row` is called for its values (one per column) if the sample takes it.
-    pub fn add_row(&mut self, row: impl FnOnce() -> Vec<Value>) {
+    pub fn add_row(&mut self, row: impl FnOnce() -> Result<Vec<Value>>) -> Result<()> {
         self.rows += 1;
         if self.sample.len() < SAMPLE_ROWS {
-            self.sample.push(row());
-            return;
+            self.sample.push(row()?);
+            return Ok(());
         }
         let place = self.next_random() % self.rows;
         if let Some(slot) = usize::try_from(place).ok().and_then(|place| self.sample.get_mut(place)) {
-            *slot = row();
+            *slot = row()?;
         }
+        Ok(())
     }
 
     /// xorshift64.
@@ -172,7 +174,7 @@ mod tests {
 
     fn statistics(values: impl Iterator<Item = Value>) -> TableStatistics {
         let mut builder = StatisticsBuilder::new(&[DataType::Integer]);
-        values.for_each(|value| builder.add_row(|| vec![value]));
+        values.for_each(|value| builder.add_row(|| Ok(vec![value])).expect("a row"));
         builder.finish()
     }
 

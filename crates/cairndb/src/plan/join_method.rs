@@ -95,10 +95,8 @@ impl<'g> Pair<'g> {
                 best = candidate;
             }
         };
-        if hashable {
-            if self.kind() == JoinKind::Left {
-                consider(self.hash_right(rows));
-            }
+        if hashable && self.kind() == JoinKind::Left {
+            consider(self.hash_right(rows));
         }
         if self.options.indexes && self.options.index_joins {
             self.lookups().into_iter().for_each(|lookup| consider(self.index(lookup, rows)));

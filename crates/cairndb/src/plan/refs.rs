@@ -127,11 +127,6 @@ pub(super) fn drop_level(plan: &mut LogicalPlan) {
     rewrite_plan(plan, 0, &mut dropped_level);
 }
 
-/// What [`drop_level`] does, for an expression of such a plan's nodes.
-pub(super) fn drop_level_expr(expr: &mut Expr) {
-    rewrite(expr, 0, &mut dropped_level);
-}
-
 fn dropped_level(expr: &Expr, depth: usize) -> Option<Expr> {
     match expr {
         Expr::Outer { level, index, data_type } if *level > depth + 1 => {
