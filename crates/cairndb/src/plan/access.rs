@@ -72,6 +72,8 @@ pub(super) struct AccessPath {
     /// The key columns, and how many of them have one value only.
     pub(super) key: Vec<IndexColumn>,
     pub(super) fixed: usize,
+    /// Rows in the ranges, before the other conditions.
+    pub(super) matched: f64,
     pub(super) estimate: Estimate,
 }
 
@@ -117,6 +119,7 @@ fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
         covering: false,
         key: primary_columns(&shape.table),
         fixed: 0,
+        matched: all,
         estimate: Estimate { startup: 0.0, total, rows, width: row_width(infos) },
     }
 }
@@ -228,9 +231,10 @@ impl<'a> Matcher<'a> {
             covering,
             key: self.key,
             fixed: self.fixed,
+            matched: 0.0,
             estimate: Estimate::default(),
         };
-        path.estimate = estimate(self.shape, &path, self.prefixes.len(), self.unique, infos);
+        (path.matched, path.estimate) = estimate(self.shape, &path, self.prefixes.len(), self.unique, infos);
         let (lower, upper) = (self.lower, self.upper);
         let ranges = self.prefixes.into_iter();
         path.ranges = ranges.map(|prefix| KeyRange { prefix, lower: lower.clone(), upper: upper.clone() }).collect();
@@ -238,7 +242,14 @@ impl<'a> Matcher<'a> {
     }
 }
 
-fn estimate(shape: &TableShape, path: &AccessPath, ranges: usize, unique: bool, infos: &[ColumnInfo]) -> Estimate {
+/// The rows in the path's ranges, and what reading them costs.
+fn estimate(
+    shape: &TableShape,
+    path: &AccessPath,
+    ranges: usize,
+    unique: bool,
+    infos: &[ColumnInfo],
+) -> (f64, Estimate) {
     let all = table_rows(&shape.table);
     let answered: Vec<Expr> = path.answered.iter().map(|&place| shape.conditions[place].clone()).collect();
     let ranges = ranges as f64;
@@ -255,7 +266,7 @@ fn estimate(shape: &TableShape, path: &AccessPath, ranges: usize, unique: bool, 
         (Some(_), false) => cost::ENTRY + cost::LOOKUP + cost::ROW,
     };
     let total = ranges * cost::LOOKUP + matched * (entry + filters);
-    Estimate { startup: 0.0, total, rows, width: row_width(infos) }
+    (matched, Estimate { startup: 0.0, total, rows, width: row_width(infos) })
 }
 
 /// Whether an index entry tells all columns of the shape.

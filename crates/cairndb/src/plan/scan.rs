@@ -4,8 +4,10 @@ use super::access::{AccessPath, TableShape, gives_order, paths};
 use super::cost;
 use super::expr::Expr;
 use super::logical::{LogicalPlan, SortKey};
+use super::number::node_exprs;
 use super::physical::{KeyBound, KeyRange, PhysicalNode as N};
-use super::planner::{Planned, Planner};
+use super::planner::{ExprCost, Planned, Planner};
+use super::refs::has_subquery;
 use crate::Result;
 
 /// An order that is wanted, and of how many rows.
@@ -49,10 +51,16 @@ impl Planner<'_> {
             None => N::TableScan { table, columns, ranges, filter, reverse },
             Some(index) => N::IndexScan { table, index, columns, ranges, filter, reverse, covering: path.covering },
         };
-        let extra = super::planner::ExprCost::of(super::number::node_exprs(&node));
         let estimate = path.estimate;
-        let startup = estimate.startup + extra.once;
-        let total = estimate.total + extra.once;
+        let once = ExprCost::of(node_exprs(&node)).once;
+        let subqueries = match &node {
+            N::TableScan { filter, .. } | N::IndexScan { filter, .. } | N::PointGet { filter, .. } => {
+                ExprCost::of(filter.as_ref().filter(|filter| has_subquery(filter))).row
+            }
+            _ => 0.0,
+        };
+        let startup = estimate.startup + once;
+        let total = estimate.total + once + subqueries * path.matched;
         Ok(Planned::new(node, fields, shape.infos(), startup, total, estimate.rows))
     }
 
