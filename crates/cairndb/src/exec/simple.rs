@@ -34,7 +34,10 @@ impl Operator for Values {
             self.types.iter().map(|&data_type| Vector::with_capacity(data_type, len)).collect();
         for row in rows {
             for (column, value) in columns.iter_mut().zip(row) {
-                column.push(&value.scalar(cx)?)?;
+                match value.as_constant() {
+                    Some(value) => column.push(value)?,
+                    None => column.push(&value.scalar(cx)?)?,
+                }
             }
         }
         self.next = end;

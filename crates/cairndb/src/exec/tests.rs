@@ -472,6 +472,9 @@ fn what_grows_with_the_data_is_held_to_the_budget() {
         plan(&[INT], N::Distinct { input: Arc::new(input()) }),
         counting(100_000, successor(), false, cte_scan(0)),
     ];
+    let all_text = joined_text(input());
+    let context = ExecContext { memory_budget: 100_000, ..fixture.context() };
+    assert_eq!(run(&all_text, context).unwrap_err().sqlstate(), SqlState::OUT_OF_MEMORY);
     for plan in plans {
         let context = ExecContext { memory_budget: 100_000, ..fixture.context() };
         let error = run(&plan, context).unwrap_err();
@@ -479,6 +482,20 @@ fn what_grows_with_the_data_is_held_to_the_budget() {
         assert!(error.hint().is_some());
         assert_eq!(run(&plan, fixture.context()).unwrap().len(), 100_000);
     }
+}
+
+/// `SELECT string_agg('x', ',') FROM input`
+fn joined_text(input: PhysicalPlan) -> PhysicalPlan {
+    let overloads = crate::functions::aggregate_overloads("string_agg");
+    let aggregate_of_text = overloads.iter().find(|a| a.args == [TEXT, TEXT]).unwrap();
+    let call = crate::plan::AggregateCall {
+        aggregate: aggregate_of_text,
+        args: vec![literal(text("x"), TEXT), literal(text(","), TEXT)],
+        distinct: false,
+        filter: None,
+        order_by: vec![],
+    };
+    aggregate(input, vec![], vec![call])
 }
 
 #[test]

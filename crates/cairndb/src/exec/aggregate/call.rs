@@ -9,8 +9,8 @@ use crate::exec::context::{Charge, Cx, ExecContext};
 use crate::exec::distinct::SeenRows;
 use crate::exec::expr::{Evaluator, Frame, compile, compile_all};
 use crate::exec::sort::{Direction, sorted_rows};
-use crate::exec::vector::{Data, Vector};
-use crate::functions::Aggregate;
+use crate::exec::vector::{Data, Representation, Vector};
+use crate::functions::{Aggregate, AggregateKind};
 use crate::plan::AggregateCall;
 use crate::types::DataType;
 use crate::{Result, Value};
@@ -25,6 +25,9 @@ pub(crate) struct Call {
     distinct: Option<SeenRows>,
     order: Option<Order>,
     groups: usize,
+    /// Its groups may keep all of their text (`string_agg`): what they are fed is charged.
+    collects: bool,
+    charge: Charge,
 }
 
 /// ORDER BY inside the call: rows wait until all are there.
@@ -50,7 +53,10 @@ impl Call {
             charge: Charge::default(),
         });
         let arg_type = args.first().map(Evaluator::data_type).filter(|_| args.len() == 1);
+        let is_long = |arg: &Evaluator| Representation::of(arg.data_type()) == Representation::Bytes;
         Ok(Call {
+            collects: call.aggregate.kind == AggregateKind::Other && args.iter().any(is_long),
+            charge: Charge::default(),
             aggregate: call.aggregate,
             filter: call.filter.as_ref().map(|filter| compile(filter, context)).transpose()?,
             state: state_of(call.aggregate, arg_type),
@@ -94,6 +100,9 @@ impl Call {
             return Ok(());
         }
         let args = self.args.iter_mut().map(|arg| arg.vector(frame, cx)).collect::<Result<Vec<_>>>()?;
+        if self.collects {
+            self.charge.add(args.iter().map(|arg| arg.memory_bytes()).sum(), cx.shared)?;
+        }
         if self.distinct.is_none() && self.order.is_none() {
             return self.state.update(rows, &args);
         }
@@ -145,6 +154,7 @@ impl Call {
         let arg_type = self.args.first().map(Evaluator::data_type).filter(|_| self.args.len() == 1);
         self.state = state_of(self.aggregate, arg_type);
         self.groups = 0;
+        self.charge.clear(cx.shared);
         if let Some(seen) = &mut self.distinct {
             seen.clear(cx);
         }

@@ -117,6 +117,14 @@ impl Evaluator {
         self.data_type
     }
 
+    /// The value of a literal or parameter.
+    pub(crate) fn as_constant(&self) -> Option<&Value> {
+        match &self.node {
+            Node::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// Whether it looks at an input column.
     pub(crate) fn uses(&self, column: usize) -> bool {
         self.columns.binary_search(&column).is_ok()
