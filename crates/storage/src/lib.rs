@@ -1,13 +1,35 @@
 //! CairnDB's storage engine: one log, copy-on-write B+trees, serializable transactions. No SQL.
 //!
-//! The contract of the layers above. (Scaffold: `fake` keeps everything in memory until the engine replaces it; the
-//! signatures are the ones that stay.)
-#![allow(missing_docs)]
+//! ```
+//! use cairn_storage::{Options, Store, TreeId};
+//!
+//! let store = Store::open_in_memory(Options::default())?;
+//! let transaction = store.begin()?;
+//! transaction.put(TreeId::CATALOG, b"key", b"value")?;
+//! transaction.commit(None)?;
+//! assert_eq!(store.snapshot()?.reader().get(TreeId::CATALOG, b"key")?, Some(b"value".to_vec()));
+//! # Ok::<(), cairn_storage::Error>(())
+//! ```
 
-mod fake;
+mod env;
+mod error;
 pub mod io;
+mod log;
+mod options;
+mod page;
+mod stats;
+mod store;
+mod sync;
+mod tree;
+mod txn;
 
-pub use fake::{
-    Cursor, Durability, Error, Options, PointReader, PointWriter, Reader, Result, Savepoint, Session, Snapshot, Stats,
-    Store, Ticket, Transaction, TreeId, WriteError,
+pub use env::{Environment, Host, RealHost};
+pub use error::{Error, Result};
+pub use io::SyncMethod;
+pub use options::{Durability, Options};
+pub use page::PageRef;
+pub use stats::Stats;
+pub use store::{Salvage, Store, Verified, salvage};
+pub use txn::{
+    Cursor, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction, TreeId, WriteError,
 };

@@ -1,0 +1,74 @@
+//! What the engine takes from its surroundings: files, time, randomness, threads. One value, handed over at open, so
+//! that a simulation can own all of it.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::io::{FileSystem, MemFs, RealFs};
+
+/// Files, clock, randomness and threads.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    pub files: Arc<dyn FileSystem>,
+    pub host: Arc<dyn Host>,
+}
+
+/// Clock, randomness and threads.
+pub trait Host: Send + Sync + Debug {
+    /// Monotonic time since some fixed point.
+    fn now(&self) -> Duration;
+    /// A random number, for ids and epochs.
+    fn random(&self) -> u64;
+    /// Waits.
+    fn sleep(&self, time: Duration);
+    /// Starts a background thread; the returned closure waits for its end.
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Box<dyn FnOnce() + Send>>;
+}
+
+impl Environment {
+    /// The real machine.
+    pub fn real() -> Environment {
+        Environment { files: Arc::new(RealFs::default()), host: Arc::new(RealHost::default()) }
+    }
+
+    /// Real time and threads, files in memory.
+    pub fn in_memory() -> Environment {
+        Environment { files: Arc::new(MemFs::default()), host: Arc::new(RealHost::default()) }
+    }
+}
+
+/// The real clock, randomness and threads.
+#[derive(Debug)]
+pub struct RealHost {
+    start: Instant,
+}
+
+impl Default for RealHost {
+    fn default() -> Self {
+        RealHost { start: Instant::now() }
+    }
+}
+
+impl Host for RealHost {
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn random(&self) -> u64 {
+        use std::hash::{BuildHasher, Hasher};
+        // Each `RandomState` is keyed by the system's randomness; ids and epochs need no more than that.
+        std::collections::hash_map::RandomState::new().build_hasher().finish()
+    }
+
+    fn sleep(&self, time: Duration) {
+        crate::sync::thread::sleep(time);
+    }
+
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Box<dyn FnOnce() + Send>> {
+        let handle = crate::sync::thread::Builder::new().name(name.to_string()).spawn(work)?;
+        Ok(Box::new(move || {
+            let _ = handle.join();
+        }))
+    }
+}

@@ -1,0 +1,161 @@
+//! What can go wrong, with the place and what the user can do about it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::page::PageRef;
+use crate::txn::TreeId;
+
+/// The result of a storage operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A storage error. `sqlstate()` classifies it in PostgreSQL's terms; the display text says what, where, and what to do.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Something this transaction read was changed by a commit since it began. Retry it.
+    Conflict,
+    /// The file system refused; nothing of the operation stays.
+    Io { what: &'static str, error: Arc<io::Error> },
+    /// The disk, or the log's limit, has no room for this commit; the transaction failed, the database goes on.
+    DiskFull { what: &'static str },
+    /// A write or sync of the log failed after the commit was in it: it may or may not survive. The database is
+    /// read-only until it is reopened.
+    OutcomeUnknown { cause: String },
+    /// An earlier failure made the database read-only until it is reopened.
+    Poisoned { cause: String },
+    /// The file is not a CairnDB database.
+    NotADatabase { path: PathBuf },
+    /// The file needs a newer version of this library.
+    NewerFormat { found: u32, supported: u32 },
+    /// A byte on disk is not what was written there.
+    Corrupt { what: String },
+    /// The database was not closed cleanly and its log is not there.
+    MissingLog { path: PathBuf },
+    /// The log beside the database belongs to another database, or to an older copy of this one.
+    ForeignLog { path: PathBuf },
+    /// Another process (or another handle in this one) has the database open.
+    Busy { path: PathBuf, pid: Option<u32> },
+    /// The database was opened read-only.
+    ReadOnly,
+    /// The path names nothing that can be opened as asked.
+    CannotOpen { path: PathBuf, error: Arc<io::Error> },
+    /// No such tree, in this state of the database.
+    NoSuchTree(TreeId),
+    /// The key is longer than this page size allows.
+    KeyTooLong { length: usize, limit: usize },
+    /// A patch of a key that is not there, or beyond its value's end.
+    BadPatch,
+    /// Every page of the cache is in use by unfinished work; a larger cache or smaller transactions help.
+    CacheFull,
+    /// The statement is too large for the point path; use a transaction.
+    TooLarge,
+    /// All snapshot slots are taken.
+    TooManySnapshots { limit: usize },
+    /// The snapshot, or the transaction that was read from, has ended.
+    Ended,
+    /// The database was closed.
+    Closed,
+    /// An option has a value that cannot work.
+    BadOption(&'static str),
+    /// Internal: the page is not in memory. Never leaves the crate, except through a point write's closure, which must
+    /// pass it on.
+    #[doc(hidden)]
+    NotResident(PageRef),
+}
+
+impl Error {
+    /// The PostgreSQL SQLSTATE code (appendix A of its manual) that fits.
+    pub fn sqlstate(&self) -> &'static str {
+        match self {
+            Error::Conflict => "40001",
+            Error::Io { .. } => "58030",
+            Error::DiskFull { .. } => "53100",
+            Error::OutcomeUnknown { .. } => "08007",
+            Error::Poisoned { .. } | Error::ReadOnly => "25006",
+            Error::NotADatabase { .. } | Error::NewerFormat { .. } => "58P01",
+            Error::Corrupt { .. } | Error::MissingLog { .. } | Error::ForeignLog { .. } => "XX001",
+            Error::Busy { .. } => "55006",
+            Error::CannotOpen { .. } => "58P01",
+            Error::NoSuchTree(_) => "42P01",
+            Error::KeyTooLong { .. } | Error::TooLarge => "54000",
+            Error::CacheFull => "53200",
+            Error::TooManySnapshots { .. } => "53300",
+            Error::Ended | Error::Closed => "55000",
+            Error::BadOption(_) => "22023",
+            Error::BadPatch | Error::NotResident(_) => "XX000",
+        }
+    }
+
+    pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |error| match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull { what },
+            _ => Error::Io { what, error: Arc::new(error) },
+        }
+    }
+
+    pub(crate) fn corrupt(what: impl Into<String>) -> Error {
+        Error::Corrupt { what: what.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Conflict => f.write_str("could not serialize access due to concurrent update"),
+            Error::Io { what, error } => write!(f, "could not {what}: {error}"),
+            Error::DiskFull { what } => write!(f, "could not {what}: no space left"),
+            Error::OutcomeUnknown { cause } => write!(
+                f,
+                "the outcome of this commit is unknown: {cause}; the database is read-only until it is reopened, which settles it"
+            ),
+            Error::Poisoned { cause } => {
+                write!(f, "the database is read-only until it is reopened, after a failure: {cause}")
+            }
+            Error::NotADatabase { path } => write!(f, "\"{}\" is not a CairnDB database", path.display()),
+            Error::NewerFormat { found, supported } => {
+                write!(f, "the database has format {found}, this library reads up to {supported}: use a newer one")
+            }
+            Error::Corrupt { what } => write!(f, "corrupt database: {what}"),
+            Error::MissingLog { path } => write!(
+                f,
+                "the database was not closed cleanly and its log \"{}\" is missing; put it back, or salvage the database without it",
+                path.display()
+            ),
+            Error::ForeignLog { path } => write!(
+                f,
+                "the log \"{}\" does not belong to this database; put the right one back, or salvage the database without it",
+                path.display()
+            ),
+            Error::Busy { path, pid: Some(pid) } => {
+                write!(f, "database \"{}\" is in use by process {pid}", path.display())
+            }
+            Error::Busy { path, pid: None } => write!(f, "database \"{}\" is in use", path.display()),
+            Error::ReadOnly => f.write_str("the database was opened read-only"),
+            Error::CannotOpen { path, error } => write!(f, "could not open \"{}\": {error}", path.display()),
+            Error::NoSuchTree(tree) => write!(f, "tree {} does not exist", tree.0),
+            Error::KeyTooLong { length, limit } => {
+                write!(f, "key of {length} bytes exceeds the limit of {limit} bytes")
+            }
+            Error::BadPatch => f.write_str("patch of a missing or shorter value"),
+            Error::CacheFull => f.write_str("every page of the cache is in use; raise cache_bytes"),
+            Error::TooLarge => f.write_str("too large for a point write"),
+            Error::TooManySnapshots { limit } => write!(f, "more than {limit} snapshots and cursors are open"),
+            Error::Ended => f.write_str("the transaction or snapshot has ended"),
+            Error::Closed => f.write_str("the database is closed"),
+            Error::BadOption(what) => write!(f, "bad option: {what}"),
+            Error::NotResident(page) => write!(f, "page {} is not in memory", page.id),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { error, .. } | Error::CannotOpen { error, .. } => Some(error.as_ref()),
+            _ => None,
+        }
+    }
+}

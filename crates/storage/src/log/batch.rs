@@ -1,0 +1,173 @@
+//! The batch being filled, in memory.
+
+use super::format::{
+    BATCH_HEADER, BLOCK, RecordKind, SEGMENT_HEADER, SegmentHeader, align8, record_size, write_record,
+};
+use super::segments::Segments;
+use crate::io::AlignedBuf;
+
+/// The most bytes of log in memory that no write has taken yet.
+const BUFFER: usize = 1 << 20;
+
+/// Records on their way to the log, laid out as they will be written: behind the bytes that share the first block with
+/// them. Two buffers take turns: while one is being written nobody touches it.
+#[derive(Debug)]
+pub(crate) struct OpenBatch {
+    buffer: AlignedBuf,
+    spare: Option<AlignedBuf>,
+    /// Position of the buffer's first byte; a multiple of the block size within its segment.
+    base: u64,
+    /// Where in the buffer the batch begins.
+    start: usize,
+    records: u32,
+    /// Where the segment lies in the file, and the position it begins at; `None` before the first.
+    segment: Option<(u64, u64)>,
+    alignment: usize,
+    epoch: u64,
+    separate_blocks: bool,
+}
+
+/// A batch taken to be written.
+#[derive(Debug)]
+pub(crate) struct SealedBatch {
+    pub(crate) buffer: AlignedBuf,
+    /// Where the batch begins in the buffer.
+    pub(crate) start: usize,
+    /// Header and records.
+    pub(crate) length: usize,
+    /// Where the buffer begins in the file.
+    pub(crate) offset: u64,
+    /// The batch's position.
+    pub(crate) position: u64,
+    pub(crate) records: u32,
+    /// Where in the buffer the bytes begin that no earlier write has taken: the batch, or its segment's header.
+    pub(crate) unwritten: usize,
+}
+
+/// The record does not fit behind what is in the batch already, or needs a segment that is not ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    /// Write the batch, then try again.
+    WriteFirst,
+    /// No place for the next segment is ready.
+    NoSegment,
+}
+
+impl OpenBatch {
+    /// Continues at the segment boundary `position`.
+    pub(crate) fn new(position: u64, alignment: usize, epoch: u64, separate_blocks: bool) -> OpenBatch {
+        OpenBatch {
+            buffer: AlignedBuf::with_capacity(BUFFER + 2 * BLOCK),
+            spare: Some(AlignedBuf::with_capacity(BUFFER + 2 * BLOCK)),
+            base: position,
+            start: 0,
+            records: 0,
+            segment: None,
+            alignment,
+            epoch,
+            separate_blocks,
+        }
+    }
+
+    /// The most bytes of operations in one record.
+    pub(crate) fn record_limit(segment_bytes: u64) -> usize {
+        (segment_bytes as usize).min(BUFFER) / 8
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    pub(crate) fn records(&self) -> u32 {
+        self.records
+    }
+
+    /// Where the batch begins.
+    pub(crate) fn position(&self) -> u64 {
+        self.base + self.start as u64
+    }
+
+    /// Where the next record will end up, or the position after the last.
+    pub(crate) fn end(&self) -> u64 {
+        self.base + self.buffer.len() as u64
+    }
+
+    /// Makes sure that a record of so many bytes of operations can be appended.
+    pub(crate) fn reserve(&mut self, operations: usize, segments: &Segments, database: u128) -> Result<(), NoRoom> {
+        let header = if self.records == 0 { BATCH_HEADER } else { 0 };
+        let needed = align8((header + record_size(operations)) as u64);
+        let end = self.end() + needed;
+        let segment_end = (self.base / segments.size() + 1) * segments.size();
+        let fits = end <= segment_end && self.buffer.len() + needed as usize <= BUFFER;
+        if fits && self.segment.is_some() {
+            return Ok(());
+        }
+        if self.records > 0 {
+            return Err(NoRoom::WriteFirst);
+        }
+        let number = if self.segment.is_none() { self.base / segments.size() } else { segment_end / segments.size() };
+        self.enter_segment(number, segments, database)
+    }
+
+    fn enter_segment(&mut self, number: u64, segments: &Segments, database: u128) -> Result<(), NoRoom> {
+        let place = segments.take(number).ok_or(NoRoom::NoSegment)?;
+        self.base = number * segments.size();
+        self.segment = Some((segments.offset(place), self.base));
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&SegmentHeader { database, number, epoch: self.epoch }.encode());
+        self.start = SEGMENT_HEADER;
+        Ok(())
+    }
+
+    /// Appends a record for which room was reserved; returns the position behind it.
+    pub(crate) fn append(&mut self, kind: RecordKind, operations: &[u8]) -> u64 {
+        self.begin();
+        self.records += 1;
+        let buffer = &mut self.buffer;
+        write_record(kind, operations, |piece| buffer.extend_from_slice(piece));
+        self.end()
+    }
+
+    fn begin(&mut self) {
+        if self.records == 0 {
+            self.buffer.extend_from_slice(&[0; BATCH_HEADER]);
+        }
+    }
+
+    /// Takes the batch for writing (an empty one too: it tells what is durable). The next one begins behind it, in the
+    /// other buffer, with a copy of the block they share.
+    ///
+    /// The caller makes sure that a segment was entered and that no other batch is out.
+    pub(crate) fn seal(&mut self) -> SealedBatch {
+        self.begin();
+        let length = self.buffer.len() - self.start;
+        let (base, start, records) = (self.base, self.start, self.records);
+        let (segment_offset, segment_start) = self.segment.expect("a segment was entered");
+        let offset = segment_offset + (base - segment_start);
+        let end = self.padded_end();
+        let shared = if self.alignment > 1 { end % BLOCK } else { 0 };
+        let mut next = self.spare.take().expect("only one batch is out at a time");
+        next.clear();
+        self.buffer.resize(end);
+        next.extend_from_slice(&self.buffer[end - shared..end]);
+        self.base = base + (end - shared) as u64;
+        self.start = shared;
+        self.records = 0;
+        let mut buffer = std::mem::replace(&mut self.buffer, next);
+        if self.alignment > 1 {
+            buffer.pad_to(BLOCK);
+        }
+        let unwritten = if offset == segment_offset { 0 } else { start };
+        SealedBatch { buffer, start, length, offset, position: base + start as u64, records, unwritten }
+    }
+
+    fn padded_end(&self) -> usize {
+        let unit = if self.separate_blocks { BLOCK } else { 8 };
+        self.buffer.len().next_multiple_of(unit)
+    }
+
+    /// Gives a written batch's buffer back.
+    pub(crate) fn give_back(&mut self, buffer: AlignedBuf) {
+        self.spare = Some(buffer);
+    }
+}

@@ -1,0 +1,11 @@
+//! The log: records in batches, in reused segments of one file.
+
+mod batch;
+pub(crate) mod format;
+mod scan;
+mod segments;
+
+pub(crate) use batch::{NoRoom, OpenBatch, SealedBatch};
+pub(crate) use format::RecordKind;
+pub(crate) use scan::{Epoch, Scan, ScanEnd, scan};
+pub(crate) use segments::{Segments, log_path};

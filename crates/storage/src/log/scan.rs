@@ -1,0 +1,198 @@
+//! Reading the log after a crash: what is whole, where it ends, and whether that end is honest.
+//!
+//! The chain of batches ends at the first that is missing or damaged. That is the torn tail of a commit nobody was
+//! told of, unless a later batch is whole and says that this position was durable before it was written: then
+//! acknowledged data is damaged, and nothing may be dropped silently.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::format::{BATCH_HEADER, BLOCK, BatchHeader, LogIdentity, SEGMENT_HEADER, SegmentHeader, align8};
+use crate::io::{AlignedBuf, File};
+use crate::{Error, Result};
+
+/// A stretch of the log under one random seed. `end`: where recovery found it to end, once a later one has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Epoch {
+    pub(crate) seed: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Epoch {
+    /// `end` of the epoch that is being written.
+    pub(crate) const OPEN: u64 = u64::MAX;
+}
+
+/// What to read.
+pub(crate) struct Scan<'a> {
+    pub(crate) file: &'a Arc<dyn File>,
+    pub(crate) identity: LogIdentity,
+    pub(crate) epochs: &'a [Epoch],
+    /// Where to begin: the oldest position that recovery needs.
+    pub(crate) from: u64,
+    /// The position that the log must reach.
+    pub(crate) must_reach: u64,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct ScanEnd {
+    /// Behind the last whole batch.
+    pub(crate) position: u64,
+    /// Places in the file, and those that hold segments of this log: number to place.
+    pub(crate) places: u32,
+    pub(crate) segments: HashMap<u64, u32>,
+    /// The newest checkpoint that any batch tells of.
+    pub(crate) checkpoint: u64,
+    pub(crate) batches: u64,
+}
+
+/// Calls `visit` with every batch's position, epoch number (in `epochs`) and records, in order.
+pub(crate) fn scan(scan: &Scan<'_>, visit: &mut dyn FnMut(u64, usize, &[u8]) -> Result<()>) -> Result<ScanEnd> {
+    let mut reader = Reader::new(scan)?;
+    let mut position = scan.from;
+    for (number, epoch) in scan.epochs.iter().enumerate() {
+        if epoch.end <= position && epoch.end != Epoch::OPEN {
+            continue;
+        }
+        position = position.max(epoch.start);
+        position = reader.chain(number, epoch, position, visit)?;
+        if epoch.end != Epoch::OPEN && position != epoch.end {
+            return Err(damaged(position, epoch.end));
+        }
+    }
+    if let Some(durable) = reader.durable_beyond(scan.epochs, position)? {
+        return Err(damaged(position, durable));
+    }
+    if position < scan.must_reach {
+        return Err(damaged(position, scan.must_reach));
+    }
+    let Reader { places, segments, checkpoint, batches, .. } = reader;
+    let segments = segments.into_iter().map(|(number, (place, _))| (number, place)).collect();
+    Ok(ScanEnd { position, places, segments, checkpoint, batches })
+}
+
+fn damaged(position: u64, durable: u64) -> Error {
+    Error::corrupt(format!(
+        "the log is damaged at position {position}, although it was durable up to {durable}: acknowledged commits are affected"
+    ))
+}
+
+struct Reader<'a> {
+    scan: &'a Scan<'a>,
+    places: u32,
+    /// Number to (place, epoch seed).
+    segments: HashMap<u64, (u32, u64)>,
+    /// The segment read last, and its bytes.
+    current: Option<u64>,
+    bytes: AlignedBuf,
+    checkpoint: u64,
+    batches: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn new(scan: &'a Scan<'a>) -> Result<Reader<'a>> {
+        let size = scan.identity.segment_bytes as u64;
+        let length = scan.file.len().map_err(Error::io("read the log's length"))?;
+        let places = (length.saturating_sub(BLOCK as u64) / size) as u32;
+        let mut segments = HashMap::new();
+        let mut head = AlignedBuf::zeroed(BLOCK);
+        for place in 0..places {
+            scan.file.read_at(&mut head, BLOCK as u64 + place as u64 * size).map_err(Error::io("read the log"))?;
+            let Some(header) = SegmentHeader::decode(&head) else { continue };
+            // Only a segment of an epoch that the database knows counts; others are old bytes.
+            let known = scan.epochs.iter().any(|epoch| epoch.seed == header.epoch);
+            if header.database == scan.identity.database && known {
+                segments.insert(header.number, (place, header.epoch));
+            }
+        }
+        Ok(Reader { scan, places, segments, current: None, bytes: AlignedBuf::new(), checkpoint: 0, batches: 0 })
+    }
+
+    fn size(&self) -> u64 {
+        self.scan.identity.segment_bytes as u64
+    }
+
+    /// Reads a segment, if it is there and of this epoch.
+    fn enter(&mut self, number: u64, seed: u64) -> Result<bool> {
+        if self.segments.get(&number).is_none_or(|&(_, epoch)| epoch != seed) {
+            return Ok(false);
+        }
+        if self.current != Some(number) {
+            let (place, _) = self.segments[&number];
+            self.bytes.resize(self.size() as usize);
+            let offset = BLOCK as u64 + place as u64 * self.size();
+            self.scan.file.read_at(&mut self.bytes, offset).map_err(Error::io("read the log"))?;
+            self.current = Some(number);
+        }
+        Ok(true)
+    }
+
+    /// The whole batch at a position of the current segment, if there is one.
+    fn batch(&self, position: u64, seed: u64) -> Option<BatchHeader> {
+        let bytes = self.bytes.get((position % self.size()) as usize..)?;
+        let header = BatchHeader::parse(bytes, position)?;
+        header.matches(seed, bytes).then_some(header)
+    }
+
+    /// Follows an epoch's chain from `position`; returns where it ends.
+    fn chain(
+        &mut self,
+        number: usize,
+        epoch: &Epoch,
+        mut position: u64,
+        visit: &mut dyn FnMut(u64, usize, &[u8]) -> Result<()>,
+    ) -> Result<u64> {
+        let mut previous = (position == epoch.start).then_some(0);
+        loop {
+            let Some((at, header)) = self.next(epoch, position, previous)? else { return Ok(position) };
+            let start = (at % self.size()) as usize;
+            let batch = &self.bytes[start..start + header.length as usize];
+            previous = Some(crate::page::layout::get_u32(batch, 0));
+            self.checkpoint = self.checkpoint.max(header.checkpoint);
+            self.batches += 1;
+            visit(at, number, &batch[BATCH_HEADER..])?;
+            position = align8(at + header.length as u64);
+        }
+    }
+
+    /// The batch that continues the chain at `position`: there, at the next block, or at the next segment.
+    fn next(&mut self, epoch: &Epoch, position: u64, previous: Option<u32>) -> Result<Option<(u64, BatchHeader)>> {
+        let segment = position / self.size();
+        let first = (segment * self.size()) + SEGMENT_HEADER as u64;
+        let behind = (segment + 1) * self.size() + SEGMENT_HEADER as u64;
+        for at in [position.max(first), position.next_multiple_of(BLOCK as u64), behind] {
+            if at < epoch.end && self.enter(at / self.size(), epoch.seed)? {
+                let header = self.batch(at, epoch.seed);
+                if let Some(header) = header.filter(|header| previous.is_none_or(|crc| crc == header.previous)) {
+                    return Ok(Some((at, header)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Looks through all live space behind `position` for a whole batch that says the log was durable beyond it.
+    fn durable_beyond(&mut self, epochs: &[Epoch], position: u64) -> Result<Option<u64>> {
+        let Some(epoch) = epochs.last() else { return Ok(None) };
+        let first = position / self.size();
+        let mut numbers: Vec<u64> = self.segments.keys().copied().filter(|&number| number >= first).collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            if !self.enter(number, epoch.seed)? {
+                continue;
+            }
+            let start = number * self.size();
+            for at in (start..start + self.size()).step_by(8) {
+                if at >= position
+                    && let Some(header) = self.batch(at, epoch.seed)
+                    && header.durable > position
+                {
+                    return Ok(Some(header.durable));
+                }
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,186 @@
+//! The log file's space: which segment lies where, what is ready for use, what may be used again.
+//!
+//! A segment's place is taken from those that are *ready*: filled with zeroes and synced (so that a batch written there
+//! touches no file metadata), by a background thread ahead of need, or given back after a checkpoint. What bounds the
+//! log is that no place is added beyond the limit.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::format::{BLOCK, LogIdentity};
+use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, SyncMethod};
+use crate::sync::Mutex;
+use crate::{Error, Result};
+
+/// Zeroes are written in pieces of this size: small, so that commits hardly notice.
+const FILL: usize = 256 << 10;
+
+/// The log file and its places.
+#[derive(Debug)]
+pub(crate) struct Segments {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) identity: LogIdentity,
+    limit: usize,
+    places: Mutex<Places>,
+    /// One filler at a time.
+    filling: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    /// Live segments, oldest first: (number, place).
+    live: VecDeque<(u64, u32)>,
+    ready: VecDeque<u32>,
+    count: u32,
+}
+
+impl Segments {
+    /// Creates the log file, durably, replacing a leftover.
+    pub(crate) fn create(
+        files: &dyn FileSystem,
+        path: &Path,
+        identity: LogIdentity,
+        limit_bytes: u64,
+        method: SyncMethod,
+    ) -> Result<Segments> {
+        if files.exists(path).map_err(Error::io("look for the log"))? {
+            files.remove(path).map_err(Error::io("remove the old log"))?;
+        }
+        let how = OpenHow { create: Create::New, read_only: false, direct: true };
+        let file = files.open(path, how).map_err(Error::io("create the log"))?;
+        let mut block = AlignedBuf::zeroed(BLOCK);
+        block.copy_from_slice(&identity.encode());
+        file.write_at(&block, 0).map_err(Error::io("write the log's header"))?;
+        file.sync().map_err(Error::io("sync the log"))?;
+        files.sync_directory(path).map_err(Error::io("sync the log's directory"))?;
+        file.choose_sync_method(method, &block, 0).map_err(Error::io("probe the log's sync method"))?;
+        Ok(Self::new(file, identity, limit_bytes))
+    }
+
+    /// Opens an existing log file for writing; `None` if it is not this database's.
+    pub(crate) fn open(
+        files: &dyn FileSystem,
+        path: &Path,
+        database: u128,
+        read_only: bool,
+    ) -> Result<Option<(Arc<dyn File>, LogIdentity)>> {
+        let how = OpenHow { create: Create::Never, read_only, direct: true };
+        let file = files.open(path, how).map_err(Error::io("open the log"))?;
+        let mut block = AlignedBuf::zeroed(BLOCK);
+        if file.len().map_err(Error::io("read the log's length"))? < BLOCK as u64 {
+            return Ok(None);
+        }
+        file.read_at(&mut block, 0).map_err(Error::io("read the log's header"))?;
+        let identity = LogIdentity::decode(&block)?.filter(|identity| identity.database == database);
+        Ok(identity.map(|identity| (file, identity)))
+    }
+
+    /// Takes over an opened log file with the segments found in it.
+    pub(crate) fn resume(
+        file: Arc<dyn File>,
+        identity: LogIdentity,
+        limit_bytes: u64,
+        method: SyncMethod,
+        live: VecDeque<(u64, u32)>,
+        count: u32,
+    ) -> Result<Segments> {
+        let mut block = AlignedBuf::zeroed(BLOCK);
+        block.copy_from_slice(&identity.encode());
+        file.choose_sync_method(method, &block, 0).map_err(Error::io("probe the log's sync method"))?;
+        let segments = Self::new(file, identity, limit_bytes);
+        {
+            let mut places = segments.places.lock();
+            places.ready = (0..count).filter(|place| live.iter().all(|(_, at)| at != place)).collect();
+            places.live = live;
+            places.count = count;
+        }
+        Ok(segments)
+    }
+
+    fn new(file: Arc<dyn File>, identity: LogIdentity, limit_bytes: u64) -> Segments {
+        let limit = (limit_bytes / identity.segment_bytes as u64) as usize;
+        Segments { file, identity, limit, places: Mutex::default(), filling: Mutex::default() }
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.identity.segment_bytes as u64
+    }
+
+    /// Where a place begins in the file.
+    pub(crate) fn offset(&self, place: u32) -> u64 {
+        BLOCK as u64 + place as u64 * self.size()
+    }
+
+    /// Puts a segment on a ready place; `None` if there is none.
+    pub(crate) fn take(&self, number: u64) -> Option<u32> {
+        let mut places = self.places.lock();
+        let place = places.ready.pop_front()?;
+        places.live.push_back((number, place));
+        Some(place)
+    }
+
+    /// Gives back the places of the segments before `position`.
+    pub(crate) fn release_before(&self, position: u64) {
+        let mut places = self.places.lock();
+        while let Some(&(number, place)) = places.live.front()
+            && (number + 1) * self.size() <= position
+        {
+            places.live.pop_front();
+            places.ready.push_back(place);
+        }
+    }
+
+    /// Where a position lies in the file, if its segment is live.
+    pub(crate) fn locate(&self, position: u64) -> Option<u64> {
+        let number = position / self.size();
+        let places = self.places.lock();
+        let (_, place) = places.live.iter().find(|(live, _)| *live == number)?;
+        Some(self.offset(*place) + position % self.size())
+    }
+
+    pub(crate) fn ready(&self) -> usize {
+        self.places.lock().ready.len()
+    }
+
+    /// Live segments against the most there may be: how full the log is.
+    pub(crate) fn fullness(&self) -> f64 {
+        self.places.lock().live.len() as f64 / self.limit as f64
+    }
+
+    pub(crate) fn live_bytes(&self) -> u64 {
+        self.places.lock().live.len() as u64 * self.size()
+    }
+
+    /// Whether another place could be added.
+    pub(crate) fn can_grow(&self) -> bool {
+        (self.places.lock().count as usize) < self.limit
+    }
+
+    /// Adds a place: zeroes, synced. False at the limit.
+    pub(crate) fn grow(&self) -> Result<bool> {
+        let _one = self.filling.lock();
+        let place = self.places.lock().count;
+        if place as usize >= self.limit {
+            return Ok(false);
+        }
+        let zeroes = AlignedBuf::zeroed(FILL.min(self.size() as usize));
+        let start = self.offset(place);
+        for piece in 0..self.size() / zeroes.len() as u64 {
+            let at = start + piece * zeroes.len() as u64;
+            self.file.write_at(&zeroes, at).map_err(Error::io("extend the log"))?;
+        }
+        self.file.sync().map_err(Error::io("sync the extended log"))?;
+        let mut places = self.places.lock();
+        places.count += 1;
+        places.ready.push_back(place);
+        Ok(true)
+    }
+}
+
+/// Where a database's log is.
+pub(crate) fn log_path(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_os_string();
+    name.push("-log");
+    PathBuf::from(name)
+}

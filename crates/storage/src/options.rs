@@ -1,0 +1,107 @@
+//! What a user can choose when opening a database.
+
+use std::time::Duration;
+
+use crate::io::SyncMethod;
+use crate::{Error, Result};
+
+/// What a commit's acknowledgement means. The weaker modes are the user's visible choice, per database and per
+/// transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Durable before it is acknowledged or visible.
+    #[default]
+    Full,
+    /// As `Full`, after a wait of up to `group_interval` (or until `group_size` commits wait) to share the write.
+    Group,
+    /// Acknowledged and visible at once, written and synced every `sync_interval`. A crash may lose that much, and
+    /// never part of a transaction.
+    Interval,
+    /// Acknowledged and visible at once, written with checkpoints, or with a later commit of a stronger mode.
+    Off,
+}
+
+/// How a database is opened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The mode of commits that do not choose their own.
+    pub durability: Durability,
+    /// Opens for reading only; works from read-only media, and only on a cleanly closed database.
+    pub read_only: bool,
+    /// Fails instead of creating a database that is not there.
+    pub must_exist: bool,
+    /// Bytes of memory for pages.
+    pub cache_bytes: usize,
+    /// Bytes of a page of a new database: a power of two, 512 to 32,768.
+    pub page_size: usize,
+    /// Bytes of a log segment: a power of two; a transaction's log parts are at most a quarter of it.
+    pub log_segment_bytes: usize,
+    /// The most bytes of log kept; commits wait, then fail, rather than pass it.
+    pub log_limit_bytes: u64,
+    /// A checkpoint begins after this many bytes of log.
+    pub checkpoint_log_bytes: u64,
+    /// How the log reaches the medium; `Auto` probes.
+    pub sync_method: SyncMethod,
+    /// Starts each batch on its own block, for media whose torn writes may damage bytes that were written again
+    /// unchanged.
+    pub separate_blocks: bool,
+    /// The longest that `Durability::Group` waits for company.
+    pub group_interval: Duration,
+    /// The number of waiting commits that ends the wait.
+    pub group_size: u32,
+    /// How much time a crash may lose under `Durability::Interval`.
+    pub sync_interval: Duration,
+    /// Snapshots, cursors and sessions that may be open at once.
+    pub max_snapshots: usize,
+    /// Pages that the database may grow to.
+    pub max_pages: u32,
+    /// Accepts a database whose log is missing or damaged, at the price of what it held. For salvage only.
+    pub salvage: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            durability: Durability::Full,
+            read_only: false,
+            must_exist: false,
+            cache_bytes: 256 << 20,
+            page_size: 4096,
+            log_segment_bytes: 4 << 20,
+            log_limit_bytes: 1 << 30,
+            checkpoint_log_bytes: 64 << 20,
+            sync_method: SyncMethod::Auto,
+            separate_blocks: false,
+            group_interval: Duration::from_millis(1),
+            group_size: 64,
+            sync_interval: Duration::from_millis(10),
+            max_snapshots: 4096,
+            max_pages: 1 << 26,
+            salvage: false,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn check(&self) -> Result<()> {
+        let page = self.page_size;
+        let segment = self.log_segment_bytes;
+        if !page.is_power_of_two() || !(512..=32768).contains(&page) {
+            return Err(Error::BadOption("page_size must be a power of two from 512 to 32768"));
+        }
+        if !segment.is_power_of_two() || segment < 16384 || segment > (1 << 30) {
+            return Err(Error::BadOption("log_segment_bytes must be a power of two from 16 KiB to 1 GiB"));
+        }
+        if self.log_limit_bytes < 4 * segment as u64 {
+            return Err(Error::BadOption("log_limit_bytes must be at least four segments"));
+        }
+        if self.cache_bytes < 64 * page {
+            return Err(Error::BadOption("cache_bytes must be at least 64 pages"));
+        }
+        if self.max_pages < 64 || self.max_snapshots < 4 {
+            return Err(Error::BadOption("max_pages must be at least 64, max_snapshots at least 4"));
+        }
+        Ok(())
+    }
+}

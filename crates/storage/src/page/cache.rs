@@ -1,0 +1,476 @@
+//! The page cache: from a page's id to its bytes with one load.
+//!
+//! `table[id]` is the address of the page's frame, or 0. What must hold:
+//! - A page is *unsealed* only while one owner (a private tree, or the holder of the commit lock) may change it; nobody
+//!   else can reach it then. Once sealed its bytes never change, in memory or on disk, until its id is free.
+//! - A frame is reused only when its page is free (nobody's version holds it, see `reuse`) or when it was evicted and
+//!   every reader that could have found it is gone (epochs, see `slots`).
+//! - `FIXED` frames (unsealed, or not yet published) are neither evicted nor written out, except that a transaction
+//!   may give up its own (`unfix`), after it has sealed them.
+//! - A page is written under its id only while that id is its own: freeing an id waits for a write in flight.
+
+use std::sync::Arc;
+
+use super::layout::{self, Kind, PageRef};
+use super::memory::{Frames, ZeroAtomic, zeroed};
+use super::reuse::Reuse;
+use super::slots::{Pin, Slots};
+use crate::io::{AlignedBuf, File};
+use crate::stats::Counters;
+use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
+use crate::tree::node::Node;
+use crate::{Error, Result};
+
+/// Low bit of a table entry: the page is about to be evicted unless somebody looks at it again.
+const COOLING: u64 = 1;
+
+/// Bits of a frame's state above its page id.
+const DIRTY: u64 = 1 << 32;
+const FIXED: u64 = 1 << 33;
+/// The frame holds a page (otherwise it is in the pool, or waits in limbo).
+const USED: u64 = 1 << 34;
+
+/// How often eviction is tried before the cache counts as full: readers may keep frames for a moment.
+const ROUNDS: usize = 64;
+
+/// Pages written in one go.
+const RUN: usize = 32;
+
+/// What is known of a page besides its bytes. Versions are those of published roots.
+#[derive(Debug)]
+pub(super) struct PageInfo {
+    /// The first version that holds it; 0: free, or private to a transaction.
+    pub(super) adopted: AtomicU64,
+    /// The first version that no longer does; 0: the newest still does.
+    pub(super) death: AtomicU64,
+    /// The next page in the same list of dead pages.
+    pub(super) next: AtomicU32,
+    /// A write is in flight (1); it was freed meanwhile (2).
+    pub(super) writing: AtomicU32,
+}
+
+impl ZeroAtomic for PageInfo {
+    fn zero() -> Self {
+        let (adopted, death) = (AtomicU64::new(0), AtomicU64::new(0));
+        PageInfo { adopted, death, next: AtomicU32::new(0), writing: AtomicU32::new(0) }
+    }
+}
+
+impl PageInfo {
+    /// Whether the page belongs to `version`, which must be held.
+    pub(super) fn lives_in(&self, version: u64) -> bool {
+        // Death first: freeing clears `adopted` before `death`, so a freed page can not look alive.
+        let death = self.death.load(Ordering::Acquire);
+        let adopted = self.adopted.load(Ordering::Acquire);
+        adopted != 0 && adopted <= version && (death == 0 || death > version)
+    }
+}
+
+/// The cache and the allocation of page ids.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    page_size: usize,
+    max_pages: u32,
+    table: Box<[AtomicU64]>,
+    pub(super) info: Box<[PageInfo]>,
+    frames: Frames,
+    /// Per frame: page id and state bits.
+    states: Box<[AtomicU64]>,
+    /// Free frames, last freed first used: a warm frame halves the cost of a copy.
+    pool: Mutex<Vec<u32>>,
+    pub(super) reuse: Mutex<Reuse>,
+    evictor: Mutex<Evictor>,
+    /// One loader at a time per page.
+    loading: Box<[Mutex<()>]>,
+    file: Arc<dyn File>,
+    pub(crate) slots: Slots,
+    pub(crate) counters: Arc<Counters>,
+}
+
+#[derive(Debug, Default)]
+struct Evictor {
+    hand: u32,
+    /// Evicted frames with the epoch they were evicted in.
+    limbo: Vec<(u64, u32)>,
+}
+
+impl Pages {
+    pub(crate) fn new(
+        file: Arc<dyn File>,
+        options: &crate::Options,
+        page_size: usize,
+        counters: Arc<Counters>,
+    ) -> Pages {
+        let count = (options.cache_bytes / page_size).clamp(64, 1 << 31) as u32;
+        Pages {
+            page_size,
+            max_pages: options.max_pages,
+            table: zeroed(options.max_pages as usize),
+            info: zeroed(options.max_pages as usize),
+            frames: Frames::new(page_size, count),
+            states: zeroed(count as usize),
+            pool: Mutex::new((0..count).rev().collect()),
+            reuse: Mutex::new(Reuse::new(options.max_pages)),
+            evictor: Mutex::new(Evictor::default()),
+            loading: (0..64).map(|_| Mutex::new(())).collect(),
+            file,
+            slots: Slots::new(options.max_snapshots),
+            counters,
+        }
+    }
+
+    pub(crate) fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    pub(crate) fn max_pages(&self) -> u32 {
+        self.max_pages
+    }
+
+    pub(crate) fn frame_count(&self) -> usize {
+        self.frames.count() as usize
+    }
+
+    pub(crate) fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
+
+    /// The page's bytes, if it is in memory. One load of the table, one compare of the identity.
+    #[inline]
+    pub(crate) fn get<'p>(&self, _pin: &'p Pin<'_>, page: PageRef) -> Option<&'p [u8]> {
+        // SAFETY: the pin keeps the frame from reuse; sealed pages do not change, and the owner of an unsealed one
+        // does not hold a slice of it while it changes it.
+        unsafe { self.peek(page) }
+    }
+
+    /// # Safety
+    /// The caller holds a pin, and nobody changes the page while the slice lives.
+    #[inline]
+    pub(crate) unsafe fn peek<'p>(&self, page: PageRef) -> Option<&'p [u8]> {
+        let entry = self.table.get(page.id as usize)?.load(Ordering::SeqCst);
+        if entry == 0 {
+            return None;
+        }
+        if entry & COOLING != 0 {
+            self.warm(page.id, entry);
+        }
+        // SAFETY: the address came from the table under a pin.
+        let bytes = unsafe { self.frames.page(entry & !COOLING) };
+        (layout::get_u64(bytes, 16) == page.birth).then_some(bytes)
+    }
+
+    #[cold]
+    fn warm(&self, id: u32, entry: u64) {
+        let _ = self.table[id as usize].compare_exchange(entry, entry & !COOLING, Ordering::SeqCst, Ordering::Relaxed);
+    }
+
+    /// # Safety
+    /// The page is unsealed and the caller is its owner; no other slice of it lives.
+    #[inline]
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) unsafe fn unsealed<'p>(&self, page: PageRef) -> &'p mut [u8] {
+        let entry = self.table[page.id as usize].load(Ordering::Acquire);
+        assert!(entry != 0, "an unsealed page is always in memory");
+        // SAFETY: by the caller's promise.
+        unsafe { self.frames.page_mut(entry & !COOLING) }
+    }
+
+    /// A new unsealed page with the given bytes (a copy, or zeroes), its identity set.
+    ///
+    /// Takes what frames are free: to evict others, the caller would have to let go of its pin first. So after
+    /// [`Error::CacheFull`] it does, calls [`Pages::make_room`] and begins again.
+    pub(crate) fn create(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
+        let frame = self.pool.lock().pop().ok_or(Error::CacheFull)?;
+        let id = match self.reuse.lock().take_id(self.max_pages) {
+            Ok(id) => id,
+            Err(error) => {
+                self.pool.lock().push(frame);
+                return Err(error);
+            }
+        };
+        let page = PageRef { id, birth };
+        let address = self.frames.address(frame);
+        // SAFETY: the frame came from the pool: nobody refers to it.
+        unsafe { self.frames.clear_or_copy(address, copy_of) };
+        // SAFETY: as above; its bytes are initialised now.
+        layout::set_identity(unsafe { self.frames.page_mut(address) }, page);
+        self.states[frame as usize].store(id as u64 | DIRTY | FIXED | USED, Ordering::Relaxed);
+        self.table[id as usize].store(address, Ordering::Release);
+        Ok(page)
+    }
+
+    /// Brings a page into memory. The caller must not be pinned: making room may have to wait for readers.
+    #[cold]
+    pub(crate) fn load(&self, page: PageRef) -> Result<()> {
+        if page.is_none() || page.id >= self.max_pages {
+            return Err(Error::corrupt(format!("reference to page {}, which can not exist", page.id)));
+        }
+        let _one = self.loading[page.id as usize % self.loading.len()].lock();
+        let entry = self.table[page.id as usize].load(Ordering::SeqCst);
+        if entry != 0 {
+            // SAFETY: reading the identity of a resident page that some live version refers to.
+            let found = layout::identity(unsafe { self.frames.page(entry & !COOLING) });
+            return if found == page { Ok(()) } else { Err(misplaced(page, found)) };
+        }
+        self.counters.page_misses.add(1);
+        let frame = self.take_frame()?;
+        let address = self.frames.address(frame);
+        // SAFETY: the frame came from the pool: nobody refers to it.
+        let bytes = unsafe {
+            self.frames.clear_or_copy(address, None);
+            self.frames.page_mut(address)
+        };
+        if let Err(error) = self.read(page, bytes) {
+            self.pool.lock().push(frame);
+            return Err(error);
+        }
+        self.states[frame as usize].store(page.id as u64 | USED, Ordering::Relaxed);
+        self.table[page.id as usize].store(address, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Reads a page from the file and checks it.
+    pub(crate) fn read(&self, page: PageRef, bytes: &mut [u8]) -> Result<()> {
+        self.counters.pages_read.add(1);
+        self.file.read_at(bytes, page.id as u64 * self.page_size as u64).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                Error::corrupt(format!("page {} is beyond the end of the file", page.id))
+            }
+            _ => Error::io("read a page")(error),
+        })?;
+        layout::check(bytes, page)?;
+        let is_node = matches!(Kind::of(bytes), Some(Kind::Leaf | Kind::Inner));
+        match is_node && !Node::is_valid(bytes) {
+            true => Err(Error::corrupt(format!("page {}: its entries are malformed", page.id))),
+            false => Ok(()),
+        }
+    }
+
+    /// Publishes pages to eviction and write-out: they are sealed for good.
+    pub(crate) fn unfix(&self, ids: &[u32]) {
+        for &id in ids {
+            let entry = self.table[id as usize].load(Ordering::Relaxed);
+            if entry != 0 {
+                self.states[self.frames.frame_of(entry & !COOLING) as usize].fetch_and(!FIXED, Ordering::Release);
+            }
+        }
+    }
+
+    /// Drops a page's frame; its id is being freed.
+    pub(super) fn discard(&self, id: u32) {
+        let entry = self.table[id as usize].swap(0, Ordering::SeqCst);
+        if entry != 0 {
+            let frame = self.frames.frame_of(entry & !COOLING);
+            self.states[frame as usize].store(0, Ordering::Relaxed);
+            self.pool.lock().push(frame);
+        }
+    }
+
+    /// Frames that could be had at once.
+    pub(crate) fn frames_free(&self) -> usize {
+        self.pool.lock().len()
+    }
+
+    fn take_frame(&self) -> Result<u32> {
+        for _ in 0..ROUNDS {
+            if let Some(frame) = self.pool.lock().pop() {
+                return Ok(frame);
+            }
+            self.evict(self.frames.count() as usize / 32 + 8)?;
+        }
+        Err(Error::CacheFull)
+    }
+
+    /// Sees to it that some frames are free. The caller must not be pinned.
+    #[cold]
+    pub(crate) fn make_room(&self) -> Result<()> {
+        let wanted = (self.frames.count() as usize / 8).min(64);
+        for _ in 0..ROUNDS {
+            if self.frames_free() >= wanted {
+                return Ok(());
+            }
+            self.evict(wanted)?;
+        }
+        if self.frames_free() > 0 { Ok(()) } else { Err(Error::CacheFull) }
+    }
+
+    /// Makes up to `wanted` frames free: pages that nobody looked at since the hand last passed go; dirty ones are
+    /// written first.
+    pub(crate) fn evict(&self, wanted: usize) -> Result<()> {
+        let mut evictor = self.evictor.lock();
+        let mut dirty = Vec::new();
+        let mut gone = 0;
+        for _ in 0..2 * self.frames.count() {
+            if gone >= wanted || dirty.len() >= wanted.max(RUN) {
+                break;
+            }
+            evictor.hand = (evictor.hand + 1) % self.frames.count();
+            let frame = evictor.hand;
+            match self.cool(frame) {
+                Cooled::Evicted => {
+                    evictor.limbo.push((0, frame));
+                    gone += 1;
+                }
+                Cooled::Dirty(id) => dirty.push(id),
+                Cooled::Kept => {}
+            }
+        }
+        self.counters.pages_evicted.add(gone as u64);
+        let epoch = self.slots.next_epoch();
+        evictor.limbo.iter_mut().filter(|(at, _)| *at == 0).for_each(|(at, _)| *at = epoch);
+        self.reclaim(&mut evictor);
+        drop(evictor);
+        if gone < wanted { self.write_out(&mut dirty) } else { Ok(()) }
+    }
+
+    fn cool(&self, frame: u32) -> Cooled {
+        let state = self.states[frame as usize].load(Ordering::Acquire);
+        if state & USED == 0 || state & FIXED != 0 {
+            return Cooled::Kept;
+        }
+        let id = state as u32;
+        let entry = &self.table[id as usize];
+        let address = self.frames.address(frame);
+        match entry.load(Ordering::SeqCst) {
+            hot if hot == address => {
+                let _ = entry.compare_exchange(hot, hot | COOLING, Ordering::SeqCst, Ordering::Relaxed);
+                Cooled::Kept
+            }
+            cool if cool == address | COOLING && state & DIRTY != 0 => Cooled::Dirty(id),
+            cool if cool == address | COOLING => {
+                // The state word goes first: once the entry is clear, a loader may give the page another frame.
+                if entry.compare_exchange(cool, 0, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+                    return Cooled::Kept;
+                }
+                self.states[frame as usize].store(0, Ordering::Relaxed);
+                Cooled::Evicted
+            }
+            _ => Cooled::Kept,
+        }
+    }
+
+    /// Returns evicted frames that no reader can still be looking at to the pool.
+    fn reclaim(&self, evictor: &mut Evictor) {
+        let oldest = self.slots.oldest_epoch();
+        let mut pool = self.pool.lock();
+        evictor.limbo.retain(|&(epoch, frame)| {
+            let wait = epoch >= oldest;
+            if !wait {
+                pool.push(frame);
+            }
+            wait
+        });
+    }
+
+    /// Dirty sealed pages that belong to `version`, ascending.
+    pub(crate) fn dirty_in(&self, version: u64) -> Vec<u32> {
+        let mut ids: Vec<u32> = self
+            .states
+            .iter()
+            .map(|state| state.load(Ordering::Acquire))
+            .filter(|state| state & (USED | DIRTY | FIXED) == USED | DIRTY)
+            .map(|state| state as u32)
+            .filter(|&id| self.info[id as usize].lives_in(version))
+            .collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Whether the newest copy of the page is not in the file yet.
+    pub(crate) fn is_dirty(&self, id: u32) -> bool {
+        let entry = self.table[id as usize].load(Ordering::Acquire);
+        entry != 0 && {
+            let frame = self.frames.frame_of(entry & !COOLING);
+            self.states[frame as usize].load(Ordering::Acquire) & DIRTY != 0
+        }
+    }
+
+    pub(crate) fn dirty_count(&self) -> usize {
+        self.states.iter().filter(|state| state.load(Ordering::Relaxed) & DIRTY != 0).count()
+    }
+
+    /// Writes sealed dirty pages to their places, neighbours together, without syncing.
+    pub(crate) fn write_out(&self, ids: &mut Vec<u32>) -> Result<()> {
+        ids.sort_unstable();
+        let mut staging = AlignedBuf::zeroed(RUN * self.page_size);
+        let mut rest = ids.as_slice();
+        while let Some(&first) = rest.first() {
+            let run = rest.iter().enumerate().take(RUN).take_while(|&(i, &id)| id == first + i as u32).count();
+            self.write_run(&rest[..run], &mut staging)?;
+            rest = &rest[run..];
+        }
+        Ok(())
+    }
+
+    fn write_run(&self, ids: &[u32], staging: &mut AlignedBuf) -> Result<()> {
+        // A page that was freed, cleaned or is being written since it was chosen ends the run before it.
+        let count = ids.iter().take_while(|&&id| self.begin_write(id)).count();
+        let ids_written = &ids[..count];
+        for (i, &id) in ids_written.iter().enumerate() {
+            let entry = self.table[id as usize].load(Ordering::Acquire);
+            // SAFETY: begun writes keep the page and its frame; it is sealed, so its bytes do not change.
+            let bytes = unsafe { self.frames.page(entry & !COOLING) };
+            let copy = &mut staging[i * self.page_size..(i + 1) * self.page_size];
+            copy.copy_from_slice(bytes);
+            layout::seal_checksum(copy);
+        }
+        let result = match count {
+            0 => Ok(()),
+            _ => self.file.write_at(&staging[..count * self.page_size], ids[0] as u64 * self.page_size as u64),
+        };
+        for &id in ids_written {
+            self.end_write(id, result.is_ok());
+        }
+        result.map_err(Error::io("write pages"))?;
+        self.counters.pages_written.add(count as u64);
+        match ids.get(count + 1..) {
+            Some(rest) if !rest.is_empty() => self.write_out(&mut rest.to_vec()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Claims a dirty sealed page for writing.
+    fn begin_write(&self, id: u32) -> bool {
+        let _reuse = self.reuse.lock();
+        let entry = self.table[id as usize].load(Ordering::Acquire);
+        if entry == 0 {
+            return false;
+        }
+        let state = self.states[self.frames.frame_of(entry & !COOLING) as usize].load(Ordering::Acquire);
+        let ready = state & (USED | DIRTY | FIXED) == USED | DIRTY && state as u32 == id;
+        ready && self.info[id as usize].writing.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    fn end_write(&self, id: u32, written: bool) {
+        let mut reuse = self.reuse.lock();
+        let freed = self.info[id as usize].writing.swap(0, Ordering::AcqRel) == 2;
+        if freed {
+            return self.free_now(&mut reuse, id);
+        }
+        if written {
+            let entry = self.table[id as usize].load(Ordering::Acquire);
+            self.states[self.frames.frame_of(entry & !COOLING) as usize].fetch_and(!DIRTY, Ordering::Release);
+        }
+    }
+
+    /// Moves resident clean pages out, for tests of the miss paths.
+    #[cfg(test)]
+    pub(crate) fn evict_all(&self) {
+        for _ in 0..4 {
+            let _ = self.evict(usize::MAX >> 1);
+        }
+    }
+}
+
+enum Cooled {
+    Evicted,
+    Dirty(u32),
+    Kept,
+}
+
+fn misplaced(expected: PageRef, found: PageRef) -> Error {
+    Error::corrupt(format!(
+        "page {}: expected birth {}, found page {} of birth {}",
+        expected.id, expected.birth, found.id, found.birth
+    ))
+}

@@ -1,0 +1,138 @@
+//! The memory behind the cache: one region of frames, and large arrays of zeroed atomics. All `unsafe` about raw
+//! memory is here; who may touch a frame when is argued in `cache`.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+
+use crate::sync::{AtomicU32, AtomicU64};
+
+/// Frames start on this boundary, so that direct I/O can use them and low address bits are free for tags.
+const ALIGNMENT: usize = 4096;
+
+/// `count` frames of `page_size` bytes, side by side. The operating system provides the memory when it is first used.
+#[derive(Debug)]
+pub(super) struct Frames {
+    base: *mut u8,
+    layout: Layout,
+    page_size: usize,
+    count: u32,
+}
+
+// SAFETY: `Frames` is an address range; access to its bytes goes through unsafe methods whose callers exclude races.
+unsafe impl Send for Frames {}
+// SAFETY: as above.
+unsafe impl Sync for Frames {}
+
+impl Frames {
+    pub(super) fn new(page_size: usize, count: u32) -> Frames {
+        let layout = Layout::from_size_align(page_size * count as usize, ALIGNMENT).expect("cache size is checked");
+        // SAFETY: the layout has a non-zero size: at least 64 frames of 512 bytes.
+        let base = unsafe { alloc(layout) };
+        if base.is_null() {
+            handle_alloc_error(layout);
+        }
+        advise_huge_pages(base, layout.size());
+        Frames { base, layout, page_size, count }
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    pub(super) fn address(&self, frame: u32) -> u64 {
+        debug_assert!(frame < self.count);
+        self.base as u64 + frame as u64 * self.page_size as u64
+    }
+
+    pub(super) fn frame_of(&self, address: u64) -> u32 {
+        ((address - self.base as u64) / self.page_size as u64) as u32
+    }
+
+    /// # Safety
+    /// `address` is a frame's, its bytes were initialised, and nobody writes them while the slice lives.
+    #[inline]
+    pub(super) unsafe fn page<'a>(&self, address: u64) -> &'a [u8] {
+        // SAFETY: by the caller's promise; the region lives as long as the cache, which outlives every pin.
+        unsafe { std::slice::from_raw_parts(address as *const u8, self.page_size) }
+    }
+
+    /// # Safety
+    /// `address` is a frame's, and nobody else reads or writes it while the slice lives.
+    #[inline]
+    #[allow(clippy::mut_from_ref)]
+    pub(super) unsafe fn page_mut<'a>(&self, address: u64) -> &'a mut [u8] {
+        // SAFETY: by the caller's promise; `clear_or_copy` initialised the bytes on the frame's first use.
+        unsafe { std::slice::from_raw_parts_mut(address as *mut u8, self.page_size) }
+    }
+
+    /// Gives a frame that nobody refers to its first bytes: a copy of a page, or zeroes.
+    ///
+    /// # Safety
+    /// As for [`Frames::page_mut`], and `copy_of` is not this frame.
+    pub(super) unsafe fn clear_or_copy(&self, address: u64, copy_of: Option<&[u8]>) {
+        match copy_of {
+            // SAFETY: both are whole pages, and different ones, by the caller's promise.
+            Some(bytes) => unsafe {
+                debug_assert_eq!(bytes.len(), self.page_size);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, self.page_size);
+            },
+            // SAFETY: inside the region, by the caller's promise.
+            None => unsafe { std::ptr::write_bytes(address as *mut u8, 0, self.page_size) },
+        }
+    }
+}
+
+impl Drop for Frames {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.base, self.layout) }
+    }
+}
+
+/// Fewer TLB misses on random reads; harmless where refused.
+#[cfg(target_os = "linux")]
+fn advise_huge_pages(base: *mut u8, len: usize) {
+    if len < (2 << 20) || cfg!(miri) {
+        return;
+    }
+    // SAFETY: advice on a range that was just allocated and is page aligned; it changes no contents.
+    let _ = unsafe { rustix::mm::madvise(base.cast(), len, rustix::mm::Advice::LinuxHugepage) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_huge_pages(_base: *mut u8, _len: usize) {}
+
+/// An atomic whose all-zero bytes are a valid zero.
+pub(super) trait ZeroAtomic: Sized {
+    fn zero() -> Self;
+}
+
+impl ZeroAtomic for AtomicU64 {
+    fn zero() -> Self {
+        AtomicU64::new(0)
+    }
+}
+
+impl ZeroAtomic for AtomicU32 {
+    fn zero() -> Self {
+        AtomicU32::new(0)
+    }
+}
+
+/// A large array of zeroes that costs memory only where it is touched.
+#[cfg(not(cairn_shuttle))]
+pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Box<[T]> {
+    let layout = Layout::array::<T>(len).expect("array size is checked");
+    // SAFETY: the size is not zero (options demand at least 64 pages).
+    let memory = unsafe { std::alloc::alloc_zeroed(layout) };
+    if memory.is_null() {
+        handle_alloc_error(layout);
+    }
+    // SAFETY: std's atomics have the layout of their integer, for which zero bytes are a valid zero; the allocation is
+    // this layout's, as `Box` expects.
+    unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory.cast::<T>(), len)) }
+}
+
+#[cfg(cairn_shuttle)]
+pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Box<[T]> {
+    (0..len).map(|_| T::zero()).collect()
+}

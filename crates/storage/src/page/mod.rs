@@ -1,0 +1,12 @@
+//! Pages: their layout, the cache, and the allocation and reuse of their ids.
+
+mod cache;
+mod free_ids;
+pub(crate) mod layout;
+mod memory;
+mod reuse;
+mod slots;
+
+pub(crate) use cache::Pages;
+pub use layout::PageRef;
+pub(crate) use slots::{Pin, SlotId};

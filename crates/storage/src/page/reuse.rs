@@ -1,0 +1,271 @@
+//! When a page's id may be used again.
+//!
+//! A page lives from the version that adopted it to its death, the version that no longer holds it. It is free when no
+//! *held* version lies between: neither a reader's, nor a checkpoint's that is durable or in progress. Dead pages that
+//! are still held wait in the list of the newest held version that sees them; when that version is let go, they move to
+//! the next older one or are free. Lists are linked through the pages' own records, so nothing is allocated.
+
+use super::cache::Pages;
+use super::free_ids::FreeIds;
+use crate::sync::Ordering;
+use crate::{Error, Result};
+
+/// Pages looked at per publication in lists that nobody holds any more: bounds what one commit pays.
+const SWEEP: usize = 64;
+
+#[derive(Debug)]
+pub(crate) struct Reuse {
+    pub(super) free: FreeIds,
+    /// No page at or beyond this was ever used.
+    pub(super) end: u32,
+    /// By version, ascending.
+    lists: Vec<DeadList>,
+    /// Versions that checkpoints hold.
+    holds: Vec<u64>,
+    held: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DeadList {
+    version: u64,
+    head: u32,
+}
+
+impl Reuse {
+    pub(super) fn new(max_pages: u32) -> Reuse {
+        Reuse { free: FreeIds::new(max_pages), end: 2, lists: Vec::new(), holds: Vec::new(), held: Vec::new() }
+    }
+
+    pub(super) fn take_id(&mut self, max_pages: u32) -> Result<u32> {
+        if let Some(id) = self.free.pop() {
+            return Ok(id);
+        }
+        if self.end >= max_pages {
+            return Err(Error::DiskFull { what: "allocate a page (max_pages reached)" });
+        }
+        self.end += 1;
+        Ok(self.end - 1)
+    }
+
+    /// The newest held version before `version`.
+    fn held_before(&self, version: u64) -> u64 {
+        self.held.iter().copied().filter(|&held| held < version).max().unwrap_or(0)
+    }
+
+    fn list(&mut self, version: u64) -> &mut DeadList {
+        let at = self.lists.partition_point(|list| list.version < version);
+        if self.lists.get(at).is_none_or(|list| list.version != version) {
+            self.lists.insert(at, DeadList { version, head: 0 });
+        }
+        &mut self.lists[at]
+    }
+}
+
+impl Pages {
+    /// Marks pages as part of `version`, before it is published, and gives them to eviction.
+    pub(crate) fn adopt(&self, version: u64, created: &[u32]) {
+        for &id in created {
+            self.info[id as usize].adopted.store(version, Ordering::Release);
+        }
+        self.unfix(created);
+    }
+
+    /// After `version` was published: frees the pages that died with it, or keeps them for whoever still sees them.
+    pub(crate) fn retire(&self, version: u64, dead: &[u32]) {
+        let mut reuse = self.reuse.lock();
+        self.gather_held(&mut reuse);
+        let newest = reuse.held_before(version);
+        for &id in dead {
+            self.info[id as usize].death.store(version, Ordering::Release);
+            self.place(&mut reuse, id, newest);
+        }
+        self.sweep(&mut reuse, SWEEP);
+    }
+
+    /// Retires pages of something that was dropped in `version`, leaving out what an earlier walk retired already.
+    pub(crate) fn retire_dropped(&self, version: u64, ids: &[u32]) {
+        let mut reuse = self.reuse.lock();
+        self.gather_held(&mut reuse);
+        let newest = reuse.held_before(version);
+        for &id in ids {
+            let info = &self.info[id as usize];
+            let alive = info.adopted.load(Ordering::Acquire) != 0 && info.death.load(Ordering::Acquire) == 0;
+            if alive {
+                info.death.store(version, Ordering::Release);
+                self.place(&mut reuse, id, newest);
+            }
+        }
+    }
+
+    /// The oldest version that a reader holds.
+    pub(crate) fn oldest_reader(&self, newest: u64) -> u64 {
+        let mut held = Vec::new();
+        self.slots.versions(&mut held);
+        held.into_iter().min().unwrap_or(newest).min(newest)
+    }
+
+    /// Keeps the pages of a version that is published now.
+    pub(crate) fn hold(&self, version: u64) {
+        self.reuse.lock().holds.push(version);
+    }
+
+    pub(crate) fn unhold(&self, version: u64) {
+        let mut reuse = self.reuse.lock();
+        if let Some(at) = reuse.holds.iter().position(|&held| held == version) {
+            reuse.holds.swap_remove(at);
+        }
+    }
+
+    /// Frees what nobody holds any more; returns whether there may be more.
+    pub(crate) fn sweep_some(&self, pages: usize) -> bool {
+        let mut reuse = self.reuse.lock();
+        self.gather_held(&mut reuse);
+        self.sweep(&mut reuse, pages)
+    }
+
+    /// Frees pages that were never published (an aborted transaction's).
+    pub(crate) fn free_private(&self, ids: &[u32]) {
+        let mut reuse = self.reuse.lock();
+        for &id in ids {
+            self.free(&mut reuse, id);
+        }
+    }
+
+    fn gather_held(&self, reuse: &mut Reuse) {
+        reuse.held.clear();
+        let Reuse { held, holds, .. } = reuse;
+        self.slots.versions(held);
+        held.extend_from_slice(holds);
+    }
+
+    /// `newest`: the newest held version that could see the dead page.
+    fn place(&self, reuse: &mut Reuse, id: u32, newest: u64) {
+        let info = &self.info[id as usize];
+        if newest == 0 || newest < info.adopted.load(Ordering::Relaxed) {
+            return self.free(reuse, id);
+        }
+        let list = reuse.list(newest);
+        info.next.store(list.head, Ordering::Relaxed);
+        list.head = id;
+    }
+
+    fn sweep(&self, reuse: &mut Reuse, pages: usize) -> bool {
+        let mut left = pages;
+        let mut at = 0;
+        while let Some(&DeadList { version, head }) = reuse.lists.get(at) {
+            if head == 0 {
+                reuse.lists.remove(at);
+            } else if reuse.held.contains(&version) {
+                at += 1;
+            } else if left == 0 {
+                return true;
+            } else {
+                left -= 1;
+                reuse.lists[at].head = self.info[head as usize].next.load(Ordering::Relaxed);
+                let newest = reuse.held_before(version);
+                let lists = reuse.lists.len();
+                self.place(reuse, head, newest);
+                // Moving to an older list may have put one in front of this.
+                at += reuse.lists.len() - lists;
+            }
+        }
+        false
+    }
+
+    fn free(&self, reuse: &mut Reuse, id: u32) {
+        // A write in flight under this id must land before anybody else's may begin.
+        if self.info[id as usize].writing.compare_exchange(1, 2, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            self.free_now(reuse, id);
+        }
+    }
+
+    pub(super) fn free_now(&self, reuse: &mut Reuse, id: u32) {
+        let info = &self.info[id as usize];
+        info.adopted.store(0, Ordering::Release);
+        info.death.store(0, Ordering::Release);
+        self.discard(id);
+        reuse.free.insert(id);
+    }
+
+    // What checkpoints and recovery need of the allocation.
+
+    /// Takes ids for pages that only the checkpoint of `version` holds and that never enter the cache.
+    pub(crate) fn take_checkpoint_ids(&self, version: u64, count: usize) -> Result<Vec<u32>> {
+        let mut reuse = self.reuse.lock();
+        let mut ids = Vec::with_capacity(count);
+        for _ in 0..count {
+            let id = reuse.take_id(self.max_pages())?;
+            self.info[id as usize].adopted.store(version, Ordering::Release);
+            ids.push(id);
+        }
+        Ok(ids)
+    }
+
+    /// Frees pages of a checkpoint that was replaced (or failed).
+    pub(crate) fn free_checkpoint_ids(&self, ids: &[u32]) {
+        self.free_private(ids);
+    }
+
+    /// The ids that are not part of `version` (which is held), as runs of (first, length) below the returned end.
+    pub(crate) fn free_runs(&self, version: u64) -> (Vec<(u32, u32)>, u32) {
+        let end = self.reuse.lock().end;
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for id in 2..end {
+            if self.info[id as usize].lives_in(version) {
+                continue;
+            }
+            match runs.last_mut() {
+                Some((first, length)) if *first + *length == id => *length += 1,
+                _ => runs.push((id, 1)),
+            }
+        }
+        (runs, end)
+    }
+
+    /// Sets the allocation to what a checkpoint recorded: every page below `end` that is in no run lives in `version`.
+    pub(crate) fn restore(&self, version: u64, end: u32, runs: &[(u32, u32)]) -> Result<()> {
+        let mut reuse = self.reuse.lock();
+        if end > self.max_pages() {
+            return Err(Error::BadOption("max_pages is below the database's size"));
+        }
+        reuse.end = end.max(2);
+        let mut next = 2;
+        for &(first, length) in runs {
+            let after = first.checked_add(length).filter(|&after| first >= next && after <= end);
+            let after = after.ok_or_else(|| Error::corrupt("the free map is out of order"))?;
+            (next..first).for_each(|id| self.info[id as usize].adopted.store(version, Ordering::Relaxed));
+            (first..after).for_each(|id| reuse.free.insert(id));
+            next = after;
+        }
+        (next..end).for_each(|id| self.info[id as usize].adopted.store(version, Ordering::Relaxed));
+        Ok(())
+    }
+
+    /// (pages below the end, free ones among them).
+    pub(crate) fn page_counts(&self) -> (u32, u32) {
+        let reuse = self.reuse.lock();
+        (reuse.end, reuse.free.count())
+    }
+
+    /// Whether `id` is free, for `verify`.
+    pub(crate) fn is_free(&self, id: u32) -> bool {
+        let reuse = self.reuse.lock();
+        id >= reuse.end || reuse.free.contains(id)
+    }
+
+    /// Whether the page belongs to `version`, which must be held.
+    pub(crate) fn lives_in(&self, id: u32, version: u64) -> bool {
+        (id < self.max_pages()) && self.info[id as usize].lives_in(version)
+    }
+
+    /// Gives back free ids at the end; returns the new end.
+    pub(crate) fn truncate_end(&self) -> u32 {
+        let mut reuse = self.reuse.lock();
+        while reuse.end > 2 && reuse.free.contains(reuse.end - 1) {
+            let last = reuse.end - 1;
+            reuse.free.remove(last);
+            reuse.end = last;
+        }
+        reuse.end
+    }
+}

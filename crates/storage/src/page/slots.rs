@@ -1,0 +1,126 @@
+//! Who is reading what: a slot per session, snapshot or cursor.
+//!
+//! A slot names the *version* its owner reads (pages of that version are not reused) and, while it looks at pages, the
+//! *epoch* in which it began (frames evicted since are not reused). Both are published by one locked operation and
+//! need no other lock. Invariants:
+//! - whoever scans the slots after publishing version V sees every reader of versions before V, or that reader's
+//!   recheck sees V and it registers again (store, fence, recheck: Dekker's pattern; all accesses are SeqCst);
+//! - whoever scans after clearing a table entry sees every reader that could have loaded the entry.
+
+use std::cell::Cell;
+
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+use crate::{Error, Result};
+
+/// No version, no epoch.
+const NONE: u64 = 0;
+
+#[derive(Debug)]
+#[repr(align(128))]
+struct Slot {
+    claimed: AtomicU64,
+    version: AtomicU64,
+    epoch: AtomicU64,
+}
+
+/// All slots of a store.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    slots: Box<[Slot]>,
+    /// No slot at or beyond this was ever claimed.
+    used: AtomicUsize,
+    /// Frames evicted in an epoch are free once every reader began in a later one. Begins at 1.
+    epoch: AtomicU64,
+}
+
+thread_local! {
+    /// Where this thread found a free slot the last time.
+    static HINT: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Slots {
+    pub(crate) fn new(count: usize) -> Slots {
+        let slot = |_| Slot { claimed: AtomicU64::new(0), version: AtomicU64::new(NONE), epoch: AtomicU64::new(NONE) };
+        Slots { slots: (0..count).map(slot).collect(), used: AtomicUsize::new(0), epoch: AtomicU64::new(1) }
+    }
+
+    /// Claims a slot; give it back with [`Slots::release`].
+    pub(crate) fn claim(&self) -> Result<SlotId> {
+        let start = HINT.get();
+        for i in 0..self.slots.len() {
+            let at = (start + i) % self.slots.len();
+            let claimed = &self.slots[at].claimed;
+            if claimed.load(Ordering::Relaxed) == 0
+                && claimed.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+            {
+                self.used.fetch_max(at + 1, Ordering::SeqCst);
+                HINT.set(at);
+                return Ok(SlotId(at));
+            }
+        }
+        Err(Error::TooManySnapshots { limit: self.slots.len() })
+    }
+
+    pub(crate) fn release(&self, id: SlotId) {
+        let slot = &self.slots[id.0];
+        slot.epoch.store(NONE, Ordering::SeqCst);
+        slot.version.store(NONE, Ordering::SeqCst);
+        slot.claimed.store(0, Ordering::SeqCst);
+    }
+
+    /// Names the version that the slot's owner is about to read; the caller rechecks that it is still current.
+    pub(crate) fn set_version(&self, id: SlotId, version: u64) {
+        self.slots[id.0].version.store(version, Ordering::SeqCst);
+    }
+
+    pub(crate) fn clear_version(&self, id: SlotId) {
+        self.slots[id.0].version.store(NONE, Ordering::Release);
+    }
+
+    /// Begins looking at pages.
+    pub(crate) fn pin(&self, id: SlotId) -> Pin<'_> {
+        let epoch = &self.slots[id.0].epoch;
+        // A swap is a full fence on every processor: the entries loaded after it are no older than the epoch.
+        epoch.swap(self.epoch.load(Ordering::SeqCst), Ordering::SeqCst);
+        Pin { epoch }
+    }
+
+    /// Collects the versions being read, in no order.
+    pub(crate) fn versions(&self, into: &mut Vec<u64>) {
+        let used = self.used.load(Ordering::SeqCst);
+        for slot in &self.slots[..used] {
+            let version = slot.version.load(Ordering::SeqCst);
+            if version != NONE {
+                into.push(version);
+            }
+        }
+    }
+
+    /// Ends the current epoch and returns it: to be called after the entries were cleared.
+    pub(crate) fn next_epoch(&self) -> u64 {
+        self.epoch.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// The oldest epoch that somebody still looks at pages in.
+    pub(crate) fn oldest_epoch(&self) -> u64 {
+        let used = self.used.load(Ordering::SeqCst);
+        let epochs = self.slots[..used].iter().map(|slot| slot.epoch.load(Ordering::SeqCst));
+        epochs.filter(|&epoch| epoch != NONE).min().unwrap_or(u64::MAX)
+    }
+}
+
+/// A claimed slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlotId(usize);
+
+/// While it lives, no frame that its owner can find through the table is reused.
+#[derive(Debug)]
+pub(crate) struct Pin<'a> {
+    epoch: &'a AtomicU64,
+}
+
+impl Drop for Pin<'_> {
+    fn drop(&mut self) {
+        self.epoch.store(NONE, Ordering::Release);
+    }
+}

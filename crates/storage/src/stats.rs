@@ -1,0 +1,110 @@
+//! Plain counters: relaxed additions on the paths that count, a copy when asked.
+
+use crate::sync::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// Counted since the database was opened. Times are in microseconds, sizes in bytes.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Stats { $($(#[$doc])* pub $name: u64,)* }
+
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters { $(pub(crate) $name: Counter,)* }
+
+        impl Counters {
+            pub(crate) fn read(&self) -> Stats {
+                Stats { $($name: self.$name.get(),)* }
+            }
+        }
+
+        impl Stats {
+            /// Every counter with its name, for display.
+            pub fn entries(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Commits that changed something.
+    commits,
+    /// Transactions that lost to another (SQLSTATE 40001).
+    conflicts,
+    /// Commits whose operations were applied again to a newer tree.
+    rebases,
+    /// Log writes; `commits / batches` is the group commit's size.
+    batches,
+    /// The most commits in one batch.
+    batch_commits_max,
+    /// Log writes that were synced.
+    syncs,
+    /// Time in synced log writes.
+    sync_us,
+    /// The longest synced log write.
+    sync_us_max,
+    /// Bytes of batches, without padding.
+    log_bytes_written,
+    /// Bytes of log that a recovery would have to look at now.
+    log_bytes_live,
+    /// Pages read from the file.
+    pages_read,
+    /// Pages written to the file.
+    pages_written,
+    /// Page look-ups that had to load (every other look-up is a hit).
+    page_misses,
+    /// Pages dropped from the cache.
+    pages_evicted,
+    /// Dirty bytes in the cache, now.
+    dirty_bytes,
+    /// Pages in the file, now, free ones included.
+    pages_total,
+    /// Free pages in the file, now.
+    pages_free,
+    /// Completed checkpoints.
+    checkpoints,
+    /// Time in checkpoints.
+    checkpoint_us,
+    /// The longest checkpoint.
+    checkpoint_us_max,
+    /// Time that commits were slowed because the log or the cache was filling up.
+    backpressure_us,
+    /// Versions between the oldest snapshot in use and the newest.
+    snapshot_age_versions,
+    /// Point look-ups and cursor openings.
+    tree_searches,
+    /// Puts, patches and deletes.
+    tree_changes,
+    /// Page splits.
+    tree_splits,
+    /// Page merges.
+    tree_merges,
+    /// Bytes of pages copied before a change.
+    bytes_copied,
+}
+
+/// A counter that many threads add to and nobody waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self, n: u64) {
+        // Load and store instead of a locked add: a lost increment is cheaper than a contended line.
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+    }
+
+    pub(crate) fn set(&self, n: u64) {
+        self.0.store(n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn raise(&self, n: u64) {
+        if n > self.0.load(Ordering::Relaxed) {
+            self.0.store(n, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

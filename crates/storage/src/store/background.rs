@@ -1,0 +1,211 @@
+//! The threads behind a database: one leads log writes when nobody waits for them, one keeps log space and frames ready
+//! and frees what was dropped, one runs checkpoints.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::engine::Engine;
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
+use crate::{Error, Result};
+
+/// Log places kept ready ahead of need.
+const READY: usize = 2;
+/// How long the log is idle before it is noted as durable to its end.
+const IDLE: Duration = Duration::from_millis(200);
+/// How long a failed job waits before it is tried again.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// What a thread is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Write the log now: somebody committed without waiting.
+    Log = 0,
+    /// Write the log within the sync interval.
+    Interval = 1,
+    /// Log space, frames, drops.
+    House = 2,
+    Checkpoint = 3,
+}
+
+/// Requests to the background threads. Raising one that is raised already is one load.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    raised: [AtomicBool; 4],
+    stop: AtomicBool,
+    lock: Mutex<()>,
+    changed: [Condvar; 3],
+}
+
+impl Default for Signals {
+    fn default() -> Signals {
+        Signals {
+            raised: std::array::from_fn(|_| AtomicBool::new(false)),
+            stop: AtomicBool::new(false),
+            lock: Mutex::new(()),
+            changed: std::array::from_fn(|_| Condvar::new()),
+        }
+    }
+}
+
+impl Signals {
+    #[inline]
+    pub(crate) fn raise(&self, signal: Signal) {
+        if !self.raised[signal as usize].load(Ordering::Relaxed) {
+            self.raise_slowly(signal);
+        }
+    }
+
+    #[cold]
+    fn raise_slowly(&self, signal: Signal) {
+        let _lock = self.lock.lock();
+        self.raised[signal as usize].store(true, Ordering::Release);
+        self.changed[(signal as usize).saturating_sub(1)].notify_one();
+    }
+
+    pub(crate) fn take(&self, signal: Signal) -> bool {
+        self.raised[signal as usize].swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) fn stop(&self) {
+        let _lock = self.lock.lock();
+        self.stop.store(true, Ordering::Release);
+        self.changed.iter().for_each(Condvar::notify_all);
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// Sleeps until one of the signals is raised, or for at most so long. (0, 1: log; 2: house; 3: checkpoint.)
+    fn wait(&self, signals: &[Signal], longest: Option<Duration>) {
+        let guard = self.lock.lock();
+        if self.stopped() || signals.iter().any(|&signal| self.raised[signal as usize].load(Ordering::Acquire)) {
+            return;
+        }
+        let changed = &self.changed[(signals[0] as usize).saturating_sub(1)];
+        match longest {
+            Some(longest) => drop(changed.wait_for(guard, longest)),
+            None => drop(changed.wait(guard)),
+        }
+    }
+}
+
+/// Waits for a background thread to end.
+pub(crate) type Join = Box<dyn FnOnce() + Send>;
+
+/// Starts the background threads.
+pub(crate) fn start(engine: &Arc<Engine>) -> Result<Vec<Join>> {
+    let jobs: [(&'static str, fn(&Engine)); 3] =
+        [("cairn-log", log_thread), ("cairn-house", house_thread), ("cairn-checkpoint", checkpoint_thread)];
+    let mut joins = Vec::new();
+    for (name, job) in jobs {
+        let shared = engine.clone();
+        let work = move || {
+            let guard = PoisonOnPanic(&shared, name);
+            job(&shared);
+            std::mem::forget(guard);
+        };
+        joins.push(engine.env.host.spawn(name, Box::new(work)).map_err(Error::io("start a background thread"))?);
+    }
+    Ok(joins)
+}
+
+/// A panic in background work makes the database read-only.
+struct PoisonOnPanic<'a>(&'a Engine, &'static str);
+
+impl Drop for PoisonOnPanic<'_> {
+    fn drop(&mut self) {
+        self.0.poison(&Error::corrupt(format!("the background thread {} panicked", self.1)));
+    }
+}
+
+/// Writes batches that nobody waits for: pipelined commits at once, those of interval mode every so often, and an empty
+/// one when the log has gone idle, which records that the last one is durable.
+fn log_thread(engine: &Engine) {
+    let signals = &engine.signals;
+    let mut idle_noted = 0;
+    while !signals.stopped() {
+        if signals.take(Signal::Log) {
+            flush(engine);
+        } else if signals.take(Signal::Interval) {
+            engine.env.host.sleep(engine.options.sync_interval);
+            flush(engine);
+        } else {
+            let appended = engine.writer.lock().appended;
+            let wait = (appended != idle_noted).then_some(IDLE);
+            signals.wait(&[Signal::Log, Signal::Interval], wait);
+            if wait.is_some() && note_idle(engine, appended) {
+                idle_noted = appended;
+            }
+        }
+    }
+}
+
+/// Writes the open batch, if it holds anything.
+pub(crate) fn flush(engine: &Engine) {
+    let writer = engine.writer.lock();
+    if !writer.batch.is_empty() && !writer.flushing && !engine.poisoned.load(Ordering::Acquire) {
+        drop(engine.lead(writer));
+    }
+}
+
+/// If nothing was appended since, writes an empty batch: its header says that everything before it is durable.
+fn note_idle(engine: &Engine, appended: u64) -> bool {
+    let mut writer = engine.writer.lock();
+    let quiet = writer.appended == appended && writer.batch.is_empty() && !writer.flushing;
+    if !quiet || engine.poisoned.load(Ordering::Acquire) || engine.signals.stopped() {
+        return false;
+    }
+    let Some(segments) = &engine.segments else { return true };
+    if writer.batch.reserve(0, segments, engine.database).is_ok() {
+        drop(engine.lead(writer));
+    }
+    true
+}
+
+/// Keeps log places ready, frees dropped pages and those of snapshots that went, and keeps frames free.
+fn house_thread(engine: &Engine) {
+    let mut longest = None;
+    while !engine.signals.stopped() {
+        engine.signals.wait(&[Signal::House], longest);
+        engine.signals.take(Signal::House);
+        if engine.signals.stopped() {
+            return;
+        }
+        let kept = keep_house(engine);
+        let more = engine.pages.sweep_some(4096);
+        longest = match (kept, more) {
+            (Err(_), _) => Some(RETRY),
+            (Ok(()), true) => Some(Duration::from_millis(1)),
+            (Ok(()), false) => None,
+        };
+    }
+}
+
+fn keep_house(engine: &Engine) -> Result<()> {
+    let segments = engine.segments()?;
+    engine.set_pressure();
+    while segments.ready() < READY && segments.grow()? {}
+    let frames = engine.pages.frame_count();
+    if engine.pages.frames_free() < frames / 32 {
+        engine.pages.evict(frames / 16)?;
+    }
+    engine.work_off_drops()
+}
+
+fn checkpoint_thread(engine: &Engine) {
+    let mut longest = None;
+    while !engine.signals.stopped() {
+        engine.signals.wait(&[Signal::Checkpoint], longest);
+        if engine.signals.stopped() {
+            return;
+        }
+        longest = None;
+        if engine.signals.take(Signal::Checkpoint) && engine.run_checkpoint().is_err() {
+            // No room, say: the log keeps what the file does not have yet. Commits are told when that is full too.
+            longest = Some(RETRY);
+            engine.signals.raise(Signal::Checkpoint);
+            engine.env.host.sleep(RETRY);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The engine behind a [`Store`](super::Store): what all its threads share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::background::Signals;
+use super::writer::Writer;
+use crate::env::Environment;
+use crate::log::Segments;
+use crate::page::{PageRef, Pages, SlotId};
+use crate::stats::Counters;
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Condvar, Mutex, Ordering};
+use crate::txn::{Version, VersionPtr};
+use crate::{Error, Options, Result};
+
+/// Shared by every handle and background thread of one open database.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) env: Environment,
+    pub(crate) options: Options,
+    pub(crate) path: PathBuf,
+    pub(crate) database: u128,
+    pub(crate) pages: Pages,
+    pub(crate) counters: Arc<Counters>,
+    /// `None` in a database opened for reading only.
+    pub(crate) segments: Option<Segments>,
+    /// The commit lock.
+    pub(crate) writer: Mutex<Writer>,
+    /// Wakes those who wait for a batch, by the parity of its number.
+    pub(crate) batch_done: [Condvar; 2],
+    /// The newest version that readers may see. Owned; changed by whoever publishes.
+    pub(crate) published: AtomicPtr<Version>,
+    /// Everything before this log position is durable.
+    pub(crate) durable: AtomicU64,
+    /// The checksum chain; used by the one who writes a batch.
+    pub(crate) chain: Mutex<Chain>,
+    pub(crate) next_stamp: AtomicU64,
+    pub(crate) next_tree: AtomicU32,
+    pub(crate) checkpoint: Mutex<super::checkpoint::CheckpointState>,
+    /// Log position of the newest durable checkpoint, and its number.
+    pub(crate) checkpoint_position: AtomicU64,
+    pub(crate) checkpoint_number: AtomicU64,
+    /// Trees and long values whose pages are still to be freed.
+    pub(crate) drops: Mutex<Vec<Dropped>>,
+    pub(crate) poisoned: AtomicBool,
+    pub(crate) failure: Mutex<Option<String>>,
+    /// Microseconds by which each commit is slowed, while the log is filling up.
+    pub(crate) pressure_us: AtomicU64,
+    pub(crate) signals: Signals,
+}
+
+/// The log's checksum chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    pub(crate) epoch: u64,
+    pub(crate) previous: u32,
+}
+
+/// Pages that left every newer version with `version`, all at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub(crate) first: PageRef,
+    /// A tree's root, or else a long value's first page.
+    pub(crate) is_tree: bool,
+    pub(crate) version: u64,
+}
+
+impl Engine {
+    pub(crate) fn stamp(&self) -> u64 {
+        self.next_stamp.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn segments(&self) -> Result<&Segments> {
+        self.segments.as_ref().ok_or(Error::ReadOnly)
+    }
+
+    /// Refuses changes after a failure, or in a database opened for reading.
+    #[inline]
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(Error::Poisoned { cause: self.cause() });
+        }
+        if self.segments.is_none() {
+            return Err(Error::ReadOnly);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    pub(crate) fn cause(&self) -> String {
+        self.failure.lock().clone().unwrap_or_default()
+    }
+
+    /// Makes the database read-only until it is reopened.
+    #[cold]
+    pub(crate) fn poison(&self, cause: &Error) {
+        let mut failure = self.failure.lock();
+        failure.get_or_insert_with(|| cause.to_string());
+        self.poisoned.store(true, Ordering::Release);
+    }
+
+    /// Registers the slot as a reader of the newest published version, and returns it.
+    ///
+    /// The version object may be in reuse until its number was seen unchanged after registering (see `page::slots`).
+    #[inline]
+    pub(crate) fn enter(&self, slot: SlotId) -> &Version {
+        loop {
+            let version = self.published.load(Ordering::SeqCst);
+            // SAFETY: version objects live until the engine is dropped; `number` is atomic, so reading it races with
+            // nothing.
+            let number = unsafe { (*version).number.load(Ordering::SeqCst) };
+            self.pages.slots.set_version(slot, number);
+            // SAFETY: as above.
+            let unchanged = || unsafe { (*version).number.load(Ordering::SeqCst) } == number;
+            if self.published.load(Ordering::SeqCst) == version && unchanged() {
+                // SAFETY: the slot names the version and it was published afterwards: it is not reused until the slot
+                // lets go, which its owner does after the last use of this reference.
+                return unsafe { &*version };
+            }
+        }
+    }
+
+    /// Runs an operation that needs pages in memory: loads what it misses, makes room where it needs some, and runs it
+    /// again.
+    pub(crate) fn with_pages<R, E>(
+        &self,
+        slot: SlotId,
+        mut run: impl FnMut(&crate::page::Pin<'_>) -> Result<R, E>,
+    ) -> Result<R>
+    where
+        Error: From<E>,
+    {
+        let mut full = 0;
+        loop {
+            let result = {
+                let pin = self.pages.slots.pin(slot);
+                run(&pin).map_err(Error::from)
+            };
+            let Err(error) = result else { return result };
+            self.provide(error, &mut full)?;
+        }
+    }
+
+    /// What an operation lacked, if that can be helped: a page, or a frame. `full` counts the times it was a frame.
+    pub(crate) fn provide(&self, lacked: Error, full: &mut u32) -> Result<()> {
+        match lacked {
+            Error::NotResident(page) => self.pages.load(page),
+            Error::CacheFull if *full < 16 => {
+                *full += 1;
+                self.pages.make_room()
+            }
+            error => Err(error),
+        }
+    }
+}
+
+impl std::ops::Drop for Engine {
+    fn drop(&mut self) {
+        // SAFETY: the published version is the engine's, and no handle is left to read it.
+        unsafe { VersionPtr::from_raw(self.published.load(Ordering::Acquire)).free() };
+    }
+}

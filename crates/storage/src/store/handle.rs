@@ -1,0 +1,201 @@
+//! The public handle of an open database.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::background::{Join, flush};
+use super::engine::Engine;
+use super::open;
+use super::verify::Verified;
+use crate::env::Environment;
+use crate::io::{LockGuard, LockOutcome};
+use crate::log::log_path;
+use crate::stats::Stats;
+use crate::sync::{Mutex, Ordering};
+use crate::txn::{Session, Snapshot, Transaction};
+use crate::{Error, Options, Result};
+
+/// An open database. Cheap to clone. It is closed, with a last checkpoint, when its last clone and everything that
+/// reads from it is gone.
+#[derive(Clone)]
+pub struct Store(Arc<Handle>);
+
+/// What every clone, snapshot, transaction and session shares; the last one closes the database.
+pub(crate) struct Handle {
+    engine: Arc<Engine>,
+    joins: Mutex<Vec<Join>>,
+    /// Kept while the database is open; given back last.
+    _lock: Option<LockGuard>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Store({:?})", self.0.engine.path)
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Handle({:?})", self.engine.path)
+    }
+}
+
+impl Handle {
+    #[inline]
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Stops the background and, if it may, leaves a clean database without a log. Errors leave it to recovery.
+    fn close(&self) -> Result<()> {
+        let joins = std::mem::take(&mut *self.joins.lock());
+        self.engine.signals.stop();
+        joins.into_iter().for_each(|join| join());
+        let Some(_segments) = &self.engine.segments else { return Ok(()) };
+        if self.engine.poisoned.load(Ordering::Acquire) {
+            return Err(Error::Poisoned { cause: self.engine.cause() });
+        }
+        flush(&self.engine);
+        self.engine.work_off_drops()?;
+        self.engine.checkpoint_clean()?;
+        // From here on nothing may be written: the meta pages say that no log is needed.
+        self.engine.poison(&Error::Closed);
+        let log = log_path(&self.engine.path);
+        let files = &self.engine.env.files;
+        files.remove(&log).map_err(Error::io("remove the log"))?;
+        files.sync_directory(&log).map_err(Error::io("sync the log's directory"))
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Who wants to hear of errors calls `Store::close`; what failed here is made good by the next open.
+        if !self.engine.poisoned.load(Ordering::Acquire) {
+            let _ = self.close();
+        } else {
+            let joins = std::mem::take(&mut *self.joins.lock());
+            self.engine.signals.stop();
+            joins.into_iter().for_each(|join| join());
+        }
+    }
+}
+
+impl Store {
+    /// Opens the database file at `path`, or creates it.
+    ///
+    /// One process, and one `Store`, has a database open for writing at a time; others get [`Error::Busy`].
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Store> {
+        Self::open_with(path, options, Environment::real())
+    }
+
+    /// A database in memory, gone with its last handle.
+    pub fn open_in_memory(options: Options) -> Result<Store> {
+        Self::open_with(
+            "memory",
+            Options { log_limit_bytes: 64 << 20, checkpoint_log_bytes: 16 << 20, ..options },
+            Environment::in_memory(),
+        )
+    }
+
+    /// As `open`, in surroundings of the caller's choice.
+    pub fn open_with(path: impl AsRef<Path>, options: Options, env: Environment) -> Result<Store> {
+        options.check()?;
+        let path = resolve(path.as_ref());
+        let lock = match env.files.lock(&path) {
+            Ok(LockOutcome::Held(guard)) => Some(guard),
+            Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid }),
+            Err(error) => return Err(Error::CannotOpen { path, error: Arc::new(error) }),
+        };
+        let engine = open::open(&path, &options, &env)?;
+        let joins = open::start_background(&engine)?;
+        Ok(Store(Arc::new(Handle { engine, joins: Mutex::new(joins), _lock: lock })))
+    }
+
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.0
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        self.0.engine()
+    }
+
+    /// The latest durable state, for reading. It stays as it is, and costs the pages that changed since, while it lives.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        Snapshot::newest(&self.0)
+    }
+
+    /// A serializable transaction on the latest durable state.
+    pub fn begin(&self) -> Result<Transaction> {
+        Transaction::begin(&self.0)
+    }
+
+    /// A handle for point statements; one per connection.
+    pub fn session(&self) -> Result<Session> {
+        Session::new(&self.0)
+    }
+
+    /// Counters since the database was opened.
+    pub fn stats(&self) -> Stats {
+        let engine = self.engine();
+        let counters = &engine.counters;
+        let page = engine.pages.page_size() as u64;
+        let (total, free) = engine.pages.page_counts();
+        counters.dirty_bytes.set(engine.pages.dirty_count() as u64 * page);
+        counters.pages_total.set(total as u64);
+        counters.pages_free.set(free as u64);
+        counters.log_bytes_live.set(engine.segments.as_ref().map_or(0, |segments| segments.live_bytes()));
+        let newest = self.snapshot().map(|snapshot| snapshot.view().version().number.load(Ordering::Acquire));
+        let newest = newest.unwrap_or(0);
+        counters.snapshot_age_versions.set(newest - engine.pages.oldest_reader(newest));
+        counters.read()
+    }
+
+    /// Writes the newest state to the database file now; commits go on meanwhile.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.engine().run_checkpoint()
+    }
+
+    /// Reads every page of the newest state and of the newest checkpoint and checks all there is to check.
+    pub fn verify(&self) -> Result<Verified> {
+        super::verify::verify(self)
+    }
+
+    /// A consistent copy of the newest durable state in a new file, made while the database is in use. `progress` hears
+    /// of the bytes written so far.
+    pub fn backup_to(&self, path: impl AsRef<Path>, progress: &mut dyn FnMut(u64)) -> Result<()> {
+        super::backup::backup(self, path.as_ref(), progress)
+    }
+
+    /// Moves what lies at the end of the file into free space and gives the rest back. Returns (bytes before, after).
+    pub fn compact(&self) -> Result<(u64, u64)> {
+        super::compact::compact(self)
+    }
+
+    /// Where the database lies.
+    pub fn path(&self) -> &Path {
+        &self.engine().path
+    }
+
+    /// How the log reaches the medium.
+    pub fn sync_method(&self) -> Option<crate::io::SyncMethod> {
+        self.engine().segments.as_ref().map(|segments| segments.file.sync_method())
+    }
+
+    /// Bytes of a page.
+    pub fn page_size(&self) -> usize {
+        self.engine().pages.page_size()
+    }
+
+    /// Checkpoints and closes, and tells what went wrong, which dropping the last handle could not.
+    ///
+    /// Snapshots, transactions and sessions that still live can no longer change anything.
+    pub fn close(self) -> Result<()> {
+        self.0.close()
+    }
+}
+
+/// The database's own path: the log lies beside the file itself, not beside a link to it.
+fn resolve(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}

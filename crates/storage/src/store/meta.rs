@@ -1,0 +1,182 @@
+//! The two meta pages: where the newest checkpoint is, and what of the log belongs to it.
+//!
+//! They lie at the beginning of the file, one page each, and are written in turn, so that a torn write leaves the other.
+//! Each holds, in its first 512 bytes:
+//!
+//! ```text
+//!   0 magic 8            8 format u32        12 compatible u32     16 read-only compatible u32   20 incompatible u32
+//!  24 page size u32     28 clean u32         32 database u128      48 timeline u64
+//!  56 sequence u64      64 checkpoint u64    72 version u64        80 position u64               88 needed from u64
+//!  96 next stamp u64   104 next tree u32    108 end of pages u32  112 directory 12              124 free map 12
+//! 136 log segment u32  140 epochs u32       144 epochs: (seed, start, end) u64 x 3 each, up to 12
+//! 508 checksum u32
+//! ```
+//! Feature bits: an unknown bit in *incompatible* keeps the file from being opened, in *read-only compatible* from being
+//! written.
+
+use crate::log::Epoch;
+use crate::page::PageRef;
+use crate::page::layout::{get_u32, get_u64, put_u32, put_u64};
+use crate::{Error, Result};
+
+pub(crate) const META_BYTES: usize = 512;
+/// Epochs that the meta page can tell of; a checkpoint shortens the list.
+pub(crate) const EPOCHS_MAX: usize = 12;
+
+const MAGIC: &[u8; 8] = b"CairnDB\n";
+const FORMAT: u32 = 1;
+const CHECKSUM: usize = META_BYTES - 4;
+
+/// A meta page's content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Meta {
+    pub(crate) page_size: u32,
+    /// Closed cleanly: no log is needed.
+    pub(crate) clean: bool,
+    pub(crate) database: u128,
+    /// Changes when a database is restored to an earlier state, so that logs of another future are told apart.
+    pub(crate) timeline: u64,
+    /// Of this meta page: one more than the one before.
+    pub(crate) sequence: u64,
+    /// Number of the checkpoint, the version it holds, and its log position.
+    pub(crate) checkpoint: u64,
+    pub(crate) version: u64,
+    pub(crate) position: u64,
+    /// Where recovery begins to read the log.
+    pub(crate) needed_from: u64,
+    pub(crate) next_stamp: u64,
+    pub(crate) next_tree: u32,
+    /// No page at or beyond this is in use.
+    pub(crate) end: u32,
+    pub(crate) directory: PageRef,
+    pub(crate) free_map: PageRef,
+    pub(crate) log_segment_bytes: u32,
+    pub(crate) epochs: Vec<Epoch>,
+}
+
+impl Meta {
+    pub(crate) fn encode(&self, out: &mut [u8]) {
+        out[..META_BYTES].fill(0);
+        out[..8].copy_from_slice(MAGIC);
+        put_u32(out, 8, FORMAT);
+        put_u32(out, 24, self.page_size);
+        put_u32(out, 28, self.clean as u32);
+        out[32..48].copy_from_slice(&self.database.to_le_bytes());
+        let words = [self.timeline, self.sequence, self.checkpoint, self.version, self.position];
+        let more = [self.needed_from, self.next_stamp];
+        for (i, word) in words.iter().chain(&more).enumerate() {
+            put_u64(out, 48 + 8 * i, *word);
+        }
+        put_u32(out, 104, self.next_tree);
+        put_u32(out, 108, self.end);
+        out[112..124].copy_from_slice(&self.directory.to_bytes());
+        out[124..136].copy_from_slice(&self.free_map.to_bytes());
+        put_u32(out, 136, self.log_segment_bytes);
+        put_u32(out, 140, self.epochs.len() as u32);
+        for (i, epoch) in self.epochs.iter().enumerate() {
+            put_u64(out, 144 + 24 * i, epoch.seed);
+            put_u64(out, 152 + 24 * i, epoch.start);
+            put_u64(out, 160 + 24 * i, epoch.end);
+        }
+        let crc = crc32c::crc32c(&out[..CHECKSUM]);
+        put_u32(out, CHECKSUM, crc);
+    }
+
+    /// What a meta page's bytes are.
+    pub(crate) fn decode(bytes: &[u8]) -> MetaPage {
+        if &bytes[..8] != MAGIC {
+            return MetaPage::Foreign;
+        }
+        if get_u32(bytes, CHECKSUM) != crc32c::crc32c(&bytes[..CHECKSUM]) {
+            return MetaPage::Damaged;
+        }
+        let format = get_u32(bytes, 8);
+        if format > FORMAT || get_u32(bytes, 20) != 0 {
+            return MetaPage::Newer(format);
+        }
+        let count = (get_u32(bytes, 140) as usize).min(EPOCHS_MAX);
+        let word = |i: usize| get_u64(bytes, 48 + 8 * i);
+        MetaPage::Whole(Box::new(Meta {
+            page_size: get_u32(bytes, 24),
+            clean: get_u32(bytes, 28) == 1,
+            database: u128::from_le_bytes(bytes[32..48].try_into().expect("sixteen bytes")),
+            timeline: word(0),
+            sequence: word(1),
+            checkpoint: word(2),
+            version: word(3),
+            position: word(4),
+            needed_from: word(5),
+            next_stamp: word(6),
+            next_tree: get_u32(bytes, 104),
+            end: get_u32(bytes, 108),
+            directory: PageRef::read(&bytes[112..]),
+            free_map: PageRef::read(&bytes[124..]),
+            log_segment_bytes: get_u32(bytes, 136),
+            epochs: (0..count).map(|i| Self::epoch(bytes, 144 + 24 * i)).collect(),
+        }))
+    }
+
+    fn epoch(bytes: &[u8], at: usize) -> Epoch {
+        Epoch { seed: get_u64(bytes, at), start: get_u64(bytes, at + 8), end: get_u64(bytes, at + 16) }
+    }
+}
+
+/// What a place for a meta page holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum MetaPage {
+    Whole(Box<Meta>),
+    /// Its checksum does not match: torn by a crash, or damaged.
+    Damaged,
+    /// Not a meta page.
+    Foreign,
+    /// Of a format this library does not know.
+    Newer(u32),
+}
+
+/// The meta page to go by, of the two found in the file.
+pub(crate) fn choose(a: MetaPage, b: MetaPage, path: &std::path::Path) -> Result<Meta> {
+    match (a, b) {
+        (MetaPage::Newer(found), _) | (_, MetaPage::Newer(found)) => {
+            Err(Error::NewerFormat { found, supported: FORMAT })
+        }
+        (MetaPage::Whole(a), MetaPage::Whole(b)) => Ok(if a.sequence >= b.sequence { *a } else { *b }),
+        (MetaPage::Whole(meta), _) | (_, MetaPage::Whole(meta)) => Ok(*meta),
+        (MetaPage::Foreign, MetaPage::Foreign) => Err(Error::NotADatabase { path: path.to_path_buf() }),
+        _ => Err(Error::corrupt("both meta pages are damaged")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flipped_bit_of_a_meta_page_is_noticed() {
+        let meta = Meta {
+            page_size: 4096,
+            clean: true,
+            database: 77,
+            timeline: 1,
+            sequence: 9,
+            checkpoint: 4,
+            version: 5,
+            position: 6,
+            needed_from: 6,
+            next_stamp: 100,
+            next_tree: 3,
+            end: 12,
+            directory: PageRef { id: 3, birth: 4 },
+            free_map: PageRef { id: 5, birth: 6 },
+            log_segment_bytes: 1 << 20,
+            epochs: vec![Epoch { seed: 1, start: 2, end: 3 }],
+        };
+        let mut bytes = [0; META_BYTES];
+        meta.encode(&mut bytes);
+        assert_eq!(Meta::decode(&bytes), MetaPage::Whole(Box::new(meta)));
+        for bit in 0..META_BYTES * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(matches!(Meta::decode(&bytes), MetaPage::Damaged | MetaPage::Foreign), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! An open database: the engine, its background, and the public handle.
+
+mod background;
+mod backup;
+mod checkpoint;
+mod commit;
+mod compact;
+mod engine;
+mod handle;
+mod meta;
+mod open;
+mod replay;
+mod salvage;
+mod verify;
+mod writer;
+
+pub(crate) use background::Signal;
+pub(crate) use commit::WriterGuard;
+pub(crate) use engine::Engine;
+pub(crate) use handle::Handle;
+pub use handle::Store;
+pub use salvage::{Salvage, salvage};
+pub use verify::Verified;
+pub(crate) use writer::{SPILL, Writer};

@@ -1,0 +1,393 @@
+//! Opening and creating: from the file's meta pages and the log to a running engine.
+//!
+//! What must hold: before the first commit after opening, the meta page durably says which log it needs, and the log
+//! begins a new epoch, so that nothing left behind the end of the old one can ever pass for a commit. Whatever does
+//! not fit together (a missing, foreign or damaged log, a meta page older than what the log tells of) is an error:
+//! going on would be silent loss.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::background::{self, Signals};
+use super::checkpoint::{CheckpointState, decode_directory, decode_runs, read_chain};
+use super::engine::{Chain, Dropped, Engine};
+use super::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
+use super::writer::{Changes, Spares, Writer};
+use crate::env::Environment;
+use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow};
+use crate::log::format::{BLOCK, LogIdentity};
+use crate::log::{Epoch, OpenBatch, Scan, ScanEnd, Segments, log_path, scan};
+use crate::page::layout::Kind;
+use crate::page::{PageRef, Pages};
+use crate::stats::Counters;
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Condvar, Mutex, Ordering};
+use crate::tree::Scratch;
+use crate::txn::{TreeId, Trees, VersionPtr};
+use crate::{Error, Options, Result};
+
+/// Opens (or creates) the database; the caller holds its lock.
+pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<Arc<Engine>> {
+    let files = env.files.as_ref();
+    if !files.exists(path).map_err(cannot_open(path))? {
+        if options.read_only || options.must_exist {
+            return Err(cannot_open(path)(std::io::ErrorKind::NotFound.into()));
+        }
+        create(path, options, env)?;
+    }
+    let how = OpenHow { create: Create::Never, read_only: options.read_only, direct: true };
+    let file = files.open(path, how).map_err(cannot_open(path))?;
+    let meta = read_meta(&file, path)?;
+    if meta.clean {
+        return start(path, options, env, file, meta, None);
+    }
+    if options.read_only {
+        return Err(Error::corrupt("the database was not closed cleanly; open it once for writing to recover it"));
+    }
+    let log = open_log(path, files, &meta)?;
+    start(path, options, env, file, meta, Some(log))
+}
+
+fn cannot_open(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_path_buf();
+    move |error| Error::CannotOpen { path, error: Arc::new(error) }
+}
+
+/// Makes an empty, cleanly closed database; it appears under its name only when it is whole.
+fn create(path: &Path, options: &Options, env: &Environment) -> Result<()> {
+    let mut unfinished = path.as_os_str().to_os_string();
+    unfinished.push("-new");
+    let unfinished = Path::new(&unfinished);
+    let files = env.files.as_ref();
+    if files.exists(unfinished).map_err(cannot_open(path))? {
+        files.remove(unfinished).map_err(cannot_open(path))?;
+    }
+    let how = OpenHow { create: Create::New, read_only: false, direct: false };
+    let file = files.open(unfinished, how).map_err(cannot_open(path))?;
+    let meta = Meta {
+        page_size: options.page_size as u32,
+        clean: true,
+        database: (env.host.random() as u128) << 64 | env.host.random() as u128,
+        timeline: 1,
+        sequence: 1,
+        checkpoint: 1,
+        version: 1,
+        position: 0,
+        needed_from: 0,
+        next_stamp: 2,
+        next_tree: 2,
+        end: 2,
+        directory: PageRef::NONE,
+        free_map: PageRef::NONE,
+        log_segment_bytes: options.log_segment_bytes as u32,
+        epochs: Vec::new(),
+    };
+    let mut pages = AlignedBuf::zeroed(2 * options.page_size);
+    meta.encode(&mut pages[..META_BYTES]);
+    meta.encode(&mut pages[options.page_size..][..META_BYTES]);
+    file.write_at(&pages, 0).map_err(Error::io("write the new database"))?;
+    file.sync().map_err(Error::io("sync the new database"))?;
+    drop(file);
+    files.rename(unfinished, path).map_err(Error::io("name the new database"))?;
+    files.sync_directory(path).map_err(Error::io("sync the new database's directory"))
+}
+
+/// Reads both meta pages. The second's place depends on the page size, which the first tells unless it is damaged.
+pub(crate) fn read_meta(file: &Arc<dyn File>, path: &Path) -> Result<Meta> {
+    let mut first = AlignedBuf::zeroed(META_BYTES);
+    if file.len().map_err(Error::io("read the file's length"))? < META_BYTES as u64 {
+        return Err(Error::NotADatabase { path: path.to_path_buf() });
+    }
+    file.read_at(&mut first, 0).map_err(Error::io("read the meta page"))?;
+    let first = Meta::decode(&first);
+    let sizes: Vec<u32> = match &first {
+        MetaPage::Whole(meta) => vec![meta.page_size],
+        _ => (9..=15).map(|bits| 1 << bits).collect(),
+    };
+    let mut second = MetaPage::Foreign;
+    for size in sizes {
+        let mut bytes = AlignedBuf::zeroed(META_BYTES);
+        if file.read_at(&mut bytes, size as u64).is_err() {
+            continue;
+        }
+        match Meta::decode(&bytes) {
+            MetaPage::Whole(meta) if meta.page_size == size => {
+                second = MetaPage::Whole(meta);
+                break;
+            }
+            newer @ MetaPage::Newer(_) => second = newer,
+            MetaPage::Damaged if second == MetaPage::Foreign => second = MetaPage::Damaged,
+            _ => {}
+        }
+    }
+    meta::choose(first, second, path)
+}
+
+fn open_log(path: &Path, files: &dyn FileSystem, meta: &Meta) -> Result<(Arc<dyn File>, LogIdentity)> {
+    let log = log_path(path);
+    if !files.exists(&log).map_err(Error::io("look for the log"))? {
+        return Err(Error::MissingLog { path: log });
+    }
+    Segments::open(files, &log, meta.database, false)?.ok_or(Error::ForeignLog { path: log })
+}
+
+/// Builds the engine on the checkpoint, replays the log, and begins a new epoch.
+fn start(
+    path: &Path,
+    options: &Options,
+    env: &Environment,
+    file: Arc<dyn File>,
+    meta: Meta,
+    log: Option<(Arc<dyn File>, LogIdentity)>,
+) -> Result<Arc<Engine>> {
+    let page_size = meta.page_size as usize;
+    let counters = Arc::new(Counters::default());
+    let pages = Pages::new(file, options, page_size, counters.clone());
+    let (trees, drops, own_pages) = restore(&pages, &meta)?;
+    let mut engine = assemble(path, options, env, pages, counters, &meta, trees, drops, own_pages);
+    let (position, found) = match log {
+        None => (meta.position, None),
+        Some((file, identity)) => {
+            let end = replay(&mut engine, &meta, &file, identity)?;
+            (end.position, Some((file, identity, end)))
+        }
+    };
+    if !options.read_only {
+        begin_epoch(&mut engine, &meta, position, found)?;
+    }
+    let engine = Arc::new(engine);
+    Ok(engine)
+}
+
+/// Reads the checkpoint's lists into the allocation of pages.
+fn restore(pages: &Pages, meta: &Meta) -> Result<(Trees, Vec<Dropped>, Vec<u32>)> {
+    let mut trees = Trees::default();
+    let mut drops = Vec::new();
+    let mut own_pages = Vec::new();
+    let mut runs = Vec::new();
+    let broken = |what: &str| Error::corrupt(format!("the checkpoint's {what} is malformed"));
+    if !meta.directory.is_none() {
+        let (bytes, ids) = read_chain(pages, Kind::Directory, meta.directory)?;
+        (trees, drops) = decode_directory(&bytes, meta.version).ok_or_else(|| broken("list of trees"))?;
+        own_pages.extend(ids);
+    }
+    if !meta.free_map.is_none() {
+        let (bytes, ids) = read_chain(pages, Kind::FreeMap, meta.free_map)?;
+        runs = decode_runs(&bytes).ok_or_else(|| broken("free map"))?;
+        own_pages.extend(ids);
+    }
+    if trees.root(TreeId::CATALOG).is_none() {
+        trees.set(TreeId::CATALOG, PageRef::NONE);
+    }
+    pages.restore(meta.version, meta.end, &runs)?;
+    pages.hold(meta.version);
+    Ok((trees, drops, own_pages))
+}
+
+#[allow(clippy::too_many_arguments)]
+fn assemble(
+    path: &Path,
+    options: &Options,
+    env: &Environment,
+    pages: Pages,
+    counters: Arc<Counters>,
+    meta: &Meta,
+    trees: Trees,
+    drops: Vec<Dropped>,
+    own_pages: Vec<u32>,
+) -> Engine {
+    let published = VersionPtr::allocate();
+    // SAFETY: just allocated; nobody else knows it.
+    unsafe { published.fill(meta.version, meta.position, meta.position, &trees) };
+    // A jump, so that stamps used after the checkpoint and lost in a crash are never given out again: a page's id and
+    // birth stay unique even against what lies in the file unreferenced.
+    let next_stamp = meta.next_stamp + if meta.clean { 1 } else { 1 << 32 };
+    Engine {
+        env: env.clone(),
+        options: options.clone(),
+        path: path.to_path_buf(),
+        database: meta.database,
+        pages,
+        counters,
+        segments: None,
+        writer: Mutex::new(Writer {
+            stamp: next_stamp,
+            trees,
+            changes: Changes::default(),
+            unfixed: 0,
+            changed: false,
+            batch: OpenBatch::new(meta.position, 1, 0, false),
+            batch_number: 1,
+            appended: meta.position,
+            flushing: false,
+            must_sync: false,
+            waiting: [0; 2],
+            open_parts: Vec::new(),
+            scratch: Scratch::default(),
+            spare: Spares::default(),
+        }),
+        batch_done: [Condvar::new(), Condvar::new()],
+        published: AtomicPtr::new(published.as_raw()),
+        durable: AtomicU64::new(meta.position),
+        chain: Mutex::new(Chain { epoch: 0, previous: 0 }),
+        next_stamp: AtomicU64::new(next_stamp + 1),
+        next_tree: AtomicU32::new(meta.next_tree),
+        checkpoint: Mutex::new(CheckpointState { meta: meta.clone(), own_pages }),
+        checkpoint_position: AtomicU64::new(meta.position),
+        checkpoint_number: AtomicU64::new(meta.checkpoint),
+        drops: Mutex::new(drops),
+        poisoned: AtomicBool::new(false),
+        failure: Mutex::new(None),
+        pressure_us: AtomicU64::new(0),
+        signals: Signals::default(),
+    }
+}
+
+/// Applies every commit behind the checkpoint.
+fn replay(engine: &mut Engine, meta: &Meta, file: &Arc<dyn File>, identity: LogIdentity) -> Result<ScanEnd> {
+    let mut replay = super::replay::Replay::new(engine, meta.position);
+    let request = Scan { file, identity, epochs: &meta.epochs, from: meta.needed_from, must_reach: meta.position };
+    let mut epoch = usize::MAX;
+    let end = scan(&request, &mut |position, number, records| {
+        if number != epoch {
+            // What an earlier run left uncommitted stays so.
+            replay.forget_parts();
+            epoch = number;
+        }
+        replay.batch(position, records)
+    })?;
+    replay.finish(end.position)?;
+    if end.checkpoint > meta.checkpoint {
+        return Err(Error::corrupt(format!(
+            "the newest meta page is damaged: the log tells of checkpoint {}, the file has {}",
+            end.checkpoint, meta.checkpoint
+        )));
+    }
+    Ok(end)
+}
+
+/// Makes the log ready for commits, and the meta page say so.
+fn begin_epoch(
+    engine: &mut Engine,
+    meta: &Meta,
+    position: u64,
+    found: Option<(Arc<dyn File>, LogIdentity, ScanEnd)>,
+) -> Result<()> {
+    let (files, method) = (engine.env.files.clone(), engine.options.sync_method);
+    let limit = engine.options.log_limit_bytes;
+    let (segments, last) = match found {
+        Some((file, identity, end)) => {
+            let mut live: Vec<(u64, u32)> = end.segments.iter().map(|(number, place)| (*number, *place)).collect();
+            live.sort_unstable();
+            let needed = meta.needed_from / identity.segment_bytes as u64;
+            let last = live.last().map_or(0, |(number, _)| *number);
+            live.retain(|(number, _)| *number >= needed);
+            (Segments::resume(file, identity, limit, method, live.into(), end.places)?, last)
+        }
+        None => {
+            let identity =
+                LogIdentity { database: engine.database, segment_bytes: engine.options.log_segment_bytes as u32 };
+            let log = log_path(&engine.path);
+            (Segments::create(files.as_ref(), &log, identity, limit, method)?, 0)
+        }
+    };
+    // A segment that no epoch has touched: behind every position, and behind every segment, whole or not.
+    let number = (position / segments.size()).max(last) + 1;
+    let start = number * segments.size();
+    let epoch = Epoch { seed: engine.env.host.random() | 1, start, end: Epoch::OPEN };
+    let alignment = segments.file.alignment();
+    while segments.ready() == 0 && segments.grow()? {}
+    engine.segments = Some(segments);
+    engine.chain = Mutex::new(Chain { epoch: epoch.seed, previous: 0 });
+    {
+        let separate = engine.options.separate_blocks;
+        let mut writer = engine.writer.lock();
+        writer.batch = OpenBatch::new(start, alignment, epoch.seed, separate);
+    }
+    announce(engine, position, epoch)?;
+    first_batch(engine)
+}
+
+/// Writes the meta page that names the new epoch (and where the one before it ended).
+fn announce(engine: &mut Engine, position: u64, epoch: Epoch) -> Result<()> {
+    if engine.checkpoint.lock().meta.epochs.len() >= EPOCHS_MAX {
+        // Many crashes without a checkpoint in between: the list is full, so one is made now.
+        compact_epochs(engine, position)?;
+    }
+    let mut state = engine.checkpoint.lock();
+    if let Some(last) = state.meta.epochs.last_mut() {
+        last.end = position;
+    }
+    state.meta.epochs.push(epoch);
+    state.meta.clean = false;
+    state.meta.sequence += 1;
+    let segment_bytes = engine.segments()?.identity.segment_bytes;
+    state.meta.log_segment_bytes = segment_bytes;
+    let meta = state.meta.clone();
+    engine.write_meta(&meta)
+}
+
+fn compact_epochs(engine: &Engine, position: u64) -> Result<()> {
+    engine.durable.store(position, Ordering::Release);
+    if let Some(last) = engine.checkpoint.lock().meta.epochs.last_mut() {
+        last.end = position;
+    }
+    engine.run_checkpoint()
+}
+
+/// An empty batch, durable before the first commit: the log is there from then on, or it is missing.
+fn first_batch(engine: &Engine) -> Result<()> {
+    let mut writer = engine.writer.lock();
+    let room = writer.batch.reserve(0, engine.segments()?, engine.database);
+    room.map_err(|_| Error::DiskFull { what: "begin the log" })?;
+    let start = writer.batch.position();
+    writer.appended = start;
+    drop(engine.lead(writer));
+    engine.check_writable()
+}
+
+/// See [`super::salvage::salvage`].
+pub(super) fn salvage_engine(
+    path: &Path,
+    options: &Options,
+    env: &Environment,
+    losses: &mut Vec<String>,
+) -> Result<Arc<Engine>> {
+    let how = OpenHow { create: Create::Never, read_only: false, direct: false };
+    let file = env.files.open(path, how).map_err(cannot_open(path))?;
+    let meta = read_meta(&file, path)?;
+    let counters = Arc::new(Counters::default());
+    let pages = Pages::new(file, options, meta.page_size as usize, counters.clone());
+    let (trees, drops, own_pages) = match restore(&pages, &meta) {
+        Ok(restored) => restored,
+        Err(error) => {
+            losses.push(format!("the newest checkpoint's lists could not be read: {error}"));
+            return Err(error);
+        }
+    };
+    let mut engine = assemble(path, options, env, pages, counters, &meta, trees, drops, own_pages);
+    if !meta.clean {
+        let replayed = open_log(path, env.files.as_ref(), &meta)
+            .and_then(|(file, identity)| replay(&mut engine, &meta, &file, identity));
+        if let Err(error) = replayed {
+            losses.push(format!("the log could be applied only in part: {error}"));
+            // What was applied before the failure is whole transactions.
+            super::replay::Replay::new(&engine, meta.position).finish(meta.position)?;
+        }
+    }
+    Ok(Arc::new(engine))
+}
+
+/// Starts the background threads of an engine that may write.
+pub(crate) fn start_background(engine: &Arc<Engine>) -> Result<Vec<background::Join>> {
+    if engine.segments.is_none() {
+        return Ok(Vec::new());
+    }
+    engine.signals.raise(background::Signal::House);
+    background::start(engine)
+}
+
+/// Positions of parts by transaction, while replaying.
+pub(crate) type Parts = HashMap<u64, Vec<u8>>;
+
+const _: () = assert!(BLOCK % META_BYTES == 0);

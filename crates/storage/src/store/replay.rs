@@ -1,0 +1,181 @@
+//! Recovery: applying the log's operations to the checkpoint's trees.
+
+use super::engine::Engine;
+use super::open::Parts;
+use super::writer::{SPILL, Writer};
+use crate::log::RecordKind;
+use crate::log::format::read_record;
+use crate::page::{PageRef, SlotId};
+use crate::sync::Ordering;
+use crate::tree::{LongValue, Patched, overflow_value};
+use crate::txn::{Op, Ops};
+use crate::{Error, Result};
+
+/// Replays commits behind `position`.
+pub(crate) struct Replay<'a> {
+    engine: &'a Engine,
+    slot: SlotId,
+    /// Commits whose record begins before this are in the checkpoint.
+    position: u64,
+    /// Operations of transactions in parts that are not committed yet.
+    parts: Parts,
+}
+
+impl<'a> Replay<'a> {
+    pub(crate) fn new(engine: &'a Engine, position: u64) -> Replay<'a> {
+        let slot = engine.pages.slots.claim().expect("no slot is taken while the database is opened");
+        Replay { engine, slot, position, parts: Parts::default() }
+    }
+
+    pub(crate) fn forget_parts(&mut self) {
+        self.parts.clear();
+    }
+
+    /// Applies a batch that begins at `position`.
+    ///
+    /// A checkpoint's position is behind a record that may lie inside a batch: records are told apart by where they
+    /// end.
+    pub(crate) fn batch(&mut self, position: u64, mut records: &[u8]) -> Result<()> {
+        let whole = records.len();
+        let start = position + crate::log::format::BATCH_HEADER as u64;
+        while !records.is_empty() {
+            let broken = || Error::corrupt(format!("the log's batch at position {position} holds a malformed record"));
+            let (kind, operations) = read_record(&mut records).ok_or_else(broken)?;
+            let end = start + (whole - records.len()) as u64;
+            match kind {
+                RecordKind::Part { transaction } => {
+                    self.parts.entry(transaction).or_default().extend_from_slice(operations);
+                }
+                RecordKind::Commit if end > self.position => self.commit(operations, broken)?,
+                RecordKind::CommitParts { transaction } => {
+                    let mut all = self.parts.remove(&transaction).unwrap_or_default();
+                    all.extend_from_slice(operations);
+                    if end > self.position {
+                        self.commit(&all, broken)?;
+                    }
+                }
+                RecordKind::Commit => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, operations: &[u8], broken: impl Fn() -> Error) -> Result<()> {
+        for op in Ops::new(operations) {
+            self.apply(op.map_err(|()| broken())?)?;
+        }
+        self.engine.counters.commits.add(1);
+        if self.engine.writer.lock().changes.created.len() * SPILL > self.engine.pages.frame_count() {
+            self.publish(None);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, op: Op<'_>) -> Result<()> {
+        let mut writer = self.engine.writer.lock();
+        match op {
+            Op::Create { tree } => {
+                self.engine.next_tree.fetch_max(tree.0.saturating_add(1), Ordering::Relaxed);
+            }
+            _ if writer.trees.root(op.tree()).is_none() => {
+                return Err(Error::corrupt(format!("the log changes tree {}, which does not exist", op.tree().0)));
+            }
+            _ => {}
+        }
+        writer.changed = true;
+        self.engine.apply(&mut writer, self.slot, op)
+    }
+
+    fn publish(&self, position: Option<u64>) {
+        let mut writer = self.engine.writer.lock();
+        if let Some(position) = position {
+            writer.appended = position;
+        }
+        let cut = writer.cut(self.engine.stamp());
+        let (old, changes) = self.engine.publish(cut);
+        writer.recycle(old, changes, &self.engine.pages);
+    }
+
+    /// Publishes what was recovered: everything before `position`.
+    pub(crate) fn finish(self, position: u64) -> Result<()> {
+        self.publish(Some(position));
+        self.engine.durable.store(position, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Drop for Replay<'_> {
+    fn drop(&mut self) {
+        self.engine.pages.slots.release(self.slot);
+    }
+}
+
+impl Engine {
+    /// Applies an operation to the latest state, loading what it needs while the commit lock is held. (Whoever can
+    /// wait without the lock has loaded the pages before.)
+    pub(crate) fn apply(&self, writer: &mut Writer, slot: SlotId, op: Op<'_>) -> Result<()> {
+        let tree = op.tree();
+        match op {
+            Op::Create { .. } => {
+                writer.trees.set(tree, PageRef::NONE);
+                return Ok(());
+            }
+            Op::Drop { .. } => {
+                let root = writer.trees.remove(tree).ok_or(Error::NoSuchTree(tree))?;
+                if !root.is_none() {
+                    writer.changes.drops.push(root);
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        let mut root = writer.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
+        let result = self.apply_to(writer, slot, op, &mut root);
+        writer.trees.set(tree, root);
+        match (result?, op) {
+            (Patched::Long(length, first), Op::Patch { key, offset, bytes, .. }) => {
+                let value = self.patched(slot, length, first, offset, bytes)?;
+                self.apply(writer, slot, Op::Put { tree, key, value: &value })
+            }
+            (Patched::Impossible, _) => Err(Error::BadPatch),
+            _ => Ok(()),
+        }
+    }
+
+    fn apply_to(&self, writer: &mut Writer, slot: SlotId, op: Op<'_>, root: &mut PageRef) -> Result<Patched> {
+        writer.spill(self);
+        let (tree, pages) = (op.tree(), &self.pages);
+        match op {
+            Op::Put { key, value, .. } => {
+                let stamp = writer.stamp;
+                let long = LongValue::write(pages, tree, stamp, key, value, &mut writer.changes.created)?;
+                let cell = long.cell(value);
+                self.with_pages(slot, |pin| writer.edit(pages, pin, tree, root).put(key, cell))?;
+            }
+            Op::Delete { key, .. } => {
+                self.with_pages(slot, |pin| writer.edit(pages, pin, tree, root).delete(key))?;
+            }
+            Op::Patch { key, offset, bytes, .. } => {
+                return self.with_pages(slot, |pin| writer.edit(pages, pin, tree, root).patch(key, offset, bytes));
+            }
+            Op::Create { .. } | Op::Drop { .. } => unreachable!("these are no changes inside a tree"),
+        }
+        Ok(Patched::Done)
+    }
+
+    /// A long value with some bytes replaced.
+    pub(crate) fn patched(
+        &self,
+        slot: SlotId,
+        length: u64,
+        first: PageRef,
+        offset: usize,
+        bytes: &[u8],
+    ) -> Result<Vec<u8>> {
+        let mut value = Vec::new();
+        overflow_value(&self.pages, slot, length, first, &mut value)?;
+        let part = value.get_mut(offset..).and_then(|rest| rest.get_mut(..bytes.len())).ok_or(Error::BadPatch)?;
+        part.copy_from_slice(bytes);
+        Ok(value)
+    }
+}

@@ -1,0 +1,107 @@
+//! Checking a database: every page, checksum, order, and the free space.
+
+use std::collections::HashSet;
+
+use super::handle::Store;
+use crate::page::layout::{self, HEADER};
+use crate::sync::Ordering;
+use crate::tree::node::Node;
+use crate::tree::walk;
+use crate::txn::TreeId;
+use crate::{Error, Result};
+
+/// What a verification looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Trees, and the pages and entries in them.
+    pub trees: u64,
+    /// Pages of trees and long values.
+    pub pages: u64,
+    /// Entries of leaves.
+    pub entries: u64,
+    /// Free pages.
+    pub free_pages: u64,
+}
+
+/// Checks the newest state, then writes it out and checks what the file holds.
+pub(super) fn verify(store: &Store) -> Result<Verified> {
+    let engine = store.engine();
+    if engine.segments.is_some() {
+        engine.run_checkpoint()?;
+    }
+    let snapshot = store.snapshot()?;
+    let version = snapshot.view().version();
+    let number = version.number.load(Ordering::Acquire);
+    let mut found = Verified::default();
+    let mut seen = HashSet::new();
+    for entry in version.trees.entries() {
+        found.trees += 1;
+        check_tree(store, entry.id, entry.root, number, &mut seen, &mut found)?;
+    }
+    found.free_pages = engine.pages.page_counts().1 as u64;
+    Ok(found)
+}
+
+fn check_tree(
+    store: &Store,
+    tree: TreeId,
+    root: crate::page::PageRef,
+    version: u64,
+    seen: &mut HashSet<u32>,
+    found: &mut Verified,
+) -> Result<()> {
+    let engine = store.engine();
+    let claimed = crate::txn::Claimed::new(store.handle())?;
+    let mut on_disk = crate::io::AlignedBuf::zeroed(engine.pages.page_size());
+    let broken = |page: u32, what: &str| Error::corrupt(format!("tree {}, page {page}: {what}", tree.0));
+    walk(
+        &engine.pages,
+        claimed.slot,
+        root,
+        &mut |visit| {
+            let id = visit.page.id;
+            found.pages += 1;
+            if !seen.insert(id) {
+                return Err(broken(id, "is referred to twice"));
+            }
+            if engine.pages.is_free(id) || !engine.pages.lives_in(id, version) {
+                return Err(broken(id, "is in use, but listed as free"));
+            }
+            // The copy in the file, unless it is newer than the last checkpoint.
+            if !engine.pages.is_dirty(id) {
+                engine.pages.read(visit.page, &mut on_disk)?;
+                if !visit.bytes.is_empty() && on_disk[4..] != visit.bytes[4..] {
+                    return Err(broken(id, "differs between memory and file"));
+                }
+            }
+            if let Some((lower, upper)) = visit.fences {
+                check_node(visit.bytes, tree, lower, upper).map_err(|what| broken(id, what))?;
+                let node = Node::new(visit.bytes);
+                found.entries += if node.is_inner() { 0 } else { node.count() as u64 };
+            }
+            Ok(true)
+        },
+        &mut |_, error| Err(error),
+    )
+    .map(drop)
+}
+
+fn check_node(bytes: &[u8], tree: TreeId, lower: &[u8], upper: Option<&[u8]>) -> Result<(), &'static str> {
+    if layout::tree_of(bytes) != tree.0 {
+        return Err("belongs to another tree");
+    }
+    if !Node::is_valid(bytes) || bytes.len() < HEADER {
+        return Err("its entries are malformed or out of order");
+    }
+    let node = Node::new(bytes);
+    let mut key = Vec::new();
+    for i in [0, node.count().saturating_sub(1)] {
+        if i < node.count() {
+            node.key_into(i, &mut key);
+            if key.as_slice() < lower || upper.is_some_and(|upper| key.as_slice() >= upper) {
+                return Err("holds a key outside its parent's bounds");
+            }
+        }
+    }
+    Ok(())
+}

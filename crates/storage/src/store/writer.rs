@@ -1,0 +1,151 @@
+//! The latest state, which the holder of the commit lock builds on: trees ahead of what readers see, and the batch that
+//! will make them durable.
+
+use crate::log::OpenBatch;
+use crate::page::PageRef;
+use crate::tree::{Scratch, TreeEdit};
+use crate::txn::{TreeId, Trees, VersionPtr};
+
+/// The part of the cache that one owner's unsealed pages may take: one in so many frames.
+pub(crate) const SPILL: usize = 8;
+
+/// Pages that came and went between two versions.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    pub(crate) created: Vec<u32>,
+    pub(crate) dead: Vec<u32>,
+    /// First pages of long values that went.
+    pub(crate) chains: Vec<PageRef>,
+    /// Roots of trees that were dropped.
+    pub(crate) drops: Vec<PageRef>,
+}
+
+impl Changes {
+    pub(crate) fn clear(&mut self) {
+        self.created.clear();
+        self.dead.clear();
+        self.chains.clear();
+        self.drops.clear();
+    }
+}
+
+/// A version taken to be published, with what came and went.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    pub(crate) version: VersionPtr,
+    pub(crate) changes: Changes,
+}
+
+/// Guarded by the commit lock.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    /// Number of the version being built, and birth stamp of its unsealed pages.
+    pub(crate) stamp: u64,
+    pub(crate) trees: Trees,
+    pub(crate) changes: Changes,
+    /// `changes.created` up to here was given to eviction before its version was cut.
+    pub(crate) unfixed: usize,
+    /// Whether the trees differ from the version cut last.
+    pub(crate) changed: bool,
+    pub(crate) batch: OpenBatch,
+    /// Number of the batch being filled.
+    pub(crate) batch_number: u64,
+    /// Position behind the last record.
+    pub(crate) appended: u64,
+    /// A leader is writing the batch before.
+    pub(crate) flushing: bool,
+    /// The open batch holds a commit that must be durable before it is seen.
+    pub(crate) must_sync: bool,
+    /// Threads that wait for a batch, by the parity of its number.
+    pub(crate) waiting: [u32; 2],
+    /// Transactions that have parts in the log, with the position of the first.
+    pub(crate) open_parts: Vec<(u64, u64)>,
+    pub(crate) scratch: Scratch,
+    pub(crate) spare: Spares,
+}
+
+/// Objects used again from one version to the next, so that a commit allocates nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Spares {
+    versions: Vec<VersionPtr>,
+    /// No longer published; perhaps still read.
+    retired: Vec<VersionPtr>,
+    changes: Vec<Changes>,
+    held: Vec<u64>,
+}
+
+impl Writer {
+    /// Takes the current state as a version; what is built next has another stamp, which seals every page of this.
+    pub(crate) fn cut(&mut self, next_stamp: u64) -> Cut {
+        let version = self.spare.versions.pop().unwrap_or_else(VersionPtr::allocate);
+        let oldest_part = self.open_parts.iter().map(|(_, first)| *first).min();
+        let needed_from = oldest_part.unwrap_or(self.appended).min(self.appended);
+        // SAFETY: spare versions are neither published nor held.
+        unsafe { version.fill(self.stamp, self.appended, needed_from, &self.trees) };
+        let changes = std::mem::replace(&mut self.changes, self.spare.changes.pop().unwrap_or_default());
+        self.stamp = next_stamp;
+        self.changed = false;
+        self.unfixed = 0;
+        Cut { version, changes }
+    }
+
+    /// Gives the pages made since the last version to eviction, sealed, when they take too much of the cache.
+    pub(crate) fn spill(&mut self, engine: &super::Engine) {
+        let created = &self.changes.created;
+        if (created.len() - self.unfixed) * SPILL < engine.pages.frame_count() {
+            return;
+        }
+        self.stamp = engine.stamp();
+        engine.pages.unfix(&created[self.unfixed..]);
+        self.unfixed = created.len();
+    }
+
+    /// Opens a tree of the latest state for changes.
+    pub(crate) fn edit<'a>(
+        &'a mut self,
+        pages: &'a crate::page::Pages,
+        pin: &'a crate::page::Pin<'a>,
+        tree: TreeId,
+        root: &'a mut PageRef,
+    ) -> TreeEdit<'a> {
+        TreeEdit {
+            pages,
+            pin,
+            tree: tree.0,
+            stamp: self.stamp,
+            root,
+            created: &mut self.changes.created,
+            dead: &mut self.changes.dead,
+            chains: &mut self.changes.chains,
+            scratch: &mut self.scratch,
+        }
+    }
+
+    /// Keeps a version that is no longer published, and the lists of its successor, for later use.
+    pub(crate) fn recycle(&mut self, old: VersionPtr, mut changes: Changes, pages: &crate::page::Pages) {
+        changes.clear();
+        self.spare.changes.push(changes);
+        self.spare.retired.push(old);
+        if self.spare.retired.len() < 4 {
+            return;
+        }
+        let Spares { versions, retired, held, .. } = &mut self.spare;
+        held.clear();
+        pages.slots.versions(held);
+        for i in (0..retired.len()).rev() {
+            // SAFETY: retired versions are freed only with the writer.
+            if !held.contains(&unsafe { retired[i].number() }) {
+                versions.push(retired.swap_remove(i));
+            }
+        }
+    }
+}
+
+impl Drop for Spares {
+    fn drop(&mut self) {
+        for version in self.versions.drain(..).chain(self.retired.drain(..)) {
+            // SAFETY: the engine goes with its last handle, and every reader has one: nobody is left.
+            unsafe { version.free() };
+        }
+    }
+}

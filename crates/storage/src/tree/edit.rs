@@ -1,0 +1,539 @@
+//! Changing a tree: copies what is sealed, changes in place what is its own.
+//!
+//! Every operation first descends without changing anything, so that a page that is not in memory can be loaded and
+//! the operation begun again; from there on it needs no page that it does not already hold (a merge that would, is
+//! left undone). A failure to get memory or a page id leaves the tree whole, with its old or its new content.
+//!
+//! Pages that leave the tree are only noted (`dead`), and so are new ones (`created`): the transaction decides what
+//! becomes of them.
+
+use super::MAX_DEPTH;
+use super::node::{self, Cell, Entries, Node, Payload};
+use super::overflow;
+use super::read::Stop;
+use crate::Result;
+use crate::page::layout::{self, HEADER, Kind};
+use crate::page::{PageRef, Pages, Pin};
+
+/// Long values of up to this many pages are retired at once, others in the background.
+const SHORT_CHAIN: usize = 4;
+
+/// What became of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patched {
+    Done,
+    /// The key is not there, or its value too short.
+    Impossible,
+    /// The value (its length and first page) lies outside the tree: read it, change it and put it.
+    Long(u64, PageRef),
+}
+
+/// Buffers that are kept from one operation to the next, so that none allocates.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    page: Vec<u8>,
+    other: Vec<u8>,
+}
+
+/// One tree, open for changes by one owner.
+pub(crate) struct TreeEdit<'a> {
+    pub(crate) pages: &'a Pages,
+    pub(crate) pin: &'a Pin<'a>,
+    pub(crate) tree: u32,
+    /// Pages born with this stamp are unsealed, and this owner's.
+    pub(crate) stamp: u64,
+    pub(crate) root: &'a mut PageRef,
+    pub(crate) created: &'a mut Vec<u32>,
+    pub(crate) dead: &'a mut Vec<u32>,
+    /// Long values that left the tree and have too many pages to look at now: their first pages.
+    pub(crate) chains: &'a mut Vec<PageRef>,
+    pub(crate) scratch: &'a mut Scratch,
+}
+
+/// The way from the root to a leaf: each page, and which of its children comes next.
+struct Path {
+    steps: [(PageRef, usize); MAX_DEPTH],
+    depth: usize,
+}
+
+impl Path {
+    fn leaf(&self) -> usize {
+        self.depth - 1
+    }
+}
+
+impl<'a> TreeEdit<'a> {
+    /// Inserts or replaces; `Ok(true)` if the key was there. [`Cell::Overflow`]: a value whose pages are written already.
+    pub(crate) fn put(&mut self, key: &[u8], cell: Cell<'_>) -> Result<bool> {
+        self.pages.counters.tree_changes.add(1);
+        if self.root.is_none() {
+            self.plant()?;
+        }
+        let mut path = self.descend(key)?;
+        let (at, found) = self.node(path.steps[path.leaf()].0)?.search(key);
+        self.put_cell(&mut path, at, found, key, cell)
+    }
+
+    /// Overwrites bytes inside a value.
+    pub(crate) fn patch(&mut self, key: &[u8], offset: usize, bytes: &[u8]) -> Result<Patched> {
+        self.pages.counters.tree_changes.add(1);
+        if self.root.is_none() {
+            return Ok(Patched::Impossible);
+        }
+        let mut path = self.descend(key)?;
+        let node = self.node(path.steps[path.leaf()].0)?;
+        let (at, found) = node.search(key);
+        if !found {
+            return Ok(Patched::Impossible);
+        }
+        let (cell, start) = node.cell(at);
+        let length = match cell {
+            Cell::Inline(value) => value.len(),
+            Cell::Overflow(reference) => {
+                let (length, first) = overflow::parse(reference);
+                return Ok(Patched::Long(length, first));
+            }
+        };
+        if offset.checked_add(bytes.len()).is_none_or(|end| end > length) {
+            return Ok(Patched::Impossible);
+        }
+        let leaf = self.own_path(&mut path)?;
+        self.page_mut(leaf)[start + offset..][..bytes.len()].copy_from_slice(bytes);
+        Ok(Patched::Done)
+    }
+
+    /// Removes a key; `Ok(false)` if it was not there.
+    pub(crate) fn delete(&mut self, key: &[u8]) -> Result<bool> {
+        self.pages.counters.tree_changes.add(1);
+        if self.root.is_none() {
+            return Ok(false);
+        }
+        let mut path = self.descend(key)?;
+        let (at, found) = self.node(path.steps[path.leaf()].0)?.search(key);
+        if !found {
+            return Ok(false);
+        }
+        let leaf = self.own_path(&mut path)?;
+        self.drop_chain(leaf, at)?;
+        node::remove(self.page_mut(leaf), at);
+        self.shrink(&mut path);
+        Ok(true)
+    }
+
+    // Pages.
+
+    /// A page of this tree. Its bytes may be read until the next change of the same page.
+    fn node(&self, page: PageRef) -> Result<Node<'a>, Stop> {
+        // SAFETY: only this owner changes the page, and by this module's order of operations not while the slice is used.
+        unsafe { self.pages.peek(page) }.map(Node::new).ok_or(Stop::Miss(page))
+    }
+
+    fn page_mut(&mut self, page: PageRef) -> &'a mut [u8] {
+        debug_assert_eq!(page.birth, self.stamp, "a sealed page must not change");
+        assert_eq!(page.birth, self.stamp);
+        // SAFETY: pages of this stamp are unsealed and belong to this owner; callers hold no other slice of the page.
+        unsafe { self.pages.unsealed(page) }
+    }
+
+    fn plant(&mut self) -> Result<()> {
+        let root = self.new_page(Kind::Leaf, 0)?;
+        *self.root = root;
+        Ok(())
+    }
+
+    fn new_page(&mut self, kind: Kind, level: u8) -> Result<PageRef> {
+        let page = self.pages.create(self.stamp, None)?;
+        self.created.push(page.id);
+        let tree = self.tree;
+        let bytes = self.page_mut(page);
+        layout::format(bytes, kind, level, tree, page);
+        node::init_body(bytes);
+        Ok(page)
+    }
+
+    fn descend(&self, key: &[u8]) -> Result<Path, Stop> {
+        let mut path = Path { steps: [(PageRef::NONE, 0); MAX_DEPTH], depth: 0 };
+        let mut at = *self.root;
+        while path.depth < MAX_DEPTH {
+            let node = self.node(at)?;
+            let child = if node.is_inner() { node.child_for(key) } else { 0 };
+            path.steps[path.depth] = (at, child);
+            path.depth += 1;
+            if !node.is_inner() {
+                return Ok(path);
+            }
+            at = node.child(child);
+        }
+        Err(Stop::Misplaced(at))
+    }
+
+    /// Makes every page of the path this owner's; returns the leaf.
+    fn own_path(&mut self, path: &mut Path) -> Result<PageRef> {
+        for step in 0..path.depth {
+            let page = path.steps[step].0;
+            if page.birth != self.stamp {
+                let copy = self.copy(page)?;
+                self.replace_child(path, step, copy);
+            }
+        }
+        Ok(path.steps[path.leaf()].0)
+    }
+
+    fn copy(&mut self, page: PageRef) -> Result<PageRef> {
+        // SAFETY: the page is sealed: nobody changes it; the pin keeps its frame.
+        let bytes = unsafe { self.pages.peek(page) }.ok_or(Stop::Miss(page))?;
+        let copy = self.pages.create(self.stamp, Some(bytes))?;
+        self.pages.counters.bytes_copied.add(bytes.len() as u64);
+        self.created.push(copy.id);
+        self.dead.push(page.id);
+        Ok(copy)
+    }
+
+    /// Points the step's parent (which this owner has) to another page.
+    fn replace_child(&mut self, path: &mut Path, step: usize, page: PageRef) {
+        path.steps[step].0 = page;
+        match step.checked_sub(1) {
+            None => *self.root = page,
+            Some(parent) => {
+                let (parent, child) = path.steps[parent];
+                node::set_child(self.page_mut(parent), child, page);
+            }
+        }
+    }
+
+    // Putting.
+
+    fn put_cell(&mut self, path: &mut Path, at: usize, found: bool, key: &[u8], cell: Cell<'_>) -> Result<bool> {
+        let leaf = self.own_path(path)?;
+        let payload = Payload::Value(cell);
+        if found {
+            if let (Cell::Inline(old), start) = self.node(leaf)?.cell(at)
+                && let Cell::Inline(new) = cell
+                && old.len() == new.len()
+            {
+                self.page_mut(leaf)[start..start + new.len()].copy_from_slice(new);
+                return Ok(true);
+            }
+            let spares = if self.node(leaf)?.can_replace(at, payload) { Vec::new() } else { self.spares(path)? };
+            self.drop_chain(leaf, at)?;
+            node::remove(self.page_mut(leaf), at);
+            self.insert(path, at, key, payload, spares);
+            return Ok(true);
+        }
+        if !self.fit(leaf, at, key, payload) {
+            let spares = self.spares(path)?;
+            self.insert(path, at, key, payload, spares);
+        }
+        Ok(false)
+    }
+
+    /// Inserts if the page has room, after closing its gaps if need be.
+    fn fit(&mut self, page: PageRef, at: usize, key: &[u8], payload: Payload<'_>) -> bool {
+        let bytes = self.page_mut(page);
+        if node::insert_in_place(bytes, at, key, payload) {
+            return true;
+        }
+        let scratch = &mut self.scratch.page;
+        scratch.clear();
+        scratch.extend_from_slice(bytes);
+        let node = Node::new(scratch);
+        let entries = Entries::with(node, at, key, payload);
+        let fits = entries.size(0, entries.len()) <= node.capacity();
+        if fits {
+            entries.build(bytes, 0, entries.len());
+        }
+        fits
+    }
+
+    /// Pages for as many splits as there are levels, taken before anything changes.
+    fn spares(&mut self, path: &Path) -> Result<Vec<PageRef>> {
+        let mut spares = Vec::with_capacity(path.depth + 1);
+        for _ in 0..=path.depth {
+            match self.pages.create(self.stamp, None) {
+                Ok(page) => spares.push(page),
+                Err(error) => {
+                    self.free_spares(spares);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(spares)
+    }
+
+    fn free_spares(&mut self, spares: Vec<PageRef>) {
+        let ids: Vec<u32> = spares.iter().map(|page| page.id).collect();
+        self.pages.free_private(&ids);
+    }
+
+    fn take_spare(&mut self, spares: &mut Vec<PageRef>, kind: Kind, level: u8) -> PageRef {
+        let page = spares.pop().expect("one spare per level and one for a new root");
+        self.created.push(page.id);
+        let tree = self.tree;
+        let bytes = self.page_mut(page);
+        layout::format(bytes, kind, level, tree, page);
+        node::init_body(bytes);
+        page
+    }
+
+    /// Inserts into the path's leaf, splitting upward as far as needed.
+    fn insert(&mut self, path: &Path, at: usize, key: &[u8], payload: Payload<'_>, mut spares: Vec<PageRef>) {
+        let mut scratch = std::mem::take(&mut self.scratch.page);
+        let mut split = self.insert_or_split(path.steps[path.leaf()].0, at, key, payload, &mut scratch, &mut spares);
+        let mut step = path.leaf();
+        while let Some((separator, right)) = split {
+            if step == 0 {
+                self.grow(&separator, right, &mut scratch, &mut spares);
+                break;
+            }
+            step -= 1;
+            let (parent, child) = path.steps[step];
+            let payload = Payload::Child(right);
+            split = self.insert_or_split(parent, child, &separator, payload, &mut scratch, &mut spares);
+        }
+        self.scratch.page = scratch;
+        self.free_spares(spares);
+    }
+
+    /// Returns the separator and the new right page if the page had to be split.
+    fn insert_or_split(
+        &mut self,
+        page: PageRef,
+        at: usize,
+        key: &[u8],
+        payload: Payload<'_>,
+        scratch: &mut Vec<u8>,
+        spares: &mut Vec<PageRef>,
+    ) -> Option<(Vec<u8>, PageRef)> {
+        let bytes = self.page_mut(page);
+        if node::insert_in_place(bytes, at, key, payload) {
+            return None;
+        }
+        scratch.clear();
+        scratch.extend_from_slice(bytes);
+        let node = Node::new(scratch);
+        let entries = Entries::with(node, at, key, payload);
+        let n = entries.len();
+        if entries.size(0, n) <= node.capacity() {
+            entries.build(bytes, 0, n);
+            return None;
+        }
+        self.pages.counters.tree_splits.add(1);
+        let k = entries.split_point(node.capacity());
+        let kind = if node.is_inner() { Kind::Inner } else { Kind::Leaf };
+        let right = self.take_spare(spares, kind, node.level());
+        let right_bytes = self.page_mut(right);
+        entries.build(bytes, 0, k);
+        if node.is_inner() {
+            right_bytes[HEADER..HEADER + PageRef::BYTES].copy_from_slice(&entries.child(k).to_bytes());
+            entries.build(right_bytes, k + 1, n);
+            return Some((entries.key(k), right));
+        }
+        entries.build(right_bytes, k, n);
+        Some((node::separator(&entries.key(k - 1), &entries.key(k)), right))
+    }
+
+    /// A new root over the old one and its new right half.
+    fn grow(&mut self, separator: &[u8], right: PageRef, scratch: &mut Vec<u8>, spares: &mut Vec<PageRef>) {
+        let old = *self.root;
+        // SAFETY: the old root is this owner's; read and released at once.
+        let level = unsafe { self.pages.unsealed(old) }[5];
+        let root = self.take_spare(spares, Kind::Inner, level + 1);
+        let bytes = self.page_mut(root);
+        bytes[HEADER..HEADER + PageRef::BYTES].copy_from_slice(&old.to_bytes());
+        scratch.clear();
+        scratch.extend_from_slice(bytes);
+        Entries::with(Node::new(scratch), 0, separator, Payload::Child(right)).build(bytes, 0, 1);
+        *self.root = root;
+    }
+
+    /// Notes the pages of the entry's long value, if it has one, as dead.
+    fn drop_chain(&mut self, leaf: PageRef, at: usize) -> Result<(), Stop> {
+        let (Cell::Overflow(reference), _) = self.node(leaf)?.cell(at) else { return Ok(()) };
+        let (_, first) = overflow::parse(reference);
+        let noted = self.dead.len();
+        let mut page = first;
+        for _ in 0..SHORT_CHAIN {
+            let Some(bytes) = self.pages.get(self.pin, page) else { break };
+            self.dead.push(page.id);
+            page = overflow::next(bytes);
+            if page.is_none() {
+                return Ok(());
+            }
+        }
+        self.dead.truncate(noted);
+        self.chains.push(first);
+        Ok(())
+    }
+
+    // Shrinking.
+
+    /// After a removal: merges pages that became small into a neighbour, upward.
+    ///
+    /// The removal is done and stays; where a merge lacks a page or memory, the pages just stay small.
+    fn shrink(&mut self, path: &mut Path) {
+        let leaf = path.steps[path.leaf()].0;
+        if self.node(leaf).is_ok_and(|node| node.count() == 0) {
+            self.prune(path);
+        }
+        let mut step = path.leaf();
+        while step > 0 {
+            let Ok(node) = self.node(path.steps[step].0) else { return };
+            if node.used() >= node.capacity() / 4 || !self.merge(path, step).unwrap_or(false) {
+                break;
+            }
+            step -= 1;
+        }
+        if !self.root.is_none() {
+            self.lower_root();
+        }
+    }
+
+    /// Takes the path's empty leaf out of the tree, and every page above it that had no other child. The path ends at
+    /// the page that remains.
+    fn prune(&mut self, path: &mut Path) {
+        while path.depth > 0 {
+            let page = path.steps[path.leaf()].0;
+            self.dead.push(page.id);
+            path.depth -= 1;
+            let Some(&(parent, child)) = path.steps[..path.depth].last() else {
+                *self.root = PageRef::NONE;
+                path.depth = 1;
+                return;
+            };
+            // SAFETY: the parent is this owner's; read and released at once.
+            let bytes = unsafe { self.pages.unsealed(parent) };
+            let node = Node::new(bytes);
+            if node.count() > 0 {
+                let first = node.child(1);
+                if child == 0 {
+                    node::set_child(bytes, 0, first);
+                }
+                node::remove(bytes, child.saturating_sub(1));
+                return;
+            }
+        }
+    }
+
+    /// Merges the step's page with a neighbour, if that is in memory and both fit in one.
+    fn merge(&mut self, path: &mut Path, step: usize) -> Result<bool> {
+        let (parent, child) = path.steps[step - 1];
+        let parent_node = self.node(parent)?;
+        if parent_node.count() == 0 {
+            return Ok(false);
+        }
+        let left_child = child.saturating_sub(1);
+        let (left, right) = (parent_node.child(left_child), parent_node.child(left_child + 1));
+        let (Ok(left_node), Ok(right_node)) = (self.node(left), self.node(right)) else { return Ok(false) };
+        let mut separator = Vec::new();
+        parent_node.key_into(left_child, &mut separator);
+        let merged = Entries::merged(left_node, &separator, right_node);
+        if left_node.level() != right_node.level() || merged.size(0, merged.len()) > left_node.capacity() / 8 * 7 {
+            return Ok(false);
+        }
+        let left = self.own_sibling(path, step, left_child, left)?;
+        self.merge_into(left, right, &separator)?;
+        self.dead.push(right.id);
+        node::remove(self.page_mut(parent), left_child);
+        self.pages.counters.tree_merges.add(1);
+        Ok(true)
+    }
+
+    fn own_sibling(&mut self, path: &Path, step: usize, child: usize, page: PageRef) -> Result<PageRef> {
+        if page.birth == self.stamp {
+            return Ok(page);
+        }
+        let copy = self.copy(page)?;
+        let parent = path.steps[step - 1].0;
+        node::set_child(self.page_mut(parent), child, copy);
+        Ok(copy)
+    }
+
+    fn merge_into(&mut self, left: PageRef, right: PageRef, separator: &[u8]) -> Result<(), Stop> {
+        let mut scratch = std::mem::take(&mut self.scratch.page);
+        let mut other = std::mem::take(&mut self.scratch.other);
+        // SAFETY: as in `node`: copied before anything changes.
+        let right_bytes = unsafe { self.pages.peek(right) }.ok_or(Stop::Miss(right))?;
+        let left_bytes = self.page_mut(left);
+        scratch.clear();
+        scratch.extend_from_slice(left_bytes);
+        other.clear();
+        other.extend_from_slice(right_bytes);
+        let merged = Entries::merged(Node::new(&scratch), separator, Node::new(&other));
+        merged.build(left_bytes, 0, merged.len());
+        self.scratch.page = scratch;
+        self.scratch.other = other;
+        Ok(())
+    }
+
+    /// A root with one child gives way to it; an empty leaf to nothing.
+    fn lower_root(&mut self) {
+        while let Ok(node) = self.node(*self.root) {
+            if node.count() > 0 {
+                return;
+            }
+            self.dead.push(self.root.id);
+            *self.root = if node.is_inner() { node.child(0) } else { PageRef::NONE };
+            if self.root.is_none() {
+                return;
+            }
+        }
+    }
+
+    // Moving.
+
+    /// Copies pages with ids at or beyond `end` (copies get the lowest free ids), leaf by leaf from the key `from`, which
+    /// it advances (`None`: done), until `created` has at least `limit` pages. Entries whose long values begin
+    /// beyond `end` are listed in `long`.
+    pub(crate) fn move_down(
+        &mut self,
+        end: u32,
+        limit: usize,
+        from: &mut Option<Vec<u8>>,
+        long: &mut Vec<(Vec<u8>, u64, PageRef)>,
+    ) -> Result<()> {
+        while let Some(key) = from.as_deref()
+            && self.created.len() < limit
+        {
+            if self.root.is_none() {
+                *from = None;
+                break;
+            }
+            let mut path = self.descend(key)?;
+            let next = self.fence(&path)?;
+            let lies_beyond = |&(page, _): &(PageRef, usize)| page.id >= end && page.birth != self.stamp;
+            if path.steps[..path.depth].iter().any(lies_beyond) {
+                self.own_path(&mut path)?;
+            }
+            self.note_long(path.steps[path.leaf()].0, end, long)?;
+            *from = next;
+        }
+        Ok(())
+    }
+
+    /// The separator to the right of the path: where the next leaf begins.
+    fn fence(&self, path: &Path) -> Result<Option<Vec<u8>>, Stop> {
+        for &(page, child) in path.steps[..path.leaf()].iter().rev() {
+            let node = self.node(page)?;
+            if child < node.count() {
+                let mut key = Vec::new();
+                node.key_into(child, &mut key);
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+
+    fn note_long(&self, leaf: PageRef, end: u32, long: &mut Vec<(Vec<u8>, u64, PageRef)>) -> Result<(), Stop> {
+        let node = self.node(leaf)?;
+        for i in 0..node.count() {
+            let (Cell::Overflow(reference), _) = node.cell(i) else { continue };
+            let (length, first) = overflow::parse(reference);
+            if first.id >= end {
+                let mut key = Vec::new();
+                node.key_into(i, &mut key);
+                long.push((key, length, first));
+            }
+        }
+        Ok(())
+    }
+}

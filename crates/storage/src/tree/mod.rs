@@ -1,0 +1,19 @@
+//! Copy-on-write B+trees over the page cache.
+
+mod cursor;
+mod diff;
+mod edit;
+pub(crate) mod node;
+mod overflow;
+mod read;
+mod walk;
+
+pub(crate) use cursor::TreeCursor;
+pub(crate) use diff::{Changed, changed_keys, is_changed};
+pub(crate) use edit::{Patched, Scratch, TreeEdit};
+pub(crate) use overflow::LongValue;
+pub(crate) use read::{Value, first_at_or_after, get, overflow_value};
+pub(crate) use walk::{Visit, chain, walk};
+
+/// More levels than any tree can have: pages hold at least three entries.
+pub(crate) const MAX_DEPTH: usize = 24;

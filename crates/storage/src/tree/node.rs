@@ -1,0 +1,563 @@
+//! A tree page's body: a sorted list of entries behind an array of slots.
+//!
+//! ```text
+//! | header 64 | leftmost child 12 (inner only) | prefix | slots: (head u16, cell u16) ... >   free   < ... cells |
+//! leaf cell:  [key length] value length, key, value        (key: what follows the prefix)
+//! inner cell: [key length] key, child 12
+//! ```
+//! All keys share `prefix`. A slot's *head* is the first two bytes of the rest of its key, so that a search mostly
+//! stays within the slots. Where all rests have one length, cells do not repeat it (`suffix` in the header). An inner
+//! page's entry i leads to keys at or above its key; the leftmost child to those below the first.
+//!
+//! Key length: one byte below 128, else two (high bit set, big endian). Value length: one byte below 240, two up to
+//! 3,311, 0xFC and a u16 beyond; 0xFF says that 20 bytes follow which name overflow pages (length u64, first page).
+
+use crate::page::PageRef;
+use crate::page::layout::{HEADER, Kind, get_u16, put_u16};
+
+/// The suffix length field where lengths differ.
+const VARIABLE: u16 = 0xFFFF;
+const SLOT: usize = 4;
+/// Bytes of an overflow reference.
+pub(crate) const OVERFLOW_REF: usize = 20;
+
+const COUNT: usize = 6;
+const HEAP: usize = 24;
+const GARBAGE: usize = 26;
+const PREFIX: usize = 28;
+const SUFFIX: usize = 30;
+
+/// A leaf entry's value as its page holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cell<'a> {
+    Inline(&'a [u8]),
+    /// Length u64 and a page reference, little endian.
+    Overflow(&'a [u8]),
+}
+
+/// A page read as a node.
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'a> {
+    page: &'a [u8],
+    count: usize,
+    prefix: usize,
+    slots: usize,
+    suffix: u16,
+    inner: bool,
+}
+
+fn body_start(inner: bool) -> usize {
+    HEADER + if inner { PageRef::BYTES } else { 0 }
+}
+
+/// The longest key a page of this size takes.
+pub(crate) fn key_limit(page_size: usize) -> usize {
+    (page_size - 128) / 4 - 24
+}
+
+/// The most bytes of key and value together that stay in the leaf.
+pub(crate) fn inline_limit(page_size: usize) -> usize {
+    (page_size - HEADER) / 2 - 16
+}
+
+fn head_of(a: &[u8], b: &[u8]) -> u16 {
+    let byte = |i: usize| a.get(i).or_else(|| b.get(i - a.len().min(i))).copied().unwrap_or(0);
+    (byte(0) as u16) << 8 | byte(1) as u16
+}
+
+fn key_length_bytes(length: usize) -> usize {
+    if length < 0x80 { 1 } else { 2 }
+}
+
+fn value_length_bytes(cell: Cell<'_>) -> usize {
+    match cell {
+        Cell::Overflow(_) => 1,
+        Cell::Inline(value) if value.len() < 0xF0 => 1,
+        Cell::Inline(value) if value.len() < 3312 => 2,
+        Cell::Inline(_) => 3,
+    }
+}
+
+impl<'a> Cell<'a> {
+    fn bytes(self) -> &'a [u8] {
+        match self {
+            Cell::Inline(bytes) | Cell::Overflow(bytes) => bytes,
+        }
+    }
+}
+
+impl<'a> Node<'a> {
+    #[inline]
+    pub(crate) fn new(page: &'a [u8]) -> Node<'a> {
+        let inner = page[4] == Kind::Inner as u8;
+        let prefix = get_u16(page, PREFIX) as usize;
+        let slots = body_start(inner) + prefix;
+        Node { page, count: get_u16(page, COUNT) as usize, prefix, slots, suffix: get_u16(page, SUFFIX), inner }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn level(&self) -> u8 {
+        self.page[5]
+    }
+
+    pub(crate) fn is_inner(&self) -> bool {
+        self.inner
+    }
+
+    pub(crate) fn prefix(&self) -> &'a [u8] {
+        &self.page[self.slots - self.prefix..self.slots]
+    }
+
+    #[inline]
+    fn slot(&self, i: usize) -> (u16, usize) {
+        let at = self.slots + i * SLOT;
+        (get_u16(self.page, at), get_u16(self.page, at + 2) as usize)
+    }
+
+    /// Where the cell's value part and key begin: (value length field or key, key length).
+    #[inline]
+    fn key_length(&self, cell: usize) -> (usize, usize) {
+        if self.suffix != VARIABLE {
+            return (cell, self.suffix as usize);
+        }
+        let first = self.page[cell] as usize;
+        match first < 0x80 {
+            true => (cell + 1, first),
+            false => (cell + 2, (first & 0x7F) << 8 | self.page[cell + 1] as usize),
+        }
+    }
+
+    /// (bytes of the field, bytes of the value, is an overflow reference).
+    #[inline]
+    fn value_length(&self, at: usize) -> (usize, usize, bool) {
+        match self.page[at] {
+            small @ 0..0xF0 => (1, small as usize, false),
+            0xFF => (1, OVERFLOW_REF, true),
+            0xFC.. => (3, get_u16(self.page, at + 1) as usize, false),
+            two => (2, ((two as usize - 0xF0) << 8 | self.page[at + 1] as usize) + 0xF0, false),
+        }
+    }
+
+    /// The part of entry `i`'s key that follows the prefix.
+    #[inline]
+    pub(crate) fn suffix(&self, i: usize) -> &'a [u8] {
+        let (at, length) = self.key_length(self.slot(i).1);
+        let key = if self.inner { at } else { at + self.value_length(at).0 };
+        &self.page[key..key + length]
+    }
+
+    /// A leaf entry's value, and where its bytes are in the page.
+    #[inline]
+    pub(crate) fn cell(&self, i: usize) -> (Cell<'a>, usize) {
+        let (at, key_length) = self.key_length(self.slot(i).1);
+        let (field, length, overflow) = self.value_length(at);
+        let start = at + field + key_length;
+        let bytes = &self.page[start..start + length];
+        (if overflow { Cell::Overflow(bytes) } else { Cell::Inline(bytes) }, start)
+    }
+
+    /// Bytes that entry `i` takes in the heap.
+    fn cell_size(&self, i: usize) -> usize {
+        let cell = self.slot(i).1;
+        let (at, key_length) = self.key_length(cell);
+        match self.inner {
+            true => at - cell + key_length + PageRef::BYTES,
+            false => {
+                let (field, length, _) = self.value_length(at);
+                at - cell + field + key_length + length
+            }
+        }
+    }
+
+    /// An inner page's child: 0 is the leftmost, `i + 1` that of entry `i`.
+    #[inline]
+    pub(crate) fn child(&self, child: usize) -> PageRef {
+        PageRef::read(&self.page[self.child_at(child)..])
+    }
+
+    fn child_at(&self, child: usize) -> usize {
+        if child == 0 {
+            return HEADER;
+        }
+        let (at, length) = self.key_length(self.slot(child - 1).1);
+        at + length
+    }
+
+    /// The first entry at or above `key`, and whether it is `key`.
+    #[inline]
+    pub(crate) fn search(&self, key: &[u8]) -> (usize, bool) {
+        let prefix = self.prefix();
+        let shared = prefix.len().min(key.len());
+        match key[..shared].cmp(&prefix[..shared]) {
+            std::cmp::Ordering::Less => return (0, false),
+            std::cmp::Ordering::Greater => return (self.count, false),
+            std::cmp::Ordering::Equal if key.len() < prefix.len() => return (0, false),
+            std::cmp::Ordering::Equal => {}
+        }
+        let rest = &key[prefix.len()..];
+        let head = head_of(rest, &[]);
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = (low + high) / 2;
+            let found = self.slot(middle).0;
+            let order = if found == head { self.suffix(middle).cmp(rest) } else { found.cmp(&head) };
+            match order {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return (middle, true),
+            }
+        }
+        (low, false)
+    }
+
+    /// Which child leads to `key`.
+    #[inline]
+    pub(crate) fn child_for(&self, key: &[u8]) -> usize {
+        let (at, found) = self.search(key);
+        at + found as usize
+    }
+
+    /// Appends entry `i`'s whole key.
+    pub(crate) fn key_into(&self, i: usize, key: &mut Vec<u8>) {
+        key.clear();
+        key.extend_from_slice(self.prefix());
+        key.extend_from_slice(self.suffix(i));
+    }
+
+    /// Bytes that the entries take, the prefix and slots included.
+    pub(crate) fn used(&self) -> usize {
+        let heap = self.page.len() - get_u16(self.page, HEAP) as usize;
+        self.prefix + self.count * SLOT + heap - get_u16(self.page, GARBAGE) as usize
+    }
+
+    /// Whether entry `i` can take another value without a split. (Its key stays, so the page's form does too.)
+    pub(crate) fn can_replace(&self, i: usize, payload: Payload<'_>) -> bool {
+        let (old, _) = self.cell(i);
+        self.used() + payload.size() <= self.capacity() + Payload::Value(old).size()
+    }
+
+    /// Bytes that a page of this kind has for entries.
+    pub(crate) fn capacity(&self) -> usize {
+        self.page.len() - body_start(self.inner)
+    }
+
+    /// Whether every offset stays inside the page and the keys ascend: checked once, when a page comes from the file,
+    /// so that nothing else has to doubt it.
+    pub(crate) fn is_valid(page: &[u8]) -> bool {
+        let inner = page[4] == Kind::Inner as u8;
+        let count = get_u16(page, COUNT) as usize;
+        let slots_end = body_start(inner) + get_u16(page, PREFIX) as usize + count * SLOT;
+        let heap = get_u16(page, HEAP) as usize;
+        if inner == (page[5] == 0) || slots_end > heap || heap > page.len() {
+            return false;
+        }
+        let node = Node::new(page);
+        (0..count).all(|i| node.is_cell_valid(i, heap))
+            && (1..count).all(|i| node.suffix(i - 1) < node.suffix(i))
+            && (0..count).all(|i| node.slot(i).0 == head_of(node.suffix(i), &[]))
+    }
+
+    fn is_cell_valid(&self, i: usize, heap: usize) -> bool {
+        let size = self.page.len();
+        let cell = self.slot(i).1;
+        let has = |at: usize, bytes: usize| at + bytes <= size;
+        // The length fields say by their first byte how many follow.
+        let key_field =
+            if self.suffix == VARIABLE { 1 + usize::from(has(cell, 1) && self.page[cell] >= 0x80) } else { 0 };
+        if cell < heap || !has(cell, key_field) {
+            return false;
+        }
+        let (at, key_length) = self.key_length(cell);
+        if self.inner {
+            return has(at, key_length + PageRef::BYTES);
+        }
+        let value_field = match self.page.get(at) {
+            None => return false,
+            Some(0..0xF0 | 0xFF) => 1,
+            Some(0xFC..) => 3,
+            Some(_) => 2,
+        };
+        has(at, value_field) && {
+            let (field, length, _) = self.value_length(at);
+            has(at, field + key_length + length)
+        }
+    }
+}
+
+/// No entries.
+pub(crate) fn init_body(page: &mut [u8]) {
+    put_u16(page, COUNT, 0);
+    put_u16(page, HEAP, page.len() as u16);
+    put_u16(page, GARBAGE, 0);
+    put_u16(page, PREFIX, 0);
+    put_u16(page, SUFFIX, VARIABLE);
+}
+
+pub(crate) fn set_child(page: &mut [u8], child: usize, to: PageRef) {
+    let at = Node::new(page).child_at(child);
+    page[at..at + PageRef::BYTES].copy_from_slice(&to.to_bytes());
+}
+
+/// What a new entry brings: a leaf's value or an inner page's child.
+#[derive(Clone, Copy)]
+pub(crate) enum Payload<'a> {
+    Value(Cell<'a>),
+    Child(PageRef),
+}
+
+impl Payload<'_> {
+    fn size(self) -> usize {
+        match self {
+            Payload::Value(cell) => value_length_bytes(cell) + cell.bytes().len(),
+            Payload::Child(_) => PageRef::BYTES,
+        }
+    }
+}
+
+/// Inserts at position `at` if the page's prefix, suffix form and free space allow it without moving anything else.
+pub(crate) fn insert_in_place(page: &mut [u8], at: usize, key: &[u8], payload: Payload<'_>) -> bool {
+    let node = Node::new(page);
+    let (count, slots, suffix, inner) = (node.count, node.slots, node.suffix, node.inner);
+    let Some(rest) = key.strip_prefix(node.prefix()) else { return false };
+    if count == 0 || (suffix != VARIABLE && rest.len() != suffix as usize) {
+        return false;
+    }
+    let length_bytes = if suffix == VARIABLE { key_length_bytes(rest.len()) } else { 0 };
+    let size = length_bytes + rest.len() + payload.size();
+    let heap = get_u16(page, HEAP) as usize;
+    let slots_end = slots + count * SLOT;
+    if heap < slots_end + SLOT + size {
+        return false;
+    }
+    let cell = heap - size;
+    write_cell(&mut page[cell..heap], suffix == VARIABLE, rest, &[], payload, inner);
+    page.copy_within(slots + at * SLOT..slots_end, slots + (at + 1) * SLOT);
+    put_u16(page, slots + at * SLOT, head_of(rest, &[]));
+    put_u16(page, slots + at * SLOT + 2, cell as u16);
+    put_u16(page, HEAP, cell as u16);
+    put_u16(page, COUNT, count as u16 + 1);
+    true
+}
+
+/// Writes a cell that fills `out` exactly; the key is `a` followed by `b`.
+fn write_cell(out: &mut [u8], variable: bool, a: &[u8], b: &[u8], payload: Payload<'_>, inner: bool) {
+    debug_assert_eq!(inner, matches!(payload, Payload::Child(_)));
+    let mut at = 0;
+    let mut push = |bytes: &[u8]| {
+        out[at..at + bytes.len()].copy_from_slice(bytes);
+        at += bytes.len();
+    };
+    let key_length = a.len() + b.len();
+    if variable && key_length < 0x80 {
+        push(&[key_length as u8]);
+    } else if variable {
+        push(&[(key_length >> 8) as u8 | 0x80, key_length as u8]);
+    }
+    if let Payload::Value(cell) = payload {
+        let length = cell.bytes().len();
+        match (cell, value_length_bytes(cell)) {
+            (Cell::Overflow(_), _) => push(&[0xFF]),
+            (_, 1) => push(&[length as u8]),
+            (_, 2) => push(&[0xF0 + ((length - 0xF0) >> 8) as u8, (length - 0xF0) as u8]),
+            _ => push(&[0xFC, length as u8, (length >> 8) as u8]),
+        }
+    }
+    push(a);
+    push(b);
+    match payload {
+        Payload::Value(cell) => push(cell.bytes()),
+        Payload::Child(child) => push(&child.to_bytes()),
+    }
+}
+
+/// Removes entry `at`, leaving its cell as garbage.
+pub(crate) fn remove(page: &mut [u8], at: usize) {
+    let node = Node::new(page);
+    let (count, slots, size, cell) = (node.count, node.slots, node.cell_size(at), node.slot(at).1);
+    page.copy_within(slots + (at + 1) * SLOT..slots + count * SLOT, slots + at * SLOT);
+    put_u16(page, COUNT, count as u16 - 1);
+    let heap = get_u16(page, HEAP) as usize;
+    match cell == heap {
+        true => put_u16(page, HEAP, (heap + size) as u16),
+        false => put_u16(page, GARBAGE, get_u16(page, GARBAGE) + size as u16),
+    }
+    if count == 1 {
+        init_body(page);
+    }
+}
+
+/// A list of entries: those of a node, before entry `at` a new one, and at the end those of its right neighbour.
+pub(crate) struct Entries<'a> {
+    node: Node<'a>,
+    at: usize,
+    new: Option<(&'a [u8], Payload<'a>)>,
+    tail: Option<Node<'a>>,
+}
+
+impl<'a> Entries<'a> {
+    /// The node's entries.
+    pub(crate) fn of(node: Node<'a>) -> Entries<'a> {
+        Entries { node, at: usize::MAX, new: None, tail: None }
+    }
+
+    /// With one more, before entry `at`.
+    pub(crate) fn with(node: Node<'a>, at: usize, key: &'a [u8], payload: Payload<'a>) -> Entries<'a> {
+        Entries { node, at, new: Some((key, payload)), tail: None }
+    }
+
+    /// Two neighbours; between those of inner pages, `separator` comes down to lead to the right one's leftmost child.
+    pub(crate) fn merged(left: Node<'a>, separator: &'a [u8], right: Node<'a>) -> Entries<'a> {
+        let down = left.inner.then(|| (separator, Payload::Child(right.child(0))));
+        let at = if left.inner { left.count } else { usize::MAX };
+        Entries { node: left, at, new: down, tail: Some(right) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.node.count + self.new.is_some() as usize + self.tail.map_or(0, |tail| tail.count)
+    }
+
+    /// The key in two pieces, and what comes with it.
+    fn get(&self, i: usize) -> (&'a [u8], &'a [u8], Payload<'a>) {
+        let old = match (self.new, i.cmp(&self.at)) {
+            (Some((key, payload)), std::cmp::Ordering::Equal) => return (key, &[], payload),
+            (Some(_), std::cmp::Ordering::Greater) => i - 1,
+            _ => i,
+        };
+        let (node, old) = match self.tail {
+            Some(tail) if old >= self.node.count => (tail, old - self.node.count),
+            _ => (self.node, old),
+        };
+        let payload = match node.inner {
+            true => Payload::Child(node.child(old + 1)),
+            false => Payload::Value(node.cell(old).0),
+        };
+        (node.prefix(), node.suffix(old), payload)
+    }
+
+    /// The whole key of entry `i`.
+    pub(crate) fn key(&self, i: usize) -> Vec<u8> {
+        let (a, b, _) = self.get(i);
+        [a, b].concat()
+    }
+
+    /// The child of inner entry `i`.
+    pub(crate) fn child(&self, i: usize) -> PageRef {
+        match self.get(i).2 {
+            Payload::Child(child) => child,
+            Payload::Value(_) => unreachable!("asked a leaf for a child"),
+        }
+    }
+
+    /// Length of the prefix that entries `from..to` share.
+    fn common(&self, from: usize, to: usize) -> usize {
+        let (a, b, _) = self.get(from);
+        let (c, d, _) = self.get(to - 1);
+        let first = a.iter().chain(b);
+        first.zip(c.iter().chain(d)).take_while(|(x, y)| x == y).count()
+    }
+
+    /// The bytes that entries `from..to` would take in a page of their own (prefix, slots and cells).
+    pub(crate) fn size(&self, from: usize, to: usize) -> usize {
+        if from == to {
+            return 0;
+        }
+        let form = self.form(from, to);
+        let cells: usize = (from..to).map(|i| self.entry_size(i, form)).sum();
+        form.0 + cells
+    }
+
+    /// (prefix length, suffix length or VARIABLE) for entries `from..to`.
+    fn form(&self, from: usize, to: usize) -> (usize, u16) {
+        let prefix = self.common(from, to);
+        let length = |i: usize| {
+            let (a, b, _) = self.get(i);
+            a.len() + b.len() - prefix
+        };
+        let first = length(from);
+        let fixed = (from..to).all(|i| length(i) == first);
+        (prefix, if fixed { first as u16 } else { VARIABLE })
+    }
+
+    fn entry_size(&self, i: usize, (prefix, suffix): (usize, u16)) -> usize {
+        let (a, b, payload) = self.get(i);
+        let key = a.len() + b.len() - prefix;
+        SLOT + key + payload.size() + if suffix == VARIABLE { key_length_bytes(key) } else { 0 }
+    }
+
+    /// Bytes of entry `i` in a page without prefix: for choosing where to split.
+    fn weight(&self, i: usize) -> usize {
+        let (a, b, payload) = self.get(i);
+        SLOT + a.len() + b.len() + payload.size()
+    }
+
+    /// Writes entries `from..to` as the body of `page`, whose header's kind and level are set (and, for inner pages,
+    /// its leftmost child). They must fit.
+    pub(crate) fn build(&self, page: &mut [u8], from: usize, to: usize) {
+        init_body(page);
+        if from == to {
+            return;
+        }
+        let inner = self.node.inner;
+        let (prefix, suffix) = self.form(from, to);
+        let start = body_start(inner);
+        let (a, b, _) = self.get(from);
+        let (a_part, b_part) = (prefix.min(a.len()), prefix.saturating_sub(a.len()));
+        page[start..start + a_part].copy_from_slice(&a[..a_part]);
+        page[start + a_part..start + prefix].copy_from_slice(&b[..b_part]);
+        let slots = start + prefix;
+        let mut heap = page.len();
+        for i in from..to {
+            let (a, b, payload) = self.get(i);
+            let (a, b) = (&a[prefix.min(a.len())..], &b[prefix.saturating_sub(a.len())..]);
+            let length_bytes = if suffix == VARIABLE { key_length_bytes(a.len() + b.len()) } else { 0 };
+            let size = length_bytes + a.len() + b.len() + payload.size();
+            write_cell(&mut page[heap - size..heap], suffix == VARIABLE, a, b, payload, inner);
+            heap -= size;
+            let slot = slots + (i - from) * SLOT;
+            put_u16(page, slot, head_of(a, b));
+            put_u16(page, slot + 2, heap as u16);
+        }
+        assert!(heap >= slots + (to - from) * SLOT, "entries were measured to fit");
+        put_u16(page, COUNT, (to - from) as u16);
+        put_u16(page, HEAP, heap as u16);
+        put_u16(page, PREFIX, prefix as u16);
+        put_u16(page, SUFFIX, suffix);
+    }
+
+    /// Where to split so that both sides fit in `capacity`: entries before it stay left. In an inner page the entry at
+    /// the split point moves up, so the right side begins after it.
+    ///
+    /// A new last key splits off alone, so that ascending inserts leave full pages; otherwise the most even split that
+    /// fits is taken. One always fits: the common prefix can only shrink for a new key at either end, and then the
+    /// others fitted together before.
+    pub(crate) fn split_point(&self, capacity: usize) -> usize {
+        let n = self.len();
+        let up = self.node.inner as usize;
+        if self.at == n - 1 {
+            return n - 1 - up;
+        }
+        let fits = |k: usize| self.size(0, k) <= capacity && self.size(k + up, n) <= capacity;
+        let total: usize = (0..n).map(|i| self.weight(i)).sum();
+        let mut left = 0;
+        let middle = (0..n).position(|i| {
+            left += self.weight(i);
+            left >= total / 2
+        });
+        let middle = middle.unwrap_or(n / 2).clamp(1, n - 1 - up);
+        let farther = (1..n).flat_map(|d| [middle.checked_sub(d), Some(middle + d)]).flatten();
+        std::iter::once(middle)
+            .chain(farther)
+            .filter(|&k| (1..=n - 1 - up).contains(&k))
+            .find(|&k| fits(k))
+            .expect("entries are bounded so that some split fits")
+    }
+}
+
+/// The shortest key above `left` and not above `right`: what an inner page needs to tell two leaves apart.
+pub(crate) fn separator(left: &[u8], right: &[u8]) -> Vec<u8> {
+    let shared = left.iter().zip(right).take_while(|(a, b)| a == b).count();
+    right[..(shared + 1).min(right.len())].to_vec()
+}

@@ -1,0 +1,95 @@
+//! Values too long for a leaf: a chain of pages.
+//!
+//! ```text
+//! | header 64 | next page 12 | length u16 | 0 u16 | bytes ... |
+//! ```
+
+use super::node::{Cell, OVERFLOW_REF, inline_limit};
+use crate::Result;
+use crate::page::layout::{self, HEADER, Kind, get_u16, get_u64, put_u16};
+use crate::page::{PageRef, Pages};
+
+const NEXT: usize = HEADER;
+const LENGTH: usize = NEXT + PageRef::BYTES;
+const DATA: usize = LENGTH + 4;
+
+/// Writes a value's chain, last page first; returns what the leaf keeps. The caller must not be pinned: each page is
+/// given to eviction as soon as it is full, so that a value may be larger than the cache.
+///
+/// After a failure, the pages written so far are in `created` and belong to nothing.
+pub(crate) fn write(
+    pages: &Pages,
+    tree: u32,
+    stamp: u64,
+    value: &[u8],
+    created: &mut Vec<u32>,
+) -> Result<[u8; OVERFLOW_REF]> {
+    let mut next = PageRef::NONE;
+    for piece in value.chunks(pages.page_size() - DATA).rev() {
+        if pages.frames_free() == 0 {
+            pages.make_room()?;
+        }
+        let page = pages.create(stamp, None)?;
+        created.push(page.id);
+        // SAFETY: just created with this tree's stamp; nobody else knows it.
+        let bytes = unsafe { pages.unsealed(page) };
+        layout::format(bytes, Kind::Overflow, 0, tree, page);
+        bytes[NEXT..LENGTH].copy_from_slice(&next.to_bytes());
+        put_u16(bytes, LENGTH, piece.len() as u16);
+        bytes[DATA..DATA + piece.len()].copy_from_slice(piece);
+        pages.unfix(&[page.id]);
+        next = page;
+    }
+    let mut reference = [0; OVERFLOW_REF];
+    reference[..8].copy_from_slice(&(value.len() as u64).to_le_bytes());
+    reference[8..].copy_from_slice(&next.to_bytes());
+    Ok(reference)
+}
+
+/// (length, first page) of what a leaf keeps.
+pub(crate) fn parse(reference: &[u8]) -> (u64, PageRef) {
+    (get_u64(reference, 0), PageRef::read(&reference[8..]))
+}
+
+/// Appends a page's piece of the value and returns the next page; `None` if it is no overflow page.
+pub(super) fn piece(page: &[u8], into: &mut Vec<u8>) -> Option<PageRef> {
+    let end = DATA + get_u16(page, LENGTH) as usize;
+    if Kind::of(page) != Some(Kind::Overflow) || end > page.len() {
+        return None;
+    }
+    into.extend_from_slice(&page[DATA..end]);
+    Some(next(page))
+}
+
+/// The page that follows in the chain.
+pub(super) fn next(page: &[u8]) -> PageRef {
+    PageRef::read(&page[NEXT..])
+}
+
+/// A value that may be too long for its leaf: its pages are written before the tree is changed.
+pub(crate) struct LongValue(Option<[u8; OVERFLOW_REF]>);
+
+impl LongValue {
+    /// Writes the value's pages, if it is long. The caller must not be pinned.
+    pub(crate) fn write(
+        pages: &Pages,
+        tree: crate::TreeId,
+        stamp: u64,
+        key: &[u8],
+        value: &[u8],
+        created: &mut Vec<u32>,
+    ) -> Result<LongValue> {
+        if key.len() + value.len() <= inline_limit(pages.page_size()) {
+            return Ok(LongValue(None));
+        }
+        write(pages, tree.0, stamp, value, created).map(|reference| LongValue(Some(reference)))
+    }
+
+    /// What to put into the tree.
+    pub(crate) fn cell<'a>(&'a self, value: &'a [u8]) -> Cell<'a> {
+        match &self.0 {
+            Some(reference) => Cell::Overflow(reference),
+            None => Cell::Inline(value),
+        }
+    }
+}

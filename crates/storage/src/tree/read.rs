@@ -1,0 +1,128 @@
+//! Finding a key.
+
+use super::MAX_DEPTH;
+use super::node::{Cell, Node};
+use super::overflow;
+use crate::page::{PageRef, Pages, Pin};
+use crate::{Error, Result};
+
+/// Why a tree operation could not go on. It changed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Load this page (unpinned) and begin again.
+    Miss(PageRef),
+    /// The page is not what its place in the tree says.
+    Misplaced(PageRef),
+}
+
+impl From<Stop> for Error {
+    fn from(stop: Stop) -> Error {
+        match stop {
+            Stop::Miss(page) => Error::NotResident(page),
+            Stop::Misplaced(page) => Error::corrupt(format!("page {} does not fit its place in the tree", page.id)),
+        }
+    }
+}
+
+/// A value as found in its leaf.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value<'p> {
+    Inline(&'p [u8]),
+    /// The value's length and its first overflow page.
+    Long(u64, PageRef),
+}
+
+impl<'p> From<Cell<'p>> for Value<'p> {
+    fn from(cell: Cell<'p>) -> Value<'p> {
+        match cell {
+            Cell::Inline(bytes) => Value::Inline(bytes),
+            Cell::Overflow(bytes) => {
+                let (length, first) = overflow::parse(bytes);
+                Value::Long(length, first)
+            }
+        }
+    }
+}
+
+/// The value under `key`, all on pages in memory.
+#[inline]
+pub(crate) fn get<'p>(pages: &Pages, pin: &'p Pin<'_>, root: PageRef, key: &[u8]) -> Result<Option<Value<'p>>, Stop> {
+    if root.is_none() {
+        return Ok(None);
+    }
+    let mut at = root;
+    for _ in 0..MAX_DEPTH {
+        let node = Node::new(pages.get(pin, at).ok_or(Stop::Miss(at))?);
+        if !node.is_inner() {
+            let (i, found) = node.search(key);
+            return Ok(found.then(|| node.cell(i).0.into()));
+        }
+        at = node.child(node.child_for(key));
+    }
+    Err(Stop::Misplaced(at))
+}
+
+/// Reads a long value, loading its pages as needed. The caller must not be pinned.
+pub(crate) fn overflow_value(
+    pages: &Pages,
+    slot: crate::page::SlotId,
+    length: u64,
+    first: PageRef,
+    into: &mut Vec<u8>,
+) -> Result<()> {
+    into.clear();
+    let mut at = first;
+    while !at.is_none() {
+        let next = {
+            let pin = pages.slots.pin(slot);
+            pages.get(&pin, at).map(|page| overflow::piece(page, into))
+        };
+        match next {
+            Some(Some(next)) => at = next,
+            Some(None) => return Err(Stop::Misplaced(at).into()),
+            None => pages.load(at)?,
+        }
+        if into.len() as u64 > length {
+            break;
+        }
+    }
+    match into.len() as u64 == length {
+        true => Ok(()),
+        false => Err(Error::corrupt(format!("value at page {} has {} of {length} bytes", first.id, into.len()))),
+    }
+}
+
+/// Calls `read` with the first key at or after `key`, all on pages in memory.
+pub(crate) fn first_at_or_after<R>(
+    pages: &Pages,
+    pin: &Pin<'_>,
+    root: PageRef,
+    key: &[u8],
+    read: impl FnOnce(&[u8]) -> R,
+) -> Result<Option<R>, Stop> {
+    let mut at = root;
+    // The page to the right of the way down: where to go on if the leaf has nothing at or after the key.
+    let mut right = PageRef::NONE;
+    for _ in 0..2 * MAX_DEPTH {
+        if at.is_none() {
+            return Ok(None);
+        }
+        let node = Node::new(pages.get(pin, at).ok_or(Stop::Miss(at))?);
+        if node.is_inner() {
+            let child = node.child_for(key);
+            if child < node.count() {
+                right = node.child(child + 1);
+            }
+            at = node.child(child);
+            continue;
+        }
+        let (i, _) = node.search(key);
+        if i < node.count() {
+            let mut found = Vec::with_capacity(64);
+            node.key_into(i, &mut found);
+            return Ok(Some(read(&found)));
+        }
+        at = std::mem::replace(&mut right, PageRef::NONE);
+    }
+    Err(Stop::Misplaced(at))
+}

@@ -1,0 +1,334 @@
+//! A transaction's commit: validate, then adopt its trees or apply its operations again.
+//!
+//! A tree that nobody changed since the transaction began is adopted as it is. Where somebody did, what the transaction
+//! read is compared by key with what changed: a hit is a conflict, none lets its operations be applied to the newer
+//! tree. Large transactions do most of that outside the commit lock, against newer and newer published snapshots.
+
+use super::ops::{Op, Ops};
+use super::reader::{Claimed, View};
+use super::transaction::{PrivateTree, State, Ticket, Transaction};
+use super::version::{TreeId, Trees};
+use crate::log::{OpenBatch, RecordKind};
+use crate::page::PageRef;
+use crate::page::SlotId;
+use crate::store::{Engine, Signal, Writer, WriterGuard};
+use crate::tree::{LongValue, is_changed};
+use crate::{Durability, Error, Result};
+
+/// Transactions with more bytes of operations are brought up to date outside the commit lock first.
+const LARGE: usize = 64 << 10;
+/// How often that is tried before the rest is done under the lock.
+const ROUNDS: usize = 4;
+
+impl Transaction {
+    pub(super) fn commit_as(self, durability: Option<Durability>) -> Result<()> {
+        let engine = self.private.handle().engine();
+        let mode = durability.unwrap_or(engine.options.durability);
+        match self.append()? {
+            Some((writer, position)) => engine.acknowledge(writer, position, mode),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn commit_pipelined(self) -> Result<Ticket> {
+        let handle = self.private.handle().clone();
+        let engine = handle.engine();
+        let position = match self.append()? {
+            Some((mut writer, position)) => {
+                writer.must_sync = true;
+                position
+            }
+            None => 0,
+        };
+        engine.signals.raise(Signal::Log);
+        Ok(Ticket { handle: handle.clone(), position })
+    }
+
+    /// Everything up to the record in the batch; the commit lock is still held. `None`: there was nothing to commit.
+    fn append(&self) -> Result<Option<(WriterGuard<'_>, u64)>> {
+        let private = &self.private;
+        let engine = private.handle().engine();
+        let mut state = private.lock()?;
+        if state.ops.is_empty() {
+            state.end(&engine.pages);
+            return Ok(None);
+        }
+        engine.check_writable()?;
+        let claimed = Claimed::new(private.handle())?;
+        if state.ops.bytes().len() > LARGE {
+            for _ in 0..ROUNDS {
+                if !state.catch_up(engine, claimed.slot)? {
+                    break;
+                }
+            }
+        }
+        let parts = Parts::write(engine, state.ops.bytes())?;
+        let result = state.append(engine, claimed.slot, &parts);
+        match result {
+            Ok((writer, position)) => {
+                state.end(&engine.pages);
+                Ok(Some((writer, position)))
+            }
+            Err(error) => {
+                parts.forget(engine);
+                if matches!(error, Error::Conflict) {
+                    engine.counters.conflicts.add(1);
+                    engine.settle()?;
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Waits until what is appended now is durable: whoever lost to it may be told only then.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let writer = self.writer.lock();
+        let position = writer.appended;
+        self.wait_durable(writer, position)
+    }
+}
+
+/// The operations that went to the log before the commit record, of a transaction too large for one record.
+struct Parts {
+    transaction: Option<u64>,
+    /// Where the operations begin that go into the commit record.
+    last: usize,
+}
+
+impl Parts {
+    fn write(engine: &Engine, operations: &[u8]) -> Result<Parts> {
+        let limit = OpenBatch::record_limit(engine.segments()?.size());
+        if operations.len() <= limit {
+            return Ok(Parts { transaction: None, last: 0 });
+        }
+        let transaction = engine.stamp();
+        let last = (operations.len() - 1) / limit * limit;
+        for piece in operations[..last].chunks(limit) {
+            let mut writer = engine.lock_with_room(piece.len()).inspect_err(|_| {
+                engine.writer.lock().open_parts.retain(|(open, _)| *open != transaction);
+            })?;
+            let first = writer.batch.position();
+            if writer.open_parts.iter().all(|(open, _)| *open != transaction) {
+                writer.open_parts.push((transaction, first));
+            }
+            engine.append(&mut writer, RecordKind::Part { transaction }, piece);
+        }
+        Ok(Parts { transaction: Some(transaction), last })
+    }
+
+    fn kind(&self) -> RecordKind {
+        self.transaction.map_or(RecordKind::Commit, |transaction| RecordKind::CommitParts { transaction })
+    }
+
+    fn close(&self, writer: &mut Writer) {
+        if let Some(transaction) = self.transaction {
+            writer.open_parts.retain(|(open, _)| *open != transaction);
+        }
+    }
+
+    fn forget(&self, engine: &Engine) {
+        if self.transaction.is_some() {
+            self.close(&mut engine.writer.lock());
+        }
+    }
+}
+
+impl State {
+    /// Under the commit lock: validate, adopt or apply, append.
+    fn append<'e>(&mut self, engine: &'e Engine, slot: SlotId, parts: &Parts) -> Result<(WriterGuard<'e>, u64)> {
+        let mut full = 0;
+        loop {
+            let mut writer = engine.lock_with_room(self.ops.bytes().len() - parts.last)?;
+            match self.validate(engine, slot, &writer.trees).and_then(|()| self.touch(engine, slot, &writer.trees)) {
+                Ok(()) => {}
+                Err(error) => {
+                    drop(writer);
+                    engine.provide(error, &mut full)?;
+                    continue;
+                }
+            }
+            if let Err(error) = self.apply(engine, slot, &mut writer) {
+                // Half of it may be in the latest state, which nobody must build on.
+                engine.poison(&error);
+                return Err(error);
+            }
+            let position = engine.append(&mut writer, parts.kind(), &self.ops.bytes()[parts.last..]);
+            parts.close(&mut writer);
+            engine.counters.commits.add(1);
+            return Ok((writer, position));
+        }
+    }
+
+    /// Fails with a conflict if anything that was read is different in `latest`. All pages must be in memory.
+    fn validate(&self, engine: &Engine, slot: SlotId, latest: &Trees) -> Result<()> {
+        for private in &self.trees {
+            let Some(base) = private.base else { continue };
+            let now = latest.root(private.id).ok_or(Error::Conflict)?;
+            if private.dropped && now != base {
+                return Err(Error::Conflict);
+            }
+        }
+        let pin = engine.pages.slots.pin(slot);
+        for (tree, range) in self.reads.all() {
+            let Some(base) = self.base_root(tree) else { continue };
+            let now = latest.root(tree).ok_or(Error::Conflict)?;
+            if now != base && is_changed(&engine.pages, &pin, base, now, range.lower(), range.upper())? {
+                return Err(Error::Conflict);
+            }
+        }
+        Ok(())
+    }
+
+    /// The root that the transaction began with; `None` for a tree of its own.
+    fn base_root(&self, tree: TreeId) -> Option<PageRef> {
+        match self.find(tree) {
+            Some(at) => self.trees[at].base,
+            None => self.base.as_ref().and_then(|base| base.version().trees.root(tree)),
+        }
+    }
+
+    fn must_reapply(private: &PrivateTree, latest: &Trees) -> bool {
+        !private.dropped && private.base.is_some() && private.base != latest.root(private.id)
+    }
+
+    /// Makes sure that the pages on which operations are applied again are in memory, while they still can be loaded
+    /// without the lock.
+    fn touch(&self, engine: &Engine, slot: SlotId, latest: &Trees) -> Result<()> {
+        if !self.trees.iter().any(|private| Self::must_reapply(private, latest)) {
+            return Ok(());
+        }
+        let pin = engine.pages.slots.pin(slot);
+        for op in Ops::new(self.ops.bytes()) {
+            let (tree, key) = match op.map_err(|()| malformed())? {
+                Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key } => (tree, key),
+                Op::Create { .. } | Op::Drop { .. } => continue,
+            };
+            let again = self.find(tree).is_some_and(|at| Self::must_reapply(&self.trees[at], latest));
+            if let (true, Some(root)) = (again, latest.root(tree)) {
+                crate::tree::get(&engine.pages, &pin, root, key)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, engine: &Engine, slot: SlotId, writer: &mut Writer) -> Result<()> {
+        let again: Vec<TreeId> =
+            self.trees.iter().filter(|tree| Self::must_reapply(tree, &writer.trees)).map(|tree| tree.id).collect();
+        writer.changed = true;
+        if !again.is_empty() {
+            engine.counters.rebases.add(1);
+            for op in Ops::new(self.ops.bytes()) {
+                let op = op.map_err(|()| malformed())?;
+                if again.contains(&op.tree()) {
+                    engine.apply(writer, slot, op)?;
+                }
+            }
+        }
+        for private in &mut self.trees {
+            if !again.contains(&private.id) {
+                private.adopt(writer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Validates against the newest published version and moves the private trees onto it; false if nothing relevant
+    /// had changed.
+    fn catch_up(&mut self, engine: &Engine, slot: SlotId) -> Result<bool> {
+        let handle = self.base.as_ref().ok_or(Error::Ended)?.handle.clone();
+        let newest = View::newest(&handle)?;
+        let trees = &newest.version().trees;
+        let moved = |private: &&PrivateTree| Self::must_reapply(private, trees);
+        let again: Vec<TreeId> = self.trees.iter().filter(moved).map(|tree| tree.id).collect();
+        loop {
+            match self.validate(engine, slot, trees) {
+                Ok(()) => break,
+                Err(Error::NotResident(page)) => engine.pages.load(page)?,
+                Err(error) => {
+                    engine.counters.conflicts.add(matches!(error, Error::Conflict) as u64);
+                    return Err(error);
+                }
+            }
+        }
+        if again.is_empty() {
+            return Ok(false);
+        }
+        self.rebase(engine, slot, newest, &again)?;
+        Ok(true)
+    }
+
+    /// Applies the operations on some trees to the version's; the others had not changed, so their base moves too.
+    fn rebase(&mut self, engine: &Engine, slot: SlotId, newest: View, again: &[TreeId]) -> Result<()> {
+        for at in 0..self.trees.len() {
+            let private = &mut self.trees[at];
+            if again.contains(&private.id) {
+                private.discard(&engine.pages);
+                self.trees[at] = PrivateTree::new(private.id, newest.version().trees.root(private.id));
+            }
+        }
+        let bytes = std::mem::take(&mut self.ops);
+        let mut result = Ok(());
+        for op in Ops::new(bytes.bytes()) {
+            let op = op.map_err(|()| malformed())?;
+            if let (true, Some(at)) = (again.contains(&op.tree()), self.find(op.tree())) {
+                result = self.redo(engine, slot, at, op);
+            }
+            if result.is_err() {
+                break;
+            }
+        }
+        self.ops = bytes;
+        self.base = Some(newest);
+        result
+    }
+
+    fn redo_put(&mut self, engine: &Engine, slot: SlotId, at: usize, key: &[u8], value: &[u8]) -> Result<()> {
+        let (pages, stamp, tree) = (&engine.pages, self.stamp, self.trees[at].id);
+        let long = LongValue::write(pages, tree, stamp, key, value, &mut self.trees[at].created)?;
+        engine.with_pages(slot, |pin| self.edit(at, pages, pin).put(key, long.cell(value)).map(drop))
+    }
+
+    fn redo(&mut self, engine: &Engine, slot: SlotId, at: usize, op: Op<'_>) -> Result<()> {
+        use crate::tree::Patched;
+        let pages = &engine.pages;
+        match op {
+            Op::Put { key, value, .. } => self.redo_put(engine, slot, at, key, value),
+            Op::Delete { key, .. } => engine.with_pages(slot, |pin| self.edit(at, pages, pin).delete(key).map(drop)),
+            Op::Patch { key, offset, bytes, .. } => {
+                match engine.with_pages(slot, |pin| self.edit(at, pages, pin).patch(key, offset, bytes))? {
+                    Patched::Done => Ok(()),
+                    Patched::Impossible => Err(Error::Conflict),
+                    Patched::Long(length, first) => {
+                        let value = engine.patched(slot, length, first, offset, bytes)?;
+                        self.redo_put(engine, slot, at, key, &value)
+                    }
+                }
+            }
+            Op::Create { .. } | Op::Drop { .. } => Ok(()),
+        }
+    }
+}
+
+impl PrivateTree {
+    /// The tree becomes the latest state's; its pages are the database's from now on.
+    fn adopt(&mut self, writer: &mut Writer) {
+        let changes = &mut writer.changes;
+        changes.created.append(&mut self.created);
+        changes.dead.append(&mut self.dead);
+        changes.chains.append(&mut self.chains);
+        if !self.dropped {
+            writer.trees.set(self.id, self.root);
+        } else if writer.trees.remove(self.id).is_some() || self.base.is_none() {
+            // All its pages go, those that this transaction made included.
+            if !self.root.is_none() {
+                changes.drops.push(self.root);
+            }
+        }
+    }
+}
+
+fn malformed() -> Error {
+    Error::corrupt("a transaction's own operations are malformed")
+}

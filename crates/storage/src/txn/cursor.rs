@@ -1,0 +1,111 @@
+//! Cursors over a snapshot or a transaction.
+
+use std::fmt;
+use std::ops::Bound;
+
+use super::reader::{Reader, Source};
+use super::version::TreeId;
+use crate::page::SlotId;
+use crate::tree::TreeCursor;
+use crate::{Error, Result};
+
+/// Over the entries of a tree between two bounds, forward (`next`) or backward (`prev`); used in one direction. What it
+/// returns lives until the next call. A long scan holds its snapshot, but no pages.
+pub struct Cursor {
+    reader: Reader,
+    slot: SlotId,
+    tree: TreeCursor,
+    /// In a transaction: under which number its range is remembered as read, and the range.
+    read: Option<(u64, Bound<Vec<u8>>, Bound<Vec<u8>>)>,
+    backward: bool,
+}
+
+impl fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cursor({:?})", self.tree)
+    }
+}
+
+impl Cursor {
+    pub(super) fn open(reader: &Reader, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
+        let (root, read) = match &reader.0 {
+            Source::Snapshot(view) => (view.root(tree)?, None),
+            Source::Transaction(private) => {
+                let mut state = private.lock()?;
+                let root = state.root_for_cursor(private, tree)?;
+                let number = state.reads.open(tree, lower, upper);
+                (root, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec))))
+            }
+        };
+        let slot = reader.handle().engine().pages.slots.claim()?;
+        Ok(Cursor { reader: reader.clone(), slot, tree: TreeCursor::new(root, lower, upper), read, backward: false })
+    }
+
+    /// The next entry from the lower end.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let Cursor { reader, slot, tree, .. } = self;
+        match &reader.0 {
+            Source::Snapshot(view) => tree.next(&view.handle.engine().pages, *slot),
+            // The lock keeps the transaction from ending, and its pages from being freed, during the step.
+            Source::Transaction(private) => {
+                let _state = private.lock()?;
+                tree.next(&private.handle().engine().pages, *slot)
+            }
+        }
+    }
+
+    /// The next entry from the upper end.
+    pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.backward = true;
+        let Cursor { reader, slot, tree, .. } = self;
+        match &reader.0 {
+            Source::Snapshot(view) => tree.prev(&view.handle.engine().pages, *slot),
+            Source::Transaction(private) => {
+                let _state = private.lock()?;
+                tree.prev(&private.handle().engine().pages, *slot)
+            }
+        }
+    }
+
+    /// Moves forward to the first key at or after `key`; never backward. For cursors used with `next`.
+    pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        match self.backward {
+            true => Err(Error::Ended),
+            false => {
+                self.tree.seek(key);
+                Ok(())
+            }
+        }
+    }
+
+    /// Remembers only what was passed over as read.
+    fn close_read(&mut self) {
+        let (Source::Transaction(private), Some((number, lower, upper))) = (&self.reader.0, self.read.take()) else {
+            return;
+        };
+        let Ok(mut state) = private.lock() else { return };
+        let last = self.tree.last_key();
+        let (lower, upper) = (as_slice(&lower), as_slice(&upper));
+        match (self.tree.is_exhausted(), self.backward) {
+            (true, _) => state.reads.close(number, None),
+            (false, false) => state.reads.close(number, Some((lower, Bound::Included(last)))),
+            (false, true) => state.reads.close(number, Some((Bound::Included(last), upper))),
+        }
+    }
+}
+
+fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Unbounded => Bound::Unbounded,
+        Bound::Included(key) => Bound::Included(key),
+        Bound::Excluded(key) => Bound::Excluded(key),
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        self.close_read();
+        self.reader.handle().engine().pages.slots.release(self.slot);
+    }
+}

@@ -1,0 +1,19 @@
+//! Snapshots, transactions, and the point path.
+
+mod commit;
+mod cursor;
+mod ops;
+mod point;
+mod reader;
+mod reads;
+mod transaction;
+mod version;
+
+pub use cursor::Cursor;
+pub(crate) use ops::{Op, Ops};
+pub use point::{PointReader, PointWriter, Session, WriteError};
+pub(crate) use reader::Claimed;
+pub use reader::{Reader, Snapshot};
+pub use transaction::{Savepoint, Ticket, Transaction};
+pub use version::TreeId;
+pub(crate) use version::{Trees, Version, VersionPtr};

@@ -1,0 +1,235 @@
+//! Reading a state: a snapshot's, or a transaction's with its own writes.
+
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::cursor::Cursor;
+use super::transaction::Private;
+use super::version::{TreeId, Version};
+use crate::page::{PageRef, SlotId};
+use crate::store::Handle;
+use crate::tree::{Changed, Value, changed_keys, overflow_value};
+use crate::{Error, Result};
+
+/// A registered reader of one version, which stays whole while this lives.
+pub(crate) struct View {
+    pub(crate) handle: Arc<Handle>,
+    slot: SlotId,
+    version: *const Version,
+}
+
+// SAFETY: the version is only read, and stays as it is while the slot names it.
+unsafe impl Send for View {}
+// SAFETY: as above.
+unsafe impl Sync for View {}
+
+impl View {
+    /// Registers with the newest published version.
+    pub(crate) fn newest(handle: &Arc<Handle>) -> Result<View> {
+        let slot = handle.engine().pages.slots.claim()?;
+        let version = handle.engine().enter(slot) as *const Version;
+        Ok(View { handle: handle.clone(), slot, version })
+    }
+
+    pub(crate) fn version(&self) -> &Version {
+        // SAFETY: the slot is registered with this version until `drop`.
+        unsafe { &*self.version }
+    }
+
+    pub(crate) fn root(&self, tree: TreeId) -> Result<PageRef> {
+        self.version().trees.root(tree).ok_or(Error::NoSuchTree(tree))
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.handle.engine().pages.slots.release(self.slot);
+    }
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "View({:?})", self.version().number)
+    }
+}
+
+/// A slot claimed for one operation.
+pub(crate) struct Claimed<'a> {
+    handle: &'a Handle,
+    pub(crate) slot: SlotId,
+}
+
+impl<'a> Claimed<'a> {
+    pub(crate) fn new(handle: &'a Handle) -> Result<Claimed<'a>> {
+        Ok(Claimed { handle, slot: handle.engine().pages.slots.claim()? })
+    }
+}
+
+impl Drop for Claimed<'_> {
+    fn drop(&mut self) {
+        self.handle.engine().pages.slots.release(self.slot);
+    }
+}
+
+/// A consistent, durable state that stays as it is. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Snapshot(Reader);
+
+impl Snapshot {
+    pub(crate) fn newest(handle: &Arc<Handle>) -> Result<Snapshot> {
+        Ok(Snapshot(Reader(Source::Snapshot(Arc::new(View::newest(handle)?)))))
+    }
+
+    /// For reading.
+    pub fn reader(&self) -> &Reader {
+        &self.0
+    }
+
+    /// The log position behind the last commit that this snapshot holds.
+    pub fn position(&self) -> u64 {
+        self.view().version().position
+    }
+
+    /// The trees there are.
+    pub fn trees(&self) -> Vec<TreeId> {
+        self.view().version().trees.entries().iter().map(|entry| entry.id).collect()
+    }
+
+    pub(crate) fn view(&self) -> &Arc<View> {
+        match &self.0.0 {
+            Source::Snapshot(view) => view,
+            Source::Transaction(_) => unreachable!("a snapshot reads a version"),
+        }
+    }
+
+    /// Calls `each` with every key between the bounds whose entry differs between `self` and a newer (or older)
+    /// snapshot of the same store, in order: (key, is it in `self`, is it in `other`). Stops when it returns false.
+    ///
+    /// Costs what changed: pages that both snapshots share are not looked at. All pages that differ must fit in the
+    /// cache at once.
+    pub fn diff(
+        &self,
+        other: &Snapshot,
+        tree: TreeId,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+        mut each: impl FnMut(&[u8], bool, bool) -> bool,
+    ) -> Result<()> {
+        let root = |snapshot: &Snapshot| snapshot.view().version().trees.root(tree).unwrap_or(PageRef::NONE);
+        let handle = &self.view().handle;
+        let claimed = Claimed::new(handle)?;
+        let mut found = Vec::new();
+        handle.engine().with_pages(claimed.slot, |pin| {
+            found.clear();
+            let pages = &handle.engine().pages;
+            changed_keys(pages, pin, root(self), root(other), lower, upper, &mut |key, changed: Changed| {
+                found.push((key.to_vec(), changed));
+                true
+            })
+        })?;
+        for (key, changed) in found {
+            if !each(&key, changed.in_older, changed.in_newer) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads one state. Cheap to clone, `Send` and `Sync`.
+#[derive(Clone, Debug)]
+pub struct Reader(pub(crate) Source);
+
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Snapshot(Arc<View>),
+    Transaction(Arc<Private>),
+}
+
+impl Reader {
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        match &self.0 {
+            Source::Snapshot(view) => &view.handle,
+            Source::Transaction(private) => private.handle(),
+        }
+    }
+
+    /// Calls `read` with the value under `key`; `None` where there is none.
+    pub fn get_with<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        match &self.0 {
+            Source::Snapshot(view) => get_with(&view.handle, view.root(tree)?, key, read),
+            Source::Transaction(private) => {
+                let state = private.lock()?;
+                let root = state.root(private, tree)?;
+                let found = get_with(private.handle(), root, key, read);
+                private.note_key(state, tree, key);
+                found
+            }
+        }
+    }
+
+    /// A copy of the value under `key`.
+    pub fn get(&self, tree: TreeId, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.get_with(tree, key, <[u8]>::to_vec)
+    }
+
+    /// A cursor over the keys between the bounds, as the tree is now: later writes of the same transaction are not
+    /// seen through it. In a transaction, what it passes over is remembered as read.
+    pub fn cursor(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
+        self.handle().engine().counters.tree_searches.add(1);
+        Cursor::open(self, tree, lower, upper)
+    }
+
+    /// Changes whenever the tree's content changes; equal stamps mean equal content. 0 for an empty tree.
+    pub fn tree_stamp(&self, tree: TreeId) -> Result<u64> {
+        match &self.0 {
+            Source::Snapshot(view) => view.root(tree).map(|root| root.birth),
+            Source::Transaction(private) => private.lock()?.tree_stamp(private, tree),
+        }
+    }
+
+    /// Remembers a range as read without reading it, as a cached plan rests on catalog entries. Outside transactions
+    /// there is nothing to remember.
+    pub fn note_read(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<()> {
+        if let Source::Transaction(private) = &self.0 {
+            private.lock()?.reads.range(tree, lower, upper);
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn get_with<R>(
+    handle: &Handle,
+    root: PageRef,
+    key: &[u8],
+    read: impl FnOnce(&[u8]) -> R,
+) -> Result<Option<R>> {
+    let engine = handle.engine();
+    engine.counters.tree_searches.add(1);
+    let claimed = Claimed::new(handle)?;
+    let mut read = Some(read);
+    let mut apply = |value: &[u8]| read.take().map(|read| read(value));
+    let found = engine.with_pages(claimed.slot, |pin| {
+        Ok::<_, Error>(match crate::tree::get(&engine.pages, pin, root, key)? {
+            None => Found::Nothing,
+            Some(Value::Inline(value)) => Found::Read(apply(value)),
+            Some(Value::Long(length, first)) => Found::Long(length, first),
+        })
+    })?;
+    Ok(match found {
+        Found::Nothing => None,
+        Found::Read(result) => result,
+        Found::Long(length, first) => {
+            let mut value = Vec::new();
+            overflow_value(&engine.pages, claimed.slot, length, first, &mut value)?;
+            apply(&value)
+        }
+    })
+}
+
+enum Found<R> {
+    Nothing,
+    Read(Option<R>),
+    Long(u64, PageRef),
+}

@@ -1,0 +1,210 @@
+//! The store against `BTreeMap`: random operations, several page sizes, a cache far too small, reopening in between.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use cairn_storage::io::MemFs;
+use cairn_storage::{Durability, Environment, Options, RealHost, Store, TreeId};
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    /// Keys of several shapes: short integers, long shared prefixes, random lengths.
+    fn key(&mut self) -> Vec<u8> {
+        match self.below(3) {
+            0 => (self.below(3000)).to_be_bytes().to_vec(),
+            1 => format!("some/long/shared/prefix/{:04}", self.below(2000)).into_bytes(),
+            _ => (0..self.below(40)).map(|_| self.below(4) as u8).collect(),
+        }
+    }
+
+    fn value(&mut self, page_size: usize) -> Vec<u8> {
+        let longest = match self.below(40) {
+            0 => page_size * 5,
+            1..6 => page_size / 2,
+            _ => 60,
+        };
+        let length = self.below(longest as u64) as usize;
+        let byte = self.next() as u8;
+        (0..length).map(|i| byte.wrapping_add(i as u8)).collect()
+    }
+}
+
+fn environment() -> Environment {
+    Environment { files: Arc::new(MemFs::new()), host: Arc::new(RealHost::default()) }
+}
+
+fn options(page_size: usize) -> Options {
+    let mut options = Options::default();
+    options.page_size = page_size;
+    options.cache_bytes = 64 * page_size;
+    options.log_segment_bytes = 64 << 10;
+    options.log_limit_bytes = 2 << 20;
+    options.checkpoint_log_bytes = 256 << 10;
+    options.max_pages = 1 << 18;
+    options
+}
+
+fn check(store: &Store, tree: TreeId, model: &Model, rng: &mut Rng) {
+    let snapshot = store.snapshot().unwrap();
+    let reader = snapshot.reader();
+    let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded).unwrap();
+    for (key, value) in model {
+        let (found_key, found) = cursor.next().unwrap().expect("the cursor ended early");
+        assert_eq!((found_key, found), (key.as_slice(), value.as_slice()));
+    }
+    assert_eq!(cursor.next().unwrap(), None);
+    for _ in 0..20 {
+        let (a, b) = (rng.key(), rng.key());
+        assert_eq!(reader.get(tree, &a).unwrap().as_ref(), model.get(&a));
+        let (lower, upper) = (Bound::Excluded(a.as_slice()), Bound::Included(b.as_slice()));
+        let expected: Vec<_> = if a < b { model.range::<[u8], _>((lower, upper)).collect() } else { vec![] };
+        let mut cursor = reader.cursor(tree, lower, upper).unwrap();
+        for (key, value) in expected.iter().rev() {
+            assert_eq!(cursor.prev().unwrap(), Some((key.as_slice(), value.as_slice())));
+        }
+        assert_eq!(cursor.prev().unwrap(), None);
+        let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded).unwrap();
+        cursor.next().unwrap();
+        cursor.seek(&b).unwrap();
+        let sought = model.iter().skip(1).find(|(key, _)| **key >= b);
+        assert_eq!(cursor.next().unwrap(), sought.map(|(k, v)| (k.as_slice(), v.as_slice())));
+    }
+}
+
+fn run(page_size: usize, seed: u64, rounds: usize) {
+    let env = environment();
+    let mut rng = Rng(seed);
+    let mut store = Store::open_with("model", options(page_size), env.clone()).unwrap();
+    let mut models: BTreeMap<TreeId, Model> = BTreeMap::from([(TreeId::CATALOG, Model::new())]);
+    for round in 0..rounds {
+        let mut after = models.clone();
+        let transaction = store.begin().unwrap();
+        if rng.below(8) == 0 {
+            after.insert(transaction.create_tree().unwrap(), Model::new());
+        }
+        if rng.below(12) == 0 && after.len() > 2 {
+            let last = *after.keys().last().unwrap();
+            transaction.drop_tree(last).unwrap();
+            after.remove(&last);
+        }
+        for _ in 0..rng.below(60) {
+            let trees: Vec<TreeId> = after.keys().copied().collect();
+            let tree = trees[rng.below(trees.len() as u64) as usize];
+            change(&transaction, tree, after.get_mut(&tree).unwrap(), &mut rng, page_size);
+        }
+        if rng.below(4) == 0 {
+            let before = after.clone();
+            let savepoint = transaction.savepoint().unwrap();
+            let tree = *after.keys().next().unwrap();
+            for _ in 0..rng.below(30) {
+                change(&transaction, tree, after.get_mut(&tree).unwrap(), &mut rng, page_size);
+            }
+            if rng.below(2) == 0 {
+                transaction.rollback_to(&savepoint).unwrap();
+                after = before;
+            }
+        }
+        match rng.below(10) {
+            0 => transaction.rollback(),
+            _ => {
+                let modes = [Durability::Full, Durability::Group, Durability::Interval, Durability::Off];
+                transaction.commit(Some(modes[rng.below(4) as usize])).unwrap();
+                models = after;
+            }
+        }
+        if round % 40 == 39 {
+            for (tree, model) in &models {
+                check(&store, *tree, model, &mut rng);
+            }
+            store.verify().unwrap();
+        }
+        if round % 150 == 149 {
+            store.close().unwrap();
+            store = Store::open_with("model", options(page_size), env.clone()).unwrap();
+        }
+        if round % 97 == 96 {
+            store.compact().unwrap();
+            store.verify().unwrap();
+        }
+    }
+    let pages = store.verify().unwrap();
+    let stats = store.stats();
+    let in_use = stats.pages_total - stats.pages_free;
+    assert!(in_use <= pages.pages + 40, "{in_use} pages are in use, {} belong to something", pages.pages);
+}
+
+fn change(transaction: &cairn_storage::Transaction, tree: TreeId, model: &mut Model, rng: &mut Rng, page_size: usize) {
+    let key = match model.len() {
+        n if n > 0 && rng.below(3) == 0 => model.keys().nth(rng.below(n as u64) as usize).unwrap().clone(),
+        _ => rng.key(),
+    };
+    match rng.below(6) {
+        0 | 1 => {
+            assert_eq!(transaction.delete(tree, &key).unwrap(), model.remove(&key).is_some());
+        }
+        2 if model.get(&key).is_some_and(|value| !value.is_empty()) => {
+            let value = model.get_mut(&key).unwrap();
+            let at = rng.below(value.len() as u64) as usize;
+            let bytes: Vec<u8> = (at..value.len().min(at + 9)).map(|_| rng.next() as u8).collect();
+            transaction.patch(tree, &key, at, &bytes).unwrap();
+            value[at..at + bytes.len()].copy_from_slice(&bytes);
+        }
+        _ => {
+            let value = rng.value(page_size);
+            transaction.put(tree, &key, &value).unwrap();
+            model.insert(key.clone(), value);
+        }
+    }
+    assert_eq!(transaction.reader().get(tree, &key).unwrap().as_ref(), model.get(&key));
+}
+
+#[test]
+fn small_pages_agree_with_a_sorted_map() {
+    for seed in 1..6 {
+        run(512, seed * 7919, 400);
+    }
+}
+
+#[test]
+fn ordinary_pages_agree_with_a_sorted_map() {
+    run(4096, 42, 400);
+}
+
+#[test]
+fn the_largest_pages_agree_with_a_sorted_map() {
+    run(32768, 43, 200);
+}
+
+#[test]
+fn a_transaction_larger_than_the_cache_and_a_log_record_commits_whole() {
+    let env = environment();
+    let store = Store::open_with("large", options(4096), env.clone()).unwrap();
+    let transaction = store.begin().unwrap();
+    let mut model = Model::new();
+    for i in 0..6000u64 {
+        let key = i.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
+        transaction.put(TreeId::CATALOG, &key, &[i as u8; 100]).unwrap();
+        model.insert(key.to_vec(), vec![i as u8; 100]);
+    }
+    transaction.commit(None).unwrap();
+    check(&store, TreeId::CATALOG, &model, &mut Rng(5));
+    store.close().unwrap();
+    let store = Store::open_with("large", options(4096), env).unwrap();
+    check(&store, TreeId::CATALOG, &model, &mut Rng(6));
+    store.verify().unwrap();
+}
