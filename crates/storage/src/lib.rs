@@ -31,5 +31,6 @@ pub use page::PageRef;
 pub use stats::Stats;
 pub use store::{Salvage, Store, Verified, salvage};
 pub use txn::{
-    Cursor, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction, TreeId, WriteError,
+    Acknowledge, Cursor, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction, TreeId,
+    WriteError,
 };

@@ -261,11 +261,15 @@ impl Connection {
         self.state.borrow().transaction.is_none()
     }
 
-    /// As [`Connection::point_allowed`], for writes: they have the database's durability.
+    /// What this session's commits promise; `None`: what the database's do.
+    pub(super) fn durability(&self) -> Option<Durability> {
+        self.state.borrow().settings.durability
+    }
+
+    /// As [`Connection::point_allowed`], for writes.
     pub(super) fn point_write_allowed(&self) -> bool {
         let state = self.state.borrow();
-        let durability = state.settings.durability;
-        state.transaction.is_none() && durability.is_none_or(|chosen| chosen == self.shared().options.durability)
+        state.transaction.is_none()
     }
 
     pub(super) fn notice(&self, severity: &'static str, code: SqlState, message: impl Into<String>) {

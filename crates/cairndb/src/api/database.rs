@@ -104,19 +104,34 @@ impl Database {
         Ok(self.shared.store.checkpoint()?)
     }
 
-    /// Checks every page, checksum, order and the free space.
-    pub fn verify(&self) -> Result<()> {
+    /// Checks every page, checksum, order and the free space; what it looked at.
+    pub fn verify(&self) -> Result<cairn_storage::Verified> {
         Ok(self.shared.store.verify()?)
     }
 
     /// Copies the database to a new file while it is in use; the copy is consistent.
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
-        Ok(self.shared.store.backup_to(path.as_ref())?)
+        self.backup_with_progress(path, |_| {})
     }
 
-    /// Gives free space back to the file system.
-    pub fn compact(&self) -> Result<()> {
+    /// As [`Database::backup_to`]; `progress` hears of the bytes copied so far.
+    pub fn backup_with_progress(&self, path: impl AsRef<Path>, mut progress: impl FnMut(u64)) -> Result<()> {
+        Ok(self.shared.store.backup_to(path.as_ref(), &mut progress)?)
+    }
+
+    /// Gives free space back to the file system; the file's bytes before and after.
+    pub fn compact(&self) -> Result<(u64, u64)> {
         Ok(self.shared.store.compact()?)
+    }
+
+    /// How commits reach the medium; `None` in a database opened for reading.
+    pub fn sync_method(&self) -> Option<cairn_storage::SyncMethod> {
+        self.shared.store.sync_method()
+    }
+
+    /// Copies what can still be read of the damaged database at `from` into a new one at `to`, and says what could not.
+    pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<cairn_storage::Salvage> {
+        Ok(cairn_storage::salvage(from, to, cairn_storage::Options::default())?)
     }
 
     /// Checkpoints and closes, with the errors that dropping the last handle could not tell.

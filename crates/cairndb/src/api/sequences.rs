@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use cairn_storage::{Session, Store, TreeId, WriteError};
+use cairn_storage::{Acknowledge, Durability, Session, Store, TreeId, WriteError};
 
 use super::database::Shared;
 use crate::catalog::{Catalog, ObjectId, Sequence};
@@ -53,9 +53,10 @@ fn decode_entry(bytes: &[u8]) -> Result<Option<i64>> {
 fn write_entry(session: &mut Session, tree: TreeId, identity: Identity, mark: Option<i64>) -> Result<()> {
     let bytes = mark.map(i64::to_le_bytes);
     let value: &[u8] = bytes.as_ref().map_or(&[], |bytes| bytes);
-    let written = session.write::<(), Error>(|writer| Ok(writer.put(tree, &entry_key(identity), value)?));
-    let ((), ticket) = written.map_err(flatten)?;
-    Ok(ticket.wait()?)
+    let written = session.write::<(), Error>(Acknowledge::Now(Some(Durability::Full)), |writer| {
+        Ok(writer.put(tree, &entry_key(identity), value)?)
+    });
+    written.map(drop).map_err(flatten)
 }
 
 /// The error of a point write.

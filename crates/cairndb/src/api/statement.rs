@@ -1,5 +1,7 @@
 //! Prepared statements.
 
+use cairn_storage::Acknowledge;
+
 use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
 use super::point::{Buffers, Miss, PointPlan};
@@ -46,11 +48,9 @@ impl<'c> Statement<'c> {
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.
     pub fn execute(&mut self, params: impl Params) -> Result<u64> {
-        match self.write_point(&params)? {
-            Some((affected, ticket)) => {
-                ticket.wait()?;
-                Ok(affected)
-            }
+        let now = Acknowledge::Now(self.connection.durability());
+        match self.write_point(&params, now)? {
+            Some((affected, _)) => Ok(affected),
             None => exhaust(self.run(&params)?),
         }
     }
@@ -58,7 +58,7 @@ impl<'c> Statement<'c> {
     /// As [`Statement::execute`], without waiting for durability where the statement is a point statement outside
     /// transactions (INSERT of one row; UPDATE or DELETE by primary key). Commits become durable in order.
     pub fn execute_async(&mut self, params: impl Params) -> Result<Ticket> {
-        match self.write_point(&params)? {
+        match self.write_point(&params, Acknowledge::Later)? {
             Some((affected, ticket)) => Ok(Ticket::new(affected, Some(ticket))),
             None => Ok(Ticket::new(exhaust(self.run(&params)?)?, None)),
         }
@@ -98,7 +98,11 @@ impl<'c> Statement<'c> {
     }
 
     /// Runs the statement as a point write, if it is one; `None`: the general path must.
-    fn write_point(&mut self, params: &dyn Params) -> Result<Option<(u64, cairn_storage::Ticket)>> {
+    fn write_point(
+        &mut self,
+        params: &dyn Params,
+        acknowledge: Acknowledge,
+    ) -> Result<Option<(u64, cairn_storage::Ticket)>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
         let Some(point) = &prepared.point else { return Ok(None) };
         if params.count() != prepared.parameters.len() || !self.connection.point_write_allowed() {
@@ -110,10 +114,11 @@ impl<'c> Statement<'c> {
         let written = match point {
             PointPlan::Select(_) => return Ok(None),
             PointPlan::Insert(plan) => {
-                plan.run(&mut session, stamp, params, &mut self.buffers, (&shared.store, &shared.row_numbers))
+                let numbers = (&shared.store, &shared.row_numbers);
+                plan.run(&mut session, stamp, params, &mut self.buffers, numbers, acknowledge)
             }
-            PointPlan::Update(plan) => plan.run(&mut session, stamp, params, &mut self.buffers),
-            PointPlan::Delete(plan) => plan.run(&mut session, stamp, params, &mut self.buffers.key),
+            PointPlan::Update(plan) => plan.run(&mut session, stamp, params, &mut self.buffers, acknowledge),
+            PointPlan::Delete(plan) => plan.run(&mut session, stamp, params, &mut self.buffers.key, acknowledge),
         };
         match written {
             Ok(done) => Ok(Some(done)),

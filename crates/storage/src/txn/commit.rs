@@ -41,7 +41,7 @@ impl Transaction {
             None => 0,
         };
         engine.signals.raise(Signal::Log);
-        Ok(Ticket { handle: handle.clone(), position })
+        Ok(Ticket { handle: Some(handle.clone()), position })
     }
 
     /// Everything up to the record in the batch; the commit lock is still held. `None`: there was nothing to commit.

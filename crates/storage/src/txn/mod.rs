@@ -11,7 +11,7 @@ mod version;
 
 pub use cursor::Cursor;
 pub(crate) use ops::{Op, Ops};
-pub use point::{PointReader, PointWriter, Session, WriteError};
+pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};
 pub(crate) use reader::Claimed;
 pub use reader::{Reader, Snapshot};
 pub use transaction::{Savepoint, Ticket, Transaction};

@@ -77,112 +77,84 @@ impl Session {
         result
     }
 
-    /// Takes the commit lock, runs `write` on the latest state, and returns what it returned once that is durable as
-    /// the mode says (the database's own where `None`).
+    /// Takes the commit lock, runs `write` on the latest state, and returns what it returned, acknowledged as asked.
     ///
     /// `write` may be run again from its start (after a page was loaded), so it must not keep anything from a failed
     /// run, and must pass on the writer's errors. When it fails, nothing of it stays, and the failure too is told only
     /// when what it saw is durable.
     pub fn write<R, E>(
         &mut self,
-        durability: Option<Durability>,
-        write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
-    ) -> Result<R, WriteError<E>> {
-        let handle = self.handle.clone();
-        let engine = handle.engine();
-        let (writer, result) = self.run(engine, write)?;
-        let position = writer.appended;
-        match (result, durability.unwrap_or(engine.options.durability)) {
-            (Ok((result, true)), mode) => {
-                engine.acknowledge(writer, position, mode)?;
-                Ok(result)
-            }
-            // Nothing was changed, or it failed: what it rests on must be durable all the same.
-            (Ok((result, false)), _) => {
-                engine.wait_durable(writer, position)?;
-                Ok(result)
-            }
-            (Err(error), _) => {
-                engine.wait_durable(writer, position)?;
-                Err(error)
-            }
-        }
-    }
-
-    /// As `write` with full durability, without waiting for it: the ticket's `wait` does. The result may rest on
-    /// commits that are not durable before the ticket is.
-    pub fn write_async<R, E>(
-        &mut self,
-        write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
+        acknowledge: Acknowledge,
+        mut write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
     ) -> Result<(R, Ticket), WriteError<E>> {
-        let handle = self.handle.clone();
+        let Session { handle, slot, ops, undo } = self;
         let engine = handle.engine();
-        let (mut writer, result) = self.run(engine, write)?;
+        let mut full = 0;
+        let (mut writer, result) = loop {
+            let mut writer = engine.lock_with_room(ROOM)?;
+            ops.clear();
+            undo.clear();
+            let result = {
+                let pin = engine.pages.slots.pin(*slot);
+                write(&mut PointWriter { engine, writer: &mut writer, pin: &pin, ops, undo })
+            };
+            if result.is_err() {
+                roll_back(engine, *slot, undo, &mut writer)?;
+            }
+            match result {
+                Err(WriteError::Storage(lacked @ (Error::NotResident(_) | Error::CacheFull))) => {
+                    drop(writer);
+                    engine.provide(lacked, &mut full)?;
+                }
+                result => break (writer, result),
+            }
+        };
+        let changed = result.is_ok() && !ops.is_empty();
+        if changed {
+            engine.append(&mut writer, RecordKind::Commit, ops.bytes());
+            engine.counters.commits.add(1);
+        }
         let position = writer.appended;
-        match result {
-            Ok((result, _)) => {
+        match (&result, acknowledge) {
+            (Ok(_), Acknowledge::Later) => {
                 writer.must_sync = true;
                 drop(writer);
                 engine.signals.raise(Signal::Log);
-                Ok((result, Ticket { handle: handle.clone(), position }))
+                return result.map(|result| (result, Ticket { handle: Some(handle.clone()), position }));
             }
-            Err(error) => {
-                engine.wait_durable(writer, position)?;
-                Err(error)
+            (Ok(_), Acknowledge::Now(mode)) if changed => {
+                engine.acknowledge(writer, position, mode.unwrap_or(engine.options.durability))?;
             }
+            // Nothing was changed, or it failed: what it rests on must be durable all the same.
+            _ => engine.wait_durable(writer, position)?,
         }
+        result.map(|result| (result, Ticket { handle: None, position }))
     }
+}
 
-    /// Runs the closure under the commit lock, as often as pages have to be loaded, and appends what it did. Returns
-    /// with the lock held; `true`: a record was appended.
-    #[allow(clippy::type_complexity)]
-    fn run<'e, R, E>(
-        &mut self,
-        engine: &'e Engine,
-        mut write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
-    ) -> Result<(crate::store::WriterGuard<'e>, Result<(R, bool), WriteError<E>>), WriteError<E>> {
-        let mut full = 0;
-        loop {
-            let mut guard = engine.lock_with_room(ROOM)?;
-            self.ops.clear();
-            self.undo.clear();
-            let result = {
-                let pin = engine.pages.slots.pin(self.slot);
-                let (ops, undo) = (&mut self.ops, &mut self.undo);
-                write(&mut PointWriter { engine, writer: &mut guard, pin: &pin, ops, undo })
-            };
-            let missing = match result {
-                Ok(result) => {
-                    let changed = !self.ops.is_empty();
-                    if changed {
-                        engine.append(&mut guard, RecordKind::Commit, self.ops.bytes());
-                        engine.counters.commits.add(1);
-                    }
-                    return Ok((guard, Ok((result, changed))));
-                }
-                Err(WriteError::Storage(error @ (Error::NotResident(_) | Error::CacheFull))) => error,
-                Err(error) => {
-                    self.roll_back(engine, &mut guard)?;
-                    return Ok((guard, Err(error)));
-                }
-            };
-            self.roll_back(engine, &mut guard)?;
-            drop(guard);
-            engine.provide(missing, &mut full)?;
-        }
-    }
+/// When a point write returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// Once the commit is what the mode promises (the database's own mode where `None`).
+    Now(Option<Durability>),
+    /// At once; the ticket's `wait` returns when the commit is durable. What the write saw may rest on commits that
+    /// are not durable before the ticket is.
+    Later,
+}
 
-    /// Undoes what a failed run changed, last change first.
-    fn roll_back(&mut self, engine: &Engine, writer: &mut Writer) -> Result<()> {
-        let undo: Vec<Op<'_>> = Ops::new(self.undo.bytes()).filter_map(Result::ok).collect();
-        for op in undo.into_iter().rev() {
-            if let Err(error) = engine.apply(writer, self.slot, op) {
-                engine.poison(&error);
-                return Err(error);
-            }
-        }
-        Ok(())
+/// Undoes what a failed run changed, last change first.
+fn roll_back(engine: &Engine, slot: SlotId, undo: &OpList, writer: &mut Writer) -> Result<()> {
+    if undo.is_empty() {
+        return Ok(());
     }
+    let undo: Vec<Op<'_>> = Ops::new(undo.bytes()).filter_map(Result::ok).collect();
+    for op in undo.into_iter().rev() {
+        if let Err(error) = engine.apply(writer, slot, op) {
+            engine.poison(&error);
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Session {

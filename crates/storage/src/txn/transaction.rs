@@ -425,14 +425,16 @@ pub(super) fn check_key(pages: &Pages, key: &[u8]) -> Result<()> {
 #[derive(Debug)]
 #[must_use = "the commit is durable only once `wait` returned"]
 pub struct Ticket {
-    pub(super) handle: Arc<Handle>,
+    /// `None`: acknowledged already.
+    pub(super) handle: Option<Arc<Handle>>,
     pub(super) position: u64,
 }
 
 impl Ticket {
     /// Returns once the commit is durable.
     pub fn wait(self) -> Result<()> {
-        let engine = self.handle.engine();
+        let Some(handle) = &self.handle else { return Ok(()) };
+        let engine = handle.engine();
         if engine.durable.load(Ordering::Acquire) >= self.position {
             return Ok(());
         }
@@ -441,7 +443,8 @@ impl Ticket {
 
     /// Whether `wait` would return at once, successfully.
     pub fn is_durable(&self) -> bool {
-        self.handle.engine().durable.load(Ordering::Acquire) >= self.position
+        let durable = |handle: &Arc<Handle>| handle.engine().durable.load(Ordering::Acquire);
+        self.handle.as_ref().is_none_or(|handle| durable(handle) >= self.position)
     }
 
     /// The log position behind the commit.

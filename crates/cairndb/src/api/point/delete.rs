@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cairn_storage::{Session, Ticket, TreeId};
+use cairn_storage::{Acknowledge, Session, Ticket, TreeId};
 
 use super::key::KeyTemplate;
 use super::shape::PointSource;
@@ -37,9 +37,10 @@ impl PointDelete {
         stamp: u64,
         params: &dyn Params,
         key: &mut Vec<u8>,
+        acknowledge: Acknowledge,
     ) -> Result<(u64, Ticket), Miss> {
         self.key.encode(params, key).ok_or(Miss::General)?;
-        let written = session.write::<u64, Miss>(|writer| {
+        let written = session.write::<u64, Miss>(acknowledge, |writer| {
             if writer.tree_stamp(TreeId::CATALOG) != stamp {
                 return general();
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cairn_storage::{Session, Store, Ticket, TreeId};
+use cairn_storage::{Acknowledge, Session, Store, Ticket, TreeId};
 
 use super::operand::Operand;
 use super::{Buffers, Miss, general, missed};
@@ -55,12 +55,13 @@ impl PointInsert {
         params: &dyn Params,
         buffers: &mut Buffers,
         (store, row_numbers): (&Store, &RowNumbers),
+        acknowledge: Acknowledge,
     ) -> Result<(u64, Ticket), Miss> {
         let table = &self.target.table;
         self.encode(params, buffers, (store, row_numbers))?;
         let Buffers { key, row, entries, .. } = &*buffers;
         let fresh = self.target.layout.has_row_numbers();
-        let written = session.write::<(), Miss>(|writer| {
+        let written = session.write::<(), Miss>(acknowledge, |writer| {
             if writer.tree_stamp(TreeId::CATALOG) != stamp {
                 return general();
             }

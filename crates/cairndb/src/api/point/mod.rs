@@ -72,6 +72,8 @@ impl From<Error> for Miss {
 /// Out of a point write.
 pub(super) fn missed(error: WriteError<Miss>) -> Miss {
     match error {
+        // A value outside its leaf, or too much for one point write.
+        WriteError::Storage(StorageError::TooLarge) => Miss::General,
         WriteError::Storage(error) => error.into(),
         WriteError::Caller(miss) => miss,
     }

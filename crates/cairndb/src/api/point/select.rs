@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use cairn_storage::{Session, TreeId};
 
-use super::Miss;
 use super::key::KeyTemplate;
 use super::row_ref::{RowRef, StoredRow};
 use super::shape::PointSource;
+use super::{Miss, general, missed};
 use crate::api::Params;
 use crate::catalog::{Table, TableLayout};
 use crate::plan::{Expr, PhysicalPlan};
@@ -49,12 +49,12 @@ impl PointSelect {
         stamp: u64,
         params: &dyn Params,
         key: &mut Vec<u8>,
-        read: impl FnOnce(RowRef<'_>) -> R,
+        mut read: impl FnMut(RowRef<'_>) -> R,
     ) -> Result<Option<R>, Miss> {
         self.key.encode(params, key).ok_or(Miss::General)?;
-        session.read(|state| {
+        let found = session.read::<_, Miss>(|state| {
             if state.tree_stamp(TreeId::CATALOG) != stamp {
-                return Err(Miss::General);
+                return general();
             }
             let row_key = match self.index {
                 None => key.as_slice(),
@@ -65,6 +65,7 @@ impl PointSelect {
             };
             let value = state.get(self.table.tree, row_key)?;
             Ok(value.map(|value| read(RowRef::stored(StoredRow { plan: self, key: row_key, value, params }))))
-        })
+        });
+        found.map_err(missed)
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cairn_storage::{Session, Ticket, TreeId};
+use cairn_storage::{Acknowledge, Session, Ticket, TreeId};
 
 use super::key::KeyTemplate;
 use super::operand::Operand;
@@ -98,11 +98,12 @@ impl PointUpdate {
         stamp: u64,
         params: &dyn Params,
         buffers: &mut Buffers,
+        acknowledge: Acknowledge,
     ) -> Result<(u64, Ticket), Miss> {
         let Buffers { key, row, update: scratch, .. } = buffers;
         self.key.encode(params, key).ok_or(Miss::General)?;
         let tree = self.target.table.tree;
-        let written = session.write::<u64, Miss>(|writer| {
+        let written = session.write::<u64, Miss>(acknowledge, |writer| {
             if writer.tree_stamp(TreeId::CATALOG) != stamp {
                 return general();
             }
