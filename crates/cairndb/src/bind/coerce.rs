@@ -144,7 +144,7 @@ impl Binder<'_> {
             }
             let forth = can_cast(common, next, CastContext::Implicit);
             let back = can_cast(next, common, CastContext::Implicit);
-            if !common.is_preferred() && forth && !back || both_ways_to_text(common, next) {
+            if !common.is_preferred() && forth && !back {
                 common = next;
             }
         }
@@ -163,18 +163,15 @@ impl Binder<'_> {
     }
 }
 
-/// Strings convert both ways; `text` is preferred among them.
-fn both_ways_to_text(common: DataType, next: DataType) -> bool {
-    common.is_string() && !common.is_preferred() && next == DataType::Text
-}
-
 fn drop_expr(_expr: Expr) -> Option<Expr> {
     None
 }
 
 /// The conversion node, or the expression itself where the value stays as it is.
 fn converted(expr: Expr, from: DataType, to: DataType, context: CastContext) -> Expr {
-    if context == CastContext::Implicit && from.base() == to {
+    // Lengths of strings are enforced where they are stored; until then `char(n)` keeps its blanks.
+    let same_string = to.is_string() && from.base() == to.base();
+    if context == CastContext::Implicit && from.base() == to || context == CastContext::Assignment && same_string {
         return expr;
     }
     let to = target(to, context);

@@ -195,6 +195,7 @@ fn scalar(operator: &mut BoxOperator, cx: Cx<'_>) -> Result<Value> {
 struct RowSet {
     columns: Vec<Vector>,
     len: usize,
+    has_nulls: bool,
     /// For `= ANY` and `<> ALL` over one column, without its NULLs.
     table: Option<HashTable>,
 }
@@ -226,7 +227,9 @@ impl RowSet {
             let hashes = hash_rows(&columns, len);
             HashTable::build(hashes, |row| columns[0].is_null(row))
         });
-        Ok(RowSet { columns, len, table })
+        // A validity bitmap alone is no proof of a NULL.
+        let has_nulls = columns.iter().any(|column| (0..len).any(|row| column.is_null(row)));
+        Ok(RowSet { columns, len, has_nulls, table })
     }
 
     /// `= ANY` or `<> ALL` by hash.
@@ -237,7 +240,7 @@ impl RowSet {
             && table.find(hash_rows(&[&one], 1)[0], |entry| values_equal(&one, 0, column, entry as usize)) != NO_ROW;
         let any = if found {
             Some(true)
-        } else if self.len > 0 && (one.is_null(0) || column.validity().is_some()) {
+        } else if self.len > 0 && (one.is_null(0) || self.has_nulls) {
             None
         } else {
             Some(false)
