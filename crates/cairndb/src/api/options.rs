@@ -53,7 +53,9 @@ impl Options {
         let mut options = cairn_storage::Options::default();
         options.durability = self.durability;
         options.read_only = self.read_only;
-        options.cache_bytes = self.cache_bytes;
+        if self.cache_bytes > 0 {
+            options.cache_bytes = self.cache_bytes;
+        }
         options
     }
 }
