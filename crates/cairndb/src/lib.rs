@@ -22,6 +22,8 @@ pub use api::{
     Connection, Database, Durability, FromValue, InterruptHandle, Mapped, Notice, Options, Outcome, Params, Row,
     RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, ValueRef,
 };
+// What the storage engine tells through `Database`.
+pub use cairn_storage::{Salvage, Stats, SyncMethod, Verified};
 pub use error::{Error, Result, SqlState};
 pub use plan::Field;
 pub use types::{DataType, Value};

@@ -60,6 +60,8 @@ pub enum Command {
     Backup { file: PathBuf, target: PathBuf },
     /// Give free space in a database file back to the file system
     Compact { file: PathBuf },
+    /// Copy what can still be read of a damaged database into a new file, and say what could not
+    Salvage { file: PathBuf, target: PathBuf },
     /// Show the storage engine's counters and the tables' sizes
     Stats { file: PathBuf },
 }

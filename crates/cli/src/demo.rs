@@ -11,7 +11,7 @@ use cairndb::types::EvalContext;
 use cairndb::{Connection, Database, Options};
 
 use crate::args::DemoArgs;
-use crate::maintenance::{plain_style, size};
+use crate::maintenance::{plain_style, size, what_is_right};
 use crate::output::write_rows;
 use crate::place;
 use crate::progress;
@@ -28,11 +28,11 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let connection = database.connect()?;
     let costs = load(&connection, &example)?;
     answer(&connection, &example)?;
-    costs.tell(&file);
-    database.verify()?;
+    costs.tell(&place::medium(&file, database.sync_method()));
+    let verified = database.verify()?;
     drop(connection);
     database.close()?;
-    println!("Verified: every page, checksum and order in {} is right ({}).", file.display(), size(&file)?);
+    println!("Verified {}: {} ({})", file.display(), what_is_right(&verified), size(&file)?);
     println!("More questions: cairn {} -f {}", file.display(), args.example.join("questions.sql").display());
     Ok(())
 }
@@ -131,7 +131,7 @@ impl Costs {
         self.sorted.get(at).copied().unwrap_or_default()
     }
 
-    fn tell(&self, file: &Path) {
+    fn tell(&self, medium: &str) {
         let micros = |time: Duration| format!("{:.0} us", time.as_secs_f64() * 1e6);
         println!(
             "{} statements, each a durable commit, in {:.2} s. One of them, from SQL text to durable:",
@@ -139,11 +139,10 @@ impl Costs {
             self.total.as_secs_f64()
         );
         println!(
-            "p50 {}, p95 {}, slowest {}  ({})",
+            "p50 {}, p95 {}, slowest {}  ({medium})",
             micros(self.percentile(50)),
             micros(self.percentile(95)),
-            micros(self.percentile(100)),
-            place::file_system(file)
+            micros(self.percentile(100))
         );
     }
 }

@@ -36,6 +36,7 @@ fn run(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> Resul
         Some(Command::Verify { file }) => maintenance::verify(&file)?,
         Some(Command::Backup { file, target }) => maintenance::backup(&file, &target)?,
         Some(Command::Compact { file }) => maintenance::compact(&file)?,
+        Some(Command::Salvage { file, target }) => maintenance::salvage(&file, &target)?,
         Some(Command::Stats { file }) => maintenance::stats(&file)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,8 +1,8 @@
-//! `cairn verify`, `backup`, `compact` and `stats`.
+//! `cairn verify`, `backup`, `compact`, `salvage` and `stats`.
 
 use std::path::Path;
 
-use cairndb::{Database, Options};
+use cairndb::{Database, Options, Verified};
 
 use crate::output::{Column, Expanded, Format, Grid, Style, write_grid};
 use crate::progress;
@@ -24,9 +24,18 @@ pub fn verify(path: &Path) -> Result<(), Failure> {
     let bar = progress::busy("checking");
     let result = database.verify();
     bar.finish_and_clear();
-    result?;
-    println!("{}: every page, checksum and order is right ({})", path.display(), size(path)?);
-    Ok(database.close()?)
+    let found = result?;
+    database.close()?;
+    println!("{}: {} ({})", path.display(), what_is_right(&found), size(path)?);
+    Ok(())
+}
+
+/// What a verification found right.
+pub fn what_is_right(found: &Verified) -> String {
+    let Verified { trees, pages, entries, free_pages } = found;
+    format!(
+        "every page, checksum and order is right: {trees} trees, {pages} pages, {entries} entries, {free_pages} free pages"
+    )
 }
 
 /// Copies a database to a new file.
@@ -35,24 +44,39 @@ pub fn backup(path: &Path, target: &Path) -> Result<(), Failure> {
         return Err(Failure::Message(format!("{}: exists already; a backup never overwrites", target.display())));
     }
     let database = open_existing(path, Options::default())?;
-    let bar = progress::busy("copying");
-    let result = database.backup_to(target);
+    let bar = progress::bytes(path.metadata().map_or(0, |metadata| metadata.len()));
+    let result = database.backup_with_progress(target, |bytes| bar.set_position(bytes));
     bar.finish_and_clear();
     result?;
+    database.close()?;
     println!("{} copied to {} ({})", path.display(), target.display(), size(target)?);
-    Ok(database.close()?)
+    Ok(())
 }
 
 /// Gives free space back.
 pub fn compact(path: &Path) -> Result<(), Failure> {
-    let before = path.metadata().map_err(|error| Failure::file(path, &error))?.len();
     let database = open_existing(path, Options::default())?;
     let bar = progress::busy("compacting");
     let result = database.compact();
     bar.finish_and_clear();
-    result?;
+    let (before, after) = result?;
     database.close()?;
-    println!("{}: {} before, {} now", path.display(), human_bytes(before), size(path)?);
+    println!("{}: {} before, {} now", path.display(), human_bytes(before), human_bytes(after));
+    Ok(())
+}
+
+/// Copies what can still be read of a damaged database, and says what could not.
+pub fn salvage(path: &Path, target: &Path) -> Result<(), Failure> {
+    let bar = progress::busy("reading");
+    let result = Database::salvage(path, target);
+    bar.finish_and_clear();
+    let found = result?;
+    println!("{} entries of {} copied to {} ({})", found.entries, path.display(), target.display(), size(target)?);
+    match found.losses.is_empty() {
+        true => println!("Nothing was lost."),
+        false => println!("Lost or doubtful:"),
+    }
+    found.losses.iter().for_each(|loss| println!("  {loss}"));
     Ok(())
 }
 
@@ -60,17 +84,21 @@ pub fn compact(path: &Path) -> Result<(), Failure> {
 pub fn stats(path: &Path) -> Result<(), Failure> {
     let database = open_existing(path, Options::default().read_only(true))?;
     let connection = database.connect()?;
+    let catalog = connection.catalog()?;
     let mut rows = Vec::new();
-    for name in connection.catalog()?.tables.keys() {
+    for name in catalog.tables.keys() {
         let query = format!("SELECT count(*) FROM \"{}\"", name.replace('"', "\"\""));
-        let count: i64 = connection.query_row(&query, (), |row| row.get(0))?;
-        rows.push(vec![Some(name.clone()), Some(count.to_string())]);
+        rows.push((name.as_str(), connection.query_row(&query, (), |row| row.get::<u64>(0))?));
     }
-    let columns = vec![Column::text("table"), Column::number("rows")];
-    let grid = Grid { title: Some(format!("{} ({})", path.display(), size(path)?)), columns, rows, footer: None };
-    write_grid(&mut std::io::stdout().lock(), grid, &plain_style())?;
-    println!("{:#?}", database.stats());
-    Ok(())
+    show(&format!("{} ({})", path.display(), size(path)?), ["table", "rows"], &rows)?;
+    show("storage engine, since it was opened", ["counter", "value"], &database.stats().entries())
+}
+
+fn show(title: &str, names: [&str; 2], rows: &[(&str, u64)]) -> Result<(), Failure> {
+    let columns = vec![Column::text(names[0]), Column::number(names[1])];
+    let rows = rows.iter().map(|(name, value)| vec![Some((*name).to_string()), Some(value.to_string())]).collect();
+    let grid = Grid { title: Some(title.to_string()), columns, rows, footer: None };
+    write_grid(&mut std::io::stdout().lock(), grid, &plain_style())
 }
 
 /// Tables as the shell shows them at its start.

@@ -1,9 +1,24 @@
-//! What kind of file system a file is on: a durable commit costs what the disk under it costs.
+//! Where a file is and how it is written: a durable commit costs what the disk under it costs.
 
 use std::path::Path;
 
+use cairndb::SyncMethod;
+
+/// How commits reach the medium, and which file system that is: `one write with RWF_DSYNC, ext4 on /dev/sda1`.
+pub fn medium(path: &Path, method: Option<SyncMethod>) -> String {
+    let method = match method {
+        Some(SyncMethod::DirectDsync) => "one O_DIRECT write with RWF_DSYNC",
+        Some(SyncMethod::Dsync) => "one write with RWF_DSYNC",
+        Some(SyncMethod::WriteSync) => "a write and fdatasync",
+        Some(SyncMethod::FullFsync) => "a write and F_FULLFSYNC",
+        Some(SyncMethod::MemoryFile) => "one write; the file is in memory",
+        Some(SyncMethod::Auto) | None => "an unknown way of writing",
+    };
+    format!("{method}, {}", file_system(path))
+}
+
 /// The file system's type and device, as far as the operating system says: `ext4 on /dev/sda1`.
-pub fn file_system(path: &Path) -> String {
+fn file_system(path: &Path) -> String {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     find(&mounts, &path).unwrap_or_else(|| "an unknown file system".to_string())
