@@ -151,11 +151,11 @@ fn make_date(year: i32, month: i32, day: i32) -> Result<i64> {
 fn make_time(hour: i32, minute: i32, seconds: f64) -> Result<i64> {
     let micros = (seconds * 1e6).round_ties_even();
     let valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60e6).contains(&micros);
-    let total = i64::from(hour) * MICROS_PER_HOUR + i64::from(minute) * MICROS_PER_MINUTE + micros as i64;
-    if !valid || total > MICROS_PER_DAY {
-        return Err(date_overflow(&format!("time field value out of range: {hour}:{minute:02}:{seconds:02}")));
-    }
-    Ok(total)
+    let total =
+        valid.then(|| i64::from(hour) * MICROS_PER_HOUR + i64::from(minute) * MICROS_PER_MINUTE + micros as i64);
+    total
+        .filter(|total| *total <= MICROS_PER_DAY)
+        .ok_or_else(|| date_overflow(&format!("time field value out of range: {hour}:{minute:02}:{seconds:02}")))
 }
 
 fn make_timestamp(args: &[Value]) -> Result<i64> {

@@ -12,6 +12,7 @@ use crate::types::{DataType, Interval, Numeric, Value, date_to_timestamp, to_utc
 use crate::{Error, Result, SqlState};
 
 const TEXT: DataType = DataType::Text;
+const SECONDS_PER_DAY: i64 = MICROS_PER_DAY / MICROS_PER_SECOND;
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     extracts(catalogue);
@@ -189,7 +190,7 @@ fn from_date(name: &str, days: i32) -> Result<Part> {
     }
     let days = i64::from(days);
     match unit {
-        Unit::Epoch => Ok(whole((days * MICROS_PER_DAY + UNIX_EPOCH_MICROS) / MICROS_PER_SECOND)),
+        Unit::Epoch => Ok(whole((days * SECONDS_PER_DAY) + UNIX_EPOCH_MICROS / MICROS_PER_SECOND)),
         Unit::Julian => Ok(whole(days + JULIAN_EPOCH)),
         _ => calendar_part(unit, days).map(whole).ok_or_else(|| unsupported(name, DataType::Date)),
     }

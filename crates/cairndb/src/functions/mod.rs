@@ -21,6 +21,8 @@ mod strings;
 mod support;
 mod system;
 mod temporal;
+#[cfg(test)]
+mod tests;
 
 pub use crate::types::{EvalContext, cast, cast_assign};
 pub use aggregate::NumericSum;

@@ -1,0 +1,177 @@
+//! Every function of the catalogue, called with random values: none panics, and each returns what it declares.
+
+use super::{ANY, Function, aggregate_overloads, exact_overload, function_names, overloads};
+use crate::types::testing::{Random, random_value};
+use crate::types::{DataType, EvalContext, Value, cast, from_text, to_text};
+
+const CALLS: usize = 100;
+/// Functions whose integer arguments are sizes of their answers.
+const SIZED: [&str; 6] = ["repeat", "lpad", "rpad", "format", "factorial", "power"];
+
+fn random_argument(random: &mut Random, function: &Function, index: usize) -> Value {
+    let declared = function.arg(index).unwrap();
+    let data_type = if declared == ANY { DataType::BASES[random.below(17) as usize] } else { declared };
+    if !function.strict && random.below(4) == 0 {
+        return Value::Null;
+    }
+    match random_value(random, data_type) {
+        Value::Integer(n) if SIZED.contains(&function.name) => Value::Integer(n % 500),
+        Value::BigInt(n) if SIZED.contains(&function.name) => Value::BigInt(n % 500),
+        Value::Text(_) if random.below(2) == 0 => Value::text(random_template(random)),
+        value => value,
+    }
+}
+
+/// Pieces that mean something to patterns, templates, zones and units.
+fn random_template(random: &mut Random) -> String {
+    const PIECES: [&str; 28] = [
+        "%",
+        "_",
+        "\\",
+        "YYYY",
+        "MM",
+        "DD",
+        "HH24",
+        "9",
+        "0",
+        ".",
+        ",",
+        "FM",
+        "S",
+        "PR",
+        "th",
+        "EEEE",
+        "year",
+        "week",
+        "epoch",
+        "UTC",
+        "Europe/Berlin",
+        "+05:30",
+        "hex",
+        "(",
+        "[a-z]",
+        "*",
+        "$1",
+        "\"x\"",
+    ];
+    let count = random.below(5);
+    (0..count).map(|_| PIECES[random.below(28) as usize]).collect()
+}
+
+fn is_of(value: &Value, data_type: DataType) -> bool {
+    use DataType as T;
+    matches!(
+        (value, data_type.base()),
+        (Value::Null, _)
+            | (Value::Boolean(_), T::Boolean)
+            | (Value::SmallInt(_), T::SmallInt)
+            | (Value::Integer(_), T::Integer)
+            | (Value::BigInt(_), T::BigInt)
+            | (Value::Real(_), T::Real)
+            | (Value::Double(_), T::Double)
+            | (Value::Numeric(_), T::Numeric(_))
+            | (Value::Text(_), T::Text | T::Varchar(_) | T::Char(_))
+            | (Value::Bytea(_), T::Bytea)
+            | (Value::Date(_), T::Date)
+            | (Value::Time(_), T::Time)
+            | (Value::Timestamp(_), T::Timestamp)
+            | (Value::TimestampTz(_), T::TimestampTz)
+            | (Value::Interval(_), T::Interval)
+            | (Value::Uuid(_), T::Uuid)
+    )
+}
+
+#[test]
+fn no_function_panics_and_each_returns_its_type() {
+    let mut random = Random::new(11);
+    let context = EvalContext { time_zone: "Europe/Berlin".into(), ..EvalContext::now() };
+    for function in function_names().flat_map(overloads) {
+        for _ in 0..CALLS {
+            let repeats = if function.variadic { random.below(3) as usize } else { 0 };
+            let count = function.args.len() + repeats;
+            let args: Vec<Value> = (0..count).map(|index| random_argument(&mut random, function, index)).collect();
+            match (function.eval)(&args, &context) {
+                Ok(value) => assert!(is_of(&value, function.returns), "{function:?}{args:?} gave {value:?}"),
+                Err(error) => assert_ne!(error.sqlstate().0, "XX000", "{function:?}{args:?}: {error:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn no_aggregate_panics_and_each_returns_its_type() {
+    let mut random = Random::new(12);
+    for aggregate in function_names().flat_map(aggregate_overloads) {
+        for rows in 0..20 {
+            let mut state = (aggregate.start)();
+            let outcome = (0..rows).try_for_each(|_| {
+                let declared = aggregate.args.iter().map(|a| if *a == ANY { DataType::Text } else { *a });
+                let args: Vec<Value> = declared.map(|a| random_value(&mut random, a)).collect();
+                state.update(&args)
+            });
+            match outcome.and_then(|()| state.finish()) {
+                Ok(value) => assert!(is_of(&value, aggregate.returns), "{aggregate:?} gave {value:?}"),
+                Err(error) => assert_ne!(error.sqlstate().0, "XX000", "{aggregate:?}: {error:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn text_forms_read_back_as_the_same_value() {
+    let mut random = Random::new(13);
+    let context = EvalContext { time_zone: "America/New_York".into(), ..EvalContext::now() };
+    for data_type in DataType::BASES {
+        for _ in 0..500 {
+            let value = random_value(&mut random, data_type);
+            let in_range = matches!(value, Value::Date(d) if !(-2_451_545..2_145_031_949).contains(&d))
+                || matches!(value, Value::Timestamp(t) | Value::TimestampTz(t)
+                    if !(-211_813_000_000_000_000..9_223_371_000_000_000_000).contains(&t));
+            let text = to_text(&value, &context);
+            match from_text(&text, data_type, &context) {
+                // A repeated local hour or an interval's mixed signs may read back otherwise.
+                Ok(back) => {
+                    let exact = !matches!(value, Value::TimestampTz(_) | Value::Interval(_));
+                    assert!(!exact || back == value, "{data_type}: {text}");
+                }
+                Err(error) => assert!(in_range || matches!(value, Value::Interval(_)), "{text}: {error:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn no_text_and_no_cast_panics() {
+    const LETTERS: &[u8] = b"0123456789 -+.:/eEtTpPdDmyYnNiaxBC\\'{}";
+    let mut random = Random::new(14);
+    let context = EvalContext::now();
+    for _ in 0..4000 {
+        let length = random.below(24);
+        let text: String =
+            (0..length).map(|_| char::from(LETTERS[random.below(LETTERS.len() as u64) as usize])).collect();
+        for to in DataType::BASES {
+            let _ = from_text(&text, to, &context).map(|value| to_text(&value, &context));
+        }
+    }
+    for from in DataType::BASES {
+        for to in DataType::BASES {
+            for _ in 0..20 {
+                let value = random_value(&mut random, from);
+                if let Ok(value) = cast(&value, from, to, &context) {
+                    assert!(is_of(&value, to), "{from} to {to} gave {value:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn overloads_are_found_by_exact_types_whatever_their_modifiers() {
+    let scaled = DataType::Numeric(Some((10, 2)));
+    let plus = exact_overload("+", &[scaled, DataType::Numeric(None)]).unwrap();
+    assert_eq!(plus.returns, DataType::Numeric(None));
+    assert!(exact_overload("+", &[DataType::Text, DataType::Integer]).is_none());
+    let concat = exact_overload("concat", &[DataType::Text, DataType::Integer, DataType::Uuid]).unwrap();
+    assert!(concat.variadic && !concat.strict);
+    assert!(overloads("no_such_function").is_empty());
+}
