@@ -18,7 +18,8 @@ fn not_null_names_the_column_and_shows_the_row() -> Result<()> {
 
 #[test]
 fn a_check_that_is_unknown_passes_and_one_that_is_false_fails() -> Result<()> {
-    let conn = connect("CREATE TABLE t (a int CHECK (a > 0), b int, CONSTRAINT sum CHECK (a + b < 10), CHECK (a <> b))");
+    let conn =
+        connect("CREATE TABLE t (a int CHECK (a > 0), b int, CONSTRAINT sum CHECK (a + b < 10), CHECK (a <> b))");
     conn.execute("INSERT INTO t VALUES (1, NULL), (NULL, 99), (1, 2)", ())?;
     let error = fails(&conn, "INSERT INTO t VALUES (-1, 2)", "23514");
     assert_eq!(error.message(), "new row for relation \"t\" violates check constraint \"t_a_check\"");

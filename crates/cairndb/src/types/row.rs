@@ -111,16 +111,12 @@ impl RowLayout {
     }
 
     fn encode_lengths<'v>(&self, values: impl Iterator<Item = ValueRef<'v>>, out: &mut Vec<u8>) {
-        let mut scratch = Vec::new();
         for value in values.take(self.variable_columns.saturating_sub(1)) {
             let length = match value {
                 ValueRef::Text(text) => text.len(),
                 ValueRef::Bytea(bytes) => bytes.len(),
-                other => {
-                    scratch.clear();
-                    encode_variable(other, &mut scratch);
-                    scratch.len()
-                }
+                ValueRef::Numeric(value) => value.byte_len(),
+                _ => 0,
             };
             encode_length(length, out);
         }

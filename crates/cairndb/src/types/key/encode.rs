@@ -110,33 +110,53 @@ fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn encode_numeric(value: &Numeric, out: &mut Vec<u8>) {
-    let Some((mantissa, scale)) = value.to_big() else {
-        out.push(match value.signum() {
+    if let Some((mantissa, scale)) = value.as_small() {
+        // The digits of small values need no heap.
+        let mut buffer = [0; 20];
+        return encode_finite(value.signum(), decimal(mantissa.unsigned_abs(), &mut buffer), scale, out);
+    }
+    match value.to_big() {
+        Some((mantissa, scale)) => {
+            encode_finite(value.signum(), mantissa.magnitude().to_string().as_bytes(), scale, out);
+        }
+        None => out.push(match value.signum() {
             0 => NUMERIC_NAN,
             1.. => NUMERIC_INFINITY,
             _ => NUMERIC_NEGATIVE_INFINITY,
-        });
-        return;
-    };
-    if value.is_zero() {
-        out.push(NUMERIC_ZERO);
-        return;
+        }),
     }
-    let digits = match value.as_small() {
-        Some((small, _)) => small.unsigned_abs().to_string(),
-        None => mantissa.magnitude().to_string(),
-    };
-    out.push(if value.signum() < 0 { NUMERIC_NEGATIVE } else { NUMERIC_POSITIVE });
+}
+
+/// The decimal digits of `number`, at the end of `buffer`.
+fn decimal(mut number: u64, buffer: &mut [u8; 20]) -> &[u8] {
+    let mut start = buffer.len();
+    while start > 0 {
+        start -= 1;
+        buffer[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    &buffer[start..]
+}
+
+fn encode_finite(sign: i32, digits: &[u8], scale: u16, out: &mut Vec<u8>) {
+    if sign == 0 {
+        return out.push(NUMERIC_ZERO);
+    }
+    out.push(if sign < 0 { NUMERIC_NEGATIVE } else { NUMERIC_POSITIVE });
     let start = out.len();
-    encode_magnitude(&digits, digits.len() as i64 - i64::from(scale), out);
-    if value.signum() < 0 {
+    encode_magnitude(digits, digits.len() as i64 - i64::from(scale), out);
+    if sign < 0 {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
 }
 
 /// `0.digits * 10^exponent`, as a power of 100 and pairs of digits without trailing zeros.
-fn encode_magnitude(digits: &str, exponent: i64, out: &mut Vec<u8>) {
-    let digits = digits.trim_end_matches('0').as_bytes();
+fn encode_magnitude(digits: &[u8], exponent: i64, out: &mut Vec<u8>) {
+    let kept = digits.iter().rposition(|&digit| digit != b'0').map_or(0, |last| last + 1);
+    let digits = &digits[..kept];
     let power = (exponent + 1).div_euclid(2);
     encode_integer(power, out);
     // An odd exponent leaves one digit in the first pair.

@@ -35,6 +35,16 @@ impl Numeric {
         }
     }
 
+    /// How many bytes [`write_bytes`](Numeric::write_bytes) appends.
+    pub fn byte_len(&self) -> usize {
+        let scale_bytes = |scale: u16| if scale < u16::from(LONG_SCALE) { 1 } else { 3 };
+        match &self.0 {
+            Repr::NaN | Repr::Infinity | Repr::NegativeInfinity => 1,
+            Repr::Small { mantissa, scale } => scale_bytes(*scale) + significant_bytes(*mantissa),
+            Repr::Big(big) => scale_bytes(big.scale) + big.mantissa.to_signed_bytes_le().len(),
+        }
+    }
+
     /// Reads what [`write_bytes`](Numeric::write_bytes) wrote; `None`: something else did.
     pub fn from_bytes(bytes: &[u8]) -> Option<Numeric> {
         let (&kind, rest) = bytes.split_first()?;

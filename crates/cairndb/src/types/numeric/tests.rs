@@ -97,6 +97,7 @@ fn bytes_round_trip_and_garbage_is_refused() {
     for text in texts.iter().chain(&more) {
         let mut bytes = Vec::new();
         n(text).write_bytes(&mut bytes);
+        assert_eq!(n(text).byte_len(), bytes.len());
         let back = Numeric::from_bytes(&bytes).unwrap();
         assert_eq!(back.to_string(), n(text).to_string());
     }
