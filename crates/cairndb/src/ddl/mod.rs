@@ -3,7 +3,8 @@
 
 mod alter_column;
 mod alter_table;
-mod comment;
+
+mod analyze;
 mod constraints;
 mod context;
 mod create_index;

@@ -1,0 +1,166 @@
+//! CREATE, ALTER, DROP, TRUNCATE, views, and that prepared statements notice.
+
+mod common;
+
+use cairndb::Result;
+use common::{connect, fails, rows};
+
+#[test]
+fn names_are_shared_by_all_relations() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int PRIMARY KEY); CREATE VIEW v AS SELECT a FROM t; CREATE SEQUENCE s");
+    assert_eq!(fails(&conn, "CREATE TABLE t (b int)", "42P07").message(), "relation \"t\" already exists");
+    for name in ["v", "s", "t_pkey"] {
+        fails(&conn, &format!("CREATE TABLE {name} (b int)"), "42P07");
+    }
+    conn.execute("CREATE TABLE IF NOT EXISTS t (b int)", ())?;
+    assert_eq!(conn.take_notices()[0].message, "relation \"t\" already exists, skipping");
+    assert_eq!(fails(&conn, "DROP TABLE nothing", "42P01").message(), "table \"nothing\" does not exist");
+    conn.execute("DROP TABLE IF EXISTS nothing", ())?;
+    assert_eq!(conn.take_notices()[0].message, "table \"nothing\" does not exist, skipping");
+    fails(&conn, "DROP TABLE v", "42809");
+    fails(&conn, "DROP INDEX t_pkey", "2BP01");
+    Ok(())
+}
+
+#[test]
+fn tables_that_make_no_sense_are_refused() {
+    let conn = connect("");
+    fails(&conn, "CREATE TABLE t (a int, a text)", "42701");
+    fails(&conn, "CREATE TABLE t (a int PRIMARY KEY, b int PRIMARY KEY)", "42P16");
+    fails(&conn, "CREATE TABLE t (a int, PRIMARY KEY (b))", "42703");
+    fails(&conn, "CREATE TABLE t (a int DEFAULT 'x')", "22P02");
+    fails(&conn, "CREATE TABLE t (a int CHECK (b > 0))", "42703");
+    fails(&conn, "CREATE TABLE t (a int CHECK (a + 1))", "42804");
+    fails(&conn, "CREATE TABLE t (a nothing)", "42704");
+    fails(&conn, "CREATE SCHEMA s", "0A000");
+    fails(&conn, "CREATE TABLE s.t (a int)", "3F000");
+}
+
+#[test]
+fn drops_respect_what_depends_on_them() -> Result<()> {
+    let conn = connect(
+        "CREATE TABLE p (id int PRIMARY KEY); CREATE TABLE c (p int REFERENCES p);\
+         CREATE VIEW v AS SELECT id FROM p; CREATE VIEW w AS SELECT id FROM v; INSERT INTO p VALUES (1)",
+    );
+    let error = fails(&conn, "DROP TABLE p", "2BP01");
+    assert_eq!(error.message(), "cannot drop table p because other objects depend on it");
+    assert!(
+        error.detail().is_some_and(|detail| detail.starts_with("constraint c_p_fkey on table c depends on table p"))
+    );
+    fails(&conn, "DROP VIEW v", "2BP01");
+    conn.execute("DROP TABLE p CASCADE", ())?;
+    fails(&conn, "SELECT * FROM w", "42P01");
+    conn.execute("INSERT INTO c VALUES (77)", ())?;
+    Ok(())
+}
+
+#[test]
+fn views_are_replaced_only_by_compatible_ones() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int, b text); CREATE VIEW v AS SELECT a FROM t WHERE a > 1");
+    conn.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')", ())?;
+    conn.execute("CREATE OR REPLACE VIEW v AS SELECT a, b FROM t", ())?;
+    assert_eq!(rows(&conn, "SELECT * FROM v ORDER BY a"), ["1|x", "2|y"]);
+    fails(&conn, "CREATE OR REPLACE VIEW v AS SELECT b FROM t", "42P16");
+    fails(&conn, "CREATE OR REPLACE VIEW v AS SELECT b AS a, b FROM t", "42P16");
+    fails(&conn, "CREATE VIEW v AS SELECT 1", "42P07");
+    conn.execute("CREATE VIEW named (x, y) AS SELECT a, b FROM t", ())?;
+    assert_eq!(rows(&conn, "SELECT y FROM named WHERE x = 2"), ["y"]);
+    fails(&conn, "DROP TABLE t", "2BP01");
+    Ok(())
+}
+
+#[test]
+fn columns_come_and_go() -> Result<()> {
+    let conn =
+        connect("CREATE TABLE t (a int PRIMARY KEY, b int, c text UNIQUE, CHECK (b < 100)); CREATE INDEX i ON t (b)");
+    conn.execute("INSERT INTO t VALUES (1, 10, 'x'), (2, 20, 'y')", ())?;
+    conn.execute("ALTER TABLE t ADD COLUMN d int NOT NULL DEFAULT 7 CHECK (d > 0), ADD e text", ())?;
+    assert_eq!(rows(&conn, "SELECT * FROM t ORDER BY a"), ["1|10|x|7|NULL", "2|20|y|7|NULL"]);
+    fails(&conn, "ALTER TABLE t ADD COLUMN f int NOT NULL", "23502");
+    fails(&conn, "ALTER TABLE t ADD COLUMN d int", "42701");
+    conn.execute("ALTER TABLE t ADD COLUMN g serial", ())?;
+    assert_eq!(rows(&conn, "SELECT g FROM t ORDER BY a"), ["1", "2"]);
+    conn.execute("ALTER TABLE t DROP COLUMN b", ())?;
+    assert_eq!(rows(&conn, "SELECT * FROM t ORDER BY a"), ["1|x|7|NULL|1", "2|y|7|NULL|2"]);
+    fails(&conn, "DROP INDEX i", "42704");
+    fails(&conn, "INSERT INTO t VALUES (3, 'x')", "23505");
+    conn.execute("ALTER TABLE t RENAME COLUMN d TO renamed", ())?;
+    fails(&conn, "UPDATE t SET renamed = -1", "23514");
+    conn.execute("ALTER TABLE t RENAME TO u", ())?;
+    conn.execute("ALTER TABLE u ALTER COLUMN e SET DEFAULT 'e', ALTER COLUMN c SET NOT NULL", ())?;
+    fails(&conn, "INSERT INTO u VALUES (9, NULL)", "23502");
+    conn.execute("INSERT INTO u (a, c, renamed) VALUES (4, 'z', 1)", ())?;
+    assert_eq!(rows(&conn, "SELECT e FROM u WHERE a = 4"), ["e"]);
+    conn.execute("ALTER TABLE u ALTER COLUMN a TYPE text", ())?;
+    assert_eq!(rows(&conn, "SELECT c FROM u WHERE a = '4'"), ["z"]);
+    conn.execute("ALTER TABLE u DROP CONSTRAINT t_pkey, ADD PRIMARY KEY (c)", ())?;
+    assert_eq!(rows(&conn, "SELECT a FROM u WHERE c = 'z'"), ["4"]);
+    Ok(())
+}
+
+#[test]
+fn an_index_can_be_added_to_rows_that_are_there() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int, b int); INSERT INTO t VALUES (1, 1), (1, 2), (NULL, 3), (NULL, 4)");
+    let error = fails(&conn, "CREATE UNIQUE INDEX i ON t (a)", "23505");
+    assert_eq!(error.message(), "could not create unique index \"i\"");
+    assert_eq!(error.detail(), Some("Key (a)=(1) is duplicated."));
+    conn.execute("DELETE FROM t WHERE b = 2", ())?;
+    conn.execute("CREATE UNIQUE INDEX i ON t (a)", ())?;
+    fails(&conn, "INSERT INTO t VALUES (1, 9)", "23505");
+    conn.execute("CREATE INDEX ON t (b DESC NULLS LAST, a)", ())?;
+    fails(&conn, "CREATE INDEX t_b_a_idx ON t (a)", "42P07");
+    fails(&conn, "ALTER TABLE t ADD PRIMARY KEY (a)", "23502");
+    conn.execute("DROP INDEX i", ())?;
+    conn.execute("INSERT INTO t VALUES (1, 9)", ())?;
+    Ok(())
+}
+
+#[test]
+fn truncate_empties_tables_that_nothing_refers_to() -> Result<()> {
+    let conn = connect("CREATE TABLE p (id serial PRIMARY KEY, x int); CREATE TABLE c (p int REFERENCES p)");
+    conn.execute_script("INSERT INTO p (x) VALUES (1), (2); INSERT INTO c VALUES (1)")?;
+    fails(&conn, "TRUNCATE p", "0A000");
+    conn.execute("TRUNCATE p, c RESTART IDENTITY", ())?;
+    assert_eq!(rows(&conn, "INSERT INTO p (x) VALUES (5) RETURNING id"), ["1"]);
+    assert_eq!(rows(&conn, "SELECT count(*) FROM c"), ["0"]);
+    Ok(())
+}
+
+#[test]
+fn a_table_is_made_from_a_query() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, 'x'), (2, 'y')");
+    conn.execute("CREATE TABLE copy AS SELECT a * 2 AS twice, b FROM t", ())?;
+    assert_eq!(rows(&conn, "SELECT * FROM copy ORDER BY 1"), ["2|x", "4|y"]);
+    Ok(())
+}
+
+#[test]
+fn prepared_statements_are_planned_again_when_the_schema_changes() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 10)");
+    let mut statement = conn.prepare("SELECT * FROM t")?;
+    assert_eq!(statement.columns().len(), 2);
+    conn.execute("ALTER TABLE t ADD COLUMN c int DEFAULT 5", ())?;
+    statement.query_row((), |row| {
+        assert_eq!(row.get::<i32>("c")?, 5);
+        Ok(())
+    })?;
+    conn.execute("DROP TABLE t", ())?;
+    assert_eq!(statement.query(()).err().map(|error| error.sqlstate().0), Some("42P01"));
+    conn.execute("CREATE TABLE t (z text)", ())?;
+    assert_eq!(statement.query(())?.columns()[0].name, "z");
+    Ok(())
+}
+
+#[test]
+fn analyze_is_noticed_by_the_planner() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int PRIMARY KEY, b int)");
+    conn.execute("INSERT INTO t SELECT n, n % 10 FROM generate_series(1, 1000) AS s(n)", ())?;
+    conn.execute("ANALYZE t", ())?;
+    let catalog = conn.catalog()?;
+    let statistics = catalog.table("t").and_then(|table| table.statistics.clone()).expect("statistics");
+    assert_eq!(statistics.rows, 1000.0);
+    assert_eq!(statistics.columns[1].distinct, 10.0);
+    conn.execute("ANALYZE", ())?;
+    fails(&conn, "ANALYZE nothing", "42P01");
+    Ok(())
+}
