@@ -150,7 +150,7 @@ fn values_come_and_go_as_rust_types() -> Result<()> {
 #[test]
 fn parameters_are_counted_and_converted() -> Result<()> {
     let conn = connect("CREATE TABLE t (a int)");
-    assert_eq!(conn.execute("INSERT INTO t VALUES ($1)", ()).unwrap_err().sqlstate().0, "08P01");
+    assert_eq!(conn.execute("INSERT INTO t VALUES ($1)", (1, 2)).unwrap_err().sqlstate().0, "08P01");
     assert_eq!(conn.execute("INSERT INTO t VALUES ($1)", (1.5,)).unwrap_err().sqlstate().0, "42804");
     assert_eq!(conn.execute("INSERT INTO t VALUES ($1)", ("x",)).unwrap_err().sqlstate().0, "22P02");
     conn.execute("INSERT INTO t VALUES (?)", (2.0,))?;

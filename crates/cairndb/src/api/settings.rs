@@ -10,7 +10,8 @@ use super::execute::Executed;
 use super::session::Settings;
 use super::{Database, Rows};
 use crate::plan::{Field, OptimizerOptions};
-use crate::types::{DataType, EvalContext, Value, from_text};
+use crate::types::datetime::Zone;
+use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
 /// Settings that dumps and drivers set and that mean nothing here: any value is accepted. With what SHOW says.
@@ -124,13 +125,10 @@ fn durability(value: &str) -> Result<Durability> {
     })
 }
 
-/// A time zone that conversions accept.
+/// A time zone that conversions know.
 fn time_zone(value: &str) -> Result<Box<str>> {
-    let zone: Box<str> = if value.eq_ignore_ascii_case("utc") { "UTC".into() } else { value.into() };
-    let context = EvalContext { time_zone: zone.clone(), ..EvalContext::now() };
-    from_text("2000-01-01 00:00:00", DataType::TimestampTz, &context)
-        .map_err(|_| invalid("TimeZone", value))
-        .map(|_| zone)
+    Zone::find(value).ok_or_else(|| invalid("TimeZone", value))?;
+    Ok(if value.eq_ignore_ascii_case("utc") { "UTC" } else { value }.into())
 }
 
 fn boolean(name: &str, value: &str) -> Result<bool> {
