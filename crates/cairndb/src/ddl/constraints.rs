@@ -212,19 +212,13 @@ impl Ddl<'_> {
     }
 
     /// Every row of the table, with its key.
-    pub(super) fn for_each_row(&self, table: &Table, each: impl FnMut(&[u8], Vec<Value>) -> Result<()>) -> Result<()> {
-        self.for_each_row_of(self.dml.tx.reader(), table, each)
-    }
-
-    /// Every row of the table as `reader` sees it.
-    pub(super) fn for_each_row_of(
+    pub(super) fn for_each_row(
         &self,
-        reader: &Reader,
         table: &Table,
         mut each: impl FnMut(&[u8], Vec<Value>) -> Result<()>,
     ) -> Result<()> {
         let layout = TableLayout::new(table);
-        let mut cursor = reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
+        let mut cursor = self.dml.tx.reader().cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
         let mut count = 0u32;
         while let Some((key, value)) = cursor.next()? {
             count = count.wrapping_add(1);
