@@ -274,3 +274,115 @@ fn subqueries_as_joins_agree() -> Result<()> {
         ],
     )
 }
+
+/// Random queries over the sample, the same ones in every run.
+struct Generator(u64);
+
+impl Generator {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+
+    fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {
+        of[self.below(of.len())]
+    }
+
+    /// A number column of a table under an alias.
+    fn column(&mut self, alias: &str) -> String {
+        let columns: &[&str] = match &alias[..1] {
+            "a" => &["id", "x", "y"],
+            "b" => &["id", "a_id", "x", "n"],
+            "c" => &["k", "l", "v"],
+            _ => &["x"],
+        };
+        format!("{alias}.{}", self.pick(columns))
+    }
+
+    fn condition(&mut self, aliases: &[String], depth: usize) -> String {
+        let alias = aliases[self.below(aliases.len())].clone();
+        let other = aliases[self.below(aliases.len())].clone();
+        let left = self.column(&alias);
+        let op = self.pick(&["=", "=", "=", "<", ">=", "<>"]);
+        match self.below(if depth == 0 { 7 } else { 12 }) {
+            0 | 1 => format!("{left} {op} {}", self.below(12)),
+            2 => format!("{left} IN ({}, {}, NULL)", self.below(9), self.below(9)),
+            3 => format!("{left} IS {}NULL", self.pick(&["", "NOT "])),
+            4 => format!("({left} = {} OR {} > {})", self.below(9), self.column(&other), self.below(20)),
+            5 | 6 => format!("{left} {op} {}", self.column(&other)),
+            7 => format!("NOT ({})", self.condition(aliases, depth - 1)),
+            8 => {
+                let (common, one, two) =
+                    (self.condition(aliases, 0), self.condition(aliases, 0), self.condition(aliases, 0));
+                format!("(({common} AND {one}) OR ({common} AND {two}))")
+            }
+            9 => {
+                let inner = self.source(aliases.len() + 10);
+                let on = self.condition(&[inner.1.clone(), alias], 0);
+                format!("{}EXISTS (SELECT 1 FROM {} WHERE {on})", self.pick(&["", "NOT "]), inner.0)
+            }
+            10 => {
+                let inner = self.source(aliases.len() + 20);
+                let (column, filter) = (self.column(&inner.1), self.condition(&[inner.1.clone(), alias], 0));
+                format!("{left} {}IN (SELECT {column} FROM {} WHERE {filter})", self.pick(&["", "NOT "]), inner.0)
+            }
+            _ => {
+                let inner = self.source(aliases.len() + 30);
+                let (value, key, outer) = (self.column(&inner.1), self.column(&inner.1), self.column(&alias));
+                let aggregate = self.pick(&["min", "max", "sum", "count"]);
+                format!("{left} {op} (SELECT {aggregate}({value}) FROM {} WHERE {key} = {outer})", inner.0)
+            }
+        }
+    }
+
+    /// A table, or a query over one, and its alias.
+    fn source(&mut self, number: usize) -> (String, String) {
+        let table = self.pick(&["a", "b", "c", "d"]);
+        let alias = format!("{table}{number}");
+        match self.below(4) {
+            0 => {
+                let filter = self.condition(&[table.to_owned()], 0);
+                (format!("(SELECT * FROM {table} WHERE {filter}) {alias}"), alias)
+            }
+            _ => (format!("{table} {alias}"), alias),
+        }
+    }
+
+    fn query(&mut self) -> String {
+        let (mut from, first) = self.source(0);
+        let mut aliases = vec![first];
+        for number in 1..=self.below(3) {
+            let (source, alias) = self.source(number);
+            let left = aliases.clone();
+            aliases.push(alias.clone());
+            let join = self.pick(&["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
+            let partner = left[self.below(left.len())].clone();
+            let on = format!("{} = {}", self.column(&partner), self.column(&alias));
+            // PostgreSQL joins fully by equalities only.
+            let more =
+                if join == "FULL JOIN" { String::new() } else { format!(" AND {}", self.condition(&aliases, 0)) };
+            from = format!("{from} {join} {source} ON {on}{}", if self.below(3) == 0 { more } else { String::new() });
+        }
+        let count = self.below(3);
+        let filters: Vec<String> = (0..count).map(|_| self.condition(&aliases, 1)).collect();
+        let filter = if filters.is_empty() { String::new() } else { format!(" WHERE {}", filters.join(" AND ")) };
+        let columns: Vec<String> = aliases.clone().iter().map(|alias| self.column(alias)).collect();
+        match self.below(5) {
+            0 => format!("SELECT {}, count(*) FROM {from}{filter} GROUP BY 1", columns[0]),
+            1 => format!("SELECT DISTINCT {} FROM {from}{filter}", columns.join(", ")),
+            2 => format!("SELECT max({}), count(*) FROM {from}{filter}", columns[0]),
+            _ => format!("SELECT {} FROM {from}{filter}", columns.join(", ")),
+        }
+    }
+}
+
+#[test]
+fn random_queries_agree() -> Result<()> {
+    let conn = sample()?;
+    let count = std::env::var("CAIRN_RANDOM_QUERIES").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
+    let mut generator = Generator(0x5EED_CA1E);
+    let queries: Vec<String> = (0..count).map(|_| generator.query()).collect();
+    compare(&conn, &queries.iter().map(String::as_str).collect::<Vec<_>>())
+}
