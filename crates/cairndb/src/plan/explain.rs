@@ -14,6 +14,9 @@ use super::walk;
 use crate::catalog::{Index, Table};
 use crate::exec::NodeStatistics;
 
+/// Longer computed columns are shown by name.
+const TEXT_MAX: usize = 200;
+
 /// What EXPLAIN shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExplainOptions<'a> {
@@ -345,7 +348,8 @@ impl Explainer<'_> {
     fn columns(&self, plan: &PhysicalPlan) -> Vec<String> {
         let printed = |input: &PhysicalPlan, exprs: &[Expr]| -> Vec<String> {
             let columns = self.columns(input);
-            exprs.iter().map(|expr| self.print(&columns, expr)).collect()
+            let texts = exprs.iter().map(|expr| self.print(&columns, expr));
+            texts.enumerate().map(|(place, text)| short(text, plan, place)).collect()
         };
         match &plan.node {
             N::TableScan { table, columns, .. }
@@ -388,6 +392,14 @@ impl Explainer<'_> {
                 plan.fields.iter().map(|field| field.name.clone()).collect()
             }
         }
+    }
+}
+
+/// A computed column's text, or its name where that is long: projections upon projections would double it each time.
+fn short(text: String, plan: &PhysicalPlan, place: usize) -> String {
+    match plan.fields.get(place) {
+        Some(field) if text.len() > TEXT_MAX => field.name.clone(),
+        _ => text,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::expr::{AggregateCall, Expr};
 use super::logical::{LogicalPlan, SortKey};
 use super::planner::{Planned, Planner};
+use super::refs::has_subquery;
 use super::scan::Wanted;
 use super::{access::TableShape, cost, physical::PhysicalNode as N};
 use crate::Result;
@@ -26,7 +27,9 @@ impl Planner<'_> {
             AggregateKind::Max => true,
             _ => return Ok(None),
         };
-        if !group_by.is_empty() || !self.options.rewrites {
+        // A condition with a subquery would be planned twice, and its own subqueries four times.
+        let planned_once = !shape.conditions.iter().any(has_subquery);
+        if !group_by.is_empty() || !self.options.rewrites || !planned_once {
             return Ok(None);
         }
         shape.conditions.push(Expr::Not(Box::new(Expr::IsNull(Box::new(column.clone())))));

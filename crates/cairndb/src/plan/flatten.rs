@@ -32,8 +32,9 @@ fn is_plain(exprs: &[Expr]) -> bool {
     exprs.iter().all(|expr| matches!(expr, Expr::Column { .. }))
 }
 
-/// Whether replacing the columns in `users` by `exprs` computes anything twice.
-fn copies(users: &[&Expr], exprs: &[Expr]) -> bool {
+/// Whether replacing the columns in `users` by `exprs` computes anything twice. (Without this rule an expression could
+/// double with every level of nested queries.)
+pub(super) fn copies(users: &[&Expr], exprs: &[Expr]) -> bool {
     let mut uses = vec![0usize; exprs.len()];
     for user in users {
         walk::walk(user, 0, &mut |expr, depth| match expr {

@@ -188,12 +188,14 @@ impl Planner<'_> {
         }
         match plan {
             LogicalPlan::Project { input, exprs, fields } => {
-                let through = |key: &SortKey| {
-                    let mut expr = key.expr.clone();
-                    super::refs::substitute(&mut expr, &exprs);
-                    SortKey { expr, ..key.clone() }
+                let through = |key: &SortKey| match exprs.get(column_index(&key.expr)?)? {
+                    column @ Expr::Column { .. } => Some(SortKey { expr: column.clone(), ..key.clone() }),
+                    _ => None,
                 };
-                let keys: Vec<SortKey> = wanted.keys.iter().map(through).collect();
+                let Some(keys) = wanted.keys.iter().map(through).collect::<Option<Vec<SortKey>>>() else {
+                    let input = self.lower(*input)?;
+                    return Ok((self.project(input, exprs, fields)?, false));
+                };
                 let (input, sorted) = self.ordered(*input, Wanted { keys: &keys, rows: wanted.rows })?;
                 Ok((self.project(input, exprs, fields)?, sorted))
             }

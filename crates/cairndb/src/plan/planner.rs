@@ -60,11 +60,14 @@ pub(super) struct Planner<'a> {
     pub(super) options: &'a OptimizerOptions,
     /// By id, those met so far.
     pub(super) ctes: HashMap<usize, CteInfo>,
+    /// Subqueries are being planned for their cost only: what is inside them is not looked at for that a second time,
+    /// or planning would take time exponential in the nesting.
+    costing: bool,
 }
 
 impl<'a> Planner<'a> {
     pub(super) fn new(options: &'a OptimizerOptions) -> Self {
-        Planner { options, ctes: HashMap::new() }
+        Planner { options, ctes: HashMap::new(), costing: false }
     }
 
     pub(super) fn exprs(&mut self, exprs: Vec<Expr>) -> Result<Vec<Expr>> {
@@ -102,8 +105,14 @@ impl<'a> Planner<'a> {
 
     /// What the subqueries in logical expressions cost for each row.
     pub(super) fn subquery_cost(&mut self, exprs: &[Expr]) -> Result<f64> {
-        let dear = exprs.iter().filter(|expr| has_subquery(expr)).cloned().collect();
-        Ok(ExprCost::of(&self.exprs(dear)?).row)
+        let dear: Vec<Expr> = exprs.iter().filter(|expr| has_subquery(expr)).cloned().collect();
+        if self.costing || dear.is_empty() {
+            return Ok(cost::RESTART * dear.len() as f64);
+        }
+        self.costing = true;
+        let planned = self.exprs(dear);
+        self.costing = false;
+        Ok(ExprCost::of(&planned?).row)
     }
 
     fn replace_subqueries(&mut self, expr: &mut Expr) -> Result<()> {

@@ -10,6 +10,7 @@ use super::closure;
 use super::cte::take_with;
 use super::expr::Expr;
 use super::factor::{factor_or, restriction};
+use super::flatten::copies;
 use super::logical::{Field, JoinKind, LogicalPlan, SetOperator};
 use super::nulls::rejects;
 use super::refs::{
@@ -45,6 +46,7 @@ fn push(plan: LogicalPlan, mut conditions: Vec<Expr>, strict: &Columns) -> Logic
             let groups = group_by.len();
             let (down, stay): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|condition| {
                 groups > 0
+                    && !copies(&[condition], &group_by)
                     && used_columns(condition).iter().all(|&column| column < groups && is_movable(&group_by[column]))
             });
             let down = down.into_iter().map(|condition| substituted(condition, &group_by)).collect();
@@ -106,9 +108,10 @@ fn push_project(
     conditions: Vec<Expr>,
     strict: &Columns,
 ) -> LogicalPlan {
-    let (down, stay): (Vec<_>, Vec<_>) = conditions
-        .into_iter()
-        .partition(|condition| used_columns(condition).iter().all(|&column| exprs.get(column).is_some_and(is_movable)));
+    let (down, stay): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|condition| {
+        used_columns(condition).iter().all(|&column| exprs.get(column).is_some_and(is_movable))
+            && !copies(&[condition], &exprs)
+    });
     let down = down.into_iter().map(|condition| substituted(condition, &exprs)).collect();
     let strict = strict.iter().filter_map(|&column| match exprs.get(column) {
         Some(Expr::Column { index, .. }) => Some(*index),

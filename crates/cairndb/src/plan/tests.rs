@@ -115,3 +115,22 @@ fn joins_of_many_tables_are_planned_greedily_without_cross_products() {
     nodes(&plan, &mut all);
     assert!(!all.iter().any(|node| matches!(node.node, PhysicalNode::NestedLoopJoin { .. })));
 }
+
+/// Planned, and explained, in time and space that do not double with each level.
+#[test]
+fn nested_queries_do_not_double_with_each_level() {
+    let catalog = shop();
+    let mut doubling = "SELECT id AS x FROM orders".to_owned();
+    let mut largest = "SELECT 1".to_owned();
+    let mut joined = "SELECT 1".to_owned();
+    for level in 0..30 {
+        doubling = format!("SELECT x + x AS x FROM ({doubling}) q{level}");
+        largest = format!("SELECT max(id) FROM orders WHERE customer_id > ({largest})");
+        joined = format!(
+            "SELECT a.id FROM orders a, orders b WHERE a.id = b.id AND (a.total > b.total OR a.id = ({joined}))"
+        );
+    }
+    explained(&catalog, &format!("SELECT x FROM ({doubling}) q WHERE x > 5 ORDER BY x LIMIT 3"));
+    explained(&catalog, &largest);
+    explained(&catalog, &joined);
+}
