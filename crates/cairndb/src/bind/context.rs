@@ -12,6 +12,9 @@ use crate::{Error, SqlState};
 /// Until a query's grouping is known, its aggregates are columns numbered from here.
 pub(super) const AGGREGATE_BASE: usize = usize::MAX / 2;
 
+/// And its GROUPING calls from here.
+pub(super) const GROUPING_BASE: usize = AGGREGATE_BASE + usize::MAX / 4;
+
 /// The clause that an expression stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clause {
@@ -61,6 +64,8 @@ pub(super) struct Context<'e> {
     pub(super) aggregates: Option<Vec<AggregateCall>>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,
+    /// The arguments of the GROUPING calls met so far, and where they stand.
+    pub(super) groupings: Vec<Vec<(Expr, Span)>>,
     /// The set-returning function of the select list: its arguments over the FROM row, and its column's type.
     pub(super) series: Option<(Vec<Expr>, DataType)>,
     /// Where each column of the row was first used outside aggregates.
@@ -70,7 +75,15 @@ pub(super) struct Context<'e> {
 impl<'e> Context<'e> {
     /// A place without aggregates.
     pub(super) fn new(env: Option<&'e Env<'e>>, clause: Clause) -> Context<'e> {
-        Context { env, clause, aggregates: None, in_aggregate: false, series: None, mentions: HashMap::new() }
+        Context {
+            env,
+            clause,
+            aggregates: None,
+            in_aggregate: false,
+            groupings: vec![],
+            series: None,
+            mentions: HashMap::new(),
+        }
     }
 
     /// A place that may have aggregates.

@@ -7,7 +7,7 @@ use sqlparser::tokenizer::Span;
 
 use super::binder::{Binder, dotted, name_span, plain_name};
 use super::coerce::text;
-use super::context::{AGGREGATE_BASE, Clause, Context};
+use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE};
 use super::equal::{same_call, same_expr};
 use super::operators::Operand;
 use super::overload::no_function;
@@ -43,6 +43,7 @@ impl Binder<'_> {
             "generate_series" if context.clause == Clause::Select && !context.in_aggregate => {
                 self.series_in_select(&call, context)
             }
+            "grouping" if context.aggregates.is_some() && !context.in_aggregate => self.grouping(&call, context),
             "pg_typeof" => self.type_name(&call, context),
             "current_date" | "current_timestamp" | "localtimestamp" | "localtime" if call.args.is_empty() => {
                 self.clock(&call)
@@ -241,6 +242,17 @@ impl Binder<'_> {
                 Ok(Expr::Column { index, data_type })
             }
         }
+    }
+
+    /// `GROUPING(a, b)`: which of the groups the row's grouping set lacks.
+    fn grouping(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+        if call.args.is_empty() || call.args.len() >= 32 {
+            let error = Error::new(SqlState::TOO_MANY_ARGUMENTS, "GROUPING must have fewer than 32 arguments");
+            return Err(self.at(error, call.span));
+        }
+        let args = self.operands_of(call, context)?;
+        context.groupings.push(args);
+        Ok(Expr::Column { index: GROUPING_BASE + context.groupings.len() - 1, data_type: DataType::Integer })
     }
 
     /// `pg_typeof(x)` is known at once.

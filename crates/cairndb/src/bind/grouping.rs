@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use sqlparser::tokenizer::Span;
 
 use super::binder::Binder;
-use super::context::AGGREGATE_BASE;
+use super::context::{AGGREGATE_BASE, Context, GROUPING_BASE};
 use super::equal::same_expr;
+use super::grouping_sets::GroupBy;
 use super::scope::Scope;
 use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, walk};
 use crate::types::DataType;
@@ -23,30 +24,28 @@ const GROUP_BASE: usize = usize::MAX / 4;
 pub(super) struct Grouping<'s> {
     scope: &'s Scope,
     groups: Vec<Expr>,
+    sets: Option<Vec<Vec<usize>>>,
     aggregates: Vec<AggregateCall>,
+    groupings: Vec<Vec<(Expr, Span)>>,
     mentions: HashMap<usize, Span>,
 }
 
 impl<'s> Grouping<'s> {
     pub(super) fn new(
         scope: &'s Scope,
-        groups: Vec<Expr>,
+        groups: GroupBy,
         aggregates: Vec<AggregateCall>,
-        mentions: HashMap<usize, Span>,
+        context: Context,
     ) -> Grouping<'s> {
-        let mut distinct: Vec<Expr> = Vec::with_capacity(groups.len());
-        for group in groups {
-            if !distinct.iter().any(|other| same_expr(other, &group)) {
-                distinct.push(group);
-            }
-        }
-        Grouping { scope, groups: distinct, aggregates, mentions }
+        let GroupBy { exprs, sets } = groups;
+        let Context { groupings, mentions, .. } = context;
+        Grouping { scope, groups: exprs, sets, aggregates, groupings, mentions }
     }
 
-    /// Rewrites the expressions that follow the grouping, and makes the Aggregate node over `input`.
+    /// Rewrites the expressions that follow the grouping, and makes the plan that groups `input`.
     pub(super) fn apply<'x>(
         mut self,
-        binder: &Binder,
+        binder: &mut Binder,
         input: LogicalPlan,
         exprs: impl Iterator<Item = &'x mut Expr>,
     ) -> Result<LogicalPlan> {
@@ -57,9 +56,27 @@ impl<'s> Grouping<'s> {
         for expr in &mut exprs {
             self.renumber(expr);
         }
+        if self.sets.is_some() || !self.groupings.is_empty() {
+            return self.apply_sets(binder, input);
+        }
         let fields = self.fields();
         let Grouping { groups, aggregates, .. } = self;
         Ok(LogicalPlan::Aggregate { input: Box::new(input), group_by: groups, aggregates, fields })
+    }
+
+    fn apply_sets(self, binder: &mut Binder, input: LogicalPlan) -> Result<LogicalPlan> {
+        let mut groupings = Vec::with_capacity(self.groupings.len());
+        for args in &self.groupings {
+            let positions = args.iter().map(|(arg, span)| {
+                self.groups.iter().position(|group| same_expr(group, arg)).ok_or_else(|| {
+                    let message = "arguments to GROUPING must be grouping expressions of the associated query level";
+                    binder.at(Error::new(SqlState::GROUPING_ERROR, message), *span)
+                })
+            });
+            groupings.push(positions.collect::<Result<Vec<usize>>>()?);
+        }
+        let sets = self.sets.unwrap_or_else(|| vec![(0..self.groups.len()).collect()]);
+        binder.aggregate_sets(input, &self.groups, &sets, &self.aggregates, &groupings)
     }
 
     fn fields(&self) -> Vec<Field> {
@@ -117,7 +134,7 @@ impl<'s> Grouping<'s> {
             let grouped = |column: &usize| {
                 self.groups.iter().any(|group| matches!(group, Expr::Column { index, .. } if *index == start + column))
             };
-            !table.primary_key.is_empty() && table.primary_key.iter().all(grouped)
+            self.sets.is_none() && !table.primary_key.is_empty() && table.primary_key.iter().all(grouped)
         });
         if !determined {
             return Err(self.ungrouped(binder, index, inside));
@@ -141,6 +158,9 @@ impl<'s> Grouping<'s> {
     /// Final numbers: the groups first, then the aggregates.
     fn renumber(&self, expr: &mut Expr) {
         let place = |index: usize| match index {
+            index if index >= GROUPING_BASE => {
+                Some(self.groups.len() + self.aggregates.len() + (index - GROUPING_BASE))
+            }
             index if index >= AGGREGATE_BASE => Some(self.groups.len() + (index - AGGREGATE_BASE)),
             index if index >= GROUP_BASE => Some(index - GROUP_BASE),
             _ => None,

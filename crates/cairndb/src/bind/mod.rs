@@ -12,6 +12,7 @@ mod forms;
 mod from;
 mod functions;
 mod grouping;
+mod grouping_sets;
 mod insert;
 mod join;
 mod literal;

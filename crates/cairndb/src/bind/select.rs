@@ -12,6 +12,7 @@ use super::binder::{Binder, fold};
 use super::context::{Clause, Context};
 use super::equal::same_expr;
 use super::grouping::Grouping;
+use super::grouping_sets::GroupBy;
 use super::output_name::output_name;
 use super::query::{Window, limited};
 use super::scope::Env;
@@ -81,7 +82,7 @@ impl Binder<'_> {
             plan = super::from::with_series(plan, args, data_type);
         }
         if groups.is_some() || !aggregates.is_empty() || parts.having.is_some() {
-            let grouping = Grouping::new(&scope, groups.unwrap_or_default(), aggregates, context.mentions);
+            let grouping = Grouping::new(&scope, groups.unwrap_or_default(), aggregates, context);
             let exprs = parts.outputs.iter_mut().map(|output| &mut output.expr);
             let exprs = exprs.chain(&mut parts.having).chain(&mut parts.hidden);
             plan = grouping.apply(self, plan, exprs)?;
@@ -202,7 +203,7 @@ impl Binder<'_> {
     }
 
     /// The group expressions; `None` without GROUP BY.
-    fn group_by(&mut self, clause: &GroupByExpr, outputs: &[Output], env: &Env) -> Result<Option<Vec<Expr>>> {
+    fn group_by(&mut self, clause: &GroupByExpr, outputs: &[Output], env: &Env) -> Result<Option<GroupBy>> {
         let GroupByExpr::Expressions(exprs, modifiers) = clause else {
             return Err(Error::unsupported("GROUP BY ALL"));
         };
@@ -212,22 +213,11 @@ impl Binder<'_> {
         if exprs.is_empty() {
             return Ok(None);
         }
-        let mut groups = vec![];
-        for expr in exprs {
-            match expr {
-                ast::Expr::Tuple(parts) => {
-                    for part in parts {
-                        groups.push(self.group(part, outputs, env)?);
-                    }
-                }
-                expr => groups.push(self.group(expr, outputs, env)?),
-            }
-        }
-        Ok(Some(groups))
+        self.group_elements(exprs, outputs, env).map(Some)
     }
 
     /// A position, an input column, an output name, or any expression; in this order.
-    fn group(&mut self, expr: &ast::Expr, outputs: &[Output], env: &Env) -> Result<Expr> {
+    pub(super) fn group(&mut self, expr: &ast::Expr, outputs: &[Output], env: &Env) -> Result<Expr> {
         let chosen = match self.position(expr, "GROUP BY", outputs.len())? {
             Some(position) => outputs.get(position),
             None => match expr {

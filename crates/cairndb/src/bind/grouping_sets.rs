@@ -1,0 +1,202 @@
+//! GROUPING SETS, ROLLUP and CUBE.
+//!
+//! The query's input is computed once (as a WITH query's), aggregated once for each set, and the results are put
+//! together by UNION ALL. Whatever the set, a row is: every group expression (NULL where the set lacks it), the
+//! aggregates, then the GROUPING calls.
+
+use sqlparser::ast;
+
+use super::binder::Binder;
+use super::coerce::null;
+use super::equal::same_expr;
+use super::scope::Env;
+use super::select::Output;
+use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, SetOperator};
+use crate::types::{DataType, Value};
+use crate::{Error, Result, SqlState};
+
+/// PostgreSQL's limit.
+const SETS_MAX: usize = 4096;
+
+/// GROUP BY: the expressions, and the sets of them (positions) where there is more than the one of all.
+#[derive(Default)]
+pub(super) struct GroupBy {
+    pub(super) exprs: Vec<Expr>,
+    pub(super) sets: Option<Vec<Vec<usize>>>,
+}
+
+impl GroupBy {
+    /// The expression's position; the same expression has one.
+    fn add(&mut self, expr: Expr) -> usize {
+        self.exprs.iter().position(|other| same_expr(other, &expr)).unwrap_or_else(|| {
+            self.exprs.push(expr);
+            self.exprs.len() - 1
+        })
+    }
+
+    /// Several elements of GROUP BY combine: each set of one with each of the other.
+    fn combine(&mut self, alternatives: Vec<Vec<usize>>) -> Result<()> {
+        let known = self.sets.take().unwrap_or_else(|| vec![vec![]]);
+        if known.len().saturating_mul(alternatives.len()) > SETS_MAX {
+            let message = format!("too many grouping sets present (maximum {SETS_MAX})");
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+        }
+        let joined = known.iter().flat_map(|set| alternatives.iter().map(move |other| union(set, other)));
+        self.sets = Some(joined.collect());
+        Ok(())
+    }
+}
+
+fn union(left: &[usize], right: &[usize]) -> Vec<usize> {
+    let mut all = left.to_vec();
+    all.extend(right.iter().filter(|group| !left.contains(group)));
+    all
+}
+
+impl Binder<'_> {
+    /// The elements of GROUP BY.
+    pub(super) fn group_elements(&mut self, elements: &[ast::Expr], outputs: &[Output], env: &Env) -> Result<GroupBy> {
+        let mut groups = GroupBy::default();
+        let mut several = false;
+        for element in elements {
+            let alternatives = match element {
+                ast::Expr::GroupingSets(sets) => self.composites(sets, &mut groups, outputs, env)?,
+                ast::Expr::Rollup(parts) => prefixes(&self.composites(parts, &mut groups, outputs, env)?),
+                ast::Expr::Cube(parts) => subsets(&self.composites(parts, &mut groups, outputs, env)?)?,
+                ast::Expr::Tuple(parts) => vec![self.composite(parts, &mut groups, outputs, env)?],
+                single => vec![self.composite(std::slice::from_ref(single), &mut groups, outputs, env)?],
+            };
+            several |= !matches!(element, ast::Expr::Tuple(_)) && alternatives.len() != 1;
+            groups.combine(alternatives)?;
+        }
+        if !several {
+            groups.sets = None;
+        }
+        Ok(groups)
+    }
+
+    fn composites(
+        &mut self,
+        composites: &[Vec<ast::Expr>],
+        groups: &mut GroupBy,
+        outputs: &[Output],
+        env: &Env,
+    ) -> Result<Vec<Vec<usize>>> {
+        composites.iter().map(|parts| self.composite(parts, groups, outputs, env)).collect()
+    }
+
+    fn composite(
+        &mut self,
+        parts: &[ast::Expr],
+        groups: &mut GroupBy,
+        outputs: &[Output],
+        env: &Env,
+    ) -> Result<Vec<usize>> {
+        let mut set = Vec::with_capacity(parts.len());
+        for part in parts {
+            let expr = self.group(part, outputs, env)?;
+            let position = groups.add(expr);
+            if !set.contains(&position) {
+                set.push(position);
+            }
+        }
+        Ok(set)
+    }
+
+    /// The plan for all the sets.
+    pub(super) fn aggregate_sets(
+        &mut self,
+        input: LogicalPlan,
+        groups: &[Expr],
+        sets: &[Vec<usize>],
+        aggregates: &[AggregateCall],
+        groupings: &[Vec<usize>],
+    ) -> Result<LogicalPlan> {
+        let id = self.new_cte_id();
+        let scan = LogicalPlan::CteScan { id, fields: input.fields() };
+        let mut body: Option<LogicalPlan> = None;
+        for set in sets {
+            for group in groups {
+                self.duplicate(group)?;
+            }
+            let one = aggregate_one(scan.clone(), groups, set, aggregates, groupings);
+            body = Some(match body {
+                None => one,
+                Some(before) => LogicalPlan::SetOperation {
+                    op: SetOperator::Union,
+                    all: true,
+                    left: Box::new(before),
+                    right: Box::new(one),
+                },
+            });
+        }
+        let body = body.ok_or_else(|| Error::internal("no grouping set"))?;
+        let name = "grouping sets".to_owned();
+        Ok(LogicalPlan::With { id, name, definition: Box::new(input), body: Box::new(body) })
+    }
+}
+
+fn aggregate_one(
+    input: LogicalPlan,
+    groups: &[Expr],
+    set: &[usize],
+    aggregates: &[AggregateCall],
+    groupings: &[Vec<usize>],
+) -> LogicalPlan {
+    let field = |data_type: DataType| Field { name: String::new(), data_type };
+    let chosen: Vec<Expr> = set.iter().filter_map(|group| groups.get(*group).cloned()).collect();
+    let types = chosen.iter().map(Expr::data_type).chain(aggregates.iter().map(|call| call.aggregate.returns));
+    let fields: Vec<Field> = types.map(field).collect();
+    let of_groups = groups.iter().enumerate().map(|(group, expr)| {
+        let data_type = expr.data_type();
+        match set.iter().position(|member| *member == group) {
+            Some(index) => Expr::Column { index, data_type },
+            None => null(data_type),
+        }
+    });
+    let of_aggregates = aggregates
+        .iter()
+        .enumerate()
+        .map(|(position, call)| Expr::Column { index: set.len() + position, data_type: call.aggregate.returns });
+    let of_groupings = groupings.iter().map(|args| grouping_bits(args, set));
+    let exprs: Vec<Expr> = of_groups.chain(of_aggregates).chain(of_groupings).collect();
+    let projected = exprs.iter().map(|expr| field(expr.data_type())).collect();
+    let input =
+        LogicalPlan::Aggregate { input: Box::new(input), group_by: chosen, aggregates: aggregates.to_vec(), fields };
+    LogicalPlan::Project { input: Box::new(input), exprs, fields: projected }
+}
+
+/// GROUPING's answer for a set: a bit for each argument, the last one lowest, set where the group is lacking.
+fn grouping_bits(args: &[usize], set: &[usize]) -> Expr {
+    let bits = args.iter().fold(0i32, |bits, group| (bits << 1) | i32::from(!set.contains(group)));
+    Expr::Literal { value: Value::Integer(bits), data_type: DataType::Integer }
+}
+
+/// ROLLUP: all, all but the last, ..., none.
+fn prefixes(parts: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let prefix = |count: usize| parts.iter().take(count).fold(vec![], |set, part| union(&set, part));
+    (0..=parts.len()).rev().map(prefix).collect()
+}
+
+/// CUBE: every subset.
+fn subsets(parts: &[Vec<usize>]) -> Result<Vec<Vec<usize>>> {
+    if parts.len() > 12 {
+        return Err(Error::new(SqlState::TOO_MANY_COLUMNS, "CUBE is limited to 12 elements"));
+    }
+    let subset = |mask: usize| {
+        let members = parts.iter().enumerate().filter(|(place, _)| mask & (1 << (parts.len() - 1 - place)) != 0);
+        members.fold(vec![], |set, (_, part)| union(&set, part))
+    };
+    Ok((0..1usize << parts.len()).rev().map(subset).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rollup_and_cube_are_sets() {
+        assert_eq!(prefixes(&[vec![0], vec![1, 2]]), [vec![0, 1, 2], vec![0], vec![]]);
+        assert_eq!(subsets(&[vec![0], vec![1]]).expect("few"), [vec![0, 1], vec![0], vec![1], vec![]]);
+    }
+}
