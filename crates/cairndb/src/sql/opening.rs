@@ -101,7 +101,24 @@ fn is_noise(token: &TokenWithSpan, before: &[TokenWithSpan], after: Option<&Toke
             opened && matches!(after, Some(Token::Word(_)))
         }
         Some(Keyword::ROW) => {
-            let operand = !matches!(keyword(1), Some(Keyword::EACH | Keyword::CURRENT | Keyword::VALUES));
+            // After another word it may be a table's name: `INSERT INTO row (a)`.
+            use Keyword as K;
+            let operand = match keyword(1) {
+                None => !before.is_empty(),
+                Some(word) => matches!(
+                    word,
+                    K::SELECT
+                        | K::WHERE
+                        | K::AND
+                        | K::OR
+                        | K::NOT
+                        | K::HAVING
+                        | K::WHEN
+                        | K::THEN
+                        | K::ELSE
+                        | K::BETWEEN
+                ),
+            };
             operand && after == Some(&Token::LParen)
         }
         Some(Keyword::FROM) => {
@@ -145,4 +162,29 @@ pub(super) fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> Option<Overrid
     }
     tokens.drain(at..at + 3);
     Some(overriding)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sql::parse_one;
+
+    fn reads_as(text: &str) -> String {
+        parse_one(text).unwrap_or_else(|error| panic!("{text}: {error:?}")).statement.to_string()
+    }
+
+    #[test]
+    fn words_that_the_parser_does_not_know_are_respelled() {
+        assert_eq!(reads_as("table t order by a"), "SELECT * FROM t ORDER BY a");
+        assert_eq!(reads_as("abort"), "ROLLBACK");
+        assert_eq!(reads_as("select a from only t where row(a, b) = (1, 2)"), "SELECT a FROM t WHERE (a, b) = (1, 2)");
+        assert_eq!(reads_as("select trim(trailing from a)"), "SELECT TRIM(TRAILING a)");
+        assert_eq!(reads_as("insert into row (a) values (1)"), "INSERT INTO row (a) VALUES (1)");
+    }
+
+    #[test]
+    fn other_systems_statements_are_syntax_errors() {
+        for text in ["if a then select 1; end if", "raise x", "use db", "pragma x", "replace into t values (1)"] {
+            assert_eq!(parse_one(text.split(';').next().unwrap_or(text)).expect_err(text).sqlstate().0, "42601");
+        }
+    }
 }
