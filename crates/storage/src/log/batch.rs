@@ -92,21 +92,21 @@ impl OpenBatch {
         self.base + self.buffer.len() as u64
     }
 
-    /// Makes sure that a record of so many bytes of operations can be appended.
-    pub(crate) fn reserve(&mut self, operations: usize, segments: &Segments, database: u128) -> Result<(), NoRoom> {
+    /// Makes sure that a record of so many bytes of operations can be appended; true if a new segment was entered.
+    pub(crate) fn reserve(&mut self, operations: usize, segments: &Segments, database: u128) -> Result<bool, NoRoom> {
         let header = if self.records == 0 { BATCH_HEADER } else { 0 };
         let needed = align8((header + record_size(operations)) as u64);
         let end = self.end() + needed;
         let segment_end = (self.base / segments.size() + 1) * segments.size();
         let fits = end <= segment_end && self.buffer.len() + needed as usize <= BUFFER;
         if fits && self.segment.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         if self.records > 0 {
             return Err(NoRoom::WriteFirst);
         }
         let number = if self.segment.is_none() { self.base / segments.size() } else { segment_end / segments.size() };
-        self.enter_segment(number, segments, database)
+        self.enter_segment(number, segments, database).map(|()| true)
     }
 
     fn enter_segment(&mut self, number: u64, segments: &Segments, database: u128) -> Result<(), NoRoom> {

@@ -225,7 +225,13 @@ impl Pages {
             return Err(error);
         }
         self.states[frame as usize].store(page.id as u64 | USED, Ordering::Relaxed);
-        self.table[page.id as usize].store(address, Ordering::SeqCst);
+        let entry = &self.table[page.id as usize];
+        if entry.compare_exchange(0, address, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            // Only a stale reference can meet somebody else's new page under its id.
+            self.states[frame as usize].store(0, Ordering::Relaxed);
+            self.pool.lock().push(frame);
+            return Err(Error::corrupt(format!("page {} is not what its parent expects", page.id)));
+        }
         Ok(())
     }
 

@@ -141,11 +141,15 @@ fn log_thread(engine: &Engine) {
     }
 }
 
-/// Writes the open batch, if it holds anything.
+/// Writes the open batch, if it holds anything, after the one that is being written.
 pub(crate) fn flush(engine: &Engine) {
-    let writer = engine.writer.lock();
-    if !writer.batch.is_empty() && !writer.flushing && !engine.poisoned.load(Ordering::Acquire) {
-        drop(engine.lead(writer));
+    let mut writer = engine.writer.lock();
+    while !writer.batch.is_empty() && !engine.poisoned.load(Ordering::Acquire) {
+        if !writer.flushing {
+            drop(engine.lead(writer));
+            return;
+        }
+        writer = engine.wait_for_batch(writer, 1);
     }
 }
 

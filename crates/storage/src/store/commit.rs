@@ -38,7 +38,11 @@ impl Engine {
         loop {
             self.check_writable()?;
             match writer.batch.reserve(operations, self.segments()?, self.database) {
-                Ok(()) => {
+                Ok(entered) => {
+                    if entered {
+                        self.set_pressure();
+                        self.signals.raise(Signal::House);
+                    }
                     writer.spill(self);
                     return Ok(writer);
                 }
@@ -105,7 +109,7 @@ impl Engine {
     }
 
     /// Sleeps until the batch being filled (`back` 0) or the one being written (1) is done, or there is need of a leader.
-    fn wait_for_batch<'a>(&self, mut writer: WriterGuard<'a>, back: u64) -> WriterGuard<'a> {
+    pub(super) fn wait_for_batch<'a>(&self, mut writer: WriterGuard<'a>, back: u64) -> WriterGuard<'a> {
         let parity = ((writer.batch_number - back) & 1) as usize;
         writer.waiting[parity] += 1;
         writer = self.batch_done[parity].wait(writer);
@@ -151,6 +155,9 @@ impl Engine {
     pub(crate) fn lead<'a>(&'a self, mut writer: WriterGuard<'a>) -> WriterGuard<'a> {
         writer.flushing = true;
         let number = writer.batch_number;
+        if number.is_multiple_of(64) && self.pages.frames_free() * 32 < self.pages.frame_count() {
+            self.signals.raise(Signal::House);
+        }
         writer.batch_number += 1;
         writer.must_sync = false;
         let cut = writer.changed.then(|| writer.cut(self.stamp()));
