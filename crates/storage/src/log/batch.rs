@@ -19,6 +19,8 @@ pub(crate) struct OpenBatch {
     base: u64,
     /// Where in the buffer the batch begins.
     start: usize,
+    /// Bytes at the buffer's start that earlier batches wrote; their headers are not sealed in this copy.
+    shared: usize,
     records: u32,
     /// Where the segment lies in the file, and the position it begins at; `None` before the first.
     segment: Option<(u64, u64)>,
@@ -33,6 +35,10 @@ pub(crate) struct SealedBatch {
     pub(crate) buffer: AlignedBuf,
     /// Where the batch begins in the buffer.
     pub(crate) start: usize,
+    /// Bytes at the buffer's start that earlier batches wrote: to be filled in as they were written.
+    pub(crate) shared: usize,
+    /// Bytes of the buffer's last block that the next batch will write again.
+    pub(crate) shared_with_next: usize,
     /// Header and records.
     pub(crate) length: usize,
     /// Where the buffer begins in the file.
@@ -61,6 +67,7 @@ impl OpenBatch {
             spare: Some(AlignedBuf::with_capacity(BUFFER + 2 * BLOCK)),
             base: position,
             start: 0,
+            shared: 0,
             records: 0,
             segment: None,
             alignment,
@@ -116,6 +123,7 @@ impl OpenBatch {
         self.buffer.clear();
         self.buffer.extend_from_slice(&SegmentHeader { database, number, epoch: self.epoch }.encode());
         self.start = SEGMENT_HEADER;
+        self.shared = 0;
         Ok(())
     }
 
@@ -141,7 +149,7 @@ impl OpenBatch {
     pub(crate) fn seal(&mut self) -> SealedBatch {
         self.begin();
         let length = self.buffer.len() - self.start;
-        let (base, start, records) = (self.base, self.start, self.records);
+        let (base, start, already, records) = (self.base, self.start, self.shared, self.records);
         let (segment_offset, segment_start) = self.segment.expect("a segment was entered");
         let offset = segment_offset + (base - segment_start);
         let end = self.padded_end();
@@ -152,13 +160,25 @@ impl OpenBatch {
         next.extend_from_slice(&self.buffer[end - shared..end]);
         self.base = base + (end - shared) as u64;
         self.start = shared;
+        self.shared = shared;
         self.records = 0;
         let mut buffer = std::mem::replace(&mut self.buffer, next);
         if self.alignment > 1 {
             buffer.pad_to(BLOCK);
         }
         let unwritten = if offset == segment_offset { 0 } else { start };
-        SealedBatch { buffer, start, length, offset, position: base + start as u64, records, unwritten }
+        let position = base + start as u64;
+        SealedBatch {
+            buffer,
+            start,
+            shared: already,
+            shared_with_next: shared,
+            length,
+            offset,
+            position,
+            records,
+            unwritten,
+        }
     }
 
     fn padded_end(&self) -> usize {

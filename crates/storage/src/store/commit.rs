@@ -205,6 +205,7 @@ impl Engine {
             previous: chain.previous,
             records: batch.records,
         };
+        chain.restore_tail(batch);
         let crc = header.seal(chain.epoch, &mut batch.buffer[batch.start..]);
         let file = &self.segments()?.file;
         let began = self.env.host.now();
@@ -212,6 +213,7 @@ impl Engine {
         let from = if file.alignment() > 1 { 0 } else { batch.unwritten };
         file.write_durable_at(&batch.buffer[from..], batch.offset + from as u64).map_err(Error::io("write the log"))?;
         chain.previous = crc;
+        chain.keep_tail(batch);
         self.count(batch, self.env.host.now() - began);
         Ok(batch.position + batch.length as u64)
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::background::Signals;
 use super::writer::Writer;
 use crate::env::Environment;
-use crate::log::Segments;
+use crate::log::format::BLOCK;
+use crate::log::{SealedBatch, Segments};
 use crate::page::{PageRef, Pages, SlotId};
 use crate::stats::Counters;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Condvar, Mutex, Ordering};
@@ -50,10 +51,34 @@ pub(crate) struct Engine {
 }
 
 /// The log's checksum chain.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) epoch: u64,
     pub(crate) previous: u32,
+    /// The block that the last batch ended in, as it was written. The next batch writes it again, and must not change
+    /// a byte of it: the copy that it was begun behind was taken before the last batch's header was sealed.
+    tail: Box<[u8; BLOCK]>,
+}
+
+impl Chain {
+    /// Before the first batch of an epoch.
+    pub(crate) fn new(epoch: u64) -> Chain {
+        Chain { epoch, previous: 0, tail: Box::new([0; BLOCK]) }
+    }
+
+    /// Fills in what earlier batches wrote into the block that this one begins in.
+    pub(crate) fn restore_tail(&self, batch: &mut SealedBatch) {
+        batch.buffer[..batch.shared].copy_from_slice(&self.tail[..batch.shared]);
+    }
+
+    /// Keeps the bytes that the next batch will write again.
+    pub(crate) fn keep_tail(&mut self, batch: &SealedBatch) {
+        let kept = batch.shared_with_next;
+        if kept > 0 {
+            let block = batch.buffer.len() - BLOCK;
+            self.tail[..kept].copy_from_slice(&batch.buffer[block..block + kept]);
+        }
+    }
 }
 
 /// Pages that left every newer version with `version`, all at once.

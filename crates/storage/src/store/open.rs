@@ -233,7 +233,7 @@ fn assemble(
         batch_done: [Condvar::new(), Condvar::new()],
         published: AtomicPtr::new(published.as_raw()),
         durable: AtomicU64::new(meta.position),
-        chain: Mutex::new(Chain { epoch: 0, previous: 0 }),
+        chain: Mutex::new(Chain::new(0)),
         next_stamp: AtomicU64::new(next_stamp + 1),
         next_tree: AtomicU32::new(meta.next_tree),
         checkpoint: Mutex::new(CheckpointState { meta: meta.clone(), own_pages }),
@@ -302,7 +302,7 @@ fn begin_epoch(
     let alignment = segments.file.alignment();
     while segments.ready() == 0 && segments.grow()? {}
     engine.segments = Some(segments);
-    engine.chain = Mutex::new(Chain { epoch: epoch.seed, previous: 0 });
+    engine.chain = Mutex::new(Chain::new(epoch.seed));
     {
         let separate = engine.options.separate_blocks;
         let mut writer = engine.writer.lock();
