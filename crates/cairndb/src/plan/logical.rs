@@ -9,118 +9,185 @@ use crate::types::DataType;
 /// An output column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
+    /// Its name.
     pub name: String,
+    /// The type.
     pub data_type: DataType,
 }
 
+/// A node of the logical plan.
 #[derive(Clone, Debug)]
 pub enum LogicalPlan {
     /// Literal rows; one row of no columns is the input of a SELECT without FROM.
     Values {
+        /// The rows.
         rows: Vec<Vec<Expr>>,
+        /// The output columns.
         fields: Vec<Field>,
     },
     /// Chosen columns of a table (positions in `table.columns`), in that order. `usize::MAX` is the hidden row number
     /// of a table without primary key, a BIGINT.
     Scan {
+        /// The table.
         table: Arc<Table>,
+        /// Positions in the table's columns.
         columns: Vec<usize>,
     },
+    /// Rows for which the predicate is true.
     Filter {
+        /// The input.
         input: Box<LogicalPlan>,
+        /// The condition.
         predicate: Expr,
     },
+    /// Computed columns.
     Project {
+        /// The input.
         input: Box<LogicalPlan>,
+        /// One for each output column.
         exprs: Vec<Expr>,
+        /// The output columns.
         fields: Vec<Field>,
     },
     /// Output: the left row's columns, then the right's (`Semi` and `Anti`, made by the optimizer: the left's only).
     /// `on` sees both. `lateral`: the right side's `Outer { level: 1 }` is the left row.
     Join {
+        /// What kind.
         kind: JoinKind,
+        /// The left side.
         left: Box<LogicalPlan>,
+        /// The right side.
         right: Box<LogicalPlan>,
+        /// The expressions that decide.
         on: Option<Expr>,
+        /// The right side sees the left row.
         lateral: bool,
     },
     /// Output: the group expressions, then the aggregates. No group expressions: one row always.
     Aggregate {
+        /// The input.
         input: Box<LogicalPlan>,
+        /// The group expressions.
         group_by: Vec<Expr>,
+        /// The aggregates.
         aggregates: Vec<AggregateCall>,
+        /// The output columns.
         fields: Vec<Field>,
     },
+    /// Rows in an order; stable.
     Sort {
+        /// The input.
         input: Box<LogicalPlan>,
+        /// The order.
         keys: Vec<SortKey>,
     },
     /// Expressions without columns; NULL means no limit.
     Limit {
+        /// The input.
         input: Box<LogicalPlan>,
+        /// How many.
         limit: Option<Expr>,
+        /// How many to skip.
         offset: Option<Expr>,
     },
     /// `on`: DISTINCT ON expressions (first row of each, in input order); empty: whole rows.
     Distinct {
+        /// The input.
         input: Box<LogicalPlan>,
+        /// The expressions that decide.
         on: Vec<Expr>,
     },
+    /// UNION, INTERSECT, EXCEPT.
     SetOperation {
+        /// Which operation.
         op: SetOperator,
+        /// Keep duplicates.
         all: bool,
+        /// The left side.
         left: Box<LogicalPlan>,
+        /// The right side.
         right: Box<LogicalPlan>,
     },
     /// WITH: `id` names the shared result inside `body`.
     With {
+        /// Unique in the statement.
         id: usize,
+        /// Its name.
         name: String,
+        /// The shared query.
         definition: Box<LogicalPlan>,
+        /// The query that uses it.
         body: Box<LogicalPlan>,
     },
     /// WITH RECURSIVE: `step` reads the rows of the last round through `CteScan { id }`.
     RecursiveWith {
+        /// Unique in the statement.
         id: usize,
+        /// Its name.
         name: String,
+        /// The first round.
         base: Box<LogicalPlan>,
+        /// The next rounds.
         step: Box<LogicalPlan>,
+        /// Keep duplicates.
         all: bool,
+        /// The query that uses it.
         body: Box<LogicalPlan>,
     },
+    /// The rows of a WITH query.
     CteScan {
+        /// Unique in the statement.
         id: usize,
+        /// The output columns.
         fields: Vec<Field>,
     },
     /// A set-returning function in FROM (`generate_series`).
     TableFunction {
+        /// Its name.
         name: String,
+        /// The arguments.
         args: Vec<Expr>,
+        /// The output columns.
         fields: Vec<Field>,
     },
 }
 
+/// How rows without partner are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinKind {
+    /// Matching pairs.
     Inner,
+    /// And left rows without partner.
     Left,
+    /// And right rows without partner.
     Right,
+    /// And both.
     Full,
+    /// Left rows with a partner.
     Semi,
+    /// Left rows without one.
     Anti,
 }
 
+/// Which set operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetOperator {
+    /// UNION
     Union,
+    /// INTERSECT
     Intersect,
+    /// EXCEPT
     Except,
 }
 
+/// One part of an order.
 #[derive(Clone, Debug)]
 pub struct SortKey {
+    /// What is compared.
     pub expr: Expr,
+    /// DESC.
     pub descending: bool,
+    /// NULLS FIRST.
     pub nulls_first: bool,
 }
 

@@ -1,4 +1,5 @@
 //! Plans: the logical plan that binding makes, and (by the optimizer) the physical plan that `exec` runs.
+#![warn(missing_docs)]
 
 mod access;
 mod analyze;
