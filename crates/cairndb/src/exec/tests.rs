@@ -420,6 +420,22 @@ fn a_subquery_two_levels_down_sees_the_outermost_row() {
 }
 
 #[test]
+fn kept_answers_are_not_given_for_values_that_only_compare_equal() {
+    let fixture = Fixture::new();
+    let numeric = DataType::Numeric(None);
+    let number = |mantissa, scale| vec![Value::Numeric(crate::types::Numeric::small(mantissa, scale))];
+    let rows = [number(10, 1), number(100, 2), number(10, 1)];
+    let same = project(values(&[], &[vec![]]), vec![outer(1, 0, numeric)]);
+    let expr = subplan(SubqueryKind::Scalar { data_type: numeric }, same, vec![(1, 0)]);
+    let got = fixture.rows(&project(values(&[numeric], &rows), vec![expr])).unwrap();
+    let scale = |row: &Vec<Value>| match &row[0] {
+        Value::Numeric(number) => number.scale(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(got.iter().map(scale).collect::<Vec<u16>>(), [1, 2, 1]);
+}
+
+#[test]
 fn a_scalar_subquery_may_have_one_row_at_most() {
     let fixture = Fixture::new();
     let scalar = |rows: &[Option<i32>]| {

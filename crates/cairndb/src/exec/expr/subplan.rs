@@ -128,10 +128,14 @@ impl SubplanEvaluator {
             }
             _ => cx.outer_value(level - 1, index).cloned(),
         };
-        self.depends_on.iter().map(value).collect()
+        let mut key = self.depends_on.iter().map(value).collect::<Result<Vec<Value>>>()?;
+        for position in 0..key.len() {
+            add_identity(position, &mut key);
+        }
+        Ok(key)
     }
 
-    /// Runs the subquery under the row whose used columns are in `key`.
+    /// Runs the subquery under the row whose used columns `key` begins with.
     fn run(&mut self, key: &[Value], cx: Cx<'_>) -> Result<Answer> {
         let width = self.outer_columns().max().map_or(0, |last| last + 1);
         let mut values = vec![Value::Null; width];
@@ -168,6 +172,20 @@ impl SubplanEvaluator {
             Some(table) => Ok(rows.probe(table, left, row, *quantifier)),
             None => rows.compare_each(left, row, ops, *quantifier, cx),
         }
+    }
+}
+
+/// Appends what tells a value apart from those that only compare equal to it: an answer may show it.
+fn add_identity(position: usize, key: &mut Vec<Value>) {
+    match key[position] {
+        Value::Numeric(ref number) => key.push(Value::Integer(number.scale().into())),
+        Value::Real(number) => key.push(Value::BigInt(number.to_bits().into())),
+        Value::Double(number) => key.push(Value::BigInt(number.to_bits().cast_signed())),
+        Value::Interval(interval) => {
+            key.push(Value::Integer(interval.months));
+            key.push(Value::Integer(interval.days));
+        }
+        _ => {}
     }
 }
 
