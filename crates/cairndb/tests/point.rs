@@ -176,3 +176,33 @@ fn pipelined_writes_are_there_after_their_tickets() -> Result<()> {
     assert_eq!(conn.query_row("SELECT count(*) FROM t", (), |row| row.get::<i64>(0))?, 100);
     Ok(())
 }
+
+#[test]
+fn point_writes_in_a_transaction_are_part_of_it() -> Result<()> {
+    let conn = connect();
+    let (point, general) = (connect(), connect());
+    let mut insert = conn.prepare("INSERT INTO t VALUES ($1, 1, NULL, NULL, NULL)")?;
+    let mut update = conn.prepare("UPDATE t SET a = a + 1, s = $2 WHERE id = $1")?;
+    let mut delete = conn.prepare("DELETE FROM t WHERE id = $1")?;
+    let tx = conn.begin()?;
+    insert.execute((1i64,))?;
+    insert.execute((2i64,))?;
+    tx.execute("SAVEPOINT s", ())?;
+    assert_eq!((update.execute((1i64, "x"))?, delete.execute((2i64,))?, delete.execute((2i64,))?), (1, 1, 0));
+    assert_eq!(insert.execute((1i64,)).unwrap_err().sqlstate().0, "23505");
+    assert_eq!(insert.execute((7i64,)).unwrap_err().sqlstate().0, "25P02");
+    tx.execute("ROLLBACK TO s", ())?;
+    assert_eq!(update.execute((1i64, "y"))?, 1);
+    tx.commit()?;
+    let rows = dump(&conn, "t");
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0][2], Value::text("y"));
+    for conn in [&point, &general] {
+        let tx = conn.begin()?;
+        let mut insert = conn.prepare("INSERT INTO k VALUES ($1, $2, $3, $4)")?;
+        insert.execute((1, "a", "b", 5))?;
+        tx.rollback()?;
+        assert!(dump(conn, "k").is_empty());
+    }
+    Ok(())
+}

@@ -1,10 +1,12 @@
 //! What a connection remembers between statements: settings and the open transaction.
 
+use std::cell::Cell;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use cairn_storage::{Durability, Savepoint, Transaction};
+use cairn_storage::{Durability, Savepoint, Transaction, TreeId};
 
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::plan::OptimizerOptions;
@@ -36,6 +38,8 @@ pub(crate) struct OpenTransaction {
     /// The settings that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
     before: Settings,
     pub(crate) kept: Settings,
+    /// The catalog was noted as read.
+    schema_noted: Cell<bool>,
 }
 
 /// The state behind a connection.
@@ -70,6 +74,7 @@ impl SessionState {
             catalog: None,
             before: self.settings.clone(),
             kept: self.settings.clone(),
+            schema_noted: Cell::new(false),
         });
     }
 
@@ -84,6 +89,14 @@ impl SessionState {
 impl OpenTransaction {
     pub(crate) fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    /// A plan rests on the catalog: whoever changes the schema before this transaction commits gets in its way.
+    pub(crate) fn note_schema(&self) -> Result<()> {
+        if !self.schema_noted.replace(true) {
+            self.tx.reader().note_read(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn savepoint(&mut self, name: String) -> Result<()> {

@@ -4,7 +4,7 @@ use cairn_storage::Acknowledge;
 
 use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
-use super::point::{Buffers, Miss, PointPlan};
+use super::point::{Buffers, Miss, Place, PointPlan};
 use super::{Connection, Params, Row, RowRef, Rows, Ticket};
 use crate::plan::Field;
 use crate::types::DataType;
@@ -59,7 +59,7 @@ impl<'c> Statement<'c> {
     /// transactions (INSERT of one row; UPDATE or DELETE by primary key). Commits become durable in order.
     pub fn execute_async(&mut self, params: impl Params) -> Result<Ticket> {
         match self.write_point(&params, Acknowledge::Later)? {
-            Some((affected, ticket)) => Ok(Ticket::new(affected, Some(ticket))),
+            Some((affected, ticket)) => Ok(Ticket::new(affected, ticket)),
             None => Ok(Ticket::new(exhaust(self.run(&params)?)?, None)),
         }
     }
@@ -102,33 +102,44 @@ impl<'c> Statement<'c> {
         &mut self,
         params: &dyn Params,
         acknowledge: Acknowledge,
-    ) -> Result<Option<(u64, cairn_storage::Ticket)>> {
+    ) -> Result<Option<(u64, Option<cairn_storage::Ticket>)>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
         let Some(point) = &prepared.point else { return Ok(None) };
-        if params.count() != prepared.parameters.len() || !self.connection.point_write_allowed() {
+        if params.count() != prepared.parameters.len() {
             return Ok(None);
         }
+        let state = self.connection.state.borrow();
+        let mut session = self.connection.session.borrow_mut();
+        let place = match &state.transaction {
+            None => Place::Alone(&mut session, acknowledge),
+            Some(open) if open.failed() || open.read_only => return Ok(None),
+            Some(open) => {
+                open.note_schema()?;
+                Place::In(&open.tx)
+            }
+        };
         let stamp = prepared.stamp.schema;
         let shared = self.connection.shared();
-        let mut session = self.connection.session.borrow_mut();
         let written = match point {
             PointPlan::Select(_) => return Ok(None),
             PointPlan::Insert(plan) => {
-                let numbers = (&shared.store, &shared.row_numbers);
-                plan.run(&mut session, stamp, params, &mut self.buffers, numbers, acknowledge)
+                plan.run(place, stamp, params, &mut self.buffers, (&shared.store, &shared.row_numbers))
             }
-            PointPlan::Update(plan) => plan.run(&mut session, stamp, params, &mut self.buffers, acknowledge),
-            PointPlan::Delete(plan) => plan.run(&mut session, stamp, params, &mut self.buffers.key, acknowledge),
+            PointPlan::Update(plan) => plan.run(place, stamp, params, &mut self.buffers),
+            PointPlan::Delete(plan) => plan.run(place, stamp, params, &mut self.buffers.key),
         };
         match written {
             Ok(done) => Ok(Some(done)),
             Err(Miss::General) => Ok(None),
-            Err(Miss::Error(error)) => Err(error),
+            Err(Miss::Error(error)) => {
+                state.fail();
+                Err(error)
+            }
         }
     }
 
     /// Whether the statement has the form of a point statement, which reads or writes one row by its whole key without
-    /// interpretation (outside transactions).
+    /// interpretation.
     pub fn is_point(&self) -> bool {
         self.runnable.prepared.as_ref().is_some_and(|prepared| prepared.point.is_some())
     }

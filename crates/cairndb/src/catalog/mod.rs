@@ -17,5 +17,5 @@ pub use schema::{
     RelationKind, Sequence, Table, TableStatistics, View,
 };
 pub(crate) use store::{
-    CatalogStore, EntryKind, SystemTrees, bootstrap, delete_statistics, entry_key, load, put_statistics, system_trees,
+    CatalogStore, EntryKind, SystemTrees, bootstrap, delete_statistics, load, put_statistics, system_trees,
 };

@@ -19,4 +19,4 @@ mod rewrite;
 mod sequence;
 mod truncate;
 
-pub(crate) use execute::{Done, execute};
+pub(crate) use execute::execute;

@@ -20,12 +20,12 @@ mod target;
 mod update;
 mod writer;
 
-pub(crate) use constraints::{duplicate_key, key_detail, key_names};
+pub(crate) use constraints::key_detail;
 pub(crate) use context::DmlContext;
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_keys::verify_foreign_key;
 pub(crate) use insert::InsertPlan;
-pub(crate) use returning::{DmlResult, ReturningRows};
+pub(crate) use returning::DmlResult;
 pub(crate) use row_numbers::RowNumbers;
 pub(crate) use target::Target;
 pub(crate) use update::UpdatePlan;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use cairn_storage::{Acknowledge, Session, Ticket, TreeId};
+use cairn_storage::Ticket;
 
+use super::Miss;
 use super::key::KeyTemplate;
+use super::place::Place;
 use super::shape::PointSource;
-use super::{Miss, general, missed};
 use crate::api::Params;
 use crate::catalog::Table;
 use crate::dml::DeletePlan;
@@ -33,19 +34,12 @@ impl PointDelete {
     /// Deletes the row; how many there were, and the ticket.
     pub(in crate::api) fn run(
         &self,
-        session: &mut Session,
+        place: Place<'_>,
         stamp: u64,
         params: &dyn Params,
         key: &mut Vec<u8>,
-        acknowledge: Acknowledge,
-    ) -> Result<(u64, Ticket), Miss> {
+    ) -> Result<(u64, Option<Ticket>), Miss> {
         self.key.encode(params, key).ok_or(Miss::General)?;
-        let written = session.write::<u64, Miss>(acknowledge, |writer| {
-            if writer.tree_stamp(TreeId::CATALOG) != stamp {
-                return general();
-            }
-            Ok(u64::from(writer.delete(self.table.tree, key)?))
-        });
-        written.map_err(missed)
+        place.write(stamp, &mut |trees| Ok(u64::from(trees.delete(self.table.tree, key)?)))
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use cairn_storage::{Acknowledge, Session, Store, Ticket, TreeId};
+use cairn_storage::{Store, Ticket};
 
 use super::operand::Operand;
-use super::{Buffers, Miss, general, missed};
+use super::place::{Place, exists};
+use super::{Buffers, Miss, general};
 use crate::api::Params;
 use crate::catalog::row_number_key;
 use crate::dml::{InsertPlan, RowNumbers, Target};
@@ -50,36 +51,31 @@ impl PointInsert {
     /// Inserts the row; the ticket of its commit.
     pub(in crate::api) fn run(
         &self,
-        session: &mut Session,
+        place: Place<'_>,
         stamp: u64,
         params: &dyn Params,
         buffers: &mut Buffers,
         (store, row_numbers): (&Store, &RowNumbers),
-        acknowledge: Acknowledge,
-    ) -> Result<(u64, Ticket), Miss> {
+    ) -> Result<(u64, Option<Ticket>), Miss> {
         let table = &self.target.table;
         self.encode(params, buffers, (store, row_numbers))?;
         let Buffers { key, row, entries, .. } = &*buffers;
         let fresh = self.target.layout.has_row_numbers();
-        let written = session.write::<(), Miss>(acknowledge, |writer| {
-            if writer.tree_stamp(TreeId::CATALOG) != stamp {
-                return general();
-            }
-            if !fresh && writer.get(table.tree, key)?.is_some() {
+        place.write(stamp, &mut |trees| {
+            if !fresh && exists(trees, table.tree, key)? {
                 return general();
             }
             for (index, entry) in table.indexes.iter().zip(entries) {
-                if entry.exclusive && writer.get(index.tree, &entry.key)?.is_some() {
+                if entry.exclusive && exists(trees, index.tree, &entry.key)? {
                     return general();
                 }
             }
-            writer.put(table.tree, key, row)?;
+            trees.put(table.tree, key, row)?;
             for (index, entry) in table.indexes.iter().zip(entries) {
-                writer.put(index.tree, &entry.key, if entry.exclusive { key } else { &[] })?;
+                trees.put(index.tree, &entry.key, if entry.exclusive { key } else { &[] })?;
             }
-            Ok(())
-        });
-        written.map(|((), ticket)| (1, ticket)).map_err(missed)
+            Ok(1)
+        })
     }
 
     fn encode(

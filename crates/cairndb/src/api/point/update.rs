@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cairn_storage::{Acknowledge, Session, Ticket, TreeId};
+use cairn_storage::{Ticket, WriteError};
 
 use super::key::KeyTemplate;
 use super::operand::Operand;
+use super::place::Place;
 use super::shape::PointSource;
-use super::{Buffers, Miss, general, missed};
+use super::{Buffers, Miss};
 use crate::Result;
 use crate::api::Params;
 use crate::catalog::{ColumnPlace, Table};
@@ -94,35 +95,31 @@ impl PointUpdate {
     /// Updates the row; how many there were, and the ticket.
     pub(in crate::api) fn run(
         &self,
-        session: &mut Session,
+        place: Place<'_>,
         stamp: u64,
         params: &dyn Params,
         buffers: &mut Buffers,
-        acknowledge: Acknowledge,
-    ) -> Result<(u64, Ticket), Miss> {
+    ) -> Result<(u64, Option<Ticket>), Miss> {
         let Buffers { key, row, update: scratch, .. } = buffers;
         self.key.encode(params, key).ok_or(Miss::General)?;
         let tree = self.target.table.tree;
-        let written = session.write::<u64, Miss>(acknowledge, |writer| {
-            if writer.tree_stamp(TreeId::CATALOG) != stamp {
-                return general();
-            }
-            let Some(old) = writer.get(tree, key)? else { return Ok(0) };
-            let change = self.prepare(old, params, scratch, row).map_err(cairn_storage::WriteError::Caller)?;
-            match change {
-                Change::Patch => {
+        place.write(stamp, &mut |trees| {
+            let mut change = None;
+            trees.read(tree, key, &mut |old| change = Some(self.prepare(old, params, scratch, row)))?;
+            match change.transpose().map_err(WriteError::Caller)? {
+                None => return Ok(0),
+                Some(Change::Patch) => {
                     for (place, value) in scratch.places.iter().zip(&scratch.values) {
                         let bytes = value.clone().map_or(&[] as &[u8], |range| &scratch.bytes[range]);
-                        writer.patch(tree, key, *place, bytes)?;
+                        trees.patch(tree, key, *place, bytes)?;
                     }
                 }
-                Change::Stretch(stretch) if stretch.is_empty() => {}
-                Change::Stretch(stretch) => writer.patch(tree, key, stretch.start, &row[stretch])?,
-                Change::Replace => writer.put(tree, key, row)?,
+                Some(Change::Stretch(stretch)) if stretch.is_empty() => {}
+                Some(Change::Stretch(stretch)) => trees.patch(tree, key, stretch.start, &row[stretch])?,
+                Some(Change::Replace) => trees.put(tree, key, row)?,
             }
             Ok(1)
-        });
-        written.map_err(missed)
+        })
     }
 
     /// Computes the new values, and the new row where patching in place will not do.
