@@ -150,16 +150,32 @@ fn statistics_list_the_tables() {
     assert!(told.contains(" t     | 5000"), "{told}");
 }
 
+/// Changes a bit of a row in the file.
+fn damage(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    let at = bytes.windows(10).position(|window| window == b"value 4321").expect("the row is in the file");
+    bytes[at] ^= 1;
+    fs::write(path, &bytes).unwrap();
+}
+
 #[test]
 fn verify_finds_a_damaged_page() {
     let folder = tempfile::tempdir().unwrap();
     good(folder.path(), &["x.cairn", "-c", MAKE]);
-    let path = folder.path().join("x.cairn");
-    let mut bytes = fs::read(&path).unwrap();
-    // Some of the text of a row: it is in a page of the table for certain.
-    let at = bytes.windows(10).position(|window| window == b"value 4321").expect("the row is in the file");
-    bytes[at] ^= 1;
-    fs::write(&path, &bytes).unwrap();
+    damage(&folder.path().join("x.cairn"));
     let told = bad(folder.path(), &["verify", "x.cairn"]);
-    assert!(told.contains("ERROR"), "{told}");
+    assert!(told.contains("XX001"), "{told}");
+}
+
+#[test]
+fn salvage_copies_what_can_be_read_and_tells_what_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    damage(&folder.path().join("x.cairn"));
+    let told = good(folder.path(), &["salvage", "x.cairn", "saved.cairn"]);
+    assert!(told.contains("Lost or doubtful:"), "{told}");
+    assert!(good(folder.path(), &["verify", "saved.cairn"]).contains("is right"));
+    let count = good(folder.path(), &["saved.cairn", "--no-header", "-c", "SELECT count(*) FROM t WHERE a < 1000"]);
+    assert_eq!(count.trim(), "999", "rows far from the damage are there");
+    assert!(bad(folder.path(), &["salvage", "x.cairn", "saved.cairn"]).contains("saved.cairn"), "never overwrites");
 }
