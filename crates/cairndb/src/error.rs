@@ -93,9 +93,11 @@ struct Parts {
     constraint: Option<String>,
 }
 
+/// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    /// An error without detail, hint or position.
     pub fn new(code: SqlState, message: impl Into<String>) -> Error {
         let message = message.into();
         Error(Box::new(Parts { code, message, detail: None, hint: None, position: None, constraint: None }))
@@ -108,10 +110,12 @@ impl Error {
     pub fn internal(what: impl fmt::Display) -> Error {
         Error::new(SqlState::INTERNAL_ERROR, what.to_string())
     }
+    /// Adds the DETAIL line.
     pub fn with_detail(mut self, detail: impl Into<String>) -> Error {
         self.0.detail = Some(detail.into());
         self
     }
+    /// Adds the HINT line.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Error {
         self.0.hint = Some(hint.into());
         self
@@ -121,19 +125,24 @@ impl Error {
         self.0.position.get_or_insert(position);
         self
     }
+    /// Names the constraint that was violated.
     pub fn with_constraint(mut self, name: impl Into<String>) -> Error {
         self.0.constraint = Some(name.into());
         self
     }
+    /// The code.
     pub fn sqlstate(&self) -> SqlState {
         self.0.code
     }
+    /// The text, without severity.
     pub fn message(&self) -> &str {
         &self.0.message
     }
+    /// More about what happened.
     pub fn detail(&self) -> Option<&str> {
         self.0.detail.as_deref()
     }
+    /// What the user can do.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
@@ -141,6 +150,7 @@ impl Error {
     pub fn position(&self) -> Option<usize> {
         self.0.position
     }
+    /// The constraint that was violated.
     pub fn constraint(&self) -> Option<&str> {
         self.0.constraint.as_deref()
     }

@@ -4,7 +4,6 @@
 //! text --sql::parse--> AST --bind--> LogicalPlan --plan (optimizer)--> PhysicalPlan --exec--> batches --api--> rows
 //!                                                        point statements: api::point, straight to the tree
 //! ```
-#![allow(missing_docs)]
 
 pub mod api;
 pub mod bind;

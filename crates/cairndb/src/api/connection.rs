@@ -266,12 +266,6 @@ impl Connection {
         self.state.borrow().settings.durability
     }
 
-    /// As [`Connection::point_allowed`], for writes.
-    pub(super) fn point_write_allowed(&self) -> bool {
-        let state = self.state.borrow();
-        state.transaction.is_none()
-    }
-
     pub(super) fn notice(&self, severity: &'static str, code: SqlState, message: impl Into<String>) {
         let mut notices = self.notices.borrow_mut();
         if notices.len() == NOTICES_KEPT {

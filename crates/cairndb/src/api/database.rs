@@ -12,6 +12,21 @@ use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap
 use crate::dml::RowNumbers;
 
 /// An open database file (or one in memory). Cheap to clone; shared between threads.
+///
+/// ```
+/// use cairndb::{Database, Options};
+///
+/// let path = std::env::temp_dir().join(format!("cairndb-doc-{}.cairn", std::process::id()));
+/// let db = Database::open_with(&path, Options::default().cache_bytes(64 << 20))?;
+/// db.connect()?.execute_script("CREATE TABLE t (a int); INSERT INTO t VALUES (1), (2)")?;
+/// db.close()?;
+///
+/// let conn = Database::open(&path)?.connect()?;
+/// assert_eq!(conn.query_row("SELECT sum(a) FROM t", (), |row| row.get::<i64>(0))?, 3);
+/// # drop(conn);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Database {
     pub(crate) shared: Arc<Shared>,

@@ -6,6 +6,16 @@ use super::Connection;
 use crate::Result;
 
 /// A transaction on a connection, which it derefs to. Dropping it rolls back.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// conn.execute("CREATE TABLE t (a int)", ())?;
+/// let tx = conn.begin()?;
+/// tx.execute("INSERT INTO t VALUES (1)", ())?;
+/// tx.rollback()?;
+/// assert_eq!(conn.query_row("SELECT count(*) FROM t", (), |row| row.get::<i64>(0))?, 0);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 pub struct Transaction<'c> {
     connection: &'c Connection,
     open: bool,

@@ -14,8 +14,11 @@ pub struct ObjectId(pub u32);
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
+    /// Its id.
     pub id: ObjectId,
+    /// Its name.
     pub name: String,
+    /// In order of definition.
     pub columns: Vec<Column>,
     /// Rows by key. The key is the primary key's columns, encoded; without one, a hidden 8-byte row number.
     pub tree: TreeId,
@@ -25,7 +28,9 @@ pub struct Table {
     pub primary_key_name: Option<String>,
     /// Secondary indexes, unique constraints included.
     pub indexes: Vec<Arc<Index>>,
+    /// CHECK constraints.
     pub checks: Vec<Check>,
+    /// Foreign keys of this table.
     pub foreign_keys: Vec<ForeignKey>,
     /// Foreign keys of other tables (and this one) that point here: (referencing table, position in its list).
     pub referenced_by: Vec<(ObjectId, usize)>,
@@ -38,11 +43,15 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
+    /// Its name.
     pub name: String,
+    /// Its type.
     pub data_type: DataType,
+    /// NULL is refused.
     pub not_null: bool,
     /// SQL text of the default expression.
     pub default: Option<String>,
+    /// GENERATED .. AS IDENTITY.
     pub identity: Option<Identity>,
 }
 
@@ -51,6 +60,7 @@ pub struct Column {
 pub struct Identity {
     /// GENERATED ALWAYS: explicit values are refused.
     pub always: bool,
+    /// Where its values come from.
     pub sequence: ObjectId,
 }
 
@@ -58,10 +68,15 @@ pub struct Identity {
 /// key where the key alone does not tell it.
 #[derive(Clone, Debug)]
 pub struct Index {
+    /// Its id.
     pub id: ObjectId,
+    /// Its name.
     pub name: String,
+    /// Its entries.
     pub tree: TreeId,
+    /// In key order.
     pub columns: Vec<IndexColumn>,
+    /// Equal keys are refused, unless one of their columns is NULL.
     pub unique: bool,
     /// Made by a UNIQUE constraint of this name (then violations name it so).
     pub constraint: bool,
@@ -72,13 +87,16 @@ pub struct Index {
 pub struct IndexColumn {
     /// Position in the table's columns.
     pub column: usize,
+    /// Greater values first.
     pub descending: bool,
+    /// NULL before all values.
     pub nulls_first: bool,
 }
 
 /// A CHECK constraint.
 #[derive(Clone, Debug)]
 pub struct Check {
+    /// The constraint's name.
     pub name: String,
     /// SQL text of the condition.
     pub condition: String,
@@ -87,29 +105,43 @@ pub struct Check {
 /// A FOREIGN KEY constraint.
 #[derive(Clone, Debug)]
 pub struct ForeignKey {
+    /// The constraint's name.
     pub name: String,
+    /// The referring columns.
     pub columns: Vec<usize>,
+    /// The table that is referred to.
     pub referenced_table: ObjectId,
+    /// Its columns, in the order of `columns`.
     pub referenced_columns: Vec<usize>,
+    /// When a referenced row is deleted.
     pub on_delete: ReferentialAction,
+    /// When a referenced row's key changes.
     pub on_update: ReferentialAction,
 }
 
 /// What happens to referencing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferentialAction {
+    /// Refused at the end of the statement, if they still refer.
     NoAction,
+    /// Refused.
     Restrict,
+    /// They are deleted, or follow.
     Cascade,
+    /// They refer to nothing.
     SetNull,
+    /// They refer to the default.
     SetDefault,
 }
 
 /// A view.
 #[derive(Clone, Debug)]
 pub struct View {
+    /// Its id.
     pub id: ObjectId,
+    /// Its name.
     pub name: String,
+    /// The names of its columns.
     pub columns: Vec<String>,
     /// SQL text of the query.
     pub query: String,
@@ -118,12 +150,19 @@ pub struct View {
 /// A sequence's definition; its value lives in a tree of its own.
 #[derive(Clone, Debug)]
 pub struct Sequence {
+    /// Its id.
     pub id: ObjectId,
+    /// Its name.
     pub name: String,
+    /// Its first value.
     pub start: i64,
+    /// From one value to the next; never 0.
     pub increment: i64,
+    /// Its least value.
     pub min: i64,
+    /// Its greatest value.
     pub max: i64,
+    /// After the last value comes the first.
     pub cycle: bool,
     /// The table and column position that it is dropped with (SERIAL and identity columns).
     pub owner: Option<(ObjectId, usize)>,
@@ -134,25 +173,35 @@ pub struct Sequence {
 /// What ANALYZE found.
 #[derive(Clone, Debug, Default)]
 pub struct TableStatistics {
+    /// How many rows.
     pub rows: f64,
+    /// One for each column.
     pub columns: Vec<ColumnStatistics>,
 }
 
+/// What ANALYZE found of a column.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnStatistics {
+    /// Share of NULLs, 0 to 1.
     pub null_fraction: f64,
+    /// Number of different values.
     pub distinct: f64,
+    /// Values with their shares, the most common first.
     pub most_common: Vec<(Value, f64)>,
     /// Equi-depth bounds, ascending.
     pub histogram: Vec<Value>,
+    /// Bytes of a value.
     pub average_width: f64,
 }
 
 /// One version of the schema. Names are as stored (folded to lower case unless quoted).
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
+    /// By name.
     pub tables: BTreeMap<String, Arc<Table>>,
+    /// By name.
     pub views: BTreeMap<String, Arc<View>>,
+    /// By name.
     pub sequences: BTreeMap<String, Arc<Sequence>>,
 }
 

@@ -222,7 +222,7 @@ impl Ddl<'_> {
         let mut count = 0u32;
         while let Some((key, value)) = cursor.next()? {
             count = count.wrapping_add(1);
-            if count % 1024 == 0 {
+            if count.is_multiple_of(1024) {
                 self.dml.exec.check()?;
             }
             each(key, layout.decode(key, value)?)?;
