@@ -10,7 +10,9 @@ use crate::io::{FileSystem, MemFs, RealFs};
 /// Files, clock, randomness and threads.
 #[derive(Clone, Debug)]
 pub struct Environment {
+    /// Where the database's files are.
     pub files: Arc<dyn FileSystem>,
+    /// Time, randomness and threads.
     pub host: Arc<dyn Host>,
 }
 
@@ -29,7 +31,7 @@ pub trait Host: Send + Sync + Debug {
 impl Environment {
     /// The real machine.
     pub fn real() -> Environment {
-        Environment { files: Arc::new(RealFs::default()), host: Arc::new(RealHost::default()) }
+        Environment { files: Arc::new(RealFs), host: Arc::new(RealHost::default()) }
     }
 
     /// Real time and threads, files in memory.

@@ -18,34 +18,80 @@ pub enum Error {
     /// Something this transaction read was changed by a commit since it began. Retry it.
     Conflict,
     /// The file system refused; nothing of the operation stays.
-    Io { what: &'static str, error: Arc<io::Error> },
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// What the system said.
+        error: Arc<io::Error>,
+    },
     /// The disk, or the log's limit, has no room for this commit; the transaction failed, the database goes on.
-    DiskFull { what: &'static str },
+    DiskFull {
+        /// What was being done.
+        what: &'static str,
+    },
     /// A write or sync of the log failed after the commit was in it: it may or may not survive. The database is
     /// read-only until it is reopened.
-    OutcomeUnknown { cause: String },
+    OutcomeUnknown {
+        /// What failed first.
+        cause: String,
+    },
     /// An earlier failure made the database read-only until it is reopened.
-    Poisoned { cause: String },
+    Poisoned {
+        /// What failed first.
+        cause: String,
+    },
     /// The file is not a CairnDB database.
-    NotADatabase { path: PathBuf },
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file needs a newer version of this library.
-    NewerFormat { found: u32, supported: u32 },
+    NewerFormat {
+        /// What the file has.
+        found: u32,
+        /// What this library knows.
+        supported: u32,
+    },
     /// A byte on disk is not what was written there.
-    Corrupt { what: String },
+    Corrupt {
+        /// What, and where.
+        what: String,
+    },
     /// The database was not closed cleanly and its log is not there.
-    MissingLog { path: PathBuf },
+    MissingLog {
+        /// The file.
+        path: PathBuf,
+    },
     /// The log beside the database belongs to another database, or to an older copy of this one.
-    ForeignLog { path: PathBuf },
+    ForeignLog {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process (or another handle in this one) has the database open.
-    Busy { path: PathBuf, pid: Option<u32> },
+    Busy {
+        /// The file.
+        path: PathBuf,
+        /// The holder's process id, where it could be learned.
+        pid: Option<u32>,
+    },
     /// The database was opened read-only.
     ReadOnly,
     /// The path names nothing that can be opened as asked.
-    CannotOpen { path: PathBuf, error: Arc<io::Error> },
+    CannotOpen {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: Arc<io::Error>,
+    },
     /// No such tree, in this state of the database.
     NoSuchTree(TreeId),
     /// The key is longer than this page size allows.
-    KeyTooLong { length: usize, limit: usize },
+    KeyTooLong {
+        /// The key's bytes.
+        length: usize,
+        /// The most there may be.
+        limit: usize,
+    },
     /// A patch of a key that is not there, or beyond its value's end.
     BadPatch,
     /// Every page of the cache is in use by unfinished work; a larger cache or smaller transactions help.
@@ -53,7 +99,10 @@ pub enum Error {
     /// The statement is too large for the point path; use a transaction.
     TooLarge,
     /// All snapshot slots are taken.
-    TooManySnapshots { limit: usize },
+    TooManySnapshots {
+        /// The most there may be.
+        limit: usize,
+    },
     /// The snapshot, or the transaction that was read from, has ended.
     Ended,
     /// The database was closed.

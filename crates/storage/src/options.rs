@@ -90,7 +90,7 @@ impl Options {
         if !page.is_power_of_two() || !(512..=32768).contains(&page) {
             return Err(Error::BadOption("page_size must be a power of two from 512 to 32768"));
         }
-        if !segment.is_power_of_two() || segment < 16384 || segment > (1 << 30) {
+        if !segment.is_power_of_two() || !(16384..=1 << 30).contains(&segment) {
             return Err(Error::BadOption("log_segment_bytes must be a power of two from 16 KiB to 1 GiB"));
         }
         if self.log_limit_bytes < 4 * segment as u64 {

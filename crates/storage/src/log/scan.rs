@@ -45,11 +45,13 @@ pub(crate) struct ScanEnd {
     pub(crate) segments: HashMap<u64, u32>,
     /// The newest checkpoint that any batch tells of.
     pub(crate) checkpoint: u64,
-    pub(crate) batches: u64,
 }
 
+/// Hears of a batch: its position, its epoch's number, its records.
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(u64, usize, &[u8]) -> Result<()>;
+
 /// Calls `visit` with every batch's position, epoch number (in `epochs`) and records, in order.
-pub(crate) fn scan(scan: &Scan<'_>, visit: &mut dyn FnMut(u64, usize, &[u8]) -> Result<()>) -> Result<ScanEnd> {
+pub(crate) fn scan(scan: &Scan<'_>, visit: Visit<'_>) -> Result<ScanEnd> {
     let mut reader = Reader::new(scan)?;
     let mut position = scan.from;
     for (number, epoch) in scan.epochs.iter().enumerate() {
@@ -68,9 +70,9 @@ pub(crate) fn scan(scan: &Scan<'_>, visit: &mut dyn FnMut(u64, usize, &[u8]) -> 
     if position < scan.must_reach {
         return Err(damaged(position, scan.must_reach));
     }
-    let Reader { places, segments, checkpoint, batches, .. } = reader;
+    let Reader { places, segments, checkpoint, .. } = reader;
     let segments = segments.into_iter().map(|(number, (place, _))| (number, place)).collect();
-    Ok(ScanEnd { position, places, segments, checkpoint, batches })
+    Ok(ScanEnd { position, places, segments, checkpoint })
 }
 
 fn damaged(position: u64, durable: u64) -> Error {
@@ -88,7 +90,6 @@ struct Reader<'a> {
     current: Option<u64>,
     bytes: AlignedBuf,
     checkpoint: u64,
-    batches: u64,
 }
 
 impl<'a> Reader<'a> {
@@ -107,7 +108,7 @@ impl<'a> Reader<'a> {
                 segments.insert(header.number, (place, header.epoch));
             }
         }
-        Ok(Reader { scan, places, segments, current: None, bytes: AlignedBuf::new(), checkpoint: 0, batches: 0 })
+        Ok(Reader { scan, places, segments, current: None, bytes: AlignedBuf::new(), checkpoint: 0 })
     }
 
     fn size(&self) -> u64 {
@@ -137,13 +138,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Follows an epoch's chain from `position`; returns where it ends.
-    fn chain(
-        &mut self,
-        number: usize,
-        epoch: &Epoch,
-        mut position: u64,
-        visit: &mut dyn FnMut(u64, usize, &[u8]) -> Result<()>,
-    ) -> Result<u64> {
+    fn chain(&mut self, number: usize, epoch: &Epoch, mut position: u64, visit: Visit<'_>) -> Result<u64> {
         let mut previous = (position == epoch.start).then_some(0);
         loop {
             let Some((at, header)) = self.next(epoch, position, previous)? else { return Ok(position) };
@@ -151,7 +146,6 @@ impl<'a> Reader<'a> {
             let batch = &self.bytes[start..start + header.length as usize];
             previous = Some(crate::page::layout::get_u32(batch, 0));
             self.checkpoint = self.checkpoint.max(header.checkpoint);
-            self.batches += 1;
             visit(at, number, &batch[BATCH_HEADER..])?;
             position = align8(at + header.length as u64);
         }

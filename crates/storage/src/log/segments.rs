@@ -131,14 +131,6 @@ impl Segments {
         }
     }
 
-    /// Where a position lies in the file, if its segment is live.
-    pub(crate) fn locate(&self, position: u64) -> Option<u64> {
-        let number = position / self.size();
-        let places = self.places.lock();
-        let (_, place) = places.live.iter().find(|(live, _)| *live == number)?;
-        Some(self.offset(*place) + position % self.size())
-    }
-
     pub(crate) fn ready(&self) -> usize {
         self.places.lock().ready.len()
     }
@@ -150,11 +142,6 @@ impl Segments {
 
     pub(crate) fn live_bytes(&self) -> u64 {
         self.places.lock().live.len() as u64 * self.size()
-    }
-
-    /// Whether another place could be added.
-    pub(crate) fn can_grow(&self) -> bool {
-        (self.places.lock().count as usize) < self.limit
     }
 
     /// Adds a place: zeroes, synced. False at the limit.

@@ -458,14 +458,6 @@ impl Pages {
             self.states[self.frames.frame_of(entry & !COOLING) as usize].fetch_and(!DIRTY, Ordering::Release);
         }
     }
-
-    /// Moves resident clean pages out, for tests of the miss paths.
-    #[cfg(test)]
-    pub(crate) fn evict_all(&self) {
-        for _ in 0..4 {
-            let _ = self.evict(usize::MAX >> 1);
-        }
-    }
 }
 
 enum Cooled {

@@ -73,7 +73,8 @@ impl FreeIds {
     }
 
     /// The ids, ascending, as runs of (first, length).
-    pub(crate) fn runs(&self) -> Vec<(u32, u32)> {
+    #[cfg(test)]
+    fn runs(&self) -> Vec<(u32, u32)> {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for (w, &word) in self.levels[0].iter().enumerate() {
             let mut rest = word;

@@ -103,6 +103,7 @@ fn advise_huge_pages(_base: *mut u8, _len: usize) {}
 
 /// An atomic whose all-zero bytes are a valid zero.
 pub(super) trait ZeroAtomic: Sized {
+    #[cfg_attr(not(cairn_shuttle), allow(dead_code))]
     fn zero() -> Self;
 }
 

@@ -95,7 +95,8 @@ pub(crate) type Join = Box<dyn FnOnce() + Send>;
 
 /// Starts the background threads.
 pub(crate) fn start(engine: &Arc<Engine>) -> Result<Vec<Join>> {
-    let jobs: [(&'static str, fn(&Engine)); 3] =
+    type Job = (&'static str, fn(&Engine));
+    let jobs: [Job; 3] =
         [("cairn-log", log_thread), ("cairn-house", house_thread), ("cairn-checkpoint", checkpoint_thread)];
     let mut joins = Vec::new();
     for (name, job) in jobs {

@@ -394,4 +394,4 @@ pub(crate) fn start_background(engine: &Arc<Engine>) -> Result<Vec<background::J
 /// Positions of parts by transaction, while replaying.
 pub(crate) type Parts = HashMap<u64, Vec<u8>>;
 
-const _: () = assert!(BLOCK % META_BYTES == 0);
+const _: () = assert!(BLOCK.is_multiple_of(META_BYTES));

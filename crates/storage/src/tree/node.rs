@@ -398,11 +398,6 @@ pub(crate) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// The node's entries.
-    pub(crate) fn of(node: Node<'a>) -> Entries<'a> {
-        Entries { node, at: usize::MAX, new: None, tail: None }
-    }
-
     /// With one more, before entry `at`.
     pub(crate) fn with(node: Node<'a>, at: usize, key: &'a [u8], payload: Payload<'a>) -> Entries<'a> {
         Entries { node, at, new: Some((key, payload)), tail: None }

@@ -9,6 +9,9 @@ use crate::page::SlotId;
 use crate::tree::TreeCursor;
 use crate::{Error, Result};
 
+/// The number of a range noted as read, and its bounds.
+type Noted = (u64, Bound<Vec<u8>>, Bound<Vec<u8>>);
+
 /// Over the entries of a tree between two bounds, forward (`next`) or backward (`prev`); used in one direction. What it
 /// returns lives until the next call. A long scan holds its snapshot, but no pages.
 pub struct Cursor {
@@ -16,7 +19,7 @@ pub struct Cursor {
     slot: SlotId,
     tree: TreeCursor,
     /// In a transaction: under which number its range is remembered as read, and the range.
-    read: Option<(u64, Bound<Vec<u8>>, Bound<Vec<u8>>)>,
+    read: Option<Noted>,
     backward: bool,
 }
 

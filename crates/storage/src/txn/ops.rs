@@ -219,7 +219,8 @@ mod tests {
     fn bytes_that_are_no_operations_are_refused_without_panic() {
         for length in 0..60 {
             for seed in 0..200u8 {
-                let bytes: Vec<u8> = (0..length).map(|i| seed.wrapping_mul(31).wrapping_add(u8::wrapping_mul(i, 7)) % 12).collect();
+                let bytes: Vec<u8> =
+                    (0..length).map(|i| seed.wrapping_mul(31).wrapping_add(u8::wrapping_mul(i, 7)) % 12).collect();
                 assert!(Ops::new(&bytes).count() <= bytes.len());
             }
         }

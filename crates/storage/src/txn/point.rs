@@ -286,7 +286,10 @@ impl PointWriter<'_> {
         let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).patch(key, offset, bytes);
         self.writer.trees.set(tree, root);
         match self.done(result, mark)? {
-            Patched::Done => Ok(self.ops.patch(tree, key, offset, bytes)),
+            Patched::Done => {
+                self.ops.patch(tree, key, offset, bytes);
+                Ok(())
+            }
             Patched::Impossible | Patched::Long(..) => Err(Error::BadPatch),
         }
     }

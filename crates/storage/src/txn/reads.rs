@@ -8,6 +8,9 @@ use super::version::TreeId;
 /// Ranges kept per tree before neighbours are joined.
 const RANGES: usize = 4096;
 
+/// A range of keys by borrowed bounds.
+pub(crate) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
 /// A range of keys with its own bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyRange {
@@ -64,7 +67,7 @@ impl Reads {
     }
 
     /// The cursor closed, having passed over only this part of its range.
-    pub(crate) fn close(&mut self, number: u64, part: Option<(Bound<&[u8]>, Bound<&[u8]>)>) {
+    pub(crate) fn close(&mut self, number: u64, part: Option<Bounds<'_>>) {
         if let Some((tree, whole)) = self.open.remove(&number) {
             match part {
                 Some((lower, upper)) => self.range(tree, lower, upper),
