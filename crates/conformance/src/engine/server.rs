@@ -120,7 +120,17 @@ fn as_account(command: &mut Command, account: Account) -> &mut Command {
 fn init_cluster(programs: &Path, folder: &Path, account: Account) -> Result<(), StartError> {
     let mut command = Command::new(programs.join("initdb"));
     command.arg("-D").arg(folder.join("data"));
-    command.args(["-U", "cairn", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"]);
+    command.args([
+        "-U",
+        "cairn",
+        "--auth=trust",
+        "-E",
+        "UTF8",
+        "--locale=C",
+        "--lc-ctype=C.UTF-8",
+        "--no-sync",
+        "--no-instructions",
+    ]);
     let output = as_account(&mut command, account).output()?;
     if output.status.success() {
         return Ok(());
