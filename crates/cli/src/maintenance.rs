@@ -32,7 +32,7 @@ pub fn verify(path: &Path) -> Result<(), Failure> {
 
 /// What a verification found right.
 pub fn what_is_right(found: &Verified) -> String {
-    let Verified { trees, pages, entries, free_pages } = found;
+    let Verified { trees, pages, entries, free_pages, .. } = found;
     format!(
         "every page, checksum and order is right: {trees} trees, {pages} pages, {entries} entries, {free_pages} free pages"
     )

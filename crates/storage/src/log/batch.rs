@@ -112,6 +112,8 @@ impl OpenBatch {
         if self.records > 0 {
             return Err(NoRoom::WriteFirst);
         }
+        let is_untouched = self.segment.is_some_and(|(_, start)| start == self.base && self.start == SEGMENT_HEADER);
+        assert!(!is_untouched, "a segment without batches would break the chain that recovery follows");
         let number = if self.segment.is_none() { self.base / segments.size() } else { segment_end / segments.size() };
         self.enter_segment(number, segments, database).map(|()| true)
     }

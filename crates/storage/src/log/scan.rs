@@ -58,7 +58,8 @@ pub(crate) fn scan(scan: &Scan<'_>, visit: Visit<'_>) -> Result<ScanEnd> {
         if epoch.end <= position && epoch.end != Epoch::OPEN {
             continue;
         }
-        position = position.max(epoch.start);
+        // Where a batch ends is padded to where the next may begin.
+        position = align8(position).max(epoch.start);
         position = reader.chain(number, epoch, position, visit)?;
         if epoch.end != Epoch::OPEN && position != epoch.end {
             return Err(damaged(position, epoch.end));

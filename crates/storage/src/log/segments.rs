@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::format::{BLOCK, LogIdentity};
 use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, SyncMethod};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, Result};
 
 /// Zeroes are written in pieces of this size: small, so that commits hardly notice.
@@ -144,13 +144,27 @@ impl Segments {
         self.places.lock().live.len() as u64 * self.size()
     }
 
+    /// Whether another place could be added.
+    fn can_grow(&self) -> bool {
+        (self.places.lock().count as usize) < self.limit
+    }
+
     /// Adds a place: zeroes, synced. False at the limit.
     pub(crate) fn grow(&self) -> Result<bool> {
-        let _one = self.filling.lock();
-        let place = self.places.lock().count;
-        if place as usize >= self.limit {
-            return Ok(false);
+        let one = self.filling.lock();
+        match self.can_grow() {
+            true => self.fill_place(one).map(|()| true),
+            false => Ok(false),
         }
+    }
+
+    /// Adds a place, whatever the limit: a recovery needs one even if the log that it found is full.
+    pub(crate) fn add_place(&self) -> Result<()> {
+        self.fill_place(self.filling.lock())
+    }
+
+    fn fill_place(&self, _one_at_a_time: MutexGuard<'_, ()>) -> Result<()> {
+        let place = self.places.lock().count;
         let zeroes = AlignedBuf::zeroed(FILL.min(self.size() as usize));
         let start = self.offset(place);
         for piece in 0..self.size() / zeroes.len() as u64 {
@@ -161,7 +175,7 @@ impl Segments {
         let mut places = self.places.lock();
         places.count += 1;
         places.ready.push_back(place);
-        Ok(true)
+        Ok(())
     }
 }
 

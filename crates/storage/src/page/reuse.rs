@@ -82,19 +82,29 @@ impl Pages {
         self.sweep(&mut reuse, SWEEP);
     }
 
-    /// Retires pages of something that was dropped in `version`, leaving out what an earlier walk retired already.
+    /// Retires pages of something that was dropped in `version`.
+    ///
+    /// A checkpoint made since then names what was dropped, and a recovery from it walks there to free these pages: they
+    /// keep their bytes until that checkpoint is replaced.
     pub(crate) fn retire_dropped(&self, version: u64, ids: &[u32]) {
         let mut reuse = self.reuse.lock();
         self.gather_held(&mut reuse);
-        let newest = reuse.held_before(version);
+        let newest_checkpoint = reuse.holds.iter().copied().max().unwrap_or(0);
+        let newest = reuse.held_before(version).max(newest_checkpoint);
         for &id in ids {
-            let info = &self.info[id as usize];
-            let alive = info.adopted.load(Ordering::Acquire) != 0 && info.death.load(Ordering::Acquire) == 0;
-            if alive {
-                info.death.store(version, Ordering::Release);
+            if self.is_retirable(id, version) {
+                self.info[id as usize].death.store(version, Ordering::Release);
                 self.place(&mut reuse, id, newest);
             }
         }
+    }
+
+    /// Whether the page belongs to something dropped in `version` and was not retired yet: not by a walk that a crash
+    /// cut short, after which the id may have become another page's.
+    pub(crate) fn is_retirable(&self, id: u32, version: u64) -> bool {
+        let Some(info) = self.info.get(id as usize) else { return false };
+        let adopted = info.adopted.load(Ordering::Acquire);
+        adopted != 0 && adopted <= version && info.death.load(Ordering::Acquire) == 0
     }
 
     /// The oldest version that a reader holds.
@@ -206,12 +216,15 @@ impl Pages {
         self.free_private(ids);
     }
 
-    /// The ids that are not part of `version` (which is held), as runs of (first, length) below the returned end.
-    pub(crate) fn free_runs(&self, version: u64) -> (Vec<(u32, u32)>, u32) {
+    /// The ids that are not part of `version` (which is held), and those in `replaced`, as runs of (first, length)
+    /// below the returned end.
+    pub(crate) fn free_runs(&self, version: u64, replaced: &[u32]) -> (Vec<(u32, u32)>, u32) {
         let end = self.reuse.lock().end;
+        let mut replaced = replaced.to_vec();
+        replaced.sort_unstable();
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for id in 2..end {
-            if self.info[id as usize].lives_in(version) {
+            if self.info[id as usize].lives_in(version) && replaced.binary_search(&id).is_err() {
                 continue;
             }
             match runs.last_mut() {

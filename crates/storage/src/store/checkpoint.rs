@@ -115,21 +115,28 @@ impl Engine {
     fn write_checkpoint(&self, state: &mut CheckpointState, target: &Target, clean: bool) -> Result<()> {
         self.write_dirty(target.version)?;
         let mut own_pages = Vec::new();
-        let result = self.write_lists(target, &mut own_pages).and_then(|(directory, free_map, end)| {
+        let replaced = &state.own_pages;
+        let result = self.write_lists(target, replaced, &mut own_pages).and_then(|(directory, free_map, end)| {
             self.sync_file()?;
+            // A clean database needs no log: what transactions without a commit wrote there goes with it.
+            let needed_from = if clean { target.position } else { target.needed_from };
+            let mut epochs = live_epochs(&state.meta.epochs, needed_from);
+            if let Some(last) = epochs.last_mut().filter(|_| clean) {
+                last.end = target.position;
+            }
             let meta = Meta {
                 clean,
                 sequence: state.meta.sequence + 1,
                 checkpoint: state.meta.checkpoint + 1,
                 version: target.version,
                 position: target.position,
-                needed_from: target.needed_from,
+                needed_from,
                 next_stamp: self.next_stamp.load(Ordering::Relaxed),
                 next_tree: self.next_tree.load(Ordering::Relaxed),
                 end,
                 directory,
                 free_map,
-                epochs: live_epochs(&state.meta.epochs, target.needed_from),
+                epochs,
                 ..state.meta.clone()
             };
             self.write_meta(&meta).map(|()| meta)
@@ -182,8 +189,17 @@ impl Engine {
     }
 
     /// Writes the list of trees and the free map; returns where they begin, and the end of pages.
-    fn write_lists(&self, target: &Target, own_pages: &mut Vec<u32>) -> Result<(PageRef, PageRef, u32)> {
-        let drops = self.drops.lock().clone();
+    ///
+    /// `replaced`: the lists of the checkpoint before, which are free as soon as this one is durable.
+    fn write_lists(
+        &self,
+        target: &Target,
+        replaced: &[u32],
+        own_pages: &mut Vec<u32>,
+    ) -> Result<(PageRef, PageRef, u32)> {
+        // What was dropped after the version is still part of it; recovery finds the drop in the log.
+        let mut drops = self.drops.lock().clone();
+        drops.retain(|dropped| dropped.version <= target.version);
         let birth = self.stamp();
         let directory = encode_directory(&target.trees, &drops);
         let directory_pages = pieces(directory.len(), self.pages.page_size());
@@ -196,7 +212,7 @@ impl Engine {
         loop {
             let more = self.pages.take_checkpoint_ids(target.version, count)?;
             own_pages.extend_from_slice(&more);
-            let (runs, end) = self.pages.free_runs(target.version);
+            let (runs, end) = self.pages.free_runs(target.version, replaced);
             let free_map = encode_runs(&runs);
             let needed = pieces(free_map.len(), self.pages.page_size());
             if needed <= own_pages.len() - first {
@@ -230,6 +246,7 @@ impl Engine {
     /// Retires the pages of what was dropped: children first, so that after a crash in between a second walk from the
     /// same root finds all that the first did not get to.
     pub(crate) fn work_off_drops(&self) -> Result<()> {
+        let _one = self.freeing.lock();
         loop {
             let Some(dropped) = self.drops.lock().first().copied() else { return Ok(()) };
             let slot = self.pages.slots.claim()?;
@@ -251,19 +268,23 @@ impl Engine {
             }
             Ok(true)
         };
-        // A page that is gone was freed by an earlier walk, or is damaged: then it stays allocated, which harms nobody.
+        // What a walk before a crash freed is passed by, with all below it. A damaged page stays allocated, which harms
+        // nobody.
+        let enter = |page: PageRef| self.pages.is_retirable(page.id, dropped.version);
         let mut broken = |_, _| Ok(());
         match dropped.is_tree {
-            true => crate::tree::walk(&self.pages, slot, dropped.first, &mut visit, &mut broken),
-            false => crate::tree::chain(&self.pages, slot, u64::MAX, dropped.first, &mut visit, &mut broken),
+            true => crate::tree::walk(&self.pages, slot, dropped.first, &enter, &mut visit, &mut broken),
+            false => crate::tree::chain(&self.pages, slot, u64::MAX, dropped.first, &enter, &mut visit, &mut broken),
         }
         .map(drop)
     }
 }
 
-/// The epochs that recovery from `needed_from` still reads.
+/// The epochs that recovery from `needed_from` still reads, and the last: who knows that knows a log of later epochs
+/// for what it is.
 fn live_epochs(epochs: &[Epoch], needed_from: u64) -> Vec<Epoch> {
-    epochs.iter().copied().filter(|epoch| epoch.end > needed_from || epoch.end == Epoch::OPEN).collect()
+    let ended = epochs.iter().take_while(|epoch| epoch.end <= needed_from).count();
+    epochs[ended.min(epochs.len().saturating_sub(1))..].to_vec()
 }
 
 // The lists' bytes: numbers in LEB128, in chains of pages laid out like long values.

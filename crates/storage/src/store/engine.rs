@@ -43,6 +43,8 @@ pub(crate) struct Engine {
     pub(crate) checkpoint_number: AtomicU64,
     /// Trees and long values whose pages are still to be freed.
     pub(crate) drops: Mutex<Vec<Dropped>>,
+    /// Held by the one who frees them: two walks of the same tree would free pages twice.
+    pub(crate) freeing: Mutex<()>,
     pub(crate) poisoned: AtomicBool,
     pub(crate) failure: Mutex<Option<String>>,
     /// Microseconds by which each commit is slowed, while the log is filling up.

@@ -240,6 +240,7 @@ fn assemble(
         checkpoint_position: AtomicU64::new(meta.position),
         checkpoint_number: AtomicU64::new(meta.checkpoint),
         drops: Mutex::new(drops),
+        freeing: Mutex::new(()),
         poisoned: AtomicBool::new(false),
         failure: Mutex::new(None),
         pressure_us: AtomicU64::new(0),
@@ -300,7 +301,9 @@ fn begin_epoch(
     let start = number * segments.size();
     let epoch = Epoch { seed: engine.env.host.random() | 1, start, end: Epoch::OPEN };
     let alignment = segments.file.alignment();
-    while segments.ready() == 0 && segments.grow()? {}
+    if segments.ready() == 0 {
+        segments.add_place()?;
+    }
     engine.segments = Some(segments);
     engine.chain = Mutex::new(Chain::new(epoch.seed));
     {

@@ -95,6 +95,7 @@ fn copy_tree(engine: &Engine, target: &Store, tree: TreeId, root: PageRef, found
         &engine.pages,
         slot,
         root,
+        &|_| true,
         &mut |visit| {
             if visit.fences.is_none() || Node::new(visit.bytes).is_inner() {
                 return Ok(true);

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::engine::Engine;
 use super::handle::Store;
 use crate::page::layout::{self, HEADER};
 use crate::sync::Ordering;
@@ -21,6 +22,8 @@ pub struct Verified {
     pub entries: u64,
     /// Free pages.
     pub free_pages: u64,
+    /// Pages that are not free and belong to nothing.
+    pub leaked_pages: u64,
 }
 
 /// Checks the newest state, then writes it out and checks what the file holds.
@@ -38,8 +41,20 @@ pub(super) fn verify(store: &Store) -> Result<Verified> {
         found.trees += 1;
         check_tree(store, entry.id, entry.root, number, &mut seen, &mut found)?;
     }
-    found.free_pages = engine.pages.page_counts().1 as u64;
+    let (end, free) = engine.pages.page_counts();
+    found.free_pages = free as u64;
+    if engine.segments.is_some() {
+        found.leaked_pages = count_leaked(engine, number, end, &mut seen)?;
+    }
     Ok(found)
+}
+
+/// Pages of the version that are neither in a tree (`seen`), nor in the checkpoint's lists, nor still to be freed.
+fn count_leaked(engine: &Engine, version: u64, end: u32, seen: &mut HashSet<u32>) -> Result<u64> {
+    let checkpoint = engine.checkpoint.lock();
+    seen.extend(&checkpoint.own_pages);
+    engine.work_off_drops()?;
+    Ok((2..end).filter(|&id| engine.pages.lives_in(id, version) && !seen.contains(&id)).count() as u64)
 }
 
 fn check_tree(
@@ -58,6 +73,7 @@ fn check_tree(
         &engine.pages,
         claimed.slot,
         root,
+        &|_| true,
         &mut |visit| {
             let id = visit.page.id;
             found.pages += 1;

@@ -79,7 +79,9 @@ impl Writer {
     pub(crate) fn cut(&mut self, next_stamp: u64) -> Cut {
         let version = self.spare.versions.pop().unwrap_or_else(VersionPtr::allocate);
         let oldest_part = self.open_parts.iter().map(|(_, first)| *first).min();
-        let needed_from = oldest_part.unwrap_or(self.appended).min(self.appended);
+        // A recovery can only begin where a batch does. The open one may hold commits behind this version.
+        let behind = if self.batch.is_empty() { self.appended } else { self.batch.position() };
+        let needed_from = oldest_part.unwrap_or(behind).min(behind);
         // SAFETY: spare versions are neither published nor held.
         unsafe { version.fill(self.stamp, self.appended, needed_from, &self.trees) };
         let changes = std::mem::replace(&mut self.changes, self.spare.changes.pop().unwrap_or_default());

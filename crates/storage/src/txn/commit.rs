@@ -86,7 +86,20 @@ impl Engine {
     pub(crate) fn settle(&self) -> Result<()> {
         let writer = self.writer.lock();
         let position = writer.appended;
-        self.wait_durable(writer, position)
+        self.wait_durable(writer, position)?;
+        self.publish_undone();
+        Ok(())
+    }
+
+    /// A point write that was undone leaves other pages with the same content, which no commit publishes; whoever
+    /// compares roots would lose to it again and again.
+    fn publish_undone(&self) {
+        let mut writer = self.writer.lock();
+        if writer.changed && !writer.flushing && writer.batch.is_empty() {
+            let cut = writer.cut(self.stamp());
+            let (old, changes) = self.publish(cut);
+            writer.recycle(old, changes, &self.pages);
+        }
     }
 }
 

@@ -91,7 +91,8 @@ impl Session {
         let engine = handle.engine();
         let mut full = 0;
         let (mut writer, result) = loop {
-            let mut writer = engine.lock_with_room(ROOM)?;
+            let room = ROOM.min(OpenBatch::record_limit(engine.segments()?.size()));
+            let mut writer = engine.lock_with_room(room)?;
             ops.clear();
             undo.clear();
             let result = {
