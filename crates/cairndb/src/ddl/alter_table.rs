@@ -181,7 +181,7 @@ impl Ddl<'_> {
         }
         let mut without = Catalog::clone(&self.catalog);
         without.tables.insert(new.name.clone(), Arc::new(new.clone()));
-        let views = self.broken_views(&without);
+        let views = self.broken_views(&without, std::slice::from_ref(&new.name));
         dependents.extend(views.iter().map(|view| Dependent::view(view, "column", &part)));
         self.settle_part(&dependents, cascade, "column", &part)?;
         self.remove_views(&views)?;

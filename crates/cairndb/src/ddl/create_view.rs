@@ -19,6 +19,7 @@ impl Ddl<'_> {
         let query = create.query.to_string();
         let fields = self.bind_query(&create.query, parsed)?.fields();
         let columns = view_columns(create, &fields)?;
+        let replaces = self.catalog.view(&name).is_some();
         let id = match (self.catalog.view(&name), self.catalog.relation_kind(&name)) {
             (_, None) => self.store.allocate_id()?,
             (Some(old), _) if create.or_replace => {
@@ -31,9 +32,11 @@ impl Ddl<'_> {
             _ if create.if_not_exists => return Ok("CREATE VIEW"),
             _ => return Err(already_exists(&name)),
         };
-        self.store.put_view(&View { id, name, columns, query })?;
+        self.store.put_view(&View { id, name: name.clone(), columns, query })?;
         self.reload()?;
-        self.refuse_cycles()?;
+        if replaces {
+            self.refuse_cycle(&name)?;
+        }
         Ok("CREATE VIEW")
     }
 
@@ -73,24 +76,42 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// A view that was replaced by one that reads itself would never end.
-    fn refuse_cycles(&self) -> Result<()> {
-        self.catalog.views.values().try_for_each(|view| view_fields(&self.catalog, view).map(drop))
+    /// A view that was replaced by one that reads itself, by whatever way, would never end.
+    fn refuse_cycle(&self, name: &str) -> Result<()> {
+        self.catalog.view(name).map_or(Ok(()), |view| view_fields(&self.catalog, view).map(drop))
     }
 
-    /// The views that do not bind any more under `catalog`: they rest on what it lacks.
-    pub(super) fn broken_views(&self, catalog: &Catalog) -> Vec<String> {
-        let views = catalog
-            .views
-            .values()
-            .filter(|view| self.catalog.views.contains_key(&view.name) && view_fields(catalog, view).is_err());
-        views.map(|view| view.name.clone()).collect()
+    /// The views that do not bind any more under `catalog`, in which `changed` relations are gone or different.
+    pub(super) fn broken_views(&self, catalog: &Catalog, changed: &[String]) -> Vec<String> {
+        let candidates = self.views_that_may_read(changed);
+        let still_there = candidates.into_iter().filter_map(|name| catalog.view(&name).cloned());
+        still_there.filter(|view| view_fields(catalog, view).is_err()).map(|view| view.name.clone()).collect()
+    }
+
+    /// The views whose text contains one of these names, or that of a view found so: all that can rest on them, and
+    /// perhaps some that do not. Binding every view of a large schema for every DROP would be quadratic.
+    fn views_that_may_read(&self, relations: &[String]) -> Vec<String> {
+        // As a name may be written: folded, and with its quotes doubled.
+        let searched = |name: &str| name.replace('"', "\"\"").to_lowercase();
+        let mut names: Vec<String> = relations.iter().map(|name| searched(name)).collect();
+        let mut left: Vec<(&str, String)> =
+            self.catalog.views.values().map(|view| (view.name.as_str(), view.query.to_lowercase())).collect();
+        let mut found = Vec::new();
+        while !names.is_empty() {
+            let (readers, others): (Vec<_>, Vec<_>) =
+                left.into_iter().partition(|(_, query)| names.iter().any(|name| query.contains(name.as_str())));
+            left = others;
+            names = readers.iter().map(|(name, _)| searched(name)).collect();
+            found.extend(readers.into_iter().map(|(name, _)| name.to_owned()));
+        }
+        found
     }
 
     /// SQLSTATE 0A000 where a view would be left behind by a change that keeps the objects it rests on.
     pub(super) fn refuse_broken_views(&mut self, what: &str) -> Result<()> {
         self.reload()?;
-        match self.broken_views(&self.catalog).first() {
+        let views = self.catalog.views.values();
+        match views.filter(|view| view_fields(&self.catalog, view).is_err()).map(|view| &view.name).next() {
             None => Ok(()),
             Some(view) => Err(Error::unsupported(format!("{what} that a view depends on"))
                 .with_detail(format!("view {view} depends on it"))),

@@ -59,7 +59,7 @@ impl Ddl<'_> {
         }
         let mut without = Catalog::clone(&self.catalog);
         names.iter().for_each(|name| drop(without.tables.remove(name)));
-        let views = self.broken_views(&without);
+        let views = self.broken_views(&without, names);
         dependents.extend(views.iter().map(|view| Dependent::view(view, "table", &names.join(", "))));
         self.settle(&dependents, cascade, "table", names)?;
         self.remove_views(&views)?;
@@ -135,7 +135,7 @@ impl Ddl<'_> {
     fn drop_views(&mut self, names: &[String], cascade: bool) -> Result<()> {
         let mut without = Catalog::clone(&self.catalog);
         names.iter().for_each(|name| drop(without.views.remove(name)));
-        let broken = self.broken_views(&without);
+        let broken = self.broken_views(&without, names);
         let dependents: Vec<Dependent> =
             broken.iter().map(|view| Dependent::view(view, "view", &names.join(", "))).collect();
         self.settle(&dependents, cascade, "view", names)?;
