@@ -61,10 +61,18 @@ pub(crate) enum NoRoom {
 
 impl OpenBatch {
     /// Continues at the segment boundary `position`.
-    pub(crate) fn new(position: u64, alignment: usize, epoch: u64, separate_blocks: bool) -> OpenBatch {
+    pub(crate) fn new(
+        position: u64,
+        alignment: usize,
+        epoch: u64,
+        separate_blocks: bool,
+        segment_bytes: usize,
+    ) -> OpenBatch {
+        // A batch lies within one segment.
+        let capacity = BUFFER.min(segment_bytes) + 2 * BLOCK;
         OpenBatch {
-            buffer: AlignedBuf::with_capacity(BUFFER + 2 * BLOCK),
-            spare: Some(AlignedBuf::with_capacity(BUFFER + 2 * BLOCK)),
+            buffer: AlignedBuf::with_capacity(capacity),
+            spare: Some(AlignedBuf::with_capacity(capacity)),
             base: position,
             start: 0,
             shared: 0,

@@ -76,6 +76,36 @@ pub(crate) fn scan(scan: &Scan<'_>, visit: Visit<'_>) -> Result<ScanEnd> {
     Ok(ScanEnd { position, places, segments, checkpoint })
 }
 
+/// Whether the log goes on in an epoch that the database file does not know, behind all that it knows: then the file is
+/// an older copy, and what was committed since would be lost silently. `position`: where the scan ended.
+pub(crate) fn has_later_epoch(
+    file: &Arc<dyn File>,
+    identity: LogIdentity,
+    epochs: &[Epoch],
+    position: u64,
+) -> Result<bool> {
+    // Segments of epochs that were forgotten lie before the begin of the last one.
+    let known = position.max(epochs.last().map_or(0, |epoch| epoch.start)) / identity.segment_bytes as u64;
+    let headers = read_headers(file, identity)?;
+    Ok(headers.iter().flatten().any(|header| {
+        let is_unknown = epochs.iter().all(|epoch| epoch.seed != header.epoch);
+        header.database == identity.database && is_unknown && header.number > known
+    }))
+}
+
+/// What is in front of each place's segment; `None`: nothing, or no segment header.
+fn read_headers(file: &Arc<dyn File>, identity: LogIdentity) -> Result<Vec<Option<SegmentHeader>>> {
+    let size = identity.segment_bytes as u64;
+    let length = file.len().map_err(Error::io("read the log's length"))?;
+    let mut block = AlignedBuf::zeroed(BLOCK);
+    (0..length.saturating_sub(BLOCK as u64) / size)
+        .map(|place| {
+            file.read_at(&mut block, BLOCK as u64 + place * size).map_err(Error::io("read the log"))?;
+            Ok(SegmentHeader::decode(&block))
+        })
+        .collect()
+}
+
 fn damaged(position: u64, durable: u64) -> Error {
     Error::corrupt(format!(
         "the log is damaged at position {position}, although it was durable up to {durable}: acknowledged commits are affected"
@@ -87,6 +117,8 @@ struct Reader<'a> {
     places: u32,
     /// Number to (place, epoch seed).
     segments: HashMap<u64, (u32, u64)>,
+    /// Places without a segment header: not used yet, or damaged.
+    nameless: Vec<u32>,
     /// The segment read last, and its bytes.
     current: Option<u64>,
     bytes: AlignedBuf,
@@ -95,21 +127,22 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(scan: &'a Scan<'a>) -> Result<Reader<'a>> {
-        let size = scan.identity.segment_bytes as u64;
-        let length = scan.file.len().map_err(Error::io("read the log's length"))?;
-        let places = (length.saturating_sub(BLOCK as u64) / size) as u32;
+        let headers = read_headers(scan.file, scan.identity)?;
+        let places = headers.len() as u32;
         let mut segments = HashMap::new();
-        let mut head = AlignedBuf::zeroed(BLOCK);
-        for place in 0..places {
-            scan.file.read_at(&mut head, BLOCK as u64 + place as u64 * size).map_err(Error::io("read the log"))?;
-            let Some(header) = SegmentHeader::decode(&head) else { continue };
+        let mut nameless = Vec::new();
+        for (place, header) in headers.into_iter().enumerate() {
+            let Some(header) = header else {
+                nameless.push(place as u32);
+                continue;
+            };
             // Only a segment of an epoch that the database knows counts; others are old bytes.
             let known = scan.epochs.iter().any(|epoch| epoch.seed == header.epoch);
             if header.database == scan.identity.database && known {
-                segments.insert(header.number, (place, header.epoch));
+                segments.insert(header.number, (place as u32, header.epoch));
             }
         }
-        Ok(Reader { scan, places, segments, current: None, bytes: AlignedBuf::new(), checkpoint: 0 })
+        Ok(Reader { scan, places, segments, nameless, current: None, bytes: AlignedBuf::new(), checkpoint: 0 })
     }
 
     fn size(&self) -> u64 {
@@ -122,13 +155,17 @@ impl<'a> Reader<'a> {
             return Ok(false);
         }
         if self.current != Some(number) {
-            let (place, _) = self.segments[&number];
-            self.bytes.resize(self.size() as usize);
-            let offset = BLOCK as u64 + place as u64 * self.size();
-            self.scan.file.read_at(&mut self.bytes, offset).map_err(Error::io("read the log"))?;
+            self.read_place(self.segments[&number].0)?;
             self.current = Some(number);
         }
         Ok(true)
+    }
+
+    fn read_place(&mut self, place: u32) -> Result<()> {
+        self.current = None;
+        self.bytes.resize(self.size() as usize);
+        let offset = BLOCK as u64 + place as u64 * self.size();
+        self.scan.file.read_at(&mut self.bytes, offset).map_err(Error::io("read the log"))
     }
 
     /// The whole batch at a position of the current segment, if there is one.
@@ -181,6 +218,24 @@ impl<'a> Reader<'a> {
             let start = number * self.size();
             for at in (start..start + self.size()).step_by(8) {
                 if at >= position
+                    && let Some(header) = self.batch(at, epoch.seed)
+                    && header.durable > position
+                {
+                    return Ok(Some(header.durable));
+                }
+            }
+        }
+        self.durable_beyond_nameless(epoch, position)
+    }
+
+    /// As `durable_beyond`, where a damaged segment header hides the batches behind it.
+    fn durable_beyond_nameless(&mut self, epoch: &Epoch, position: u64) -> Result<Option<u64>> {
+        for place in std::mem::take(&mut self.nameless) {
+            self.read_place(place)?;
+            for start in (SEGMENT_HEADER..self.bytes.len() - BATCH_HEADER).step_by(8) {
+                let at = crate::page::layout::get_u64(&self.bytes, start + 8);
+                if at >= position
+                    && at % self.size() == start as u64
                     && let Some(header) = self.batch(at, epoch.seed)
                     && header.durable > position
                 {

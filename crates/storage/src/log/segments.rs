@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::format::{BLOCK, LogIdentity};
 use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, SyncMethod};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use crate::{Error, Result};
 
 /// Zeroes are written in pieces of this size: small, so that commits hardly notice.
@@ -25,6 +25,8 @@ pub(crate) struct Segments {
     places: Mutex<Places>,
     /// One filler at a time.
     filling: Mutex<()>,
+    /// A sync failed: what it took with it is unknown.
+    sync_failed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -58,11 +60,10 @@ impl Segments {
         Ok(Self::new(file, identity, limit_bytes))
     }
 
-    /// Opens an existing log file for writing; `None` if it is not this database's.
+    /// Opens an existing log file; `None` if it is no log.
     pub(crate) fn open(
         files: &dyn FileSystem,
         path: &Path,
-        database: u128,
         read_only: bool,
     ) -> Result<Option<(Arc<dyn File>, LogIdentity)>> {
         let how = OpenHow { create: Create::Never, read_only, direct: true };
@@ -72,8 +73,7 @@ impl Segments {
             return Ok(None);
         }
         file.read_at(&mut block, 0).map_err(Error::io("read the log's header"))?;
-        let identity = LogIdentity::decode(&block)?.filter(|identity| identity.database == database);
-        Ok(identity.map(|identity| (file, identity)))
+        Ok(LogIdentity::decode(&block)?.map(|identity| (file, identity)))
     }
 
     /// Takes over an opened log file with the segments found in it.
@@ -100,7 +100,14 @@ impl Segments {
 
     fn new(file: Arc<dyn File>, identity: LogIdentity, limit_bytes: u64) -> Segments {
         let limit = (limit_bytes / identity.segment_bytes as u64) as usize;
-        Segments { file, identity, limit, places: Mutex::default(), filling: Mutex::default() }
+        Segments {
+            file,
+            identity,
+            limit,
+            places: Mutex::default(),
+            filling: Mutex::default(),
+            sync_failed: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -158,6 +165,11 @@ impl Segments {
         }
     }
 
+    /// Whether a sync of the log failed while it was extended.
+    pub(crate) fn sync_failed(&self) -> bool {
+        self.sync_failed.load(Ordering::Acquire)
+    }
+
     /// Adds a place, whatever the limit: a recovery needs one even if the log that it found is full.
     pub(crate) fn add_place(&self) -> Result<()> {
         self.fill_place(self.filling.lock())
@@ -171,7 +183,8 @@ impl Segments {
             let at = start + piece * zeroes.len() as u64;
             self.file.write_at(&zeroes, at).map_err(Error::io("extend the log"))?;
         }
-        self.file.sync().map_err(Error::io("sync the extended log"))?;
+        let synced = self.file.sync().map_err(Error::io("sync the extended log"));
+        synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Release))?;
         let mut places = self.places.lock();
         places.count += 1;
         places.ready.push_back(place);

@@ -195,8 +195,20 @@ impl Pages {
         // SAFETY: as above; its bytes are initialised now.
         layout::set_identity(unsafe { self.frames.page_mut(address) }, page);
         self.states[frame as usize].store(id as u64 | DIRTY | FIXED | USED, Ordering::Relaxed);
-        self.table[id as usize].store(address, Ordering::Release);
+        let stale = self.table[id as usize].swap(address, Ordering::AcqRel);
+        if stale != 0 {
+            self.drop_stale(stale);
+        }
         Ok(page)
+    }
+
+    /// Somebody without a registered version loaded the id's last page while it was being freed. Nothing refers to that
+    /// page, so nobody looks at its frame.
+    #[cold]
+    fn drop_stale(&self, entry: u64) {
+        let frame = self.frames.frame_of(entry & !COOLING);
+        self.states[frame as usize].store(0, Ordering::Relaxed);
+        self.pool.lock().push(frame);
     }
 
     /// Brings a page into memory. The caller must not be pinned: making room may have to wait for readers.

@@ -271,14 +271,16 @@ impl Pages {
         (id < self.max_pages()) && self.info[id as usize].lives_in(version)
     }
 
-    /// Gives back free ids at the end; returns the new end.
-    pub(crate) fn truncate_end(&self) -> u32 {
+    /// Gives back free ids at the end, and the file's bytes there. The lock keeps the ids from being taken, and
+    /// written, meanwhile.
+    pub(crate) fn truncate(&self) -> Result<()> {
         let mut reuse = self.reuse.lock();
         while reuse.end > 2 && reuse.free.contains(reuse.end - 1) {
             let last = reuse.end - 1;
             reuse.free.remove(last);
             reuse.end = last;
         }
-        reuse.end
+        let length = u64::from(reuse.end) * self.page_size() as u64;
+        self.file().set_len(length).map_err(Error::io("truncate the database file"))
     }
 }

@@ -60,7 +60,7 @@ impl Engine {
             }
         };
         if let Err(error) = result {
-            self.pages.unhold(target.version);
+            self.let_go(target.version);
             return Err(error);
         }
         let took = (self.env.host.now() - began).as_micros() as u64;
@@ -70,13 +70,19 @@ impl Engine {
         Ok(())
     }
 
+    /// After a failed checkpoint. Not if the failure left unknown which checkpoint a recovery will find: then the pages of
+    /// both stay as they are for good.
+    fn let_go(&self, version: u64) {
+        if !self.poisoned.load(Ordering::Acquire) {
+            self.pages.unhold(version);
+        }
+    }
+
     /// Gives the file's tail back to the file system, down to the last page in use.
     pub(crate) fn truncate_file(&self) -> Result<()> {
         let state = self.checkpoint.lock();
-        let end = self.pages.truncate_end();
         // The durable checkpoint may still count more pages; those it lists beyond the end are free in it.
-        let length = end as u64 * self.pages.page_size() as u64;
-        self.pages.file().set_len(length).map_err(Error::io("truncate the database file"))?;
+        self.pages.truncate()?;
         drop(state);
         self.sync_file()
     }
@@ -144,7 +150,9 @@ impl Engine {
         match result {
             Ok(meta) => self.finish(state, meta, own_pages),
             Err(error) => {
-                self.pages.free_checkpoint_ids(&own_pages);
+                if !self.poisoned.load(Ordering::Acquire) {
+                    self.pages.free_checkpoint_ids(&own_pages);
+                }
                 return Err(error);
             }
         }
@@ -228,7 +236,9 @@ impl Engine {
         let mut page = AlignedBuf::zeroed(self.pages.page_size());
         meta.encode(&mut page[..META_BYTES]);
         let at = (meta.sequence % 2) * self.pages.page_size() as u64;
-        self.pages.file().write_at(&page, at).map_err(Error::io("write the meta page"))?;
+        // Part of a failed write may be on its way to the disk.
+        let written = self.pages.file().write_at(&page, at).map_err(Error::io("write the meta page"));
+        written.inspect_err(|error| self.poison(error))?;
         self.sync_file()
     }
 

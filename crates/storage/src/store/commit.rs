@@ -37,6 +37,9 @@ impl Engine {
         let mut waited = 0;
         loop {
             self.check_writable()?;
+            if self.closing.load(Ordering::Acquire) {
+                return Err(Error::Closed);
+            }
             match writer.batch.reserve(operations, self.segments()?, self.database) {
                 Ok(entered) => {
                     if entered {
@@ -55,6 +58,14 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Refuses commits from now on; returns when all there are, are durable and published.
+    pub(crate) fn accept_no_more(&self) -> Result<()> {
+        let writer = self.writer.lock();
+        self.closing.store(true, Ordering::Release);
+        let position = writer.appended;
+        self.wait_durable(writer, position)
     }
 
     /// Appends a record for which there is room.
@@ -259,11 +270,23 @@ impl Engine {
         self.pressure_us.store(pressure, Ordering::Relaxed);
     }
 
+    /// Adds a place to the log; false at the limit.
+    ///
+    /// The sync of new space may have taken a batch's bytes along, and with them the error that its own sync should
+    /// have had.
+    pub(crate) fn grow_log(&self) -> Result<bool> {
+        let segments = self.segments()?;
+        segments.grow().inspect_err(|error| {
+            if segments.sync_failed() {
+                self.poison(error);
+            }
+        })
+    }
+
     /// No segment is ready: makes one, or waits for a checkpoint to free some. `waited` counts the checkpoints.
     #[cold]
     fn make_room(&self, waited: &mut u32) -> Result<()> {
-        let segments = self.segments()?;
-        match segments.grow() {
+        match self.grow_log() {
             Ok(true) => return Ok(()),
             // At the limit, or the disk is full: a checkpoint may give segments back.
             Ok(false) | Err(Error::DiskFull { .. }) => {}

@@ -46,6 +46,8 @@ pub(crate) struct Engine {
     /// Held by the one who frees them: two walks of the same tree would free pages twice.
     pub(crate) freeing: Mutex<()>,
     pub(crate) poisoned: AtomicBool,
+    /// No commit is accepted any more: the last checkpoint must hold all there are. Set under the commit lock.
+    pub(crate) closing: AtomicBool,
     pub(crate) failure: Mutex<Option<String>>,
     /// Microseconds by which each commit is slowed, while the log is filling up.
     pub(crate) pressure_us: AtomicU64,
@@ -165,6 +167,16 @@ impl Engine {
             };
             let Err(error) = result else { return result };
             self.provide(error, &mut full)?;
+        }
+    }
+
+    /// As `provide`, for an operation on the latest state that let go of the commit lock: by now the page may be gone,
+    /// and its id another's. Only a page that is missed and not found twice in a row is damaged.
+    pub(crate) fn provide_latest(&self, lacked: Error, full: &mut u32, gone: &mut Option<PageRef>) -> Result<()> {
+        let Error::NotResident(page) = lacked else { return self.provide(lacked, full) };
+        match self.pages.load(page) {
+            Err(Error::Corrupt { .. }) if gone.replace(page) != Some(page) => Ok(()),
+            result => result,
         }
     }
 

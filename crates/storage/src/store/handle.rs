@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::background::{Join, flush};
+use super::background::Join;
 use super::engine::Engine;
 use super::open;
 use super::verify::Verified;
@@ -56,7 +56,7 @@ impl Handle {
         if self.engine.poisoned.load(Ordering::Acquire) {
             return Err(Error::Poisoned { cause: self.engine.cause() });
         }
-        flush(&self.engine);
+        self.engine.accept_no_more()?;
         self.engine.work_off_drops()?;
         self.engine.checkpoint_clean()?;
         // From here on nothing may be written: the meta pages say that no log is needed.

@@ -17,7 +17,7 @@ use super::writer::{Changes, Spares, Writer};
 use crate::env::Environment;
 use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow};
 use crate::log::format::{BLOCK, LogIdentity};
-use crate::log::{Epoch, OpenBatch, Scan, ScanEnd, Segments, log_path, scan};
+use crate::log::{self, Epoch, OpenBatch, Scan, ScanEnd, Segments, log_path, scan};
 use crate::page::layout::Kind;
 use crate::page::{PageRef, Pages};
 use crate::stats::Counters;
@@ -39,6 +39,7 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
     let file = files.open(path, how).map_err(cannot_open(path))?;
     let meta = read_meta(&file, path)?;
     if meta.clean {
+        check_left_over(path, files, &meta)?;
         return start(path, options, env, file, meta, None);
     }
     if options.read_only {
@@ -128,7 +129,23 @@ fn open_log(path: &Path, files: &dyn FileSystem, meta: &Meta) -> Result<(Arc<dyn
     if !files.exists(&log).map_err(Error::io("look for the log"))? {
         return Err(Error::MissingLog { path: log });
     }
-    Segments::open(files, &log, meta.database, false)?.ok_or(Error::ForeignLog { path: log })
+    let opened = Segments::open(files, &log, false)?;
+    opened.filter(|(_, identity)| identity.database == meta.database).ok_or(Error::ForeignLog { path: log })
+}
+
+/// A log beside a clean database is left over from its closing, or was begun and not used yet. Any other holds commits
+/// that this file does not have.
+fn check_left_over(path: &Path, files: &dyn FileSystem, meta: &Meta) -> Result<()> {
+    let log = log_path(path);
+    if !files.exists(&log).map_err(Error::io("look for the log"))? {
+        return Ok(());
+    }
+    let Some((file, identity)) = Segments::open(files, &log, true)? else { return Ok(()) };
+    let is_later = || log::has_later_epoch(&file, identity, &meta.epochs, meta.position);
+    match identity.database != meta.database || is_later()? {
+        true => Err(Error::ForeignLog { path: log }),
+        false => Ok(()),
+    }
 }
 
 /// Builds the engine on the checkpoint, replays the log, and begins a new epoch.
@@ -220,7 +237,7 @@ fn assemble(
             changes: Changes::default(),
             unfixed: 0,
             changed: false,
-            batch: OpenBatch::new(meta.position, 1, 0, false),
+            batch: OpenBatch::new(meta.position, 1, 0, false, 0),
             batch_number: 1,
             appended: meta.position,
             flushing: false,
@@ -242,6 +259,7 @@ fn assemble(
         drops: Mutex::new(drops),
         freeing: Mutex::new(()),
         poisoned: AtomicBool::new(false),
+        closing: AtomicBool::new(false),
         failure: Mutex::new(None),
         pressure_us: AtomicU64::new(0),
         signals: Signals::default(),
@@ -262,6 +280,9 @@ fn replay(engine: &mut Engine, meta: &Meta, file: &Arc<dyn File>, identity: LogI
         replay.batch(position, records)
     })?;
     replay.finish(end.position)?;
+    if log::has_later_epoch(file, identity, &meta.epochs, end.position)? {
+        return Err(Error::ForeignLog { path: log_path(&engine.path) });
+    }
     if end.checkpoint > meta.checkpoint {
         return Err(Error::corrupt(format!(
             "the newest meta page is damaged: the log tells of checkpoint {}, the file has {}",
@@ -309,7 +330,8 @@ fn begin_epoch(
     {
         let separate = engine.options.separate_blocks;
         let mut writer = engine.writer.lock();
-        writer.batch = OpenBatch::new(start, alignment, epoch.seed, separate);
+        let segment_bytes = engine.segments()?.identity.segment_bytes as usize;
+        writer.batch = OpenBatch::new(start, alignment, epoch.seed, separate, segment_bytes);
     }
     announce(engine, position, epoch)?;
     first_batch(engine)
@@ -327,6 +349,7 @@ fn announce(engine: &mut Engine, position: u64, epoch: Epoch) -> Result<()> {
     }
     state.meta.epochs.push(epoch);
     state.meta.clean = false;
+    state.meta.next_stamp = engine.next_stamp.load(Ordering::Relaxed);
     state.meta.sequence += 1;
     let segment_bytes = engine.segments()?.identity.segment_bytes;
     state.meta.log_segment_bytes = segment_bytes;

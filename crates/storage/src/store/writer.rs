@@ -29,6 +29,14 @@ impl Changes {
     }
 }
 
+/// A state of the writer to go back to.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    trees: Trees,
+    /// Of the lists of changes.
+    lengths: [usize; 4],
+}
+
 /// A version taken to be published, with what came and went.
 #[derive(Debug)]
 pub(crate) struct Cut {
@@ -100,6 +108,26 @@ impl Writer {
         self.stamp = engine.stamp();
         engine.pages.unfix(&created[self.unfixed..]);
         self.unfixed = created.len();
+    }
+
+    /// Notes the latest state, so that what follows can be undone; seals its pages.
+    pub(crate) fn mark(&mut self, next_stamp: u64) -> Mark {
+        self.stamp = next_stamp;
+        let Changes { created, dead, chains, drops } = &self.changes;
+        let lengths = [created.len(), dead.len(), chains.len(), drops.len()];
+        Mark { trees: self.trees.clone(), lengths }
+    }
+
+    /// Goes back to a marked state; no version was cut since.
+    pub(crate) fn undo(&mut self, mark: Mark, pages: &crate::page::Pages) {
+        let [created, dead, chains, drops] = mark.lengths;
+        self.trees = mark.trees;
+        pages.free_private(&self.changes.created[created..]);
+        self.changes.created.truncate(created);
+        self.changes.dead.truncate(dead);
+        self.changes.chains.truncate(chains);
+        self.changes.drops.truncate(drops);
+        self.unfixed = self.unfixed.min(created);
     }
 
     /// Opens a tree of the latest state for changes.

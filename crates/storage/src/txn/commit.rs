@@ -151,22 +151,18 @@ impl Parts {
 impl State {
     /// Under the commit lock: validate, adopt or apply, append.
     fn append<'e>(&mut self, engine: &'e Engine, slot: SlotId, parts: &Parts) -> Result<(WriterGuard<'e>, u64)> {
-        let mut full = 0;
+        let (mut full, mut gone) = (0, None);
         loop {
             let mut writer = engine.lock_with_room(self.ops.bytes().len() - parts.last)?;
             match self.validate(engine, slot, &writer.trees).and_then(|()| self.touch(engine, slot, &writer.trees)) {
                 Ok(()) => {}
                 Err(error) => {
                     drop(writer);
-                    engine.provide(error, &mut full)?;
+                    engine.provide_latest(error, &mut full, &mut gone)?;
                     continue;
                 }
             }
-            if let Err(error) = self.apply(engine, slot, &mut writer) {
-                // Half of it may be in the latest state, which nobody must build on.
-                engine.poison(&error);
-                return Err(error);
-            }
+            self.apply(engine, slot, &mut writer)?;
             let position = engine.append(&mut writer, parts.kind(), &self.ops.bytes()[parts.last..]);
             parts.close(&mut writer);
             engine.counters.commits.add(1);
@@ -232,16 +228,25 @@ impl State {
         writer.changed = true;
         if !again.is_empty() {
             engine.counters.rebases.add(1);
-            for op in Ops::new(self.ops.bytes()) {
-                let op = op.map_err(|()| malformed())?;
-                if again.contains(&op.tree()) {
-                    engine.apply(writer, slot, op)?;
-                }
+            let mark = writer.mark(engine.stamp());
+            if let Err(error) = self.reapply(engine, slot, writer, &again) {
+                writer.undo(mark, &engine.pages);
+                return Err(error);
             }
         }
         for private in &mut self.trees {
             if !again.contains(&private.id) {
                 private.adopt(writer);
+            }
+        }
+        Ok(())
+    }
+
+    fn reapply(&self, engine: &Engine, slot: SlotId, writer: &mut Writer, trees: &[TreeId]) -> Result<()> {
+        for op in Ops::new(self.ops.bytes()) {
+            let op = op.map_err(|()| malformed())?;
+            if trees.contains(&op.tree()) {
+                engine.apply(writer, slot, op)?;
             }
         }
         Ok(())
@@ -305,6 +310,7 @@ impl State {
 
     fn redo(&mut self, engine: &Engine, slot: SlotId, at: usize, op: Op<'_>) -> Result<()> {
         use crate::tree::Patched;
+        self.spill_if_large(at, engine);
         let pages = &engine.pages;
         match op {
             Op::Put { key, value, .. } => self.redo_put(engine, slot, at, key, value),

@@ -89,7 +89,7 @@ impl Session {
     ) -> Result<(R, Ticket), WriteError<E>> {
         let Session { handle, slot, ops, undo } = self;
         let engine = handle.engine();
-        let mut full = 0;
+        let (mut full, mut gone) = (0, None);
         let (mut writer, result) = loop {
             let room = ROOM.min(OpenBatch::record_limit(engine.segments()?.size()));
             let mut writer = engine.lock_with_room(room)?;
@@ -105,7 +105,7 @@ impl Session {
             match result {
                 Err(WriteError::Storage(lacked @ (Error::NotResident(_) | Error::CacheFull))) => {
                     drop(writer);
-                    engine.provide(lacked, &mut full)?;
+                    engine.provide_latest(lacked, &mut full, &mut gone)?;
                 }
                 result => break (writer, result),
             }

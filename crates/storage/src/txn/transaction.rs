@@ -11,7 +11,7 @@ use super::reader::{Claimed, Reader, Source, View};
 use super::reads::Reads;
 use super::version::TreeId;
 use crate::page::{PageRef, Pages, Pin};
-use crate::store::{Handle, SPILL};
+use crate::store::{Engine, Handle, SPILL};
 use crate::sync::{Mutex, MutexGuard, Ordering};
 use crate::tree::{LongValue, Patched, Scratch, TreeEdit, node};
 use crate::{Durability, Error, Result};
@@ -119,7 +119,7 @@ impl State {
     pub(crate) fn root_for_cursor(&mut self, private: &Private, tree: TreeId) -> Result<PageRef> {
         let root = self.root(private, tree)?;
         if self.find(tree).is_some() {
-            self.seal(private);
+            self.seal(private.handle.engine());
         }
         Ok(root)
     }
@@ -130,8 +130,8 @@ impl State {
         Ok(self.find(tree).map_or(birth, |at| birth ^ self.trees[at].writes << 40))
     }
 
-    fn seal(&mut self, private: &Private) {
-        self.stamp = private.handle.engine().stamp();
+    fn seal(&mut self, engine: &Engine) {
+        self.stamp = engine.stamp();
     }
 
     /// The private tree for changes, made from the base if need be.
@@ -150,10 +150,17 @@ impl State {
         TreeEdit { pages, pin, tree, stamp, root, created, dead, chains, scratch }
     }
 
+    /// Gives up the pages made so far, if the tree's take too much of the cache.
+    pub(super) fn spill_if_large(&mut self, at: usize, engine: &Engine) {
+        if (self.trees[at].created.len() - self.trees[at].unfixed) * 2 * SPILL > engine.pages.frame_count() {
+            self.spill(engine);
+        }
+    }
+
     /// Gives the pages made so far to eviction, sealed.
-    fn spill(&mut self, private: &Private) {
-        self.seal(private);
-        let pages = &private.handle.engine().pages;
+    fn spill(&mut self, engine: &Engine) {
+        self.seal(engine);
+        let pages = &engine.pages;
         for tree in &mut self.trees {
             pages.unfix(&tree.created[tree.unfixed..]);
             tree.unfixed = tree.created.len();
@@ -331,15 +338,13 @@ impl Transaction {
         let at = state.open(tree)?;
         let handle = &self.private.handle;
         let pages = &handle.engine().pages;
-        if (state.trees[at].created.len() - state.trees[at].unfixed) * 2 * SPILL > pages.frame_count() {
-            state.spill(&self.private);
-        }
+        state.spill_if_large(at, handle.engine());
         let claimed = Claimed::new(handle)?;
         let mut change =
             |state: &mut State| handle.engine().with_pages(claimed.slot, |pin| run(&mut state.edit(at, pages, pin)));
         match change(&mut state) {
             Err(Error::CacheFull) => {
-                state.spill(&self.private);
+                state.spill(handle.engine());
                 change(&mut state)?;
             }
             result => result?,
@@ -351,7 +356,7 @@ impl Transaction {
     /// Where to roll back to.
     pub fn savepoint(&self) -> Result<Savepoint> {
         let mut state = self.private.lock()?;
-        state.seal(&self.private);
+        state.seal(self.private.handle.engine());
         let save = |tree: &PrivateTree| SavedTree {
             id: tree.id,
             root: tree.root,
@@ -384,7 +389,7 @@ impl Transaction {
             state.orphans.append(&mut tree.undone);
         }
         state.ops.cut(savepoint.ops);
-        state.seal(&self.private);
+        state.seal(self.private.handle.engine());
         Ok(())
     }
 
