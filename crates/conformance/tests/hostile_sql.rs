@@ -15,6 +15,8 @@ fn nested(open: &str, inner: &str, close: &str, depth: usize) -> String {
 /// Runs a statement on a thread with the small stack that user threads have.
 fn survives(sql: String) {
     let shown: String = sql.chars().take(60).collect();
+    // What a stack overflow leaves no chance to say.
+    println!("{shown} ({} bytes)", sql.len());
     let started = Instant::now();
     let run = move || {
         let engine = CairnEngine::create().unwrap();

@@ -1,7 +1,7 @@
 //! The sample of SQLite's own logic tests, as PostgreSQL passes them.
 //!
-//! The ordinary run takes every query of the small scripts and every n-th of the others, always the same ones;
-//! `CAIRN_SLT=all` takes all.
+//! An unoptimised build takes every query of the small scripts and every n-th of the others, always the same ones, and
+//! all statements; an optimised one (`cargo test --release`) takes all, and so does `CAIRN_SLT=all`.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +13,8 @@ use cairn_conformance::slt::{Dialect, FileReport, Sample, SampleFile, Selection,
 
 const THREADS: usize = 2;
 /// Scripts up to this size run whole.
-const SMALL_BYTES: usize = 200_000;
-const EVERY: usize = 8;
+const SMALL_BYTES: usize = 50_000;
+const EVERY: usize = if cfg!(debug_assertions) { 40 } else { 1 };
 
 #[test]
 fn what_postgresql_passes_of_sqlites_suite_passes_here() {
@@ -27,7 +27,7 @@ fn what_postgresql_passes_of_sqlites_suite_passes_here() {
     let summary = run_all(&sample.files);
     println!("{}{summary} in {:.1?}", summary.per_file(), started.elapsed());
     assert_eq!(summary.failed(), 0, "{}\n{summary}", summary.categories());
-    assert!(summary.passed() > 100_000, "only {} records ran", summary.passed());
+    assert!(summary.passed() > 60_000, "only {} records ran", summary.passed());
 }
 
 fn run_all(files: &[SampleFile]) -> Summary {

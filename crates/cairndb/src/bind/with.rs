@@ -13,6 +13,9 @@ use crate::plan::{Field, LogicalPlan};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
+/// Queries of one WITH clause.
+const MAX_WITH_QUERIES: usize = 100;
+
 /// A WITH query, bound, waiting for the body.
 pub(super) enum Definition {
     Plain { id: usize, name: String, plan: LogicalPlan },
@@ -22,6 +25,11 @@ pub(super) enum Definition {
 impl Binder<'_> {
     /// Binds the queries and puts them in sight, one after the other.
     pub(super) fn with(&mut self, with: &With, outer: Option<&Env>) -> Result<Vec<Definition>> {
+        // Each is one level of the plan.
+        if with.cte_tables.len() > MAX_WITH_QUERIES {
+            let message = format!("a WITH clause can have at most {MAX_WITH_QUERIES} queries");
+            return Err(self.at(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message), with.span()));
+        }
         let mut definitions = Vec::with_capacity(with.cte_tables.len());
         let mut names: Vec<String> = vec![];
         for cte in &with.cte_tables {

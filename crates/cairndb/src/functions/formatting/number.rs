@@ -9,6 +9,8 @@ use crate::{Error, Result, SqlState};
 #[derive(Default)]
 struct Template {
     pieces: Vec<Piece>,
+    /// One of them is the point.
+    point: bool,
     whole: usize,
     fraction: usize,
     fill: bool,
@@ -77,6 +79,7 @@ impl Template {
                 if self.has_point() {
                     return Err(syntax("multiple decimal points"));
                 }
+                self.point = true;
                 self.pieces.push(Piece::Point);
             }
             "," | "G" => self.pieces.push(Piece::Comma),
@@ -105,7 +108,7 @@ impl Template {
     }
 
     fn has_point(&self) -> bool {
-        self.pieces.contains(&Piece::Point)
+        self.point
     }
 
     fn placed(&mut self, piece: Piece) {
