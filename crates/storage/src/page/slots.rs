@@ -66,6 +66,8 @@ impl Slots {
         slot.epoch.store(NONE, Ordering::SeqCst);
         slot.version.store(NONE, Ordering::SeqCst);
         slot.claimed.store(0, Ordering::SeqCst);
+        // Low slots first: whoever scans them scans up to the highest that was ever used.
+        HINT.set(HINT.get().min(id.0));
     }
 
     /// Names the version that the slot's owner is about to read; the caller rechecks that it is still current.
