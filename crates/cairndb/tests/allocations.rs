@@ -99,7 +99,7 @@ fn assert_allocations_only_with_growth(what: &str, fixture: &Fixture, mut step: 
 
 const WARM_UP: i64 = 1000;
 const STEPS: i64 = 500;
-const ROWS: i64 = 20_000;
+const ROWS: i64 = 5_000;
 
 /// A database file of `ROWS` rows, removed at the end.
 struct Fixture {
