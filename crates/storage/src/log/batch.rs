@@ -112,7 +112,9 @@ impl OpenBatch {
         let header = if self.records == 0 { BATCH_HEADER } else { 0 };
         let needed = align8((header + record_size(operations)) as u64);
         let end = self.end() + needed;
-        let segment_end = (self.base / segments.size() + 1) * segments.size();
+        // Not from `base`: behind a batch that fills its segment to the last byte, that is the next one's begin.
+        let segment_start = self.segment.map_or(self.base, |(_, start)| start);
+        let segment_end = segment_start + segments.size();
         let fits = end <= segment_end && self.buffer.len() + needed as usize <= BUFFER;
         if fits && self.segment.is_some() {
             return Ok(false);

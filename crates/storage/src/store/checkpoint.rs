@@ -279,9 +279,12 @@ impl Engine {
             Ok(true)
         };
         // What a walk before a crash freed is passed by, with all below it. A damaged page stays allocated, which harms
-        // nobody.
+        // nobody; one that cannot be read now may be readable later.
         let enter = |page: PageRef| self.pages.is_retirable(page.id, dropped.version);
-        let mut broken = |_, _| Ok(());
+        let mut broken = |_, error| match error {
+            Error::Corrupt { .. } => Ok(()),
+            error => Err(error),
+        };
         match dropped.is_tree {
             true => crate::tree::walk(&self.pages, slot, dropped.first, &enter, &mut visit, &mut broken),
             false => crate::tree::chain(&self.pages, slot, u64::MAX, dropped.first, &enter, &mut visit, &mut broken),

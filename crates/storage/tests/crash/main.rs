@@ -6,5 +6,6 @@
 
 mod crashes;
 mod explore;
+mod faults;
 mod machine;
 mod workload;

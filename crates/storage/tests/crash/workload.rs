@@ -237,14 +237,32 @@ impl<'d> Worker<'d> {
         match result {
             Ok(ticket) => {
                 model.entry(tree).or_default().insert(key, value);
-                ticket.wait()?;
-                self.committed(model, begun, if later { Durability::Full } else { mode });
-                Ok(())
+                let waited = ticket.wait();
+                self.outcome(waited, model, begun, if later { Durability::Full } else { mode })
             }
             // The old value is a long one.
             Err(WriteError::Caller(()) | WriteError::Storage(Error::TooLarge)) => Ok(()),
-            Err(WriteError::Storage(error)) => Err(error),
+            Err(WriteError::Storage(error)) => {
+                // Also a failure rests on what it saw, which may be lost.
+                if !fails {
+                    model.entry(tree).or_default().insert(key, value);
+                    return self.outcome(Err(error), model, begun, mode);
+                }
+                Err(error)
+            }
         }
+    }
+
+    /// What became of a commit.
+    fn outcome(&mut self, result: Result<()>, model: Model, begun: u64, mode: Durability) -> Result<()> {
+        match &result {
+            Ok(()) => self.committed(model, begun, mode),
+            Err(Error::OutcomeUnknown { .. }) => {
+                self.history.committed(digest_model(&model), begun, false, 0);
+            }
+            Err(_) => {}
+        }
+        result
     }
 
     fn transaction(&mut self) -> Result<()> {
@@ -289,14 +307,12 @@ impl<'d> Worker<'d> {
             true => transaction.commit_async().and_then(|ticket| ticket.wait()),
             false => transaction.commit(Some(mode)),
         };
-        match result {
-            Ok(()) => self.committed(model, begun, if pipelined { Durability::Full } else { mode }),
+        match self.outcome(result, model, begun, if pipelined { Durability::Full } else { mode }) {
             // It was too large for what log there is, or dropped a tree whose pages an undone point write changed:
             // nothing of it stays.
-            Err(Error::DiskFull { .. } | Error::Conflict) => {}
-            Err(error) => return Err(error),
+            Err(Error::DiskFull { .. } | Error::Conflict) => Ok(()),
+            result => result,
         }
-        Ok(())
     }
 
     fn tree(&mut self, model: &Model) -> u32 {
