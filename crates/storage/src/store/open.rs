@@ -163,8 +163,9 @@ fn start(
     let (trees, drops, own_pages) = restore(&pages, &meta)?;
     let mut engine = assemble(path, options, env, pages, counters, &meta, trees, drops, own_pages);
     if !options.read_only {
-        // Before anything else uses the pages: an earlier run may have freed, and used again, some of them.
-        engine.work_off_drops()?;
+        // Before anything else uses the pages: an earlier run may have freed, and used again, some of them. What cannot
+        // be read now is left for later.
+        let _ = engine.work_off_drops();
     }
     let (position, found) = match log {
         None => (meta.position, None),

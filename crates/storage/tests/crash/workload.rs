@@ -302,7 +302,9 @@ impl<'d> Worker<'d> {
 
     fn commit(&mut self, transaction: Transaction, model: Model) -> Result<()> {
         let (begun, mode) = (self.now(), self.mode());
-        let pipelined = self.rng.one_in(8);
+        // A commit of nothing promises nothing, in any mode.
+        let mode = if transaction.has_changes() { mode } else { Durability::Off };
+        let pipelined = self.rng.one_in(8) && mode != Durability::Off;
         let result = match pipelined {
             true => transaction.commit_async().and_then(|ticket| ticket.wait()),
             false => transaction.commit(Some(mode)),
