@@ -166,7 +166,8 @@ impl Memory {
         let one = |number: u64| {
             let mask = self.words.len() - 1;
             // The sum brings in what the processor's caches hold.
-            let mut at = Keys::new(number).draw() ^ self.words.iter().fold(0, |sum, word| sum ^ word);
+            let mut at =
+                Keys::new(loads ^ (threads << 8) ^ number).draw() ^ self.words.iter().fold(0, |sum, word| sum ^ word);
             let start = Instant::now();
             for load in 0..loads {
                 at = self.words[at as usize & mask].wrapping_add(load);
