@@ -93,12 +93,17 @@ pub(crate) fn has_later_epoch(
     }))
 }
 
+/// How many segments have room in the file.
+pub(crate) fn places(file: &Arc<dyn File>, identity: LogIdentity) -> Result<u32> {
+    let length = file.len().map_err(Error::io("read the log's length"))?;
+    Ok((length.saturating_sub(BLOCK as u64) / identity.segment_bytes as u64) as u32)
+}
+
 /// What is in front of each place's segment; `None`: nothing, or no segment header.
 fn read_headers(file: &Arc<dyn File>, identity: LogIdentity) -> Result<Vec<Option<SegmentHeader>>> {
     let size = identity.segment_bytes as u64;
-    let length = file.len().map_err(Error::io("read the log's length"))?;
     let mut block = AlignedBuf::zeroed(BLOCK);
-    (0..length.saturating_sub(BLOCK as u64) / size)
+    (0..u64::from(places(file, identity)?))
         .map(|place| {
             file.read_at(&mut block, BLOCK as u64 + place * size).map_err(Error::io("read the log"))?;
             Ok(SegmentHeader::decode(&block))

@@ -165,6 +165,11 @@ impl Segments {
         }
     }
 
+    /// How many segments have room in the file.
+    pub(crate) fn places(&self) -> u32 {
+        self.places.lock().count
+    }
+
     /// Whether a sync of the log failed while it was extended.
     pub(crate) fn sync_failed(&self) -> bool {
         self.sync_failed.load(Ordering::Acquire)

@@ -143,6 +143,7 @@ impl Engine {
                 directory,
                 free_map,
                 epochs,
+                log_places: self.segments.as_ref().map_or(0, |segments| segments.places()),
                 ..state.meta.clone()
             };
             self.write_meta(&meta).map(|()| meta)

@@ -9,7 +9,7 @@
 //!  56 sequence u64      64 checkpoint u64    72 version u64        80 position u64               88 needed from u64
 //!  96 next stamp u64   104 next tree u32    108 end of pages u32  112 directory 12              124 free map 12
 //! 136 log segment u32  140 epochs u32       144 epochs: (seed, start, end) u64 x 3 each, up to 12
-//! 508 checksum u32
+//! 432 log places u32  508 checksum u32
 //! ```
 //! Feature bits: an unknown bit in *incompatible* keeps the file from being opened, in *read-only compatible* from being
 //! written.
@@ -26,6 +26,7 @@ pub(crate) const EPOCHS_MAX: usize = 12;
 const MAGIC: &[u8; 8] = b"CairnDB\n";
 const FORMAT: u32 = 1;
 const CHECKSUM: usize = META_BYTES - 4;
+const LOG_PLACES: usize = 144 + 24 * EPOCHS_MAX;
 
 /// A meta page's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(crate) struct Meta {
     pub(crate) free_map: PageRef,
     pub(crate) log_segment_bytes: u32,
     pub(crate) epochs: Vec<Epoch>,
+    /// Places that the log has at least.
+    pub(crate) log_places: u32,
 }
 
 impl Meta {
@@ -78,6 +81,7 @@ impl Meta {
             put_u64(out, 152 + 24 * i, epoch.start);
             put_u64(out, 160 + 24 * i, epoch.end);
         }
+        put_u32(out, LOG_PLACES, self.log_places);
         let crc = crc32c::crc32c(&out[..CHECKSUM]);
         put_u32(out, CHECKSUM, crc);
     }
@@ -113,6 +117,7 @@ impl Meta {
             free_map: PageRef::read(&bytes[124..]),
             log_segment_bytes: get_u32(bytes, 136),
             epochs: (0..count).map(|i| Self::epoch(bytes, 144 + 24 * i)).collect(),
+            log_places: get_u32(bytes, LOG_PLACES),
         }))
     }
 
@@ -169,6 +174,7 @@ mod tests {
             free_map: PageRef { id: 5, birth: 6 },
             log_segment_bytes: 1 << 20,
             epochs: vec![Epoch { seed: 1, start: 2, end: 3 }],
+            log_places: 3,
         };
         let mut bytes = [0; META_BYTES];
         meta.encode(&mut bytes);

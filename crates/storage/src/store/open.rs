@@ -82,6 +82,7 @@ fn create(path: &Path, options: &Options, env: &Environment) -> Result<()> {
         free_map: PageRef::NONE,
         log_segment_bytes: options.log_segment_bytes as u32,
         epochs: Vec::new(),
+        log_places: 0,
     };
     let mut pages = AlignedBuf::zeroed(2 * options.page_size);
     meta.encode(&mut pages[..META_BYTES]);
@@ -269,6 +270,9 @@ fn assemble(
 
 /// Applies every commit behind the checkpoint.
 fn replay(engine: &mut Engine, meta: &Meta, file: &Arc<dyn File>, identity: LogIdentity) -> Result<ScanEnd> {
+    if log::places(file, identity)? < meta.log_places {
+        return Err(Error::corrupt("the log is shorter than it was: acknowledged commits may be missing"));
+    }
     let mut replay = super::replay::Replay::new(engine, meta.position);
     let request = Scan { file, identity, epochs: &meta.epochs, from: meta.needed_from, must_reach: meta.position };
     let mut epoch = usize::MAX;
@@ -353,6 +357,7 @@ fn announce(engine: &mut Engine, position: u64, epoch: Epoch) -> Result<()> {
     state.meta.next_stamp = engine.next_stamp.load(Ordering::Relaxed);
     state.meta.sequence += 1;
     let segment_bytes = engine.segments()?.identity.segment_bytes;
+    state.meta.log_places = engine.segments()?.places();
     state.meta.log_segment_bytes = segment_bytes;
     let meta = state.meta.clone();
     engine.write_meta(&meta)

@@ -5,6 +5,7 @@
 //! `crashes`, `threads`, `faults`, `damage` (the tests).
 
 mod crashes;
+mod damage;
 mod explore;
 mod faults;
 mod machine;
