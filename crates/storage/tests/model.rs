@@ -164,6 +164,11 @@ fn change(transaction: &cairn_storage::Transaction, tree: TreeId, model: &mut Mo
             transaction.patch(tree, &key, at, &bytes).unwrap();
             value[at..at + bytes.len()].copy_from_slice(&bytes);
         }
+        3 => {
+            let value = rng.value(page_size);
+            assert_eq!(transaction.insert(tree, &key, &value).unwrap(), !model.contains_key(&key));
+            model.entry(key.clone()).or_insert(value);
+        }
         _ => {
             let value = rng.value(page_size);
             transaction.put(tree, &key, &value).unwrap();

@@ -63,9 +63,9 @@ impl Slots {
 
     pub(crate) fn release(&self, id: SlotId) {
         let slot = &self.slots[id.0];
-        slot.epoch.store(NONE, Ordering::SeqCst);
-        slot.version.store(NONE, Ordering::SeqCst);
-        slot.claimed.store(0, Ordering::SeqCst);
+        slot.epoch.store(NONE, Ordering::Release);
+        slot.version.store(NONE, Ordering::Release);
+        slot.claimed.store(0, Ordering::Release);
         // Low slots first: whoever scans them scans up to the highest that was ever used.
         HINT.set(HINT.get().min(id.0));
     }

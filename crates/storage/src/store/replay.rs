@@ -156,7 +156,8 @@ impl Engine {
                 self.with_pages(slot, |pin| writer.edit(pages, pin, tree, root).delete(key))?;
             }
             Op::Patch { key, offset, bytes, .. } => {
-                return self.with_pages(slot, |pin| writer.edit(pages, pin, tree, root).patch(key, offset, bytes));
+                return self
+                    .with_pages(slot, |pin| writer.edit(pages, pin, tree, root).patch(key, offset, bytes, |_| ()));
             }
             Op::Create { .. } | Op::Drop { .. } => unreachable!("these are no changes inside a tree"),
         }

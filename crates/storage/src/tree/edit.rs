@@ -28,11 +28,13 @@ pub(crate) enum Patched {
     Long(u64, PageRef),
 }
 
-/// Buffers that are kept from one operation to the next, so that none allocates.
+/// What is kept from one operation of an owner to the next: buffers, so that none allocates, and where ascending keys go.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     page: Vec<u8>,
     other: Vec<u8>,
+    /// The last leaf of this tree, if this owner has it unsealed (its birth is the owner's stamp then).
+    tail: (u32, PageRef),
 }
 
 /// One tree, open for changes by one owner.
@@ -54,6 +56,8 @@ pub(crate) struct TreeEdit<'a> {
 struct Path {
     steps: [(PageRef, usize); MAX_DEPTH],
     depth: usize,
+    /// The leaf is the tree's last.
+    last: bool,
 }
 
 impl Path {
@@ -65,17 +69,58 @@ impl Path {
 impl<'a> TreeEdit<'a> {
     /// Inserts or replaces; `Ok(true)` if the key was there. [`Cell::Overflow`]: a value whose pages are written already.
     pub(crate) fn put(&mut self, key: &[u8], cell: Cell<'_>) -> Result<bool> {
+        self.put_if(key, cell, |_| true).map(|(found, _)| found)
+    }
+
+    /// As `put`, if `check` says so once it has seen what is there. Returns whether the key was there, and whether the
+    /// value was put.
+    pub(crate) fn put_if(
+        &mut self,
+        key: &[u8],
+        cell: Cell<'_>,
+        check: impl FnOnce(Option<Cell<'_>>) -> bool,
+    ) -> Result<(bool, bool)> {
         self.pages.counters.tree_changes.add(1);
+        if self.is_behind_tail(key) && self.has_room_in_tail(key, cell) {
+            let put = check(None);
+            if put {
+                let tail = self.scratch.tail.1;
+                let bytes = self.page_mut(tail);
+                let at = Node::new(bytes).count();
+                node::insert_in_place(bytes, at, key, Payload::Value(cell));
+            }
+            return Ok((false, put));
+        }
         if self.root.is_none() {
             self.plant()?;
         }
         let mut path = self.descend(key)?;
-        let (at, found) = self.node(path.steps[path.leaf()].0)?.search(key);
-        self.put_cell(&mut path, at, found, key, cell)
+        let node = self.node(path.steps[path.leaf()].0)?;
+        let (at, found) = node.search(key);
+        if !check(found.then(|| node.cell(at).0)) {
+            return Ok((found, false));
+        }
+        self.put_cell(&mut path, at, found, key, cell).map(|found| (found, true))
     }
 
-    /// Overwrites bytes inside a value.
-    pub(crate) fn patch(&mut self, key: &[u8], offset: usize, bytes: &[u8]) -> Result<Patched> {
+    /// Whether the key goes behind everything, into a last leaf that this owner has.
+    fn is_behind_tail(&self, key: &[u8]) -> bool {
+        let (tree, tail) = self.scratch.tail;
+        tree == self.tree && tail.birth == self.stamp && self.node(tail).is_ok_and(|node| node.is_behind_last(key))
+    }
+
+    fn has_room_in_tail(&self, key: &[u8], cell: Cell<'_>) -> bool {
+        self.node(self.scratch.tail.1).is_ok_and(|node| node.has_room(key, Payload::Value(cell)))
+    }
+
+    /// Overwrites bytes inside a value; `old` is shown those it overwrites, before.
+    pub(crate) fn patch(
+        &mut self,
+        key: &[u8],
+        offset: usize,
+        bytes: &[u8],
+        old: impl FnOnce(&[u8]),
+    ) -> Result<Patched> {
         self.pages.counters.tree_changes.add(1);
         if self.root.is_none() {
             return Ok(Patched::Impossible);
@@ -87,16 +132,18 @@ impl<'a> TreeEdit<'a> {
             return Ok(Patched::Impossible);
         }
         let (cell, start) = node.cell(at);
-        let length = match cell {
-            Cell::Inline(value) => value.len(),
+        let value = match cell {
+            Cell::Inline(value) => value,
             Cell::Overflow(reference) => {
                 let (length, first) = overflow::parse(reference);
                 return Ok(Patched::Long(length, first));
             }
         };
-        if offset.checked_add(bytes.len()).is_none_or(|end| end > length) {
+        let Some(part) = value.get(offset..).and_then(|rest| rest.get(..bytes.len())) else {
             return Ok(Patched::Impossible);
-        }
+        };
+        // Shown from the page as it was: what follows may copy it, but changes it only at the very end.
+        old(part);
         let leaf = self.own_path(&mut path)?;
         self.page_mut(leaf)[start + offset..][..bytes.len()].copy_from_slice(bytes);
         Ok(Patched::Done)
@@ -113,6 +160,7 @@ impl<'a> TreeEdit<'a> {
         if !found {
             return Ok(false);
         }
+        self.scratch.tail = (0, PageRef::NONE);
         let leaf = self.own_path(&mut path)?;
         self.drop_chain(leaf, at)?;
         node::remove(self.page_mut(leaf), at);
@@ -152,7 +200,7 @@ impl<'a> TreeEdit<'a> {
     }
 
     fn descend(&self, key: &[u8]) -> Result<Path, Stop> {
-        let mut path = Path { steps: [(PageRef::NONE, 0); MAX_DEPTH], depth: 0 };
+        let mut path = Path { steps: [(PageRef::NONE, 0); MAX_DEPTH], depth: 0, last: true };
         let mut at = *self.root;
         while path.depth < MAX_DEPTH {
             let node = self.node(at)?;
@@ -162,6 +210,7 @@ impl<'a> TreeEdit<'a> {
             if !node.is_inner() {
                 return Ok(path);
             }
+            path.last &= child == node.count();
             at = node.child(child);
         }
         Err(Stop::Misplaced(at))
@@ -206,6 +255,9 @@ impl<'a> TreeEdit<'a> {
     fn put_cell(&mut self, path: &mut Path, at: usize, found: bool, key: &[u8], cell: Cell<'_>) -> Result<bool> {
         let leaf = self.own_path(path)?;
         let payload = Payload::Value(cell);
+        if path.last {
+            self.scratch.tail = (self.tree, leaf);
+        }
         if found {
             if let (Cell::Inline(old), start) = self.node(leaf)?.cell(at)
                 && let Cell::Inline(new) = cell
@@ -318,6 +370,7 @@ impl<'a> TreeEdit<'a> {
             return None;
         }
         self.pages.counters.tree_splits.add(1);
+        self.scratch.tail = (0, PageRef::NONE);
         let k = entries.split_point(node.capacity());
         let kind = if node.is_inner() { Kind::Inner } else { Kind::Leaf };
         let right = self.take_spare(spares, kind, node.level());

@@ -213,6 +213,16 @@ impl<'a> Node<'a> {
         (low, false)
     }
 
+    /// Whether `key` lies behind every entry.
+    #[inline]
+    pub(crate) fn is_behind_last(&self, key: &[u8]) -> bool {
+        let Some(last) = self.count.checked_sub(1) else { return false };
+        match key.strip_prefix(self.prefix()) {
+            Some(rest) => self.suffix(last) < rest,
+            None => self.prefix() < key,
+        }
+    }
+
     /// Which child leads to `key`.
     #[inline]
     pub(crate) fn child_for(&self, key: &[u8]) -> usize {
@@ -317,21 +327,31 @@ impl Payload<'_> {
     }
 }
 
+impl Node<'_> {
+    /// Whether [`insert_in_place`] would succeed.
+    pub(crate) fn has_room(&self, key: &[u8], payload: Payload<'_>) -> bool {
+        let Some(rest) = key.strip_prefix(self.prefix()) else { return false };
+        if self.count == 0 || (self.suffix != VARIABLE && rest.len() != self.suffix as usize) {
+            return false;
+        }
+        let length_bytes = if self.suffix == VARIABLE { key_length_bytes(rest.len()) } else { 0 };
+        let size = length_bytes + rest.len() + payload.size();
+        get_u16(self.page, HEAP) as usize >= self.slots + (self.count + 1) * SLOT + size
+    }
+}
+
 /// Inserts at position `at` if the page's prefix, suffix form and free space allow it without moving anything else.
 pub(crate) fn insert_in_place(page: &mut [u8], at: usize, key: &[u8], payload: Payload<'_>) -> bool {
     let node = Node::new(page);
     let (count, slots, suffix, inner) = (node.count, node.slots, node.suffix, node.inner);
-    let Some(rest) = key.strip_prefix(node.prefix()) else { return false };
-    if count == 0 || (suffix != VARIABLE && rest.len() != suffix as usize) {
+    if !node.has_room(key, payload) {
         return false;
     }
+    let rest = &key[node.prefix..];
     let length_bytes = if suffix == VARIABLE { key_length_bytes(rest.len()) } else { 0 };
     let size = length_bytes + rest.len() + payload.size();
     let heap = get_u16(page, HEAP) as usize;
     let slots_end = slots + count * SLOT;
-    if heap < slots_end + SLOT + size {
-        return false;
-    }
     let cell = heap - size;
     write_cell(&mut page[cell..heap], suffix == VARIABLE, rest, &[], payload, inner);
     page.copy_within(slots + at * SLOT..slots_end, slots + (at + 1) * SLOT);

@@ -180,10 +180,10 @@ impl State {
             }
         }
         let pin = engine.pages.slots.pin(slot);
-        for (tree, range) in self.reads.all() {
+        for (tree, (lower, upper)) in self.reads.all() {
             let Some(base) = self.base_root(tree) else { continue };
             let now = latest.root(tree).ok_or(Error::Conflict)?;
-            if now != base && is_changed(&engine.pages, &pin, base, now, range.lower(), range.upper())? {
+            if now != base && is_changed(&engine.pages, &pin, base, now, lower, upper)? {
                 return Err(Error::Conflict);
             }
         }
@@ -316,7 +316,7 @@ impl State {
             Op::Put { key, value, .. } => self.redo_put(engine, slot, at, key, value),
             Op::Delete { key, .. } => engine.with_pages(slot, |pin| self.edit(at, pages, pin).delete(key).map(drop)),
             Op::Patch { key, offset, bytes, .. } => {
-                match engine.with_pages(slot, |pin| self.edit(at, pages, pin).patch(key, offset, bytes))? {
+                match engine.with_pages(slot, |pin| self.edit(at, pages, pin).patch(key, offset, bytes, |_| ()))? {
                     Patched::Done => Ok(()),
                     Patched::Impossible => Err(Error::Conflict),
                     Patched::Long(length, first) => {

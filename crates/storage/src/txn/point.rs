@@ -260,38 +260,66 @@ impl PointWriter<'_> {
     pub fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
         check_key(&self.engine.pages, key)?;
         self.room(key.len() + value.len())?;
+        self.put_if(tree, key, value, |_| true).map(drop)
+    }
+
+    /// Inserts, unless the key is there: then `Ok(false)`.
+    pub fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        check_key(&self.engine.pages, key)?;
+        self.room(key.len() + value.len())?;
+        self.put_if(tree, key, value, |found| !found)
+    }
+
+    /// Puts the value if `wanted` says so, knowing whether the key is there.
+    fn put_if(&mut self, tree: TreeId, key: &[u8], value: &[u8], wanted: impl FnOnce(bool) -> bool) -> Result<bool> {
         let mut root = self.root(tree)?;
-        let old = inline(get(&self.engine.pages, self.pin, root, key)?)?;
         let mark = self.undo.mark();
-        match old {
-            Some(old) => self.undo.put(tree, key, old),
-            None => self.undo.delete(tree, key),
-        }
+        let mut long = false;
         if key.len() + value.len() > inline_limit(self.engine.pages.page_size()) {
             return Err(Error::TooLarge);
         }
+        let undo = &mut *self.undo;
+        let note = |old: Option<Cell<'_>>| {
+            match old {
+                _ if !wanted(old.is_some()) => return false,
+                Some(Cell::Inline(old)) => undo.put(tree, key, old),
+                Some(Cell::Overflow(_)) => {
+                    long = true;
+                    return false;
+                }
+                None => undo.delete(tree, key),
+            }
+            true
+        };
         let cell = Cell::Inline(value);
-        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).put(key, cell);
+        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).put_if(key, cell, note);
         self.writer.trees.set(tree, root);
-        self.done(result, mark).map(|_| self.ops.put(tree, key, value))
+        let (_, put) = self.done(result, mark)?;
+        if long {
+            return Err(Error::TooLarge);
+        }
+        if put {
+            self.ops.put(tree, key, value);
+        }
+        Ok(put)
     }
 
     /// Overwrites `bytes` at `offset` of the value under `key`, which must exist and be long enough.
     pub fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
         self.room(key.len() + bytes.len())?;
         let mut root = self.root(tree)?;
-        let old = inline(get(&self.engine.pages, self.pin, root, key)?)?;
-        let old = old.and_then(|old| old.get(offset..)?.get(..bytes.len())).ok_or(Error::BadPatch)?;
         let mark = self.undo.mark();
-        self.undo.patch(tree, key, offset, old);
-        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).patch(key, offset, bytes);
+        let undo = &mut *self.undo;
+        let note = |old: &[u8]| undo.patch(tree, key, offset, old);
+        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).patch(key, offset, bytes, note);
         self.writer.trees.set(tree, root);
         match self.done(result, mark)? {
             Patched::Done => {
                 self.ops.patch(tree, key, offset, bytes);
                 Ok(())
             }
-            Patched::Impossible | Patched::Long(..) => Err(Error::BadPatch),
+            Patched::Impossible => Err(Error::BadPatch),
+            Patched::Long(..) => Err(Error::TooLarge),
         }
     }
 

@@ -15,7 +15,8 @@ use crate::{Error, Result};
 /// A registered reader of one version, which stays whole while this lives.
 pub(crate) struct View {
     pub(crate) handle: Arc<Handle>,
-    slot: SlotId,
+    /// Registered with the version. A transaction, which works under a lock, also looks at pages through it.
+    pub(super) slot: SlotId,
     version: *const Version,
 }
 
@@ -162,7 +163,7 @@ impl Reader {
             Source::Transaction(private) => {
                 let state = private.lock()?;
                 let root = state.root(private, tree)?;
-                let found = get_with(private.handle(), root, key, read);
+                let found = get_at(private.handle(), state.slot()?, root, key, read);
                 private.note_key(state, tree, key);
                 found
             }
@@ -205,12 +206,23 @@ pub(crate) fn get_with<R>(
     key: &[u8],
     read: impl FnOnce(&[u8]) -> R,
 ) -> Result<Option<R>> {
+    let claimed = Claimed::new(handle)?;
+    get_at(handle, claimed.slot, root, key, read)
+}
+
+/// As `get_with`, through a slot that the caller has.
+fn get_at<R>(
+    handle: &Handle,
+    slot: SlotId,
+    root: PageRef,
+    key: &[u8],
+    read: impl FnOnce(&[u8]) -> R,
+) -> Result<Option<R>> {
     let engine = handle.engine();
     engine.counters.tree_searches.add(1);
-    let claimed = Claimed::new(handle)?;
     let mut read = Some(read);
     let mut apply = |value: &[u8]| read.take().map(|read| read(value));
-    let found = engine.with_pages(claimed.slot, |pin| {
+    let found = engine.with_pages(slot, |pin| {
         Ok::<_, Error>(match crate::tree::get(&engine.pages, pin, root, key)? {
             None => Found::Nothing,
             Some(Value::Inline(value)) => Found::Read(apply(value)),
@@ -222,7 +234,7 @@ pub(crate) fn get_with<R>(
         Found::Read(result) => result,
         Found::Long(length, first) => {
             let mut value = Vec::new();
-            overflow_value(&engine.pages, claimed.slot, length, first, &mut value)?;
+            overflow_value(&engine.pages, slot, length, first, &mut value)?;
             apply(&value)
         }
     })

@@ -44,19 +44,41 @@ pub(crate) struct Reads {
 #[derive(Debug, Default)]
 struct Ranges {
     list: Vec<KeyRange>,
+    /// Single keys, one behind the other, and where each ends.
+    keys: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Ranges {
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.keys[start..end])
+    }
+
+    fn bound(&mut self) {
+        if self.list.len() + self.ends.len() <= RANGES {
+            return;
+        }
+        let single = |key: &[u8]| KeyRange::new(Bound::Included(key), Bound::Included(key));
+        let mut list = std::mem::take(&mut self.list);
+        list.extend(self.keys().map(single));
+        coalesce(&mut list);
+        *self = Ranges { list, ..Ranges::default() };
+    }
 }
 
 impl Reads {
     pub(crate) fn key(&mut self, tree: TreeId, key: &[u8]) {
-        self.range(tree, Bound::Included(key), Bound::Included(key));
+        let ranges = self.trees.entry(tree).or_default();
+        ranges.keys.extend_from_slice(key);
+        ranges.ends.push(ranges.keys.len());
+        ranges.bound();
     }
 
     pub(crate) fn range(&mut self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) {
-        let ranges = &mut self.trees.entry(tree).or_default().list;
-        ranges.push(KeyRange::new(lower, upper));
-        if ranges.len() > RANGES {
-            coalesce(ranges);
-        }
+        let ranges = self.trees.entry(tree).or_default();
+        ranges.list.push(KeyRange::new(lower, upper));
+        ranges.bound();
     }
 
     /// A cursor over the range was opened; close it with the number returned.
@@ -77,9 +99,14 @@ impl Reads {
     }
 
     /// Every tree and range, in no order.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (TreeId, &KeyRange)> {
-        let closed = self.trees.iter().flat_map(|(tree, ranges)| ranges.list.iter().map(|range| (*tree, range)));
-        closed.chain(self.open.values().map(|(tree, range)| (*tree, range)))
+    pub(crate) fn all(&self) -> impl Iterator<Item = (TreeId, Bounds<'_>)> {
+        let keys = self
+            .trees
+            .iter()
+            .flat_map(|(tree, ranges)| ranges.keys().map(|key| (*tree, (Bound::Included(key), Bound::Included(key)))));
+        let listed = self.trees.iter().flat_map(|(tree, ranges)| ranges.list.iter().map(|range| (*tree, range)));
+        let ranges = listed.chain(self.open.values().map(|(tree, range)| (*tree, range)));
+        keys.chain(ranges.map(|(tree, range)| (tree, (range.lower(), range.upper()))))
     }
 }
 
@@ -128,7 +155,7 @@ mod tests {
         for i in 0..20_000u32 {
             reads.key(TreeId(1), &i.wrapping_mul(2654435761).to_be_bytes());
         }
-        let ranges: Vec<_> = reads.all().map(|(_, range)| range.clone()).collect();
+        let ranges: Vec<_> = reads.all().map(|(_, (lower, upper))| KeyRange::new(lower, upper)).collect();
         assert!(ranges.len() <= RANGES);
         for i in 0..20_000u32 {
             let key = i.wrapping_mul(2654435761).to_be_bytes();

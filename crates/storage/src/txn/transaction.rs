@@ -10,7 +10,7 @@ use super::ops::{OpList, OpMark};
 use super::reader::{Claimed, Reader, Source, View};
 use super::reads::Reads;
 use super::version::TreeId;
-use crate::page::{PageRef, Pages, Pin};
+use crate::page::{PageRef, Pages, Pin, SlotId};
 use crate::store::{Engine, Handle, SPILL};
 use crate::sync::{Mutex, MutexGuard, Ordering};
 use crate::tree::{LongValue, Patched, Scratch, TreeEdit, node};
@@ -100,6 +100,11 @@ impl Private {
 impl State {
     fn base(&self) -> Result<&View> {
         self.base.as_ref().ok_or(Error::Ended)
+    }
+
+    /// For looking at pages, by who holds the transaction's lock.
+    pub(super) fn slot(&self) -> Result<SlotId> {
+        self.base().map(|base| base.slot)
     }
 
     pub(super) fn find(&self, tree: TreeId) -> Option<usize> {
@@ -277,6 +282,26 @@ impl Transaction {
         Ok(())
     }
 
+    /// Inserts, unless the key is there: then `Ok(false)`. Remembers the key as read.
+    pub fn insert(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        let pages = &self.private.handle.engine().pages;
+        check_key(pages, key)?;
+        if key.len() + value.len() > node::inline_limit(pages.page_size()) {
+            let found = self.reader.get_with(tree, key, |_| ())?.is_some();
+            return if found { Ok(false) } else { self.put(tree, key, value).map(|()| true) };
+        }
+        let mut put = false;
+        let mut state = self.change(tree, |edit| {
+            put = edit.put_if(key, node::Cell::Inline(value), |old| old.is_none())?.1;
+            Ok(())
+        })?;
+        if put {
+            state.ops.put(tree, key, value);
+        }
+        state.reads.key(tree, key);
+        Ok(put)
+    }
+
     fn put_value(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<MutexGuard<'_, State>> {
         let mut state = self.writable()?;
         let at = state.open(tree)?;
@@ -296,7 +321,7 @@ impl Transaction {
     pub fn patch(&self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
         let mut patched = Patched::Done;
         let mut state = self.change(tree, |edit| {
-            patched = edit.patch(key, offset, bytes)?;
+            patched = edit.patch(key, offset, bytes, |_| ())?;
             Ok(())
         })?;
         match patched {
@@ -339,9 +364,9 @@ impl Transaction {
         let handle = &self.private.handle;
         let pages = &handle.engine().pages;
         state.spill_if_large(at, handle.engine());
-        let claimed = Claimed::new(handle)?;
+        let slot = state.slot()?;
         let mut change =
-            |state: &mut State| handle.engine().with_pages(claimed.slot, |pin| run(&mut state.edit(at, pages, pin)));
+            |state: &mut State| handle.engine().with_pages(slot, |pin| run(&mut state.edit(at, pages, pin)));
         match change(&mut state) {
             Err(Error::CacheFull) => {
                 state.spill(handle.engine());

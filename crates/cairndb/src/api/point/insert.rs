@@ -62,15 +62,16 @@ impl PointInsert {
         let Buffers { key, row, entries, .. } = &*buffers;
         let fresh = self.target.layout.has_row_numbers();
         place.write(stamp, &mut |trees| {
-            if !fresh && exists(trees, table.tree, key)? {
-                return general();
-            }
             for (index, entry) in table.indexes.iter().zip(entries) {
                 if entry.exclusive && exists(trees, index.tree, &entry.key)? {
                     return general();
                 }
             }
-            trees.put(table.tree, key, row)?;
+            if fresh {
+                trees.put(table.tree, key, row)?;
+            } else if !trees.insert(table.tree, key, row)? {
+                return general();
+            }
             for (index, entry) in table.indexes.iter().zip(entries) {
                 trees.put(index.tree, &entry.key, if entry.exclusive { key } else { &[] })?;
             }

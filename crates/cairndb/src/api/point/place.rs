@@ -10,6 +10,8 @@ pub(super) trait Trees {
     /// Hands the value under `key` to `read`; whether there is one.
     fn read(&mut self, tree: TreeId, key: &[u8], read: &mut dyn FnMut(&[u8])) -> Result<bool>;
     fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()>;
+    /// Inserts, unless the key is there: then `Ok(false)`.
+    fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool>;
     fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()>;
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool>;
 }
@@ -23,6 +25,9 @@ impl Trees for PointWriter<'_> {
     }
     fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
         PointWriter::put(self, tree, key, value)
+    }
+    fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        PointWriter::insert(self, tree, key, value)
     }
     fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
         PointWriter::patch(self, tree, key, offset, bytes)
@@ -41,6 +46,9 @@ impl Trees for &Transaction {
     }
     fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
         Transaction::put(self, tree, key, value)
+    }
+    fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        Transaction::insert(self, tree, key, value)
     }
     fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
         Transaction::patch(self, tree, key, offset, bytes)
