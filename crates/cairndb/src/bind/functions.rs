@@ -193,8 +193,13 @@ impl Binder<'_> {
 
     fn extreme(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
         let args = self.operands_of(call, context)?;
-        let (args, _) = self.unify(&call.name.to_uppercase(), args)?;
-        self.call(&call.name, args.into_iter().map(|arg| (arg, call.span)).collect(), call.span)
+        let (args, common) = self.unify(&call.name.to_uppercase(), args)?;
+        // Texts among varchars are one representation, but the name of the result's type is at stake.
+        let labelled = |arg: Expr| match arg.data_type().base() == common.base() {
+            true => arg,
+            false => Expr::Cast { input: Box::new(arg), to: common.base() },
+        };
+        self.call(&call.name, args.into_iter().map(|arg| (labelled(arg), call.span)).collect(), call.span)
     }
 
     fn sequence(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
