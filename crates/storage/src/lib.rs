@@ -11,6 +11,12 @@
 //! # Ok::<(), cairn_storage::Error>(())
 //! ```
 
+#[cfg(feature = "broken-for-tests")]
+#[doc(hidden)]
+pub mod broken;
+#[cfg(not(feature = "broken-for-tests"))]
+#[allow(dead_code)]
+mod broken;
 mod env;
 mod error;
 pub mod io;

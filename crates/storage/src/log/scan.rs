@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::format::{BATCH_HEADER, BLOCK, BatchHeader, LogIdentity, SEGMENT_HEADER, SegmentHeader, align8};
+use crate::broken::{self, Broken};
 use crate::io::{AlignedBuf, File};
 use crate::{Error, Result};
 
@@ -84,6 +85,9 @@ pub(crate) fn has_later_epoch(
     epochs: &[Epoch],
     position: u64,
 ) -> Result<bool> {
+    if broken::is(Broken::OlderMeta) {
+        return Ok(false);
+    }
     // Segments of epochs that were forgotten lie before the begin of the last one.
     let known = position.max(epochs.last().map_or(0, |epoch| epoch.start)) / identity.segment_bytes as u64;
     let headers = read_headers(file, identity)?;
@@ -212,6 +216,9 @@ impl<'a> Reader<'a> {
 
     /// Looks through all live space behind `position` for a whole batch that says the log was durable beyond it.
     fn durable_beyond(&mut self, epochs: &[Epoch], position: u64) -> Result<Option<u64>> {
+        if broken::is(Broken::DurablePosition) {
+            return Ok(None);
+        }
         let Some(epoch) = epochs.last() else { return Ok(None) };
         let first = position / self.size();
         let mut numbers: Vec<u64> = self.segments.keys().copied().filter(|&number| number >= first).collect();

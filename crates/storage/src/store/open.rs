@@ -14,6 +14,7 @@ use super::checkpoint::{CheckpointState, decode_directory, decode_runs, read_cha
 use super::engine::{Chain, Dropped, Engine};
 use super::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
 use super::writer::{Changes, Spares, Writer};
+use crate::broken::{self, Broken};
 use crate::env::Environment;
 use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow};
 use crate::log::format::{BLOCK, LogIdentity};
@@ -288,7 +289,7 @@ fn replay(engine: &mut Engine, meta: &Meta, file: &Arc<dyn File>, identity: LogI
     if log::has_later_epoch(file, identity, &meta.epochs, end.position)? {
         return Err(Error::ForeignLog { path: log_path(&engine.path) });
     }
-    if end.checkpoint > meta.checkpoint {
+    if end.checkpoint > meta.checkpoint && !broken::is(Broken::OlderMeta) {
         return Err(Error::corrupt(format!(
             "the newest meta page is damaged: the log tells of checkpoint {}, the file has {}",
             end.checkpoint, meta.checkpoint

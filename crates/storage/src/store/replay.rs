@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::open::Parts;
 use super::writer::{SPILL, Writer};
+use crate::broken::{self, Broken};
 use crate::log::RecordKind;
 use crate::log::format::read_record;
 use crate::page::{PageRef, SlotId};
@@ -41,7 +42,10 @@ impl<'a> Replay<'a> {
         while !records.is_empty() {
             let broken = || Error::corrupt(format!("the log's batch at position {position} holds a malformed record"));
             let (kind, operations) = read_record(&mut records).ok_or_else(broken)?;
-            let end = start + (whole - records.len()) as u64;
+            let end = match broken::is(Broken::ReplayTooMuch) {
+                false => start + (whole - records.len()) as u64,
+                true => u64::MAX,
+            };
             match kind {
                 RecordKind::Part { transaction } => {
                     self.parts.entry(transaction).or_default().extend_from_slice(operations);

@@ -19,11 +19,11 @@ fn log() -> &'static Path {
     Path::new(LOG)
 }
 
-fn options() -> Options {
+pub fn options() -> Options {
     machine::options(512)
 }
 
-fn put(store: &Store, i: u64, durability: Durability) {
+pub fn put(store: &Store, i: u64, durability: Durability) {
     let transaction = store.begin().unwrap();
     let long = if i % 5 == 0 { 900 } else { 20 };
     transaction.put(TreeId::CATALOG, &(i % 7).to_be_bytes(), &vec![i as u8; long]).unwrap();
@@ -32,15 +32,15 @@ fn put(store: &Store, i: u64, durability: Durability) {
 
 /// A database that was killed: its image, its state, its state without the last commit, and where in the log that
 /// commit's batch lies.
-struct Killed {
-    image: DiskImage,
-    last: u64,
-    before: u64,
-    batch: Range<u64>,
+pub struct Killed {
+    pub image: DiskImage,
+    pub last: u64,
+    pub before: u64,
+    pub batch: Range<u64>,
 }
 
 /// `idle`: long enough for the log to note that it is durable to its end.
-fn killed(idle: bool) -> Killed {
+pub fn killed(idle: bool) -> Killed {
     let disk = SimDisk::new(1);
     let store = match idle {
         true => {
@@ -69,7 +69,7 @@ fn killed(idle: bool) -> Killed {
     Killed { image, last, before, batch }
 }
 
-fn at_rest() -> (DiskImage, u64) {
+pub fn at_rest() -> (DiskImage, u64) {
     let disk = SimDisk::new(1);
     let store = machine::open(&disk, &options(), 1).unwrap();
     (0..20).for_each(|i| put(&store, i, Durability::Full));
@@ -81,7 +81,7 @@ fn at_rest() -> (DiskImage, u64) {
 }
 
 /// Opens, reads and verifies: the state found, or the error.
-fn read(image: &DiskImage, what: &str) -> Result<u64, Error> {
+pub fn read(image: &DiskImage, what: &str) -> Result<u64, Error> {
     let read = || {
         let disk = SimDisk::from_image(image, 1);
         let store = machine::open(&disk, &options(), 1)?;
@@ -163,6 +163,28 @@ fn after_a_kill_a_flipped_bit_loses_at_most_the_last_batch_and_only_if_it_is_in_
 #[test]
 fn once_the_log_was_idle_no_flipped_bit_loses_a_commit() {
     assert_eq!(flip_all(&killed(true)), 0);
+}
+
+/// Killed in its second session: the older of its meta pages is that of a clean database.
+pub fn killed_after_reopening() -> (DiskImage, u64) {
+    let disk = SimDisk::from_image(&at_rest().0, 1);
+    let store = machine::open(&disk, &options(), 7).unwrap();
+    (0..5).for_each(|i| put(&store, i + 50, Durability::Full));
+    let digest = digest_store(&store).unwrap();
+    (disk.crash(CrashStrategy::KeepAll), digest)
+}
+
+#[test]
+fn no_flipped_bit_of_a_meta_page_leads_to_an_older_state() {
+    let (image, digest) = killed_after_reopening();
+    for_each(0..2 * 512 * 8, |bit| {
+        let mut damaged = image.clone();
+        assert!(damaged.flip_bit(database(), bit));
+        match read(&damaged, &format!("bit {bit}")) {
+            Ok(found) => assert_eq!(found, digest, "bit {bit}"),
+            Err(error) => assert!(is_typed(&error), "bit {bit}: {error}"),
+        }
+    });
 }
 
 #[test]

@@ -27,35 +27,43 @@ fn run_to_failure(worker: &mut Worker<'_>) -> Option<Error> {
     (0..worker.shape.steps).find_map(|_| worker.step().err())
 }
 
-#[test]
-fn a_failed_sync_makes_the_database_read_only_and_loses_nothing_acknowledged() {
-    let mut failures = 0;
-    for seed in 1..7 {
-        let shape = Shape { steps: 40, ..Shape::of(seed) };
-        for number in 1.. {
-            let what = format!("workload {seed}, failed sync {number}");
-            let disk = SimDisk::new(seed);
-            let mut worker = Worker::new(&disk, seed, shape);
-            disk.fail_sync(number);
-            let Some(error) = run_to_failure(&mut worker) else { break };
-            failures += 1;
-            if let Some(store) = &worker.store {
-                let (syncs, read) = (disk.sync_count(), digest_store(store));
-                assert!(is_read_only(&error) || matches!(error, Error::Io { .. }), "{what}: {error}");
-                let refused = store.begin().and_then(|transaction| transaction.create_tree()).err();
-                assert!(refused.as_ref().is_some_and(|error| error.sqlstate() == "25006"), "{what}: {refused:?}");
-                assert!(store.checkpoint().is_err_and(|error| is_read_only(&error)), "{what}");
-                assert_eq!(disk.sync_count(), syncs, "{what}: a failed sync was tried again");
-                match read {
-                    Ok(digest) => worker.history.admits(worker.now(), digest).unwrap_or_else(|e| panic!("{what}: {e}")),
-                    // The failed sync lost pages that had left the cache.
-                    Err(error) => assert!(matches!(error, Error::Corrupt { .. }), "{what}: {error}"),
-                }
-            }
-            worker.store = None;
-            check_crashes(&worker, &disk, seed ^ number, &what);
+/// Lets the sync of this number fail during the workload; false if there were not so many.
+fn fail_sync(seed: u64, number: u64) -> bool {
+    let what = format!("workload {seed}, failed sync {number}");
+    let disk = SimDisk::new(seed);
+    let mut worker = Worker::new(&disk, seed, Shape { steps: 40, ..Shape::of(seed) });
+    disk.fail_sync(number);
+    let before = disk.sync_count();
+    let Some(error) = run_to_failure(&mut worker) else {
+        assert!(disk.sync_count() < before + number, "{what}: nobody was told");
+        return false;
+    };
+    if let Some(store) = &worker.store {
+        let (syncs, read) = (disk.sync_count(), digest_store(store));
+        assert!(is_read_only(&error) || matches!(error, Error::Io { .. }), "{what}: {error}");
+        let refused = store.begin().and_then(|transaction| transaction.create_tree()).err();
+        assert!(refused.as_ref().is_some_and(|error| error.sqlstate() == "25006"), "{what}: {refused:?}");
+        assert!(store.checkpoint().is_err_and(|error| is_read_only(&error)), "{what}");
+        assert_eq!(disk.sync_count(), syncs, "{what}: a failed sync was tried again");
+        match read {
+            Ok(digest) => worker.history.admits(worker.now(), digest).unwrap_or_else(|e| panic!("{what}: {e}")),
+            // The failed sync lost pages that had left the cache.
+            Err(error) => assert!(matches!(error, Error::Corrupt { .. }), "{what}: {error}"),
         }
     }
+    worker.store = None;
+    check_crashes(&worker, &disk, seed ^ number, &what);
+    true
+}
+
+/// Lets every sync of a few workloads fail; returns how many.
+pub fn fail_every_sync() -> u64 {
+    (1..7).map(|seed| (1..).take_while(|&number| fail_sync(seed, number)).count() as u64).sum()
+}
+
+#[test]
+fn a_failed_sync_makes_the_database_read_only_and_loses_nothing_acknowledged() {
+    let failures = fail_every_sync();
     println!("{failures} failed syncs");
     assert!(failures > 100);
 }

@@ -4,6 +4,7 @@
 //! and the oracle that knows every state it may be in after a crash), `explore` (every crash point of a run),
 //! `crashes`, `threads`, `faults`, `damage` (the tests).
 
+mod broken;
 mod crashes;
 mod damage;
 mod explore;
