@@ -25,7 +25,7 @@ pub(super) fn explain(
     let body = Body::plan(explain.statement.clone(), &prepared.catalog, &prepared.options)?;
     let planning = started.elapsed();
     let started = Instant::now();
-    let actual = if explain.analyze { Some(run(&body, explain, context, dml)?) } else { None };
+    let actual = if explain.analyze { Some(run(&body, context, dml)?) } else { None };
     let execution = started.elapsed();
     let mut lines = body_lines(&body, explain, actual.as_deref())?;
     if actual.is_some() && explain.timing {
@@ -42,12 +42,7 @@ fn millis(time: Duration) -> String {
 }
 
 /// Runs the statement; what each node of its plan did.
-fn run(
-    body: &Body,
-    explain: &BoundExplain,
-    context: &ExecContext,
-    dml: Option<&DmlContext<'_>>,
-) -> Result<Vec<NodeStatistics>> {
+fn run(body: &Body, context: &ExecContext, dml: Option<&DmlContext<'_>>) -> Result<Vec<NodeStatistics>> {
     let mut context = context.clone();
     context.analyze = true;
     let statistics = match (body, dml) {
