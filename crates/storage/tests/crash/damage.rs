@@ -25,7 +25,7 @@ pub fn options() -> Options {
 
 pub fn put(store: &Store, i: u64, durability: Durability) {
     let transaction = store.begin().unwrap();
-    let long = if i % 5 == 0 { 900 } else { 20 };
+    let long = if i.is_multiple_of(5) { 900 } else { 20 };
     transaction.put(TreeId::CATALOG, &(i % 7).to_be_bytes(), &vec![i as u8; long]).unwrap();
     transaction.commit(Some(durability)).unwrap();
 }
