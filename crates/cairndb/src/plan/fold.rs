@@ -45,6 +45,10 @@ fn folded(expr: &mut Expr) -> Option<Expr> {
         },
         Expr::Case { branches, otherwise, data_type } => fold_case(branches, otherwise, *data_type),
         Expr::Coalesce { args, data_type } => fold_coalesce(args, *data_type),
+        // As for any strict function, the list is not even evaluated.
+        Expr::InList { input, list, equal } if equal.strict && is_null_literal(input) && !list.is_empty() => {
+            Some(null(DataType::Boolean))
+        }
         Expr::InList { input, list, equal } if list.len() == 1 => {
             let input = std::mem::replace(&mut **input, null(DataType::Boolean));
             let element = list.pop()?;

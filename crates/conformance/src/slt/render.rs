@@ -61,7 +61,7 @@ fn integer(text: &str) -> String {
         "f" | "-0" => "0".into(),
         _ if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => "0".into(),
         _ if text.contains(['.', 'e']) => {
-            text.parse::<f64>().map_or(text.into(), |number| format!("{:.0}", number.trunc()))
+            text.parse::<f64>().map_or(text.into(), |number| format!("{:.0}", number.trunc() + 0.0))
         }
         _ => text.into(),
     }
@@ -84,6 +84,8 @@ mod tests {
         assert_eq!(classic(None, 'I'), "NULL");
         assert_eq!(classic(Some("t"), 'I'), "1");
         assert_eq!(classic(Some("2.9000"), 'I'), "2");
+        assert_eq!(classic(Some("-0.03125"), 'I'), "0");
+        assert_eq!(classic(Some("text"), 'I'), "0");
         assert_eq!(classic(Some("2.5"), 'R'), "2.500");
         assert_eq!(classic(Some(""), 'T'), "(empty)");
         assert_eq!(classic(Some("a\nb"), 'T'), "a@b");
