@@ -293,10 +293,11 @@ impl Pages {
     }
 
     fn take_frame(&self) -> Result<u32> {
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             if let Some(frame) = self.pool.lock().pop() {
                 return Ok(frame);
             }
+            give_way(round);
             self.evict(self.frames.count() as usize / 32 + 8)?;
         }
         Err(Error::CacheFull)
@@ -306,10 +307,11 @@ impl Pages {
     #[cold]
     pub(crate) fn make_room(&self) -> Result<()> {
         let wanted = (self.frames.count() as usize / 8).min(64);
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             if self.frames_free() >= wanted {
                 return Ok(());
             }
+            give_way(round);
             self.evict(wanted)?;
         }
         if self.frames_free() > 0 { Ok(()) } else { Err(Error::CacheFull) }
@@ -472,6 +474,14 @@ impl Pages {
             let entry = self.table[id as usize].load(Ordering::Acquire);
             self.states[self.frames.frame_of(entry & !COOLING) as usize].fetch_and(!DIRTY, Ordering::Release);
         }
+    }
+}
+
+/// Readers, and writers whose pages are unsealed, keep frames only for a moment; but they must get to run, and on a
+/// busy machine that takes them some milliseconds.
+fn give_way(round: usize) {
+    if round >= 4 {
+        crate::sync::thread::sleep(std::time::Duration::from_micros(50 * round.min(20) as u64));
     }
 }
 

@@ -10,4 +10,5 @@ mod damage;
 mod explore;
 mod faults;
 mod machine;
+mod threads;
 mod workload;
