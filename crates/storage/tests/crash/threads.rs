@@ -78,7 +78,7 @@ fn point_transfer(session: &mut Session, rng: &mut Rng) -> Result<(), WriteError
             if from != to {
                 writer.put(TreeId::CATALOG, &from.to_be_bytes(), &balance(a - amount))?;
                 // Half of it is there; some give up here.
-                if a % 5 == 0 {
+                if a.is_multiple_of(5) {
                     return Err(WriteError::Caller(()));
                 }
                 writer.put(TreeId::CATALOG, &to.to_be_bytes(), &balance(b + amount))?;
