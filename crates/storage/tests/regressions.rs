@@ -27,3 +27,41 @@ fn an_undone_point_write_does_not_make_a_drop_fail_for_ever() {
     assert!(dropped);
     assert_eq!(store.snapshot().unwrap().trees(), [TreeId::CATALOG]);
 }
+
+#[test]
+fn a_transaction_too_large_for_the_log_leaves_room_for_others() {
+    let mut options = Options::default();
+    options.log_segment_bytes = 16 << 10;
+    options.log_limit_bytes = 64 << 10;
+    let env = cairn_storage::Environment::in_memory();
+    let store = Store::open_with("full", options, env).unwrap();
+    for round in 0..5u64 {
+        let transaction = store.begin().unwrap();
+        for i in 0..200u64 {
+            transaction.put(TreeId::CATALOG, &i.to_be_bytes(), &[1; 1000]).unwrap();
+        }
+        assert!(matches!(transaction.commit(None), Err(Error::DiskFull { .. })));
+        let transaction = store.begin().unwrap();
+        transaction.put(TreeId::CATALOG, b"small", &round.to_le_bytes()).unwrap();
+        transaction.commit(None).unwrap();
+    }
+    store.close().unwrap();
+}
+
+#[test]
+fn compacting_again_and_again_does_not_fill_the_log() {
+    let mut options = Options::default();
+    options.log_segment_bytes = 16 << 10;
+    options.log_limit_bytes = 64 << 10;
+    options.cache_bytes = 64 * 4096;
+    let store = Store::open_with("compact", options, cairn_storage::Environment::in_memory()).unwrap();
+    for _ in 0..40 {
+        let transaction = store.begin().unwrap();
+        transaction.create_tree().unwrap();
+        transaction.commit(None).unwrap();
+    }
+    for _ in 0..20 {
+        store.compact().unwrap();
+    }
+    store.close().unwrap();
+}

@@ -60,6 +60,10 @@ fn move_down(store: &Store) -> Result<usize> {
                 overflow_value(&engine.pages, claimed.slot, length, first, &mut value)?;
                 engine.apply(&mut writer, claimed.slot, Op::Put { tree, key: &key, value: &value })?;
             }
+            // A record without a version would only fill the log: no checkpoint lets go of it.
+            if !writer.changed {
+                continue;
+            }
             // The log has nothing to tell of moved pages, but the version is published with a batch: an empty record.
             let position = engine.append(&mut writer, crate::log::RecordKind::Commit, &[]);
             engine.wait_durable(writer, position)?;

@@ -91,6 +91,17 @@ impl Engine {
         Ok(())
     }
 
+    /// The parts of a transaction that failed need no log any more. A version published meanwhile says otherwise, and
+    /// the log might be full of them: so another one follows.
+    fn forget_parts(&self, transaction: u64) {
+        let mut writer = self.writer.lock();
+        writer.open_parts.retain(|(open, _)| *open != transaction);
+        writer.changed = true;
+        drop(writer);
+        // If this fails, so will everything else.
+        let _ = self.settle();
+    }
+
     /// A point write that was undone leaves other pages with the same content, which no commit publishes; whoever
     /// compares roots would lose to it again and again.
     fn publish_undone(&self) {
@@ -119,9 +130,7 @@ impl Parts {
         let transaction = engine.stamp();
         let last = (operations.len() - 1) / limit * limit;
         for piece in operations[..last].chunks(limit) {
-            let mut writer = engine.lock_with_room(piece.len()).inspect_err(|_| {
-                engine.writer.lock().open_parts.retain(|(open, _)| *open != transaction);
-            })?;
+            let mut writer = engine.lock_with_room(piece.len()).inspect_err(|_| engine.forget_parts(transaction))?;
             let first = writer.batch.position();
             if writer.open_parts.iter().all(|(open, _)| *open != transaction) {
                 writer.open_parts.push((transaction, first));
@@ -142,8 +151,8 @@ impl Parts {
     }
 
     fn forget(&self, engine: &Engine) {
-        if self.transaction.is_some() {
-            self.close(&mut engine.writer.lock());
+        if let Some(transaction) = self.transaction {
+            engine.forget_parts(transaction);
         }
     }
 }
