@@ -65,3 +65,29 @@ fn compacting_again_and_again_does_not_fill_the_log() {
     }
     store.close().unwrap();
 }
+
+/// The parts of a large transaction are in the log before it turns out that it lost. They change nothing, so no version
+/// is published for them; checkpoints must free their space all the same.
+#[test]
+fn lost_transactions_in_parts_do_not_fill_the_log() {
+    let mut options = Options::default();
+    options.log_segment_bytes = 16 << 10;
+    options.log_limit_bytes = 96 << 10;
+    let store = Store::open_with("parts", options, cairn_storage::Environment::in_memory()).unwrap();
+    let losers: Vec<_> = (0..40).map(|_| store.begin().unwrap()).collect();
+    for loser in &losers {
+        loser.reader().get(TreeId::CATALOG, b"contended").unwrap();
+        for i in 0..20u32 {
+            loser.put(TreeId::CATALOG, &i.to_be_bytes(), &[7; 900]).unwrap();
+        }
+    }
+    let winner = store.begin().unwrap();
+    winner.put(TreeId::CATALOG, b"contended", b"won").unwrap();
+    winner.commit(None).unwrap();
+    for loser in losers {
+        assert!(matches!(loser.commit(None), Err(Error::Conflict)));
+    }
+    let last = store.begin().unwrap();
+    last.put(TreeId::CATALOG, b"last", b"fits").unwrap();
+    last.commit(None).unwrap();
+}

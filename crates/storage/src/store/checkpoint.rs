@@ -52,6 +52,7 @@ impl Engine {
         let mut state = self.checkpoint.lock();
         self.check_writable()?;
         let began = self.env.host.now();
+        self.publish_position();
         let target = self.hold_newest()?;
         let result = match needed(&target, &state.meta) {
             true => self.write_checkpoint(&mut state, &target, false),
@@ -76,6 +77,23 @@ impl Engine {
     fn let_go(&self, version: u64) {
         if !self.poisoned.load(Ordering::Acquire) {
             self.pages.unhold(version);
+        }
+    }
+
+    /// Publishes the newest state again if the log has grown by records that changed nothing, such as the parts of a
+    /// transaction that then failed: a checkpoint of the version before would keep them in the log for ever.
+    fn publish_position(&self) {
+        let mut writer = self.writer.lock();
+        let settled = !writer.changed && !writer.flushing && writer.batch.is_empty();
+        if !settled || self.durable.load(Ordering::Acquire) < writer.appended {
+            return;
+        }
+        // SAFETY: only who holds the commit lock, or leads, replaces the published version; nobody leads.
+        let position = unsafe { (*self.published.load(Ordering::Acquire)).position };
+        if position < writer.appended {
+            let cut = writer.cut(self.stamp());
+            let (old, changes) = self.publish(cut);
+            writer.recycle(old, changes, &self.pages);
         }
     }
 
