@@ -297,10 +297,18 @@ impl Pages {
             if let Some(frame) = self.pool.lock().pop() {
                 return Ok(frame);
             }
-            give_way(round);
+            self.give_way(round);
             self.evict(self.frames.count() as usize / 32 + 8)?;
         }
         Err(Error::CacheFull)
+    }
+
+    /// Where frames wait for readers that were interrupted while they looked at pages: lets these run, which on a busy
+    /// machine takes them some milliseconds.
+    fn give_way(&self, round: usize) {
+        if round >= 4 && !self.evictor.lock().limbo.is_empty() {
+            crate::sync::thread::sleep(std::time::Duration::from_micros(50 * round.min(20) as u64));
+        }
     }
 
     /// Sees to it that some frames are free. The caller must not be pinned.
@@ -311,7 +319,7 @@ impl Pages {
             if self.frames_free() >= wanted {
                 return Ok(());
             }
-            give_way(round);
+            self.give_way(round);
             self.evict(wanted)?;
         }
         if self.frames_free() > 0 { Ok(()) } else { Err(Error::CacheFull) }
@@ -474,14 +482,6 @@ impl Pages {
             let entry = self.table[id as usize].load(Ordering::Acquire);
             self.states[self.frames.frame_of(entry & !COOLING) as usize].fetch_and(!DIRTY, Ordering::Release);
         }
-    }
-}
-
-/// Readers, and writers whose pages are unsealed, keep frames only for a moment; but they must get to run, and on a
-/// busy machine that takes them some milliseconds.
-fn give_way(round: usize) {
-    if round >= 4 {
-        crate::sync::thread::sleep(std::time::Duration::from_micros(50 * round.min(20) as u64));
     }
 }
 

@@ -319,7 +319,7 @@ impl State {
 
     fn redo(&mut self, engine: &Engine, slot: SlotId, at: usize, op: Op<'_>) -> Result<()> {
         use crate::tree::Patched;
-        self.spill_if_large(at, engine);
+        self.spill_if_large(engine);
         let pages = &engine.pages;
         match op {
             Op::Put { key, value, .. } => self.redo_put(engine, slot, at, key, value),

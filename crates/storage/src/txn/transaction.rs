@@ -155,9 +155,10 @@ impl State {
         TreeEdit { pages, pin, tree, stamp, root, created, dead, chains, scratch }
     }
 
-    /// Gives up the pages made so far, if the tree's take too much of the cache.
-    pub(super) fn spill_if_large(&mut self, at: usize, engine: &Engine) {
-        if (self.trees[at].created.len() - self.trees[at].unfixed) * 2 * SPILL > engine.pages.frame_count() {
+    /// Gives up the pages made so far, if they take too much of the cache.
+    pub(super) fn spill_if_large(&mut self, engine: &Engine) {
+        let kept: usize = self.trees.iter().map(|tree| tree.created.len() - tree.unfixed).sum();
+        if kept * 2 * SPILL > engine.pages.frame_count() {
             self.spill(engine);
         }
     }
@@ -363,7 +364,7 @@ impl Transaction {
         let at = state.open(tree)?;
         let handle = &self.private.handle;
         let pages = &handle.engine().pages;
-        state.spill_if_large(at, handle.engine());
+        state.spill_if_large(handle.engine());
         let slot = state.slot()?;
         let mut change =
             |state: &mut State| handle.engine().with_pages(slot, |pin| run(&mut state.edit(at, pages, pin)));
