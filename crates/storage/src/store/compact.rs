@@ -52,7 +52,7 @@ fn move_down(store: &Store) -> Result<usize> {
                 writer.edit(&engine.pages, pin, tree, &mut new_root).move_down(wanted_end, limit, &mut from, &mut long)
             });
             writer.trees.set(tree, new_root);
-            writer.changed |= new_root != root;
+            writer.changed |= new_root != root || !long.is_empty();
             step?;
             moved += writer.changes.created.len() - made + long.len();
             for (key, length, first) in long {
