@@ -1,6 +1,6 @@
 //! Walking a tree's entries in order.
 //!
-//! A cursor copies each leaf it comes to (a few nanoseconds an entry), so between two calls it holds no page, no pin
+//! A cursor copies each leaf it comes to, so between two calls it holds no page, no pin
 //! and no lock, and what it returns stays what it was. It finds the next leaf by the separator to its side, which it
 //! noted on the way down: the tree it walks does not change.
 

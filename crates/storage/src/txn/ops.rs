@@ -9,7 +9,7 @@
 //! 6 tree                       drop a tree
 //! 7                            reserved: add to a counter
 //! ```
-//! Numbers are LEB128. Tree 0 precedes the first operation. In operation 1, bit 0 of the number says that the tree is
+//! Numbers are LEB128. Tree 0 precedes the first operation. In operation 1, bit 0 of the number is reserved to say that the tree is
 //! derived from others (an index), for later consumers of the log; the tree is in the bits above.
 
 use super::version::TreeId;
