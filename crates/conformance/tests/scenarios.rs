@@ -1,4 +1,5 @@
-//! The project's own scenarios: `slt/*.slt`, one scenario per file, are the specification of our SQL.
+//! The project's own scenarios, one per file, are the specification of our SQL (`slt/*.slt`) and of what transactions
+//! see of each other (`slt/isolation/*.slt`: the hermitage suite and more).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,10 @@ use cairn_conformance::slt::{Dialect, Selection, Summary, run_script};
 
 fn scenarios() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("slt");
+    [folder.join("isolation"), folder].iter().flat_map(|folder| scripts(folder)).collect()
+}
+
+fn scripts(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "slt")).collect();
     files.sort();
