@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use super::evict::Evictor;
 use super::layout::{self, Kind, PageRef};
 use super::memory::{Frames, ZeroAtomic, zeroed};
 use super::reuse::Reuse;
@@ -23,19 +24,16 @@ use crate::tree::node::Node;
 use crate::{Error, Result};
 
 /// Low bit of a table entry: the page is about to be evicted unless somebody looks at it again.
-const COOLING: u64 = 1;
+pub(super) const COOLING: u64 = 1;
 
 /// Bits of a frame's state above its page id.
-const DIRTY: u64 = 1 << 32;
-const FIXED: u64 = 1 << 33;
+pub(super) const DIRTY: u64 = 1 << 32;
+pub(super) const FIXED: u64 = 1 << 33;
 /// The frame holds a page (otherwise it is in the pool, or waits in limbo).
-const USED: u64 = 1 << 34;
-
-/// How often eviction is tried before the cache counts as full: readers may keep frames for a moment.
-const ROUNDS: usize = 64;
+pub(super) const USED: u64 = 1 << 34;
 
 /// Pages written in one go.
-const RUN: usize = 32;
+pub(super) const RUN: usize = 32;
 
 /// What is known of a page besides its bytes. Versions are those of published roots.
 #[derive(Debug)]
@@ -72,27 +70,20 @@ impl PageInfo {
 pub(crate) struct Pages {
     page_size: usize,
     max_pages: u32,
-    table: Box<[AtomicU64]>,
+    pub(super) table: Box<[AtomicU64]>,
     pub(super) info: Box<[PageInfo]>,
-    frames: Frames,
+    pub(super) frames: Frames,
     /// Per frame: page id and state bits.
-    states: Box<[AtomicU64]>,
+    pub(super) states: Box<[AtomicU64]>,
     /// Free frames, last freed first used: a warm frame halves the cost of a copy.
-    pool: Mutex<Vec<u32>>,
+    pub(super) pool: Mutex<Vec<u32>>,
     pub(super) reuse: Mutex<Reuse>,
-    evictor: Mutex<Evictor>,
+    pub(super) evictor: Mutex<Evictor>,
     /// One loader at a time per page.
     loading: Box<[Mutex<()>]>,
     file: Arc<dyn File>,
     pub(crate) slots: Slots,
     pub(crate) counters: Arc<Counters>,
-}
-
-#[derive(Debug, Default)]
-struct Evictor {
-    hand: u32,
-    /// Evicted frames with the epoch they were evicted in.
-    limbo: Vec<(u64, u32)>,
 }
 
 impl Pages {
@@ -292,107 +283,6 @@ impl Pages {
         self.pool.lock().len()
     }
 
-    fn take_frame(&self) -> Result<u32> {
-        for round in 0..ROUNDS {
-            if let Some(frame) = self.pool.lock().pop() {
-                return Ok(frame);
-            }
-            self.give_way(round);
-            self.evict(self.frames.count() as usize / 32 + 8)?;
-        }
-        Err(Error::CacheFull)
-    }
-
-    /// Where frames wait for readers that were interrupted while they looked at pages: lets these run, which on a busy
-    /// machine takes them some milliseconds.
-    fn give_way(&self, round: usize) {
-        if round >= 4 && !self.evictor.lock().limbo.is_empty() {
-            crate::sync::thread::sleep(std::time::Duration::from_micros(50 * round.min(20) as u64));
-        }
-    }
-
-    /// Sees to it that some frames are free. The caller must not be pinned.
-    #[cold]
-    pub(crate) fn make_room(&self) -> Result<()> {
-        let wanted = (self.frames.count() as usize / 8).min(64);
-        for round in 0..ROUNDS {
-            if self.frames_free() >= wanted {
-                return Ok(());
-            }
-            self.give_way(round);
-            self.evict(wanted)?;
-        }
-        if self.frames_free() > 0 { Ok(()) } else { Err(Error::CacheFull) }
-    }
-
-    /// Makes up to `wanted` frames free: pages that nobody looked at since the hand last passed go; dirty ones are
-    /// written first.
-    pub(crate) fn evict(&self, wanted: usize) -> Result<()> {
-        let mut evictor = self.evictor.lock();
-        let mut dirty = Vec::new();
-        let mut gone = 0;
-        for _ in 0..2 * self.frames.count() {
-            if gone >= wanted || dirty.len() >= wanted.max(RUN) {
-                break;
-            }
-            evictor.hand = (evictor.hand + 1) % self.frames.count();
-            let frame = evictor.hand;
-            match self.cool(frame) {
-                Cooled::Evicted => {
-                    evictor.limbo.push((0, frame));
-                    gone += 1;
-                }
-                Cooled::Dirty(id) => dirty.push(id),
-                Cooled::Kept => {}
-            }
-        }
-        self.counters.pages_evicted.add(gone as u64);
-        let epoch = self.slots.next_epoch();
-        evictor.limbo.iter_mut().filter(|(at, _)| *at == 0).for_each(|(at, _)| *at = epoch);
-        self.reclaim(&mut evictor);
-        drop(evictor);
-        if gone < wanted { self.write_out(&mut dirty) } else { Ok(()) }
-    }
-
-    fn cool(&self, frame: u32) -> Cooled {
-        let state = self.states[frame as usize].load(Ordering::Acquire);
-        if state & USED == 0 || state & FIXED != 0 {
-            return Cooled::Kept;
-        }
-        let id = state as u32;
-        let entry = &self.table[id as usize];
-        let address = self.frames.address(frame);
-        match entry.load(Ordering::SeqCst) {
-            hot if hot == address => {
-                let _ = entry.compare_exchange(hot, hot | COOLING, Ordering::SeqCst, Ordering::Relaxed);
-                Cooled::Kept
-            }
-            cool if cool == address | COOLING && state & DIRTY != 0 => Cooled::Dirty(id),
-            cool if cool == address | COOLING => {
-                // The state word goes first: once the entry is clear, a loader may give the page another frame.
-                if entry.compare_exchange(cool, 0, Ordering::SeqCst, Ordering::Relaxed).is_err() {
-                    return Cooled::Kept;
-                }
-                self.states[frame as usize].store(0, Ordering::Relaxed);
-                Cooled::Evicted
-            }
-            _ => Cooled::Kept,
-        }
-    }
-
-    /// Returns evicted frames that no reader can still be looking at to the pool.
-    fn reclaim(&self, evictor: &mut Evictor) {
-        let oldest = self.slots.oldest_epoch();
-        let mut pool = self.pool.lock();
-        evictor.limbo.retain(|&(epoch, frame)| {
-            let wait = epoch >= oldest;
-            if !wait {
-                pool.push(frame);
-            }
-            wait
-        });
-    }
-
     /// Dirty sealed pages that belong to `version`, ascending.
     pub(crate) fn dirty_in(&self, version: u64) -> Vec<u32> {
         let mut ids: Vec<u32> = self
@@ -483,12 +373,6 @@ impl Pages {
             self.states[self.frames.frame_of(entry & !COOLING) as usize].fetch_and(!DIRTY, Ordering::Release);
         }
     }
-}
-
-enum Cooled {
-    Evicted,
-    Dirty(u32),
-    Kept,
 }
 
 fn misplaced(expected: PageRef, found: PageRef) -> Error {

@@ -1,6 +1,7 @@
 //! Pages: their layout, the cache, and the allocation and reuse of their ids.
 
 mod cache;
+mod evict;
 mod free_ids;
 pub(crate) mod layout;
 mod memory;
