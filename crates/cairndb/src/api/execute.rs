@@ -20,7 +20,7 @@ use super::{Connection, Params, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::ddl;
 use crate::dml::{DmlContext, DmlResult};
-use crate::exec::{self, ExecContext, SequenceSource};
+use crate::exec::{self, BatchSizes, ExecContext, SequenceSource};
 use crate::sql::ParsedStatement;
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
@@ -231,6 +231,7 @@ impl Connection {
         let parameters = parameters::collect(params, &prepared.parameters, &eval)?;
         let mut context = ExecContext::new(state.reader.clone(), Arc::new(eval));
         context.parameters = parameters.into();
+        context.batch_sizes = BatchSizes::up_to(prepared.options.batch_rows);
         context.interrupt = self.interrupt.clone();
         context.deadline = session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit));
         context.sequences = Some(self.sequences_under(&state.catalog, state.read_only));

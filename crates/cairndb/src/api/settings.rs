@@ -33,6 +33,9 @@ const IGNORED: &[(&str, &str)] = &[
     ("xmloption", "content"),
 ];
 
+/// The largest `batch_rows`.
+const BATCH_ROWS_MAX: usize = 1 << 16;
+
 /// Settings that only SHOW knows.
 const FIXED: &[(&str, &str)] = &[
     ("integer_datetimes", "on"),
@@ -62,6 +65,7 @@ impl Settings {
                 self.statement_timeout = value.map_or(Ok(defaults.statement_timeout), |value| duration(name, value))?;
             }
             "durability" => self.durability = value.map(durability).transpose()?,
+            "batch_rows" => self.optimizer.batch_rows = value.map_or(Ok(0), |value| batch_rows(name, value))?,
             _ if IGNORED.iter().any(|(known, _)| *known == name) => {}
             _ if FIXED.iter().any(|(known, _)| *known == name) => {
                 let message = format!("parameter \"{name}\" cannot be changed");
@@ -81,6 +85,7 @@ impl Settings {
             "timezone" => self.time_zone.to_string(),
             "statement_timeout" => self.statement_timeout.map_or("0".to_string(), |limit| show_duration(&limit)),
             "durability" => format!("{:?}", self.durability.unwrap_or(default_durability)).to_lowercase(),
+            "batch_rows" => self.optimizer.batch_rows.to_string(),
             _ => match IGNORED.iter().chain(FIXED).find(|(known, _)| *known == name) {
                 Some((_, shown)) => (*shown).to_string(),
                 None => {
@@ -140,6 +145,11 @@ fn boolean(name: &str, value: &str) -> Result<bool> {
             Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
         }
     }
+}
+
+/// Rows per batch of an execution, for tests of what happens at the seams; 0: the default.
+fn batch_rows(name: &str, value: &str) -> Result<usize> {
+    value.parse().ok().filter(|rows| *rows <= BATCH_ROWS_MAX).ok_or_else(|| invalid(name, value))
 }
 
 /// Milliseconds, or a number with `us`, `ms`, `s`, `min`, `h` or `d`; 0: none.
@@ -289,5 +299,8 @@ mod tests {
         assert_eq!(settings.show("durability", Durability::Full).unwrap(), "group");
         settings.set("enable_hashjoin", Some("off"), &options).unwrap();
         assert!(!settings.optimizer.hash_joins);
+        settings.set("batch_rows", Some("3"), &options).unwrap();
+        assert_eq!(settings.show("batch_rows", Durability::Full).unwrap(), "3");
+        assert!(settings.set("batch_rows", Some("-1"), &options).is_err());
     }
 }

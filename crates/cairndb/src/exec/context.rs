@@ -44,6 +44,12 @@ impl Default for BatchSizes {
 }
 
 impl BatchSizes {
+    /// Never more than this many rows; 0: the default.
+    pub fn up_to(rows: usize) -> BatchSizes {
+        let sizes = BatchSizes::default();
+        if rows == 0 { sizes } else { BatchSizes { first: sizes.first.min(rows), max: rows } }
+    }
+
     /// The size that follows `size`: four times as many rows, up to `max`.
     pub fn grow(self, size: usize) -> usize {
         size.saturating_mul(4).clamp(1, self.max.max(1))

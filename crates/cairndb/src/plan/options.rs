@@ -15,7 +15,7 @@ pub struct OptimizerOptions {
     pub hash_joins: bool,
     /// Index nested-loop joins (needs `indexes`).
     pub index_joins: bool,
-    /// Rows in a batch when it has grown, for `exec`; 0 means its default.
+    /// Rows in a batch when it has grown; 0 means `exec`'s default.
     pub batch_rows: usize,
 }
 

@@ -40,7 +40,8 @@ pub struct CaseReport {
     pub differences: Vec<Difference>,
 }
 
-type Outcome = Result<Answer, Failure>;
+/// A statement's answer or failure.
+pub(super) type Outcome = Result<Answer, Failure>;
 
 /// Runs all steps on both; stops where changes made the databases differ.
 pub fn run_case(case: &Case, rules: Rules, reference: &dyn Engine, ours: &dyn Engine) -> Result<CaseReport, Failure> {
@@ -91,6 +92,15 @@ fn verdict(step: &Step, rules: Rules, reference: &Outcome, ours: &Outcome) -> Ve
         (Ok(_), Err(ours)) if data_exception(ours) && !step.strict => Verdict::Undecided,
         (Err(reference), Ok(_)) => Verdict::Different(format!("missing error {}", reference.sqlstate)),
         (Ok(_), Err(ours)) => Verdict::Different(format!("error {}", category(ours))),
+    }
+}
+
+/// Whether two outcomes of a step agree; `None`: one side alone met a data exception that plans may or may not reach.
+pub(super) fn same_answer(step: &Step, rules: Rules, reference: &Outcome, ours: &Outcome) -> Option<bool> {
+    match verdict(step, rules, reference, ours) {
+        Verdict::Same => Some(true),
+        Verdict::Undecided => None,
+        Verdict::Different(_) => Some(false),
     }
 }
 

@@ -179,6 +179,9 @@ impl Expressions<'_> {
     }
 
     fn scalar_subquery(&mut self, kind: Kind) -> Option<String> {
+        if self.tables.is_empty() {
+            return None;
+        }
         self.with_table(|this, from, columns| {
             let fitting: Vec<&Visible> = columns.iter().filter(|column| column.kind == kind).collect();
             if fitting.is_empty() || !kind.has_minimum() {
@@ -192,6 +195,9 @@ impl Expressions<'_> {
     }
 
     fn subquery_test(&mut self) -> Option<String> {
+        if self.tables.is_empty() {
+            return None;
+        }
         let not = *self.random.pick(&["", "NOT "]);
         if self.random.percent(50) {
             return Some(self.with_table(|this, from, _| {

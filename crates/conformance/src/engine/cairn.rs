@@ -1,4 +1,6 @@
-//! A CairnDB database in memory.
+//! A CairnDB database, in memory or in a file.
+
+use std::path::Path;
 
 use cairndb::api::{Connection, Database, Outcome};
 use cairndb::types::{EvalContext, to_text};
@@ -6,15 +8,20 @@ use cairndb::{DataType, Error, Value};
 
 use super::{Answer, Column, Engine, Failure, Session};
 
-/// An empty CairnDB database in memory.
+/// A CairnDB database.
 pub struct CairnEngine {
     database: Database,
 }
 
 impl CairnEngine {
-    /// Makes an empty database.
+    /// Makes an empty database in memory.
     pub fn create() -> Result<CairnEngine, Failure> {
         Database::open_in_memory().map(|database| CairnEngine { database }).map_err(|error| failure(&error))
+    }
+
+    /// Opens or creates the database in this file.
+    pub fn open(path: &Path) -> Result<CairnEngine, Failure> {
+        Database::open(path).map(|database| CairnEngine { database }).map_err(|error| failure(&error))
     }
 }
 
