@@ -1,104 +1,91 @@
 //! The command line.
+//!
+//! Workloads may be named with or without `run` before them. An option of a single workload stands under that workload's
+//! heading in the help; to add one, add a field with `help_heading` to [`Args`].
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::engine::Kind;
 use crate::workload::{ALL, Workload};
-use crate::{Error, Result};
+
+/// CairnDB beside the embedded databases that people would pick instead, in one run on this machine
+#[derive(Debug, Parser)]
+#[command(name = "cairn-bench", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(max_term_width = 120, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: Option<Args>,
+}
 
 /// What was asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Subcommand)]
+pub enum Command {
+    /// Measure these workloads (`run` may be left out)
+    #[command(arg_required_else_help = true)]
+    Run(Args),
+}
+
+/// What to measure, where, and how long.
+#[derive(Debug, Clone, clap::Args)]
 pub struct Args {
+    #[arg(value_name = "WORKLOAD", required = true, value_parser = workload_names())]
     names: Vec<String>,
-    /// Small sizes, to see that everything works; the numbers mean little.
+    /// Small sizes, to see that everything works; the numbers mean little
+    #[arg(long)]
     pub quick: bool,
-    /// A folder on disk; the data goes into a new folder in it, removed at the end.
+    /// A folder on disk; the data goes into a new folder in it, removed at the end
+    #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
-    /// A folder on a memory file system.
+    /// A folder on a memory file system, for instance /dev/shm; without it only the disk is measured
+    #[arg(long, value_name = "DIR")]
     pub tmpfs: Option<PathBuf>,
-    /// Where the JSON lines go.
+    /// Write everything that was measured, as JSON lines
+    #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    pub rounds: Option<usize>,
-    pub rows: Option<i64>,
-    /// Seconds of each run of the workloads that run for a time.
-    pub seconds: Option<f64>,
-    pub threads: usize,
-    /// Outstanding tickets of `pipelined`.
-    pub window: usize,
-    /// Commits of each run of the workloads that run for a number of commits.
-    pub commits: Option<u64>,
+    /// Only these engines (comma-separated)
+    #[arg(long, value_name = "ENGINES", value_delimiter = ',', value_parser = Kind::parse)]
     pub engines: Option<Vec<Kind>>,
+    /// Rounds per engine [default: 5, with --quick 2]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>)]
+    pub rounds: Option<usize>,
+    /// Rows in the table
+    #[arg(long, value_name = "N", value_parser = at_least_one::<i64>)]
+    pub rows: Option<i64>,
+    /// Commits (or reads) per round
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>)]
+    pub commits: Option<u64>,
+    /// Length of timed runs
+    #[arg(long, value_name = "S", value_parser = positive)]
+    pub seconds: Option<f64>,
+    /// Of the keys
+    #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
-    /// `syscalls` commits, and does not trace itself.
+    /// Threads that commit
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = at_least_one::<usize>)]
+    #[arg(help_heading = "Options of concurrent")]
+    pub threads: usize,
+    /// Commits that may wait for the medium at a time
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = at_least_one::<usize>)]
+    #[arg(help_heading = "Options of pipelined")]
+    pub window: usize,
+    /// Commit, and do not trace the commits
+    #[arg(long, help_heading = "Options of syscalls")]
     pub plain: bool,
+    /// The words that reach this program from its executable, before its arguments.
+    #[arg(skip)]
+    pub reached_by: Vec<String>,
+    /// The words of the command line.
+    #[arg(skip)]
+    pub words: Vec<String>,
 }
 
 impl Args {
-    /// `None`: help was asked for.
-    pub fn parse(words: impl Iterator<Item = String>) -> Result<Option<Args>> {
-        let mut args = Args {
-            names: Vec::new(),
-            quick: false,
-            dir: PathBuf::from("."),
-            tmpfs: None,
-            json: None,
-            rounds: None,
-            rows: None,
-            seconds: None,
-            threads: 32,
-            window: 2000,
-            commits: None,
-            engines: None,
-            seed: 42,
-            plain: false,
-        };
-        let mut words = words;
-        while let Some(word) = words.next() {
-            if word == "--help" || word == "-h" {
-                return Ok(None);
-            }
-            args.take(&word, &mut words)?;
-        }
-        args.check().map(|()| (!args.names.is_empty()).then_some(args))
-    }
-
-    fn take(&mut self, word: &str, words: &mut impl Iterator<Item = String>) -> Result<()> {
-        let mut value = || words.next().ok_or_else(|| Error::from(format!("{word} needs a value")));
-        match word {
-            "--quick" => self.quick = true,
-            "--plain" => self.plain = true,
-            "--dir" => self.dir = value()?.into(),
-            "--tmpfs" => self.tmpfs = Some(value()?.into()),
-            "--json" => self.json = Some(value()?.into()),
-            "--rounds" => self.rounds = Some(number(word, &value()?)?),
-            "--rows" => self.rows = Some(number(word, &value()?)?),
-            "--seconds" => self.seconds = Some(number(word, &value()?)?),
-            "--threads" => self.threads = number(word, &value()?)?,
-            "--window" => self.window = number(word, &value()?)?,
-            "--commits" => self.commits = Some(number(word, &value()?)?),
-            "--seed" => self.seed = number(word, &value()?)?,
-            "--engines" => self.engines = Some(value()?.split(',').map(Kind::parse).collect::<Result<_>>()?),
-            name if !name.starts_with('-') => self.names.push(name.to_string()),
-            _ => return Err(format!("unknown option {word} (see --help)").into()),
-        }
-        Ok(())
-    }
-
-    fn check(&self) -> Result<()> {
-        let known = |name: &&String| *name == "all" || ALL.iter().any(|workload| workload.name == **name);
-        if let Some(name) = self.names.iter().find(|name| !known(name)) {
-            return Err(format!("unknown workload {name} (see --help)").into());
-        }
-        if self.rows.is_some_and(|rows| rows < 1) || self.rounds == Some(0) || self.threads == 0 {
-            return Err("rows, rounds and threads must be at least 1".into());
-        }
-        let seconds = self.seconds.unwrap_or(1.0);
-        if !(seconds > 0.0 && seconds < 1e6) {
-            return Err("--seconds must be positive".into());
-        }
-        Ok(())
-    }
-
     /// The workloads that were named, in the program's order.
     pub fn workloads(&self) -> impl Iterator<Item = &'static Workload> {
         let named = |name: &str| self.names.iter().any(|wanted| wanted == name || wanted == "all");
@@ -116,63 +103,92 @@ impl Args {
     }
 }
 
-fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T> {
-    text.parse().map_err(|_| format!("{option}: {text} is not a number that it can take").into())
+/// Reads the arguments that follow `name`; wrong usage and help end the process, with exit codes 2 and 0.
+pub fn read(name: &[&str], words: impl Iterator<Item = OsString>) -> Command {
+    parse(name, words).unwrap_or_else(|error| error.exit())
 }
 
-/// The help text.
-pub fn usage() -> String {
-    let mut text = "\
-cairn-bench WORKLOAD... [OPTION]...   (`all`: every workload)
+fn parse(name: &[&str], words: impl Iterator<Item = OsString>) -> Result<Command, clap::Error> {
+    let words: Vec<OsString> = words.collect();
+    let called: OsString = name.join(" ").into();
+    let matches = command(name).try_get_matches_from(std::iter::once(called).chain(words.iter().cloned()))?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    let usage = || command(name).error(clap::error::ErrorKind::MissingSubcommand, "name a workload or a command");
+    let mut command = cli.command.or(cli.run.map(Command::Run)).ok_or_else(usage)?;
+    let Command::Run(args) = &mut command;
+    args.words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    args.reached_by = name.iter().skip(1).map(|word| word.to_string()).collect();
+    Ok(command)
+}
 
-"
-    .to_string();
-    for workload in ALL {
-        text.push_str(&format!("  {:<12} {}\n", workload.name, workload.about));
-    }
-    text.push_str(&format!(
-        "
-  --quick            small sizes, to see that it works
-  --dir DIR          folder on disk (default: the current one)
-  --tmpfs DIR        folder on a memory file system, for instance /dev/shm
-  --json FILE        also write JSON lines
-  --engines A,B      of {}
-  --rounds N         rounds per engine (default 5)
-  --rows N           rows in the table
-  --commits N        commits per round
-  --seconds S        length of timed runs
-  --threads N        of `concurrent` (default 32)
-  --window N         outstanding tickets of `pipelined` (default 2000)
-  --seed N           of the keys (default 42)
-",
-        Kind::ALL.map(Kind::name).join(", ")
-    ));
-    text
+fn command(name: &[&str]) -> clap::Command {
+    Cli::command().bin_name(name.join(" ")).after_help(workloads_help())
+}
+
+fn workload_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(ALL.iter().map(|workload| workload.name).chain(["all"]))
+}
+
+fn workloads_help() -> String {
+    let lines = ALL.iter().map(|workload| format!("  {:<12} {}\n", workload.name, workload.about));
+    format!("Workloads:\n{}  {:<12} every one of them, in this order", lines.collect::<String>(), "all")
+}
+
+fn at_least_one<T: std::str::FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
+    let number: T = text.parse().map_err(|_| "not a whole number that it can take".to_string())?;
+    if number >= T::from(1) { Ok(number) } else { Err("must be at least 1".to_string()) }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    if number > 0.0 && number < 1e6 { Ok(number) } else { Err("must be positive".to_string()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Option<Args>> {
-        Args::parse(text.split_whitespace().map(str::to_string))
+    fn run(text: &str) -> Result<Args, clap::Error> {
+        match parse(&["cairn-bench"], text.split_whitespace().map(OsString::from))? {
+            Command::Run(args) => Ok(args),
+        }
     }
 
     #[test]
-    fn workloads_run_in_the_programs_order() {
-        let args = parse("read commit --quick --rounds 3").unwrap().unwrap();
-        let names: Vec<_> = args.workloads().map(|workload| workload.name).collect();
-        assert_eq!(names, ["commit", "read"]);
-        assert_eq!((args.rounds(), args.size(2, 1)), (3, 1));
+    fn the_definition_of_the_arguments_is_sound() {
+        command(&["cairn", "bench"]).debug_assert();
+    }
+
+    #[test]
+    fn workloads_run_in_the_programs_order_with_and_without_the_word_run() {
+        for text in ["read commit --quick --rounds 3", "run read commit --quick --rounds 3"] {
+            let args = run(text).unwrap();
+            let names: Vec<_> = args.workloads().map(|workload| workload.name).collect();
+            assert_eq!(names, ["commit", "read"]);
+            assert_eq!((args.rounds(), args.size(2, 1)), (3, 1));
+            assert_eq!(args.words.join(" "), text);
+        }
+    }
+
+    #[test]
+    fn engines_are_separated_by_commas() {
+        assert_eq!(run("read --engines sqlite,redb").unwrap().engines, Some(vec![Kind::Sqlite, Kind::Redb]));
     }
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        for text in
-            ["walk", "commit --rounds", "commit --rounds x", "commit --rows 0", "--fast", "read --engines oracle"]
-        {
-            assert!(parse(text).is_err(), "{text}");
+        for text in [
+            "walk",
+            "commit --rounds",
+            "commit --rounds x",
+            "commit --rows 0",
+            "--fast",
+            "read --engines oracle",
+            "stalls --seconds -1",
+            "run",
+            "",
+        ] {
+            assert!(run(text).is_err(), "{text}");
         }
-        assert!(parse("").unwrap().is_none());
     }
 }

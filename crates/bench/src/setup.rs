@@ -7,8 +7,10 @@ use crate::Result;
 use crate::args::Args;
 use crate::engine::{Engine, Kind};
 use crate::floor::Floor;
-use crate::report::{Place, Report};
+use crate::machine::filesystem_of;
+use crate::report::Report;
 use crate::rows::ROW_BYTES;
+use crate::terminal::say;
 
 /// Rows per transaction when a table is filled.
 pub const LOAD_BATCH: i64 = 1000;
@@ -26,6 +28,11 @@ impl Medium {
         let root = parent.join(format!("cairn-bench-{}", std::process::id()));
         std::fs::create_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
         Ok(Medium { name, root, folders: AtomicU32::new(0) })
+    }
+
+    /// What the folder's file system is, in words.
+    pub fn filesystem(&self) -> String {
+        filesystem_of(&self.root).unwrap_or_else(|| "an unknown file system".to_string())
     }
 
     /// A new, empty folder.
@@ -87,7 +94,7 @@ impl Setup {
         let dir = medium.folder()?;
         let engine = kind.open(&dir)?;
         if report.setting(engine.name(), engine.setting()) {
-            println!("   {:<8} {}", engine.name(), engine.setting());
+            say(format!("{:<8} {}", engine.name(), engine.setting()));
         }
         Ok((engine, dir))
     }
@@ -143,14 +150,4 @@ fn size_on_medium(data: &std::fs::Metadata) -> u64 {
 #[cfg(not(unix))]
 fn size_on_medium(data: &std::fs::Metadata) -> u64 {
     data.len()
-}
-
-/// Announces a round on the terminal.
-pub fn progress(place: Place, round: usize, rounds: usize) {
-    use std::io::Write;
-    eprint!("\r   {} on {}: round {} of {rounds} ", place.workload, place.medium, round + 1);
-    if round + 1 == rounds {
-        eprintln!();
-    }
-    let _ = std::io::stderr().flush();
 }

@@ -1,22 +1,24 @@
 //! The report as an aligned table.
 
-use crate::report::{Better, Place, Report, Series};
+use crate::report::{Better, Report, Series};
 
 const HEAD: [&str; 8] = ["measure", "engine", "median", "min", "max", "unit", "x sqlite", "x floor"];
 
 /// The tables of one workload, one per medium.
 pub fn render(report: &Report, workload: &str) -> String {
-    let mut places: Vec<Place> = Vec::new();
-    for series in report.series().iter().filter(|series| series.place.workload == workload) {
-        if !places.contains(&series.place) {
-            places.push(series.place);
+    let here = report.series().iter().filter(|series| series.subject.workload == workload);
+    let mut media: Vec<&str> = Vec::new();
+    for series in here {
+        if !media.contains(&series.subject.medium.as_str()) {
+            media.push(&series.subject.medium);
         }
     }
-    places.into_iter().map(|place| render_place(report, place)).collect()
+    media.into_iter().map(|medium| render_place(report, workload, medium)).collect()
 }
 
-fn render_place(report: &Report, place: Place) -> String {
-    let here: Vec<&Series> = report.series().iter().filter(|series| series.place == place).collect();
+fn render_place(report: &Report, workload: &str, medium: &str) -> String {
+    let is_here = |series: &&Series| series.subject.workload == workload && series.subject.medium == medium;
+    let here: Vec<&Series> = report.series().iter().filter(is_here).collect();
     let mut measures: Vec<&str> = Vec::new();
     for series in &here {
         if !measures.contains(&series.measure.as_str()) {
@@ -27,21 +29,23 @@ fn render_place(report: &Report, place: Place) -> String {
     for measure in measures {
         lines.extend(here.iter().filter(|series| series.measure == measure).map(|series| line(report, series)));
     }
-    format!("\n{} on {}\n{}", place.workload, place.medium, align(&lines))
+    format!("\n{workload} on {medium}\n{}", align(&lines))
 }
 
 fn line(report: &Report, series: &Series) -> Vec<String> {
     let ratio = |engine: &str| match report.counterpart(series, engine) {
-        Some(other) if other.engine != series.engine && series.unit != "x" => format!("{:.2}", series.ratio_to(other)),
+        Some(other) if other.engine() != series.engine() && series.unit != "x" => {
+            format!("{:.2}", series.ratio_to(other))
+        }
         _ => String::new(),
     };
     let unit = match series.better {
-        Better::Lower => series.unit.to_string(),
+        Better::Lower => series.unit.clone(),
         Better::Higher => format!("{} (more is better)", series.unit),
     };
     vec![
         series.measure.clone(),
-        series.engine.to_string(),
+        series.engine().to_string(),
         shown(series.median()),
         shown(series.min()),
         shown(series.max()),

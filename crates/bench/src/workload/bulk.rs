@@ -6,7 +6,8 @@ use std::time::Instant;
 use crate::Result;
 use crate::engine::Kind;
 use crate::report::{Place, Report};
-use crate::setup::{Medium, Setup, bytes_below, fill, progress};
+use crate::setup::{Medium, Setup, bytes_below, fill};
+use crate::terminal::progress;
 
 const KINDS: [Kind; 4] = [Kind::Cairn, Kind::Sqlite, Kind::Lmdb, Kind::Redb];
 

@@ -8,7 +8,8 @@ use crate::engine::Kind;
 use crate::keys::Keys;
 use crate::latency::Latencies;
 use crate::report::{Place, Report};
-use crate::setup::{Medium, Setup, close_all, progress};
+use crate::setup::{Medium, Setup, close_all};
+use crate::terminal::{progress, say};
 
 const SHARES: [f64; 3] = [0.5, 0.95, 0.99];
 
@@ -26,7 +27,7 @@ fn on(setup: &Setup, medium: &Medium, report: &mut Report) -> Result<()> {
     let mut floors = medium.floors()?;
     for (name, floor) in &floors {
         report.setting(name, floor.setting());
-        println!("   {name:<8} {}", floor.setting());
+        say(format!("{name:<8} {}", floor.setting()));
     }
     with_sessions(&engines, &mut |sessions| {
         for round in 0..args.rounds() {
@@ -34,11 +35,11 @@ fn on(setup: &Setup, medium: &Medium, report: &mut Report) -> Result<()> {
             let seed = args.seed + round as u64;
             for named in sessions.iter_mut() {
                 let latencies = updates(named, Keys::new(seed), rows, commits)?;
-                report.add_latencies(place, named.name, "commit", &latencies, &SHARES);
+                report.add_latencies(place, named.name, "commit", &latencies, &SHARES)?;
             }
             for (name, floor) in &mut floors {
                 let latencies = steps(commits, |_| floor.write())?;
-                report.add_latencies(place, name, "commit", &latencies, &SHARES);
+                report.add_latencies(place, name, "commit", &latencies, &SHARES)?;
             }
         }
         Ok(())

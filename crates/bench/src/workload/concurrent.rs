@@ -10,7 +10,8 @@ use crate::engine::{Engine, Kind, Session};
 use crate::keys::Keys;
 use crate::latency::Latencies;
 use crate::report::{Place, Report};
-use crate::setup::{Medium, Setup, close_all, progress};
+use crate::setup::{Medium, Setup, close_all};
+use crate::terminal::progress;
 
 /// More than a thread can write in one run.
 const NUMBERS_PER_RUN: i64 = 1 << 32;
@@ -99,8 +100,7 @@ impl Run {
         let fewest = threads.iter().map(|done| done.in_time).min().unwrap_or(0);
         let mean = total as f64 / threads.len() as f64;
         report.add(place, engine, &format!("{what}s"), "commits/s", total as f64 / self.time.as_secs_f64());
-        report.add(place, engine, &format!("{what} p50"), "us", all.quantile_us(0.5));
-        report.add(place, engine, &format!("{what} p99"), "us", all.quantile_us(0.99));
+        report.add_latencies(place, engine, what, &all, &[0.5, 0.99])?;
         report.add(place, engine, &format!("{what} slowest"), "ms", all.max_us() / 1e3);
         // 1: all threads got the same done; 0: one got nothing.
         report.add(place, engine, &format!("{what} least thread to mean"), "x", fewest as f64 / mean.max(1.0));

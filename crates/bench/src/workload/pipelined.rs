@@ -7,7 +7,8 @@ use crate::Result;
 use crate::engine::Kind;
 use crate::keys::Keys;
 use crate::report::{Place, Report};
-use crate::setup::{Medium, Setup, close_all, progress};
+use crate::setup::{Medium, Setup, close_all};
+use crate::terminal::progress;
 
 /// Engines that can.
 const KINDS: [Kind; 1] = [Kind::Cairn];

@@ -12,7 +12,8 @@ use crate::engine::{Engine, Kind, Session};
 use crate::keys::Keys;
 use crate::latency::Latencies;
 use crate::report::{Place, Report};
-use crate::setup::{Medium, Setup, close_all, progress};
+use crate::setup::{Medium, Setup, close_all};
+use crate::terminal::{progress, say};
 
 const SHARES: [f64; 2] = [0.5, 0.95];
 const KINDS: [Kind; 4] = [Kind::Cairn, Kind::Sqlite, Kind::Lmdb, Kind::Redb];
@@ -26,7 +27,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let rows = args.rows.unwrap_or(args.size(1_000_000, 50_000));
     let reads = args.commits.unwrap_or(args.size(300_000, 20_000));
     let engines = setup.open_filled(&KINDS, medium, rows, report)?;
-    println!("   reading the clock takes {:.0} ns, which the percentiles contain and the means do not", clock_nanos());
+    say(format!("reading the clock takes {:.0} ns, which the percentiles contain and the means do not", clock_nanos()));
     let measured = Measured { place, rows, reads, seed: args.seed, rounds: args.rounds() };
     measured.one_thread(&engines, report)?;
     measured.two_threads(&engines, report)?;
@@ -79,7 +80,7 @@ impl Measured {
             found(read(keys.below(self.rows))?)?;
         }
         let mean = start.elapsed().as_secs_f64() * 1e6 / self.reads as f64;
-        report.add_latencies(self.place, engine, "read", &latencies, &SHARES);
+        report.add_latencies(self.place, engine, "read", &latencies, &SHARES)?;
         report.add(self.place, engine, "read mean", "us", mean);
         Ok(())
     }

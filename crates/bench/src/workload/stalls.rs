@@ -11,7 +11,8 @@ use crate::floor::Floor;
 use crate::keys::Keys;
 use crate::latency::Latencies;
 use crate::report::{Place, Report};
-use crate::setup::{Medium, Setup, fill, progress};
+use crate::setup::{Medium, Setup, fill};
+use crate::terminal::{progress, say};
 
 const KINDS: [Kind; 2] = [Kind::Cairn, Kind::Sqlite];
 const SHARES: [f64; 3] = [0.5, 0.99, 0.999];
@@ -65,16 +66,16 @@ impl Stalls {
         floors.merge(&self.floor(&mut floor)?)?;
         std::fs::remove_dir_all(dir)?;
         for (what, course) in [("insert", &inserts), ("update", &updates)] {
-            self.report(name, what, &course.all, report);
+            self.report(name, what, &course.all, report)?;
             // One floor per engine's run: it stands beside both loads.
             if kind == Kind::Cairn || kind == Kind::Sqlite {
                 let label = if kind == Kind::Cairn { "floor" } else { "floor beside sqlite" };
-                self.report(label, what, &floors, report);
+                self.report(label, what, &floors, report)?;
             }
             let name_of = |detail: &str| format!("{what} {detail}");
             report.add_detail(self.place, name, &name_of("worst ten us"), course.all.worst_us());
             report.add_detail(self.place, name, &name_of("slowest us by second"), course.slowest_us_by_second.clone());
-            println!("   {name} {what}: {} commits; worst ten ms: {}", course.all.count(), worst(&course.all));
+            say(format!("{name} {what}: {} commits; worst ten ms: {}", course.all.count(), worst(&course.all)));
         }
         Ok(())
     }
@@ -124,9 +125,10 @@ impl Stalls {
         }
     }
 
-    fn report(&self, engine: &'static str, what: &str, latencies: &Latencies, report: &mut Report) {
-        report.add_latencies(self.place, engine, what, latencies, &SHARES);
+    fn report(&self, engine: &'static str, what: &str, latencies: &Latencies, report: &mut Report) -> Result<()> {
+        report.add_latencies(self.place, engine, what, latencies, &SHARES)?;
         report.add(self.place, engine, &format!("{what} max"), "us", latencies.max_us());
+        Ok(())
     }
 }
 

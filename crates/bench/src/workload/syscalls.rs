@@ -11,6 +11,7 @@ use crate::engine::Kind;
 use crate::keys::Keys;
 use crate::report::{Place, Report};
 use crate::setup::{Medium, Setup, close_all};
+use crate::terminal::say;
 use crate::{Error, Result};
 
 /// Rows of the table.
@@ -22,10 +23,10 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
         return commit(setup, &setup.disk, commits, report);
     }
     let traced = Traced { setup, commits };
-    println!("   by hand: {}", traced.command(commits, Path::new("FILE")).join(" "));
+    say(format!("by hand: {}", traced.command(commits, Path::new("FILE")).join(" ")));
     match (traced.run(commits)?, traced.run(2 * commits)?) {
         (Some(once), Some(twice)) => traced.report(&once, &twice, report),
-        _ => println!("   strace is not installed, so nothing was counted"),
+        _ => say("strace is not installed, so nothing was counted"),
     }
     Ok(())
 }
@@ -54,9 +55,10 @@ impl Traced<'_> {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("cairn-bench"));
         let text = |path: &Path| path.display().to_string();
         let (to, program, dir, commits) = (text(to), text(&program), text(&self.setup.args.dir), commits.to_string());
-        let words =
-            ["strace", "-c", "-f", "-o", &to, &program, "syscalls", "--plain", "--dir", &dir, "--commits", &commits];
-        words.map(str::to_string).to_vec()
+        let traced = ["strace", "-c", "-f", "-o", &to, &program].map(str::to_string);
+        let reached_by = self.setup.args.reached_by.iter().cloned();
+        let asked = ["run", "syscalls", "--plain", "--dir", &dir, "--commits", &commits].map(str::to_string);
+        traced.into_iter().chain(reached_by).chain(asked).collect()
     }
 
     /// `None`: there is no `strace`.

@@ -1,0 +1,17 @@
+//! What was measured: kept while the workloads run, written as JSON lines, read again to be shown or compared.
+//!
+//! ```text
+//! workload --add, add_latencies, add_course, add_load, ...--> Report --to_lines--> FILE --parse--> Report
+//!                                                                |
+//!                                                                +--> table, page, compare
+//! ```
+
+mod lines;
+mod record;
+#[expect(clippy::module_inception)]
+mod report;
+mod series;
+
+pub use record::{Counters, CourseRecord, Curve, Detail, EngineRecord, HistogramRecord, Run, Subject};
+pub use report::{Axes, Place, Report};
+pub use series::{Better, Series};
