@@ -28,7 +28,36 @@ struct Cli {
 pub enum Command {
     /// Measure these workloads (`run` may be left out)
     #[command(arg_required_else_help = true)]
-    Run(Args),
+    Run(Box<Args>),
+    /// Draw reports again from the JSON lines that --json wrote
+    #[command(arg_required_else_help = true)]
+    Report(ReportArgs),
+    /// Say what changed between two runs beyond noise
+    ///
+    /// What is compared is CairnDB's ratio to SQLite (or to the medium's floor) within each run. Exit codes: 0 no regression
+    /// beyond the limit, 1 at least one, 2 a file could not be read.
+    #[command(arg_required_else_help = true)]
+    Compare(CompareArgs),
+}
+
+/// What to draw.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ReportArgs {
+    /// JSON lines, one run each; of a measure that several have, the last file's is shown
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// What to compare.
+#[derive(Debug, Clone, clap::Args)]
+pub struct CompareArgs {
+    /// JSON lines of the run before
+    pub old: PathBuf,
+    /// JSON lines of the run after
+    pub new: PathBuf,
+    /// Percent by which a measure may be worse
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = positive)]
+    pub limit: f64,
 }
 
 /// What to measure, where, and how long.
@@ -114,10 +143,11 @@ fn parse(name: &[&str], words: impl Iterator<Item = OsString>) -> Result<Command
     let matches = command(name).try_get_matches_from(std::iter::once(called).chain(words.iter().cloned()))?;
     let cli = Cli::from_arg_matches(&matches)?;
     let usage = || command(name).error(clap::error::ErrorKind::MissingSubcommand, "name a workload or a command");
-    let mut command = cli.command.or(cli.run.map(Command::Run)).ok_or_else(usage)?;
-    let Command::Run(args) = &mut command;
-    args.words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    args.reached_by = name.iter().skip(1).map(|word| word.to_string()).collect();
+    let mut command = cli.command.or(cli.run.map(|args| Command::Run(Box::new(args)))).ok_or_else(usage)?;
+    if let Command::Run(args) = &mut command {
+        args.words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        args.reached_by = name.iter().skip(1).map(|word| word.to_string()).collect();
+    }
     Ok(command)
 }
 
@@ -150,7 +180,8 @@ mod tests {
 
     fn run(text: &str) -> Result<Args, clap::Error> {
         match parse(&["cairn-bench"], text.split_whitespace().map(OsString::from))? {
-            Command::Run(args) => Ok(args),
+            Command::Run(args) => Ok(*args),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -186,6 +217,8 @@ mod tests {
             "read --engines oracle",
             "stalls --seconds -1",
             "run",
+            "compare old.json",
+            "report",
             "",
         ] {
             assert!(run(text).is_err(), "{text}");

@@ -15,6 +15,7 @@
 //!   report that was written can be shown again without measuring again.
 
 mod args;
+mod compare;
 mod engine;
 mod error;
 mod floor;
@@ -28,6 +29,7 @@ mod program;
 mod report;
 mod rows;
 mod setup;
+mod statistics;
 mod table;
 mod terminal;
 mod versions;

@@ -1,5 +1,6 @@
 //! The command line's arguments.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -64,6 +65,13 @@ pub enum Command {
     Salvage { file: PathBuf, target: PathBuf },
     /// Show the storage engine's counters and the tables' sizes
     Stats { file: PathBuf },
+    /// Measure CairnDB beside other embedded databases, in a full build (feature `bench`)
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// What `cairn bench --help` explains
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+        words: Vec<OsString>,
+    },
 }
 
 /// What the demo loads and where to.

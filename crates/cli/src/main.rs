@@ -1,6 +1,7 @@
 //! `cairn`: CairnDB's shell and tools.
 
 mod args;
+mod bench;
 mod copy;
 mod demo;
 mod maintenance;
@@ -38,6 +39,7 @@ fn run(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> Resul
         Some(Command::Compact { file }) => maintenance::compact(&file)?,
         Some(Command::Salvage { file, target }) => maintenance::salvage(&file, &target)?,
         Some(Command::Stats { file }) => maintenance::stats(&file)?,
+        Some(Command::Bench { words }) => return Ok(bench::run(words)),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,12 +6,14 @@
 //!                                                                +--> table, page, compare
 //! ```
 
+mod groups;
 mod lines;
 mod record;
 #[expect(clippy::module_inception)]
 mod report;
 mod series;
 
+pub use groups::{Group, Measure};
 pub use record::{Counters, CourseRecord, Curve, Detail, EngineRecord, HistogramRecord, Run, Subject};
 pub use report::{Axes, Place, Report};
 pub use series::{Better, Series};

@@ -41,13 +41,46 @@ impl Report {
         &self.run
     }
 
+    pub fn engines(&self) -> &[EngineRecord] {
+        &self.engines
+    }
+
     pub fn series(&self) -> &[Series] {
         &self.series
     }
 
-    /// The same measure of another engine.
-    pub fn counterpart(&self, of: &Series, engine: &str) -> Option<&Series> {
-        self.series.iter().find(|series| series.is_beside(of) && series.engine() == engine)
+    pub fn histograms(&self) -> &[HistogramRecord] {
+        &self.histograms
+    }
+
+    pub fn courses(&self) -> &[CourseRecord] {
+        &self.courses
+    }
+
+    pub fn curves(&self) -> &[Curve] {
+        &self.curves
+    }
+
+    pub fn counters(&self) -> &[Counters] {
+        &self.counters
+    }
+}
+
+impl Report {
+    /// Takes over a later run: of whatever both have, the later run's is kept.
+    pub fn merge(&mut self, later: Report) {
+        fn replace<T>(all: &mut Vec<T>, later: Vec<T>, same: impl Fn(&T, &T) -> bool) {
+            all.retain(|old| !later.iter().any(|new| same(old, new)));
+            all.extend(later);
+        }
+        self.run = later.run;
+        replace(&mut self.engines, later.engines, |a, b| a == b);
+        replace(&mut self.series, later.series, |a, b| a.subject == b.subject && a.measure == b.measure);
+        replace(&mut self.histograms, later.histograms, |a, b| a.subject == b.subject && a.what == b.what);
+        replace(&mut self.courses, later.courses, |a, b| a.subject == b.subject && a.what == b.what);
+        replace(&mut self.curves, later.curves, |a, b| a.subject == b.subject && a.what == b.what);
+        replace(&mut self.counters, later.counters, |a, b| a.subject == b.subject && a.what == b.what);
+        replace(&mut self.details, later.details, |a, b| a.subject == b.subject && a.what == b.what);
     }
 }
 
@@ -187,16 +220,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_are_taken_within_rounds() {
-        let mut report = Report::default();
+    fn of_two_runs_the_laters_measures_are_kept() {
         let place = Place { workload: "w", medium: "disk" };
-        for (mine, theirs) in [(1.0, 2.0), (10.0, 20.0), (3.0, 6.0)] {
-            report.add(place, "a", "p50", "us", mine);
-            report.add(place, "b", "p50", "us", theirs);
-        }
-        let series = &report.series()[0];
-        assert_eq!(series.ratio_to(report.counterpart(series, "b").unwrap()), 0.5);
-        assert_eq!((series.median(), series.min(), series.max()), (3.0, 1.0, 10.0));
+        let run = |measures: &[(&str, f64)]| {
+            let mut report = Report::default();
+            measures.iter().for_each(|(measure, value)| report.add(place, "cairndb", measure, "us", *value));
+            report
+        };
+        let mut all = run(&[("a", 1.0), ("b", 2.0)]);
+        all.merge(run(&[("b", 3.0), ("c", 4.0)]));
+        let kept: Vec<_> = all.series().iter().map(|series| (series.measure.as_str(), series.rounds[0])).collect();
+        assert_eq!(kept, [("a", 1.0), ("b", 3.0), ("c", 4.0)]);
     }
 
     #[test]
