@@ -82,6 +82,10 @@ counters! {
     tree_merges,
     /// Bytes of pages copied before a change.
     bytes_copied,
+    /// Temporary files made by queries that needed more memory than they may use (counted by the layer above).
+    spill_files,
+    /// Bytes written to them.
+    spill_bytes_written,
 }
 
 /// A counter that many threads add to and nobody waits for.

@@ -14,6 +14,7 @@ use super::session::{SessionState, Settings};
 use super::statement_cache::StatementCache;
 use super::{Database, Durability, Mapped, Notice, Outcome, Params, Row, Rows, Statement, Transaction};
 use crate::catalog::{Catalog, CatalogStamp};
+use crate::exec::SpillSpace;
 use crate::sql::{parse_one, split_script};
 use crate::{Error, Result, SqlState};
 
@@ -36,6 +37,8 @@ pub struct Connection {
     pub(super) interrupt: Arc<AtomicBool>,
     pub(super) state: RefCell<SessionState>,
     pub(super) sequences: Arc<Mutex<SessionSequences>>,
+    /// Room for the temporary files of its statements.
+    pub(super) spill: SpillSpace,
     /// For point statements.
     pub(super) session: RefCell<cairn_storage::Session>,
     cache: RefCell<StatementCache>,
@@ -61,6 +64,7 @@ impl Connection {
             state: RefCell::new(SessionState::new(Settings::of(&database))),
             sequences: Arc::default(),
             session: RefCell::new(session),
+            spill: database.shared.spill_space(),
             cache: RefCell::default(),
             notices: RefCell::default(),
             database,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cairn_storage::{Reader, Store};
 
@@ -10,6 +11,7 @@ use super::{Connection, Options};
 use crate::Result;
 use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load, system_trees};
 use crate::dml::RowNumbers;
+use crate::exec::{SpillSpace, SpillTotals};
 
 /// An open database file (or one in memory). Cheap to clone; shared between threads.
 ///
@@ -41,6 +43,7 @@ pub(crate) struct Shared {
     pub(crate) trees: Option<SystemTrees>,
     pub(crate) row_numbers: RowNumbers,
     pub(crate) sequences: SequenceValues,
+    spilled: Arc<SpillTotals>,
 }
 
 impl Shared {
@@ -56,7 +59,13 @@ impl Shared {
             trees,
             row_numbers: RowNumbers::default(),
             sequences: SequenceValues::default(),
+            spilled: Arc::default(),
         }))
+    }
+
+    /// Room for a session's temporary files.
+    pub(crate) fn spill_space(&self) -> SpillSpace {
+        SpillSpace::new(self.options.temp_directory.as_deref().map(Arc::from), self.spilled.clone())
     }
 
     /// The catalog as `reader` sees it.
@@ -109,9 +118,12 @@ impl Database {
         Connection::new(self.clone())
     }
 
-    /// Counters of the storage engine.
+    /// Counters since the database was opened.
     pub fn stats(&self) -> cairn_storage::Stats {
-        self.shared.store.stats()
+        let mut stats = self.shared.store.stats();
+        stats.spill_files = self.shared.spilled.files.load(Ordering::Relaxed);
+        stats.spill_bytes_written = self.shared.spilled.bytes_written.load(Ordering::Relaxed);
+        stats
     }
 
     /// Writes what the log holds to the database file.

@@ -234,6 +234,9 @@ impl Connection {
         context.batch_sizes = BatchSizes::up_to(prepared.options.batch_rows);
         context.interrupt = self.interrupt.clone();
         context.deadline = session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit));
+        context.work_mem = session.settings.limits.work_mem;
+        context.memory_budget = session.settings.limits.statement_mem;
+        context.spill = self.spill.with_limit(session.settings.limits.temp_file_limit);
         context.sequences = Some(self.sequences_under(&state.catalog, state.read_only));
         Ok(context)
     }

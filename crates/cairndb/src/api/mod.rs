@@ -6,6 +6,7 @@ mod convert;
 mod database;
 mod execute;
 mod explain;
+mod limits;
 mod notice;
 mod options;
 mod outcome;

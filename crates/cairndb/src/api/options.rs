@@ -1,5 +1,6 @@
 //! How a database is opened.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub use cairn_storage::Durability;
@@ -16,6 +17,18 @@ pub struct Options {
     pub cache_bytes: usize,
     /// The longest a statement may run on new connections; `None`: no limit.
     pub statement_timeout: Option<Duration>,
+    /// Bytes of memory that one sort, hash table or materialised result of a query may hold before it goes on in a
+    /// temporary file (`SET work_mem`); 0 means the default, 256 MiB.
+    pub work_mem: usize,
+    /// Bytes of memory that one statement may hold for all of them (`SET statement_mem`), SQLSTATE 53200 beyond; 0 means
+    /// the default, 1 GiB.
+    pub statement_mem: usize,
+    /// Bytes that the temporary files of one connection may take together (`SET temp_file_limit`), SQLSTATE 53400 beyond;
+    /// `None`: no limit.
+    pub temp_file_limit: Option<u64>,
+    /// Where temporary files are written; `None`: the system's folder for them. They have no name there (Unix) or are
+    /// deleted on closing (Windows), and only their owner can open them.
+    pub temp_directory: Option<PathBuf>,
     /// IANA name of the time zone of new connections; `None`: UTC.
     pub time_zone: Option<String>,
 }
@@ -46,6 +59,34 @@ impl Options {
     #[must_use]
     pub fn statement_timeout(mut self, limit: Duration) -> Options {
         self.statement_timeout = Some(limit);
+        self
+    }
+
+    /// Sets [`Options::work_mem`].
+    #[must_use]
+    pub fn work_mem(mut self, bytes: usize) -> Options {
+        self.work_mem = bytes;
+        self
+    }
+
+    /// Sets [`Options::statement_mem`].
+    #[must_use]
+    pub fn statement_mem(mut self, bytes: usize) -> Options {
+        self.statement_mem = bytes;
+        self
+    }
+
+    /// Sets [`Options::temp_file_limit`].
+    #[must_use]
+    pub fn temp_file_limit(mut self, bytes: u64) -> Options {
+        self.temp_file_limit = Some(bytes);
+        self
+    }
+
+    /// Sets [`Options::temp_directory`].
+    #[must_use]
+    pub fn temp_directory(mut self, directory: impl Into<PathBuf>) -> Options {
+        self.temp_directory = Some(directory.into());
         self
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use cairn_storage::{Durability, Savepoint, Transaction, TreeId};
 
+use super::limits::Limits;
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::plan::OptimizerOptions;
 use crate::types::datetime::clock_micros;
@@ -19,6 +20,7 @@ pub(crate) struct Settings {
     /// IANA name.
     pub(crate) time_zone: Box<str>,
     pub(crate) statement_timeout: Option<Duration>,
+    pub(crate) limits: Limits,
     /// `None`: the database's.
     pub(crate) durability: Option<Durability>,
     pub(crate) optimizer: OptimizerOptions,

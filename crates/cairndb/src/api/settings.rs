@@ -7,6 +7,7 @@ use sqlparser::ast;
 
 use super::Connection;
 use super::execute::Executed;
+use super::limits::Limits;
 use super::session::Settings;
 use super::{Database, Rows};
 use crate::plan::{Field, OptimizerOptions};
@@ -52,6 +53,7 @@ impl Settings {
         Settings {
             time_zone: options.time_zone.as_deref().unwrap_or("UTC").into(),
             statement_timeout: options.statement_timeout,
+            limits: Limits::of(options),
             durability: None,
             optimizer: OptimizerOptions::default(),
         }
@@ -66,6 +68,7 @@ impl Settings {
             }
             "durability" => self.durability = value.map(durability).transpose()?,
             "batch_rows" => self.optimizer.batch_rows = value.map_or(Ok(0), |value| batch_rows(name, value))?,
+            _ if self.limits.set(name, value, &defaults.limits)? => {}
             _ if IGNORED.iter().any(|(known, _)| *known == name) => {}
             _ if FIXED.iter().any(|(known, _)| *known == name) => {
                 let message = format!("parameter \"{name}\" cannot be changed");
@@ -86,6 +89,7 @@ impl Settings {
             "statement_timeout" => self.statement_timeout.map_or("0".to_string(), |limit| show_duration(&limit)),
             "durability" => format!("{:?}", self.durability.unwrap_or(default_durability)).to_lowercase(),
             "batch_rows" => self.optimizer.batch_rows.to_string(),
+            _ if self.limits.show(name).is_some() => self.limits.show(name).unwrap_or_default(),
             _ => match IGNORED.iter().chain(FIXED).find(|(known, _)| *known == name) {
                 Some((_, shown)) => (*shown).to_string(),
                 None => {
@@ -289,6 +293,7 @@ mod tests {
         let options = Settings {
             time_zone: "UTC".into(),
             statement_timeout: None,
+            limits: Limits::of(&crate::Options::default()),
             durability: None,
             optimizer: OptimizerOptions::default(),
         };

@@ -15,6 +15,19 @@ impl Bitmap {
         bitmap
     }
 
+    /// `len` bits, 64 to a word, lowest first. Words that are missing are zero.
+    pub(crate) fn from_words(mut words: Vec<u64>, len: usize) -> Bitmap {
+        words.resize(len.div_ceil(64), 0);
+        let mut bitmap = Bitmap { words, len };
+        bitmap.clear_tail();
+        bitmap
+    }
+
+    /// The bits, 64 to a word, lowest first; those past the end are zero.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     fn clear_tail(&mut self) {
         if let (Some(last), used @ 1..) = (self.words.last_mut(), self.len % 64) {
             *last &= (1 << used) - 1;

@@ -13,7 +13,7 @@ use super::limit::{Limit, LimitValues};
 use super::operator::{BoxOperator, Operator};
 use super::scan::{EntryReader, IndexScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, Project, Values};
-use super::sort::{Sort, SortKeys, TopN};
+use super::sort::{Sort, SortKeys};
 use super::table_function::table_function;
 use super::with::{RecursiveUnion, With, WithScan};
 use crate::plan::{Expr, Field, JoinKind, PhysicalNode as N, PhysicalPlan, SortKey};
@@ -175,7 +175,7 @@ impl Builder<'_> {
             }
             N::TopN { input, keys, limit, offset } => {
                 let limit = LimitValues { limit: Some(compile(limit, self.context)?), offset: self.optional(offset)? };
-                Box::new(TopN::new(self.child(input)?, input.fields.clone(), self.sort_keys(keys)?, limit))
+                Box::new(Sort::top(self.child(input)?, input.fields.clone(), self.sort_keys(keys)?, limit))
             }
             N::Limit { input, limit, offset } => {
                 let values = LimitValues { limit: self.optional(limit)?, offset: self.optional(offset)? };
@@ -203,7 +203,10 @@ struct Counted {
 impl Operator for Counted {
     fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
         let started = Instant::now();
-        let batch = self.operator.next(cx)?;
+        let outer = cx.shared.running.replace(self.id);
+        let batch = self.operator.next(cx);
+        cx.shared.running.set(outer);
+        let batch = batch?;
         if let Some(counters) = cx.shared.counters.get(self.id) {
             counters.add(batch.as_ref().map(Batch::len), started.elapsed());
         }

@@ -2,9 +2,11 @@
 //! memory budget.
 //!
 //! Invariant: every operator asks [`Cx::check`] at least once per batch it makes or takes, so a statement ends
-//! soon after it is interrupted or its time is up; whatever grows with the data is charged to [`Shared::charge`].
+//! soon after it is interrupted or its time is up; whatever grows with the data is held under a [`Charge`]. An operator
+//! that can spill does so when its charge [is over](Charge::is_over) `work_mem`, or the statement over its budget; what
+//! cannot spill fails beyond the budget.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::Reader;
 
+use super::spill::SpillSpace;
 use super::stream::NodeStatistics;
 use super::with::WithResult;
 use crate::functions::EvalContext;
@@ -59,6 +62,13 @@ impl BatchSizes {
 /// Bytes that a statement may hold unless its context says otherwise.
 pub const DEFAULT_MEMORY_BUDGET: usize = 1 << 30;
 
+/// Bytes that one sort or hash table may hold before it spills, unless its context says otherwise.
+pub const DEFAULT_WORK_MEM: usize = 256 << 20;
+
+/// While the statement is over its budget, an operator that holds less than one in so many bytes of it does not spill:
+/// it would gain little.
+const WORTH_SPILLING: usize = 64;
+
 /// Everything an execution depends on besides its plan.
 #[derive(Clone)]
 pub struct ExecContext {
@@ -76,6 +86,10 @@ pub struct ExecContext {
     pub sequences: Option<Arc<dyn SequenceSource>>,
     /// Bytes that sorts, hash tables and materialised results may hold together.
     pub memory_budget: usize,
+    /// Bytes that each sort, hash table or materialised result may hold before it spills to disk.
+    pub work_mem: usize,
+    /// Where it spills to.
+    pub spill: SpillSpace,
     /// Rows per batch.
     pub batch_sizes: BatchSizes,
     /// Count rows and measure the time of each plan node (`EXPLAIN ANALYZE`).
@@ -93,6 +107,8 @@ impl ExecContext {
             deadline: None,
             sequences: None,
             memory_budget: DEFAULT_MEMORY_BUDGET,
+            work_mem: DEFAULT_WORK_MEM,
+            spill: SpillSpace::default(),
             batch_sizes: BatchSizes::default(),
             analyze: false,
         }
@@ -129,6 +145,10 @@ pub(crate) struct Shared {
     pub(crate) context: ExecContext,
     pub(crate) counters: Vec<NodeCounters>,
     held: Cell<usize>,
+    /// `EXPLAIN ANALYZE`: the innermost node that is running.
+    pub(crate) running: Cell<usize>,
+    /// For reading and writing spilled blocks.
+    spill_buffer: RefCell<Vec<u8>>,
     with_results: RefCell<HashMap<usize, Rc<WithResult>>>,
     /// Counts the times that some WITH result began anew: what was computed from one may be out of date since.
     with_version: Cell<u64>,
@@ -138,26 +158,57 @@ impl Shared {
     /// `nodes`: how many node ids the plan uses.
     pub(crate) fn new(context: ExecContext, nodes: usize) -> Shared {
         let counters = (0..nodes).map(|_| NodeCounters::default()).collect();
-        Shared { context, counters, held: Cell::new(0), with_results: RefCell::default(), with_version: Cell::new(0) }
+        Shared {
+            context,
+            counters,
+            held: Cell::new(0),
+            running: Cell::new(usize::MAX),
+            spill_buffer: RefCell::default(),
+            with_results: RefCell::default(),
+            with_version: Cell::new(0),
+        }
     }
 
-    /// Charges `bytes` to the statement until they are released.
-    ///
-    /// This is the one place where sort, hash table and aggregation would learn that they must spill to disk.
-    pub(crate) fn charge(&self, bytes: usize) -> Result<()> {
-        let held = self.held.get().saturating_add(bytes);
-        self.held.set(held);
-        if held <= self.context.memory_budget {
+    /// Notes `bytes` as held, whether or not the budget allows it.
+    fn hold(&self, bytes: usize) {
+        self.held.set(self.held.get().saturating_add(bytes));
+    }
+
+    /// Fails where more is held than the statement's budget.
+    fn check_budget(&self) -> Result<()> {
+        if self.held.get() <= self.context.memory_budget {
             return Ok(());
         }
         Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory")
             .with_detail(format!("The statement needs more than its budget of {} bytes.", self.context.memory_budget))
-            .with_hint("Make the query select fewer rows or columns, or raise the statement's memory budget."))
+            .with_hint("Raise statement_mem, lower work_mem, or make the query select fewer rows or columns."))
     }
 
-    /// Gives back what [`Shared::charge`] took.
-    pub(crate) fn release(&self, bytes: usize) {
+    fn release(&self, bytes: usize) {
         self.held.set(self.held.get().saturating_sub(bytes));
+    }
+
+    fn counters_of(&self, node: usize) -> Option<&NodeCounters> {
+        self.counters.get(node)
+    }
+
+    /// A buffer to be used and given back at once.
+    pub(crate) fn spill_buffer(&self) -> RefMut<'_, Vec<u8>> {
+        self.spill_buffer.borrow_mut()
+    }
+
+    /// Counts bytes that the running node spilled.
+    pub(crate) fn note_spilled(&self, bytes: usize) {
+        if let Some(counters) = self.counters_of(self.running.get()) {
+            counters.spilled_bytes.set(counters.spilled_bytes.get().saturating_add(bytes as u64));
+        }
+    }
+
+    /// Counts a temporary file that the running node made.
+    pub(crate) fn note_spill_file(&self) {
+        if let Some(counters) = self.counters_of(self.running.get()) {
+            counters.spill_files.set(counters.spill_files.get() + 1);
+        }
     }
 
     pub(crate) fn with_result(&self, id: usize) -> Result<Rc<WithResult>> {
@@ -181,25 +232,63 @@ impl Shared {
 
 /// Bytes that an operator holds, given back when it lets go of what they were for.
 #[derive(Default)]
-pub(crate) struct Charge(usize);
+pub(crate) struct Charge {
+    bytes: usize,
+    /// `EXPLAIN ANALYZE`: the node that holds them.
+    node: Option<usize>,
+}
 
 impl Charge {
     /// Holds `bytes` in place of what was held.
     pub(crate) fn set(&mut self, bytes: usize, shared: &Shared) -> Result<()> {
-        shared.release(self.0);
-        self.0 = bytes;
-        shared.charge(bytes)
+        self.note(bytes, shared);
+        shared.check_budget()
     }
 
     /// Holds `bytes` more.
     pub(crate) fn add(&mut self, bytes: usize, shared: &Shared) -> Result<()> {
-        self.0 = self.0.saturating_add(bytes);
-        shared.charge(bytes)
+        self.note(self.bytes.saturating_add(bytes), shared);
+        shared.check_budget()
+    }
+
+    /// Holds `bytes` in place of what was held, by an operator that spills when it is over.
+    pub(crate) fn note(&mut self, bytes: usize, shared: &Shared) {
+        shared.release(self.bytes);
+        shared.hold(bytes);
+        self.count(bytes, shared);
+        self.bytes = bytes;
+    }
+
+    /// As [`Charge::note`], in addition to what was held.
+    pub(crate) fn note_more(&mut self, bytes: usize, shared: &Shared) {
+        self.note(self.bytes.saturating_add(bytes), shared);
+    }
+
+    /// Whether the operator has to spill.
+    pub(crate) fn is_over(&self, shared: &Shared) -> bool {
+        self.would_exceed(0, shared)
+    }
+
+    /// Whether the operator would have to spill if it held `more` bytes.
+    pub(crate) fn would_exceed(&self, more: usize, shared: &Shared) -> bool {
+        let (own, all) = (self.bytes.saturating_add(more), shared.held.get().saturating_add(more));
+        let budget = shared.context.memory_budget;
+        own > shared.context.work_mem || (all > budget && own >= budget / WORTH_SPILLING)
     }
 
     /// Holds nothing more.
     pub(crate) fn clear(&mut self, shared: &Shared) {
-        shared.release(std::mem::take(&mut self.0));
+        self.note(0, shared);
+    }
+
+    fn count(&mut self, bytes: usize, shared: &Shared) {
+        if shared.counters.is_empty() {
+            return;
+        }
+        let node = *self.node.get_or_insert(shared.running.get());
+        if let Some(counters) = shared.counters_of(node) {
+            counters.hold(self.bytes, bytes);
+        }
     }
 }
 
@@ -210,9 +299,20 @@ pub(crate) struct NodeCounters {
     batches: Cell<u64>,
     loops: Cell<u64>,
     nanos: Cell<u64>,
+    held_bytes: Cell<usize>,
+    memory_bytes_max: Cell<usize>,
+    spilled_bytes: Cell<u64>,
+    spill_files: Cell<u64>,
 }
 
 impl NodeCounters {
+    /// One of the node's charges changed from `before` to `after` bytes.
+    fn hold(&self, before: usize, after: usize) {
+        let held = self.held_bytes.get().saturating_sub(before).saturating_add(after);
+        self.held_bytes.set(held);
+        self.memory_bytes_max.set(self.memory_bytes_max.get().max(held));
+    }
+
     /// Notes one call of a node's `next`; `rows` `None`: it came to its end.
     pub(crate) fn add(&self, rows: Option<usize>, time: Duration) {
         let add = |counter: &Cell<u64>, more: u64| counter.set(counter.get().saturating_add(more));
@@ -232,6 +332,9 @@ impl NodeCounters {
             batches: self.batches.get(),
             loops: self.loops.get(),
             nanos: self.nanos.get(),
+            memory_bytes_max: self.memory_bytes_max.get() as u64,
+            spilled_bytes: self.spilled_bytes.get(),
+            spill_files: self.spill_files.get(),
         }
     }
 }

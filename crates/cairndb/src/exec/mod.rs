@@ -18,6 +18,7 @@ mod rows;
 mod scan;
 mod simple;
 mod sort;
+mod spill;
 mod stream;
 mod table_function;
 #[cfg(test)]
@@ -29,7 +30,9 @@ mod with;
 
 pub use batch::Batch;
 pub use bitmap::Bitmap;
-pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, ExecContext, SequenceSource};
+pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource};
 pub use row_eval::eval_row;
+pub use spill::SpillSpace;
+pub(crate) use spill::SpillTotals;
 pub use stream::{NodeStatistics, RowStream, execute};
 pub use vector::{ByteStrings, Data, NO_ROW, Representation, Vector};

@@ -35,12 +35,21 @@ impl RowsBuilder {
 
     pub(crate) fn add(&mut self, batch: &Batch, charge: &mut Charge, cx: Cx<'_>) -> Result<()> {
         charge.add(batch.memory_bytes(), cx.shared)?;
+        self.append(batch)
+    }
+
+    /// As [`RowsBuilder::add`], for who accounts for the memory.
+    pub(crate) fn append(&mut self, batch: &Batch) -> Result<()> {
         self.columns.iter_mut().zip(batch.columns()).for_each(|(to, from)| to.append(from));
         self.len += batch.len();
         if self.len >= NO_ROW as usize {
             return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many rows to keep in memory"));
         }
         Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     pub(crate) fn finish(self) -> Rows {

@@ -1,7 +1,8 @@
 //! ORDER BY: all rows in order, or the first few.
 //!
 //! Row numbers are sorted, not rows. Each carries the first key as an order-preserving number; only where these are
-//! equal (and do not tell all) are the keys themselves compared. Equal rows keep their order.
+//! equal (and do not tell all) are the keys themselves compared. Equal rows keep their order. Rows beyond `work_mem` are
+//! written as sorted runs and merged.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -13,10 +14,11 @@ use super::expr::Evaluator;
 use super::hash::trim_blanks;
 use super::limit::LimitValues;
 use super::operator::{BoxOperator, Operator};
-use super::rows::{Rows, RowsBuilder, collect};
+use super::rows::{Rows, RowsBuilder};
+use super::spill::{Merge, MergeKey, Run, RunFile, SpilledKeys};
 use super::vector::{Data, Vector};
 use crate::plan::{Field, SortKey};
-use crate::{DataType, Result};
+use crate::{DataType, Error, Result};
 
 /// Which way one key is sorted.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +40,13 @@ impl Direction {
 
     /// The order of two rows by one key.
     fn compare(self, key: &Vector, a: usize, b: usize) -> Ordering {
-        match (key.is_null(a), key.is_null(b)) {
-            (false, false) => self.apply(compare_values(key, a, key, b)),
+        self.compare_between(key, a, key, b)
+    }
+
+    /// The order of two rows' keys of the same type.
+    pub(crate) fn compare_between(self, left: &Vector, a: usize, right: &Vector, b: usize) -> Ordering {
+        match (left.is_null(a), right.is_null(b)) {
+            (false, false) => self.apply(compare_values(left, a, right, b)),
             (true, true) => Ordering::Equal,
             (a_is_null, _) if a_is_null == self.nulls_first => Ordering::Less,
             _ => Ordering::Greater,
@@ -131,9 +138,12 @@ impl SortKeys {
         SortKeys { keys, directions: plan.iter().map(Direction::of).collect() }
     }
 
+    fn evaluate(&mut self, rows: &Rows, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
+        self.keys.iter_mut().map(|key| key.vector(rows.frame(), cx)).collect()
+    }
+
     fn sort(&mut self, rows: &Rows, cx: Cx<'_>) -> Result<Vec<u32>> {
-        let keys = self.keys.iter_mut().map(|key| key.vector(rows.frame(), cx)).collect::<Result<Vec<Arc<_>>>>()?;
-        Ok(sorted_rows(&keys, &self.directions, rows.len))
+        Ok(sorted_rows(&self.evaluate(rows, cx)?, &self.directions, rows.len))
     }
 }
 
@@ -154,82 +164,74 @@ impl Ordered {
     }
 }
 
-/// All rows in order.
+/// Sorted runs, and how their rows are made of the input's.
+struct SortedRuns {
+    file: RunFile,
+    keys: SpilledKeys,
+    runs: Vec<Run>,
+}
+
+/// Sorted rows on their way out.
+enum Output {
+    Kept(Ordered),
+    /// With the columns of the keys, the rows still to skip, and those still to put out.
+    Merged(Merge, usize, usize),
+}
+
+/// Rows in order: all of them, or the first few, of which it keeps no more than a few times as many as are asked for.
 pub(crate) struct Sort {
     input: BoxOperator,
     fields: Vec<Field>,
     keys: SortKeys,
-    ordered: Option<Ordered>,
-    charge: Charge,
-}
-
-impl Sort {
-    pub(crate) fn new(input: BoxOperator, fields: Vec<Field>, keys: SortKeys) -> Sort {
-        Sort { input, fields, keys, ordered: None, charge: Charge::default() }
-    }
-}
-
-impl Operator for Sort {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
-        cx.check()?;
-        let ordered = match &mut self.ordered {
-            Some(ordered) => ordered,
-            none => {
-                let rows = collect(&mut self.input, &self.fields, &mut self.charge, cx)?;
-                self.charge.add(rows.len.saturating_mul(16), cx.shared)?;
-                let order = self.keys.sort(&rows, cx)?;
-                none.insert(Ordered { rows, order, next: 0 })
-            }
-        };
-        Ok(ordered.next(cx))
-    }
-
-    fn reset(&mut self, cx: Cx<'_>) {
-        self.input.reset(cx);
-        self.ordered = None;
-        self.charge.clear(cx.shared);
-    }
-}
-
-/// The first rows in order: keeps no more than a few times as many as are asked for.
-pub(crate) struct TopN {
-    input: BoxOperator,
-    fields: Vec<Field>,
-    keys: SortKeys,
-    limit: LimitValues,
-    ordered: Option<Ordered>,
+    /// `TopN`.
+    limit: Option<LimitValues>,
+    output: Option<Output>,
     charge: Charge,
 }
 
 /// Rows collected before the surplus is dropped, at least.
 const SURPLUS_MIN: usize = 1024;
 
-impl TopN {
-    pub(crate) fn new(input: BoxOperator, fields: Vec<Field>, keys: SortKeys, limit: LimitValues) -> TopN {
-        TopN { input, fields, keys, limit, ordered: None, charge: Charge::default() }
+/// What sorting takes for each row besides the row.
+const ORDER_BYTES: usize = 24;
+
+impl Sort {
+    pub(crate) fn new(input: BoxOperator, fields: Vec<Field>, keys: SortKeys) -> Sort {
+        Sort { input, fields, keys, limit: None, output: None, charge: Charge::default() }
     }
 
-    fn run(&mut self, cx: Cx<'_>) -> Result<Ordered> {
-        let (offset, limit) = self.limit.evaluate(cx)?;
+    pub(crate) fn top(input: BoxOperator, fields: Vec<Field>, keys: SortKeys, limit: LimitValues) -> Sort {
+        Sort { limit: Some(limit), ..Sort::new(input, fields, keys) }
+    }
+
+    fn run(&mut self, cx: Cx<'_>) -> Result<Output> {
+        let (offset, limit) = self.limit.as_mut().map_or(Ok((0, None)), |limit| limit.evaluate(cx))?;
         let wanted = limit.map_or(usize::MAX, |limit| limit.saturating_add(offset));
         let threshold = wanted.saturating_mul(2).max(SURPLUS_MIN);
         let mut kept = RowsBuilder::new(&self.fields);
-        let mut len = 0;
+        let mut runs = None;
         loop {
             cx.check()?;
             let next = if wanted == 0 { None } else { self.input.next(cx)? };
             let Some(batch) = next else { break };
-            len += batch.len();
-            kept.add(&batch, &mut self.charge, cx)?;
-            if len > threshold {
+            kept.append(&batch)?;
+            self.charge.note_more(batch.memory_bytes().saturating_add(batch.len() * ORDER_BYTES), cx.shared);
+            if kept.len() > threshold {
                 kept = self.truncate(kept, wanted, cx)?;
-                len = wanted;
+            }
+            if self.charge.is_over(cx.shared) {
+                self.spill(std::mem::replace(&mut kept, RowsBuilder::new(&self.fields)), wanted, &mut runs, cx)?;
             }
         }
-        let rows = kept.finish();
-        let mut order = self.keys.sort(&rows, cx)?;
-        order.truncate(wanted);
-        Ok(Ordered { rows, order, next: offset })
+        if runs.is_none() {
+            let rows = kept.finish();
+            let mut order = self.keys.sort(&rows, cx)?;
+            order.truncate(wanted);
+            return Ok(Output::Kept(Ordered { rows, order, next: offset }));
+        }
+        self.spill(kept, wanted, &mut runs, cx)?;
+        let sorted = runs.ok_or_else(|| Error::internal("a sort lost its runs"))?;
+        Ok(Output::Merged(self.merge(sorted, cx)?, offset, wanted.saturating_sub(offset)))
     }
 
     /// Keeps the first rows, in order: later rows that are equal stay behind them.
@@ -238,24 +240,88 @@ impl TopN {
         let mut order = self.keys.sort(&rows, cx)?;
         order.truncate(wanted);
         let columns = rows.columns.iter().map(|column| Arc::new(column.gather(&order))).collect();
-        self.charge.clear(cx.shared);
+        let batch = Batch::new(columns, order.len());
         let mut kept = RowsBuilder::new(&self.fields);
-        kept.add(&Batch::new(columns, order.len()), &mut self.charge, cx)?;
+        kept.append(&batch)?;
+        self.charge.note(batch.memory_bytes().saturating_add(batch.len() * ORDER_BYTES), cx.shared);
         Ok(kept)
+    }
+
+    /// Writes the rows, as far as they are wanted, as a sorted run.
+    fn spill(&mut self, kept: RowsBuilder, wanted: usize, to: &mut Option<SortedRuns>, cx: Cx<'_>) -> Result<()> {
+        let rows = kept.finish();
+        let keys = self.keys.evaluate(&rows, cx)?;
+        let mut order = sorted_rows(&keys, &self.keys.directions, rows.len);
+        order.truncate(wanted);
+        let to = match to {
+            Some(to) => to,
+            none => none.insert(self.sorted_runs(cx)?),
+        };
+        let columns = to.keys.with_keys(&rows.columns, &keys);
+        let mut run = to.file.run();
+        for order in order.chunks(cx.context().batch_sizes.max.max(1)) {
+            let columns = columns.iter().map(|column| Arc::new(column.gather(order))).collect();
+            run.push(&Batch::new(columns, order.len()), cx)?;
+        }
+        to.runs.push(run);
+        self.charge.clear(cx.shared);
+        Ok(())
+    }
+
+    fn sorted_runs(&self, cx: Cx<'_>) -> Result<SortedRuns> {
+        let keys = SpilledKeys::new(self.fields.len(), &self.keys.keys);
+        let types = keys.types(self.fields.iter().map(|field| field.data_type), &self.keys.keys);
+        Ok(SortedRuns { file: RunFile::create(types.into(), cx)?, keys, runs: vec![] })
+    }
+
+    fn merge(&self, sorted: SortedRuns, cx: Cx<'_>) -> Result<Merge> {
+        let directions = self.keys.directions.iter();
+        let places = sorted.keys.places().iter();
+        let keys = places.zip(directions).map(|(&column, &direction)| MergeKey { column, direction }).collect();
+        Merge::new(sorted.runs, keys, sorted.file.types(), cx)
     }
 }
 
-impl Operator for TopN {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
-        if self.ordered.is_none() {
-            self.ordered = Some(self.run(cx)?);
+/// The merge's next rows, without the columns of the keys.
+fn next_merged(
+    merge: &mut Merge,
+    skip: &mut usize,
+    left: &mut usize,
+    width: usize,
+    cx: Cx<'_>,
+) -> Result<Option<Batch>> {
+    while *left > 0 {
+        let Some(batch) = merge.next(cx)? else { return Ok(None) };
+        if *skip >= batch.len() {
+            *skip -= batch.len();
+            continue;
         }
-        Ok(self.ordered.as_mut().and_then(|ordered| ordered.next(cx)))
+        let batch = batch.slice(std::mem::take(skip), *left);
+        *left -= batch.len();
+        let len = batch.len();
+        let mut columns = batch.into_columns();
+        columns.truncate(width);
+        return Ok(Some(Batch::new(columns, len)));
+    }
+    Ok(None)
+}
+
+impl Operator for Sort {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        cx.check()?;
+        if self.output.is_none() {
+            self.output = Some(self.run(cx)?);
+        }
+        match &mut self.output {
+            Some(Output::Kept(ordered)) => Ok(ordered.next(cx)),
+            Some(Output::Merged(merge, skip, left)) => next_merged(merge, skip, left, self.fields.len(), cx),
+            None => Ok(None),
+        }
     }
 
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
-        self.ordered = None;
+        self.output = None;
         self.charge.clear(cx.shared);
     }
 }

@@ -28,6 +28,12 @@ pub struct NodeStatistics {
     pub loops: u64,
     /// Nanoseconds spent in it and its inputs.
     pub nanos: u64,
+    /// The most bytes that it held at once.
+    pub memory_bytes_max: u64,
+    /// Bytes that it wrote to temporary files.
+    pub spilled_bytes: u64,
+    /// Temporary files that it made.
+    pub spill_files: u64,
 }
 
 /// Starts a plan. Nothing is read before the first [`RowStream::next_batch`].

@@ -59,7 +59,8 @@ pub struct ByteStrings {
 }
 
 impl ByteStrings {
-    fn with_capacity(capacity: usize) -> ByteStrings {
+    /// No strings, with room for the ends of `capacity`.
+    pub(crate) fn with_capacity(capacity: usize) -> ByteStrings {
         ByteStrings { ends: Vec::with_capacity(capacity), bytes: Vec::new() }
     }
 

@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::batch::Batch;
-use super::context::{Charge, Cx, OuterRow};
+use super::context::{Cx, OuterRow};
 use super::operator::{BoxOperator, Operator};
+use super::spill::BatchList;
 use crate::{Error, Result};
 
 /// The rows of a WITH query, so far, and how to get more. Shared by its scans.
 pub(crate) struct WithResult(RefCell<State>);
 
 struct State {
-    batches: Vec<Batch>,
-    charge: Charge,
+    batches: BatchList,
     /// `None`: all rows are there, or (an error of ours, told as such) the producer scans itself.
     producer: Option<BoxOperator>,
     complete: bool,
@@ -24,28 +24,25 @@ struct State {
 impl WithResult {
     /// A result that `producer` will compute.
     pub(crate) fn lazy(producer: BoxOperator) -> WithResult {
-        let charge = Charge::default();
-        WithResult(RefCell::new(State {
-            batches: vec![],
-            charge,
-            producer: Some(producer),
-            complete: false,
-            outer: None,
-        }))
+        let batches = BatchList::default();
+        WithResult(RefCell::new(State { batches, producer: Some(producer), complete: false, outer: None }))
     }
 
-    /// A result that is already there; whoever made it accounts for its memory.
-    pub(crate) fn complete(batches: Vec<Batch>) -> WithResult {
-        let charge = Charge::default();
-        WithResult(RefCell::new(State { batches, charge, producer: None, complete: true, outer: None }))
+    /// A result that is already there.
+    pub(crate) fn complete(batches: BatchList) -> WithResult {
+        WithResult(RefCell::new(State { batches, producer: None, complete: true, outer: None }))
+    }
+
+    /// Gives back the memory of a result that nobody reads any more.
+    fn clear(&self, cx: Cx<'_>) {
+        self.0.borrow_mut().batches.clear(cx);
     }
 
     /// Starts over under the given outer rows.
     fn restart(&self, cx: Cx<'_>) {
         let mut state = self.0.borrow_mut();
         cx.shared.note_with_change();
-        state.batches.clear();
-        state.charge.clear(cx.shared);
+        state.batches.clear(cx);
         state.complete = false;
         state.outer = cx.outer.cloned();
         if let Some(producer) = &mut state.producer {
@@ -58,7 +55,7 @@ impl WithResult {
         let (mut producer, outer) = {
             let mut state = self.0.borrow_mut();
             if state.complete || index < state.batches.len() {
-                return Ok(state.batches.get(index).cloned());
+                return state.batches.get(index, cx);
             }
             let producer = state.producer.take();
             (producer.ok_or_else(|| Error::internal("a WITH query reads itself"))?, state.outer.clone())
@@ -69,8 +66,7 @@ impl WithResult {
         state.producer = Some(producer);
         match next? {
             Some(batch) => {
-                state.charge.add(batch.memory_bytes(), cx.shared)?;
-                state.batches.push(batch.clone());
+                state.batches.push(&batch, cx)?;
                 Ok(Some(batch))
             }
             None => {
@@ -151,8 +147,7 @@ pub(crate) struct RecursiveUnion {
     seen: Option<super::distinct::SeenRows>,
     in_base: bool,
     /// What this round has given so far: the next one's input.
-    round: Vec<Batch>,
-    charge: Charge,
+    round: BatchList,
     working: Rc<WithResult>,
 }
 
@@ -163,8 +158,8 @@ impl RecursiveUnion {
         step: BoxOperator,
         seen: Option<super::distinct::SeenRows>,
     ) -> RecursiveUnion {
-        let working = Rc::new(WithResult::complete(vec![]));
-        RecursiveUnion { id, base, step, seen, in_base: true, round: vec![], charge: Charge::default(), working }
+        let working = Rc::new(WithResult::complete(BatchList::default()));
+        RecursiveUnion { id, base, step, seen, in_base: true, round: BatchList::default(), working }
     }
 
     fn pull(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
@@ -182,11 +177,11 @@ impl RecursiveUnion {
 
     /// Makes the rows of this round the input of the next. False: there were none, so it is over.
     fn next_round(&mut self, cx: Cx<'_>) -> bool {
-        self.charge.clear(cx.shared);
         cx.shared.note_with_change();
         self.in_base = false;
         let round = std::mem::take(&mut self.round);
         let more = !round.is_empty();
+        self.working.clear(cx);
         self.working = Rc::new(WithResult::complete(round));
         self.step.reset(cx);
         more
@@ -207,8 +202,7 @@ impl Operator for RecursiveUnion {
                 batch = seen.keep_new(batch, cx)?;
             }
             if !batch.is_empty() {
-                self.charge.add(batch.memory_bytes(), cx.shared)?;
-                self.round.push(batch.clone());
+                self.round.push(&batch, cx)?;
                 return Ok(Some(batch));
             }
         }
@@ -218,8 +212,8 @@ impl Operator for RecursiveUnion {
         self.base.reset(cx);
         self.step.reset(cx);
         self.in_base = true;
-        self.round.clear();
-        self.charge.clear(cx.shared);
+        self.round.clear(cx);
+        self.working.clear(cx);
         if let Some(seen) = &mut self.seen {
             seen.clear(cx);
         }

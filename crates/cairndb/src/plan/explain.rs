@@ -86,6 +86,7 @@ impl Explainer<'_> {
         }
         let mut own = self.details(plan);
         own.append(&mut details.lines);
+        own.extend(self.memory(top).or_else(|| self.memory(plan)));
         let pad = " ".repeat(indent);
         self.lines.push(format!("{pad}{arrow}{}{}{}", self.title(plan), self.estimated(top), self.measured(top)));
         let inner = indent + if arrow.is_empty() { 2 } else { 6 };
@@ -248,6 +249,20 @@ impl Explainer<'_> {
         let loops = actual.loops.max(1) as f64;
         let (time, rows) = (actual.nanos as f64 / loops / 1e6, actual.rows as f64 / loops);
         format!(" (actual time={time:.3} rows={rows:.0} loops={loops:.0})")
+    }
+
+    /// What the node held and what it wrote to temporary files, where it did.
+    fn memory(&self, plan: &PhysicalPlan) -> Option<String> {
+        let actual = self.options.actual?.get(plan.id)?;
+        let kb = |bytes: u64| bytes.div_ceil(1024);
+        match (actual.memory_bytes_max, actual.spill_files) {
+            (0, 0) => None,
+            (memory, 0) => Some(format!("Memory: {}kB", kb(memory))),
+            (memory, files) => {
+                let disk = kb(actual.spilled_bytes);
+                Some(format!("Memory: {}kB  Disk: {disk}kB  Temporary Files: {files}", kb(memory)))
+            }
+        }
     }
 
     fn print(&self, columns: &[String], expr: &Expr) -> String {

@@ -125,6 +125,14 @@ impl Evaluator {
         }
     }
 
+    /// The input column that it is, where it is one.
+    pub(crate) fn as_column(&self) -> Option<usize> {
+        match &self.node {
+            Node::Column(index) => Some(*index),
+            _ => None,
+        }
+    }
+
     /// Whether it looks at an input column.
     pub(crate) fn uses(&self, column: usize) -> bool {
         self.columns.binary_search(&column).is_ok()

@@ -1,0 +1,99 @@
+//! Queries that go on in temporary files give the rows, in the order, that they give in memory.
+
+use cairndb::{Connection, Database, Options, Result, Value};
+
+fn filled(options: Options) -> (Database, Connection) {
+    let db = Database::open_in_memory_with(options).unwrap();
+    let conn = db.connect().unwrap();
+    conn.execute_script(
+        "CREATE TABLE big (id int PRIMARY KEY, grp int, name text, price numeric(10, 2), note text);
+         INSERT INTO big SELECT n, (n * 7919) % 1009, 'name ' || (n * 31) % 4001, (n * 17 % 1000) / 7.0,
+             CASE WHEN n % 5 = 0 THEN NULL ELSE repeat('x', n % 50) END FROM generate_series(1, 6000) AS s(n);
+         CREATE TABLE other (k int, v text);
+         INSERT INTO other SELECT (n * 13) % 1500, 'v' || n FROM generate_series(1, 3000) AS s(n);
+         INSERT INTO other VALUES (NULL, 'nothing'), (NULL, NULL);",
+    )
+    .unwrap();
+    (db, conn)
+}
+
+fn rows(conn: &Connection, sql: &str) -> Result<Vec<Vec<Value>>> {
+    let mut rows = conn.query(sql, ())?;
+    let mut all = vec![];
+    while let Some(row) = rows.next()? {
+        all.push(row.values().to_vec());
+    }
+    Ok(all)
+}
+
+/// What a database with next to no memory answers, compared with one that has enough.
+fn assert_same(queries: &[&str]) {
+    let (_, plenty) = filled(Options::default());
+    let (scarce_db, scarce) = filled(Options::default().work_mem(1));
+    for sql in queries {
+        let before = scarce_db.stats().spill_bytes_written;
+        let (expected, found) = (rows(&plenty, sql).unwrap(), rows(&scarce, sql).unwrap());
+        assert!(expected == found, "{sql}: {} and {} rows, or their values, differ", expected.len(), found.len());
+        assert!(scarce_db.stats().spill_bytes_written > before, "{sql} spilled nothing");
+    }
+}
+
+#[test]
+fn sorting() {
+    assert_same(&[
+        "SELECT * FROM big ORDER BY name, id DESC",
+        "SELECT id FROM big ORDER BY grp % 3, note NULLS FIRST",
+        "SELECT id, price FROM big ORDER BY price DESC, length(note) NULLS LAST",
+        "SELECT id FROM big ORDER BY note DESC LIMIT 2500 OFFSET 1000",
+        "SELECT id FROM big ORDER BY upper(name) LIMIT 10 OFFSET 5995",
+        "SELECT count(*) FROM (SELECT id FROM big ORDER BY name LIMIT 0) s, (SELECT 1 FROM big ORDER BY note) t",
+    ]);
+}
+
+#[test]
+fn with_queries() {
+    assert_same(&[
+        "WITH w AS MATERIALIZED (SELECT id, note FROM big) SELECT count(*), sum(a.id) FROM w a, w b WHERE a.id = b.id + 1",
+        "WITH RECURSIVE r(n, t) AS (SELECT 1, repeat('a', 50) UNION ALL SELECT n + 1, t FROM r WHERE n < 3000)
+         SELECT count(*), sum(n), max(length(t)) FROM r",
+    ]);
+}
+
+#[test]
+fn quotas_are_told_with_what_to_raise() {
+    let (_, conn) = filled(Options::default().work_mem(1));
+    conn.execute("SET temp_file_limit = '100kB'", ()).unwrap();
+    let error = rows(&conn, "SELECT * FROM big ORDER BY name").unwrap_err();
+    assert_eq!(error.sqlstate().0, "53400");
+    assert_eq!(error.message(), "temporary file size exceeds temp_file_limit (100kB)");
+    assert!(error.hint().unwrap().contains("work_mem"));
+    conn.execute("SET temp_file_limit = -1", ()).unwrap();
+    assert_eq!(rows(&conn, "SELECT * FROM big ORDER BY name").unwrap().len(), 6_000);
+
+    conn.execute("SET statement_mem = '64kB'", ()).unwrap();
+    let error = rows(&conn, "SELECT string_agg(name, ',') FROM big").unwrap_err();
+    assert_eq!(error.sqlstate().0, "53200");
+    assert!(error.hint().unwrap().contains("statement_mem"));
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_an_io_error_of_the_statement_alone() {
+    let (_, conn) = filled(Options::default().work_mem(1).temp_directory("/nowhere/at all"));
+    let error = rows(&conn, "SELECT * FROM big ORDER BY name").unwrap_err();
+    assert_eq!(error.sqlstate().0, "58030");
+    assert_eq!(rows(&conn, "SELECT count(id) FROM big").unwrap(), [[Value::BigInt(6_000)]]);
+}
+
+#[test]
+fn explain_analyze_tells_memory_and_disk() {
+    let (_, conn) = filled(Options::default());
+    let explained = |conn: &Connection| {
+        let lines = rows(conn, "EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM big ORDER BY name").unwrap();
+        lines.iter().map(|line| line[0].to_string()).collect::<Vec<_>>().join("\n")
+    };
+    let kept = explained(&conn);
+    assert!(kept.contains("Memory: ") && !kept.contains("Disk: "), "{kept}");
+    conn.execute("SET work_mem = '64kB'", ()).unwrap();
+    let spilled = explained(&conn);
+    assert!(spilled.contains("Memory: ") && spilled.contains("kB  Temporary Files: "), "{spilled}");
+}
