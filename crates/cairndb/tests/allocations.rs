@@ -238,3 +238,68 @@ fn a_point_insert_into_a_unique_index_allocates_only_as_the_database_grows() {
         assert_eq!(insert.execute((ROWS + step, ROWS + scattered(step), text.as_str())).unwrap(), 1);
     });
 }
+
+/// Rows that refer to rows of `t`, with an index, for statements that have to look after more than the row.
+fn fixture_with_orders(name: &str) -> Fixture {
+    let fixture = Fixture::new(name);
+    let schema = "CREATE TABLE o (id bigint PRIMARY KEY, t_id bigint REFERENCES t, n bigint CHECK (n >= 0), s text,\
+                      at timestamptz DEFAULT now(), price numeric(8,2), CHECK (s <> ''));\
+                  CREATE INDEX o_n ON o (n)";
+    fixture.conn.execute_script(schema).unwrap();
+    let sql = format!("INSERT INTO o SELECT i, i, i, 'x', NULL, 1 FROM generate_series(0, {}) AS g (i)", ROWS - 1);
+    fixture.conn.transaction(|tx| tx.execute(&sql, ())).unwrap();
+    fixture
+}
+
+#[test]
+fn a_point_upsert_that_updates_allocates_nothing() {
+    let fixture = Fixture::new("upsert");
+    let mut upsert =
+        fixture.prepare("INSERT INTO t VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET n = t.n + 1, s = excluded.s");
+    let text = "y".repeat(80);
+    assert_no_allocation("upsert by primary key", |step| {
+        assert_eq!(upsert.execute((scattered(step), step, text.as_str())).unwrap(), 1);
+    });
+    let mut upsert =
+        fixture.prepare("INSERT INTO u VALUES ($1, $2, $3) ON CONFLICT (code) DO UPDATE SET s = excluded.s");
+    assert_no_allocation("upsert by unique index", |step| {
+        assert_eq!(upsert.execute((step, scattered(step), text.as_str())).unwrap(), 1);
+    });
+    let mut nothing = fixture.prepare("INSERT INTO t VALUES ($1, $2, '') ON CONFLICT DO NOTHING");
+    assert_no_allocation("insert that finds a conflict", |step| {
+        assert_eq!(nothing.execute((scattered(step), step)).unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_point_update_with_index_check_and_foreign_key_allocates_only_as_the_index_changes() {
+    let fixture = fixture_with_orders("constraints");
+    let mut update = fixture.prepare("UPDATE o SET t_id = $2, s = $3 WHERE id = $1 AND n >= 0");
+    assert_no_allocation("update under CHECK and FOREIGN KEY", |step| {
+        assert_eq!(update.execute((scattered(step), scattered(step + 1), "abc")).unwrap(), 1);
+    });
+    let mut update = fixture.prepare("UPDATE o SET n = $2 WHERE id = $1");
+    assert_allocations_only_with_growth("update of an indexed column", &fixture, |step| {
+        assert_eq!(update.execute((scattered(step), ROWS + step)).unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_point_insert_with_index_check_foreign_key_and_defaults_allocates_only_as_the_database_grows() {
+    let fixture = fixture_with_orders("insert-orders");
+    let mut insert = fixture.prepare("INSERT INTO o (id, t_id, n, s, price) VALUES ($1, $2, $3, $4, $5)");
+    assert_allocations_only_with_growth("insert under constraints", &fixture, |step| {
+        let (id, text) = (ROWS + step, "some text that makes rows long enough to fill pages soon: 0123456789");
+        assert_eq!(insert.execute((id, scattered(step), scattered(step), text, "12.50")).unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_point_delete_with_returning_by_unique_index_allocates_nothing() {
+    let fixture = Fixture::new("delete-unique");
+    let mut delete = fixture.prepare("DELETE FROM u WHERE code = $1 RETURNING id, code + 1");
+    assert_no_allocation("delete by unique index", |step| {
+        let code = scattered(step);
+        assert_eq!(delete.query_point((code,), |row| row.get_i64(1)).unwrap(), Some(Some(code + 1)));
+    });
+}

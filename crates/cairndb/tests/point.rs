@@ -114,6 +114,10 @@ fn the_usual_statements_by_key_are_point_statements() -> Result<()> {
         "UPDATE t SET a = a + 1 WHERE id = $1",
         "UPDATE t SET s = $2, d = $3 WHERE id = $1",
         "DELETE FROM t WHERE id = $1",
+        "UPDATE k SET z = 'x' WHERE x = $1 AND y = $2",
+        "DELETE FROM k WHERE x = $1 AND y = $2",
+        "INSERT INTO k VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+        "INSERT INTO t VALUES ($1, 1, $2, 1.5, 1) ON CONFLICT (id) DO UPDATE SET a = t.a + 1, s = excluded.s",
     ];
     for sql in point {
         assert!(conn.prepare(sql)?.is_point(), "{sql}");
@@ -124,8 +128,8 @@ fn the_usual_statements_by_key_are_point_statements() -> Result<()> {
         "SELECT z FROM k WHERE x = $1",
         "INSERT INTO t VALUES (1, 1, '', 1, 1), (2, 1, '', 1, 1)",
         "UPDATE t SET id = id + 1 WHERE id = $1",
-        "UPDATE k SET z = 'x' WHERE x = $1 AND y = $2",
-        "DELETE FROM k WHERE x = $1 AND y = $2",
+        "INSERT INTO k VALUES (1, (SELECT 'x'), $1, $2)",
+        "UPDATE t SET s = (SELECT max(s) FROM t) WHERE id = $1",
     ];
     for sql in general {
         assert!(!conn.prepare(sql)?.is_point(), "{sql}");

@@ -49,7 +49,7 @@ fn type_of(value: &ValueRef<'_>) -> DataType {
     }
 }
 
-fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> Result<Value> {
+pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> Result<Value> {
     let from = type_of(&value);
     match (&value, to) {
         (ValueRef::Null, _) => Ok(Value::Null),

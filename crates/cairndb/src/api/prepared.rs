@@ -56,7 +56,7 @@ impl Prepared {
             stamp,
             catalog: catalog.clone(),
             options: options.clone(),
-            point: PointPlan::of(&body),
+            point: PointPlan::of(&body, parameters.types().len(), catalog),
             body,
         })
     }

@@ -135,6 +135,10 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
+    pub(super) fn new(columns: &'a [Field], values: &'a [Value]) -> Row<'a> {
+        Row { columns, values }
+    }
+
     /// The value of a column, by position from 0 or by name.
     pub fn get<T: FromValue>(&self, column: impl RowIndex) -> Result<T> {
         let index = column.position(self.columns)?;

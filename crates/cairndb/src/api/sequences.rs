@@ -28,6 +28,8 @@ pub(crate) struct SequenceValues(Mutex<HashMap<Identity, Reserved>>);
 struct Reserved {
     /// The value given out last; `None`: none ever.
     last: Option<i64>,
+    /// What `last` was before, for as long as the last value may come back.
+    before: Option<Option<i64>>,
     /// Values that can still be given out before the mark must be raised.
     left: i64,
 }
@@ -68,7 +70,7 @@ pub(crate) fn flatten(error: WriteError<Error>) -> Error {
 }
 
 impl SequenceValues {
-    fn next(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<i64> {
+    pub(super) fn next(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<i64> {
         let identity = (sequence.id, sequence.generation);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reserved = match all.get(&identity) {
@@ -76,7 +78,7 @@ impl SequenceValues {
             None => {
                 let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
                 let last = entry.map(|bytes| decode_entry(&bytes)).transpose()?.flatten();
-                Reserved { last, left: 0 }
+                Reserved { last, left: 0, before: None }
             }
         };
         let value = following(sequence, reserved.last)?;
@@ -85,9 +87,20 @@ impl SequenceValues {
             write_entry(&mut store.session()?, tree, identity, Some(mark))?;
             reserved.left = count;
         }
-        reserved = Reserved { last: Some(value), left: reserved.left - 1 };
+        reserved = Reserved { last: Some(value), left: reserved.left - 1, before: Some(reserved.last) };
         all.insert(identity, reserved);
         Ok(value)
+    }
+
+    /// Takes a value back that nobody saw, unless another was given out since.
+    pub(super) fn put_back(&self, sequence: &Sequence, value: i64) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(reserved) = all.get_mut(&(sequence.id, sequence.generation)) else { return };
+        if reserved.last == Some(value)
+            && let Some(before) = reserved.before.take()
+        {
+            *reserved = Reserved { last: before, left: reserved.left + 1, before: None };
+        }
     }
 
     fn set(&self, store: &Store, tree: TreeId, sequence: &Sequence, value: i64, called: bool) -> Result<()> {
@@ -96,7 +109,7 @@ impl SequenceValues {
         // "Not called": the next value is `value` itself.
         let last = if called { Some(value) } else { value.checked_sub(sequence.increment) };
         write_entry(&mut store.session()?, tree, identity, last)?;
-        all.insert(identity, Reserved { last, left: 0 });
+        all.insert(identity, Reserved { last, left: 0, before: None });
         Ok(())
     }
 
@@ -152,6 +165,14 @@ pub(crate) struct StatementSequences {
     pub(crate) read_only: bool,
 }
 
+impl SessionSequences {
+    /// For `currval` and `lastval`.
+    pub(super) fn remember(&mut self, sequence: &Sequence, value: i64) {
+        self.current.insert(sequence.id, value);
+        self.last = Some(sequence.id);
+    }
+}
+
 impl StatementSequences {
     fn sequence(&self, name: &str) -> Result<&Arc<Sequence>> {
         let name = relation_name(name);
@@ -175,9 +196,7 @@ impl StatementSequences {
     }
 
     fn remember(&self, sequence: &Sequence, value: i64) {
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        session.current.insert(sequence.id, value);
-        session.last = Some(sequence.id);
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).remember(sequence, value);
     }
 }
 
@@ -216,7 +235,7 @@ impl SequenceSource for StatementSequences {
 }
 
 /// A relation's name as written in a string: `s`, `public.s`, `"S"`.
-fn relation_name(text: &str) -> String {
+pub(super) fn relation_name(text: &str) -> String {
     let text = text.trim();
     let text = text.strip_prefix("public.").unwrap_or(text);
     match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {

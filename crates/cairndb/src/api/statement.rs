@@ -4,7 +4,8 @@ use cairn_storage::Acknowledge;
 
 use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
-use super::point::{Buffers, Miss, Place, PointPlan};
+use super::point::{self, Buffers, Miss, PointPlan};
+use super::prepared::Prepared;
 use super::{Connection, Params, Row, RowRef, Rows, Ticket};
 use crate::plan::Field;
 use crate::types::DataType;
@@ -48,8 +49,7 @@ impl<'c> Statement<'c> {
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.
     pub fn execute(&mut self, params: impl Params) -> Result<u64> {
-        let now = Acknowledge::Now(self.connection.durability());
-        match self.write_point(&params, now)? {
+        match self.write_point(&params, self.now())? {
             Some((affected, _)) => Ok(affected),
             None => exhaust(self.run(&params)?),
         }
@@ -66,7 +66,25 @@ impl<'c> Statement<'c> {
 
     /// Runs a query.
     pub fn query(&mut self, params: impl Params) -> Result<Rows> {
+        if self.returns_rows()
+            && let Some((affected, _)) = self.write_point(&params, self.now())?
+        {
+            let returned = (affected > 0).then(|| std::mem::take(&mut self.buffers.returned));
+            return Ok(Rows::buffered(self.columns().to_vec(), returned.into_iter().collect()));
+        }
         Ok(self.run(&params)?.rows.unwrap_or_else(Rows::empty))
+    }
+
+    /// Whether this is a point write with RETURNING.
+    fn returns_rows(&self) -> bool {
+        let returns = |prepared: &Prepared| {
+            prepared.point.as_ref().is_some_and(PointPlan::is_write) && !prepared.fields().is_empty()
+        };
+        self.runnable.prepared.as_ref().is_some_and(|prepared| returns(prepared))
+    }
+
+    fn now(&self) -> Acknowledge {
+        Acknowledge::Now(self.connection.durability())
     }
 
     /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
@@ -76,7 +94,8 @@ impl<'c> Statement<'c> {
         map(row)
     }
 
-    /// Runs a query and hands its first row to `read`, without copying it where the statement reads one row by key.
+    /// Runs a query (or a statement with RETURNING) and hands its first row to `read`, without copying it where the
+    /// statement reads one row by key.
     pub fn query_point<R>(&mut self, params: impl Params, read: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
         let mut read = Some(read);
         if let Some(prepared) = &self.runnable.prepared
@@ -92,7 +111,13 @@ impl<'c> Statement<'c> {
                 Err(Miss::General) => {}
             }
         }
-        let mut rows = self.query(params)?;
+        if self.returns_rows()
+            && let Some((affected, _)) = self.write_point(&params, self.now())?
+        {
+            let row = || RowRef::values(Row::new(self.columns(), &self.buffers.returned));
+            return Ok(read.take().filter(|_| affected > 0).map(|read| read(row())));
+        }
+        let mut rows = self.run(&params)?.rows.unwrap_or_else(Rows::empty);
         let row = rows.next()?;
         Ok(row.and_then(|row| read.take().map(|read| read(RowRef::values(row)))))
     }
@@ -104,31 +129,17 @@ impl<'c> Statement<'c> {
         acknowledge: Acknowledge,
     ) -> Result<Option<(u64, Option<cairn_storage::Ticket>)>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
-        let Some(point) = &prepared.point else { return Ok(None) };
+        if !prepared.point.as_ref().is_some_and(PointPlan::is_write) {
+            return Ok(None);
+        }
         if params.count() != prepared.parameters.len() {
             return Ok(None);
         }
         let state = self.connection.state.borrow();
-        let mut session = self.connection.session.borrow_mut();
-        let place = match &state.transaction {
-            None => Place::Alone(&mut session, acknowledge),
-            Some(open) if open.failed() || open.read_only => return Ok(None),
-            Some(open) => {
-                open.note_schema()?;
-                Place::In(&open.tx)
-            }
-        };
-        let stamp = prepared.stamp.schema;
-        let shared = self.connection.shared();
-        let written = match point {
-            PointPlan::Select(_) => return Ok(None),
-            PointPlan::Insert(plan) => {
-                plan.run(place, stamp, params, &mut self.buffers, (&shared.store, &shared.row_numbers))
-            }
-            PointPlan::Update(plan) => plan.run(place, stamp, params, &mut self.buffers),
-            PointPlan::Delete(plan) => plan.run(place, stamp, params, &mut self.buffers.key),
-        };
-        match written {
+        if state.transaction.as_ref().is_some_and(|open| open.failed() || open.read_only) {
+            return Ok(None);
+        }
+        match point::write(self.connection, &state, prepared, (params, acknowledge), &mut self.buffers) {
             Ok(done) => Ok(Some(done)),
             Err(Miss::General) => Ok(None),
             Err(Miss::Error(error)) => {

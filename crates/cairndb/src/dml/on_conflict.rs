@@ -30,6 +30,11 @@ impl ConflictPlan {
         ConflictPlan(bound)
     }
 
+    /// What binding made of the clause.
+    pub(crate) fn bound(&self) -> &OnConflict {
+        &self.0
+    }
+
     pub(super) fn updates(&self) -> bool {
         matches!(self.0.action, ConflictAction::Update { .. })
     }

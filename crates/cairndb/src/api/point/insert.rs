@@ -1,127 +1,157 @@
-//! INSERT of one row.
+//! INSERT of one row, with or without ON CONFLICT.
 
-use std::sync::Arc;
+use cairn_storage::{Store, Ticket, WriteError};
 
-use cairn_storage::{Store, Ticket};
-
-use super::operand::Operand;
-use super::place::{Place, exists};
+use super::conflict::Conflict;
+use super::eval::{self, Env};
+use super::place::{Place, Trees, exists};
+use super::proposed::{Proposed, RowSource};
+use super::upkeep::{Entry, Lookup, Upkeep, returning};
 use super::{Buffers, Miss, general};
-use crate::api::Params;
-use crate::catalog::row_number_key;
-use crate::dml::{InsertPlan, RowNumbers, Target};
+use crate::catalog::{Catalog, row_number_key};
+use crate::dml::{InsertPlan, RowNumbers};
 use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
 use crate::types::{ValueRef, key};
 
-/// An INSERT of one row of parameters and literals.
+/// An INSERT of one row of VALUES.
 #[derive(Debug)]
 pub(in crate::api) struct PointInsert {
-    target: Arc<Target>,
-    /// One per column of the table.
-    values: Box<[Operand]>,
+    upkeep: Upkeep,
+    source: RowSource,
+    conflict: Option<Conflict>,
+    returning: Option<Box<[Expr]>>,
 }
 
-/// An index entry to be written.
-#[derive(Debug, Default)]
-pub(in crate::api) struct Entry {
-    key: Vec<u8>,
-    /// Unique and without NULL: its value is the row's key, and it must not be there yet.
-    exclusive: bool,
+/// A row ready to be written: see [`Buffers`].
+struct Encoded<'b> {
+    key: &'b [u8],
+    row: &'b [u8],
+    entries: &'b [Entry],
+    lookups: &'b [Lookup],
 }
 
 impl PointInsert {
-    pub(super) fn of(plan: &InsertPlan) -> Option<PointInsert> {
-        let table = &plan.target.table;
-        let plain = plan.conflict.is_none()
-            && plan.returning.is_none()
-            && table.checks.is_empty()
-            && table.foreign_keys.is_empty();
-        if !plain {
+    pub(super) fn of(plan: &InsertPlan, exprs: &[Expr], catalog: &Catalog) -> Option<PointInsert> {
+        let target = &plan.target;
+        let returning = plan.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        if !returning.into_iter().flatten().all(eval::is_evaluable) {
             return None;
         }
-        let exprs = only_row(&plan.source)?;
-        if exprs.len() != table.columns.len() {
-            return None;
-        }
-        let operand = |(expr, column): (&Expr, &crate::catalog::Column)| Operand::of(expr, column.data_type);
-        let values = exprs.iter().zip(&table.columns).map(operand).collect::<Option<_>>()?;
-        Some(PointInsert { target: plan.target.clone(), values })
+        let conflict = match &plan.conflict {
+            Some(conflict) => Some(Conflict::of(target, conflict.bound(), returning, catalog)?),
+            None => None,
+        };
+        Some(PointInsert {
+            upkeep: Upkeep::of(target, catalog, |_| true)?,
+            source: RowSource::of(&target.table, exprs)?,
+            conflict,
+            returning: returning.map(Into::into),
+        })
     }
 
-    /// Inserts the row; the ticket of its commit.
+    pub(super) fn is_plain(&self) -> bool {
+        let updates = self.conflict.as_ref().is_some_and(|conflict| !conflict.is_plain());
+        self.source.is_plain() && self.upkeep.target.checks.is_empty() && self.returning.is_none() && !updates
+    }
+
+    /// Inserts the row, or does what ON CONFLICT says; the number of rows, and the ticket of the commit.
     pub(in crate::api) fn run(
         &self,
         place: Place<'_>,
         stamp: u64,
-        params: &dyn Params,
+        env: Env<'_>,
         buffers: &mut Buffers,
         (store, row_numbers): (&Store, &RowNumbers),
     ) -> Result<(u64, Option<Ticket>), Miss> {
-        let table = &self.target.table;
-        self.encode(params, buffers, (store, row_numbers))?;
-        let Buffers { key, row, entries, .. } = &*buffers;
-        let fresh = self.target.layout.has_row_numbers();
+        let Buffers { key, row, row_key, entries, lookups, change, values, returned, .. } = buffers;
+        self.source.compute(self.upkeep.table(), env, values)?;
+        let proposed = self.source.row(env.params, values);
+        self.check(&proposed, env)?;
+        self.encode_key(&proposed, key, (store, row_numbers))?;
+        self.encode_row(&proposed, key, row, entries)?;
+        self.upkeep.encode_references(&proposed, lookups)?;
         place.write(stamp, &mut |trees| {
-            for (index, entry) in table.indexes.iter().zip(entries) {
-                if entry.exclusive && exists(trees, index.tree, &entry.key)? {
-                    return general();
-                }
+            let encoded = Encoded { key, row, entries, lookups };
+            if let Some(conflict) = &self.conflict
+                && let Some(existing) = conflict.find(trees, key, entries, row_key)?
+            {
+                return conflict.resolve(trees, existing, &proposed, env, (change, returned));
             }
-            if fresh {
-                trees.put(table.tree, key, row)?;
-            } else if !trees.insert(table.tree, key, row)? {
-                return general();
+            if let Some(exprs) = &self.returning {
+                returning(exprs, &proposed, env, returned).map_err(WriteError::Caller)?;
             }
-            for (index, entry) in table.indexes.iter().zip(entries) {
-                trees.put(index.tree, &entry.key, if entry.exclusive { key } else { &[] })?;
-            }
-            Ok(1)
+            self.insert(trees, &encoded)
         })
     }
 
-    fn encode(
-        &self,
-        params: &dyn Params,
-        buffers: &mut Buffers,
-        (store, row_numbers): (&Store, &RowNumbers),
-    ) -> Result<(), Miss> {
-        let (table, layout) = (&self.target.table, &self.target.layout);
-        for (operand, column) in self.values.iter().zip(&table.columns) {
-            let value = operand.value(params).ok_or(Miss::General)?;
-            if value.is_null() && column.not_null {
+    /// Looks up what the row needs and must not meet, then writes it.
+    fn insert(&self, trees: &mut dyn Trees, encoded: &Encoded<'_>) -> Result<u64, WriteError<Miss>> {
+        let table = self.upkeep.table();
+        self.upkeep.find_references(trees, encoded.lookups)?;
+        for (index, entry) in table.indexes.iter().zip(encoded.entries) {
+            if entry.exclusive && exists(trees, index.tree, &entry.key)? {
+                return general();
+            }
+        }
+        if self.upkeep.target.layout.has_row_numbers() {
+            trees.put(table.tree, encoded.key, encoded.row)?;
+        } else if !trees.insert(table.tree, encoded.key, encoded.row)? {
+            return general();
+        }
+        for (index, entry) in table.indexes.iter().zip(encoded.entries) {
+            trees.put(index.tree, &entry.key, entry.value(encoded.key))?;
+        }
+        Ok(1)
+    }
+
+    /// NOT NULL, then CHECK.
+    fn check(&self, row: &Proposed<'_>, env: Env<'_>) -> Result<(), Miss> {
+        for (at, column) in self.upkeep.table().columns.iter().enumerate() {
+            if row.value(at).ok_or(Miss::General)?.is_null() && column.not_null {
                 return Err(Miss::General);
             }
         }
-        let value = |column: usize| self.values[column].value(params).unwrap_or(ValueRef::Null);
-        buffers.key.clear();
-        buffers.row.clear();
+        self.upkeep.check(row, env)
+    }
+
+    fn encode_key(
+        &self,
+        row: &Proposed<'_>,
+        out: &mut Vec<u8>,
+        (store, row_numbers): (&Store, &RowNumbers),
+    ) -> Result<(), Miss> {
+        let (table, layout) = (self.upkeep.table(), &self.upkeep.target.layout);
+        out.clear();
         if layout.has_row_numbers() {
-            buffers.key.extend_from_slice(&row_number_key(row_numbers.next(store, table.tree)?));
+            out.extend_from_slice(&row_number_key(row_numbers.next(store, table.tree)?));
         }
         for (&column, &data_type) in table.primary_key.iter().zip(layout.key_types()) {
-            key::encode_ref(value(column), data_type, false, false, &mut buffers.key);
+            key::encode_ref(row.value(column).unwrap_or(ValueRef::Null), data_type, false, false, out);
         }
-        layout.row().encode_with(|at| value(layout.stored_columns()[at]), &mut buffers.row);
-        buffers.entries.resize_with(table.indexes.len(), Entry::default);
-        for (index, entry) in table.indexes.iter().zip(&mut buffers.entries) {
-            entry.key.clear();
-            entry.exclusive = index.unique;
-            for part in &index.columns {
-                let value = value(part.column);
-                entry.exclusive &= !value.is_null();
-                let data_type = table.columns[part.column].data_type;
-                key::encode_ref(value, data_type, part.descending, part.nulls_first, &mut entry.key);
-            }
-            if !entry.exclusive {
-                entry.key.extend_from_slice(&buffers.key);
-            }
+        Ok(())
+    }
+
+    fn encode_row(
+        &self,
+        row: &Proposed<'_>,
+        key: &[u8],
+        out: &mut Vec<u8>,
+        entries: &mut Vec<Entry>,
+    ) -> Result<(), Miss> {
+        let (table, layout) = (self.upkeep.table(), &self.upkeep.target.layout);
+        out.clear();
+        let stored = layout.stored_columns();
+        layout.row().encode_with(|at| row.value(stored[at]).unwrap_or(ValueRef::Null), out);
+        entries.resize_with(table.indexes.len(), Entry::default);
+        for (index, entry) in table.indexes.iter().zip(entries) {
+            entry.encode(table, index, row, key)?;
         }
         Ok(())
     }
 }
 
 /// The expressions of a source that is one row of VALUES.
-fn only_row(plan: &PhysicalPlan) -> Option<Vec<Expr>> {
+pub(super) fn only_row(plan: &PhysicalPlan) -> Option<Vec<Expr>> {
     match &plan.node {
         PhysicalNode::Values { rows } => match rows.as_slice() {
             [row] => Some(row.clone()),
@@ -129,19 +159,7 @@ fn only_row(plan: &PhysicalPlan) -> Option<Vec<Expr>> {
         },
         PhysicalNode::Project { input, exprs } => {
             let row = only_row(input)?;
-            let through = |expr: &Expr| match expr {
-                Expr::Column { index, .. } => row.get(*index).cloned(),
-                Expr::Literal { .. } | Expr::Parameter { .. } => Some(expr.clone()),
-                Expr::Cast { input, to } => match &**input {
-                    Expr::Column { index, .. } => {
-                        Some(Expr::Cast { input: Box::new(row.get(*index)?.clone()), to: *to })
-                    }
-                    Expr::Literal { .. } | Expr::Parameter { .. } => Some(expr.clone()),
-                    _ => None,
-                },
-                _ => None,
-            };
-            exprs.iter().map(through).collect()
+            exprs.iter().map(|expr| super::shape::substitute(expr, &row)).collect()
         }
         _ => None,
     }

@@ -1,32 +1,47 @@
 //! Point statements: one row by its whole key, from parameters to the tree and back.
 //!
-//! What qualifies is recognised in the plan, never in the text: a SELECT of columns, an UPDATE or a DELETE whose source
-//! is a `PointGet` by parameters or literals, and an INSERT of one row of parameters or literals, on tables whose
-//! constraints need nothing beyond the row and its unique keys. Everything else takes the general path, and so does a
-//! point statement whenever something is out of the ordinary: the schema changed, a parameter needs converting, a
-//! constraint is violated. The general path then plans, converts, or words the error.
+//! What qualifies is recognised in the plan, never in the text: a SELECT, an UPDATE or a DELETE whose source is a
+//! `PointGet`, and an INSERT of one row of VALUES, with ON CONFLICT or without. Index entries, CHECK constraints and
+//! foreign keys that point elsewhere are looked after. Everything else takes the general path, and so does a point
+//! statement whenever something is out of the ordinary: the schema changed, a constraint is violated, an expression
+//! fails. The general path then plans, converts, or words the error.
 //!
 //! - The catalog's stamp is compared in the same state (for writes: under the commit lock) as the row is read in.
+//! - All that can stop a write is looked up before its first change.
 //! - In steady state nothing is allocated: keys and rows are encoded into the statement's buffers from lent values.
+//!   Values that are computed, not given, pass through `eval`, which allocates where a function makes a string.
 
+mod arguments;
+mod change;
+mod conflict;
+mod datum;
 mod delete;
+mod eval;
 mod insert;
 mod key;
 mod operand;
 mod place;
+mod proposed;
 mod row_ref;
+mod run;
 mod select;
 mod shape;
+mod sum;
 mod update;
+mod upkeep;
+
+use std::sync::Arc;
 
 use cairn_storage::{Error as StorageError, WriteError};
 
 use super::prepared::Body;
-use crate::Error;
+use crate::catalog::{Catalog, Sequence};
+use crate::types::EvalContext;
+use crate::{Error, Value};
 pub(super) use delete::PointDelete;
 pub(super) use insert::PointInsert;
-pub(super) use place::Place;
 pub use row_ref::RowRef;
+pub(super) use run::write;
 pub(super) use select::PointSelect;
 pub(super) use update::PointUpdate;
 
@@ -34,19 +49,47 @@ pub(super) use update::PointUpdate;
 #[derive(Debug)]
 pub(super) enum PointPlan {
     Select(Box<PointSelect>),
-    Insert(Box<PointInsert>),
+    /// With the sequences that it draws a value from.
+    Insert(Box<PointInsert>, Box<[Arc<Sequence>]>),
     Update(Box<PointUpdate>),
     Delete(Box<PointDelete>),
 }
 
 impl PointPlan {
-    pub(super) fn of(body: &Body) -> Option<PointPlan> {
-        match body {
-            Body::Query(plan) => PointSelect::of(plan).map(|plan| PointPlan::Select(Box::new(plan))),
-            Body::Insert(plan) => PointInsert::of(plan).map(|plan| PointPlan::Insert(Box::new(plan))),
-            Body::Update(plan) => PointUpdate::of(plan).map(|plan| PointPlan::Update(Box::new(plan))),
-            Body::Delete(plan) => PointDelete::of(plan).map(|plan| PointPlan::Delete(Box::new(plan))),
-            Body::Explain(_) | Body::Utility => None,
+    /// `parameters`: how many the statement has.
+    pub(super) fn of(body: &Body, parameters: usize, catalog: &Catalog) -> Option<PointPlan> {
+        Some(match body {
+            Body::Query(plan) => PointPlan::Select(Box::new(PointSelect::of(plan)?)),
+            Body::Insert(plan) => {
+                let mut row = insert::only_row(&plan.source)?;
+                let draws = arguments::draws(&mut row, parameters, catalog)?;
+                PointPlan::Insert(Box::new(PointInsert::of(plan, &row, catalog)?), draws.into())
+            }
+            Body::Update(plan) => PointPlan::Update(Box::new(PointUpdate::of(plan, catalog)?)),
+            Body::Delete(plan) => PointPlan::Delete(Box::new(PointDelete::of(plan)?)),
+            Body::Explain(_) | Body::Utility => return None,
+        })
+    }
+
+    /// Whether the statement only moves values, so that the clock and the time zone are none of its business.
+    fn is_plain(&self) -> bool {
+        match self {
+            PointPlan::Select(_) => true,
+            PointPlan::Insert(plan, _) => plan.is_plain(),
+            PointPlan::Update(plan) => plan.is_plain(),
+            PointPlan::Delete(plan) => plan.is_plain(),
+        }
+    }
+
+    pub(super) fn is_write(&self) -> bool {
+        !matches!(self, PointPlan::Select(_))
+    }
+
+    /// The sequences that it draws a value from.
+    fn sequences(&self) -> &[Arc<Sequence>] {
+        match self {
+            PointPlan::Insert(_, sequences) => sequences,
+            _ => &[],
         }
     }
 }
@@ -87,11 +130,47 @@ pub(super) fn general<T>() -> Result<T, WriteError<Miss>> {
 }
 
 /// The statement's buffers, reused by every execution.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Buffers {
+    /// The key that was asked for, or the new row's.
     pub(super) key: Vec<u8>,
-    pub(super) row: Vec<u8>,
+    /// The row's key, where another key led to it.
+    row_key: Vec<u8>,
+    row: Vec<u8>,
     /// One per index of the table.
-    pub(super) entries: Vec<insert::Entry>,
-    pub(super) update: update::Scratch,
+    entries: Vec<upkeep::Entry>,
+    lookups: Vec<upkeep::Lookup>,
+    change: change::Scratch,
+    /// A new row's computed values.
+    values: Vec<Value>,
+    /// What RETURNING made of the row.
+    pub(super) returned: Vec<Value>,
+    fitted: Vec<Value>,
+    drawn: Vec<i64>,
+    eval: EvalContext,
+}
+
+impl Buffers {
+    /// What stands in for a context until one is needed.
+    fn no_context() -> EvalContext {
+        EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: Box::default() }
+    }
+}
+
+impl Default for Buffers {
+    fn default() -> Buffers {
+        Buffers {
+            key: Vec::new(),
+            row_key: Vec::new(),
+            row: Vec::new(),
+            entries: Vec::new(),
+            lookups: Vec::new(),
+            change: change::Scratch::default(),
+            values: Vec::new(),
+            returned: Vec::new(),
+            fitted: Vec::new(),
+            drawn: Vec::new(),
+            eval: Buffers::no_context(),
+        }
+    }
 }

@@ -27,10 +27,16 @@ pub(in crate::api) struct PointSelect {
 impl PointSelect {
     pub(super) fn of(plan: &PhysicalPlan) -> Option<PointSelect> {
         let source = PointSource::of(plan)?;
-        let column = |expr: &Expr| if let Expr::Column { index, .. } = expr { Some(*index) } else { None };
+        if source.filter.is_some() {
+            return None;
+        }
+        let column = |expr: &Expr| match expr {
+            Expr::Column { index, .. } if *index < source.table.columns.len() => Some(*index),
+            _ => None,
+        };
         Some(PointSelect {
             layout: TableLayout::new(&source.table),
-            index: source.index.and_then(|at| source.table.indexes.get(at)).map(|index| index.tree),
+            index: source.index,
             outputs: source.outputs.iter().map(column).collect::<Option<_>>()?,
             key: source.key,
             table: source.table,

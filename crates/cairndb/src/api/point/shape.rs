@@ -2,18 +2,32 @@
 
 use std::sync::Arc;
 
+use cairn_storage::{TreeId, WriteError};
+
+use super::Miss;
+use super::conflict::look_up;
 use super::key::KeyTemplate;
+use super::place::Trees;
 use crate::catalog::Table;
-use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
+use crate::plan::{Expr, PhysicalNode, PhysicalPlan, walk};
 
 /// A plan that reads one row by key and computes `outputs` from it.
 pub(super) struct PointSource {
     pub(super) table: Arc<Table>,
-    /// Position among the table's indexes; `None`: by the primary key.
-    pub(super) index: Option<usize>,
+    /// The unique index's tree that leads to the row's key; `None`: the key is the primary key.
+    pub(super) index: Option<TreeId>,
     pub(super) key: KeyTemplate,
-    /// Over the table's columns.
+    /// Over the table's columns; column `usize::MAX` is the row number.
     pub(super) outputs: Vec<Expr>,
+    /// Over the table's columns.
+    pub(super) filter: Option<Expr>,
+}
+
+/// Finds the key of a row in its table's tree.
+#[derive(Debug)]
+pub(super) struct Finder {
+    pub(super) key: KeyTemplate,
+    pub(super) index: Option<TreeId>,
 }
 
 impl PointSource {
@@ -24,33 +38,61 @@ impl PointSource {
                 source.outputs = exprs.iter().map(|expr| substitute(expr, &source.outputs)).collect::<Option<_>>()?;
                 Some(source)
             }
-            PhysicalNode::PointGet { table, index, columns, key, filter: None } => {
+            PhysicalNode::PointGet { table, index, columns, key, filter } => {
                 let template = KeyTemplate::of(table, index.as_deref(), key)?;
-                let position = |index: &Arc<crate::catalog::Index>| table.indexes.iter().position(|i| i.id == index.id);
-                let index = match index {
-                    Some(index) => Some(position(index)?),
+                let column = |&index: &usize| Some(Expr::Column { index, data_type: column_type(table, index)? });
+                let outputs: Vec<Expr> = columns.iter().map(column).collect::<Option<_>>()?;
+                let filter = match filter {
+                    Some(filter) => Some(substitute(filter, &outputs)?),
                     None => None,
                 };
-                let column =
-                    |&index: &usize| Some(Expr::Column { index, data_type: table.columns.get(index)?.data_type });
-                let outputs = columns.iter().map(column).collect::<Option<_>>()?;
-                Some(PointSource { table: table.clone(), index, key: template, outputs })
+                let index = index.as_ref().map(|index| index.tree);
+                Some(PointSource { table: table.clone(), index, key: template, outputs, filter })
             }
             _ => None,
         }
     }
+
+    pub(super) fn finder(self) -> Finder {
+        Finder { key: self.key, index: self.index }
+    }
 }
 
-/// `expr` over the inputs of `columns`; only for the few kinds of expressions that point statements know.
-fn substitute(expr: &Expr, columns: &[Expr]) -> Option<Expr> {
-    Some(match expr {
-        Expr::Column { index, .. } => columns.get(*index)?.clone(),
-        Expr::Literal { .. } | Expr::Parameter { .. } => expr.clone(),
-        Expr::Cast { input, to } => Expr::Cast { input: Box::new(substitute(input, columns)?), to: *to },
-        Expr::Call { function, args } => {
-            let args = args.iter().map(|arg| substitute(arg, columns)).collect::<Option<_>>()?;
-            Expr::Call { function, args }
+fn column_type(table: &Table, index: usize) -> Option<crate::types::DataType> {
+    match index {
+        usize::MAX => Some(crate::types::DataType::BigInt),
+        _ => table.columns.get(index).map(|column| column.data_type),
+    }
+}
+
+impl Finder {
+    /// The row's key, once its own key is encoded in `key`; `None`: no such row.
+    pub(super) fn row_key<'b>(
+        &self,
+        trees: &mut dyn Trees,
+        key: &'b [u8],
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Option<&'b [u8]>, WriteError<Miss>> {
+        let Some(index) = self.index else { return Ok(Some(key)) };
+        Ok(look_up(trees, index, key, buffer)?.then_some(buffer))
+    }
+}
+
+/// `expr` over the inputs of `columns`; `None` where a column is missing, or a subquery looks at the row.
+pub(super) fn substitute(expr: &Expr, columns: &[Expr]) -> Option<Expr> {
+    let mut complete = true;
+    let mut substituted = expr.clone();
+    walk::rewrite(&mut substituted, 0, &mut |expr, depth| match expr {
+        Expr::Column { index, .. } if depth == 0 => {
+            let column = columns.get(*index).cloned();
+            complete &= column.is_some();
+            column
         }
-        _ => return None,
-    })
+        Expr::Subquery(_) | Expr::Subplan(_) | Expr::Outer { .. } => {
+            complete = false;
+            None
+        }
+        _ => None,
+    });
+    complete.then_some(substituted)
 }

@@ -57,13 +57,13 @@ impl Numeric {
 }
 
 fn parse_special(text: &str) -> Option<Numeric> {
-    let lower = text.to_ascii_lowercase();
-    Some(match lower.as_str() {
-        "nan" => Numeric::NAN,
-        "infinity" | "+infinity" | "inf" | "+inf" => Numeric::INFINITY,
-        "-infinity" | "-inf" => Numeric::NEGATIVE_INFINITY,
-        _ => return None,
-    })
+    let is_one_of = |names: &[&str]| names.iter().any(|name| text.eq_ignore_ascii_case(name));
+    match () {
+        () if is_one_of(&["nan"]) => Some(Numeric::NAN),
+        () if is_one_of(&["infinity", "+infinity", "inf", "+inf"]) => Some(Numeric::INFINITY),
+        () if is_one_of(&["-infinity", "-inf"]) => Some(Numeric::NEGATIVE_INFINITY),
+        () => None,
+    }
 }
 
 /// `original` is for the error message.

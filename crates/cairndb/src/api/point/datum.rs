@@ -1,0 +1,90 @@
+//! Values of rows and expressions without copying what can be lent.
+
+use super::Miss;
+use crate::catalog::{ColumnPlace, TableLayout};
+use crate::types::row::decode_raw;
+use crate::types::{DataType, ValueRef, key};
+use crate::{Error, Result, SqlState, Value};
+
+/// A value that a row or a parameter lends, or that was computed.
+#[derive(Debug)]
+pub(super) enum Datum<'a> {
+    Lent(ValueRef<'a>),
+    Own(Value),
+}
+
+impl Datum<'_> {
+    pub(super) fn get(&self) -> ValueRef<'_> {
+        match self {
+            Datum::Lent(value) => *value,
+            Datum::Own(value) => value.into(),
+        }
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        self.get().is_null()
+    }
+
+    pub(super) fn into_value(self) -> Value {
+        match self {
+            Datum::Lent(value) => value.to_value(),
+            Datum::Own(value) => value,
+        }
+    }
+}
+
+/// A row whose columns can be asked for by their position in the table.
+pub(super) trait Columns {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Miss>;
+}
+
+/// A row as its tree has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stored<'a> {
+    pub(super) layout: &'a TableLayout,
+    pub(super) key: &'a [u8],
+    pub(super) value: &'a [u8],
+}
+
+impl<'a> Stored<'a> {
+    /// A column of the primary key as an owned value.
+    pub(super) fn key_value(&self, at: usize) -> Result<Value> {
+        let mut rest = self.key;
+        let types = self.layout.key_types();
+        for &data_type in types.iter().take(at) {
+            key::skip_value(&mut rest, data_type, false, false)?;
+        }
+        let data_type = types.get(at).ok_or_else(|| Error::internal("no such key column"))?;
+        key::decode_value(&mut rest, *data_type, false, false)
+    }
+
+    /// Any column, lent where the row has it as it is.
+    pub(super) fn datum(&self, column: usize) -> Result<Datum<'a>> {
+        let at = match self.layout.place(column) {
+            ColumnPlace::Key(at) => return self.key_value(at).map(Datum::Own),
+            ColumnPlace::Row(at) => at,
+        };
+        match self.layout.row().raw_column(self.value, at)? {
+            Some(raw) => lend(raw, self.layout.row().types()[at]),
+            None => Ok(Datum::Lent(ValueRef::Null)),
+        }
+    }
+}
+
+impl Columns for Stored<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
+        Ok(self.datum(index)?)
+    }
+}
+
+/// The value of a column's bytes: strings are lent, the others need no heap (but for long numerics).
+fn lend(raw: &[u8], data_type: DataType) -> Result<Datum<'_>> {
+    match data_type {
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => match std::str::from_utf8(raw) {
+            Ok(text) => Ok(Datum::Lent(ValueRef::Text(text))),
+            Err(_) => Err(Error::new(SqlState::DATA_CORRUPTED, "a row is damaged")),
+        },
+        DataType::Bytea => Ok(Datum::Lent(ValueRef::Bytea(raw))),
+        _ => decode_raw(raw, data_type).map(Datum::Own),
+    }
+}

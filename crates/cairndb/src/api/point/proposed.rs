@@ -1,0 +1,87 @@
+//! The row that an INSERT proposes: operands lent as they are, other values computed before the first write.
+
+use super::Miss;
+use super::change::settle;
+use super::datum::{Columns, Datum};
+use super::eval::{self, Env, NoColumns};
+use super::operand::Operand;
+use crate::Value;
+use crate::api::Params;
+use crate::catalog::Table;
+use crate::plan::Expr;
+use crate::types::ValueRef;
+
+/// Where the values of a new row come from.
+#[derive(Debug)]
+pub(super) struct RowSource(Box<[Source]>);
+
+#[derive(Debug)]
+enum Source {
+    Operand(Operand),
+    Computed(Expr),
+}
+
+impl RowSource {
+    /// From one expression per column of the table.
+    pub(super) fn of(table: &Table, exprs: &[Expr]) -> Option<RowSource> {
+        if exprs.len() != table.columns.len() {
+            return None;
+        }
+        let source = |(expr, column): (&Expr, &crate::catalog::Column)| match Operand::of(expr, column.data_type) {
+            Some(operand) => Some(Source::Operand(operand)),
+            None if eval::is_evaluable(expr) && !eval::has_columns(expr) => Some(Source::Computed(expr.clone())),
+            None => None,
+        };
+        exprs.iter().zip(&table.columns).map(source).collect::<Option<_>>().map(RowSource)
+    }
+
+    /// Nothing is to be computed.
+    pub(super) fn is_plain(&self) -> bool {
+        self.0.iter().all(|source| matches!(source, Source::Operand(_)))
+    }
+
+    /// Computes what is to be computed into `values`, one per column.
+    pub(super) fn compute(&self, table: &Table, env: Env<'_>, values: &mut Vec<Value>) -> Result<(), Miss> {
+        values.clear();
+        if self.is_plain() {
+            return Ok(());
+        }
+        for (source, column) in self.0.iter().zip(&table.columns) {
+            values.push(match source {
+                Source::Operand(_) => Value::Null,
+                Source::Computed(expr) => settle(eval::eval(expr, &NoColumns, env)?, column.data_type, env.eval)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// The row, once computed.
+    pub(super) fn row<'a>(&'a self, params: &'a dyn Params, values: &'a [Value]) -> Proposed<'a> {
+        Proposed { source: self, params, values }
+    }
+}
+
+/// A row whose values are known.
+#[derive(Clone, Copy)]
+pub(super) struct Proposed<'a> {
+    source: &'a RowSource,
+    params: &'a dyn Params,
+    values: &'a [Value],
+}
+
+impl<'a> Proposed<'a> {
+    /// `None`: the value does not fit its column as it is.
+    #[inline]
+    pub(super) fn value(&self, column: usize) -> Option<ValueRef<'a>> {
+        match &self.source.0[column] {
+            Source::Operand(operand) => operand.value(self.params),
+            Source::Computed(_) => Some((&self.values[column]).into()),
+        }
+    }
+}
+
+impl Columns for Proposed<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
+        self.value(index).map(Datum::Lent).ok_or(Miss::General)
+    }
+}

@@ -1,0 +1,120 @@
+//! Runs a point write: where, and with what.
+
+use std::sync::PoisonError;
+
+use cairn_storage::{Acknowledge, Ticket};
+
+use super::arguments::{Arguments, all_fit, fit};
+use super::eval::Env;
+use super::place::Place;
+use super::{Buffers, Miss, PointPlan};
+use crate::api::prepared::Prepared;
+use crate::api::session::SessionState;
+use crate::api::{Connection, Params};
+use crate::types::EvalContext;
+use crate::types::datetime::clock_micros;
+
+type Written = Result<(u64, Option<Ticket>), Miss>;
+
+/// Runs the statement's point plan, which is a write, on its own or in the open transaction.
+pub(in crate::api) fn write(
+    connection: &Connection,
+    state: &SessionState,
+    prepared: &Prepared,
+    (params, acknowledge): (&dyn Params, Acknowledge),
+    buffers: &mut Buffers,
+) -> Written {
+    let Some(point) = &prepared.point else { return Err(Miss::General) };
+    let fits = all_fit(params, &prepared.parameters);
+    if fits && point.is_plain() && point.sequences().is_empty() {
+        return run_point(connection, state, prepared, (params, acknowledge), buffers);
+    }
+    run_prepared_for(connection, state, prepared, (params, fits, acknowledge), buffers)
+}
+
+/// As [`run_point`], for a statement that computes, draws from sequences, or whose parameters need converting.
+fn run_prepared_for(
+    connection: &Connection,
+    state: &SessionState,
+    prepared: &Prepared,
+    (given, fits, acknowledge): (&dyn Params, bool, Acknowledge),
+    buffers: &mut Buffers,
+) -> Written {
+    refresh(&mut buffers.eval, state);
+    let (mut fitted, mut drawn) = (std::mem::take(&mut buffers.fitted), std::mem::take(&mut buffers.drawn));
+    fitted.clear();
+    drawn.clear();
+    let mut written = if fits { Ok(()) } else { fit(given, &prepared.parameters, &buffers.eval, &mut fitted) };
+    written = written.and_then(|()| draw(connection, prepared, &mut drawn));
+    let written = written.and_then(|()| {
+        let arguments = Arguments { given, fitted: &fitted, drawn: &drawn };
+        run_point(connection, state, prepared, (&arguments, acknowledge), buffers)
+    });
+    end_draw(connection, prepared, &drawn, written.is_ok());
+    (buffers.fitted, buffers.drawn) = (fitted, drawn);
+    written
+}
+
+/// From the parameters to the tree.
+fn run_point(
+    connection: &Connection,
+    state: &SessionState,
+    prepared: &Prepared,
+    (params, acknowledge): (&dyn Params, Acknowledge),
+    buffers: &mut Buffers,
+) -> Written {
+    let mut session = connection.session.borrow_mut();
+    let place = match &state.transaction {
+        None => Place::Alone(&mut session, acknowledge),
+        Some(open) => {
+            open.note_schema()?;
+            Place::In(&open.tx)
+        }
+    };
+    let (stamp, shared) = (prepared.stamp.schema, connection.shared());
+    // Out of the buffers for as long as they are lent.
+    let eval = std::mem::replace(&mut buffers.eval, Buffers::no_context());
+    let env = Env { params, eval: &eval };
+    let written = match &prepared.point {
+        Some(PointPlan::Insert(plan, _)) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
+        Some(PointPlan::Update(plan)) => plan.run(place, stamp, env, buffers),
+        Some(PointPlan::Delete(plan)) => plan.run(place, stamp, env, buffers),
+        Some(PointPlan::Select(_)) | None => Err(Miss::General),
+    };
+    buffers.eval = eval;
+    written
+}
+
+/// What functions see of the session now.
+fn refresh(eval: &mut EvalContext, state: &SessionState) {
+    eval.statement_timestamp = clock_micros();
+    eval.transaction_timestamp = state.transaction.as_ref().map_or(eval.statement_timestamp, |open| open.started);
+    if eval.time_zone != state.settings.time_zone {
+        eval.time_zone.clone_from(&state.settings.time_zone);
+    }
+}
+
+/// Draws a value from each of the statement's sequences.
+fn draw(connection: &Connection, prepared: &Prepared, drawn: &mut Vec<i64>) -> Result<(), Miss> {
+    let shared = connection.shared();
+    for sequence in prepared.point.iter().flat_map(PointPlan::sequences) {
+        let tree = shared.trees.ok_or(Miss::General)?.sequences;
+        drawn.push(shared.sequences.next(&shared.store, tree, sequence).map_err(|_| Miss::General)?);
+    }
+    Ok(())
+}
+
+/// The session remembers what was drawn; the values of a statement that the general path runs anew go back, last first.
+fn end_draw(connection: &Connection, prepared: &Prepared, drawn: &[i64], used: bool) {
+    if drawn.is_empty() {
+        return;
+    }
+    let sequences: &[_] = prepared.point.as_ref().map_or(&[], PointPlan::sequences);
+    let drawn = sequences.iter().zip(drawn);
+    if used {
+        let mut session = connection.sequences.lock().unwrap_or_else(PoisonError::into_inner);
+        drawn.for_each(|(sequence, &value)| session.remember(sequence, value));
+    } else {
+        drawn.rev().for_each(|(sequence, &value)| connection.shared().sequences.put_back(sequence, value));
+    }
+}

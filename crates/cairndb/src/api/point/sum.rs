@@ -1,0 +1,76 @@
+//! Counting: an integer column plus or minus a number, from the row's bytes and back without an evaluator.
+
+use super::Miss;
+use super::operand::Operand;
+use crate::Value;
+use crate::api::Params;
+use crate::catalog::ColumnPlace;
+use crate::dml::Target;
+use crate::plan::Expr;
+use crate::types::row::RowLayout;
+use crate::types::{DataType, ValueRef};
+
+/// The old value of a column, of the assigned column's integer type, plus (or minus) an operand.
+#[derive(Debug)]
+pub(super) struct Sum {
+    /// Position among the row's columns.
+    place: usize,
+    data_type: DataType,
+    operand: Operand,
+    subtract: bool,
+}
+
+impl Sum {
+    /// `column + operand`, `operand + column` or `column - operand`, all of the assigned column's integer type.
+    pub(super) fn of(target: &Target, data_type: DataType, expr: &Expr) -> Option<Sum> {
+        let Expr::Call { function, args } = expr else { return None };
+        let subtract = match function.name {
+            "+" => false,
+            "-" => true,
+            _ => return None,
+        };
+        let is_integer = matches!(data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt);
+        let [left, right] = args.as_slice() else { return None };
+        if !is_integer || function.returns != data_type || [left, right].iter().any(|arg| arg.data_type() != data_type)
+        {
+            return None;
+        }
+        let (index, operand) = match (left, right) {
+            (Expr::Column { index, .. }, operand) => (*index, operand),
+            (operand, Expr::Column { index, .. }) if !subtract => (*index, operand),
+            _ => return None,
+        };
+        // Beyond the table's columns lies the row proposed for insertion.
+        target.table.columns.get(index)?;
+        let ColumnPlace::Row(place) = target.layout.place(index) else { return None };
+        Some(Sum { place, data_type, operand: Operand::of(operand, data_type)?, subtract })
+    }
+
+    /// The new value from the old row's bytes. Out of range: the general path says so.
+    pub(super) fn value(&self, layout: &RowLayout, old: &[u8], params: &dyn Params) -> Result<Value, Miss> {
+        let operand = self.operand.value(params).ok_or(Miss::General)?;
+        match layout.raw_column(old, self.place)? {
+            Some(raw) if !operand.is_null() => self.add(raw, operand).ok_or(Miss::General),
+            _ => Ok(Value::Null),
+        }
+    }
+
+    fn add(&self, raw: &[u8], operand: ValueRef<'_>) -> Option<Value> {
+        let combine = |old: i64| {
+            let operand = operand.as_i64()?;
+            if self.subtract { old.checked_sub(operand) } else { old.checked_add(operand) }
+        };
+        match self.data_type {
+            DataType::BigInt => combine(i64::from_le_bytes(raw.try_into().ok()?)).map(Value::BigInt),
+            DataType::Integer => {
+                let new = combine(i32::from_le_bytes(raw.try_into().ok()?).into())?;
+                i32::try_from(new).ok().map(Value::Integer)
+            }
+            DataType::SmallInt => {
+                let new = combine(i16::from_le_bytes(raw.try_into().ok()?).into())?;
+                i16::try_from(new).ok().map(Value::SmallInt)
+            }
+            _ => None,
+        }
+    }
+}
