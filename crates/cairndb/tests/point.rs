@@ -210,3 +210,26 @@ fn point_writes_in_a_transaction_are_part_of_it() -> Result<()> {
     }
     Ok(())
 }
+
+/// A scan of a table of one row looks as cheap as a look at its key; by key it stays a point statement.
+#[test]
+fn statements_by_key_of_small_tables_stay_point_statements_after_analyze() -> Result<()> {
+    for rows in 0..6 {
+        let conn = connect();
+        for id in 0..rows {
+            conn.execute("INSERT INTO t VALUES ($1, 1, 'x', 1, 1)", (id,))?;
+            conn.execute("INSERT INTO k VALUES ($1, 'y', 'z', $1)", (id,))?;
+        }
+        conn.execute("ANALYZE", ())?;
+        let statements = [
+            "SELECT a, s FROM t WHERE id = $1",
+            "SELECT z FROM k WHERE u = $1",
+            "UPDATE t SET a = a + 1 WHERE id = $1",
+            "DELETE FROM k WHERE x = $1 AND y = $2",
+        ];
+        for sql in statements {
+            assert!(conn.prepare(sql)?.is_point(), "{rows} rows: {sql}");
+        }
+    }
+    Ok(())
+}

@@ -110,7 +110,8 @@ fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
     let all = table_rows(&shape.table);
     let rows = (all * selectivity_of_all(&shape.conditions, infos)).max(1.0);
     let filter = shape.conditions.len() as f64 * cost::OPERATOR;
-    let total = cost::sequential(all, table_width(&shape.table)) + all * (cost::ROW + filter);
+    // A scan too begins by finding a place in the tree: reading one row by key is never dearer, however small the table.
+    let total = cost::LOOKUP + cost::sequential(all, table_width(&shape.table)) + all * (cost::ROW + filter);
     AccessPath {
         index: None,
         ranges: vec![KeyRange::default()],

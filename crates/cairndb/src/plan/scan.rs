@@ -27,7 +27,12 @@ impl Planner<'_> {
             let order = wanted.and_then(|wanted| gives_order(shape, &path, wanted.keys));
             let order = order.filter(|_| self.options.indexes);
             let cost = cost_with_order(&path, wanted, order.is_some());
-            if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+            // At most one row by key is never worth less than a scan of a table that was small at the last ANALYZE.
+            let better = |(least, chosen, _): &(f64, AccessPath, _)| match (path.point, chosen.point) {
+                (a, b) if a == b => cost < *least,
+                (point, _) => point,
+            };
+            if best.as_ref().is_none_or(better) {
                 best = Some((cost, path, order));
             }
         }
