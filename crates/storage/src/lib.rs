@@ -23,6 +23,9 @@ pub mod io;
 mod log;
 mod options;
 mod page;
+#[cfg(feature = "simulated")]
+#[doc(hidden)]
+pub mod simulated;
 mod stats;
 mod store;
 mod sync;

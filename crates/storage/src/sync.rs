@@ -1,11 +1,27 @@
 //! The one place threads, locks and atomics come from, so that a model checker can stand in for them
-//! (`--cfg cairn_shuttle` swaps in `shuttle`, which then owns every interleaving).
+//! (`--cfg cairn_shuttle` swaps in `shuttle`, which then owns every interleaving) or a simulation (the feature
+//! `simulated`, see `simulated.rs`).
 
-#[cfg(not(cairn_shuttle))]
+#[cfg(all(not(cairn_shuttle), not(feature = "simulated")))]
 mod primitives {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
     pub(crate) use std::sync::{Condvar as RawCondvar, Mutex as RawMutex, MutexGuard};
     pub(crate) use std::thread;
+}
+
+#[cfg(all(not(cairn_shuttle), feature = "simulated"))]
+mod primitives {
+    pub(crate) use std::sync::atomic::Ordering;
+
+    pub(crate) use crate::simulated::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar as RawCondvar, Mutex as RawMutex, MutexGuard,
+    };
+
+    pub(crate) mod thread {
+        pub(crate) use std::thread::Builder;
+
+        pub(crate) use crate::simulated::sleep;
+    }
 }
 
 #[cfg(cairn_shuttle)]

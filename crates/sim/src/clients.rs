@@ -1,0 +1,459 @@
+//! The clients of a run: writers, readers, changers of the schema, and who looks after the database.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use cairn_storage::io::{FileSystem, SimDisk};
+use cairn_storage::simulated::Scheduler as _;
+use cairn_storage::{Acknowledge, Durability, Error, Result, Session, Store, Ticket, Transaction, TreeId, WriteError};
+
+use crate::history::{Outcome, Txn};
+use crate::machine;
+use crate::random::Random;
+use crate::rows::{Get, Noted, Shared, TABLES, Table, is_expected};
+use crate::scheduler;
+use crate::shape::Shape;
+use crate::value::Register;
+
+/// What the clients of one life share.
+pub struct World {
+    /// Of the whole run.
+    pub history: Shared,
+    /// Of the run.
+    pub shape: Shape,
+    /// The disk of this life.
+    pub disk: SimDisk,
+    /// Operations that the clients may still begin.
+    pub left: Cell<u32>,
+}
+
+/// What a client does all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Point writes, transactions, now and then the schema.
+    Writer,
+    /// Snapshots and point reads.
+    Reader,
+    /// Checkpoints, backups, compaction.
+    Keeper,
+}
+
+/// One client.
+pub struct Client {
+    world: Rc<World>,
+    store: Store,
+    session: Option<Session>,
+    random: Random,
+    /// Commits that were not waited for yet.
+    tickets: Vec<(Txn, Ticket)>,
+}
+
+const PROMISED: Outcome = Outcome::Committed { promised: true };
+
+/// Runs a client until there is nothing left to do, or the database is gone.
+pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
+    let mut client = Client { world, store, session: None, random: Random::new(seed), tickets: Vec::new() };
+    while client.take_turn() {
+        let result = match kind {
+            Kind::Writer => client.write(),
+            Kind::Reader => client.read(),
+            Kind::Keeper => client.keep(),
+        };
+        if result.is_err_and(|error| client.is_over(&error)) {
+            break;
+        }
+        client.rest();
+    }
+    client.settle(0);
+}
+
+impl Client {
+    fn take_turn(&self) -> bool {
+        let left = self.world.left.get();
+        self.world.left.set(left.saturating_sub(1));
+        left > 0 && !self.world.disk.has_crashed()
+    }
+
+    fn rest(&mut self) {
+        if self.random.one_in(4) {
+            let time = Duration::from_micros(self.random.below(2000));
+            scheduler::current().sleep(time);
+        }
+    }
+
+    /// Whether the error ends this life of the database. One that nothing explains ends the run.
+    fn is_over(&self, error: &Error) -> bool {
+        if !is_expected(error, true) {
+            scheduler::current().fail(format!("an error that nothing explains: {error} ({error:?})"));
+        }
+        let ended = matches!(error, Error::OutcomeUnknown { .. } | Error::Poisoned { .. } | Error::Closed);
+        ended || self.world.disk.has_crashed()
+    }
+
+    fn begin(&self, kind: &'static str, published: bool) -> Noted {
+        let mut history = self.world.history.borrow_mut();
+        let txn = history.begin(kind);
+        history.txns[txn].published = published;
+        Noted { history: self.world.history.clone(), txn }
+    }
+
+    fn end(&self, noted: &Noted, outcome: Outcome) {
+        self.world.history.borrow_mut().end(noted.txn, outcome);
+    }
+
+    /// Notes a commit's result.
+    fn told(&self, noted: &Noted, result: Result<()>, mode: Durability) -> Result<()> {
+        let outcome = match &result {
+            Ok(()) => Outcome::Committed { promised: matches!(mode, Durability::Full | Durability::Group) },
+            Err(Error::OutcomeUnknown { .. }) => Outcome::Unknown,
+            Err(_) => Outcome::Aborted,
+        };
+        self.end(noted, outcome);
+        result
+    }
+
+    fn mode(&mut self) -> Durability {
+        let strong = [Durability::Full, Durability::Full, Durability::Full, Durability::Group];
+        let all = [Durability::Full, Durability::Group, Durability::Interval, Durability::Off];
+        self.random.pick(if self.world.shape.weak { &all } else { &strong })
+    }
+
+    fn key(&mut self) -> u32 {
+        self.random.below(self.world.shape.keys.into()) as u32
+    }
+
+    fn length(&mut self) -> usize {
+        match self.random.one_in(self.world.shape.long) {
+            true => 150 + self.random.below(1500) as usize,
+            false => self.random.below(70) as usize,
+        }
+    }
+
+    // Writing.
+
+    fn write(&mut self) -> Result<()> {
+        if self.random.one_in(3) {
+            self.settle(2);
+        }
+        match self.random.below(20) {
+            0..8 => match self.point_write() {
+                Err(Error::TooLarge) => self.transaction(),
+                result => result,
+            },
+            8..18 => self.transaction(),
+            _ => self.change_schema(),
+        }
+    }
+
+    fn point_write(&mut self) -> Result<()> {
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => self.store.session()?,
+        };
+        let result = self.point_write_by(&mut session);
+        self.session = Some(session);
+        result
+    }
+
+    fn point_write_by(&mut self, session: &mut Session) -> Result<()> {
+        let noted = self.begin("point write", false);
+        let (table, keys) = (self.random.below(TABLES.into()) as u32, [self.key(), self.key()]);
+        let keys = &keys[..1 + self.random.below(2) as usize];
+        let (mode, length) = (self.mode(), self.random.below(40) as usize);
+        let (only_reads, fails) = (self.random.one_in(6), self.random.one_in(6));
+        let acknowledge = if self.random.one_in(5) { Acknowledge::Later } else { Acknowledge::Now(Some(mode)) };
+        let by = Random::new(self.random.number());
+        let result = session.write(acknowledge, |writer| {
+            noted.history.borrow_mut().restart(noted.txn);
+            let mut by = by.clone();
+            let (Some(table), _) = noted.table(writer, table)? else { return Ok(()) };
+            for &key in keys {
+                match only_reads {
+                    true => drop(noted.read(writer, Register { tree: table.rows.0, key })?),
+                    false => noted.change(writer, &table, key, length, &mut by)?,
+                }
+            }
+            if fails { Err(WriteError::Caller(())) } else { Ok(()) }
+        });
+        self.point_written(&noted, result, mode)
+    }
+
+    fn point_written(
+        &mut self,
+        noted: &Noted,
+        result: Result<((), Ticket), WriteError<()>>,
+        mode: Durability,
+    ) -> Result<()> {
+        let has_written = |noted: &Noted| {
+            let history = noted.history.borrow();
+            history.txns[noted.txn].writes.iter().any(|&op| !history.writes[op as usize].undone)
+        };
+        match result {
+            Ok(((), ticket)) if !ticket.is_durable() => {
+                self.tickets.push((noted.txn, ticket));
+                Ok(())
+            }
+            // What an answer without a change rests on is durable in every mode.
+            Ok(_) => self.told(noted, Ok(()), if has_written(noted) { mode } else { Durability::Full }),
+            Err(WriteError::Caller(())) => {
+                self.world.history.borrow_mut().undo(noted.txn, 0);
+                self.told(noted, Ok(()), Durability::Full)
+            }
+            Err(WriteError::Storage(error)) => self.told(noted, Err(error), mode),
+        }
+    }
+
+    fn transaction(&mut self) -> Result<()> {
+        let noted = self.begin("transaction", true);
+        let mut transaction = self.store.begin()?;
+        let outcome = self.fill_transaction(&noted, &mut transaction);
+        self.commit(&noted, transaction, outcome)
+    }
+
+    fn fill_transaction(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        for _ in 0..1 + self.random.below(3) {
+            match self.random.below(10) {
+                0..5 => self.change_rows(noted, transaction, 3)?,
+                5..7 => self.scan_part(noted, transaction)?,
+                7..9 => self.try_and_roll_back(noted, transaction)?,
+                _ => self.change_rows(noted, transaction, 12)?,
+            }
+            if self.random.one_in(8) {
+                scheduler::current().sleep(Duration::from_micros(self.random.clone().below(3000)));
+            }
+        }
+        Ok(())
+    }
+
+    fn change_rows(&mut self, noted: &Noted, transaction: &mut Transaction, most: u64) -> Result<()> {
+        let table = self.random.below(TABLES.into()) as u32;
+        let (Some(table), _) = noted.table(transaction, table)? else { return Ok(()) };
+        for _ in 0..1 + self.random.below(most) {
+            let (key, length) = (self.key(), self.length());
+            noted.change(transaction, &table, key, length, &mut self.random)?;
+        }
+        Ok(())
+    }
+
+    fn scan_part(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        let table = self.random.below(TABLES.into()) as u32;
+        let (Some(table), _) = noted.table(transaction, table)? else { return Ok(()) };
+        let (a, b) = (self.key(), self.key());
+        let limit = if self.random.one_in(3) { 1 + self.random.below(4) as usize } else { usize::MAX };
+        let range = (a.min(b), a.max(b) + 1);
+        let backward = self.random.one_in(3);
+        noted.scan(transaction.reader(), table.rows, range, backward, limit).map(drop)
+    }
+
+    fn try_and_roll_back(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        let savepoint = transaction.savepoint()?;
+        let kept = self.world.history.borrow().txns[noted.txn].writes.len();
+        self.change_rows(noted, transaction, 3)?;
+        if self.random.one_in(2) {
+            self.change_rows(noted, transaction, 2)?;
+        }
+        if !self.random.one_in(4) {
+            transaction.rollback_to(&savepoint)?;
+            self.world.history.borrow_mut().undo(noted.txn, kept);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, noted: &Noted, transaction: Transaction, filled: Result<()>) -> Result<()> {
+        if filled.is_err() || self.random.one_in(12) {
+            transaction.rollback();
+            self.end(noted, Outcome::Aborted);
+            return filled;
+        }
+        if self.random.one_in(5) {
+            let result = transaction.commit_async();
+            return match result {
+                Ok(ticket) => {
+                    self.tickets.push((noted.txn, ticket));
+                    Ok(())
+                }
+                Err(error) => self.told(noted, Err(error), Durability::Full),
+            };
+        }
+        let mode = self.mode();
+        let result = transaction.commit(Some(mode));
+        self.told(noted, result, mode)
+    }
+
+    /// Waits for pipelined commits, all but so many.
+    fn settle(&mut self, kept: usize) {
+        while self.tickets.len() > kept {
+            let (txn, ticket) = self.tickets.remove(0);
+            let outcome = if ticket.wait().is_ok() { PROMISED } else { Outcome::Unknown };
+            self.world.history.borrow_mut().end(txn, outcome);
+        }
+    }
+
+    fn change_schema(&mut self) -> Result<()> {
+        let noted = self.begin("schema change", true);
+        let mut transaction = self.store.begin()?;
+        let outcome = self.fill_schema_change(&noted, &mut transaction);
+        self.commit(&noted, transaction, outcome)
+    }
+
+    fn fill_schema_change(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        let number = self.random.below(TABLES.into()) as u32;
+        let (table, entry) = noted.table(transaction, number)?;
+        let Some(table) = table else {
+            let rows = transaction.create_tree()?.0;
+            let index = if self.random.one_in(2) { transaction.create_tree()?.0 } else { 0 };
+            noted.set_table(transaction, number, entry.as_ref(), rows, index)?;
+            return self.change_rows(noted, transaction, 8);
+        };
+        let rows = table.rows.0;
+        match (self.random.below(3), table.index) {
+            (0, index) => {
+                transaction.drop_tree(table.rows)?;
+                index.map_or(Ok(()), |index| transaction.drop_tree(index))?;
+                noted.set_table(transaction, number, entry.as_ref(), 0, 0)
+            }
+            (_, Some(index)) => {
+                transaction.drop_tree(index)?;
+                noted.set_table(transaction, number, entry.as_ref(), rows, 0)
+            }
+            (_, None) => self.add_index(noted, transaction, &table, number),
+        }
+    }
+
+    fn add_index(&self, noted: &Noted, transaction: &mut Transaction, table: &Table, number: u32) -> Result<()> {
+        let index = transaction.create_tree()?;
+        let keys = self.world.shape.keys;
+        let rows = noted.scan(transaction.reader(), table.rows, (0, keys), false, usize::MAX)?;
+        noted.fill_index(transaction, index, &rows)?;
+        noted.set_table(transaction, number, Some(&table.entry), table.rows.0, index.0)
+    }
+
+    // Reading.
+
+    fn read(&mut self) -> Result<()> {
+        match self.random.below(4) {
+            0 => self.point_read(),
+            1 => self.hold_snapshot(),
+            _ => self.read_snapshot(),
+        }
+    }
+
+    fn read_snapshot(&mut self) -> Result<()> {
+        let noted = self.begin("snapshot", true);
+        let snapshot = self.store.snapshot()?;
+        noted.read_all(snapshot.reader(), self.world.shape.keys, Some(snapshot.trees()))?;
+        self.end(&noted, PROMISED);
+        Ok(())
+    }
+
+    /// A snapshot stays as it is, whatever happens meanwhile.
+    fn hold_snapshot(&mut self) -> Result<()> {
+        let noted = self.begin("long snapshot", true);
+        let snapshot = self.store.snapshot()?;
+        let keys = self.world.shape.keys;
+        let before = noted.read_all(snapshot.reader(), keys, Some(snapshot.trees()))?;
+        for _ in 0..1 + self.random.below(3) {
+            scheduler::current().sleep(Duration::from_micros(self.random.below(20_000)));
+            let after = noted.read_all(snapshot.reader(), keys, Some(snapshot.trees()))?;
+            if after != before {
+                noted.must::<()>(Err("a snapshot changed".to_owned()));
+            }
+        }
+        self.end(&noted, PROMISED);
+        Ok(())
+    }
+
+    fn point_read(&mut self) -> Result<()> {
+        let noted = self.begin("point read", true);
+        let (table, keys) = (self.random.below(TABLES.into()) as u32, [self.key(), self.key()]);
+        let mut session = self.store.session()?;
+        let result = session.read(|reader| {
+            noted.history.borrow_mut().txns[noted.txn].reads.clear();
+            let (Some(table), _) = noted.table(reader, table)? else { return Ok(()) };
+            for key in keys {
+                match reader_get(&noted, reader, Register { tree: table.rows.0, key }) {
+                    // A long value: this path does not read it.
+                    Err(Error::TooLarge) => {}
+                    result => result?,
+                }
+            }
+            Ok(())
+        });
+        match result {
+            Ok(()) => {
+                self.end(&noted, PROMISED);
+                Ok(())
+            }
+            Err(WriteError::Storage(error)) => Err(error),
+            Err(WriteError::Caller(())) => Ok(()),
+        }
+    }
+
+    // Looking after it.
+
+    fn keep(&mut self) -> Result<()> {
+        scheduler::current().sleep(Duration::from_micros(self.random.below(8000)));
+        match self.random.below(12) {
+            0 if self.world.shape.backups => self.back_up(),
+            1 if self.world.shape.compactions => self.store.compact().map(drop),
+            2 => {
+                self.store.stats();
+                Ok(())
+            }
+            3..8 => self.store.checkpoint(),
+            _ => Ok(()),
+        }
+    }
+
+    fn back_up(&mut self) -> Result<()> {
+        let path = Path::new("backup");
+        let noted = self.begin("backup", true);
+        let result = self.store.backup_to(path, &mut |_| ()).and_then(|()| self.read_backup(&noted, path));
+        for name in ["backup", "backup-log", "backup-new"] {
+            let _ = FileSystem::remove(&self.world.disk, Path::new(name));
+        }
+        match result {
+            Ok(()) => self.end(&noted, PROMISED),
+            // The copy's own failures are no business of the original's.
+            Err(error) if !is_expected(&error, true) => return Err(error),
+            Err(_) => self.end(&noted, Outcome::Aborted),
+        }
+        Ok(())
+    }
+
+    fn read_backup(&self, noted: &Noted, path: &Path) -> Result<()> {
+        let env = machine::environment(&self.world.disk);
+        let copy = Store::open_with(path, self.world.shape.options(), env)?;
+        let snapshot = copy.snapshot()?;
+        noted.read_all(snapshot.reader(), self.world.shape.keys, Some(snapshot.trees()))?;
+        drop(snapshot);
+        let leaked = copy.verify()?.leaked_pages;
+        if leaked != 0 {
+            noted.must::<()>(Err(format!("{leaked} pages of a backup are lost")));
+        }
+        copy.close()
+    }
+}
+
+fn reader_get(noted: &Noted, reader: &impl Get, register: Register) -> Result<()> {
+    noted.read(reader, register).map(drop)
+}
+
+/// The first state: some tables, so that there is something to do from the begin.
+pub fn set_up(history: &Shared, store: &Store) -> Result<()> {
+    let txn = history.borrow_mut().begin("set-up");
+    let noted = Noted { history: history.clone(), txn };
+    let mut transaction = store.begin()?;
+    for number in 0..TABLES - 1 {
+        let (_, entry) = noted.table(&transaction, number)?;
+        let rows = transaction.create_tree()?.0;
+        let index = if number == 0 { transaction.create_tree()? } else { TreeId(0) };
+        noted.set_table(&mut transaction, number, entry.as_ref(), rows, index.0)?;
+    }
+    let result = transaction.commit(Some(Durability::Full));
+    let outcome = if result.is_ok() { PROMISED } else { Outcome::Unknown };
+    history.borrow_mut().end(txn, outcome);
+    result
+}

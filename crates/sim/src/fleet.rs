@@ -1,0 +1,130 @@
+//! Many seeds, on several threads of the system.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cairn_storage::broken::Broken;
+
+use crate::run::{Did, simulate_broken};
+use crate::scheduler::Ran;
+
+/// Which seeds, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Fleet {
+    /// The first seed; the others follow it.
+    pub first: u64,
+    /// Steps of each run, at least.
+    pub steps: u64,
+    /// Threads of the system.
+    pub threads: u64,
+    /// What is broken on purpose.
+    pub broken: Option<Broken>,
+}
+
+/// What all runs did together.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Runs.
+    pub seeds: u64,
+    /// Scheduling steps.
+    pub steps: u64,
+    /// The fewest of one run.
+    pub steps_min: u64,
+    /// Sums over the runs.
+    pub did: Did,
+    /// Runs that wrote more than the log holds, evicted pages, crashed, and made checkpoints.
+    pub crossed: u64,
+    /// Real time.
+    pub took: Duration,
+    /// Simulated time.
+    pub simulated: Duration,
+    /// Seeds with what went wrong, in order of seeds.
+    pub failures: Vec<(u64, String)>,
+}
+
+impl Fleet {
+    /// Runs seed after seed while `more` says so, which hears how many runs were begun and how many failed.
+    pub fn run(&self, more: impl Fn(u64, u64) -> bool + Sync) -> Tally {
+        let (next, began) = (AtomicU64::new(0), Instant::now());
+        let tally = Mutex::new(Tally { steps_min: u64::MAX, ..Tally::default() });
+        let lock = || tally.lock().unwrap_or_else(PoisonError::into_inner);
+        std::thread::scope(|scope| {
+            for _ in 0..self.threads {
+                scope.spawn(|| {
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if !more(number, lock().failures.len() as u64) {
+                            return;
+                        }
+                        let (ran, did) = simulate_broken(self.first + number, self.steps, self.broken);
+                        lock().add(self.first + number, ran, did);
+                    }
+                });
+            }
+        });
+        let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+        tally.took = began.elapsed();
+        tally.failures.sort();
+        tally
+    }
+}
+
+impl Tally {
+    fn add(&mut self, seed: u64, ran: Ran, did: Did) {
+        self.seeds += 1;
+        self.steps += ran.steps;
+        self.steps_min = self.steps_min.min(ran.steps);
+        self.simulated += ran.time;
+        let is_crossed = did.log_bytes > 64 << 10 && did.evicted > 0 && did.crashes > 0 && did.checkpoints > 0;
+        self.crossed += u64::from(is_crossed);
+        self.failures.extend(ran.failure.map(|failure| (seed, failure)));
+        let sum = &mut self.did;
+        sum.openings += did.openings;
+        sum.crashes += did.crashes;
+        sum.crashes_in_recovery += did.crashes_in_recovery;
+        sum.transactions += did.transactions;
+        sum.commits += did.commits;
+        sum.aborted += did.aborted;
+        sum.unknown += did.unknown;
+        sum.log_bytes += did.log_bytes;
+        sum.checkpoints += did.checkpoints;
+        sum.evicted += did.evicted;
+        sum.conflicts += did.conflicts;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.took.as_secs_f64().max(1e-9);
+        let did = &self.did;
+        writeln!(
+            f,
+            "{} seeds, {} steps (at least {} each) in {:.1} s: {:.0} seeds/s, {:.0} steps/s; {:?} simulated",
+            self.seeds,
+            self.steps,
+            self.steps_min,
+            seconds,
+            self.seeds as f64 / seconds,
+            self.steps as f64 / seconds,
+            self.simulated,
+        )?;
+        writeln!(
+            f,
+            "{} openings, {} crashes ({} while opening), {} checkpoints, {} log bytes, {} pages evicted",
+            did.openings, did.crashes, did.crashes_in_recovery, did.checkpoints, did.log_bytes, did.evicted
+        )?;
+        write!(
+            f,
+            "{} transactions: {} commits, {} aborted ({} conflicts), {} unknown; {} runs passed every limit; {} violations",
+            did.transactions,
+            did.commits,
+            did.aborted,
+            did.conflicts,
+            did.unknown,
+            self.crossed,
+            self.failures.len()
+        )
+    }
+}

@@ -1,0 +1,164 @@
+//! What every transaction of a run did, saw, and was told.
+
+use std::collections::BTreeMap;
+
+use crate::value::{Op, Register, Version};
+
+/// Number of a transaction.
+pub type Txn = usize;
+
+/// What a transaction was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It committed; durably, if `promised`.
+    Committed {
+        /// The acknowledgement promised that no crash takes it back.
+        promised: bool,
+    },
+    /// It left no trace.
+    Aborted,
+    /// Nobody was told, or that the outcome is unknown.
+    Unknown,
+}
+
+/// One transaction: of writes and reads, or of reads alone.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    /// What kind of client ran it.
+    pub kind: &'static str,
+    /// Which opening of the database it ran in.
+    pub life: u32,
+    /// When it began, and when it was told its outcome, on one clock for the whole run.
+    pub begin: u64,
+    /// `u64::MAX`: never.
+    pub end: u64,
+    /// What it was told.
+    pub outcome: Outcome,
+    /// Each place with the write that was seen there, of others.
+    pub reads: Vec<(Register, Op)>,
+    /// Its writes, those undone again included.
+    pub writes: Vec<Op>,
+    /// Whether it read the whole database, first after a recovery.
+    pub recovery: bool,
+    /// Whether it reads a published state: then what it saw is durable whatever becomes of it.
+    pub published: bool,
+}
+
+/// One write.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// By whom.
+    pub txn: Txn,
+    /// Where.
+    pub register: Register,
+    /// The write that was there.
+    pub replaced: Op,
+    /// How many came before.
+    pub sequence: u32,
+    /// Rolled back, or of an attempt that was begun again.
+    pub undone: bool,
+    /// Trees that this write of a catalog entry names: the table's.
+    pub trees: [u32; 2],
+}
+
+/// All of a run.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// By number.
+    pub txns: Vec<Transaction>,
+    /// By number; the first stands for what was there before.
+    pub writes: Vec<Write>,
+    /// Which opening of the database this is.
+    pub life: u32,
+    /// Whether some commits may be lost, and seen before they are durable.
+    pub weak: bool,
+    clock: u64,
+    latest: BTreeMap<(Txn, Register), Op>,
+}
+
+impl History {
+    /// Nothing yet.
+    pub fn new(weak: bool) -> History {
+        let nothing = Write {
+            txn: usize::MAX,
+            register: Register { tree: 0, key: 0 },
+            replaced: 0,
+            sequence: 0,
+            undone: false,
+            trees: [0; 2],
+        };
+        History { writes: vec![nothing], weak, ..History::default() }
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// A transaction begins.
+    pub fn begin(&mut self, kind: &'static str) -> Txn {
+        let begin = self.tick();
+        let (life, outcome) = (self.life, Outcome::Unknown);
+        let (reads, writes, recovery, published) = (Vec::new(), Vec::new(), false, true);
+        self.txns.push(Transaction { kind, life, begin, end: u64::MAX, outcome, reads, writes, recovery, published });
+        self.txns.len() - 1
+    }
+
+    /// A transaction is told its outcome.
+    pub fn end(&mut self, txn: Txn, outcome: Outcome) {
+        self.txns[txn].outcome = outcome;
+        if outcome != Outcome::Unknown {
+            self.txns[txn].end = self.tick();
+        }
+    }
+
+    /// What a transaction saw; what is wrong with that at once.
+    pub fn saw(&mut self, txn: Txn, register: Register, version: Option<&Version>) -> Result<(), String> {
+        let op = version.map_or(0, |version| version.op);
+        if let Some(version) = version {
+            let write = self.writes.get(op as usize).ok_or_else(|| format!("write {op}, which nobody did"))?;
+            let told = (write.register, write.replaced, write.sequence);
+            if op == 0 || told != (register, version.replaced, version.sequence) {
+                return Err(format!("write {op} under {register:?} is not as it was written"));
+            }
+        }
+        match self.latest.get(&(txn, register)) {
+            Some(&own) if own == op => Ok(()),
+            Some(own) => Err(format!("a transaction wrote {own} to {register:?} and then saw {op}")),
+            None => {
+                self.txns[txn].reads.push((register, op));
+                Ok(())
+            }
+        }
+    }
+
+    /// A transaction writes; the write's number.
+    pub fn wrote(&mut self, txn: Txn, register: Register, old: Option<&Version>, trees: [u32; 2]) -> Op {
+        let op = self.writes.len() as Op;
+        let replaced = old.map_or(0, |old| old.op);
+        let sequence = old.map_or(0, |old| old.sequence + 1);
+        self.writes.push(Write { txn, register, replaced, sequence, undone: false, trees });
+        self.txns[txn].writes.push(op);
+        self.latest.insert((txn, register), op);
+        op
+    }
+
+    /// Takes back all but the first `kept` writes. What was read stays read.
+    pub fn undo(&mut self, txn: Txn, kept: usize) {
+        let History { txns, writes, latest, .. } = self;
+        for &op in &txns[txn].writes[kept..] {
+            writes[op as usize].undone = true;
+            latest.remove(&(txn, writes[op as usize].register));
+        }
+        for &op in txns[txn].writes.iter().filter(|&&op| !writes[op as usize].undone) {
+            latest.insert((txn, writes[op as usize].register), op);
+        }
+    }
+
+    /// As if the transaction had not done anything yet: it begins again.
+    pub fn restart(&mut self, txn: Txn) {
+        self.undo(txn, 0);
+        self.txns[txn].reads.clear();
+        self.txns[txn].begin = self.tick();
+    }
+}

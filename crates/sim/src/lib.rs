@@ -1,0 +1,14 @@
+//! Deterministic simulation of CairnDB's storage engine: its threads, time, randomness and disk under one seeded
+//! scheduler, a workload of many kinds of clients, and a judge of what they saw.
+
+pub mod check;
+pub mod clients;
+pub mod fleet;
+pub mod history;
+pub mod machine;
+pub mod random;
+pub mod rows;
+pub mod run;
+pub mod scheduler;
+pub mod shape;
+pub mod value;

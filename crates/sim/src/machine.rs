@@ -1,0 +1,148 @@
+//! The simulated machine that the engine runs on: clock, randomness and threads of the scheduler, and files on a
+//! simulated disk whose operations take time.
+//!
+//! A write or sync takes effect at the begin or at the end of its time, or (a durable write) in part at both: so a crash
+//! or another thread's operation may come before, after, or in between.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cairn_storage::io::{File, FileSystem, LockOutcome, OpenHow, SimDisk, SyncMethod};
+use cairn_storage::{Environment, Host, simulated::Scheduler as _};
+
+use crate::random::Random;
+use crate::scheduler;
+
+/// The engine's surroundings on a disk.
+pub fn environment(disk: &SimDisk) -> Environment {
+    Environment { files: Arc::new(SlowFiles(disk.clone())), host: Arc::new(SimHost) }
+}
+
+#[derive(Debug)]
+struct SimHost;
+
+impl Host for SimHost {
+    fn now(&self) -> Duration {
+        scheduler::current().now()
+    }
+
+    fn random(&self) -> u64 {
+        scheduler::current().random()
+    }
+
+    fn sleep(&self, time: Duration) {
+        scheduler::current().sleep(time);
+    }
+
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn FnOnce() + Send>> {
+        let number = scheduler::current().spawn(name, work);
+        Ok(Box::new(move || scheduler::current().join(number)))
+    }
+}
+
+#[derive(Debug)]
+struct SlowFiles(SimDisk);
+
+#[derive(Debug)]
+struct SlowFile(Arc<dyn File>);
+
+/// Lets the time of a file operation pass: mostly none, often some, seldom much.
+fn pass() {
+    let scheduler = scheduler::current();
+    let mut random = Random::new(scheduler.random());
+    match random.below(20) {
+        0..12 => scheduler.point(),
+        12..19 => scheduler.sleep(Duration::from_micros(5 + random.below(100))),
+        _ => scheduler.sleep(Duration::from_micros(100 + random.below(4000))),
+    }
+}
+
+/// Runs an operation at the begin or at the end of its time, and traces it.
+fn timed<R>(what: u64, operation: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+    let late = scheduler::current().random() & 1 == 1;
+    if late {
+        pass();
+    }
+    let result = operation();
+    scheduler::current().trace(what << 1 | u64::from(result.is_ok()));
+    if !late {
+        pass();
+    }
+    result
+}
+
+fn place(kind: u64, offset: u64, length: usize) -> u64 {
+    kind << 56 ^ offset << 24 ^ length as u64
+}
+
+impl FileSystem for SlowFiles {
+    fn open(&self, path: &Path, how: OpenHow) -> io::Result<Arc<dyn File>> {
+        let file = timed(1, || self.0.open(path, how))?;
+        Ok(Arc::new(SlowFile(file)))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.0.exists(path)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        timed(2, || self.0.remove(path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        timed(3, || self.0.rename(from, to))
+    }
+
+    fn sync_directory(&self, path_of_file: &Path) -> io::Result<()> {
+        timed(4, || self.0.sync_directory(path_of_file))
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<LockOutcome> {
+        self.0.lock(path)
+    }
+}
+
+impl File for SlowFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        timed(place(5, offset, buf.len()), || self.0.read_at(buf, offset))
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        timed(place(6, offset, buf.len()), || self.0.write_at(buf, offset))
+    }
+
+    fn write_durable_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        if scheduler::current().random().is_multiple_of(3) {
+            // On its way for a while, in any part.
+            self.0.write_at(buf, offset)?;
+            pass();
+        }
+        timed(place(7, offset, buf.len()), || self.0.write_durable_at(buf, offset))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        timed(8, || self.0.sync())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        timed(place(9, len, 0), || self.0.set_len(len))
+    }
+
+    fn alignment(&self) -> usize {
+        self.0.alignment()
+    }
+
+    fn sync_method(&self) -> SyncMethod {
+        self.0.sync_method()
+    }
+
+    fn choose_sync_method(&self, wanted: SyncMethod, block: &[u8], offset: u64) -> io::Result<SyncMethod> {
+        self.0.choose_sync_method(wanted, block, offset)
+    }
+}

@@ -1,0 +1,285 @@
+//! One run: a database that is opened, used by many at once, killed or closed, and opened again, several times over.
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use cairn_storage::io::{CrashStrategy, SimDisk};
+use cairn_storage::{Result, Store};
+
+use crate::check::check;
+use crate::clients::{self, Kind, World};
+use crate::history::{History, Outcome};
+use crate::machine;
+use crate::random::Random;
+use crate::rows::{Noted, Shared, is_expected};
+use crate::scheduler::{self, Ran};
+use crate::shape::Shape;
+
+/// Where the database is.
+const DATABASE: &str = "db";
+
+/// The most steps of a run, for each that it has to do: more means that it does not end.
+const STEPS_MAX: u64 = 2000;
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Did {
+    /// Times the database was opened.
+    pub openings: u64,
+    /// Times the machine crashed.
+    pub crashes: u64,
+    /// Crashes while the database was being opened.
+    pub crashes_in_recovery: u64,
+    /// Transactions, reading ones included.
+    pub transactions: u64,
+    /// Commits of writing ones.
+    pub commits: u64,
+    /// Transactions that lost to another, or failed, or were rolled back.
+    pub aborted: u64,
+    /// Transactions with unknown outcome.
+    pub unknown: u64,
+    /// The most that the log's position and the checkpoints' number came to.
+    pub log_bytes: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// Pages evicted.
+    pub evicted: u64,
+    /// Conflicts.
+    pub conflicts: u64,
+}
+
+/// Runs a seed, for at least so many steps.
+pub fn simulate(seed: u64, steps: u64) -> (Ran, Did) {
+    simulate_broken(seed, steps, None)
+}
+
+/// As `simulate`, with the engine broken on purpose.
+pub fn simulate_broken(seed: u64, steps: u64, broken: Option<cairn_storage::broken::Broken>) -> (Ran, Did) {
+    let did = Arc::new(Mutex::new(Did::default()));
+    let told = did.clone();
+    let ran = scheduler::run(seed, steps * STEPS_MAX, move || {
+        cairn_storage::broken::choose(broken);
+        let mut director = Director::new(seed, told);
+        director.run(steps);
+    });
+    let did = *did.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    (ran, did)
+}
+
+struct Director {
+    shape: Shape,
+    random: Random,
+    history: Shared,
+    disk: SimDisk,
+    did: Arc<Mutex<Did>>,
+}
+
+fn fail(what: String) -> ! {
+    scheduler::current().fail(what)
+}
+
+impl Director {
+    fn new(seed: u64, did: Arc<Mutex<Did>>) -> Director {
+        let shape = Shape::of(seed);
+        let disk = SimDisk::new(seed);
+        disk.set_best_sync_method(shape.method);
+        let history = Rc::new(RefCell::new(History::new(shape.weak)));
+        Director { shape, random: Random::new(!seed), history, disk, did }
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Did)) {
+        note(&mut self.did.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    }
+
+    fn run(&mut self, steps: u64) {
+        let mut is_new = true;
+        while scheduler::current().steps() < steps || self.history.borrow().life < 3 {
+            let store = self.open();
+            self.look(&store);
+            if is_new {
+                match clients::set_up(&self.history, &store) {
+                    Ok(()) => is_new = false,
+                    Err(error) => fail(format!("the first commit failed: {error}")),
+                }
+            }
+            self.live(&store);
+            self.end_life(store);
+        }
+        let store = self.open();
+        self.look(&store);
+        self.verify(&store);
+        if let Err(error) = store.close() {
+            fail(format!("the last closing failed: {error}"));
+        }
+        self.judge();
+    }
+
+    /// Opens the database, through crashes on the way.
+    fn open(&mut self) -> Store {
+        self.history.borrow_mut().life += 1;
+        self.note(|did| did.openings += 1);
+        for attempt in 0.. {
+            if attempt < 3 && self.random.one_in(3) {
+                self.disk.crash_at(self.disk.operation_count() + self.random.below(25));
+            }
+            let env = machine::environment(&self.disk);
+            match Store::open_with(Path::new(DATABASE), self.shape.options(), env) {
+                Ok(store) if !self.disk.has_crashed() => {
+                    self.disk.crash_at(u64::MAX);
+                    return store;
+                }
+                Err(error) if !self.disk.has_crashed() => fail(format!("the database does not open: {error}")),
+                opened => drop(opened),
+            }
+            self.note(|did| did.crashes_in_recovery += 1);
+            self.crash();
+        }
+        unreachable!("the last attempts do not crash")
+    }
+
+    /// The machine loses power, and has it again.
+    fn crash(&mut self) {
+        let seed = self.random.number();
+        let strategy = match self.random.below(6) {
+            0 => CrashStrategy::KeepNone,
+            1 => CrashStrategy::KeepAll,
+            2 => CrashStrategy::Prefix { seed },
+            _ => CrashStrategy::Random { seed },
+        };
+        let image = self.disk.crash(strategy);
+        self.disk = SimDisk::from_image(&image, seed);
+        self.disk.set_best_sync_method(self.shape.method);
+        self.note(|did| did.crashes += 1);
+    }
+
+    /// Reads everything, and notes it as what the recovery found.
+    fn look(&self, store: &Store) {
+        let txn = self.history.borrow_mut().begin("recovery");
+        self.history.borrow_mut().txns[txn].recovery = true;
+        let noted = Noted { history: self.history.clone(), txn };
+        let looked = store.snapshot().and_then(|snapshot| {
+            noted.read_all(snapshot.reader(), self.shape.keys, Some(snapshot.trees()))
+        });
+        match looked {
+            Ok(_) => self.history.borrow_mut().end(txn, Outcome::Committed { promised: true }),
+            Err(error) => fail(format!("the recovered database can not be read: {error}")),
+        }
+    }
+
+    fn verify(&self, store: &Store) {
+        match store.verify() {
+            Ok(found) if found.leaked_pages == 0 => {}
+            Ok(found) => fail(format!("{} pages are lost", found.leaked_pages)),
+            Err(error) => fail(format!("verify: {error}")),
+        }
+    }
+
+    /// Lets clients work until their time is over, or the database's.
+    fn live(&mut self, store: &Store) {
+        if self.random.one_in(4) {
+            self.verify(store);
+        }
+        self.arm();
+        let left = 20 + self.random.below(200) as u32;
+        let world = Rc::new(World {
+            history: self.history.clone(),
+            shape: self.shape,
+            disk: self.disk.clone(),
+            left: Cell::new(left),
+        });
+        let kinds = std::iter::repeat_n(Kind::Writer, self.shape.writers as usize)
+            .chain(std::iter::repeat_n(Kind::Reader, self.shape.readers as usize))
+            .chain([Kind::Keeper]);
+        let mut clients = Vec::new();
+        for kind in kinds {
+            let (world, store, seed) = (world.clone(), store.clone(), self.random.number());
+            let work = move || clients::run(kind, world, store, seed);
+            clients.push(scheduler::current().spawn(&format!("{kind:?}"), Box::new(work)));
+        }
+        clients.into_iter().for_each(|client| scheduler::current().join(client));
+        self.disk.clear_faults();
+        self.take_stats(store);
+    }
+
+    fn take_stats(&self, store: &Store) {
+        let stats = store.stats();
+        self.note(|did| {
+            did.log_bytes += stats.log_bytes_written;
+            did.checkpoints += stats.checkpoints;
+            did.evicted += stats.pages_evicted;
+            did.conflicts += stats.conflicts;
+        });
+    }
+
+    /// Prepares what will go wrong in this life.
+    fn arm(&mut self) {
+        if !self.random.one_in(3) {
+            self.disk.crash_at(self.disk.operation_count() + self.random.below(300));
+        }
+        let faults = self.shape.faults;
+        if faults.reads_ppm + faults.writes_ppm > 0 {
+            self.disk.fail_randomly(faults.reads_ppm, faults.writes_ppm);
+        }
+        if faults.writes_ppm > 0 && self.random.one_in(3) {
+            self.disk.fail_sync(1 + self.random.below(30));
+        }
+        if faults.full && self.random.one_in(2) {
+            self.disk.set_capacity(Some((100 + self.random.below(200)) << 10));
+        }
+        if faults.ranges && self.random.one_in(2) {
+            let (path, start) = (self.random.pick(&["db", "db-log"]), self.random.below(64) << 10);
+            match self.random.one_in(2) {
+                true => self.disk.fail_reads(Path::new(path), start..start + 2048),
+                false => self.disk.fail_writes(Path::new(path), start..start + 2048),
+            }
+        }
+    }
+
+    /// Kills the database, or closes it, cleanly or not.
+    fn end_life(&mut self, store: Store) {
+        let result: Result<()> = match self.random.below(3) {
+            0 => store.close(),
+            1 => {
+                self.disk.crash(CrashStrategy::KeepNone);
+                drop(store);
+                Ok(())
+            }
+            _ => {
+                drop(store);
+                Ok(())
+            }
+        };
+        match result {
+            Err(error) if !is_expected(&error, true) => fail(format!("closing failed: {error}")),
+            _ => {}
+        }
+        if self.disk.has_crashed() {
+            self.crash();
+        } else {
+            self.disk.crash_at(u64::MAX);
+        }
+    }
+
+    fn judge(&self) {
+        let history = self.history.borrow();
+        self.note(|did| {
+            for txn in &history.txns {
+                did.transactions += 1;
+                match txn.outcome {
+                    Outcome::Committed { .. } => did.commits += u64::from(!txn.writes.is_empty()),
+                    Outcome::Aborted => did.aborted += 1,
+                    Outcome::Unknown => did.unknown += 1,
+                }
+            }
+        });
+        for txn in &history.txns {
+            scheduler::current().trace(txn.end ^ (txn.reads.len() as u64) << 32);
+        }
+        if let Err(what) = check(&history) {
+            fail(what);
+        }
+    }
+}
+

@@ -1,0 +1,354 @@
+//! The engine's locks, condition variables, atomics and sleeps under a scheduler that owns every interleaving.
+//!
+//! Compiled in only with the feature `simulated`. A thread of the system that [`run_under`] a scheduler carries many
+//! simulated threads, of which one runs at a time; each place below tells the scheduler that another may go on. What
+//! must hold: nothing between a look at a shared value and the change that rests on it gives way, unless the same could
+//! happen between two threads of a real machine. Threads without a scheduler use std's primitives as ever, so that the
+//! ordinary tests of a build with this feature test the same engine.
+//!
+//! Locks, waits, wakings and sleeps always ask the scheduler. Atomics, which are many, count down to the next one that
+//! does ([`Scheduler::stride`]). All atomics are sequentially consistent here: the order of steps is simulated, not
+//! the memory model.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{LockResult, TryLockError};
+use std::time::Duration;
+
+/// Decides which simulated thread goes on.
+pub trait Scheduler {
+    /// Another thread may go on instead of the caller.
+    fn point(&self);
+    /// The caller sleeps until somebody wakes those at `place`, or for at most so long, or (rarely) for no reason.
+    fn wait(&self, place: usize, longest: Option<Duration>);
+    /// Ends the wait of one, or of all, who wait at `place`.
+    fn wake(&self, place: usize, all: bool);
+    /// The caller sleeps.
+    fn sleep(&self, time: Duration);
+    /// How many atomic operations from now the next point is.
+    fn stride(&self) -> u32;
+}
+
+thread_local! {
+    static SCHEDULER: RefCell<Option<Rc<dyn Scheduler>>> = const { RefCell::new(None) };
+    /// Atomic operations until the next point.
+    static LEFT: Cell<u32> = const { Cell::new(u32::MAX) };
+}
+
+/// Runs `work` on the calling thread with everything of the engine that happens there under `scheduler`.
+pub fn run_under<R>(scheduler: Rc<dyn Scheduler>, work: impl FnOnce() -> R) -> R {
+    LEFT.set(scheduler.stride());
+    SCHEDULER.set(Some(scheduler));
+    let result = work();
+    SCHEDULER.set(None);
+    result
+}
+
+/// Calls `ask` with the scheduler, if this thread is under one. Nothing stays borrowed while other threads run.
+fn with<R>(ask: impl FnOnce(&dyn Scheduler) -> R) -> Option<R> {
+    let scheduler = SCHEDULER.with_borrow(Clone::clone)?;
+    Some(ask(&*scheduler))
+}
+
+fn point() {
+    with(|scheduler| scheduler.point());
+}
+
+#[inline]
+fn atomic() {
+    let left = LEFT.get();
+    LEFT.set(left.wrapping_sub(1));
+    if left == 0 {
+        reach_point();
+    }
+}
+
+#[cold]
+fn reach_point() {
+    let stride = with(|scheduler| {
+        scheduler.point();
+        scheduler.stride()
+    });
+    LEFT.set(stride.unwrap_or(u32::MAX));
+}
+
+pub(crate) fn sleep(time: Duration) {
+    if with(|scheduler| scheduler.sleep(time)).is_none() {
+        std::thread::sleep(time);
+    }
+}
+
+/// As std's.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
+
+/// As std's.
+#[derive(Debug)]
+pub(crate) struct MutexGuard<'a, T> {
+    /// Taken only by `unlock`.
+    held: Option<std::sync::MutexGuard<'a, T>>,
+    mutex: &'a Mutex<T>,
+}
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Mutex<T> {
+        Mutex(std::sync::Mutex::new(value))
+    }
+
+    fn place(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        point();
+        self.relock()
+    }
+
+    fn relock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let guard = |held| MutexGuard { held: Some(held), mutex: self };
+        loop {
+            match self.0.try_lock() {
+                Ok(held) => return Ok(guard(held)),
+                Err(TryLockError::Poisoned(held)) => return Err(std::sync::PoisonError::new(guard(held.into_inner()))),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if with(|scheduler| scheduler.wait(self.place(), None)).is_none() {
+                return self.0.lock().map(guard).map_err(|held| std::sync::PoisonError::new(guard(held.into_inner())));
+            }
+        }
+    }
+}
+
+impl<'a, T> MutexGuard<'a, T> {
+    /// Unlocks without giving way; returns the mutex.
+    fn unlock(mut self) -> &'a Mutex<T> {
+        self.release();
+        self.mutex
+    }
+
+    fn release(&mut self) {
+        if self.held.take().is_some() {
+            with(|scheduler| scheduler.wake(self.mutex.place(), true));
+        }
+    }
+}
+
+impl<T> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl<T> std::ops::Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.held.as_ref().expect("held until it is dropped")
+    }
+}
+
+impl<T> std::ops::DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.held.as_mut().expect("held until it is dropped")
+    }
+}
+
+/// As std's.
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(std::sync::Condvar);
+
+impl Condvar {
+    pub(crate) fn new() -> Condvar {
+        Condvar(std::sync::Condvar::new())
+    }
+
+    fn place(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        self.wait_at_most(guard, None)
+    }
+
+    pub(crate) fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        time: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, ())> {
+        let poisoned = |held: std::sync::PoisonError<MutexGuard<'a, T>>| {
+            std::sync::PoisonError::new((held.into_inner(), ()))
+        };
+        self.wait_at_most(guard, Some(time)).map(|guard| (guard, ())).map_err(poisoned)
+    }
+
+    fn wait_at_most<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        longest: Option<Duration>,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        if SCHEDULER.with_borrow(Option::is_none) {
+            return self.wait_really(guard, longest);
+        }
+        // Nobody else runs between the two, so no waking is missed.
+        let mutex = guard.unlock();
+        with(|scheduler| scheduler.wait(self.place(), longest));
+        mutex.relock()
+    }
+
+    fn wait_really<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        longest: Option<Duration>,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        let mutex = guard.mutex;
+        let held = guard.held.take().expect("held until it is dropped");
+        let again = |held| MutexGuard { held: Some(held), mutex };
+        let poisoned = |held| std::sync::PoisonError::new(again(held));
+        match longest {
+            None => self.0.wait(held).map(again).map_err(|held| poisoned(held.into_inner())),
+            Some(time) => match self.0.wait_timeout(held, time) {
+                Ok((held, _)) => Ok(again(held)),
+                Err(held) => Err(poisoned(held.into_inner().0)),
+            },
+        }
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.notify(false);
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.notify(true);
+    }
+
+    fn notify(&self, all: bool) {
+        let told = with(|scheduler| {
+            scheduler.point();
+            scheduler.wake(self.place(), all);
+        });
+        match (told, all) {
+            (Some(()), _) => {}
+            (None, true) => self.0.notify_all(),
+            (None, false) => self.0.notify_one(),
+        }
+    }
+}
+
+macro_rules! atomic_integers {
+    ($($name:ident, $integer:ty;)*) => {$(
+        /// As std's.
+        #[derive(Debug, Default)]
+        #[repr(transparent)]
+        pub(crate) struct $name(std::sync::atomic::$name);
+
+        #[allow(dead_code)]
+        impl $name {
+            pub(crate) const fn new(value: $integer) -> $name {
+                $name(std::sync::atomic::$name::new(value))
+            }
+
+            #[inline]
+            pub(crate) fn load(&self, order: Ordering) -> $integer {
+                atomic();
+                self.0.load(order)
+            }
+
+            #[inline]
+            pub(crate) fn store(&self, value: $integer, order: Ordering) {
+                atomic();
+                self.0.store(value, order);
+            }
+
+            #[inline]
+            pub(crate) fn swap(&self, value: $integer, order: Ordering) -> $integer {
+                atomic();
+                self.0.swap(value, order)
+            }
+
+            #[inline]
+            pub(crate) fn compare_exchange(
+                &self,
+                current: $integer,
+                new: $integer,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$integer, $integer> {
+                atomic();
+                self.0.compare_exchange(current, new, success, failure)
+            }
+
+            #[inline]
+            pub(crate) fn fetch_and(&self, value: $integer, order: Ordering) -> $integer {
+                atomic();
+                self.0.fetch_and(value, order)
+            }
+
+            #[inline]
+            pub(crate) fn fetch_or(&self, value: $integer, order: Ordering) -> $integer {
+                atomic();
+                self.0.fetch_or(value, order)
+            }
+        }
+    )*};
+}
+
+macro_rules! atomic_arithmetic {
+    ($($name:ident, $integer:ty;)*) => {$(
+        #[allow(dead_code)]
+        impl $name {
+            #[inline]
+            pub(crate) fn fetch_add(&self, value: $integer, order: Ordering) -> $integer {
+                atomic();
+                self.0.fetch_add(value, order)
+            }
+
+            #[inline]
+            pub(crate) fn fetch_sub(&self, value: $integer, order: Ordering) -> $integer {
+                atomic();
+                self.0.fetch_sub(value, order)
+            }
+
+            #[inline]
+            pub(crate) fn fetch_max(&self, value: $integer, order: Ordering) -> $integer {
+                atomic();
+                self.0.fetch_max(value, order)
+            }
+
+            #[inline]
+            pub(crate) fn fetch_min(&self, value: $integer, order: Ordering) -> $integer {
+                atomic();
+                self.0.fetch_min(value, order)
+            }
+        }
+    )*};
+}
+
+atomic_integers! { AtomicBool, bool; AtomicU32, u32; AtomicU64, u64; AtomicUsize, usize; }
+atomic_arithmetic! { AtomicU32, u32; AtomicU64, u64; AtomicUsize, usize; }
+
+/// As std's.
+#[derive(Debug)]
+pub(crate) struct AtomicPtr<T>(std::sync::atomic::AtomicPtr<T>);
+
+#[allow(dead_code)]
+impl<T> AtomicPtr<T> {
+    pub(crate) const fn new(value: *mut T) -> AtomicPtr<T> {
+        AtomicPtr(std::sync::atomic::AtomicPtr::new(value))
+    }
+
+    pub(crate) fn load(&self, order: Ordering) -> *mut T {
+        atomic();
+        self.0.load(order)
+    }
+
+    pub(crate) fn store(&self, value: *mut T, order: Ordering) {
+        atomic();
+        self.0.store(value, order);
+    }
+
+    pub(crate) fn swap(&self, value: *mut T, order: Ordering) -> *mut T {
+        atomic();
+        self.0.swap(value, order)
+    }
+}
