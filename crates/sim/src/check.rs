@@ -65,7 +65,10 @@ impl<'a> Judge<'a> {
     fn describe(&self, op: Op) -> String {
         let write = &self.history.writes[op as usize];
         let txn = &self.history.txns[write.txn];
-        format!("write {op} to {:?} of {} {} (life {}, {:?})", write.register, txn.kind, write.txn, txn.life, txn.outcome)
+        format!(
+            "write {op} to {:?} of {} {} (life {}, {:?})",
+            write.register, txn.kind, write.txn, txn.life, txn.outcome
+        )
     }
 
     /// A write that a recovery found, and all that it rests on.

@@ -410,10 +410,9 @@ impl Client {
     fn back_up(&mut self) -> Result<()> {
         let path = Path::new("backup");
         let noted = self.begin("backup", true);
+        self.remove_backup();
         let result = self.store.backup_to(path, &mut |_| ()).and_then(|()| self.read_backup(&noted, path));
-        for name in ["backup", "backup-log", "backup-new"] {
-            let _ = FileSystem::remove(&self.world.disk, Path::new(name));
-        }
+        self.remove_backup();
         match result {
             Ok(()) => self.end(&noted, PROMISED),
             // The copy's own failures are no business of the original's.
@@ -421,6 +420,13 @@ impl Client {
             Err(_) => self.end(&noted, Outcome::Aborted),
         }
         Ok(())
+    }
+
+    /// What a crash left of one, too.
+    fn remove_backup(&self) {
+        for name in ["backup", "backup-log", "backup-new"] {
+            let _ = FileSystem::remove(&self.world.disk, Path::new(name));
+        }
     }
 
     fn read_backup(&self, noted: &Noted, path: &Path) -> Result<()> {

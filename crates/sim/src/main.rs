@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use cairn_sim::fleet::{Fleet, Tally};
 use cairn_sim::run::simulate;
+use cairn_sim::shape::Shape;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,13 +32,21 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let until = Instant::now() + Duration::from_secs(60 * minutes);
-    let fleet = Fleet { first: value("--first").unwrap_or(1), steps, threads: value("--threads").unwrap_or(2), broken: None };
+    let fleet =
+        Fleet { first: value("--first").unwrap_or(1), steps, threads: value("--threads").unwrap_or(2), broken: None };
     report(&fleet.run(|_, _| Instant::now() < until))
 }
 
 fn replay(seed: u64, steps: u64) -> ExitCode {
     let (ran, did) = simulate(seed, steps);
-    println!("seed {seed}: {did:#?}\n{} steps, {} switches, {:?}, trace {:016x}", ran.steps, ran.switches, ran.time, ran.trace);
+    println!(
+        "seed {seed}: {:?}\n{did:?}\n{} steps, {} switches, {:?}, trace {:016x}",
+        Shape::of(seed),
+        ran.steps,
+        ran.switches,
+        ran.time,
+        ran.trace
+    );
     match ran.failure {
         None => ExitCode::SUCCESS,
         Some(failure) => {

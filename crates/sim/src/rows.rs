@@ -224,14 +224,7 @@ impl Noted {
         self.change_index(to, table, key, old.as_ref(), op)
     }
 
-    fn change_index(
-        &self,
-        to: &mut impl Put,
-        table: &Table,
-        key: u32,
-        old: Option<&Version>,
-        op: Op,
-    ) -> Result<()> {
+    fn change_index(&self, to: &mut impl Put, table: &Table, key: u32, old: Option<&Version>, op: Op) -> Result<()> {
         let Some(index) = table.index else { return Ok(()) };
         if let Some(old) = old
             && !to.delete(index, &index_key(key, old.sequence))?

@@ -159,9 +159,9 @@ impl Director {
         let txn = self.history.borrow_mut().begin("recovery");
         self.history.borrow_mut().txns[txn].recovery = true;
         let noted = Noted { history: self.history.clone(), txn };
-        let looked = store.snapshot().and_then(|snapshot| {
-            noted.read_all(snapshot.reader(), self.shape.keys, Some(snapshot.trees()))
-        });
+        let looked = store
+            .snapshot()
+            .and_then(|snapshot| noted.read_all(snapshot.reader(), self.shape.keys, Some(snapshot.trees())));
         match looked {
             Ok(_) => self.history.borrow_mut().end(txn, Outcome::Committed { promised: true }),
             Err(error) => fail(format!("the recovered database can not be read: {error}")),
@@ -282,4 +282,3 @@ impl Director {
         }
     }
 }
-

@@ -98,7 +98,11 @@ pub fn run(seed: u64, steps_max: u64, root: impl FnOnce() + Send + 'static) -> R
     static HOOK: std::sync::Once = std::sync::Once::new();
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| if !note_panic(info) { usual(info) }));
+        std::panic::set_hook(Box::new(move |info| {
+            if !note_panic(info) {
+                usual(info)
+            }
+        }));
     });
     let on_thread = move || {
         SIMULATING.set(true);

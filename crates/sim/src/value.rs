@@ -70,8 +70,7 @@ impl Version {
         }
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let payload = bytes[HEADER..].to_vec();
-        let version =
-            Version { op: word(0), replaced: word(4), sequence: word(8), payload_op: word(12), payload };
+        let version = Version { op: word(0), replaced: word(4), sequence: word(8), payload_op: word(12), payload };
         if word(20) != check(&bytes[..20], register) || word(16) as usize != version.payload.len() {
             return Err(format!("bytes under {register:?} that nobody wrote"));
         }

@@ -176,9 +176,8 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         time: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, ())> {
-        let poisoned = |held: std::sync::PoisonError<MutexGuard<'a, T>>| {
-            std::sync::PoisonError::new((held.into_inner(), ()))
-        };
+        let poisoned =
+            |held: std::sync::PoisonError<MutexGuard<'a, T>>| std::sync::PoisonError::new((held.into_inner(), ()));
         self.wait_at_most(guard, Some(time)).map(|guard| (guard, ())).map_err(poisoned)
     }
 

@@ -46,6 +46,8 @@ pub(crate) struct ScanEnd {
     pub(crate) segments: HashMap<u64, u32>,
     /// The newest checkpoint that any batch tells of.
     pub(crate) checkpoint: u64,
+    /// Where in the file the last whole batch begins, and its bytes.
+    pub(crate) last: Option<(u64, usize)>,
 }
 
 /// Hears of a batch: its position, its epoch's number, its records.
@@ -72,9 +74,9 @@ pub(crate) fn scan(scan: &Scan<'_>, visit: Visit<'_>) -> Result<ScanEnd> {
     if position < scan.must_reach {
         return Err(damaged(position, scan.must_reach));
     }
-    let Reader { places, segments, checkpoint, .. } = reader;
+    let Reader { places, segments, checkpoint, last, .. } = reader;
     let segments = segments.into_iter().map(|(number, (place, _))| (number, place)).collect();
-    Ok(ScanEnd { position, places, segments, checkpoint })
+    Ok(ScanEnd { position, places, segments, checkpoint, last })
 }
 
 /// Whether the log goes on in an epoch that the database file does not know, behind all that it knows: then the file is
@@ -101,6 +103,27 @@ pub(crate) fn has_later_epoch(
 pub(crate) fn places(file: &Arc<dyn File>, identity: LogIdentity) -> Result<u32> {
     let length = file.len().map_err(Error::io("read the log's length"))?;
     Ok((length.saturating_sub(BLOCK as u64) / identity.segment_bytes as u64) as u32)
+}
+
+/// Makes durable what a scan found, before anything is built on it.
+///
+/// It may be in the system's cache only: written by a process that was killed before it synced, or whose sync failed,
+/// after which no later sync brings it to the disk. At most the last batch can be so, and the file's length: both are
+/// written again.
+pub(crate) fn settle(file: &Arc<dyn File>, end: &ScanEnd) -> Result<()> {
+    let length = file.len().map_err(Error::io("read the log's length"))?;
+    let block = BLOCK as u64;
+    if let Some((offset, bytes)) = end.last {
+        rewrite(file, offset / block * block, (offset + bytes as u64).next_multiple_of(block).min(length))?;
+    }
+    rewrite(file, length.saturating_sub(block) / block * block, length)?;
+    file.sync().map_err(Error::io("sync the log"))
+}
+
+fn rewrite(file: &Arc<dyn File>, from: u64, to: u64) -> Result<()> {
+    let mut bytes = AlignedBuf::zeroed((to - from) as usize);
+    file.read_at(&mut bytes, from).map_err(Error::io("read the log"))?;
+    file.write_at(&bytes, from).map_err(Error::io("write the log"))
 }
 
 /// What is in front of each place's segment; `None`: nothing, or no segment header.
@@ -132,6 +155,7 @@ struct Reader<'a> {
     current: Option<u64>,
     bytes: AlignedBuf,
     checkpoint: u64,
+    last: Option<(u64, usize)>,
 }
 
 impl<'a> Reader<'a> {
@@ -151,7 +175,8 @@ impl<'a> Reader<'a> {
                 segments.insert(header.number, (place as u32, header.epoch));
             }
         }
-        Ok(Reader { scan, places, segments, nameless, current: None, bytes: AlignedBuf::new(), checkpoint: 0 })
+        let bytes = AlignedBuf::new();
+        Ok(Reader { scan, places, segments, nameless, current: None, bytes, checkpoint: 0, last: None })
     }
 
     fn size(&self) -> u64 {
@@ -193,6 +218,8 @@ impl<'a> Reader<'a> {
             let batch = &self.bytes[start..start + header.length as usize];
             previous = Some(crate::page::layout::get_u32(batch, 0));
             self.checkpoint = self.checkpoint.max(header.checkpoint);
+            let place = u64::from(self.segments[&(at / self.size())].0);
+            self.last = Some((BLOCK as u64 + place * self.size() + start as u64, header.length as usize));
             visit(at, number, &batch[BATCH_HEADER..])?;
             position = align8(at + header.length as u64);
         }

@@ -19,7 +19,7 @@ use super::writer::{Changes, Cut, Writer};
 use crate::broken::{self, Broken};
 use crate::log::format::BatchHeader;
 use crate::log::{NoRoom, RecordKind, SealedBatch};
-use crate::sync::{MutexGuard, Ordering};
+use crate::sync::{Condvar, MutexGuard, Ordering};
 use crate::txn::VersionPtr;
 use crate::{Durability, Error, Result};
 
@@ -109,6 +109,8 @@ impl Engine {
                 return Ok(());
             }
             if self.poisoned.load(Ordering::Acquire) {
+                // This may be the one thread that was woken to lead: nobody else would tell the others.
+                self.batch_done.iter().for_each(Condvar::notify_all);
                 return Err(Error::OutcomeUnknown { cause: self.cause() });
             }
             if !writer.flushing {

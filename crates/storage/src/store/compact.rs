@@ -1,8 +1,11 @@
 //! Giving free space back: pages at the end of the file move to free ids below, then the file is cut.
 
+use super::engine::Engine;
 use super::handle::Store;
+use super::writer::Writer;
+use crate::page::SlotId;
 use crate::tree::overflow_value;
-use crate::txn::{Claimed, Op};
+use crate::txn::{Claimed, Op, TreeId};
 use crate::{Error, Result};
 
 /// Moves live pages down until none lies beyond as many ids as there are live pages, and truncates.
@@ -43,22 +46,14 @@ fn move_down(store: &Store) -> Result<usize> {
         let mut from = Some(Vec::new());
         while from.is_some() {
             let mut writer = engine.lock_with_room(64)?;
-            let Some(root) = writer.trees.root(tree) else { break };
-            let mut new_root = root;
-            let mut long = Vec::new();
-            let made = writer.changes.created.len();
-            let limit = made + step_pages;
-            let step = engine.with_pages(claimed.slot, |pin| {
-                writer.edit(&engine.pages, pin, tree, &mut new_root).move_down(wanted_end, limit, &mut from, &mut long)
-            });
-            writer.trees.set(tree, new_root);
-            writer.changed |= new_root != root || !long.is_empty();
-            step?;
-            moved += writer.changes.created.len() - made + long.len();
-            for (key, length, first) in long {
-                let mut value = Vec::new();
-                overflow_value(&engine.pages, claimed.slot, length, first, &mut value)?;
-                engine.apply(&mut writer, claimed.slot, Op::Put { tree, key: &key, value: &value })?;
+            let step = Step { tree, wanted_end, pages: step_pages };
+            let mark = writer.mark(engine.stamp());
+            match step.run(engine, claimed.slot, &mut writer, &mut from) {
+                Ok(pages) => moved += pages,
+                Err(error) => {
+                    writer.undo(mark, &engine.pages);
+                    return Err(error);
+                }
             }
             // A record without a version would only fill the log: no checkpoint lets go of it.
             if !writer.changed {
@@ -70,4 +65,37 @@ fn move_down(store: &Store) -> Result<usize> {
         }
     }
     Ok(moved)
+}
+
+/// What one commit moves.
+struct Step {
+    tree: TreeId,
+    wanted_end: u32,
+    pages: usize,
+}
+
+impl Step {
+    /// Moves the next pages of the tree, from the key `from` on; returns how many. After an error the caller undoes it.
+    fn run(&self, engine: &Engine, slot: SlotId, writer: &mut Writer, from: &mut Option<Vec<u8>>) -> Result<usize> {
+        let Some(root) = writer.trees.root(self.tree) else {
+            *from = None;
+            return Ok(0);
+        };
+        let (mut new_root, mut long) = (root, Vec::new());
+        let made = writer.changes.created.len();
+        let step = engine.with_pages(slot, |pin| {
+            let mut edit = writer.edit(&engine.pages, pin, self.tree, &mut new_root);
+            edit.move_down(self.wanted_end, made + self.pages, from, &mut long)
+        });
+        writer.trees.set(self.tree, new_root);
+        writer.changed |= new_root != root || !long.is_empty();
+        step?;
+        let moved = writer.changes.created.len() - made + long.len();
+        for (key, length, first) in long {
+            let mut value = Vec::new();
+            overflow_value(&engine.pages, slot, length, first, &mut value)?;
+            engine.apply(writer, slot, Op::Put { tree: self.tree, key: &key, value: &value })?;
+        }
+        Ok(moved)
+    }
 }

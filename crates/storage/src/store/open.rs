@@ -165,6 +165,9 @@ fn start(
     let (trees, drops, own_pages) = restore(&pages, &meta)?;
     let mut engine = assemble(path, options, env, pages, counters, &meta, trees, drops, own_pages);
     if !options.read_only {
+        // An earlier run's sync of it may have failed: then it is in the system's cache only, and a crash would find the
+        // one before, whose pages are about to be used again.
+        engine.write_meta(&meta)?;
         // Before anything else uses the pages: an earlier run may have freed, and used again, some of them. What cannot
         // be read now is left for later.
         let _ = engine.work_off_drops();
@@ -173,6 +176,9 @@ fn start(
         None => (meta.position, None),
         Some((file, identity)) => {
             let end = replay(&mut engine, &meta, &file, identity)?;
+            if !options.read_only {
+                log::settle(&file, &end)?;
+            }
             (end.position, Some((file, identity, end)))
         }
     };
