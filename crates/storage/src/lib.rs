@@ -39,6 +39,7 @@ pub use options::{Durability, Options};
 pub use page::PageRef;
 pub use stats::Stats;
 pub use store::{Salvage, Store, Verified, salvage};
+pub use tree::LeafEntries;
 pub use txn::{
     Acknowledge, Cursor, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction, TreeId,
     WriteError,

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use cairn_storage::io::MemFs;
-use cairn_storage::{Durability, Environment, Options, RealHost, Store, TreeId};
+use cairn_storage::{Durability, Environment, Options, Reader, RealHost, Store, TreeId};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -68,6 +68,7 @@ fn check(store: &Store, tree: TreeId, model: &Model, rng: &mut Rng) {
         assert_eq!((found_key, found), (key.as_slice(), value.as_slice()));
     }
     assert_eq!(cursor.next().unwrap(), None);
+    check_lent_entries(reader, tree, model, rng);
     for _ in 0..20 {
         let (a, b) = (rng.key(), rng.key());
         assert_eq!(reader.get(tree, &a).unwrap().as_ref(), model.get(&a));
@@ -84,6 +85,38 @@ fn check(store: &Store, tree: TreeId, model: &Model, rng: &mut Rng) {
         let sought = model.iter().skip(1).find(|(key, _)| **key >= b);
         assert_eq!(cursor.next().unwrap(), sought.map(|(k, v)| (k.as_slice(), v.as_slice())));
     }
+}
+
+/// Entries lent by the leaf, one by one (long values are only read so), and sought, in one walk.
+fn check_lent_entries(reader: &Reader, tree: TreeId, model: &Model, rng: &mut Rng) {
+    let (a, b) = (rng.key(), rng.key());
+    let (a, b) = (a.min(b.clone()), b);
+    let bounds = (Bound::Included(a.as_slice()), Bound::Excluded(b.as_slice()));
+    let mut cursor = reader.cursor(tree, bounds.0, bounds.1).unwrap();
+    let mut expected = model.iter().filter(|(key, _)| **key >= a && **key < b).peekable();
+    let mut key = Vec::new();
+    while expected.peek().is_some() {
+        if rng.below(8) == 0 {
+            let sought = rng.key();
+            cursor.seek(&sought).unwrap();
+            while expected.next_if(|(key, _)| **key < sought).is_some() {}
+        }
+        let (limit, leave) = (1 + rng.below(9) as usize, rng.below(3) as usize);
+        let taken = cursor.next_entries(limit, |entries| {
+            assert!(!entries.is_empty() && entries.len() <= limit);
+            let wanted = entries.len().saturating_sub(leave);
+            for i in 0..wanted {
+                let Some(value) = entries.value(i) else { return (i, i) };
+                entries.key_into(i, &mut key);
+                assert_eq!(Some((&key, value)), expected.next().map(|(k, v)| (k, v.as_slice())));
+            }
+            (wanted, wanted)
+        });
+        if taken.unwrap() == Some(0) {
+            assert_eq!(cursor.next().unwrap(), expected.next().map(|(k, v)| (k.as_slice(), v.as_slice())));
+        }
+    }
+    assert_eq!(cursor.next_entries(9, |_| (0, ())).unwrap(), None);
 }
 
 fn run(page_size: usize, seed: u64, rounds: usize) {

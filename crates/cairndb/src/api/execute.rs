@@ -252,7 +252,7 @@ impl Connection {
         match &prepared.body {
             Body::Query(plan) => {
                 let stream = exec::execute(plan.clone(), context)?;
-                Ok(Executed::rows("SELECT", Rows::stream(plan.fields.clone(), stream)))
+                Ok(Executed::rows("SELECT", Rows::stream(stream)))
             }
             Body::Explain(explain) => super::explain::explain(explain, &prepared, &context, None),
             _ => Err(Error::internal("a statement that writes was taken for one that reads")),

@@ -1,39 +1,94 @@
 //! Result rows.
 
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::FromValue;
 use crate::exec::{Batch, RowStream};
-use crate::plan::Field;
+use crate::plan::{Field, PhysicalPlan};
 use crate::{Error, Result, SqlState, Value};
 
 /// The rows of a query, produced as they are asked for.
 pub struct Rows {
-    columns: Vec<Field>,
-    current: Vec<Value>,
+    columns: Columns,
     source: RowSource,
     count: u64,
     /// Set when an error occurs: the transaction that the query belongs to has failed.
     transaction_failed: Option<Arc<AtomicBool>>,
 }
 
+enum Columns {
+    Own(Vec<Field>),
+    Plan(Arc<PhysicalPlan>),
+}
+
 enum RowSource {
-    Buffered(std::vec::IntoIter<Vec<Value>>),
-    Stream { stream: Box<RowStream>, batch: Option<Batch>, at: usize },
+    Buffered { rows: std::vec::IntoIter<Vec<Value>>, current: Vec<Value> },
+    Stream { stream: Box<RowStream>, current: BatchRow },
+}
+
+/// A row of a batch. Its values are read where they lie, and copied only if all are asked for.
+struct BatchRow {
+    batch: Option<Batch>,
+    at: usize,
+    values: OnceCell<Vec<Value>>,
+    /// The last row's buffer.
+    spare: Cell<Vec<Value>>,
+}
+
+impl BatchRow {
+    fn new() -> BatchRow {
+        BatchRow { batch: None, at: 0, values: OnceCell::new(), spare: Cell::default() }
+    }
+
+    /// Moves to the next row of the batch, if there is one.
+    fn step(&mut self) -> bool {
+        if let Some(values) = self.values.take() {
+            self.spare.set(values);
+        }
+        self.at += 1;
+        self.batch.as_ref().is_some_and(|batch| self.at < batch.len())
+    }
+
+    /// Comes to the first row of a batch.
+    fn begin(&mut self, batch: Batch) {
+        self.batch = Some(batch);
+        self.at = 0;
+    }
+
+    fn value(&self, index: usize) -> Value {
+        self.batch.as_ref().map_or(Value::Null, |batch| batch.value(index, self.at))
+    }
+
+    fn text(&self, index: usize) -> Option<&str> {
+        self.batch.as_ref()?.columns().get(index)?.text(self.at)
+    }
+
+    fn values(&self) -> &[Value] {
+        self.values.get_or_init(|| {
+            let mut values = self.spare.take();
+            if let Some(batch) = &self.batch {
+                batch.read_row(self.at, &mut values);
+            }
+            values
+        })
+    }
 }
 
 impl Rows {
     pub(crate) fn buffered(columns: Vec<Field>, rows: Vec<Vec<Value>>) -> Rows {
-        Rows::new(columns, RowSource::Buffered(rows.into_iter()))
+        let source = RowSource::Buffered { rows: rows.into_iter(), current: Vec::new() };
+        Rows::new(Columns::Own(columns), source)
     }
 
-    pub(crate) fn stream(columns: Vec<Field>, stream: RowStream) -> Rows {
-        Rows::new(columns, RowSource::Stream { stream: Box::new(stream), batch: None, at: 0 })
+    pub(crate) fn stream(stream: RowStream) -> Rows {
+        let columns = Columns::Plan(stream.plan().clone());
+        Rows::new(columns, RowSource::Stream { stream: Box::new(stream), current: BatchRow::new() })
     }
 
-    fn new(columns: Vec<Field>, source: RowSource) -> Rows {
-        Rows { columns, current: Vec::new(), source, count: 0, transaction_failed: None }
+    fn new(columns: Columns, source: RowSource) -> Rows {
+        Rows { columns, source, count: 0, transaction_failed: None }
     }
 
     /// The result of a statement that returns no rows.
@@ -55,7 +110,7 @@ impl Rows {
 
     /// The output columns.
     pub fn columns(&self) -> &[Field] {
-        &self.columns
+        self.columns.fields()
     }
 
     /// How many rows were given out so far.
@@ -70,34 +125,31 @@ impl Rows {
             Ok(true) => self.count += 1,
             Ok(false) => return Ok(None),
             Err(error) => {
-                self.source = RowSource::Buffered(Vec::new().into_iter());
+                self.source = RowSource::Buffered { rows: Vec::new().into_iter(), current: Vec::new() };
                 if let Some(failed) = &self.transaction_failed {
                     failed.store(true, Ordering::Relaxed);
                 }
                 return Err(error);
             }
         }
-        Ok(Some(Row { columns: &self.columns, values: &self.current }))
+        let values = match &self.source {
+            RowSource::Buffered { current, .. } => RowValues::Own(current),
+            RowSource::Stream { current, .. } => RowValues::Batch(current),
+        };
+        Ok(Some(Row { columns: self.columns.fields(), values }))
     }
 
-    /// Fills `current` with the next row; whether there was one.
+    /// Comes to the next row; whether there was one.
     fn advance(&mut self) -> Result<bool> {
         match &mut self.source {
-            RowSource::Buffered(rows) => match rows.next() {
-                Some(row) => self.current = row,
+            RowSource::Buffered { rows, current } => match rows.next() {
+                Some(row) => *current = row,
                 None => return Ok(false),
             },
-            RowSource::Stream { stream, batch, at } => {
-                while batch.as_ref().is_none_or(|batch| *at >= batch.len()) {
-                    *at = 0;
-                    *batch = stream.next_batch()?;
-                    if batch.is_none() {
-                        return Ok(false);
-                    }
-                }
-                if let Some(batch) = batch {
-                    batch.read_row(*at, &mut self.current);
-                    *at += 1;
+            RowSource::Stream { stream, current } => {
+                if !current.step() {
+                    let Some(batch) = stream.next_batch()? else { return Ok(false) };
+                    current.begin(batch);
                 }
             }
         }
@@ -107,6 +159,15 @@ impl Rows {
     /// An iterator over the rows, each turned into a value by `map`.
     pub fn mapped<T, F: FnMut(Row<'_>) -> Result<T>>(self, map: F) -> Mapped<F> {
         Mapped { rows: self, map }
+    }
+}
+
+impl Columns {
+    fn fields(&self) -> &[Field] {
+        match self {
+            Columns::Own(fields) => fields,
+            Columns::Plan(plan) => &plan.fields,
+        }
     }
 }
 
@@ -131,7 +192,13 @@ impl<T, F: FnMut(Row<'_>) -> Result<T>> Iterator for Mapped<F> {
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     columns: &'a [Field],
-    values: &'a [Value],
+    values: RowValues<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum RowValues<'a> {
+    Own(&'a [Value]),
+    Batch(&'a BatchRow),
 }
 
 impl<'a> Row<'a> {
@@ -142,16 +209,24 @@ impl<'a> Row<'a> {
     /// The value of a column, by position from 0 or by name.
     pub fn get<T: FromValue>(&self, column: impl RowIndex) -> Result<T> {
         let index = column.position(self.columns)?;
-        T::from_value(self.value(index))
+        match self.values {
+            RowValues::Own(values) => T::from_value(values.get(index).unwrap_or(&Value::Null)),
+            RowValues::Batch(row) => T::from_value(&row.value(index)),
+        }
     }
 
     /// The value of a column by position; NULL beyond the last.
     pub fn value(&self, index: usize) -> &'a Value {
-        self.values.get(index).unwrap_or(&Value::Null)
+        self.values().get(index).unwrap_or(&Value::Null)
     }
 
     /// Borrowed text of a text column; `None` for NULL and for other types.
     pub fn get_str(&self, index: usize) -> Option<&'a str> {
+        if let RowValues::Batch(row) = self.values
+            && let Some(text) = row.text(index)
+        {
+            return Some(text);
+        }
         match self.value(index) {
             Value::Text(text) => Some(text),
             _ => None,
@@ -160,7 +235,10 @@ impl<'a> Row<'a> {
 
     /// All values.
     pub fn values(&self) -> &'a [Value] {
-        self.values
+        match self.values {
+            RowValues::Own(values) => values,
+            RowValues::Batch(row) => row.values(),
+        }
     }
 
     /// The columns.

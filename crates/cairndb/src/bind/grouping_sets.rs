@@ -132,7 +132,8 @@ impl Binder<'_> {
         }
         let body = body.ok_or_else(|| Error::internal("no grouping set"))?;
         let name = "grouping sets".to_owned();
-        Ok(LogicalPlan::With { id, name, definition: Box::new(input), body: Box::new(body) })
+        let (definition, body) = (Box::new(input), Box::new(body));
+        Ok(LogicalPlan::With { id, name, materialized: false, definition, body })
     }
 }
 

@@ -18,7 +18,7 @@ const MAX_WITH_QUERIES: usize = 100;
 
 /// A WITH query, bound, waiting for the body.
 pub(super) enum Definition {
-    Plain { id: usize, name: String, plan: LogicalPlan },
+    Plain { id: usize, name: String, materialized: bool, plan: LogicalPlan },
     Recursive { id: usize, name: String, base: LogicalPlan, step: LogicalPlan, all: bool },
 }
 
@@ -54,7 +54,8 @@ impl Binder<'_> {
         let plan = self.query(&cte.query, outer)?;
         let fields = self.cte_fields(plan.fields(), cte)?;
         let id = self.show(name, fields);
-        Ok(Definition::Plain { id, name: name.to_owned(), plan })
+        let materialized = cte.materialized == Some(ast::CteAsMaterialized::Materialized);
+        Ok(Definition::Plain { id, name: name.to_owned(), materialized, plan })
     }
 
     fn cte_fields(&self, fields: Vec<Field>, cte: &Cte) -> Result<Vec<Field>> {
@@ -119,7 +120,9 @@ pub(super) fn wrap(definitions: Vec<Definition>, body: LogicalPlan) -> LogicalPl
     definitions.into_iter().rev().fold(body, |body, definition| {
         let body = Box::new(body);
         match definition {
-            Definition::Plain { id, name, plan } => LogicalPlan::With { id, name, definition: Box::new(plan), body },
+            Definition::Plain { id, name, materialized, plan } => {
+                LogicalPlan::With { id, name, materialized, definition: Box::new(plan), body }
+            }
             Definition::Recursive { id, name, base, step, all } => {
                 LogicalPlan::RecursiveWith { id, name, base: Box::new(base), step: Box::new(step), all, body }
             }

@@ -64,7 +64,13 @@ impl Bitmap {
 
     /// Appends `count` equal bits.
     pub fn extend_with(&mut self, count: usize, bit: bool) {
-        (0..count).for_each(|_| self.push(bit));
+        let (start, end) = (self.len, self.len + count);
+        self.words.resize(end.div_ceil(64), if bit { u64::MAX } else { 0 });
+        if let (true, Some(first)) = (bit, self.words.get_mut(start / 64)) {
+            *first |= u64::MAX << (start % 64);
+        }
+        self.len = end;
+        self.clear_tail();
     }
 
     /// Clears the bit at `index`.

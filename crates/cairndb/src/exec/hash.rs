@@ -147,9 +147,8 @@ impl HashTable {
         self.hashes.len()
     }
 
-    /// Begins with twice the slots that are needed, so that growing is rare.
     fn link_all(&mut self, skipped: &impl Fn(usize) -> bool) {
-        let slots = self.hashes.len().saturating_mul(4).max(64).next_power_of_two();
+        let slots = self.hashes.len().saturating_mul(2).max(64).next_power_of_two();
         self.slots.clear();
         self.slots.resize(slots, FREE);
         self.has_chains = false;

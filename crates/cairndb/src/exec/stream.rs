@@ -45,6 +45,10 @@ pub fn execute(plan: Arc<PhysicalPlan>, context: ExecContext) -> Result<RowStrea
 }
 
 impl RowStream {
+    pub(crate) fn plan(&self) -> &Arc<PhysicalPlan> {
+        &self.plan
+    }
+
     /// The output columns.
     pub fn fields(&self) -> &[Field] {
         &self.plan.fields

@@ -298,6 +298,14 @@ impl Vector {
         }
     }
 
+    /// As [`Vector::push_valid`] for the last `count` values.
+    #[inline]
+    pub(crate) fn push_valid_many(&mut self, count: usize) {
+        if let Some(bits) = &mut self.validity {
+            bits.extend_with(count, true);
+        }
+    }
+
     /// Appends a NULL.
     pub fn push_null(&mut self) {
         let len = self.len();
@@ -326,6 +334,16 @@ impl Vector {
             Data::Bytes(strings) if self.data_type == DataType::Bytea => Value::Bytea(strings.get(row).into()),
             Data::Bytes(strings) => Value::Text(String::from_utf8_lossy(strings.get(row)).into()),
             Data::Values(items) => items[row].clone(),
+        }
+    }
+
+    /// The text at `row`, borrowed; `None` for NULL, for other types, and for text that is not UTF-8.
+    pub fn text(&self, row: usize) -> Option<&str> {
+        match &self.data {
+            Data::Bytes(strings) if self.data_type != DataType::Bytea && !self.is_null(row) && row < strings.len() => {
+                std::str::from_utf8(strings.get(row)).ok()
+            }
+            _ => None,
         }
     }
 

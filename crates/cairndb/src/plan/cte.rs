@@ -1,7 +1,7 @@
 //! WITH queries: unused ones go, ones used once are moved to their place.
 //!
 //! A query is moved only where it will still run once: not into a subquery, a lateral join's right side or a recursive
-//! step, and only if nothing in it is volatile.
+//! step, and only if nothing in it is volatile. One that is to be materialized stays.
 
 use super::logical::LogicalPlan;
 use super::refs::{is_volatile_plan, raise_plan};
@@ -10,7 +10,7 @@ use super::walk;
 /// Inlines what can be inlined in the whole plan.
 pub(super) fn inline(plan: LogicalPlan) -> LogicalPlan {
     let mut plan = match plan {
-        LogicalPlan::With { id, name, definition, body } => inline_one(id, name, *definition, *body),
+        with @ LogicalPlan::With { .. } => inline_with(with),
         other => other,
     };
     for (input, _) in walk::inputs_mut(&mut plan) {
@@ -25,23 +25,31 @@ pub(super) fn take_with(plan: &mut LogicalPlan, change: impl FnOnce(LogicalPlan)
     *plan = change(taken);
 }
 
-fn inline_one(id: usize, name: String, definition: LogicalPlan, mut body: LogicalPlan) -> LogicalPlan {
+fn inline_one(
+    id: usize,
+    name: String,
+    materialized: bool,
+    definition: LogicalPlan,
+    mut body: LogicalPlan,
+) -> LogicalPlan {
     let mut uses = Uses::default();
     uses.count(&body, id, true);
     if uses.all == 0 {
         return inline_with(body);
     }
-    if uses.all == 1 && uses.once == 1 && !is_volatile_plan(&definition) {
+    if uses.all == 1 && uses.once == 1 && !materialized && !is_volatile_plan(&definition) {
         replace(&mut body, id, &definition, 0);
         return inline_with(body);
     }
-    LogicalPlan::With { id, name, definition: Box::new(definition), body: Box::new(body) }
+    LogicalPlan::With { id, name, materialized, definition: Box::new(definition), body: Box::new(body) }
 }
 
 /// The body may be a WITH itself.
 fn inline_with(body: LogicalPlan) -> LogicalPlan {
     match body {
-        LogicalPlan::With { id, name, definition, body } => inline_one(id, name, *definition, *body),
+        LogicalPlan::With { id, name, materialized, definition, body } => {
+            inline_one(id, name, materialized, *definition, *body)
+        }
         other => other,
     }
 }

@@ -3,6 +3,7 @@
 //! An expression whose evaluation fails stays as it is, so that the error appears only if a row meets it.
 
 use super::expr::Expr;
+use super::fold_dates::as_dates;
 use super::logical::LogicalPlan;
 use super::refs::{is_boolean, is_null_literal};
 use super::walk;
@@ -34,7 +35,7 @@ pub(super) fn fold(expr: &mut Expr) {
 
 fn folded(expr: &mut Expr) -> Option<Expr> {
     match expr {
-        Expr::Call { function, args } => fold_call(function, args),
+        Expr::Call { function, args } => fold_call(function, args).or_else(|| as_dates(function, args)),
         Expr::Cast { input, to } => fold_cast(input, *to),
         Expr::And(parts) => Some(fold_logic(std::mem::take(parts), true)),
         Expr::Or(parts) => Some(in_list(fold_logic(std::mem::take(parts), false))),

@@ -11,7 +11,7 @@ use super::estimate::ColumnInfo;
 use super::expr::Expr;
 use super::logical::{Field, JoinKind, LogicalPlan};
 use super::planner::{Planned, Planner};
-use super::refs::{conjuncts, is_volatile, mapped, used_columns};
+use super::refs::{conjuncts, has_correlated_subquery, is_volatile, mapped, used_columns};
 use crate::Result;
 use crate::functions::Function;
 
@@ -64,8 +64,10 @@ pub(super) struct Between {
     pub(super) on: Vec<Expr>,
     /// To be checked after it.
     pub(super) after: Vec<Expr>,
-    /// Cost of the subqueries in them, for each row.
+    /// Cost of the subqueries in `on`, for each row that the join looks at.
     pub(super) subqueries: f64,
+    /// Cost of the subqueries in `after`, for each row that the join gives.
+    pub(super) subqueries_after: f64,
 }
 
 /// The joins of one tree.
@@ -198,6 +200,7 @@ impl JoinGraph {
         let mut single: Vec<Vec<Expr>> = drafts.iter().map(|_| vec![]).collect();
         for condition in conditions {
             let units = self.units_of(&condition);
+            let units = units | self.reducers_before(drafts, &condition, units);
             let only = (units.count_ones() == 1).then(|| units.trailing_zeros() as usize);
             match only.filter(|&unit| drafts[unit].kind == JoinKind::Inner) {
                 Some(unit) => single[unit].push(condition),
@@ -207,6 +210,20 @@ impl JoinGraph {
         }
         self.add_equalities_within_units(&mut single);
         single
+    }
+
+    /// The semi and anti joins that drop rows of these units, if the condition runs a query for each row: it is checked
+    /// after them.
+    fn reducers_before(&self, drafts: &[Draft], condition: &Expr, units: Units) -> Units {
+        if units == 0 || !has_correlated_subquery(condition) {
+            return 0;
+        }
+        let reduces = |draft: &Draft, place: usize| {
+            let on = draft.on.iter().fold(0, |on, part| on | self.units_of(part)) & !(1 << place);
+            matches!(draft.kind, JoinKind::Semi | JoinKind::Anti) && on != 0 && on & !units == 0
+        };
+        let reducers = drafts.iter().enumerate().filter(|(place, draft)| reduces(draft, *place));
+        reducers.fold(0, |reducers, (place, _)| reducers | 1 << place)
     }
 
     /// Columns of one unit that equal the same other column equal each other. With this, one equality for each join of
@@ -268,14 +285,15 @@ impl JoinGraph {
         let mut between = Between::default();
         for condition in applicable {
             between.after.push(condition.expr.clone());
-            between.subqueries += condition.subqueries;
+            between.subqueries_after += condition.subqueries;
         }
         match outer {
             Some(unit) => {
                 between.on = unit.on.clone();
-                between.subqueries += unit.subqueries;
+                between.subqueries = unit.subqueries;
             }
             None => {
+                between.subqueries = std::mem::take(&mut between.subqueries_after);
                 between.on = self.equal.iter().filter_map(|equal| self.equality_between(equal, left, right)).collect();
                 between.on.append(&mut between.after);
             }

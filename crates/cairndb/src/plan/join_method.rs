@@ -60,6 +60,8 @@ pub(super) struct Pair<'g> {
     pub(super) after: Vec<Expr>,
     /// Cost of the subqueries in the conditions, for each row.
     subqueries: f64,
+    /// Cost of those in `after`, for each row of the join.
+    subqueries_after: f64,
 }
 
 impl<'g> Pair<'g> {
@@ -69,8 +71,8 @@ impl<'g> Pair<'g> {
         left: (Units, Estimate),
         right: (Units, Estimate),
     ) -> Pair<'g> {
-        let Between { on, after, subqueries } = graph.between(left.0, right.0);
-        Pair { graph, options, left, right, on, after, subqueries }
+        let Between { on, after, subqueries, subqueries_after } = graph.between(left.0, right.0);
+        Pair { graph, options, left, right, on, after, subqueries, subqueries_after }
     }
 
     pub(super) fn kind(&self) -> JoinKind {
@@ -109,7 +111,9 @@ impl<'g> Pair<'g> {
             JoinKind::Semi | JoinKind::Anti => self.left.1.width,
             _ => self.left.1.width + self.right.1.width,
         };
-        let after = self.after.len() as f64 * cost::OPERATOR * rows + self.subqueries * rows.max(self.left.1.rows);
+        let checked = rows / self.after_share().max(0.01);
+        let after = (self.after.len() as f64 * cost::OPERATOR + self.subqueries_after) * checked
+            + self.subqueries * rows.max(self.left.1.rows);
         let total = total + rows * cost::ROW / 2.0 + after;
         Candidate { method, estimate: Estimate { startup, total, rows, width } }
     }
@@ -283,8 +287,12 @@ impl<'g> Pair<'g> {
             JoinKind::Anti => left * (1.0 - self.matched_share(share)).max(0.05),
             _ => left * right * share,
         };
-        let after: f64 = self.after.iter().map(|part| selectivity(part, &self.graph.infos)).product();
-        (rows * after).max(1.0)
+        (rows * self.after_share()).max(1.0)
+    }
+
+    /// The share of the join's rows that pass the conditions checked after it.
+    fn after_share(&self) -> f64 {
+        self.after.iter().map(|part| selectivity(part, &self.graph.infos)).product()
     }
 
     /// The share of left rows with a match: as many values as the right side has of the left's.

@@ -114,6 +114,8 @@ pub enum LogicalPlan {
         id: usize,
         /// Its name.
         name: String,
+        /// AS MATERIALIZED: it is computed on its own, whatever the query around it asks of it.
+        materialized: bool,
         /// The shared query.
         definition: Box<LogicalPlan>,
         /// The query that uses it.

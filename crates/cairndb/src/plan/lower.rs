@@ -46,7 +46,7 @@ impl Planner<'_> {
             LogicalPlan::Limit { input, limit, offset } => self.limit(*input, limit, offset),
             LogicalPlan::Distinct { input, on } => self.distinct(*input, on),
             LogicalPlan::SetOperation { op, all, left, right } => self.set_operation(op, all, *left, *right, fields),
-            LogicalPlan::With { id, name, definition, body } => {
+            LogicalPlan::With { id, name, definition, body, .. } => {
                 let definition = self.lower(*definition)?;
                 self.define(id, &name, definition.rows(), &definition);
                 let body = self.lower(*body)?;

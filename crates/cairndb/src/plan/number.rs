@@ -125,7 +125,8 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
     }
 }
 
-fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
+/// The inputs of one physical node, to change them.
+pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
     match node {
         N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
         N::CteScan { .. } | N::TableFunction { .. } => vec![],

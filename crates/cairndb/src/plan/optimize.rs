@@ -7,6 +7,7 @@ use super::decorrelate::Decorrelation;
 use super::flatten::flatten;
 use super::fold::fold_plan;
 use super::logical::LogicalPlan;
+use super::narrow::narrow;
 use super::number;
 use super::options::OptimizerOptions;
 use super::physical::PhysicalPlan;
@@ -46,6 +47,7 @@ fn run(plan: LogicalPlan, options: &OptimizerOptions) -> Result<PhysicalPlan> {
         }
     }
     let mut physical = Arc::unwrap_or_clone(best);
+    narrow(&mut physical);
     number::assign(&mut physical);
     Ok(physical)
 }

@@ -74,9 +74,10 @@ fn prune(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<usize>) {
             let (left, right) = (Box::new(exactly(*left, required)), Box::new(exactly(*right, required)));
             (LogicalPlan::SetOperation { op: SetOperator::Union, all: true, left, right }, kept)
         }
-        LogicalPlan::With { id, name, definition, body } => {
+        LogicalPlan::With { id, name, materialized, definition, body } => {
             let (body, kept) = prune(*body, required);
-            (LogicalPlan::With { id, name, definition: boxed(*definition), body: Box::new(body) }, kept)
+            let definition = boxed(*definition);
+            (LogicalPlan::With { id, name, materialized, definition, body: Box::new(body) }, kept)
         }
         LogicalPlan::RecursiveWith { id, name, base, step, all, body } => {
             let (body, kept) = prune(*body, required);

@@ -14,8 +14,8 @@ use super::flatten::copies;
 use super::logical::{Field, JoinKind, LogicalPlan, SetOperator};
 use super::nulls::rejects;
 use super::refs::{
-    conjunction, conjuncts, drop_level, filtered, has_subquery, identity, is_boolean, is_null_literal, is_volatile,
-    mapped, raised_outer, substitute, used_columns, uses_outer_row,
+    conjunction, conjuncts, drop_level, filtered, has_correlated_subquery, has_subquery, identity, is_boolean,
+    is_null_literal, is_volatile, mapped, raised_outer, substitute, used_columns, uses_outer_row,
 };
 use super::walk;
 
@@ -64,9 +64,10 @@ fn push(plan: LogicalPlan, mut conditions: Vec<Expr>, strict: &Columns) -> Logic
             filtered(LogicalPlan::Distinct { input, on }, stay)
         }
         LogicalPlan::SetOperation { op, all, left, right } => push_set(op, all, *left, *right, conditions),
-        LogicalPlan::With { id, name, definition, body } => LogicalPlan::With {
+        LogicalPlan::With { id, name, materialized, definition, body } => LogicalPlan::With {
             id,
             name,
+            materialized,
             definition: Box::new(push_down(*definition)),
             body: Box::new(push(*body, conditions, strict)),
         },
@@ -235,9 +236,12 @@ impl Join {
     /// `Left`, `Semi`, `Anti`: the left side is filtered by what is above, the right side by its part of `on`.
     fn push_left(mut self, conditions: Vec<Expr>, strict: &Columns) -> LogicalPlan {
         let width = self.left_width();
-        let (mut to_left, stay): (Vec<_>, Vec<_>) = conditions
-            .into_iter()
-            .partition(|condition| matches!(Self::side(condition, width), Side::Left | Side::Neither));
+        // What runs a query for each row waits until the join has dropped the rows that have no match.
+        let reduces = self.kind != JoinKind::Left;
+        let (mut to_left, stay): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|condition| {
+            matches!(Self::side(condition, width), Side::Left | Side::Neither)
+                && !(reduces && has_correlated_subquery(condition))
+        });
         let mut to_right = vec![];
         for part in std::mem::take(&mut self.on) {
             match Self::side(&part, width) {

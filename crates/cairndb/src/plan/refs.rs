@@ -174,6 +174,12 @@ fn is_volatile_itself(expr: &Expr) -> bool {
     }
 }
 
+/// Whether a subquery is inside that runs anew for each row.
+pub(super) fn has_correlated_subquery(expr: &Expr) -> bool {
+    matches!(expr, Expr::Subquery(subquery) if uses_outer_row(&subquery.plan))
+        || super::walk::children(expr).into_iter().any(has_correlated_subquery)
+}
+
 /// Whether a subquery is inside.
 pub(super) fn has_subquery(expr: &Expr) -> bool {
     let mut found = false;

@@ -179,6 +179,32 @@ impl RowLayout {
         }
     }
 
+    /// The fewest bytes of a row that has no null bitmap: its header, fixed-width columns and lengths.
+    #[inline]
+    pub(crate) fn plain_min(&self) -> usize {
+        1 + self.fixed_bytes + self.variable_columns.saturating_sub(1)
+    }
+
+    /// Appends where the first `count` variable columns lie in a row that has no null bitmap and is not shorter than
+    /// [`plain_min`](RowLayout::plain_min).
+    #[inline]
+    pub(crate) fn plain_variable_ranges(&self, row: &[u8], count: usize, ranges: &mut Vec<Range<usize>>) -> Result<()> {
+        let lengths = row.get(1 + self.fixed_bytes..self.plain_min()).ok_or_else(corrupted)?;
+        if lengths.iter().any(|&length| length >= 0x80) {
+            return self.variable_ranges(row)?.take(count).try_for_each(|range| range.map(|range| ranges.push(range)));
+        }
+        let mut start = self.plain_min();
+        for &length in lengths.iter().take(count) {
+            let end = start + usize::from(length);
+            ranges.push(start..end);
+            start = end;
+        }
+        if count > lengths.len() {
+            ranges.push(start..row.len());
+        }
+        if start <= row.len() { Ok(()) } else { Err(corrupted()) }
+    }
+
     /// A column's bytes as stored; `None`: NULL, or a damaged row (see [`raw_column`](RowLayout::raw_column)).
     pub fn column_bytes<'a>(&self, bytes: &'a [u8], column: usize) -> Option<&'a [u8]> {
         self.raw_column(bytes, column).ok().flatten()

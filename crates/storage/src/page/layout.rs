@@ -36,10 +36,12 @@ impl PageRef {
     /// Bytes of a reference in a page.
     pub(crate) const BYTES: usize = 12;
 
+    #[inline]
     pub(crate) fn is_none(self) -> bool {
         self.id == 0
     }
 
+    #[inline]
     pub(crate) fn read(bytes: &[u8]) -> PageRef {
         PageRef { id: get_u32(bytes, 0), birth: get_u64(bytes, 4) }
     }
@@ -78,14 +80,17 @@ impl Kind {
     }
 }
 
+#[inline]
 pub(crate) fn get_u16(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(bytes[at..at + 2].try_into().expect("two bytes"))
 }
 
+#[inline]
 pub(crate) fn get_u32(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
+#[inline]
 pub(crate) fn get_u64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }

@@ -1,8 +1,10 @@
 //! Walking a tree's entries in order.
 //!
-//! A cursor copies each leaf it comes to, so between two calls it holds no page, no pin
-//! and no lock, and what it returns stays what it was. It finds the next leaf by the separator to its side, which it
-//! noted on the way down: the tree it walks does not change.
+//! A cursor remembers the way from the root to its leaf, so the next leaf is one step to the side of it: the pages it
+//! walks are sealed and never change, so a position in one of them stays right. Between two calls it holds no page, no
+//! pin and no lock. Entries come in two ways:
+//! - [`TreeCursor::next_entries`] lends those of the current leaf where they lie, for the duration of a call;
+//! - [`TreeCursor::next`] and [`TreeCursor::prev`] copy each leaf, and what they return stays what it was.
 
 use std::ops::Bound;
 
@@ -10,7 +12,7 @@ use super::MAX_DEPTH;
 use super::node::{Cell, Node};
 use super::read::{Stop, Value, overflow_value};
 use crate::Result;
-use crate::page::{PageRef, Pages, SlotId};
+use crate::page::{PageRef, Pages, Pin, SlotId};
 
 /// Over the entries of one root between two bounds, forward (`next`) or backward (`prev`).
 #[derive(Debug)]
@@ -18,23 +20,79 @@ pub(crate) struct TreeCursor {
     root: PageRef,
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
-    /// A copy of the current leaf; the entries still to come are `from..to`.
-    leaf: Vec<u8>,
+    /// The way down: inner pages, and which child of each was taken.
+    path: [(PageRef, usize); MAX_DEPTH],
+    depth: usize,
+    place: Place,
+    /// The current leaf; the entries still to come are `from..to`.
+    leaf: PageRef,
     from: usize,
     to: usize,
-    place: Place,
-    /// Separator towards the leaves still to come; `None`: there are none.
-    fence: Option<Vec<u8>>,
+    /// The range ends in the current leaf.
+    is_last: bool,
+    /// A copy of the current leaf, if `is_copied`.
+    copy: Vec<u8>,
+    is_copied: bool,
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    Start,
+    /// On the way down, led by the range's bound: this page is next.
+    First(PageRef),
+    /// On the way down, along the edge: this page is next.
+    Beside(PageRef),
+    Leaf,
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
     Forward,
     Backward,
-    End,
+}
+
+/// Entries of one leaf in key order, lent where they lie.
+pub struct LeafEntries<'p> {
+    node: Node<'p>,
+    from: usize,
+    to: usize,
+}
+
+impl std::fmt::Debug for LeafEntries<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LeafEntries({})", self.len())
+    }
+}
+
+impl<'p> LeafEntries<'p> {
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.to - self.from
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.from == self.to
+    }
+
+    /// The value of entry `i`; `None`: it is long and lies outside its leaf.
+    #[inline]
+    pub fn value(&self, i: usize) -> Option<&'p [u8]> {
+        match self.node.cell(self.from + i).0 {
+            Cell::Inline(value) => Some(value),
+            Cell::Overflow(_) => None,
+        }
+    }
+
+    /// Writes the key of entry `i` over `key`.
+    #[inline]
+    pub fn key_into(&self, i: usize, key: &mut Vec<u8>) {
+        self.node.key_into(self.from + i, key);
+    }
 }
 
 impl TreeCursor {
@@ -43,11 +101,15 @@ impl TreeCursor {
             root,
             lower: lower.map(<[u8]>::to_vec),
             upper: upper.map(<[u8]>::to_vec),
-            leaf: Vec::new(),
+            path: [(PageRef::NONE, 0); MAX_DEPTH],
+            depth: 0,
+            place: if root.is_none() || is_empty(lower, upper) { Place::End } else { Place::First(root) },
+            leaf: PageRef::NONE,
             from: 0,
             to: 0,
-            place: if root.is_none() || is_empty(lower, upper) { Place::End } else { Place::Start },
-            fence: None,
+            is_last: false,
+            copy: Vec::new(),
+            is_copied: false,
             key: Vec::new(),
             value: Vec::new(),
         }
@@ -65,10 +127,8 @@ impl TreeCursor {
 
     /// The next entry from the lower end.
     pub(crate) fn next(&mut self, pages: &Pages, slot: SlotId) -> Result<Option<(&[u8], &[u8])>> {
-        while self.from == self.to {
-            if !self.advance(pages, slot, Place::Forward)? {
-                return Ok(None);
-            }
+        if !self.find_entries(pages, slot, Direction::Forward)? {
+            return Ok(None);
         }
         self.from += 1;
         self.entry(pages, slot, self.from - 1).map(Some)
@@ -76,13 +136,41 @@ impl TreeCursor {
 
     /// The next entry from the upper end.
     pub(crate) fn prev(&mut self, pages: &Pages, slot: SlotId) -> Result<Option<(&[u8], &[u8])>> {
-        while self.from == self.to {
-            if !self.advance(pages, slot, Place::Backward)? {
-                return Ok(None);
-            }
+        if !self.find_entries(pages, slot, Direction::Backward)? {
+            return Ok(None);
         }
         self.to -= 1;
         self.entry(pages, slot, self.to).map(Some)
+    }
+
+    /// Lends the next entries, of one leaf and at most `limit`, to `read`, which says how many of them it took. `None`
+    /// at the end of the range.
+    pub(crate) fn next_entries<R>(
+        &mut self,
+        pages: &Pages,
+        slot: SlotId,
+        limit: usize,
+        read: impl FnOnce(&LeafEntries<'_>) -> (usize, R),
+    ) -> Result<Option<R>> {
+        if !self.find_entries(pages, slot, Direction::Forward)? {
+            return Ok(None);
+        }
+        let to = self.to.min(self.from + limit);
+        let leaf = self.leaf;
+        loop {
+            let pin = pages.slots.pin(slot);
+            if let Some(bytes) = pages.get(&pin, leaf) {
+                let entries = LeafEntries { node: Node::new(bytes), from: self.from, to };
+                let (taken, result) = read(&entries);
+                if let Some(last) = taken.checked_sub(1) {
+                    entries.key_into(last, &mut self.key);
+                    self.from += taken;
+                }
+                return Ok(Some(result));
+            }
+            drop(pin);
+            pages.load(leaf)?;
+        }
     }
 
     /// Moves forward to the first key at or after `key`.
@@ -91,32 +179,27 @@ impl TreeCursor {
             Bound::Unbounded => true,
             Bound::Included(bound) | Bound::Excluded(bound) => bound.as_slice() < key,
         };
-        if below(&self.lower) {
-            self.lower = Bound::Included(key.to_vec());
-        }
-        if self.place != Place::Forward {
+        if self.place == Place::End || !below(&self.lower) || (self.place == Place::Leaf && key <= self.key.as_slice())
+        {
             return;
         }
-        if self.from < self.to {
-            let node = Node::new(&self.leaf);
-            let at = node.search(key).0;
+        self.lower = Bound::Included(key.to_vec());
+        if self.place == Place::Leaf && self.is_copied && self.from < self.to {
+            let at = Node::new(&self.copy).search(key).0;
             if at < self.to {
                 self.from = self.from.max(at);
                 return;
             }
         }
-        self.from = self.to;
         // The leaf that holds the key may be the next or a later one: find it from the root.
-        if self.fence.as_ref().is_some_and(|fence| fence.as_slice() <= key) {
-            self.fence = Some(key.to_vec());
-        }
+        (self.from, self.to, self.depth) = (0, 0, 0);
+        self.place = Place::First(self.root);
     }
 
     fn entry(&mut self, pages: &Pages, slot: SlotId, i: usize) -> Result<(&[u8], &[u8])> {
-        let node = Node::new(&self.leaf);
-        self.key.truncate(0);
-        self.key.extend_from_slice(node.prefix());
-        self.key.extend_from_slice(node.suffix(i));
+        self.copy_leaf(pages, slot)?;
+        let node = Node::new(&self.copy);
+        node.key_into(i, &mut self.key);
         match node.cell(i).0 {
             Cell::Inline(value) => Ok((&self.key, value)),
             cell @ Cell::Overflow(_) => {
@@ -127,22 +210,29 @@ impl TreeCursor {
         }
     }
 
-    /// Comes to the next leaf in the direction; false at the end.
-    fn advance(&mut self, pages: &Pages, slot: SlotId, direction: Place) -> Result<bool> {
-        let first = match self.place {
-            Place::End => return Ok(false),
-            Place::Start => true,
-            _ => false,
-        };
-        if !first && self.fence.is_none() {
-            self.place = Place::End;
-            return Ok(false);
+    fn copy_leaf(&mut self, pages: &Pages, slot: SlotId) -> Result<()> {
+        while !self.is_copied {
+            let pin = pages.slots.pin(slot);
+            if let Some(bytes) = pages.get(&pin, self.leaf) {
+                self.copy.clear();
+                self.copy.extend_from_slice(bytes);
+                self.is_copied = true;
+                return Ok(());
+            }
+            drop(pin);
+            pages.load(self.leaf)?;
         }
-        loop {
+        Ok(())
+    }
+
+    /// Comes to a leaf with entries still to come; false at the end.
+    fn find_entries(&mut self, pages: &Pages, slot: SlotId, direction: Direction) -> Result<bool> {
+        while self.from == self.to {
             let stop = {
                 let pin = pages.slots.pin(slot);
-                match self.descend(pages, &pin, first, direction) {
-                    Ok(()) => break,
+                match self.advance(pages, &pin, direction) {
+                    Ok(true) => continue,
+                    Ok(false) => return Ok(false),
                     Err(stop) => stop,
                 }
             };
@@ -151,92 +241,99 @@ impl TreeCursor {
                 misplaced => return Err(misplaced.into()),
             }
         }
-        self.place = direction;
-        self.clip(direction);
         Ok(true)
     }
 
-    fn descend(
-        &mut self,
-        pages: &Pages,
-        pin: &crate::page::Pin<'_>,
-        first: bool,
-        direction: Place,
-    ) -> Result<(), Stop> {
-        let mut fence: Option<(Node<'_>, usize)> = None;
-        let mut at = self.root;
-        for _ in 0..MAX_DEPTH {
-            let bytes = pages.get(pin, at).ok_or(Stop::Miss(at))?;
-            let node = Node::new(bytes);
+    /// Comes to the next leaf in the direction; false at the end. After a miss it can be called again: each step is
+    /// noted before the next one can fail.
+    fn advance(&mut self, pages: &Pages, pin: &Pin<'_>, direction: Direction) -> Result<bool, Stop> {
+        if self.place == Place::Leaf {
+            self.step_beside(pages, pin, direction)?;
+        }
+        loop {
+            let (at, by_bound) = match self.place {
+                Place::First(at) => (at, true),
+                Place::Beside(at) => (at, false),
+                Place::Leaf => return Ok(true),
+                Place::End => return Ok(false),
+            };
+            let node = Node::new(pages.get(pin, at).ok_or(Stop::Miss(at))?);
             if !node.is_inner() {
-                self.leaf.clear();
-                self.leaf.extend_from_slice(bytes);
-                let mut key = self.fence.take().unwrap_or_default();
-                self.fence = fence.map(|(node, i)| {
-                    node.key_into(i, &mut key);
-                    key
-                });
-                (self.from, self.to) = (0, node.count());
+                self.arrive(at, &node, direction, by_bound);
+                continue;
+            }
+            let child = match (by_bound, direction) {
+                (true, _) => self.first_child(&node, direction),
+                (false, Direction::Forward) => 0,
+                (false, Direction::Backward) => node.count(),
+            };
+            *self.path.get_mut(self.depth).ok_or(Stop::Misplaced(at))? = (at, child);
+            self.depth += 1;
+            let next = node.child(child);
+            self.place = if by_bound { Place::First(next) } else { Place::Beside(next) };
+        }
+    }
+
+    /// From a leaf to the next page beside the way that led to it.
+    fn step_beside(&mut self, pages: &Pages, pin: &Pin<'_>, direction: Direction) -> Result<(), Stop> {
+        while let Some(&(at, child)) = self.path[..self.depth].last().filter(|_| !self.is_last) {
+            let node = Node::new(pages.get(pin, at).ok_or(Stop::Miss(at))?);
+            let beside = match direction {
+                Direction::Forward => Some(child + 1).filter(|&child| child <= node.count()),
+                Direction::Backward => child.checked_sub(1),
+            };
+            if let Some(beside) = beside {
+                self.path[self.depth - 1].1 = beside;
+                self.place = Place::Beside(node.child(beside));
+                // Whoever took two leaves will take a third: it arrives while this one is read.
+                if direction == Direction::Forward && node.level() == 1 && beside < node.count() {
+                    pages.prefetch(node.child(beside + 1));
+                }
                 return Ok(());
             }
-            let child = self.child(&node, first, direction);
-            let side = if direction == Place::Forward { child } else { child.wrapping_sub(1) };
-            if side < node.count() {
-                fence = Some((node, side));
-            }
-            at = node.child(child);
+            self.depth -= 1;
         }
-        Err(Stop::Misplaced(at))
+        self.place = Place::End;
+        Ok(())
     }
 
-    fn child(&self, node: &Node<'_>, first: bool, direction: Place) -> usize {
-        let target = match (first, direction) {
-            (false, _) => Bound::Included(self.fence.as_deref().expect("a next leaf has a fence")),
-            (true, Place::Forward) => as_slice(&self.lower),
-            (true, _) => as_slice(&self.upper),
-        };
-        match (direction, target) {
-            (Place::Forward, Bound::Unbounded) => 0,
-            (Place::Forward, Bound::Included(key) | Bound::Excluded(key)) => node.child_for(key),
-            (_, Bound::Unbounded) => node.count(),
-            // Backward from a fence: the leaf below it. Backward from an upper bound: the leaf that may hold it.
-            (_, Bound::Included(key)) if first => node.child_for(key),
-            (_, Bound::Included(key) | Bound::Excluded(key)) => node.search(key).0,
+    fn first_child(&self, node: &Node<'_>, direction: Direction) -> usize {
+        let bound = if direction == Direction::Forward { &self.lower } else { &self.upper };
+        match (bound, direction) {
+            (Bound::Unbounded, Direction::Forward) => 0,
+            (Bound::Unbounded, Direction::Backward) => node.count(),
+            (Bound::Included(key) | Bound::Excluded(key), _) => node.child_for(key),
         }
     }
 
-    /// Leaves only the entries within the bounds; ends the walk where the range does.
-    fn clip(&mut self, direction: Place) {
-        let node = Node::new(&self.leaf);
-        let from = match &self.lower {
-            Bound::Unbounded => 0,
-            Bound::Included(key) => node.search(key).0,
-            Bound::Excluded(key) => {
-                let (at, found) = node.search(key);
-                at + found as usize
-            }
-        };
-        let to = match &self.upper {
-            Bound::Unbounded => node.count(),
-            Bound::Excluded(key) => node.search(key).0,
-            Bound::Included(key) => {
-                let (at, found) = node.search(key);
-                at + found as usize
-            }
-        };
-        let ends = if direction == Place::Forward { to < node.count() } else { from > 0 };
-        if ends {
-            self.fence = None;
-        }
-        (self.from, self.to) = (from.min(to), to);
+    /// Leaves only the leaf's entries within the bounds. The bound that led to the first leaf need not be looked at in
+    /// later ones.
+    fn arrive(&mut self, leaf: PageRef, node: &Node<'_>, direction: Direction, by_bound: bool) {
+        let forward = direction == Direction::Forward;
+        let from = if forward && !by_bound { 0 } else { lower_end(node, &self.lower) };
+        let to = if !forward && !by_bound { node.count() } else { upper_end(node, &self.upper) };
+        self.is_last = if forward { to < node.count() } else { from > 0 };
+        (self.leaf, self.from, self.to) = (leaf, from.min(to), to);
+        self.is_copied = false;
+        self.place = Place::Leaf;
     }
 }
 
-fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
-    match bound {
-        Bound::Unbounded => Bound::Unbounded,
-        Bound::Included(key) => Bound::Included(key),
-        Bound::Excluded(key) => Bound::Excluded(key),
+/// The first entry within the bound.
+fn lower_end(node: &Node<'_>, lower: &Bound<Vec<u8>>) -> usize {
+    match lower {
+        Bound::Unbounded => 0,
+        Bound::Included(key) => node.search(key).0,
+        Bound::Excluded(key) => node.child_for(key),
+    }
+}
+
+/// The first entry beyond the bound.
+fn upper_end(node: &Node<'_>, upper: &Bound<Vec<u8>>) -> usize {
+    match upper {
+        Bound::Unbounded => node.count(),
+        Bound::Excluded(key) => node.search(key).0,
+        Bound::Included(key) => node.child_for(key),
     }
 }
 

@@ -8,6 +8,7 @@ mod overflow;
 mod read;
 mod walk;
 
+pub use cursor::LeafEntries;
 pub(crate) use cursor::TreeCursor;
 pub(crate) use diff::{Changed, changed_keys, is_changed};
 pub(crate) use edit::{Patched, Scratch, TreeEdit};

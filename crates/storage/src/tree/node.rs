@@ -46,6 +46,7 @@ pub(crate) struct Node<'a> {
     inner: bool,
 }
 
+#[inline]
 fn body_start(inner: bool) -> usize {
     HEADER + if inner { PageRef::BYTES } else { 0 }
 }
@@ -60,6 +61,7 @@ pub(crate) fn inline_limit(page_size: usize) -> usize {
     (page_size - HEADER) / 2 - 16
 }
 
+#[inline]
 fn head_of(a: &[u8], b: &[u8]) -> u16 {
     let byte = |i: usize| a.get(i).or_else(|| b.get(i - a.len().min(i))).copied().unwrap_or(0);
     (byte(0) as u16) << 8 | byte(1) as u16
@@ -95,6 +97,7 @@ impl<'a> Node<'a> {
         Node { page, count: get_u16(page, COUNT) as usize, prefix, slots, suffix: get_u16(page, SUFFIX), inner }
     }
 
+    #[inline]
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -103,10 +106,12 @@ impl<'a> Node<'a> {
         self.page[5]
     }
 
+    #[inline]
     pub(crate) fn is_inner(&self) -> bool {
         self.inner
     }
 
+    #[inline]
     pub(crate) fn prefix(&self) -> &'a [u8] {
         &self.page[self.slots - self.prefix..self.slots]
     }
@@ -178,6 +183,7 @@ impl<'a> Node<'a> {
         PageRef::read(&self.page[self.child_at(child)..])
     }
 
+    #[inline]
     fn child_at(&self, child: usize) -> usize {
         if child == 0 {
             return HEADER;
@@ -230,7 +236,8 @@ impl<'a> Node<'a> {
         at + found as usize
     }
 
-    /// Appends entry `i`'s whole key.
+    /// Writes entry `i`'s whole key over `key`.
+    #[inline]
     pub(crate) fn key_into(&self, i: usize, key: &mut Vec<u8>) {
         key.clear();
         key.extend_from_slice(self.prefix());

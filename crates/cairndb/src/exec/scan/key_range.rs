@@ -4,9 +4,11 @@ use std::ops::Bound;
 
 use cairn_storage::{Cursor, TreeId};
 
+use super::row_reader::RowReader;
 use crate::catalog::{Index, Table};
 use crate::exec::context::{Cx, ExecContext};
 use crate::exec::expr::{Evaluator, compile, compile_all};
+use crate::exec::vector::Vector;
 use crate::plan::{KeyBound, KeyRange};
 use crate::types::{DataType, key};
 use crate::{Result, Value};
@@ -142,6 +144,39 @@ impl KeyRanges {
             }
         }
         Ok(visited)
+    }
+
+    /// Reads up to `count` rows of a table's tree into vectors, fewer only at the end; how many there were.
+    pub(crate) fn read_rows(
+        &mut self,
+        count: usize,
+        cx: Cx<'_>,
+        reader: &mut RowReader,
+        out: &mut [Vector],
+    ) -> Result<usize> {
+        if self.reverse {
+            return self.visit(count, cx, |key, row| reader.read(key, row, out));
+        }
+        let mut read = 0;
+        while read < count {
+            let Some(cursor) = &mut self.cursor else {
+                if self.open_next(cx)? {
+                    continue;
+                }
+                break;
+            };
+            let taken = cursor.next_entries(count - read, |entries| match reader.read_entries(entries, out) {
+                Ok(taken) => (taken, Ok(taken)),
+                Err(error) => (0, Err(error)),
+            })?;
+            match taken.transpose()? {
+                None => self.cursor = None,
+                // A row outside its leaf comes on its own.
+                Some(0) => read += self.visit(1, cx, |key, row| reader.read(key, row, out))?,
+                Some(taken) => read += taken,
+            }
+        }
+        Ok(read)
     }
 
     fn open_next(&mut self, cx: Cx<'_>) -> Result<bool> {

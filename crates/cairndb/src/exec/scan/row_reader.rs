@@ -1,6 +1,10 @@
 //! From the bytes of stored rows to vectors: only the columns asked for, without a [`Value`](crate::Value) in between
 //! where the type has a representation of its own.
 
+use std::ops::Range;
+
+use cairn_storage::LeafEntries;
+
 use crate::catalog::{ColumnPlace, Table, TableLayout};
 use crate::exec::vector::{Data, Vector};
 use crate::types::row::{RowLayout, decode_raw};
@@ -24,7 +28,19 @@ pub(crate) struct RowReader {
     row_numbers: Vec<usize>,
     /// The header of a row that was found sound and without NULLs: others like it need no second look.
     plain_header: Option<u8>,
+    scratch: Scratch,
 }
+
+/// Buffers of [`RowReader::read_entries`], kept from one leaf to the next.
+#[derive(Default)]
+struct Scratch {
+    key: Vec<u8>,
+    /// By row, then by variable column up to the last wanted one: where its bytes lie in the row.
+    ranges: Vec<Range<usize>>,
+}
+
+/// Rows that are decoded together, column by column.
+const CHUNK: usize = 64;
 
 fn corrupted() -> Error {
     Error::new(SqlState::DATA_CORRUPTED, "a stored row is damaged")
@@ -41,6 +57,7 @@ impl RowReader {
             variable: vec![],
             row_numbers: vec![],
             plain_header: None,
+            scratch: Scratch::default(),
             layout,
         };
         for (output, &column) in columns.iter().enumerate() {
@@ -102,6 +119,105 @@ impl RowReader {
         if self.variable.is_empty() { Ok(()) } else { self.read_variable(row, header, out) }
     }
 
+    /// Appends the rows of lent entries to the vectors, up to the first one that lies outside its leaf; how many.
+    pub(crate) fn read_entries(&mut self, entries: &LeafEntries<'_>, out: &mut [Vector]) -> Result<usize> {
+        if self.types.is_empty() {
+            return Ok(entries.len());
+        }
+        let mut taken = 0;
+        while taken < entries.len() {
+            let mut rows: [&[u8]; CHUNK] = [&[]; CHUNK];
+            let (mut count, mut plain) = (0, true);
+            for row in rows.iter_mut().take(entries.len() - taken) {
+                let Some(value) = entries.value(taken + count) else { break };
+                plain &= self.is_plain(value);
+                *row = value;
+                count += 1;
+            }
+            let rows = &rows[..count];
+            match plain {
+                true => self.read_plain(entries, taken, rows, out)?,
+                false => self.read_others(entries, taken, rows, out)?,
+            }
+            taken += count;
+            if count < CHUNK {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Whether the row is without NULLs, of a version known to be sound, and not shorter than its fixed part.
+    #[inline]
+    fn is_plain(&self, row: &[u8]) -> bool {
+        row.first().is_some_and(|&header| self.plain_header == Some(header))
+            && row.len() >= self.layout.row().plain_min()
+    }
+
+    fn read_others(
+        &mut self,
+        entries: &LeafEntries<'_>,
+        first: usize,
+        rows: &[&[u8]],
+        out: &mut [Vector],
+    ) -> Result<()> {
+        let mut key = std::mem::take(&mut self.scratch.key);
+        for (i, row) in rows.iter().enumerate() {
+            entries.key_into(first + i, &mut key);
+            self.read(&key, row, out)?;
+        }
+        self.scratch.key = key;
+        Ok(())
+    }
+
+    /// Rows that all are [`is_plain`](RowReader::is_plain).
+    fn read_plain(
+        &mut self,
+        entries: &LeafEntries<'_>,
+        first: usize,
+        rows: &[&[u8]],
+        out: &mut [Vector],
+    ) -> Result<()> {
+        if !(self.key_columns.is_empty() && self.row_numbers.is_empty()) {
+            self.read_keys(entries, first..first + rows.len(), out)?;
+        }
+        for &(output, _, offset) in &self.fixed {
+            push_fixed_column(rows, offset, &mut out[output])?;
+        }
+        if !self.variable.is_empty() {
+            self.read_variable_columns(rows, out)?;
+        }
+        Ok(())
+    }
+
+    fn read_keys(&mut self, entries: &LeafEntries<'_>, which: Range<usize>, out: &mut [Vector]) -> Result<()> {
+        let key = &mut self.scratch.key;
+        for i in which {
+            entries.key_into(i, key);
+            read_key(&self.key_columns, key, out)?;
+            for &output in &self.row_numbers {
+                read_row_number(key, &mut out[output])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_variable_columns(&mut self, rows: &[&[u8]], out: &mut [Vector]) -> Result<()> {
+        let (layout, width) = (self.layout.row(), self.variable.len());
+        let ranges = &mut self.scratch.ranges;
+        ranges.clear();
+        for row in rows {
+            layout.plain_variable_ranges(row, width, ranges)?;
+        }
+        for (nth, &(output, _)) in self.variable.iter().enumerate() {
+            let Some(output) = output else { continue };
+            let ranges = ranges.iter().skip(nth).step_by(width);
+            let values = rows.iter().zip(ranges).map(|(row, range)| row.get(range.clone()).unwrap_or_default());
+            push_variable_column(values, &mut out[output])?;
+        }
+        Ok(())
+    }
+
     fn read_fixed_slowly(&self, row: &[u8], out: &mut [Vector]) -> Result<()> {
         for &(output, column, _) in &self.fixed {
             match self.layout.row().raw_column(row, column)? {
@@ -136,6 +252,13 @@ pub(crate) fn column_type(table: &Table, column: usize) -> DataType {
 fn read_key(columns: &[(DataType, Option<usize>)], mut key: &[u8], out: &mut [Vector]) -> Result<()> {
     for &(data_type, output) in columns {
         match output {
+            Some(output) if data_type == DataType::BigInt => match out[output].data_mut() {
+                Data::I64(values) => {
+                    values.push(key::decode_integer(&mut key)?);
+                    out[output].push_valid();
+                }
+                _ => return Err(corrupted()),
+            },
             Some(output) => out[output].push(&key::decode_value(&mut key, data_type, false, false)?)?,
             None => key::skip_value(&mut key, data_type, false, false)?,
         }
@@ -166,6 +289,44 @@ fn push_fixed(raw: &[u8], out: &mut Vector) -> Result<()> {
         Data::Bytes(_) => return Err(corrupted()),
     }
     out.push_valid();
+    Ok(())
+}
+
+/// The bytes at `offset`; zeroes past the row's end, where no row that was found long enough ends.
+#[inline]
+fn bytes_at<const N: usize>(row: &[u8], offset: usize) -> [u8; N] {
+    row.get(offset..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
+}
+
+/// Appends the fixed-width values that lie at `offset` of plain rows.
+fn push_fixed_column(rows: &[&[u8]], offset: usize, out: &mut Vector) -> Result<()> {
+    match out.data_mut() {
+        Data::Bool(values) => values.extend(rows.iter().map(|row| bytes_at::<1>(row, offset) != [0])),
+        Data::I16(values) => values.extend(rows.iter().map(|row| i16::from_le_bytes(bytes_at(row, offset)))),
+        Data::I32(values) => values.extend(rows.iter().map(|row| i32::from_le_bytes(bytes_at(row, offset)))),
+        Data::I64(values) => values.extend(rows.iter().map(|row| i64::from_le_bytes(bytes_at(row, offset)))),
+        Data::F32(values) => values.extend(rows.iter().map(|row| f32::from_le_bytes(bytes_at(row, offset)))),
+        Data::F64(values) => values.extend(rows.iter().map(|row| f64::from_le_bytes(bytes_at(row, offset)))),
+        Data::Values(_) | Data::Bytes(_) => {
+            return rows.iter().try_for_each(|row| push_fixed(row.get(offset..).ok_or_else(corrupted)?, out));
+        }
+    }
+    out.push_valid_many(rows.len());
+    Ok(())
+}
+
+fn push_variable_column<'r>(raw: impl Iterator<Item = &'r [u8]>, out: &mut Vector) -> Result<()> {
+    let (data_type, before) = (out.data_type(), out.len());
+    match out.data_mut() {
+        Data::Bytes(strings) => raw.for_each(|raw| strings.push(raw)),
+        Data::Values(values) => {
+            for raw in raw {
+                values.push(decode_raw(raw, data_type)?);
+            }
+        }
+        _ => return Err(corrupted()),
+    }
+    out.push_valid_many(out.len() - before);
     Ok(())
 }
 

@@ -32,8 +32,7 @@ impl Operator for TableScan {
             cx.check()?;
             self.batch_size = next_batch_size(self.batch_size, cx);
             let mut vectors = self.reader.vectors(self.batch_size);
-            let reader = &mut self.reader;
-            let len = self.ranges.visit(self.batch_size, cx, |key, row| reader.read(key, row, &mut vectors))?;
+            let len = self.ranges.read_rows(self.batch_size, cx, &mut self.reader, &mut vectors)?;
             if len == 0 {
                 return Ok(None);
             }

@@ -34,6 +34,15 @@ pub fn decode_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nu
     Ok(value)
 }
 
+/// Reads one integer of an ascending column that is not NULL, and moves `bytes` past it.
+#[inline]
+pub fn decode_integer(bytes: &mut &[u8]) -> Result<i64> {
+    let mut reader = Reader { bytes, mask: 0 };
+    let value = reader.integer()?;
+    *bytes = reader.bytes;
+    Ok(value)
+}
+
 /// Moves `bytes` past one value.
 pub fn skip_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nulls_first: bool) -> Result<()> {
     decode_value(bytes, data_type, descending, nulls_first).map(drop)
