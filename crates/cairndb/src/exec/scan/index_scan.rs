@@ -22,7 +22,7 @@ pub(crate) struct EntryReader {
 
 enum Source {
     /// The table's rows.
-    Table(RowReader),
+    Table(Box<RowReader>),
     /// The entries themselves: by index column and by key column, which output column each is.
     Entry { types: Vec<crate::DataType>, index: Vec<Vec<usize>>, key: Vec<(KeyPart, Vec<usize>)> },
 }
@@ -36,7 +36,7 @@ impl EntryReader {
         let source = if covering && columns.iter().all(told) {
             Source::entry(table, index, columns)
         } else {
-            Source::Table(RowReader::new(table, columns))
+            Source::Table(Box::new(RowReader::new(table, columns)))
         };
         EntryReader { table: table.clone(), index_parts: KeyPart::of_index(table, index), source }
     }
