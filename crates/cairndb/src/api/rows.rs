@@ -203,7 +203,7 @@ enum RowValues<'a> {
 
 impl<'a> Row<'a> {
     pub(super) fn new(columns: &'a [Field], values: &'a [Value]) -> Row<'a> {
-        Row { columns, values }
+        Row { columns, values: RowValues::Own(values) }
     }
 
     /// The value of a column, by position from 0 or by name.
