@@ -29,7 +29,7 @@ fn rows(conn: &Connection, sql: &str) -> Result<Vec<Vec<Value>>> {
 /// What a database with next to no memory answers, compared with one that has enough.
 fn assert_same(queries: &[&str]) {
     let (_, plenty) = filled(Options::default());
-    let (scarce_db, scarce) = filled(Options::default().work_mem(1));
+    let (scarce_db, scarce) = filled(Options::default().work_mem(8 << 10));
     for sql in queries {
         let before = scarce_db.stats().spill_bytes_written;
         let (expected, found) = (rows(&plenty, sql).unwrap(), rows(&scarce, sql).unwrap());
@@ -60,8 +60,54 @@ fn with_queries() {
 }
 
 #[test]
+fn joins_of_every_kind() {
+    assert_same(&[
+        "SELECT b.id, o.v FROM big b JOIN other o ON b.grp = o.k",
+        "SELECT b.id, o.v FROM big b LEFT JOIN other o ON b.grp = o.k AND o.v > b.name",
+        "SELECT b.id, o.* FROM big b RIGHT JOIN other o ON b.grp = o.k AND b.id > 3000",
+        "SELECT b.id, o.* FROM (SELECT * FROM big WHERE id % 3 = 0) b FULL JOIN other o ON b.grp = o.k AND b.id > 100",
+        "SELECT id FROM big b WHERE EXISTS (SELECT 1 FROM other o WHERE o.k = b.grp AND o.v <> b.name)",
+        "SELECT v FROM other o WHERE NOT EXISTS (SELECT 1 FROM big b WHERE b.grp = o.k)",
+        "SELECT a.id, b.id FROM big a JOIN big b ON a.name = b.name AND a.note = b.note WHERE a.id < 4000",
+        "SELECT count(*), min(b.id) FROM big b JOIN other o ON coalesce(b.note, 'none') = coalesce(repeat('x', o.k % 50), 'none')",
+    ]);
+}
+
+#[test]
+fn a_join_that_runs_for_each_outer_row() {
+    assert_same(&[
+        "SELECT n, (SELECT count(*) FROM big b JOIN other o ON b.grp = o.k + n) FROM generate_series(1, 3) s(n)",
+    ]);
+}
+
+#[test]
+fn grouping() {
+    assert_same(&[
+        "SELECT name, count(*), sum(price), avg(id::float8), max(note) FROM big GROUP BY name",
+        "SELECT id % 2500 AS k, upper(name), count(note) FILTER (WHERE id > 99), count(DISTINCT grp) FROM big GROUP BY 1, 2",
+        "SELECT note, string_agg(name, ',' ORDER BY id DESC) FROM big GROUP BY note, grp HAVING count(*) > 1",
+        "SELECT grp, name, count(*) FROM big GROUP BY ROLLUP (grp, name)",
+        "SELECT n, (SELECT max(c) FROM (SELECT count(*) AS c FROM big GROUP BY grp + n * 0) t) FROM generate_series(1, 3) s(n)",
+    ]);
+}
+
+#[test]
+fn distinct_rows_and_set_operations() {
+    assert_same(&[
+        "SELECT DISTINCT name, grp FROM big",
+        "SELECT DISTINCT note, price FROM big WHERE id > 50",
+        "SELECT DISTINCT ON (lower(name)) lower(name), id FROM big ORDER BY lower(name), id DESC",
+        "SELECT grp FROM big EXCEPT SELECT k FROM other WHERE k % 3 = 0",
+        "SELECT grp FROM big EXCEPT ALL SELECT k FROM other",
+        "SELECT k FROM other INTERSECT SELECT grp FROM big",
+        "SELECT grp FROM big INTERSECT ALL SELECT k FROM other",
+        "SELECT name FROM big UNION SELECT v FROM other",
+    ]);
+}
+
+#[test]
 fn quotas_are_told_with_what_to_raise() {
-    let (_, conn) = filled(Options::default().work_mem(1));
+    let (_, conn) = filled(Options::default().work_mem(8 << 10));
     conn.execute("SET temp_file_limit = '100kB'", ()).unwrap();
     let error = rows(&conn, "SELECT * FROM big ORDER BY name").unwrap_err();
     assert_eq!(error.sqlstate().0, "53400");

@@ -239,15 +239,14 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    /// Holds `bytes` in place of what was held.
-    pub(crate) fn set(&mut self, bytes: usize, shared: &Shared) -> Result<()> {
-        self.note(bytes, shared);
-        shared.check_budget()
-    }
-
     /// Holds `bytes` more.
     pub(crate) fn add(&mut self, bytes: usize, shared: &Shared) -> Result<()> {
         self.note(self.bytes.saturating_add(bytes), shared);
+        shared.check_budget()
+    }
+
+    /// Fails where the statement holds more than its budget.
+    pub(crate) fn check(&self, shared: &Shared) -> Result<()> {
         shared.check_budget()
     }
 

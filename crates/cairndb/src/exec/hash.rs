@@ -67,6 +67,11 @@ fn hash_value(value: &Value) -> u64 {
     hasher.finish()
 }
 
+/// Another hash of the same key, which tells nothing of those for other `salt`s.
+pub(crate) fn remix(hash: u64, salt: u64) -> u64 {
+    mix(hash ^ hash_u64(salt), MULTIPLIER)
+}
+
 /// One hash per row over all key columns.
 pub(crate) fn hash_rows<V: AsRef<Vector>>(columns: &[V], len: usize) -> Vec<u64> {
     let mut hashes = vec![0; len];

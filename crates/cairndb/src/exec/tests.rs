@@ -470,7 +470,7 @@ fn an_interrupt_and_a_deadline_end_a_statement() {
 }
 
 #[test]
-fn what_grows_with_the_data_is_held_to_the_budget() {
+fn what_grows_with_the_data_spills_or_is_held_to_the_budget() {
     let fixture = Fixture::new();
     let input = || series(vec![int_literal(1), int_literal(100_000)]);
     let join = N::HashJoin {
@@ -482,20 +482,44 @@ fn what_grows_with_the_data_is_held_to_the_budget() {
         residual: None,
     };
     let plans = [
+        sort(input(), vec![sort_key(col(0, INT), true, true)]),
         aggregate(input(), vec![col(0, INT)], vec![]),
         plan(&[INT, INT], join),
         plan(&[INT], N::Distinct { input: Arc::new(input()) }),
+        counting(100_000, successor(), true, cte_scan(0)),
     ];
-    let all_text = joined_text(input());
-    let context = ExecContext { memory_budget: 100_000, ..fixture.context() };
-    assert_eq!(run(&all_text, context).unwrap_err().sqlstate(), SqlState::OUT_OF_MEMORY);
-    for plan in plans {
-        let context = ExecContext { memory_budget: 100_000, ..fixture.context() };
-        let error = run(&plan, context).unwrap_err();
+    let in_budget = || ExecContext { memory_budget: 100_000, ..fixture.context() };
+    for kept in [joined_text(input()), counting(100_000, successor(), false, cte_scan(0))] {
+        let error = run(&kept, in_budget()).unwrap_err();
         assert_eq!(error.sqlstate(), SqlState::OUT_OF_MEMORY);
         assert!(error.hint().is_some());
-        assert_eq!(run(&plan, fixture.context()).unwrap().len(), 100_000);
     }
+    for plan in plans {
+        let context = in_budget();
+        let spill = context.spill.clone();
+        assert_eq!(run(&plan, context).unwrap(), run(&plan, fixture.context()).unwrap());
+        assert!(spill.bytes_written() > 0);
+        assert_eq!(spill.used(), 0);
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_split_is_held_to_the_budget() {
+    let fixture = Fixture::new();
+    let same = || project(series(vec![int_literal(1), int_literal(100_000)]), vec![int_literal(7)]);
+    let join = N::HashJoin {
+        kind: JoinKind::Semi,
+        left: Arc::new(same()),
+        right: Arc::new(same()),
+        left_keys: vec![col(0, INT)],
+        right_keys: vec![col(0, INT)],
+        residual: None,
+    };
+    let join = plan(&[INT], join);
+    let context = ExecContext { memory_budget: 100_000, ..fixture.context() };
+    assert_eq!(run(&join, context).unwrap_err().sqlstate(), SqlState::OUT_OF_MEMORY);
+    let context = ExecContext { work_mem: 1000, ..fixture.context() };
+    assert_eq!(run(&join, context).unwrap().len(), 100_000);
 }
 
 /// `SELECT string_agg('x', ',') FROM input`

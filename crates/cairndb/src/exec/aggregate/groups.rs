@@ -66,6 +66,12 @@ impl GroupKeys {
         groups
     }
 
+    /// The group of one row, where its key was seen before.
+    pub(crate) fn find(&self, columns: &[Arc<Vector>], row: usize, hash: u64) -> Option<u32> {
+        let equal = |entry: u32| rows_equal(columns, row, &self.keys, entry as usize);
+        Some(self.table.find(hash, equal)).filter(|&entry| entry != NO_ROW)
+    }
+
     pub(crate) fn clear(&mut self) {
         self.table.clear();
         self.keys.iter_mut().for_each(|key| *key = Vector::new(key.data_type()));

@@ -1,17 +1,22 @@
 //! Groups rows by hash and aggregates each group. Groups come out in the order of their first rows.
+//!
+//! Beyond `work_mem` no further group begins: rows of groups that are not known are set aside, in partitions, and each
+//! partition is grouped by itself ([`super::spilled`]).
 
 use std::sync::Arc;
 
 use super::call::Call;
 use super::groups::GroupKeys;
+use super::spilled::SpilledGroups;
 use super::state::Groups;
-use crate::Result;
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::compare::rows_equal;
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame};
+use crate::exec::hash::hash_rows;
 use crate::exec::operator::{BoxOperator, Operator};
-use crate::exec::vector::Vector;
+use crate::exec::vector::{NO_ROW, Vector};
+use crate::{Error, Result};
 
 /// See the module.
 pub(crate) struct HashAggregate {
@@ -26,12 +31,15 @@ pub(crate) struct HashAggregate {
     /// Sorted input: the part of a batch that begins with a group of its own.
     held_back: Option<Batch>,
     input_done: bool,
+    spilled: Option<SpilledGroups>,
 }
 
 enum Stage {
     Reading,
     /// The next group to put out.
     Writing(usize),
+    /// What the partitions gave.
+    Merging,
     Done,
 }
 
@@ -49,6 +57,7 @@ impl HashAggregate {
             charge: Charge::default(),
             held_back: None,
             input_done: false,
+            spilled: None,
         }
     }
 
@@ -97,6 +106,10 @@ impl HashAggregate {
         if batch.is_empty() {
             return Ok(());
         }
+        if self.spilled.as_ref().is_some_and(SpilledGroups::is_filling) {
+            return self.take_known(batch, &keys, cx);
+        }
+        let known = self.keys.len();
         let assigned;
         let rows = if self.group_by.is_empty() {
             Groups::One(batch.len())
@@ -104,15 +117,51 @@ impl HashAggregate {
             assigned = self.keys.assign(&keys, batch.len());
             Groups::Each(&assigned)
         };
+        if let (Some(spilled), Groups::Each(groups)) = (&mut self.spilled, rows) {
+            spilled.note_firsts(&batch, groups, known);
+        }
         let groups = self.group_count();
         for call in &mut self.calls {
             call.update(Frame::from(&batch), rows, groups, cx)?;
         }
         let bytes_per_group: usize = self.calls.iter().map(Call::group_bytes).sum();
-        self.charge.set(self.keys.memory_bytes() + groups * bytes_per_group, cx.shared)
+        self.charge.note(self.keys.memory_bytes() + groups * bytes_per_group, cx.shared);
+        if self.charge.is_over(cx.shared) { self.spill(&batch, cx) } else { Ok(()) }
+    }
+
+    /// From now on rows of other groups are set aside.
+    fn spill(&mut self, like: &Batch, cx: Cx<'_>) -> Result<()> {
+        let may_spill = !self.sorted && !self.group_by.is_empty();
+        if may_spill && self.spilled.is_none() {
+            self.spilled = Some(SpilledGroups::new(like, &self.group_by));
+        }
+        let set_aside = self.spilled.as_mut().map_or(Ok(false), |spilled| spilled.begin(cx))?;
+        // Where rows cannot be split, the statement's budget counts.
+        if set_aside { Ok(()) } else { self.charge.check(cx.shared) }
+    }
+
+    /// Aggregates the rows whose groups are known, and sets the others aside.
+    fn take_known(&mut self, batch: Batch, keys: &[Arc<Vector>], cx: Cx<'_>) -> Result<()> {
+        let hashes = hash_rows(keys, batch.len());
+        let group = |row: usize| self.keys.find(keys, row, hashes[row]).unwrap_or(NO_ROW);
+        let groups: Vec<u32> = (0..batch.len()).map(group).collect();
+        let (unknown, known): (Vec<u32>, Vec<u32>) =
+            (0..row_number(batch.len())).partition(|&row| groups[row as usize] == NO_ROW);
+        if !known.is_empty() {
+            let groups: Vec<u32> = known.iter().map(|&row| groups[row as usize]).collect();
+            let rows = batch.gather(&known);
+            let count = self.group_count();
+            for call in &mut self.calls {
+                call.update(Frame::from(&rows), Groups::Each(&groups), count, cx)?;
+            }
+        }
+        self.spilled.as_mut().map_or(Ok(()), |spilled| spilled.add(batch, keys, &unknown, &hashes, cx))
     }
 
     fn evaluate_keys(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
+        if let Some(keys) = self.spilled.as_ref().and_then(|spilled| spilled.keys_of(batch)) {
+            return Ok(keys);
+        }
         self.group_by.iter_mut().map(|key| key.vector(Frame::from(batch), cx)).collect()
     }
 
@@ -139,6 +188,33 @@ impl HashAggregate {
         Ok(Some(Batch::new(columns, end - start)))
     }
 
+    /// Groups each partition; their groups in the order of their first rows.
+    fn work_off(&mut self, mut spilled: SpilledGroups, cx: Cx<'_>) -> Result<SpilledGroups> {
+        let types: Vec<_> = self.group_by.iter().map(Evaluator::data_type).collect();
+        let returns = self.calls.iter().map(Call::returns);
+        spilled.prepare_output(types.into_iter().chain(returns), cx)?;
+        let max = cx.context().batch_sizes.max.max(1);
+        while let Some(partition) = spilled.next_pass(cx)? {
+            let before = std::mem::replace(&mut self.input, partition);
+            spilled.keep_input(before);
+            self.spilled = Some(spilled);
+            let read = self.read(cx);
+            spilled = self.spilled.take().ok_or_else(|| Error::internal("an aggregation lost its partitions"))?;
+            if let Err(error) = read {
+                self.spilled = Some(spilled);
+                return Err(error);
+            }
+            let mut start = 0;
+            while let Some(batch) = self.write(start, max)? {
+                spilled.put(&batch, start, cx)?;
+                start += batch.len();
+            }
+            self.forget_groups(cx);
+        }
+        spilled.finish(cx)?;
+        Ok(spilled)
+    }
+
     fn forget_groups(&mut self, cx: Cx<'_>) {
         self.keys.clear();
         self.calls.iter_mut().for_each(|call| call.reset(cx));
@@ -161,14 +237,28 @@ impl Operator for HashAggregate {
                         return Ok(Some(batch));
                     }
                     self.forget_groups(cx);
-                    self.stage = if self.input_done { Stage::Done } else { Stage::Reading };
+                    self.stage = match (self.input_done, self.spilled.take()) {
+                        (true, Some(spilled)) => {
+                            self.spilled = Some(self.work_off(spilled, cx)?);
+                            Stage::Merging
+                        }
+                        (true, None) => Stage::Done,
+                        (false, spilled) => {
+                            self.spilled = spilled;
+                            Stage::Reading
+                        }
+                    };
                 }
+                Stage::Merging => return self.spilled.as_mut().map_or(Ok(None), |spilled| spilled.next(cx)),
                 Stage::Done => return Ok(None),
             }
         }
     }
 
     fn reset(&mut self, cx: Cx<'_>) {
+        if let Some(input) = self.spilled.take().and_then(SpilledGroups::into_input) {
+            self.input = input;
+        }
         self.input.reset(cx);
         self.forget_groups(cx);
         self.stage = Stage::Reading;

@@ -4,6 +4,7 @@ mod call;
 mod groups;
 mod hash_aggregate;
 mod minmax;
+mod spilled;
 mod state;
 mod sums;
 #[cfg(test)]

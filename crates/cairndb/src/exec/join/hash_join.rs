@@ -1,8 +1,11 @@
 //! Hash join: a table of the right side, probed with the left's rows.
+//!
+//! A right side that exceeds `work_mem` is split into partitions, and the left with it ([`super::spilled`]).
 
 use std::sync::Arc;
 
 use super::pairs::{Chunk, Pairing, unmatched_right};
+use super::spilled::SpilledJoin;
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::bitmap::Bitmap;
 use crate::exec::compare::rows_equal;
@@ -10,7 +13,8 @@ use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, unify_keys};
 use crate::exec::hash::{HashTable, hash_rows};
 use crate::exec::operator::{BoxOperator, Operator};
-use crate::exec::rows::{Rows, collect};
+use crate::exec::rows::{Rows, RowsBuilder};
+use crate::exec::spill::{LEVELS, Partition};
 use crate::exec::vector::{Data, NO_ROW, Vector};
 use crate::plan::{Field, JoinKind};
 use crate::{DataType, Result};
@@ -35,15 +39,25 @@ struct Probe {
     entry: Option<u32>,
 }
 
+/// What became of the right side.
+enum Right {
+    Built(Built),
+    /// It was too large.
+    Split(Vec<Partition>),
+}
+
+/// Bytes that a row takes in a hash table, about.
+const TABLE_BYTES: usize = 56;
+
 /// See the module.
 pub(crate) struct HashJoin {
-    left: BoxOperator,
-    right: BoxOperator,
-    left_types: Vec<DataType>,
-    right_fields: Vec<Field>,
+    pub(super) left: BoxOperator,
+    pub(super) right: BoxOperator,
+    pub(super) left_types: Vec<DataType>,
+    pub(super) right_fields: Vec<Field>,
     left_keys: Vec<Evaluator>,
     right_keys: Vec<Evaluator>,
-    pairing: Pairing,
+    pub(super) pairing: Pairing,
     /// The build side's rows are the same after a reset.
     right_is_fixed: bool,
     built: Option<Built>,
@@ -51,6 +65,7 @@ pub(crate) struct HashJoin {
     /// Right and full joins, once the left side is at its end: the next right row to look at.
     unmatched: Option<usize>,
     charge: Charge,
+    pub(super) spilled: Option<SpilledJoin>,
 }
 
 /// What a hash join is made of.
@@ -81,17 +96,94 @@ impl HashJoin {
             probe: None,
             unmatched: None,
             charge: Charge::default(),
+            spilled: None,
         }
     }
 
-    fn build(&mut self, cx: Cx<'_>) -> Result<Built> {
-        let rows = collect(&mut self.right, &self.right_fields, &mut self.charge, cx)?;
+    /// Whether right rows without a match are in the result.
+    pub(super) fn keeps_right(&self) -> bool {
+        matches!(self.pairing.kind(), JoinKind::Right | JoinKind::Full)
+    }
+
+    /// Reads the right side, whose rows were split `level` times.
+    fn read_right(&mut self, level: u32, cx: Cx<'_>) -> Result<Right> {
+        let mut rows = RowsBuilder::new(&self.right_fields);
+        while let Some(batch) = self.right.next(cx)? {
+            cx.check()?;
+            rows.append(&batch)?;
+            self.charge.note_more(batch.memory_bytes() + batch.len() * TABLE_BYTES, cx.shared);
+            if self.charge.is_over(cx.shared) {
+                if level < LEVELS {
+                    return Ok(Right::Split(self.split_right(rows.finish(), level + 1, cx)?));
+                }
+                self.charge.check(cx.shared)?;
+            }
+        }
+        let rows = rows.finish();
         let keys = evaluate_keys(&mut self.right_keys, rows.frame(), cx)?;
         let table = HashTable::build(hash_rows(&keys, rows.len), |row| keys.iter().any(|key| key.is_null(row)));
-        self.charge.add(table.memory_bytes(), cx.shared)?;
-        let seen =
-            matches!(self.pairing.kind(), JoinKind::Right | JoinKind::Full).then(|| Bitmap::filled(rows.len, false));
-        Ok(Built { rows, keys, table, seen })
+        let seen = self.keeps_right().then(|| Bitmap::filled(rows.len, false));
+        Ok(Right::Built(Built { rows, keys, table, seen }))
+    }
+
+    /// Splits the right side: what was read of it, and the rest.
+    fn split_right(&mut self, read: Rows, level: u32, cx: Cx<'_>) -> Result<Vec<Partition>> {
+        let spilled = self.spilled.get_or_insert_with(|| SpilledJoin::new(self.pairing.kind()));
+        let mut split = spilled.split_right(&self.right_fields, level, cx)?;
+        let mut batch = Some(Batch::new(read.columns, read.len));
+        self.charge.clear(cx.shared);
+        while let Some(rows) = batch {
+            let keys = evaluate_keys(&mut self.right_keys, Frame::from(&rows), cx)?;
+            split.add(rows, &keys, cx)?;
+            batch = self.right.next(cx)?;
+        }
+        split.finish(cx)
+    }
+
+    /// Splits the left side as the right was.
+    fn split_left(&mut self, level: u32, cx: Cx<'_>) -> Result<Vec<Partition>> {
+        let spilled = self.spilled.get_or_insert_with(|| SpilledJoin::new(self.pairing.kind()));
+        let mut split = spilled.split_left(&self.left_types, level, cx)?;
+        while let Some(rows) = self.left.next(cx)? {
+            let keys = evaluate_keys(&mut self.left_keys, Frame::from(&rows), cx)?;
+            split.add(rows, &keys, cx)?;
+        }
+        split.finish(cx)
+    }
+
+    /// Joins the partitions, which take the inputs' places, one by one.
+    fn work_off(&mut self, right: Vec<Partition>, cx: Cx<'_>) -> Result<()> {
+        let left = self.split_left(1, cx)?;
+        let mut pending: Vec<(Partition, Partition)> = left.into_iter().zip(right).collect();
+        SpilledJoin::enter(self, cx)?;
+        while let Some((left, right)) = pending.pop() {
+            if !SpilledJoin::begin(self, left.run, right.run) {
+                continue;
+            }
+            self.forget_pass(cx);
+            match self.read_right(right.level, cx)? {
+                Right::Built(built) => self.built = Some(built),
+                Right::Split(parts) => {
+                    let left = self.split_left(right.level + 1, cx)?;
+                    pending.extend(left.into_iter().zip(parts));
+                    continue;
+                }
+            }
+            while let Some(batch) = self.next_joined(cx)? {
+                let unmatched = self.unmatched.is_some();
+                self.spilled.as_mut().map_or(Ok(()), |spilled| spilled.put(batch, unmatched, cx))?;
+            }
+        }
+        self.forget_pass(cx);
+        self.spilled.as_mut().map_or(Ok(()), |spilled| spilled.finish(cx))
+    }
+
+    fn forget_pass(&mut self, cx: Cx<'_>) {
+        self.built = None;
+        self.probe = None;
+        self.unmatched = None;
+        self.pairing.reset();
+        self.charge.clear(cx.shared);
     }
 
     /// Whether the left side need not be read: nothing in the right can match, and nothing else is asked for.
@@ -178,11 +270,9 @@ impl Probe {
     }
 }
 
-impl Operator for HashJoin {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
-        if self.built.is_none() {
-            self.built = Some(self.build(cx)?);
-        }
+impl HashJoin {
+    /// The next rows, where the right side is in memory. While `unmatched` is set they are right rows without a match.
+    fn next_joined(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
         let max = cx.context().batch_sizes.max.max(1);
         loop {
             cx.check()?;
@@ -209,13 +299,33 @@ impl Operator for HashJoin {
             }
         }
     }
+}
+
+impl Operator for HashJoin {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        if self.built.is_none() && self.spilled.is_none() {
+            match self.read_right(0, cx)? {
+                Right::Built(built) => self.built = Some(built),
+                Right::Split(parts) => self.work_off(parts, cx)?,
+            }
+        }
+        match &mut self.spilled {
+            Some(spilled) => spilled.next(cx),
+            None => self.next_joined(cx),
+        }
+    }
 
     fn reset(&mut self, cx: Cx<'_>) {
+        let spilled = self.spilled.take();
+        let was_spilled = spilled.is_some();
+        if let Some(spilled) = spilled {
+            spilled.leave(self);
+        }
         self.left.reset(cx);
         self.probe = None;
         self.unmatched = None;
         self.pairing.reset();
-        if !self.right_is_fixed {
+        if !self.right_is_fixed || was_spilled {
             self.right.reset(cx);
             self.built = None;
             self.charge.clear(cx.shared);

@@ -4,6 +4,7 @@ mod hash_join;
 mod index_join;
 mod nested_loop;
 mod pairs;
+mod spilled;
 #[cfg(test)]
 mod tests;
 

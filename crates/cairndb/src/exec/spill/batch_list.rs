@@ -27,7 +27,8 @@ impl BatchList {
         if self.spilled.is_none() {
             if !self.charge.would_exceed(batch.memory_bytes(), cx.shared) {
                 self.kept.push(batch.clone());
-                return self.charge.add(batch.memory_bytes(), cx.shared);
+                self.charge.note_more(batch.memory_bytes(), cx.shared);
+                return Ok(());
             }
             let types = batch.columns().iter().map(|column| column.data_type()).collect();
             self.spilled = Some(RunFile::create(types, cx)?.run());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::DataType;
+use crate::exec::batch::Batch;
 use crate::exec::expr::Evaluator;
 use crate::exec::vector::Vector;
 
@@ -37,6 +38,11 @@ impl SpilledKeys {
     pub(crate) fn with_keys(&self, row: &[Arc<Vector>], keys: &[Arc<Vector>]) -> Vec<Arc<Vector>> {
         let computed = self.places.iter().zip(keys).filter(|(place, _)| **place >= self.width);
         row.iter().chain(computed.map(|(_, key)| key)).cloned().collect()
+    }
+
+    /// The keys' columns of spilled rows.
+    pub(crate) fn of(&self, batch: &Batch) -> Vec<Arc<Vector>> {
+        self.places.iter().map(|&place| batch.columns()[place].clone()).collect()
     }
 
     /// The keys' places.

@@ -2,12 +2,18 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::block;
 use super::file::{Extent, SpillFile};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
+use crate::exec::operator::Operator;
+use crate::exec::vector::Vector;
 use crate::{DataType, Result};
+
+/// A block is written once it holds so many bytes, or a batch of rows.
+const BLOCK_BYTES: usize = 128 << 10;
 
 /// Written rows. Dropping the last run of a file removes it.
 #[derive(Clone, Debug)]
@@ -15,12 +21,22 @@ pub(crate) struct Run {
     file: Rc<RefCell<SpillFile>>,
     types: Rc<[DataType]>,
     blocks: Vec<Extent>,
+    rows: u64,
 }
 
 impl Run {
     /// Number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.blocks.len()
+    }
+
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
     }
 
     /// The block at `index`; `None` past the end.
@@ -38,6 +54,7 @@ impl Run {
         bytes.clear();
         block::encode(batch, &mut bytes)?;
         self.blocks.push(self.file.borrow_mut().append(&bytes)?);
+        self.rows += batch.len() as u64;
         cx.shared.note_spilled(bytes.len());
         Ok(())
     }
@@ -57,10 +74,81 @@ impl RunFile {
 
     /// Begins a run.
     pub(crate) fn run(&self) -> Run {
-        Run { file: self.file.clone(), types: self.types.clone(), blocks: vec![] }
+        Run { file: self.file.clone(), types: self.types.clone(), blocks: vec![], rows: 0 }
+    }
+
+    pub(crate) fn writer(&self) -> RunWriter {
+        RunWriter { run: self.run(), pending: new_columns(&self.types), len: 0 }
     }
 
     pub(crate) fn types(&self) -> &Rc<[DataType]> {
         &self.types
+    }
+}
+
+fn new_columns(types: &[DataType]) -> Vec<Vector> {
+    types.iter().map(|&data_type| Vector::new(data_type)).collect()
+}
+
+/// Collects rows into blocks.
+pub(crate) struct RunWriter {
+    run: Run,
+    pending: Vec<Vector>,
+    len: usize,
+}
+
+impl RunWriter {
+    /// Adds some rows of a batch, in this order.
+    pub(crate) fn add(&mut self, batch: &Batch, rows: &[u32], cx: Cx<'_>) -> Result<()> {
+        let most = cx.context().batch_sizes.max.max(1);
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let rows = rest.split_off(..rest.len().min(most - self.len)).unwrap_or_default();
+            self.pending.iter_mut().zip(batch.columns()).for_each(|(to, from)| to.append_rows(from, rows));
+            self.len += rows.len();
+            let bytes: usize = self.pending.iter().map(Vector::memory_bytes).sum();
+            if self.len >= most || bytes >= BLOCK_BYTES {
+                self.flush(cx)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, cx: Cx<'_>) -> Result<()> {
+        if self.len == 0 {
+            return Ok(());
+        }
+        let columns = std::mem::replace(&mut self.pending, new_columns(&self.run.types));
+        let batch = Batch::new(columns.into_iter().map(Arc::new).collect(), std::mem::take(&mut self.len));
+        self.run.push(&batch, cx)
+    }
+
+    pub(crate) fn finish(mut self, cx: Cx<'_>) -> Result<Run> {
+        self.flush(cx)?;
+        Ok(self.run)
+    }
+}
+
+/// Reads a run: the input of an operator that works off a partition.
+pub(crate) struct RunScan {
+    run: Run,
+    next: usize,
+}
+
+impl RunScan {
+    pub(crate) fn new(run: Run) -> RunScan {
+        RunScan { run, next: 0 }
+    }
+}
+
+impl Operator for RunScan {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        let batch = self.run.block(self.next, cx)?;
+        self.next += 1;
+        Ok(batch)
+    }
+
+    fn reset(&mut self, _cx: Cx<'_>) {
+        self.next = 0;
     }
 }

@@ -72,6 +72,12 @@ impl SpillSpace {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
+    /// Bytes that were written through this room and those that count with it.
+    #[cfg(test)]
+    pub(crate) fn bytes_written(&self) -> u64 {
+        self.totals.bytes_written.load(Ordering::Relaxed)
+    }
+
     /// Bytes that the session's temporary files take now.
     #[cfg(test)]
     pub(crate) fn used(&self) -> u64 {

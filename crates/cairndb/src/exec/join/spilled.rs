@@ -1,0 +1,184 @@
+//! A hash join whose right side did not fit: both sides in partitions, which are joined one by one.
+//!
+//! Left rows carry their numbers, and so do right rows where those without a match are in the result; the output of each
+//! partition is in their order, so merging restores the order of the join in memory: the left's, then the unmatched
+//! right rows in the right's.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::hash_join::HashJoin;
+use crate::exec::batch::Batch;
+use crate::exec::context::Cx;
+use crate::exec::hash::hash_rows;
+use crate::exec::operator::BoxOperator;
+use crate::exec::spill::{NumberedOutput, Outputs, Partition, Partitions, Run, RunScan, add_column, number};
+use crate::exec::vector::{Data, Vector};
+use crate::plan::{Field, JoinKind};
+use crate::{DataType, Result};
+
+/// See the module.
+pub(super) struct SpilledJoin {
+    kind: JoinKind,
+    /// Columns of a left row.
+    left_width: usize,
+    /// The join's right rows have a number behind their columns.
+    entered: bool,
+    /// The join's own inputs, while partitions take their places.
+    inputs: Option<[BoxOperator; 2]>,
+    matched: Option<Outputs>,
+    unmatched: Option<Outputs>,
+    output: VecDeque<NumberedOutput>,
+}
+
+impl SpilledJoin {
+    pub(super) fn new(kind: JoinKind) -> SpilledJoin {
+        let (matched, unmatched) = (None, None);
+        SpilledJoin { kind, left_width: 0, entered: false, inputs: None, matched, unmatched, output: VecDeque::new() }
+    }
+
+    /// Whether right rows without a match are in the result, and so carry numbers.
+    fn keeps_right(&self) -> bool {
+        matches!(self.kind, JoinKind::Right | JoinKind::Full)
+    }
+
+    fn keeps_left(&self) -> bool {
+        matches!(self.kind, JoinKind::Left | JoinKind::Full | JoinKind::Anti)
+    }
+
+    /// `fields`: of the right rows as they come now, numbered ones from the second split on.
+    pub(super) fn split_right(&self, fields: &[Field], level: u32, cx: Cx<'_>) -> Result<Splitter> {
+        let types = fields.iter().map(|field| field.data_type);
+        Splitter::new(types, self.keeps_right() && level == 1, self.keeps_right(), level, cx)
+    }
+
+    pub(super) fn split_left(&self, types: &[DataType], level: u32, cx: Cx<'_>) -> Result<Splitter> {
+        let numbered = (level > 1).then_some(DataType::BigInt);
+        Splitter::new(types.iter().copied().chain(numbered), level == 1, self.keeps_left(), level, cx)
+    }
+
+    /// Both sides were split: from now on their rows carry numbers.
+    pub(super) fn enter(join: &mut HashJoin, cx: Cx<'_>) -> Result<()> {
+        let right: Vec<DataType> = join.right_fields.iter().map(|field| field.data_type).collect();
+        let left = join.left_types.clone();
+        let keeps_right = join.keeps_right();
+        if keeps_right {
+            join.right_fields.push(Field { name: String::new(), data_type: DataType::BigInt });
+        }
+        let Some(spilled) = &mut join.spilled else { return Ok(()) };
+        spilled.left_width = left.len();
+        spilled.entered = true;
+        let both = match spilled.kind {
+            JoinKind::Semi | JoinKind::Anti => left,
+            _ => [left, right].concat(),
+        };
+        let types: Rc<[DataType]> = both.into_iter().chain([DataType::BigInt]).collect();
+        spilled.matched = Some(Outputs::create(types.clone(), cx)?);
+        spilled.unmatched = keeps_right.then(|| Outputs::create(types, cx)).transpose()?;
+        Ok(())
+    }
+
+    /// Puts a partition in the inputs' places; false: it has no results.
+    pub(super) fn begin(join: &mut HashJoin, left: Run, right: Run) -> bool {
+        let Some(spilled) = &mut join.spilled else { return false };
+        let left_counts = !left.is_empty() && (!right.is_empty() || spilled.keeps_left());
+        if !left_counts && (right.is_empty() || !spilled.keeps_right()) {
+            return false;
+        }
+        let left = std::mem::replace(&mut join.left, Box::new(RunScan::new(left)));
+        let right = std::mem::replace(&mut join.right, Box::new(RunScan::new(right)));
+        spilled.inputs.get_or_insert([left, right]);
+        spilled.matched.iter_mut().chain(&mut spilled.unmatched).for_each(Outputs::begin);
+        true
+    }
+
+    /// Takes rows of the partition begun last.
+    pub(super) fn put(&mut self, batch: Batch, unmatched: bool, cx: Cx<'_>) -> Result<()> {
+        if unmatched {
+            return self.unmatched.as_mut().map_or(Ok(()), |outputs| outputs.push(&batch, cx));
+        }
+        let len = batch.len();
+        let mut columns = batch.into_columns();
+        if self.keeps_right() {
+            columns.pop();
+        }
+        let number = columns.remove(self.left_width);
+        columns.push(number);
+        self.matched.as_mut().map_or(Ok(()), |outputs| outputs.push(&Batch::new(columns, len), cx))
+    }
+
+    pub(super) fn finish(&mut self, cx: Cx<'_>) -> Result<()> {
+        for outputs in [self.matched.take(), self.unmatched.take()].into_iter().flatten() {
+            self.output.push_back(outputs.merge(cx)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        while let Some(output) = self.output.front_mut() {
+            if let Some(batch) = output.next(cx)? {
+                return Ok(Some(batch));
+            }
+            self.output.pop_front();
+        }
+        Ok(None)
+    }
+
+    /// Gives the join its own inputs back.
+    pub(super) fn leave(self, join: &mut HashJoin) {
+        if self.entered && self.keeps_right() {
+            join.right_fields.pop();
+        }
+        if let Some([left, right]) = self.inputs {
+            join.left = left;
+            join.right = right;
+        }
+    }
+}
+
+/// One side being split.
+pub(super) struct Splitter {
+    partitions: Partitions,
+    /// Rows are not numbered yet.
+    numbers: bool,
+    next_number: i64,
+    /// Rows with a NULL key, which match nothing, are in the result all the same.
+    keeps_nulls: bool,
+}
+
+impl Splitter {
+    fn new(
+        types: impl Iterator<Item = DataType>,
+        numbers: bool,
+        keeps_nulls: bool,
+        level: u32,
+        cx: Cx<'_>,
+    ) -> Result<Splitter> {
+        let types: Rc<[DataType]> = types.chain(numbers.then_some(DataType::BigInt)).collect();
+        let partitions = Partitions::create(types, level, cx)?;
+        Ok(Splitter { partitions, numbers, next_number: 0, keeps_nulls })
+    }
+
+    pub(super) fn add(&mut self, batch: Batch, keys: &[Arc<Vector>], cx: Cx<'_>) -> Result<()> {
+        let mut hashes = hash_rows(keys, batch.len());
+        let is_null = |row: usize| keys.iter().any(|key| key.is_null(row));
+        let rows: Vec<u32> =
+            (0..).take(batch.len()).filter(|&row| self.keeps_nulls || !is_null(row as usize)).collect();
+        let batch = match self.numbers {
+            true => add_column(&batch, number(&mut self.next_number, batch.len())),
+            false => batch,
+        };
+        // Rows that match nothing may go anywhere: not all into one partition.
+        if let (true, Some(Data::I64(numbers))) = (self.keeps_nulls, batch.columns().last().map(|last| last.data())) {
+            for (row, hash) in hashes.iter_mut().enumerate().filter(|(row, _)| is_null(*row)) {
+                *hash = numbers[row].cast_unsigned();
+            }
+        }
+        self.partitions.add(&batch, &rows, &hashes, cx)
+    }
+
+    pub(super) fn finish(self, cx: Cx<'_>) -> Result<Vec<Partition>> {
+        self.partitions.finish(cx)
+    }
+}
