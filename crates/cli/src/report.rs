@@ -13,8 +13,15 @@ const EXCERPT_COLUMNS: usize = 60;
 /// Why a command of the shell did not succeed.
 #[derive(Debug)]
 pub enum Failure {
-    /// A statement failed. `text` is what its position counts in; `context` says what was going on around it.
-    Sql { error: cairndb::Error, text: String, context: Option<String> },
+    /// A statement failed.
+    Sql {
+        /// Why.
+        error: cairndb::Error,
+        /// What the error's position counts in; empty where there is no text.
+        text: String,
+        /// What was going on around it.
+        context: Option<String>,
+    },
     /// Anything else, ready to be shown.
     Message(String),
     /// Something was told already, at the place where it happened.
@@ -24,6 +31,7 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The failure of a statement with this text.
     pub fn sql(error: cairndb::Error, text: &str) -> Failure {
         Failure::Sql { error, text: text.to_string(), context: None }
     }

@@ -113,6 +113,12 @@ impl Database {
         Ok(Database { shared: Shared::new(store, options)? })
     }
 
+    /// A database in a store that the caller opened: on a simulated disk, or with options that [`Options`] leaves out.
+    /// Of `options` only those of new connections matter, and `read_only`, which must say what the store is.
+    pub fn over(store: Store, options: Options) -> Result<Database> {
+        Ok(Database { shared: Shared::new(store, options)? })
+    }
+
     /// A new connection. Each thread uses its own.
     pub fn connect(&self) -> Result<Connection> {
         Connection::new(self.clone())

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
+use cairndb::Connection;
 use cairndb::types::{EvalContext, to_text};
-use cairndb::{Connection, Rows};
 
 use super::command::{Copy, Source};
 use crate::output::write_record;
@@ -21,12 +21,10 @@ pub fn export(
     own_output: &mut dyn Write,
     context: &EvalContext,
 ) -> Result<u64, Failure> {
-    let query = query_of(&copy.source);
-    let mut rows = connection.query(&query, ()).map_err(|error| Failure::sql(error, &query))?;
-    let Some(path) = &copy.file else { return write_rows(&mut rows, copy, own_output, context) };
+    let Some(path) = &copy.file else { return write_rows(connection, copy, own_output, context) };
     let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
     let mut out = BufWriter::with_capacity(1 << 20, file);
-    let count = write_rows(&mut rows, copy, &mut out, context)?;
+    let count = write_rows(connection, copy, &mut out, context)?;
     out.flush().map_err(|error| Failure::file(path, &error))?;
     Ok(count)
 }
@@ -43,7 +41,15 @@ fn query_of(source: &Source) -> String {
     }
 }
 
-fn write_rows(rows: &mut Rows, copy: &Copy, out: &mut dyn Write, context: &EvalContext) -> Result<u64, Failure> {
+/// As [`export`], always to `out`.
+pub(super) fn write_rows(
+    connection: &Connection,
+    copy: &Copy,
+    out: &mut dyn Write,
+    context: &EvalContext,
+) -> Result<u64, Failure> {
+    let query = query_of(&copy.source);
+    let mut rows = connection.query(&query, ()).map_err(|error| Failure::sql(error, &query))?;
     if copy.header {
         let names: Vec<Option<&str>> = rows.columns().iter().map(|field| Some(field.name.as_str())).collect();
         write_record(out, &names, &copy.dialect)?;

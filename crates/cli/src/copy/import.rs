@@ -2,7 +2,7 @@
 //! error names the line and the column, as PostgreSQL's COPY does.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use cairndb::types::{EvalContext, from_text};
@@ -31,21 +31,34 @@ pub fn import(
     context: &EvalContext,
     interrupts: &Interrupts,
 ) -> Result<u64, Failure> {
+    let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
+    let bar = progress::bytes(file.metadata().map_or(0, |metadata| metadata.len()));
+    let input = BufReader::with_capacity(1 << 20, file);
+    let rows = import_from(connection, copy, input, context, interrupts, |bytes| bar.set_position(bytes));
+    bar.finish_and_clear();
+    rows
+}
+
+/// As [`import`], from bytes; `tick` hears how many were read.
+pub(super) fn import_from(
+    connection: &Connection,
+    copy: &Copy,
+    input: impl BufRead,
+    context: &EvalContext,
+    interrupts: &Interrupts,
+    tick: impl Fn(u64),
+) -> Result<u64, Failure> {
     let Source::Table { name, columns } = &copy.source else {
         return Err(Failure::Message("\\copy: a query can only be copied TO a file".to_string()));
     };
     let targets = targets(connection, name, columns)?;
-    let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
-    let bar = progress::bytes(file.metadata().map_or(0, |metadata| metadata.len()));
-    let reader = Reader::new(BufReader::with_capacity(1 << 20, file), copy.dialect.clone());
+    let reader = Reader::new(input, copy.dialect.clone());
     let mut import = Import { name, targets, context, null: &copy.dialect.null, reader };
     let statement = import.statement();
-    let rows = in_transaction(connection, || {
+    in_transaction(connection, || {
         let mut insert = connection.prepare(&statement)?;
-        import.run(copy.header, |values| insert.execute(values), |bytes| bar.set_position(bytes), interrupts)
-    });
-    bar.finish_and_clear();
-    rows
+        import.run(copy.header, |values| insert.execute(values), tick, interrupts)
+    })
 }
 
 /// Runs `body` in a transaction of its own unless one is open already, whose fate is then the user's to decide.
@@ -86,7 +99,7 @@ struct Import<'a, R> {
     reader: Reader<R>,
 }
 
-impl<R: std::io::BufRead> Import<'_, R> {
+impl<R: BufRead> Import<'_, R> {
     fn statement(&self) -> String {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         let names: Vec<String> = self.targets.iter().map(|target| quoted(&target.name)).collect();

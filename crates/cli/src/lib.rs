@@ -1,0 +1,19 @@
+//! `cairn`: CairnDB's shell and tools. The program is `main.rs`; this library is there to be tried by tests.
+
+mod args;
+mod bench;
+mod command;
+mod copy;
+mod demo;
+mod maintenance;
+mod output;
+mod place;
+mod progress;
+mod report;
+mod shell;
+mod signals;
+mod words;
+
+pub use command::run;
+pub use copy::{copy_from, copy_to};
+pub use report::Failure;

@@ -1,0 +1,1 @@
+SELECT substr('abcdef', 2, 3), lpad('x', 5, 'ab'), regexp_replace('aaa', 'a+', 'b', 'g'), to_char(1234.5, 'FM9,999.00'), date_trunc('month', now()), extract(epoch FROM INTERVAL '1 day'), round(2.5), power(2, 0.5), coalesce(NULL, nullif(1, 1), 3), md5('x'), split_part('a,b', ',', 2), translate('abc', 'ab', 'x'), nextval('s');

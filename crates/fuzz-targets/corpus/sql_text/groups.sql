@@ -1,0 +1,1 @@
+SELECT b, count(*), sum(c), avg(c), min(d), string_agg(b, ',' ORDER BY a) FILTER (WHERE a > 3) FROM t GROUP BY ROLLUP (b, d) HAVING count(*) > 1 ORDER BY 2;

@@ -1,0 +1,1 @@
+SELECT t.a, u.x, v.n FROM t LEFT JOIN u ON u.t_a = t.a FULL JOIN v USING (a) WHERE EXISTS (SELECT 1 FROM u AS w WHERE w.id = t.a) OR u.id IS NULL;

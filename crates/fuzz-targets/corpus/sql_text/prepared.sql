@@ -1,0 +1,1 @@
+INSERT INTO u (id, t_a) SELECT g, 1 FROM generate_series(1000, 1100) g; UPDATE u SET x = x * 2, y = y + INTERVAL '1 day' FROM t WHERE t.a = u.t_a AND t.c > 10; DELETE FROM t USING u WHERE u.t_a = t.a AND u.id % 2 = 0;

@@ -1,0 +1,1 @@
+SELECT count(*) FROM generate_series(1, 300) AS g (n), t WHERE n % 7 = a OR (n, a) IN ((1, 2), (3, 4)) AND CASE WHEN n > 5 THEN true ELSE a IS NOT DISTINCT FROM n END;

@@ -1,0 +1,1 @@
+SET timezone = 'Asia/Tokyo'; SHOW timezone; SET enable_hashjoin = off; EXPLAIN ANALYZE SELECT * FROM t JOIN u ON t.a = u.t_a; SET statement_timeout = '5s'; SET batch_rows = 1; RESET ALL; ANALYZE;

@@ -1,0 +1,1 @@
+SELECT 1e10::real, 'NaN'::float8, 0.1::numeric(3,1), '\xff'::bytea, TIMESTAMPTZ '2024-03-31 02:30 Europe/Berlin', INTERVAL '1 mon -3 days 04:05', CAST('t' AS boolean), E'\u00e9\n', $$it's$$, 'a' || NULL, -32768::smallint;
