@@ -45,7 +45,7 @@ pub(super) struct PageInfo {
     pub(super) adopted: AtomicU64,
     /// The first version that no longer does; 0: the newest still does.
     pub(super) death: AtomicU64,
-    /// The next page in the same list of dead pages.
+    /// The next page in the same list of dead pages; before it was published: its place in its owner's list.
     pub(super) next: AtomicU32,
     /// A write is in flight (1); it was freed meanwhile (2).
     pub(super) writing: AtomicU32,

@@ -5,12 +5,17 @@
 //! - An evicted frame waits in *limbo* until every reader that could have found it is gone.
 //! - Whatever can go does go before the cache counts as full.
 
+use std::time::Duration;
+
 use super::cache::{COOLING, DIRTY, FIXED, Pages, RUN, USED};
 use crate::sync::Ordering;
 use crate::{Error, Result};
 
-/// How often eviction is tried before the cache counts as full: readers may keep frames for a moment.
-const ROUNDS: usize = 64;
+/// How often nothing is found to evict before the cache counts as full: what others write out just now can go soon.
+const IDLE_ROUNDS: u32 = 64;
+/// How long it is waited for readers: so many naps.
+const PATIENCE: u32 = 20_000;
+const NAP: Duration = Duration::from_micros(500);
 
 #[derive(Debug, Default)]
 pub(super) struct Evictor {
@@ -20,22 +25,13 @@ pub(super) struct Evictor {
 }
 
 impl Pages {
+    /// A frame for a page to be loaded. The caller must not be pinned.
     pub(super) fn take_frame(&self) -> Result<u32> {
-        for round in 0..ROUNDS {
+        loop {
             if let Some(frame) = self.pool.lock().pop() {
                 return Ok(frame);
             }
-            self.give_way(round);
-            self.evict(self.frames.count() as usize / 32 + 8)?;
-        }
-        Err(Error::CacheFull)
-    }
-
-    /// Where frames wait for readers that were interrupted while they looked at pages: lets these run, which on a busy
-    /// machine takes them some milliseconds.
-    fn give_way(&self, round: usize) {
-        if round >= 4 && !self.evictor.lock().limbo.is_empty() {
-            crate::sync::thread::sleep(std::time::Duration::from_micros(50 * round.min(20) as u64));
+            self.free_frames(1, self.frames.count() as usize / 32 + 8)?;
         }
     }
 
@@ -43,25 +39,49 @@ impl Pages {
     #[cold]
     pub(crate) fn make_room(&self) -> Result<()> {
         let wanted = (self.frames.count() as usize / 8).min(64);
-        for round in 0..ROUNDS {
-            if self.frames_free() >= wanted {
+        match self.free_frames(wanted, wanted) {
+            Err(Error::CacheFull) if self.frames_free() > 0 => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Evicts, `step` pages at a time, until so many frames are free.
+    ///
+    /// The cache counts as full only when there is nothing to evict. Frames that others took meanwhile are evicted again;
+    /// those in limbo come back as soon as readers that were interrupted while they looked at pages go on, which on a
+    /// busy machine takes them a while. They need nothing that the caller could hold, so the wait ends.
+    fn free_frames(&self, needed: usize, step: usize) -> Result<()> {
+        let (mut idle, mut naps) = (0, 0);
+        while idle < IDLE_ROUNDS && naps < PATIENCE {
+            if self.frames_free() >= needed {
                 return Ok(());
             }
-            self.give_way(round);
-            self.evict(wanted)?;
+            let waiting = self.reclaim_now();
+            if waiting >= step || self.evict(step)? == 0 {
+                crate::sync::thread::sleep(NAP);
+                *(if waiting > 0 { &mut naps } else { &mut idle }) += 1;
+            }
         }
-        if self.frames_free() > 0 { Ok(()) } else { Err(Error::CacheFull) }
+        Err(Error::CacheFull)
+    }
+
+    /// Returns how many frames still wait for readers.
+    fn reclaim_now(&self) -> usize {
+        let mut evictor = self.evictor.lock();
+        self.reclaim(&mut evictor);
+        evictor.limbo.len()
     }
 
     /// Makes up to `wanted` frames free: pages that nobody looked at since the hand last passed go; dirty ones are
-    /// written first, and go then.
-    pub(crate) fn evict(&self, wanted: usize) -> Result<()> {
+    /// written first, and go then. Returns how many went.
+    pub(crate) fn evict(&self, wanted: usize) -> Result<usize> {
         let mut dirty = Vec::new();
-        if self.turn_hand(wanted, &mut dirty) < wanted {
+        let mut gone = self.turn_hand(wanted, &mut dirty);
+        if gone < wanted {
             self.write_out(&mut dirty)?;
-            self.drop_written(&dirty);
+            gone += self.drop_written(&dirty);
         }
-        Ok(())
+        Ok(gone)
     }
 
     /// Moves the hand over the frames, twice round at most; returns how many it evicted, and in `dirty` the pages that
@@ -90,7 +110,7 @@ impl Pages {
 
     /// Evicts pages that were just written, unless somebody looked at them meanwhile. Left to the hand, they would have
     /// to wait until it has gone all the way round, while whoever needs a frame counts the cache as full.
-    fn drop_written(&self, ids: &[u32]) {
+    fn drop_written(&self, ids: &[u32]) -> usize {
         let mut evictor = self.evictor.lock();
         let mut gone = 0;
         for &id in ids {
@@ -105,6 +125,7 @@ impl Pages {
             }
         }
         self.retire_frames(&mut evictor, gone);
+        gone
     }
 
     /// After the entries of frames in limbo were cleared: they are free once every reader of this epoch is gone.

@@ -1,6 +1,7 @@
 //! Pages: their layout, the cache, and the allocation and reuse of their ids.
 
 mod cache;
+mod created;
 mod evict;
 mod free_ids;
 pub(crate) mod layout;
@@ -9,5 +10,6 @@ mod reuse;
 mod slots;
 
 pub(crate) use cache::Pages;
+pub(crate) use created::Created;
 pub use layout::PageRef;
 pub(crate) use slots::{Pin, SlotId};

@@ -252,7 +252,7 @@ impl Engine {
         let Cut { version, changes } = cut;
         // SAFETY: just cut, not freed.
         let number = unsafe { version.number() };
-        self.pages.adopt(number, &changes.created);
+        self.pages.adopt(number, changes.created.ids());
         let old = self.published.swap(version.as_raw(), Ordering::SeqCst);
         self.pages.retire(number, &changes.dead);
         if !changes.drops.is_empty() || !changes.chains.is_empty() {

@@ -90,7 +90,7 @@ impl Step {
         writer.trees.set(self.tree, new_root);
         writer.changed |= new_root != root || !long.is_empty();
         step?;
-        let moved = writer.changes.created.len() - made + long.len();
+        let moved = writer.changes.created.len().saturating_sub(made) + long.len();
         for (key, length, first) in long {
             let mut value = Vec::new();
             overflow_value(&engine.pages, slot, length, first, &mut value)?;

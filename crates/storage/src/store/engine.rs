@@ -14,6 +14,9 @@ use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Condvar, Mutex, O
 use crate::txn::{Version, VersionPtr};
 use crate::{Error, Options, Result};
 
+/// How often an operation is begun again with frames made free for it, which others may take first.
+const FULL_TRIES: u32 = 1000;
+
 /// Shared by every handle and background thread of one open database.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -189,7 +192,7 @@ impl Engine {
     pub(crate) fn provide(&self, lacked: Error, full: &mut u32) -> Result<()> {
         match lacked {
             Error::NotResident(page) => self.pages.load(page),
-            Error::CacheFull if *full < 16 => {
+            Error::CacheFull if *full < FULL_TRIES => {
                 *full += 1;
                 self.pages.make_room()
             }

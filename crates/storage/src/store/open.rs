@@ -244,7 +244,7 @@ fn assemble(
             stamp: next_stamp,
             trees,
             changes: Changes::default(),
-            unfixed: 0,
+            seen_before: next_stamp,
             changed: false,
             batch: OpenBatch::new(meta.position, 1, 0, false, 0),
             batch_number: 1,

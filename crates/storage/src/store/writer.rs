@@ -2,7 +2,7 @@
 //! will make them durable.
 
 use crate::log::OpenBatch;
-use crate::page::PageRef;
+use crate::page::{Created, PageRef};
 use crate::tree::{Scratch, TreeEdit};
 use crate::txn::{TreeId, Trees, VersionPtr};
 
@@ -12,7 +12,7 @@ pub(crate) const SPILL: usize = 8;
 /// Pages that came and went between two versions.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    pub(crate) created: Vec<u32>,
+    pub(crate) created: Created,
     pub(crate) dead: Vec<u32>,
     /// First pages of long values that went.
     pub(crate) chains: Vec<PageRef>,
@@ -51,8 +51,8 @@ pub(crate) struct Writer {
     pub(crate) stamp: u64,
     pub(crate) trees: Trees,
     pub(crate) changes: Changes,
-    /// `changes.created` up to here was given to eviction before its version was cut.
-    pub(crate) unfixed: usize,
+    /// Pages born before this are part of a version that was cut, or of a marked state.
+    pub(crate) seen_before: u64,
     /// Whether the trees differ from the version cut last.
     pub(crate) changed: bool,
     pub(crate) batch: OpenBatch,
@@ -94,25 +94,23 @@ impl Writer {
         unsafe { version.fill(self.stamp, self.appended, needed_from, &self.trees) };
         let changes = std::mem::replace(&mut self.changes, self.spare.changes.pop().unwrap_or_default());
         self.stamp = next_stamp;
+        self.seen_before = next_stamp;
         self.changed = false;
-        self.unfixed = 0;
         Cut { version, changes }
     }
 
     /// Gives the pages made since the last version to eviction, sealed, when they take too much of the cache.
     pub(crate) fn spill(&mut self, engine: &super::Engine) {
-        let created = &self.changes.created;
-        if (created.len() - self.unfixed) * SPILL < engine.pages.frame_count() {
-            return;
+        if self.changes.created.kept() * SPILL >= engine.pages.frame_count() {
+            self.stamp = engine.stamp();
+            self.changes.created.unfix(&engine.pages);
         }
-        self.stamp = engine.stamp();
-        engine.pages.unfix(&created[self.unfixed..]);
-        self.unfixed = created.len();
     }
 
     /// Notes the latest state, so that what follows can be undone; seals its pages.
     pub(crate) fn mark(&mut self, next_stamp: u64) -> Mark {
         self.stamp = next_stamp;
+        self.seen_before = next_stamp;
         let Changes { created, dead, chains, drops } = &self.changes;
         let lengths = [created.len(), dead.len(), chains.len(), drops.len()];
         Mark { trees: self.trees.clone(), lengths }
@@ -122,12 +120,12 @@ impl Writer {
     pub(crate) fn undo(&mut self, mark: Mark, pages: &crate::page::Pages) {
         let [created, dead, chains, drops] = mark.lengths;
         self.trees = mark.trees;
-        pages.free_private(&self.changes.created[created..]);
-        self.changes.created.truncate(created);
+        self.changes.created.free_from(pages, created);
         self.changes.dead.truncate(dead);
         self.changes.chains.truncate(chains);
         self.changes.drops.truncate(drops);
-        self.unfixed = self.unfixed.min(created);
+        // It may remember a page that is free now.
+        self.scratch = Scratch::default();
     }
 
     /// Opens a tree of the latest state for changes.
@@ -144,6 +142,7 @@ impl Writer {
             tree: tree.0,
             stamp: self.stamp,
             root,
+            seen_before: self.seen_before,
             created: &mut self.changes.created,
             dead: &mut self.changes.dead,
             chains: &mut self.changes.chains,

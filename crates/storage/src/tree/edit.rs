@@ -5,7 +5,7 @@
 //! left undone). A failure to get memory or a page id leaves the tree whole, with its old or its new content.
 //!
 //! Pages that leave the tree are only noted (`dead`), and so are new ones (`created`): the transaction decides what
-//! becomes of them.
+//! becomes of them. Only those that nobody but their owner has seen are free at once.
 
 use super::MAX_DEPTH;
 use super::node::{self, Cell, Entries, Node, Payload};
@@ -13,7 +13,7 @@ use super::overflow;
 use super::read::Stop;
 use crate::Result;
 use crate::page::layout::{self, HEADER, Kind};
-use crate::page::{PageRef, Pages, Pin};
+use crate::page::{Created, PageRef, Pages, Pin};
 
 /// Long values of up to this many pages are retired at once, others in the background.
 const SHORT_CHAIN: usize = 4;
@@ -45,7 +45,9 @@ pub(crate) struct TreeEdit<'a> {
     /// Pages born with this stamp are unsealed, and this owner's.
     pub(crate) stamp: u64,
     pub(crate) root: &'a mut PageRef,
-    pub(crate) created: &'a mut Vec<u32>,
+    /// Pages born before this are seen by a version, a savepoint or a cursor.
+    pub(crate) seen_before: u64,
+    pub(crate) created: &'a mut Created,
     pub(crate) dead: &'a mut Vec<u32>,
     /// Long values that left the tree and have too many pages to look at now: their first pages.
     pub(crate) chains: &'a mut Vec<PageRef>,
@@ -191,7 +193,7 @@ impl<'a> TreeEdit<'a> {
 
     fn new_page(&mut self, kind: Kind, level: u8) -> Result<PageRef> {
         let page = self.pages.create(self.stamp, None)?;
-        self.created.push(page.id);
+        self.created.push(self.pages, page.id);
         let tree = self.tree;
         let bytes = self.page_mut(page);
         layout::format(bytes, kind, level, tree, page);
@@ -233,9 +235,16 @@ impl<'a> TreeEdit<'a> {
         let bytes = unsafe { self.pages.peek(page) }.ok_or(Stop::Miss(page))?;
         let copy = self.pages.create(self.stamp, Some(bytes))?;
         self.pages.counters.bytes_copied.add(bytes.len() as u64);
-        self.created.push(copy.id);
-        self.dead.push(page.id);
+        self.created.push(self.pages, copy.id);
+        self.leave(page);
         Ok(copy)
+    }
+
+    /// A page is no longer part of the tree, and nobody holds a slice of it.
+    fn leave(&mut self, page: PageRef) {
+        if !self.created.let_go(self.pages, page, self.seen_before) {
+            self.dead.push(page.id);
+        }
     }
 
     /// Points the step's parent (which this owner has) to another page.
@@ -319,7 +328,7 @@ impl<'a> TreeEdit<'a> {
 
     fn take_spare(&mut self, spares: &mut Vec<PageRef>, kind: Kind, level: u8) -> PageRef {
         let page = spares.pop().expect("one spare per level and one for a new root");
-        self.created.push(page.id);
+        self.created.push(self.pages, page.id);
         let tree = self.tree;
         let bytes = self.page_mut(page);
         layout::format(bytes, kind, level, tree, page);
@@ -403,17 +412,17 @@ impl<'a> TreeEdit<'a> {
     fn drop_chain(&mut self, leaf: PageRef, at: usize) -> Result<(), Stop> {
         let (Cell::Overflow(reference), _) = self.node(leaf)?.cell(at) else { return Ok(()) };
         let (_, first) = overflow::parse(reference);
-        let noted = self.dead.len();
+        let mut chain = [PageRef::NONE; SHORT_CHAIN];
         let mut page = first;
-        for _ in 0..SHORT_CHAIN {
+        for at in 0..SHORT_CHAIN {
             let Some(bytes) = self.pages.get(self.pin, page) else { break };
-            self.dead.push(page.id);
+            chain[at] = page;
             page = overflow::next(bytes);
             if page.is_none() {
+                chain[..=at].iter().for_each(|&page| self.leave(page));
                 return Ok(());
             }
         }
-        self.dead.truncate(noted);
         self.chains.push(first);
         Ok(())
     }
@@ -446,7 +455,7 @@ impl<'a> TreeEdit<'a> {
     fn prune(&mut self, path: &mut Path) {
         while path.depth > 0 {
             let page = path.steps[path.leaf()].0;
-            self.dead.push(page.id);
+            self.leave(page);
             path.depth -= 1;
             let Some(&(parent, child)) = path.steps[..path.depth].last() else {
                 *self.root = PageRef::NONE;
@@ -485,7 +494,7 @@ impl<'a> TreeEdit<'a> {
         }
         let left = self.own_sibling(path, step, left_child, left)?;
         self.merge_into(left, right, &separator)?;
-        self.dead.push(right.id);
+        self.leave(right);
         node::remove(self.page_mut(parent), left_child);
         self.pages.counters.tree_merges.add(1);
         Ok(true)
@@ -524,8 +533,9 @@ impl<'a> TreeEdit<'a> {
             if node.count() > 0 {
                 return;
             }
-            self.dead.push(self.root.id);
-            *self.root = if node.is_inner() { node.child(0) } else { PageRef::NONE };
+            let below = if node.is_inner() { node.child(0) } else { PageRef::NONE };
+            let root = std::mem::replace(self.root, below);
+            self.leave(root);
             if self.root.is_none() {
                 return;
             }

@@ -7,7 +7,7 @@
 use super::node::{Cell, OVERFLOW_REF, inline_limit};
 use crate::Result;
 use crate::page::layout::{self, HEADER, Kind, get_u16, get_u64, put_u16};
-use crate::page::{PageRef, Pages};
+use crate::page::{Created, PageRef, Pages};
 
 const NEXT: usize = HEADER;
 const LENGTH: usize = NEXT + PageRef::BYTES;
@@ -22,7 +22,7 @@ pub(crate) fn write(
     tree: u32,
     stamp: u64,
     value: &[u8],
-    created: &mut Vec<u32>,
+    created: &mut Created,
 ) -> Result<[u8; OVERFLOW_REF]> {
     let mut next = PageRef::NONE;
     for piece in value.chunks(pages.page_size() - DATA).rev() {
@@ -30,7 +30,7 @@ pub(crate) fn write(
             pages.make_room()?;
         }
         let page = pages.create(stamp, None)?;
-        created.push(page.id);
+        created.push(pages, page.id);
         // SAFETY: just created with this tree's stamp; nobody else knows it.
         let bytes = unsafe { pages.unsealed(page) };
         layout::format(bytes, Kind::Overflow, 0, tree, page);
@@ -62,7 +62,7 @@ pub(super) fn piece(page: &[u8], into: &mut Vec<u8>) -> Option<PageRef> {
 }
 
 /// The page that follows in the chain.
-pub(super) fn next(page: &[u8]) -> PageRef {
+pub(crate) fn next(page: &[u8]) -> PageRef {
     PageRef::read(&page[NEXT..])
 }
 
@@ -77,7 +77,7 @@ impl LongValue {
         stamp: u64,
         key: &[u8],
         value: &[u8],
-        created: &mut Vec<u32>,
+        created: &mut Created,
     ) -> Result<LongValue> {
         if key.len() + value.len() <= inline_limit(pages.page_size()) {
             return Ok(LongValue(None));

@@ -292,7 +292,7 @@ impl State {
             let private = &mut self.trees[at];
             if again.contains(&private.id) {
                 private.discard(&engine.pages);
-                self.trees[at] = PrivateTree::new(private.id, newest.version().trees.root(private.id));
+                self.trees[at] = PrivateTree::new(private.id, newest.version().trees.root(private.id), self.stamp);
             }
         }
         let bytes = std::mem::take(&mut self.ops);
@@ -343,8 +343,8 @@ impl PrivateTree {
     /// The tree becomes the latest state's; its pages are the database's from now on.
     fn adopt(&mut self, writer: &mut Writer) {
         let changes = &mut writer.changes;
-        changes.created.append(&mut self.created);
         changes.dead.append(&mut self.dead);
+        changes.created.append(&mut self.created, &mut changes.dead);
         changes.chains.append(&mut self.chains);
         if !self.dropped {
             writer.trees.set(self.id, self.root);

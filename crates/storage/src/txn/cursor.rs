@@ -20,6 +20,8 @@ pub struct Cursor {
     tree: TreeCursor,
     /// In a transaction: under which number its range is remembered as read, and the range.
     read: Option<Noted>,
+    /// The stamp under which a transaction keeps its pages for this cursor.
+    held: Option<u64>,
     backward: bool,
 }
 
@@ -31,17 +33,18 @@ impl fmt::Debug for Cursor {
 
 impl Cursor {
     pub(super) fn open(reader: &Reader, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
-        let (root, read) = match &reader.0 {
-            Source::Snapshot(view) => (view.root(tree)?, None),
+        let (root, held, read) = match &reader.0 {
+            Source::Snapshot(view) => (view.root(tree)?, None, None),
             Source::Transaction(private) => {
                 let mut state = private.lock()?;
-                let root = state.root_for_cursor(private, tree)?;
+                let (root, held) = state.root_for_cursor(private, tree)?;
                 let number = state.reads.open(tree, lower, upper);
-                (root, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec))))
+                (root, held, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec))))
             }
         };
         let slot = reader.handle().engine().pages.slots.claim()?;
-        Ok(Cursor { reader: reader.clone(), slot, tree: TreeCursor::new(root, lower, upper), read, backward: false })
+        let tree = TreeCursor::new(root, lower, upper);
+        Ok(Cursor { reader: reader.clone(), slot, tree, read, held, backward: false })
     }
 
     /// The next entry from the lower end.
@@ -103,12 +106,15 @@ impl Cursor {
         }
     }
 
-    /// Remembers only what was passed over as read.
+    /// Remembers only what was passed over as read, and lets go of the transaction's pages.
     fn close_read(&mut self) {
         let (Source::Transaction(private), Some((number, lower, upper))) = (&self.reader.0, self.read.take()) else {
             return;
         };
         let Ok(mut state) = private.lock() else { return };
+        if let Some(stamp) = self.held.take() {
+            state.holds.let_go(stamp);
+        }
         let last = self.tree.last_key();
         let (lower, upper) = (as_slice(&lower), as_slice(&upper));
         match (self.tree.is_exhausted(), self.backward) {

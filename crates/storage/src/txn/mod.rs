@@ -2,6 +2,7 @@
 
 mod commit;
 mod cursor;
+mod holds;
 mod ops;
 mod point;
 mod reader;

@@ -6,11 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::holds::{HoldToken, Holds};
 use super::ops::{OpList, OpMark};
 use super::reader::{Claimed, Reader, Source, View};
 use super::reads::Reads;
 use super::version::TreeId;
-use crate::page::{PageRef, Pages, Pin, SlotId};
+use crate::page::{Created, PageRef, Pages, Pin, SlotId};
 use crate::store::{Engine, Handle, SPILL};
 use crate::sync::{Mutex, MutexGuard, Ordering};
 use crate::tree::{LongValue, Patched, Scratch, TreeEdit, node};
@@ -33,9 +34,11 @@ pub(crate) struct State {
     pub(super) reads: Reads,
     /// Birth stamp of its unsealed pages.
     pub(super) stamp: u64,
+    /// Who else sees its pages.
+    pub(super) holds: Holds,
     scratch: Scratch,
-    /// Pages of undone work whose tree is forgotten: cursors may still see them, so they are freed at the end.
-    orphans: Vec<u32>,
+    /// Pages of undone work that cursors may still see: freed at the end.
+    undone: Vec<u32>,
 }
 
 /// A tree that the transaction changed.
@@ -46,38 +49,30 @@ pub(crate) struct PrivateTree {
     pub(super) base: Option<PageRef>,
     pub(super) root: PageRef,
     pub(super) dropped: bool,
-    pub(super) created: Vec<u32>,
+    pub(super) created: Created,
     pub(super) dead: Vec<u32>,
     pub(super) chains: Vec<PageRef>,
-    /// Pages of undone work: still seen by cursors, so freed at the end.
-    pub(super) undone: Vec<u32>,
-    /// `created` up to here was given to eviction.
-    unfixed: usize,
     writes: u64,
 }
 
 impl PrivateTree {
-    pub(super) fn new(id: TreeId, base: Option<PageRef>) -> PrivateTree {
+    /// `began`: the transaction's first stamp.
+    pub(super) fn new(id: TreeId, base: Option<PageRef>, began: u64) -> PrivateTree {
         PrivateTree {
             id,
             base,
             root: base.unwrap_or(PageRef::NONE),
             dropped: false,
-            created: Vec::new(),
+            created: Created::of_transaction(began),
             dead: Vec::new(),
             chains: Vec::new(),
-            undone: Vec::new(),
-            unfixed: 0,
             writes: 0,
         }
     }
 
     /// Frees every page it made; nothing of it was ever published.
     pub(super) fn discard(&mut self, pages: &Pages) {
-        pages.free_private(&self.created);
-        pages.free_private(&self.undone);
-        self.created.clear();
-        self.undone.clear();
+        self.created.free_from(pages, 0);
     }
 }
 
@@ -120,13 +115,17 @@ impl State {
         }
     }
 
-    /// As `root`, sealed: what the transaction changes from now on is copied, and the cursor does not see it.
-    pub(crate) fn root_for_cursor(&mut self, private: &Private, tree: TreeId) -> Result<PageRef> {
+    /// As `root`, sealed: what the transaction changes from now on is copied, and the cursor does not see it. With it,
+    /// what the cursor gives back to `holds` when it closes.
+    pub(crate) fn root_for_cursor(&mut self, private: &Private, tree: TreeId) -> Result<(PageRef, Option<u64>)> {
         let root = self.root(private, tree)?;
-        if self.find(tree).is_some() {
-            self.seal(private.handle.engine());
+        if self.find(tree).is_none() {
+            return Ok((root, None));
         }
-        Ok(root)
+        self.free_waiting(&private.handle.engine().pages);
+        self.seal(private.handle.engine());
+        self.holds.cursor(self.stamp);
+        Ok((root, Some(self.stamp)))
     }
 
     pub(crate) fn tree_stamp(&self, private: &Private, tree: TreeId) -> Result<u64> {
@@ -145,19 +144,54 @@ impl State {
             return if self.trees[at].dropped { Err(Error::NoSuchTree(tree)) } else { Ok(at) };
         }
         let base = self.base()?.root(tree)?;
-        self.trees.push(PrivateTree::new(tree, Some(base)));
+        self.add(tree, Some(base));
         Ok(self.trees.len() - 1)
     }
 
+    fn add(&mut self, tree: TreeId, base: Option<PageRef>) {
+        self.trees.push(PrivateTree::new(tree, base, self.holds.began()));
+    }
+
     pub(super) fn edit<'a>(&'a mut self, at: usize, pages: &'a Pages, pin: &'a Pin<'a>) -> TreeEdit<'a> {
+        let seen_before = self.holds.seen_before();
         let PrivateTree { id, root, created, dead, chains, .. } = &mut self.trees[at];
         let (tree, stamp, scratch) = (id.0, self.stamp, &mut self.scratch);
-        TreeEdit { pages, pin, tree, stamp, root, created, dead, chains, scratch }
+        TreeEdit { pages, pin, tree, stamp, root, seen_before, created, dead, chains, scratch }
+    }
+
+    /// Long values that the transaction wrote and took back, seen by nobody: their pages are free at once. `from`: the
+    /// tree's chains before. What cannot be read now is freed after the commit.
+    fn free_chains(&mut self, engine: &Engine, slot: SlotId, at: usize, from: usize) {
+        let seen_before = self.holds.seen_before();
+        let PrivateTree { created, dead, chains, .. } = &mut self.trees[at];
+        if chains.get(from).is_none_or(|first| first.birth < seen_before) {
+            return;
+        }
+        for first in chains.split_off(from) {
+            let mut page = first;
+            while !page.is_none() {
+                let Ok(next) = engine.with_pages(slot, |pin| next_in_chain(&engine.pages, pin, page)) else {
+                    chains.push(page);
+                    break;
+                };
+                if !created.free(&engine.pages, page.id) {
+                    dead.push(page.id);
+                }
+                page = next;
+            }
+        }
+    }
+
+    /// Frees what savepoints and cursors saw that are gone by now. To be called before each new one too: where there is
+    /// always one, nothing is free while it lives.
+    fn free_waiting(&mut self, pages: &Pages) {
+        let seen_before = self.holds.seen_before();
+        self.trees.iter_mut().for_each(|tree| tree.created.free_waiting(pages, seen_before));
     }
 
     /// Gives up the pages made so far, if they take too much of the cache.
     pub(super) fn spill_if_large(&mut self, engine: &Engine) {
-        let kept: usize = self.trees.iter().map(|tree| tree.created.len() - tree.unfixed).sum();
+        let kept: usize = self.trees.iter().map(|tree| tree.created.kept()).sum();
         if kept * 2 * SPILL > engine.pages.frame_count() {
             self.spill(engine);
         }
@@ -166,11 +200,7 @@ impl State {
     /// Gives the pages made so far to eviction, sealed.
     fn spill(&mut self, engine: &Engine) {
         self.seal(engine);
-        let pages = &engine.pages;
-        for tree in &mut self.trees {
-            pages.unfix(&tree.created[tree.unfixed..]);
-            tree.unfixed = tree.created.len();
-        }
+        self.trees.iter_mut().for_each(|tree| tree.created.unfix(&engine.pages));
     }
 
     /// Ends the transaction's use of its own pages and its snapshot.
@@ -179,8 +209,8 @@ impl State {
             tree.discard(pages);
         }
         self.trees.clear();
-        pages.free_private(&self.orphans);
-        self.orphans.clear();
+        pages.free_private(&self.undone);
+        self.undone.clear();
         self.base = None;
     }
 }
@@ -190,6 +220,8 @@ impl State {
 pub struct Savepoint {
     trees: Vec<SavedTree>,
     ops: OpMark,
+    /// While it lives, pages that the savepoint sees are kept.
+    _hold: HoldToken,
 }
 
 #[derive(Debug)]
@@ -198,6 +230,7 @@ struct SavedTree {
     root: PageRef,
     dropped: bool,
     created: usize,
+    waiting: usize,
     dead: usize,
     chains: usize,
 }
@@ -219,14 +252,17 @@ impl fmt::Debug for Transaction {
 impl Transaction {
     pub(crate) fn begin(handle: &Arc<Handle>) -> Result<Transaction> {
         let engine = handle.engine();
+        let base = Some(View::newest(handle)?);
+        let stamp = engine.stamp();
         let state = State {
-            base: Some(View::newest(handle)?),
+            base,
             trees: Vec::new(),
             ops: OpList::default(),
             reads: Reads::default(),
-            stamp: engine.stamp(),
+            stamp,
+            holds: Holds::new(stamp),
             scratch: Scratch::default(),
-            orphans: Vec::new(),
+            undone: Vec::new(),
         };
         let private = Arc::new(Private { state: Mutex::new(state), handle: handle.clone() });
         Ok(Transaction { reader: Reader(Source::Transaction(private.clone())), private })
@@ -251,7 +287,7 @@ impl Transaction {
     pub fn create_tree(&self) -> Result<TreeId> {
         let mut state = self.writable()?;
         let tree = TreeId(self.private.handle.engine().next_tree.fetch_add(1, Ordering::Relaxed));
-        state.trees.push(PrivateTree::new(tree, None));
+        state.add(tree, None);
         state.ops.create(tree);
         Ok(tree)
     }
@@ -261,7 +297,7 @@ impl Transaction {
         let mut state = self.writable()?;
         if state.root(&self.private, tree).is_err() {
             self.private.handle.engine().next_tree.fetch_max(tree.0.saturating_add(1), Ordering::Relaxed);
-            state.trees.push(PrivateTree::new(tree, None));
+            state.add(tree, None);
             state.ops.create(tree);
         }
         Ok(())
@@ -310,8 +346,7 @@ impl Transaction {
         let chain = state.trees[at].created.len();
         let created = &mut state.trees[at].created;
         let long = LongValue::write(pages, tree, stamp, key, value, created).inspect_err(|_| {
-            pages.free_private(&created[chain..]);
-            created.truncate(chain);
+            created.free_from(pages, chain);
         })?;
         drop(state);
         self.change(tree, |edit| edit.put(key, long.cell(value)).map(drop))
@@ -366,6 +401,7 @@ impl Transaction {
         let pages = &handle.engine().pages;
         state.spill_if_large(handle.engine());
         let slot = state.slot()?;
+        let chains = state.trees[at].chains.len();
         let mut change =
             |state: &mut State| handle.engine().with_pages(slot, |pin| run(&mut state.edit(at, pages, pin)));
         match change(&mut state) {
@@ -375,6 +411,8 @@ impl Transaction {
             }
             result => result?,
         }
+        state.free_chains(handle.engine(), slot, at, chains);
+        state.free_waiting(pages);
         state.trees[at].writes += 1;
         Ok(state)
     }
@@ -382,37 +420,42 @@ impl Transaction {
     /// Where to roll back to.
     pub fn savepoint(&self) -> Result<Savepoint> {
         let mut state = self.private.lock()?;
+        state.free_waiting(&self.private.handle.engine().pages);
         state.seal(self.private.handle.engine());
         let save = |tree: &PrivateTree| SavedTree {
             id: tree.id,
             root: tree.root,
             dropped: tree.dropped,
             created: tree.created.len(),
+            waiting: tree.created.waiting(),
             dead: tree.dead.len(),
             chains: tree.chains.len(),
         };
-        Ok(Savepoint { trees: state.trees.iter().map(save).collect(), ops: state.ops.mark() })
+        let trees = state.trees.iter().map(save).collect();
+        let stamp = state.stamp;
+        Ok(Savepoint { trees, ops: state.ops.mark(), _hold: state.holds.savepoint(stamp) })
     }
 
     /// Undoes every change since the savepoint, which stays usable; what was read stays remembered.
     pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
         let mut state = self.private.lock()?;
         let kept = savepoint.trees.len();
+        let mut undone = Vec::new();
         for (tree, saved) in state.trees.iter_mut().zip(&savepoint.trees) {
             assert_eq!(tree.id, saved.id, "a savepoint belongs to its transaction");
             tree.root = saved.root;
             tree.dropped = saved.dropped;
-            tree.undone.extend(tree.created.drain(saved.created..));
+            undone.append(&mut tree.created.cut(saved.created, saved.waiting));
             tree.dead.truncate(saved.dead);
             tree.chains.truncate(saved.chains);
-            tree.unfixed = tree.unfixed.min(saved.created);
             tree.writes += 1;
         }
         let gone: Vec<PrivateTree> = state.trees.drain(kept..).collect();
-        for mut tree in gone {
-            // A tree that was first touched after the savepoint: its pages wait for the end, as cursors may see them.
-            state.orphans.append(&mut tree.created);
-            state.orphans.append(&mut tree.undone);
+        gone.into_iter().for_each(|mut tree| undone.append(&mut tree.created.cut(0, 0)));
+        match state.holds.any_cursor() {
+            false => self.private.handle.engine().pages.free_private(&undone),
+            // Cursors may see them: they wait for the end.
+            true => state.undone.append(&mut undone),
         }
         state.ops.cut(savepoint.ops);
         state.seal(self.private.handle.engine());
@@ -442,6 +485,11 @@ impl Drop for Transaction {
             state.end(&self.private.handle.engine().pages);
         }
     }
+}
+
+/// The page that follows in a long value's chain.
+fn next_in_chain(pages: &Pages, pin: &Pin<'_>, page: PageRef) -> Result<PageRef> {
+    pages.get(pin, page).map(crate::tree::next_in_chain).ok_or(Error::NotResident(page))
 }
 
 pub(super) fn check_key(pages: &Pages, key: &[u8]) -> Result<()> {
