@@ -38,6 +38,9 @@ pub(super) const USED: u64 = 1 << 34;
 /// Pages written in one go.
 pub(super) const RUN: usize = 32;
 
+/// The most bytes of frames whose memory is asked for ahead of their first use: half as many as are in use.
+const AHEAD: usize = 16 << 20;
+
 /// What is known of a page besides its bytes. Versions are those of published roots.
 #[derive(Debug)]
 pub(super) struct PageInfo {
@@ -80,6 +83,10 @@ pub(crate) struct Pages {
     pub(super) states: Box<[AtomicU64]>,
     /// Free frames, last freed first used: a warm frame halves the cost of a copy.
     pub(super) pool: Mutex<Vec<u32>>,
+    /// No frame at or beyond this was ever used; only grows.
+    touched: AtomicU32,
+    /// Frames before this have their memory.
+    populated: AtomicU32,
     pub(super) reuse: Mutex<Reuse>,
     pub(super) evictor: Mutex<Evictor>,
     /// One loader at a time per page.
@@ -105,6 +112,8 @@ impl Pages {
             frames: Frames::new(page_size, count),
             states: zeroed(count as usize),
             pool: Mutex::new((0..count).rev().collect()),
+            touched: AtomicU32::new(0),
+            populated: AtomicU32::new(0),
             reuse: Mutex::new(Reuse::new(options.max_pages)),
             evictor: Mutex::new(Evictor::default()),
             loading: (0..64).map(|_| Mutex::new(())).collect(),
@@ -188,7 +197,7 @@ impl Pages {
     /// Takes what frames are free: to evict others, the caller would have to let go of its pin first. So after
     /// [`Error::CacheFull`] it does, calls [`Pages::make_room`] and begins again.
     pub(crate) fn create(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
-        let frame = self.pool.lock().pop().ok_or(Error::CacheFull)?;
+        let frame = self.pop_frame().ok_or(Error::CacheFull)?;
         let id = match self.reuse.lock().take_id(self.max_pages) {
             Ok(id) => id,
             Err(error) => {
@@ -292,6 +301,36 @@ impl Pages {
             self.states[frame as usize].store(0, Ordering::Relaxed);
             self.pool.lock().push(frame);
         }
+    }
+
+    pub(super) fn pop_frame(&self) -> Option<u32> {
+        let frame = self.pool.lock().pop()?;
+        if frame >= self.touched.load(Ordering::Relaxed) {
+            self.touched.fetch_max(frame + 1, Ordering::Relaxed);
+        }
+        Some(frame)
+    }
+
+    /// Whether frames will soon be used whose memory was not asked for yet.
+    pub(crate) fn is_memory_short(&self) -> bool {
+        let touched = self.touched.load(Ordering::Relaxed);
+        self.populated.load(Ordering::Relaxed) < self.ahead_of(touched, 2)
+    }
+
+    /// Asks for the memory of the frames that will be used next. For a background thread.
+    pub(crate) fn populate_ahead(&self) {
+        let touched = self.touched.load(Ordering::Relaxed);
+        let (from, to) = (self.populated.load(Ordering::Relaxed).max(touched), self.ahead_of(touched, 1));
+        if from < to {
+            self.frames.populate(from, to);
+            self.populated.store(to, Ordering::Relaxed);
+        }
+    }
+
+    /// Up to which frame memory is wanted when `touched` were used; `part`: of the way.
+    fn ahead_of(&self, touched: u32, part: u32) -> u32 {
+        let ahead = (touched / 2).min((AHEAD / self.page_size) as u32) / part;
+        touched.saturating_add(ahead).min(self.frames.count())
     }
 
     /// Frames that could be had at once.

@@ -28,7 +28,7 @@ impl Pages {
     /// A frame for a page to be loaded. The caller must not be pinned.
     pub(super) fn take_frame(&self) -> Result<u32> {
         loop {
-            if let Some(frame) = self.pool.lock().pop() {
+            if let Some(frame) = self.pop_frame() {
                 return Ok(frame);
             }
             self.free_frames(1, self.frames.count() as usize / 32 + 8)?;

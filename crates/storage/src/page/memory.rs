@@ -50,6 +50,18 @@ impl Frames {
         ((address - self.base as u64) / self.page_size as u64) as u32
     }
 
+    /// Asks the operating system for the memory of some frames before they are used: the first touch of fresh memory
+    /// costs more than anything else that is done with a page. Changes no contents; harmless where refused.
+    pub(super) fn populate(&self, from: u32, to: u32) {
+        let unit = ALIGNMENT;
+        let start = (from as usize * self.page_size).next_multiple_of(unit);
+        let end = (to.min(self.count) as usize * self.page_size) / unit * unit;
+        if start < end {
+            // SAFETY: inside the region, which lives as long as this.
+            populate(unsafe { self.base.add(start) }, end - start);
+        }
+    }
+
     /// # Safety
     /// `address` is a frame's, its bytes were initialised, and nobody writes them while the slice lives.
     #[inline]
@@ -122,6 +134,18 @@ fn advise_huge_pages(base: *mut u8, len: usize) {
 
 #[cfg(not(target_os = "linux"))]
 fn advise_huge_pages(_base: *mut u8, _len: usize) {}
+
+#[cfg(target_os = "linux")]
+fn populate(start: *mut u8, len: usize) {
+    if cfg!(miri) {
+        return;
+    }
+    // SAFETY: advice on a page-aligned range of memory that is allocated; it changes no contents.
+    let _ = unsafe { rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxPopulateWrite) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn populate(_start: *mut u8, _len: usize) {}
 
 /// An atomic whose all-zero bytes are a valid zero.
 pub(super) trait ZeroAtomic: Sized {

@@ -190,6 +190,7 @@ fn house_thread(engine: &Engine) {
 fn keep_house(engine: &Engine) -> Result<()> {
     let segments = engine.segments()?;
     engine.set_pressure();
+    engine.pages.populate_ahead();
     while segments.ready() < READY && engine.grow_log()? {}
     let frames = engine.pages.frame_count();
     if engine.pages.frames_free() < frames / 32 {

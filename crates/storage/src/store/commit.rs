@@ -172,6 +172,9 @@ impl Engine {
         if number.is_multiple_of(64) && self.pages.frames_free() * 32 < self.pages.frame_count() {
             self.signals.raise(Signal::House);
         }
+        if self.pages.is_memory_short() {
+            self.signals.raise(Signal::House);
+        }
         writer.batch_number += 1;
         writer.must_sync = false;
         let mut cut = writer.changed.then(|| writer.cut(self.stamp()));

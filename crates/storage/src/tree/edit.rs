@@ -33,8 +33,22 @@ pub(crate) enum Patched {
 pub(crate) struct Scratch {
     page: Vec<u8>,
     other: Vec<u8>,
+    key: Vec<u8>,
     /// The last leaf of this tree, if this owner has it unsealed (its birth is the owner's stamp then).
     tail: (u32, PageRef),
+    found: Found,
+}
+
+/// The key that was looked at last, and where it is: a statement that reads a row and then changes it descends once.
+/// It holds while the root is the same and no operation has changed a tree since (each forgets it).
+#[derive(Debug, Default)]
+struct Found {
+    tree: u32,
+    root: PageRef,
+    key: Vec<u8>,
+    path: Path,
+    at: usize,
+    found: bool,
 }
 
 /// One tree, open for changes by one owner.
@@ -55,6 +69,7 @@ pub(crate) struct TreeEdit<'a> {
 }
 
 /// The way from the root to a leaf: each page, and which of its children comes next.
+#[derive(Clone, Debug, Default)]
 struct Path {
     steps: [(PageRef, usize); MAX_DEPTH],
     depth: usize,
@@ -86,6 +101,7 @@ impl<'a> TreeEdit<'a> {
         if self.is_behind_tail(key) && self.has_room_in_tail(key, cell) {
             let put = check(None);
             if put {
+                self.forget_found();
                 let tail = self.scratch.tail.1;
                 let bytes = self.page_mut(tail);
                 let at = Node::new(bytes).count();
@@ -96,12 +112,12 @@ impl<'a> TreeEdit<'a> {
         if self.root.is_none() {
             self.plant()?;
         }
-        let mut path = self.descend(key)?;
+        let (mut path, at, found) = self.locate(key)?;
         let node = self.node(path.steps[path.leaf()].0)?;
-        let (at, found) = node.search(key);
         if !check(found.then(|| node.cell(at).0)) {
             return Ok((found, false));
         }
+        self.forget_found();
         self.put_cell(&mut path, at, found, key, cell).map(|found| (found, true))
     }
 
@@ -127,13 +143,11 @@ impl<'a> TreeEdit<'a> {
         if self.root.is_none() {
             return Ok(Patched::Impossible);
         }
-        let mut path = self.descend(key)?;
-        let node = self.node(path.steps[path.leaf()].0)?;
-        let (at, found) = node.search(key);
+        let (mut path, at, found) = self.locate(key)?;
         if !found {
             return Ok(Patched::Impossible);
         }
-        let (cell, start) = node.cell(at);
+        let (cell, start) = self.node(path.steps[path.leaf()].0)?.cell(at);
         let value = match cell {
             Cell::Inline(value) => value,
             Cell::Overflow(reference) => {
@@ -146,9 +160,24 @@ impl<'a> TreeEdit<'a> {
         };
         // Shown from the page as it was: what follows may copy it, but changes it only at the very end.
         old(part);
+        self.forget_found();
         let leaf = self.own_path(&mut path)?;
         self.page_mut(leaf)[start + offset..][..bytes.len()].copy_from_slice(bytes);
         Ok(Patched::Done)
+    }
+
+    /// The leaf that holds a key, and its place there. A change of the same key that follows needs no descent.
+    pub(crate) fn find(&mut self, key: &[u8]) -> Result<Option<(PageRef, usize)>, Stop> {
+        if self.root.is_none() {
+            return Ok(None);
+        }
+        let (path, at, found) = self.locate(key)?;
+        let place = found.then(|| (path.steps[path.leaf()].0, at));
+        let known = &mut self.scratch.found;
+        known.key.clear();
+        known.key.extend_from_slice(key);
+        (known.tree, known.root, known.path, known.at, known.found) = (self.tree, *self.root, path, at, found);
+        Ok(place)
     }
 
     /// Removes a key; `Ok(false)` if it was not there.
@@ -157,11 +186,11 @@ impl<'a> TreeEdit<'a> {
         if self.root.is_none() {
             return Ok(false);
         }
-        let mut path = self.descend(key)?;
-        let (at, found) = self.node(path.steps[path.leaf()].0)?.search(key);
+        let (mut path, at, found) = self.locate(key)?;
         if !found {
             return Ok(false);
         }
+        self.forget_found();
         self.scratch.tail = (0, PageRef::NONE);
         let leaf = self.own_path(&mut path)?;
         self.drop_chain(leaf, at)?;
@@ -201,8 +230,23 @@ impl<'a> TreeEdit<'a> {
         Ok(page)
     }
 
+    /// The path to the key, its place in the leaf or where it belongs, and whether it is there.
+    fn locate(&self, key: &[u8]) -> Result<(Path, usize, bool), Stop> {
+        let known = &self.scratch.found;
+        if known.tree == self.tree && known.root == *self.root && known.key == key {
+            return Ok((known.path.clone(), known.at, known.found));
+        }
+        let path = self.descend(key)?;
+        let (at, found) = self.node(path.steps[path.leaf()].0)?.search(key);
+        Ok((path, at, found))
+    }
+
+    fn forget_found(&mut self) {
+        self.scratch.found.tree = 0;
+    }
+
     fn descend(&self, key: &[u8]) -> Result<Path, Stop> {
-        let mut path = Path { steps: [(PageRef::NONE, 0); MAX_DEPTH], depth: 0, last: true };
+        let mut path = Path { last: true, ..Path::default() };
         let mut at = *self.root;
         while path.depth < MAX_DEPTH {
             let node = self.node(at)?;
@@ -281,11 +325,39 @@ impl<'a> TreeEdit<'a> {
             self.insert(path, at, key, payload, spares);
             return Ok(true);
         }
+        if path.last && self.append_leaf(path, at, key, payload)? {
+            return Ok(false);
+        }
         if !self.fit(leaf, at, key, payload) {
             let spares = self.spares(path)?;
             self.insert(path, at, key, payload, spares);
         }
         Ok(false)
+    }
+
+    /// A key behind everything, and a last leaf that is full and has no gaps: begins a new last leaf and leaves the full
+    /// one as it is. Only where the parent (which exists and is this owner's) takes one more entry as it stands.
+    fn append_leaf(&mut self, path: &Path, at: usize, key: &[u8], payload: Payload<'_>) -> Result<bool> {
+        let leaf = path.steps[path.leaf()].0;
+        let left = self.node(leaf)?;
+        let is_full = at > 0 && at == left.count() && !left.has_garbage() && left.has_form(key);
+        let Some(&(parent, child)) = path.steps[..path.leaf()].last() else { return Ok(false) };
+        if !is_full || left.has_room(key, payload) {
+            return Ok(false);
+        }
+        let mut last = std::mem::take(&mut self.scratch.key);
+        left.key_into(at - 1, &mut last);
+        let separator = &key[..node::separator_length(&last, key)];
+        self.scratch.key = last;
+        if !self.node(parent)?.has_room(separator, Payload::Child(leaf)) {
+            return Ok(false);
+        }
+        let right = self.new_page(Kind::Leaf, 0)?;
+        node::begin_like(self.page_mut(right), left, key, payload);
+        self.pages.counters.tree_splits.add(1);
+        node::insert_in_place(self.page_mut(parent), child, separator, Payload::Child(right));
+        self.scratch.tail = (self.tree, right);
+        Ok(true)
     }
 
     /// Inserts if the page has room, after closing its gaps if need be.
@@ -554,6 +626,7 @@ impl<'a> TreeEdit<'a> {
         from: &mut Option<Vec<u8>>,
         long: &mut Vec<(Vec<u8>, u64, PageRef)>,
     ) -> Result<()> {
+        self.forget_found();
         while let Some(key) = from.as_deref()
             && self.created.len() < limit
         {

@@ -256,6 +256,11 @@ impl<'a> Node<'a> {
         self.used() + payload.size() <= self.capacity() + Payload::Value(old).size()
     }
 
+    /// Whether removed entries left gaps.
+    pub(crate) fn has_garbage(&self) -> bool {
+        get_u16(self.page, GARBAGE) > 0
+    }
+
     /// Bytes that a page of this kind has for entries.
     pub(crate) fn capacity(&self) -> usize {
         self.page.len() - body_start(self.inner)
@@ -335,25 +340,49 @@ impl Payload<'_> {
 }
 
 impl Node<'_> {
+    /// Whether the key shares the page's prefix, and the length of its keys if they have one.
+    pub(crate) fn has_form(&self, key: &[u8]) -> bool {
+        key.starts_with(self.prefix()) && (self.suffix == VARIABLE || key.len() == self.prefix + self.suffix as usize)
+    }
+
     /// Whether [`insert_in_place`] would succeed.
     pub(crate) fn has_room(&self, key: &[u8], payload: Payload<'_>) -> bool {
-        let Some(rest) = key.strip_prefix(self.prefix()) else { return false };
-        if self.count == 0 || (self.suffix != VARIABLE && rest.len() != self.suffix as usize) {
+        if self.count == 0 || !self.has_form(key) {
             return false;
         }
-        let length_bytes = if self.suffix == VARIABLE { key_length_bytes(rest.len()) } else { 0 };
-        let size = length_bytes + rest.len() + payload.size();
+        let rest = key.len() - self.prefix;
+        let length_bytes = if self.suffix == VARIABLE { key_length_bytes(rest) } else { 0 };
+        let size = length_bytes + rest + payload.size();
         get_u16(self.page, HEAP) as usize >= self.slots + (self.count + 1) * SLOT + size
     }
 }
 
+/// Begins an empty page with its left neighbour's form (prefix and suffix length) and the first key behind it, so that
+/// the keys that follow go in without moving anything. The key must have that form.
+pub(crate) fn begin_like(page: &mut [u8], left: Node<'_>, key: &[u8], payload: Payload<'_>) {
+    assert!(left.has_form(key), "the key has its neighbour's form");
+    init_body(page);
+    let (prefix, suffix) = (left.prefix(), left.suffix);
+    let start = body_start(left.inner);
+    page[start..start + prefix.len()].copy_from_slice(prefix);
+    put_u16(page, PREFIX, prefix.len() as u16);
+    put_u16(page, SUFFIX, suffix);
+    insert_at(page, 0, key, payload);
+}
+
 /// Inserts at position `at` if the page's prefix, suffix form and free space allow it without moving anything else.
 pub(crate) fn insert_in_place(page: &mut [u8], at: usize, key: &[u8], payload: Payload<'_>) -> bool {
+    let has_room = Node::new(page).has_room(key, payload);
+    if has_room {
+        insert_at(page, at, key, payload);
+    }
+    has_room
+}
+
+/// Inserts where there is room and the key has the page's form.
+fn insert_at(page: &mut [u8], at: usize, key: &[u8], payload: Payload<'_>) {
     let node = Node::new(page);
     let (count, slots, suffix, inner) = (node.count, node.slots, node.suffix, node.inner);
-    if !node.has_room(key, payload) {
-        return false;
-    }
     let rest = &key[node.prefix..];
     let length_bytes = if suffix == VARIABLE { key_length_bytes(rest.len()) } else { 0 };
     let size = length_bytes + rest.len() + payload.size();
@@ -366,7 +395,6 @@ pub(crate) fn insert_in_place(page: &mut [u8], at: usize, key: &[u8], payload: P
     put_u16(page, slots + at * SLOT + 2, cell as u16);
     put_u16(page, HEAP, cell as u16);
     put_u16(page, COUNT, count as u16 + 1);
-    true
 }
 
 /// Writes a cell that fills `out` exactly; the key is `a` followed by `b`.
@@ -580,6 +608,11 @@ impl<'a> Entries<'a> {
 
 /// The shortest key above `left` and not above `right`: what an inner page needs to tell two leaves apart.
 pub(crate) fn separator(left: &[u8], right: &[u8]) -> Vec<u8> {
+    right[..separator_length(left, right)].to_vec()
+}
+
+/// How much of `right` tells it from `left`.
+pub(crate) fn separator_length(left: &[u8], right: &[u8]) -> usize {
     let shared = left.iter().zip(right).take_while(|(a, b)| a == b).count();
-    right[..(shared + 1).min(right.len())].to_vec()
+    (shared + 1).min(right.len())
 }

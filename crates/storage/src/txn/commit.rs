@@ -10,7 +10,7 @@ use super::transaction::{PrivateTree, State, Ticket, Transaction};
 use super::version::{TreeId, Trees};
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::PageRef;
-use crate::page::SlotId;
+use crate::page::{Pin, SlotId};
 use crate::store::{Engine, Signal, Writer, WriterGuard};
 use crate::tree::{LongValue, is_changed};
 use crate::{Durability, Error, Result};
@@ -189,14 +189,30 @@ impl State {
             }
         }
         let pin = engine.pages.slots.pin(slot);
-        for (tree, (lower, upper)) in self.reads.all() {
+        for tree in self.reads.trees() {
             let Some(base) = self.base_root(tree) else { continue };
             let now = latest.root(tree).ok_or(Error::Conflict)?;
-            if now != base && is_changed(&engine.pages, &pin, base, now, lower, upper)? {
+            if now != base && self.is_read_changed(engine, &pin, tree, base, now)? {
                 return Err(Error::Conflict);
             }
         }
         Ok(())
+    }
+
+    fn is_read_changed(
+        &self,
+        engine: &Engine,
+        pin: &Pin<'_>,
+        tree: TreeId,
+        base: PageRef,
+        now: PageRef,
+    ) -> Result<bool> {
+        for (lower, upper) in self.reads.of(tree) {
+            if is_changed(&engine.pages, pin, base, now, lower, upper)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The root that the transaction began with; `None` for a tree of its own.

@@ -12,7 +12,7 @@ use super::version::{TreeId, Version};
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{PageRef, Pin, SlotId};
 use crate::store::{Engine, Handle, Signal, Writer};
-use crate::tree::node::{Cell, inline_limit};
+use crate::tree::node::{Cell, Node, inline_limit};
 use crate::tree::{Patched, Value, get};
 use crate::{Durability, Error, Result};
 
@@ -217,16 +217,25 @@ impl fmt::Debug for PointWriter<'_> {
     }
 }
 
-impl PointWriter<'_> {
+impl<'a> PointWriter<'a> {
     fn root(&self, tree: TreeId) -> Result<PageRef> {
         self.writer.trees.root(tree).ok_or(Error::NoSuchTree(tree))
     }
 
     /// The value under `key`. [`Error::TooLarge`] for a value that does not lie in its leaf: use a transaction.
-    pub fn get(&self, tree: TreeId, key: &[u8]) -> Result<Option<&[u8]>> {
-        let root = self.root(tree)?;
+    ///
+    /// A change of the same key that follows needs no second descent.
+    pub fn get(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<&[u8]>> {
         // The slice ends before the next change, which borrows `self` mutably.
-        inline(get(&self.engine.pages, self.pin, root, key)?)
+        inline(self.find(tree, key)?)
+    }
+
+    fn find(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<Value<'a>>> {
+        let mut root = self.root(tree)?;
+        let place = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).find(key)?;
+        let Some((leaf, at)) = place else { return Ok(None) };
+        let page = self.engine.pages.get(self.pin, leaf).ok_or(Error::NotResident(leaf))?;
+        Ok(Some(Node::new(page).cell(at).0.into()))
     }
 
     /// Whether any key between the two (lower included, upper not) is there.
@@ -327,7 +336,7 @@ impl PointWriter<'_> {
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         self.room(key.len())?;
         let mut root = self.root(tree)?;
-        let Some(old) = inline(get(&self.engine.pages, self.pin, root, key)?)? else { return Ok(false) };
+        let Some(old) = inline(self.find(tree, key)?)? else { return Ok(false) };
         let mark = self.undo.mark();
         self.undo.put(tree, key, old);
         let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).delete(key);

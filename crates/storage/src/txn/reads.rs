@@ -98,15 +98,18 @@ impl Reads {
         }
     }
 
-    /// Every tree and range, in no order.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (TreeId, Bounds<'_>)> {
-        let keys = self
-            .trees
-            .iter()
-            .flat_map(|(tree, ranges)| ranges.keys().map(|key| (*tree, (Bound::Included(key), Bound::Included(key)))));
-        let listed = self.trees.iter().flat_map(|(tree, ranges)| ranges.list.iter().map(|range| (*tree, range)));
-        let ranges = listed.chain(self.open.values().map(|(tree, range)| (*tree, range)));
-        keys.chain(ranges.map(|(tree, range)| (tree, (range.lower(), range.upper()))))
+    /// The trees that were read; one may come twice.
+    pub(crate) fn trees(&self) -> impl Iterator<Item = TreeId> {
+        self.trees.keys().copied().chain(self.open.values().map(|(tree, _)| *tree))
+    }
+
+    /// What was read of a tree, in no order.
+    pub(crate) fn of(&self, tree: TreeId) -> impl Iterator<Item = Bounds<'_>> {
+        let ranges = self.trees.get(&tree);
+        let keys = ranges.into_iter().flat_map(Ranges::keys).map(|key| (Bound::Included(key), Bound::Included(key)));
+        let listed = ranges.into_iter().flat_map(|ranges| &ranges.list);
+        let open = self.open.values().filter(move |(of, _)| *of == tree).map(|(_, range)| range);
+        keys.chain(listed.chain(open).map(|range| (range.lower(), range.upper())))
     }
 }
 
@@ -155,7 +158,7 @@ mod tests {
         for i in 0..20_000u32 {
             reads.key(TreeId(1), &i.wrapping_mul(2654435761).to_be_bytes());
         }
-        let ranges: Vec<_> = reads.all().map(|(_, (lower, upper))| KeyRange::new(lower, upper)).collect();
+        let ranges: Vec<_> = reads.of(TreeId(1)).map(|(lower, upper)| KeyRange::new(lower, upper)).collect();
         assert!(ranges.len() <= RANGES);
         for i in 0..20_000u32 {
             let key = i.wrapping_mul(2654435761).to_be_bytes();
