@@ -38,6 +38,19 @@ pub enum Command {
     /// beyond the limit, 1 at least one, 2 a file could not be read.
     #[command(arg_required_else_help = true)]
     Compare(CompareArgs),
+    /// Measure the medium, by write sizes, sync methods, kinds of space and threads, and recommend settings
+    Sync(SyncArgs),
+}
+
+/// Where to measure a medium.
+#[derive(Debug, Clone, clap::Args)]
+pub struct SyncArgs {
+    /// A folder on the medium; files go into a new folder in it, removed at the end
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// Length of each of the 75 probes
+    #[arg(long, value_name = "S", default_value_t = 0.2, value_parser = positive)]
+    pub seconds: f64,
 }
 
 /// What to draw.
@@ -46,6 +59,15 @@ pub struct ReportArgs {
     /// JSON lines, one run each; of a measure that several have, the last file's is shown
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+    /// Write a page with charts that needs nothing but itself
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the chart of ratios to SQLite as a picture
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Of the picture: only measures whose "WORKLOAD on MEDIUM MEASURE" holds one of these words (comma-separated)
+    #[arg(long, value_name = "WORDS", value_delimiter = ',')]
+    pub only: Vec<String>,
 }
 
 /// What to compare.
@@ -77,6 +99,12 @@ pub struct Args {
     /// Write everything that was measured, as JSON lines
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write a page with charts that needs nothing but itself
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Sample our own stacks during the run and draw them as a flame graph
+    #[arg(long, value_name = "FILE")]
+    pub flamegraph: Option<PathBuf>,
     /// Only these engines (comma-separated)
     #[arg(long, value_name = "ENGINES", value_delimiter = ',', value_parser = Kind::parse)]
     pub engines: Option<Vec<Kind>>,

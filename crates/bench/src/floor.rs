@@ -108,24 +108,24 @@ fn open_direct(path: &Path) -> Result<File> {
 }
 
 #[cfg(target_os = "linux")]
-fn write_dsync(file: &File, bytes: &[u8], offset: u64) -> Result<()> {
+pub fn write_dsync(file: &File, bytes: &[u8], offset: u64) -> Result<()> {
     use rustix::io::{ReadWriteFlags, pwritev2};
     let written = pwritev2(file, &[std::io::IoSlice::new(bytes)], offset, ReadWriteFlags::DSYNC)?;
     if written == bytes.len() { Ok(()) } else { Err("the floor's write was cut short".into()) }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn write_dsync(_: &File, _: &[u8], _: u64) -> Result<()> {
+pub fn write_dsync(_: &File, _: &[u8], _: u64) -> Result<()> {
     Err("only on Linux".into())
 }
 
 #[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], offset: u64) -> Result<()> {
+pub fn write_at(file: &File, bytes: &[u8], offset: u64) -> Result<()> {
     Ok(std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)?)
 }
 
 #[cfg(windows)]
-fn write_at(file: &File, bytes: &[u8], offset: u64) -> Result<()> {
+pub fn write_at(file: &File, bytes: &[u8], offset: u64) -> Result<()> {
     let written = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
     if written == bytes.len() { Ok(()) } else { Err("the floor's write was cut short".into()) }
 }

@@ -18,18 +18,21 @@ mod args;
 mod compare;
 mod engine;
 mod error;
+mod flamegraph;
 mod floor;
 mod keys;
 // Courses, curves and counters: the workloads that record them are being added.
 #[allow(dead_code)]
 mod latency;
 mod machine;
+mod page;
 mod program;
 #[allow(dead_code, unused_imports)]
 mod report;
 mod rows;
 mod setup;
 mod statistics;
+mod sync;
 mod table;
 mod terminal;
 mod versions;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::args::{Args, Command, CompareArgs, ReportArgs};
 use crate::report::{Report, Run};
 use crate::setup::Setup;
-use crate::{Result, args, compare, table, terminal};
+use crate::{Result, args, compare, flamegraph, page, sync, table, terminal};
 
 /// Runs the program: `name` is the words that reached it (`cairn-bench`, or `cairn bench`), `words` what follows them.
 ///
@@ -18,6 +18,7 @@ pub fn main(name: &[&str], words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Run(args) => (run(*args), 1),
         Command::Report(args) => (report(&args), 1),
         Command::Compare(args) => (compare(&args), 2),
+        Command::Sync(args) => (sync::run(&args).map(|()| ExitCode::SUCCESS), 1),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("{}: {error}", name.join(" "));
@@ -27,9 +28,13 @@ pub fn main(name: &[&str], words: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn run(args: Args) -> Result<ExitCode> {
     let setup = Setup::new(args)?;
-    let report = measure(&setup)?;
+    let title = format!("cairn-bench {}", setup.args.words.join(" "));
+    let report = flamegraph::around(setup.args.flamegraph.as_deref(), &title, || measure(&setup))?;
     if let Some(path) = &setup.args.json {
         write(path, &report.to_lines()?)?;
+    }
+    if let Some(path) = &setup.args.html {
+        write(path, &page::page(&report)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -43,8 +48,9 @@ fn measure(setup: &Setup) -> Result<Report> {
     }
     for workload in setup.args.workloads() {
         println!("\n== {}: {}", workload.name, workload.about);
-        (workload.run)(setup, &mut report)?;
+        let measured = (workload.run)(setup, &mut report);
         terminal::done();
+        measured?;
         print!("{}", table::render(&report, workload.name));
     }
     Ok(report)
@@ -54,6 +60,13 @@ fn report(args: &ReportArgs) -> Result<ExitCode> {
     let report = read_all(&args.files)?;
     println!("{}", report.run().machine);
     print!("{}", table::render_all(&report));
+    if let Some(path) = &args.html {
+        write(path, &page::page(&report)?)?;
+    }
+    if let Some(path) = &args.svg {
+        let rows = page::Rows::of(&report).only(&args.only);
+        write(path, &page::picture(&report, &rows).ok_or("nothing in these files compares CairnDB with SQLite")?)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

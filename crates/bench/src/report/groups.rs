@@ -60,7 +60,10 @@ impl Measure<'_> {
 
     /// One engine's ratio to another, for measures of which a ratio says something.
     pub fn ratio(&self, series: &Series, to: &str) -> Option<Ratio> {
-        let other = self.of(to).filter(|other| other.engine() != series.engine() && self.unit != "x")?;
+        // How a floor or bare memory compares with an engine says nothing.
+        let yardstick = |name: &str| name.starts_with("floor") || name == "memory";
+        let says_something = self.unit != "x" && !yardstick(series.engine()) && to != series.engine();
+        let other = self.of(to).filter(|_| says_something)?;
         Ratio::within_rounds(&series.rounds, &other.rounds)
     }
 
