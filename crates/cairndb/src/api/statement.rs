@@ -72,6 +72,12 @@ impl<'c> Statement<'c> {
             let returned = (affected > 0).then(|| std::mem::take(&mut self.buffers.returned));
             return Ok(Rows::buffered(self.columns().to_vec(), returned.into_iter().collect()));
         }
+        let width = self.columns().len();
+        let copy = |row: RowRef<'_>| (0..width).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
+        if let Some(found) = self.read_point(&params, copy)? {
+            let row = found.transpose()?;
+            return Ok(Rows::buffered(self.columns().to_vec(), row.into_iter().collect()));
+        }
         Ok(self.run(&params)?.rows.unwrap_or_else(Rows::empty))
     }
 
@@ -98,18 +104,9 @@ impl<'c> Statement<'c> {
     /// statement reads one row by key.
     pub fn query_point<R>(&mut self, params: impl Params, read: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
         let mut read = Some(read);
-        if let Some(prepared) = &self.runnable.prepared
-            && let Some(PointPlan::Select(plan)) = &prepared.point
-            && self.connection.point_allowed()
-            && params.count() == prepared.parameters.len()
-        {
-            let mut session = self.connection.session.borrow_mut();
-            let once = |row: RowRef<'_>| read.take().map(|read| read(row));
-            match plan.run(&mut session, prepared.stamp.schema, &params, &mut self.buffers.key, once) {
-                Ok(found) => return Ok(found.flatten()),
-                Err(Miss::Error(error)) => return Err(error),
-                Err(Miss::General) => {}
-            }
+        let once = |row: RowRef<'_>| read.take().map(|read| read(row));
+        if let Some(found) = self.read_point(&params, once)? {
+            return Ok(found.flatten());
         }
         if self.returns_rows()
             && let Some((affected, _)) = self.write_point(&params, self.now())?
@@ -120,6 +117,21 @@ impl<'c> Statement<'c> {
         let mut rows = self.run(&params)?.rows.unwrap_or_else(Rows::empty);
         let row = rows.next()?;
         Ok(row.and_then(|row| read.take().map(|read| read(RowRef::values(row)))))
+    }
+
+    /// Runs the statement as a point SELECT, if it is one; `None`: the general path must.
+    fn read_point<R>(&mut self, params: &dyn Params, read: impl FnMut(RowRef<'_>) -> R) -> Result<Option<Option<R>>> {
+        let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
+        let is_select = matches!(prepared.point, Some(PointPlan::Select(_)));
+        if !is_select || !self.connection.point_allowed() || params.count() != prepared.parameters.len() {
+            return Ok(None);
+        }
+        let state = self.connection.state.borrow();
+        match point::read(self.connection, &state, prepared, params, &mut self.buffers, read) {
+            Ok(found) => Ok(Some(found)),
+            Err(Miss::General) => Ok(None),
+            Err(Miss::Error(error)) => Err(error),
+        }
     }
 
     /// Runs the statement as a point write, if it is one; `None`: the general path must.

@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::constraints::{check_row, fit_lengths, key_detail};
-use super::referencing::{Found, find_rows};
+use super::referencing::{Found, exists, find_rows};
 use super::{DmlContext, Target, Writer};
 use crate::bind::bind_default;
 use crate::catalog::{ForeignKey, ObjectId, ReferentialAction, Table};
@@ -145,7 +145,7 @@ impl<'a> ForeignKeys<'a> {
         let Some(values) = self.convert(values, &from, &to) else { return Ok(false) };
         let target = self.target(parent)?;
         let reader = self.context.tx.reader();
-        Ok(!find_rows(&target, &foreign_key.referenced_columns, &values, reader, 1)?.is_empty())
+        exists(&target, &foreign_key.referenced_columns, &values, reader)
     }
 
     /// Values of one side's types as the other side's; `None`: the other side cannot have such a value.
@@ -310,8 +310,7 @@ impl<'a> ForeignKeys<'a> {
         let foreign_key = &orphans.child.foreign_keys[orphans.position];
         let parent = self.target(&orphans.parent)?;
         let reader = self.context.tx.reader();
-        let replaced = find_rows(&parent, &foreign_key.referenced_columns, &orphans.values, reader, 1)?;
-        if !replaced.is_empty()
+        if exists(&parent, &foreign_key.referenced_columns, &orphans.values, reader)?
             || self.children(&orphans.parent, &orphans.child, orphans.position, &orphans.values, 1)?.is_empty()
         {
             return Ok(());

@@ -2,9 +2,18 @@
 
 use super::operand::Operand;
 use crate::api::Params;
-use crate::catalog::{Index, Table};
+use crate::catalog::{Index, IndexColumn, Table};
 use crate::plan::Expr;
-use crate::types::{DataType, ValueRef, key};
+use crate::types::{DataType, key};
+
+/// The columns of the primary key, or of a unique index's.
+pub(super) fn key_columns(table: &Table, index: Option<&Index>) -> Vec<IndexColumn> {
+    let plain = |&column: &usize| IndexColumn { column, descending: false, nulls_first: false };
+    match index {
+        None => table.primary_key.iter().map(plain).collect(),
+        Some(index) => index.columns.clone(),
+    }
+}
 
 /// One column of a key.
 #[derive(Clone, Debug)]
@@ -22,15 +31,11 @@ pub(super) struct KeyTemplate(Box<[Part]>);
 impl KeyTemplate {
     /// The primary key, or a unique index's, from one expression per column.
     pub(super) fn of(table: &Table, index: Option<&Index>, exprs: &[Expr]) -> Option<KeyTemplate> {
-        let plain = |&column: &usize| (column, false, false);
-        let columns: Vec<(usize, bool, bool)> = match index {
-            None => table.primary_key.iter().map(plain).collect(),
-            Some(index) => index.columns.iter().map(|part| (part.column, part.descending, part.nulls_first)).collect(),
-        };
+        let columns = key_columns(table, index);
         if columns.is_empty() || columns.len() != exprs.len() {
             return None;
         }
-        let part = |((column, descending, nulls_first), expr): ((usize, bool, bool), &Expr)| {
+        let part = |(IndexColumn { column, descending, nulls_first }, expr): (IndexColumn, &Expr)| {
             let data_type = table.columns.get(column)?.data_type;
             Some(Part { operand: Operand::of(expr, data_type)?, data_type, descending, nulls_first })
         };
@@ -49,10 +54,5 @@ impl KeyTemplate {
             key::encode_ref(value, part.data_type, part.descending, part.nulls_first, out);
         }
         Some(())
-    }
-
-    /// The value of one column of the key.
-    pub(super) fn value<'v>(&'v self, at: usize, params: &'v dyn Params) -> Option<ValueRef<'v>> {
-        self.0.get(at)?.operand.value(params)
     }
 }

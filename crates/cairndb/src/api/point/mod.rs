@@ -18,6 +18,7 @@ mod datum;
 mod delete;
 mod eval;
 mod insert;
+mod join;
 mod key;
 mod operand;
 mod place;
@@ -41,7 +42,7 @@ use crate::{Error, Value};
 pub(super) use delete::PointDelete;
 pub(super) use insert::PointInsert;
 pub use row_ref::RowRef;
-pub(super) use run::write;
+pub(super) use run::{read, write};
 pub(super) use select::PointSelect;
 pub(super) use update::PointUpdate;
 
@@ -74,7 +75,7 @@ impl PointPlan {
     /// Whether the statement only moves values, so that the clock and the time zone are none of its business.
     fn is_plain(&self) -> bool {
         match self {
-            PointPlan::Select(_) => true,
+            PointPlan::Select(plan) => plan.is_plain(),
             PointPlan::Insert(plan, _) => plan.is_plain(),
             PointPlan::Update(plan) => plan.is_plain(),
             PointPlan::Delete(plan) => plan.is_plain(),
@@ -133,7 +134,7 @@ pub(super) fn general<T>() -> Result<T, WriteError<Miss>> {
 #[derive(Debug)]
 pub(super) struct Buffers {
     /// The key that was asked for, or the new row's.
-    pub(super) key: Vec<u8>,
+    key: Vec<u8>,
     /// The row's key, where another key led to it.
     row_key: Vec<u8>,
     row: Vec<u8>,
@@ -141,6 +142,7 @@ pub(super) struct Buffers {
     entries: Vec<upkeep::Entry>,
     lookups: Vec<upkeep::Lookup>,
     change: change::Scratch,
+    select: select::Scratch,
     /// A new row's computed values.
     values: Vec<Value>,
     /// What RETURNING made of the row.
@@ -166,6 +168,7 @@ impl Default for Buffers {
             entries: Vec::new(),
             lookups: Vec::new(),
             change: change::Scratch::default(),
+            select: select::Scratch::default(),
             values: Vec::new(),
             returned: Vec::new(),
             fitted: Vec::new(),

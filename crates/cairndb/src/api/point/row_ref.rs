@@ -1,10 +1,12 @@
 //! A row that is read where it lies.
 
-use super::select::PointSelect;
+use super::datum::Stored;
+use super::join::{Rows, Step};
+use super::select::{Output, PointSelect};
 use crate::api::{FromValue, Params, Row};
 use crate::catalog::ColumnPlace;
 use crate::types::row::decode_raw;
-use crate::types::{DataType, key};
+use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, Value};
 
 /// A row lent for the duration of a call: see [`Statement::query_point`](crate::Statement::query_point). The getters
@@ -18,12 +20,12 @@ enum Inner<'a> {
     Stored(StoredRow<'a>),
 }
 
-/// A row as its tree has it.
+/// Rows as their trees have them, and what was computed from them.
 #[derive(Clone, Copy)]
 pub(super) struct StoredRow<'a> {
     pub(super) plan: &'a PointSelect,
-    pub(super) key: &'a [u8],
-    pub(super) value: &'a [u8],
+    pub(super) rows: &'a Rows<'a>,
+    pub(super) computed: &'a [Value],
     pub(super) params: &'a dyn Params,
 }
 
@@ -32,19 +34,24 @@ enum Place<'a> {
     Null,
     /// The row's bytes of the column.
     Raw(&'a [u8], DataType),
-    /// The column at this position of the primary key.
-    Key(usize, DataType),
+    /// The column at this position of the primary key of the row that a step read.
+    Key(&'a Stored<'a>, &'a Step, usize, DataType),
+    Computed(&'a Value),
     Missing,
 }
 
 impl<'a> StoredRow<'a> {
     #[inline]
     fn place(&self, output: usize) -> Place<'a> {
-        let Some(&column) = self.plan.outputs.get(output) else { return Place::Missing };
-        let data_type = self.plan.table.columns[column].data_type;
-        match self.plan.layout.place(column) {
-            ColumnPlace::Key(at) => Place::Key(at, data_type),
-            ColumnPlace::Row(at) => match self.plan.layout.row().raw_column(self.value, at) {
+        let (step, place, data_type) = match self.plan.outputs.get(output) {
+            Some(&Output::Stored { step, place, data_type }) => (step, place, data_type),
+            Some(&Output::Computed(at)) => return self.computed.get(at).map_or(Place::Missing, Place::Computed),
+            None => return Place::Missing,
+        };
+        let Some(row) = &self.rows[step] else { return Place::Null };
+        match place {
+            ColumnPlace::Key(at) => Place::Key(row, &self.plan.steps[step], at, data_type),
+            ColumnPlace::Row(at) => match row.layout.row().raw_column(row.value, at) {
                 Ok(Some(raw)) => Place::Raw(raw, data_type),
                 Ok(None) => Place::Null,
                 Err(_) => Place::Missing,
@@ -52,22 +59,12 @@ impl<'a> StoredRow<'a> {
         }
     }
 
-    /// A column of the primary key as an owned value.
-    fn key_value(&self, at: usize) -> Result<Value> {
-        let mut rest = self.key;
-        let types = self.plan.layout.key_types();
-        for &data_type in types.iter().take(at) {
-            key::skip_value(&mut rest, data_type, false, false)?;
-        }
-        let data_type = types.get(at).ok_or_else(|| Error::internal("no such key column"))?;
-        key::decode_value(&mut rest, *data_type, false, false)
-    }
-
     fn value(&self, output: usize) -> Result<Value> {
         match self.place(output) {
             Place::Null => Ok(Value::Null),
             Place::Raw(raw, data_type) => decode_raw(raw, data_type),
-            Place::Key(at, _) => self.key_value(at),
+            Place::Key(row, _, at, _) => row.key_value(at),
+            Place::Computed(value) => Ok(value.clone()),
             Place::Missing if output < self.plan.outputs.len() => {
                 Err(Error::new(crate::SqlState::DATA_CORRUPTED, "a row is damaged"))
             }
@@ -96,7 +93,10 @@ impl<'a> RowRef<'a> {
     pub fn is_null(&self, index: usize) -> bool {
         match self.0 {
             Inner::Values(row) => row.value(index).is_null(),
-            Inner::Stored(row) => matches!(row.place(index), Place::Null),
+            Inner::Stored(row) => match row.place(index) {
+                Place::Computed(value) => value.is_null(),
+                place => matches!(place, Place::Null),
+            },
         }
     }
 
@@ -111,9 +111,10 @@ impl<'a> RowRef<'a> {
             Place::Raw(raw, DataType::BigInt) => array(raw).map(i64::from_le_bytes),
             Place::Raw(raw, DataType::Integer) => array(raw).map(|raw| i32::from_le_bytes(raw).into()),
             Place::Raw(raw, DataType::SmallInt) => array(raw).map(|raw| i16::from_le_bytes(raw).into()),
-            Place::Key(at, DataType::BigInt | DataType::Integer | DataType::SmallInt) => {
+            Place::Key(row, _, at, DataType::BigInt | DataType::Integer | DataType::SmallInt) => {
                 row.key_value(at).ok()?.as_i64()
             }
+            Place::Computed(value) => value.as_i64(),
             _ => None,
         }
     }
@@ -128,6 +129,8 @@ impl<'a> RowRef<'a> {
         match row.place(index) {
             Place::Raw(raw, DataType::Double) => array(raw).map(f64::from_le_bytes),
             Place::Raw(raw, DataType::Real) => array(raw).map(|raw| f32::from_le_bytes(raw).into()),
+            Place::Computed(Value::Double(value)) => Some(*value),
+            Place::Computed(Value::Real(value)) => Some((*value).into()),
             _ => None,
         }
     }
@@ -140,8 +143,7 @@ impl<'a> RowRef<'a> {
         }
     }
 
-    /// A text column, borrowed. Not for a text column of the primary key of a row found by another key: such text lies
-    /// in an ordered form that cannot be lent; [`RowRef::get`] copies it.
+    /// A text column, borrowed.
     #[inline]
     pub fn get_str(&self, index: usize) -> Option<&'a str> {
         let row = match self.0 {
@@ -150,12 +152,11 @@ impl<'a> RowRef<'a> {
         };
         match row.place(index) {
             Place::Raw(raw, DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => std::str::from_utf8(raw).ok(),
-            Place::Key(at, DataType::Text | DataType::Varchar(_)) if row.plan.by_primary_key() => {
-                match row.plan.key.value(at, row.params) {
-                    Some(crate::types::ValueRef::Text(text)) => Some(text),
-                    _ => None,
-                }
-            }
+            Place::Key(_, step, at, DataType::Text | DataType::Varchar(_)) => match step.key_operand(at, row.params) {
+                Some(ValueRef::Text(text)) => Some(text),
+                _ => None,
+            },
+            Place::Computed(Value::Text(text)) => Some(text),
             _ => None,
         }
     }
@@ -169,6 +170,7 @@ impl<'a> RowRef<'a> {
             },
             Inner::Stored(row) => match row.place(index) {
                 Place::Raw(raw, DataType::Bytea) => Some(raw),
+                Place::Computed(Value::Bytea(bytes)) => Some(bytes),
                 _ => None,
             },
         }

@@ -7,7 +7,7 @@ use cairn_storage::{Acknowledge, Ticket};
 use super::arguments::{Arguments, all_fit, fit};
 use super::eval::Env;
 use super::place::Place;
-use super::{Buffers, Miss, PointPlan};
+use super::{Buffers, Miss, PointPlan, RowRef};
 use crate::api::prepared::Prepared;
 use crate::api::session::SessionState;
 use crate::api::{Connection, Params};
@@ -15,6 +15,32 @@ use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
 
 type Written = Result<(u64, Option<Ticket>), Miss>;
+
+/// Runs the statement's point plan, which is a SELECT, in the newest durable state.
+pub(in crate::api) fn read<R>(
+    connection: &Connection,
+    state: &SessionState,
+    prepared: &Prepared,
+    given: &dyn Params,
+    buffers: &mut Buffers,
+    read: impl FnMut(RowRef<'_>) -> R,
+) -> Result<Option<R>, Miss> {
+    let Some(PointPlan::Select(plan)) = &prepared.point else { return Err(Miss::General) };
+    let Buffers { select, eval, fitted, .. } = buffers;
+    let mut session = connection.session.borrow_mut();
+    let stamp = prepared.stamp.schema;
+    let fits = all_fit(given, &prepared.parameters);
+    if fits && plan.is_plain() {
+        return plan.run(&mut session, stamp, Env { params: given, eval }, select, read);
+    }
+    refresh(eval, state);
+    fitted.clear();
+    if !fits {
+        fit(given, &prepared.parameters, eval, fitted)?;
+    }
+    let arguments = Arguments { given, fitted, drawn: &[] };
+    plan.run(&mut session, stamp, Env { params: &arguments, eval }, select, read)
+}
 
 /// Runs the statement's point plan, which is a write, on its own or in the open transaction.
 pub(in crate::api) fn write(

@@ -1,51 +1,74 @@
-//! SELECT of one row by key.
+//! SELECT of one row by key, alone or joined with rows by unique keys.
 
-use std::sync::Arc;
+use cairn_storage::{Session, TreeId, WriteError};
 
-use cairn_storage::{Session, TreeId};
-
-use super::key::KeyTemplate;
+use super::datum::Columns;
+use super::eval::{self, Env};
+use super::join::{JoinSource, Joined, Rows, STEPS_MAX, Step, accepts, place, read_all};
 use super::row_ref::{RowRef, StoredRow};
-use super::shape::PointSource;
 use super::{Miss, general, missed};
-use crate::api::Params;
-use crate::catalog::{Table, TableLayout};
+use crate::Value;
+use crate::catalog::ColumnPlace;
 use crate::plan::{Expr, PhysicalPlan};
+use crate::types::DataType;
 
-/// A SELECT of columns of the row with a given key.
+/// A SELECT of one row.
 #[derive(Debug)]
 pub(in crate::api) struct PointSelect {
-    pub(super) table: Arc<Table>,
-    pub(super) layout: TableLayout,
-    pub(super) key: KeyTemplate,
-    /// The unique index's tree that leads to the row's key; `None`: the key is the primary key.
-    index: Option<TreeId>,
-    /// Positions in the table's columns.
-    pub(super) outputs: Box<[usize]>,
+    pub(super) steps: Box<[Step]>,
+    pub(super) outputs: Box<[Output]>,
+    /// Outputs that are not lent from the rows.
+    computed: Box<[Expr]>,
+    filters: Box<[Expr]>,
+}
+
+/// Where an output column comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Output {
+    /// A column of the row that a step reads.
+    Stored { step: usize, place: ColumnPlace, data_type: DataType },
+    /// Position among the computed values.
+    Computed(usize),
+}
+
+/// The buffers of a SELECT.
+#[derive(Debug, Default)]
+pub(in crate::api) struct Scratch {
+    keys: [Vec<u8>; STEPS_MAX],
+    computed: Vec<Value>,
 }
 
 impl PointSelect {
     pub(super) fn of(plan: &PhysicalPlan) -> Option<PointSelect> {
-        let source = PointSource::of(plan)?;
-        if source.filter.is_some() {
+        let source = JoinSource::of(plan)?;
+        let mut computed = Vec::new();
+        let evaluable = |expr: &&Expr| eval::is_evaluable(expr);
+        let steps = &source.steps;
+        if !source.filters.iter().chain(steps.iter().filter_map(Step::condition)).all(|expr| evaluable(&expr)) {
             return None;
         }
-        let column = |expr: &Expr| match expr {
-            Expr::Column { index, .. } if *index < source.table.columns.len() => Some(*index),
-            _ => None,
-        };
+        let mut outputs = Vec::with_capacity(source.outputs.len());
+        for expr in &source.outputs {
+            let stored = Output::stored(steps, expr);
+            outputs.push(match stored {
+                Some(output) => output,
+                None => {
+                    computed.push(Some(expr).filter(evaluable)?.clone());
+                    Output::Computed(computed.len() - 1)
+                }
+            });
+        }
         Some(PointSelect {
-            layout: TableLayout::new(&source.table),
-            index: source.index,
-            outputs: source.outputs.iter().map(column).collect::<Option<_>>()?,
-            key: source.key,
-            table: source.table,
+            outputs: outputs.into(),
+            computed: computed.into(),
+            filters: source.filters.into(),
+            steps: source.steps.into(),
         })
     }
 
-    /// Whether the key is the primary key, whose columns' values are then the operands.
-    pub(super) fn by_primary_key(&self) -> bool {
-        self.index.is_none()
+    /// Nothing is computed.
+    pub(super) fn is_plain(&self) -> bool {
+        self.computed.is_empty() && self.filters.is_empty() && self.steps.iter().all(|step| step.condition().is_none())
     }
 
     /// Reads the row in the newest durable state and hands it to `read`. `stamp`: the catalog's, that the plan rests on.
@@ -53,25 +76,54 @@ impl PointSelect {
         &self,
         session: &mut Session,
         stamp: u64,
-        params: &dyn Params,
-        key: &mut Vec<u8>,
+        env: Env<'_>,
+        scratch: &mut Scratch,
         mut read: impl FnMut(RowRef<'_>) -> R,
     ) -> Result<Option<R>, Miss> {
-        self.key.encode(params, key).ok_or(Miss::General)?;
+        let Scratch { keys, computed } = scratch;
         let found = session.read::<_, Miss>(|state| {
             if state.tree_stamp(TreeId::CATALOG) != stamp {
                 return general();
             }
-            let row_key = match self.index {
-                None => key.as_slice(),
-                Some(index) => match state.get(index, key)? {
-                    Some(row_key) => row_key,
-                    None => return Ok(None),
-                },
-            };
-            let value = state.get(self.table.tree, row_key)?;
-            Ok(value.map(|value| read(RowRef::stored(StoredRow { plan: self, key: row_key, value, params }))))
+            let mut rows: Rows<'_> = [None; STEPS_MAX];
+            if !read_all(&self.steps, state, env, keys, &mut rows)? {
+                return Ok(None);
+            }
+            let joined = Joined { steps: &self.steps, rows: &rows };
+            if !accepts(&self.filters, &joined, env)? {
+                return Ok(None);
+            }
+            self.compute(&joined, env, computed).map_err(WriteError::Caller)?;
+            Ok(Some(read(RowRef::stored(StoredRow { plan: self, rows: &rows, computed, params: env.params }))))
         });
         found.map_err(missed)
+    }
+
+    fn compute(&self, row: &dyn Columns, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Miss> {
+        out.clear();
+        for expr in &self.computed {
+            out.push(eval::eval(expr, row, env)?.into_value());
+        }
+        Ok(())
+    }
+}
+
+impl Output {
+    /// A column that is read where it lies.
+    fn stored(steps: &[Step], expr: &Expr) -> Option<Output> {
+        let Expr::Column { index, .. } = expr else { return None };
+        let (step, column) = place(steps, *index)?;
+        let data_type = steps[step].table.columns.get(column)?.data_type;
+        let place = steps[step].layout.place(column);
+        // Strings lie in keys in an ordered form that cannot be lent.
+        let lent = match place {
+            ColumnPlace::Row(_) => true,
+            ColumnPlace::Key(at) => match data_type {
+                DataType::Text | DataType::Varchar(_) => steps[step].lends_key(at),
+                DataType::Char(_) | DataType::Bytea => false,
+                _ => true,
+            },
+        };
+        lent.then_some(Output::Stored { step, place, data_type })
     }
 }

@@ -140,7 +140,7 @@ fn referenced_key(parent: &Table, columns: &[usize]) -> Option<(TreeId, Vec<Inde
 }
 
 /// Equal values of the two types are equal bytes in keys.
-fn same_key_bytes(a: DataType, b: DataType) -> bool {
+pub(super) fn same_key_bytes(a: DataType, b: DataType) -> bool {
     use DataType::*;
     let is_integer = |data_type| matches!(data_type, SmallInt | Integer | BigInt);
     let is_text = |data_type| matches!(data_type, Text | Varchar(_));

@@ -1,0 +1,311 @@
+//! Plans that read one row by key, and others by unique keys made of its columns.
+
+use std::sync::Arc;
+
+use cairn_storage::{PointReader, TreeId, WriteError};
+
+use super::datum::{Columns, Datum, Stored};
+use super::eval::{self, Env};
+use super::key::key_columns;
+use super::operand::Operand;
+use super::shape::substitute;
+use super::upkeep::same_key_bytes;
+use super::{Miss, general};
+use crate::api::Params;
+use crate::catalog::{Index, Table, TableLayout};
+use crate::plan::{Expr, JoinKind, PhysicalNode, PhysicalPlan, walk};
+use crate::types::{DataType, ValueRef, key};
+
+/// Rows that are read together, at most.
+pub(super) const STEPS_MAX: usize = 4;
+
+/// The rows read so far; `None`: an outer join found no partner.
+pub(super) type Rows<'a> = [Option<Stored<'a>>; STEPS_MAX];
+
+/// Reads one row.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) table: Arc<Table>,
+    pub(super) layout: TableLayout,
+    /// The unique index's tree that leads to the row's key; `None`: the key is the primary key.
+    pub(super) index: Option<TreeId>,
+    key: Box<[Part]>,
+    /// Position of the table's first column among all steps' columns.
+    first: usize,
+    /// LEFT JOIN: where there is no such row its columns are NULL.
+    outer: bool,
+    /// What else an outer join asks of the row, over all steps' columns.
+    on: Option<Expr>,
+}
+
+#[derive(Debug)]
+struct Part {
+    source: Source,
+    data_type: DataType,
+    descending: bool,
+    nulls_first: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    Operand(Operand),
+    /// A column of the row that an earlier step reads.
+    Column {
+        step: usize,
+        column: usize,
+    },
+}
+
+/// A plan that qualifies: expressions are over all steps' columns, side by side.
+pub(super) struct JoinSource {
+    pub(super) steps: Vec<Step>,
+    pub(super) outputs: Vec<Expr>,
+    pub(super) filters: Vec<Expr>,
+}
+
+impl JoinSource {
+    pub(super) fn of(plan: &PhysicalPlan) -> Option<JoinSource> {
+        match &plan.node {
+            PhysicalNode::Project { input, exprs } => {
+                let mut source = JoinSource::of(input)?;
+                source.outputs = exprs.iter().map(|expr| substitute(expr, &source.outputs)).collect::<Option<_>>()?;
+                Some(source)
+            }
+            PhysicalNode::Filter { input, predicate } => {
+                let mut source = JoinSource::of(input)?;
+                source.filters.push(substitute(predicate, &source.outputs)?);
+                Some(source)
+            }
+            PhysicalNode::PointGet { table, index, columns, key, filter } => {
+                let source = JoinSource { steps: Vec::new(), outputs: Vec::new(), filters: Vec::new() };
+                source.with(table, index.as_deref(), columns, key, (JoinKind::Inner, filter.as_ref()))
+            }
+            PhysicalNode::IndexJoin { kind, left, table, index, columns, keys, unique: true, residual, .. } => {
+                let left = JoinSource::of(left)?;
+                left.with(table, index.as_deref(), columns, keys, (*kind, residual.as_ref()))
+            }
+            PhysicalNode::NestedLoopJoin { kind: JoinKind::Inner, left, right, on, lateral: false } => {
+                JoinSource::of(left)?.beside(JoinSource::of(right)?, on.as_ref())
+            }
+            _ => None,
+        }
+    }
+
+    /// With one more step. `keys`: over the outputs so far; `on`: over those and the new table's `columns`.
+    fn with(
+        mut self,
+        table: &Arc<Table>,
+        index: Option<&Index>,
+        columns: &[usize],
+        keys: &[Expr],
+        (kind, on): (JoinKind, Option<&Expr>),
+    ) -> Option<JoinSource> {
+        let key = key_columns(table, index);
+        if !matches!(kind, JoinKind::Inner | JoinKind::Left) || key.len() != keys.len() || self.steps.len() == STEPS_MAX
+        {
+            return None;
+        }
+        let first = self.width();
+        let part = |(column, expr): (&crate::catalog::IndexColumn, &Expr)| {
+            let data_type = table.columns.get(column.column)?.data_type;
+            let source = self.source(&substitute(expr, &self.outputs)?, data_type)?;
+            Some(Part { source, data_type, descending: column.descending, nulls_first: column.nulls_first })
+        };
+        let key = key.iter().zip(keys).map(part).collect::<Option<_>>()?;
+        for &column in columns {
+            let data_type = table.columns.get(column)?.data_type;
+            self.outputs.push(Expr::Column { index: first + column, data_type });
+        }
+        let mut on = match on {
+            Some(on) => Some(substitute(on, &self.outputs)?),
+            None => None,
+        };
+        let outer = kind == JoinKind::Left;
+        if !outer {
+            self.filters.extend(on.take());
+        }
+        let (layout, index) = (TableLayout::new(table), index.map(|index| index.tree));
+        self.steps.push(Step { table: table.clone(), layout, index, key, first, outer, on });
+        Some(self)
+    }
+
+    /// The pairs of two sources, which do not look at each other.
+    fn beside(mut self, right: JoinSource, on: Option<&Expr>) -> Option<JoinSource> {
+        let (width, steps) = (self.width(), self.steps.len());
+        if steps + right.steps.len() > STEPS_MAX {
+            return None;
+        }
+        let shift = |expr: &mut Expr| {
+            walk::rewrite(expr, 0, &mut |expr, _| match expr {
+                Expr::Column { index, data_type } => Some(Expr::Column { index: index + width, data_type: *data_type }),
+                _ => None,
+            });
+        };
+        for mut step in right.steps {
+            step.first += width;
+            step.on.iter_mut().for_each(shift);
+            for part in &mut step.key {
+                if let Source::Column { step, .. } = &mut part.source {
+                    *step += steps;
+                }
+            }
+            self.steps.push(step);
+        }
+        let shifted = |mut expr: Expr| {
+            shift(&mut expr);
+            expr
+        };
+        self.outputs.extend(right.outputs.into_iter().map(shifted));
+        self.filters.extend(right.filters.into_iter().map(shifted));
+        if let Some(on) = on {
+            self.filters.push(substitute(on, &self.outputs)?);
+        }
+        Some(self)
+    }
+
+    fn width(&self) -> usize {
+        self.steps.last().map_or(0, |step| step.first + step.table.columns.len())
+    }
+
+    /// A part of a key: an operand, or a column whose values are the same bytes in the key.
+    fn source(&self, expr: &Expr, to: DataType) -> Option<Source> {
+        if let Some(operand) = Operand::of(expr, to) {
+            return Some(Source::Operand(operand));
+        }
+        let column = match expr {
+            Expr::Cast { input, to: cast } if same_key_bytes(input.data_type(), *cast) => input,
+            expr => expr,
+        };
+        let Expr::Column { index, data_type } = column else { return None };
+        let (step, column) = place(&self.steps, *index)?;
+        same_key_bytes(*data_type, to).then_some(Source::Column { step, column })
+    }
+}
+
+/// The step and the column of its table.
+pub(super) fn place(steps: &[Step], index: usize) -> Option<(usize, usize)> {
+    let at = steps.iter().rposition(|step| step.first <= index)?;
+    Some((at, index - steps[at].first))
+}
+
+/// The rows of all steps side by side.
+pub(super) struct Joined<'a> {
+    pub(super) steps: &'a [Step],
+    pub(super) rows: &'a Rows<'a>,
+}
+
+impl Columns for Joined<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
+        let (step, column) = place(self.steps, index).ok_or(Miss::General)?;
+        match &self.rows[step] {
+            Some(row) => Ok(row.datum(column)?),
+            None => Ok(Datum::Lent(ValueRef::Null)),
+        }
+    }
+}
+
+impl Step {
+    /// What else an outer join asks of the row.
+    pub(super) fn condition(&self) -> Option<&Expr> {
+        self.on.as_ref()
+    }
+
+    /// Writes the row's key (in the index, where there is one) over `out`; whether it has no NULL.
+    #[inline]
+    fn encode(&self, params: &dyn Params, rows: &Rows<'_>, out: &mut Vec<u8>) -> Result<bool, Miss> {
+        out.clear();
+        for part in &self.key {
+            let column;
+            let value = match &part.source {
+                Source::Operand(operand) => operand.value(params).ok_or(Miss::General)?,
+                Source::Column { step, column: at } => match &rows[*step] {
+                    Some(row) => {
+                        column = row.datum(*at)?;
+                        column.get()
+                    }
+                    None => ValueRef::Null,
+                },
+            };
+            if value.is_null() {
+                return Ok(false);
+            }
+            key::encode_ref(value, part.data_type, part.descending, part.nulls_first, out);
+        }
+        Ok(true)
+    }
+
+    /// Reads the row; `None`: there is none.
+    #[inline]
+    fn get<'r>(
+        &'r self,
+        state: &PointReader<'r>,
+        env: Env<'_>,
+        rows: &Rows<'r>,
+        buffer: &'r mut Vec<u8>,
+    ) -> Result<Option<Stored<'r>>, WriteError<Miss>> {
+        if !self.encode(env.params, rows, buffer).map_err(WriteError::Caller)? {
+            return Ok(None);
+        }
+        let key = match self.index {
+            None => buffer.as_slice(),
+            Some(index) => match state.get(index, buffer)? {
+                Some(key) => key,
+                None => return Ok(None),
+            },
+        };
+        let value = state.get(self.table.tree, key)?;
+        Ok(value.map(|value| Stored { layout: &self.layout, key, value }))
+    }
+
+    /// The operand of the column at this place of the primary key, where the row was found by it.
+    pub(super) fn key_operand<'v>(&'v self, at: usize, params: &'v dyn Params) -> Option<ValueRef<'v>> {
+        match &self.key.get(at)?.source {
+            Source::Operand(operand) if self.index.is_none() => operand.value(params),
+            _ => None,
+        }
+    }
+
+    /// Whether text of the primary key can be lent from an operand.
+    pub(super) fn lends_key(&self, at: usize) -> bool {
+        self.index.is_none() && self.key.get(at).is_some_and(|part| matches!(part.source, Source::Operand(_)))
+    }
+}
+
+/// Reads the rows of all steps; `false`: an inner join found no partner, or the filters refuse the row.
+#[inline]
+pub(super) fn read_all<'r>(
+    steps: &'r [Step],
+    state: &PointReader<'r>,
+    env: Env<'_>,
+    buffers: &'r mut [Vec<u8>; STEPS_MAX],
+    rows: &mut Rows<'r>,
+) -> Result<bool, WriteError<Miss>> {
+    for ((at, step), buffer) in steps.iter().enumerate().zip(buffers) {
+        rows[at] = step.get(state, env, rows, buffer)?;
+        if rows[at].is_some()
+            && let Some(on) = &step.on
+        {
+            let holds = eval::eval(on, &Joined { steps, rows }, env).map(|value| eval::is_true(&value));
+            if !holds.map_err(WriteError::Caller)? {
+                rows[at] = None;
+            }
+        }
+        if rows[at].is_none() && !step.outer {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the filters accept the rows.
+pub(super) fn accepts(filters: &[Expr], row: &Joined<'_>, env: Env<'_>) -> Result<bool, WriteError<Miss>> {
+    for filter in filters {
+        match eval::eval(filter, row, env) {
+            Ok(value) if eval::is_true(&value) => {}
+            Ok(_) => return Ok(false),
+            Err(Miss::General) => return general(),
+            Err(miss) => return Err(WriteError::Caller(miss)),
+        }
+    }
+    Ok(true)
+}
