@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::engine::Kind;
-use crate::workload::{ALL, Workload};
+use crate::workload::{ALL, Mode, TxMode, Workload};
 
 /// CairnDB beside the embedded databases that people would pick instead, in one run on this machine
 #[derive(Debug, Parser)]
@@ -131,8 +131,30 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = at_least_one::<usize>)]
     #[arg(help_heading = "Options of pipelined")]
     pub window: usize,
-    /// Commit, and do not trace the commits
-    #[arg(long, help_heading = "Options of syscalls")]
+    /// Only this of the three
+    #[arg(long, value_enum, help_heading = "Options of kv")]
+    pub mode: Option<Mode>,
+    /// Where reads are done: on their own, or through the transaction that writes
+    #[arg(long, value_enum, default_value = "commit", help_heading = "Options of kv")]
+    pub tx_mode: TxMode,
+    /// Inserts (or reads) in a transaction
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least_one::<u64>)]
+    #[arg(help_heading = "Options of kv")]
+    pub commit_every: u64,
+    /// Entries
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>, help_heading = "Options of kv")]
+    pub docs: Option<u64>,
+    /// TPC-H's scale factor; 1 is about a gigabyte [default: 0.1, with --quick 0.01]
+    #[arg(long, value_name = "S", value_parser = positive, help_heading = "Options of analytics")]
+    pub scale: Option<f64>,
+    /// Only this size of log
+    #[arg(long, value_name = "MIB", value_parser = at_least_one::<u64>, help_heading = "Options of recovery")]
+    pub log_mib: Option<u64>,
+    /// The engines' cache; the data is 4 times that [default: 64, with --quick 8]
+    #[arg(long, value_name = "MIB", value_parser = at_least_one::<u64>, help_heading = "Options of memory")]
+    pub cache_mib: Option<u64>,
+    /// Only do what is measured from outside: by a trace (syscalls), after a kill (recovery), of a process (memory)
+    #[arg(long, help_heading = "Options of syscalls, recovery, memory")]
     pub plain: bool,
     /// The words that reach this program from its executable, before its arguments.
     #[arg(skip)]

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::Result;
+use crate::keys::Keys;
 
 const BLOCK: usize = 4096;
 const BLOCKS: u64 = 4096;
@@ -82,6 +83,79 @@ impl Floor {
             Method::Write => write_at(&self.file, bytes, offset),
         }
     }
+}
+
+/// The least that a read of a page that is in no cache can cost: `BLOCK` bytes at a random place of a file, past the
+/// system's cache where `O_DIRECT` works.
+pub struct ReadFloor {
+    file: File,
+    block: Box<Block>,
+    blocks: u64,
+    random: Keys,
+    direct: bool,
+}
+
+impl ReadFloor {
+    pub fn over(path: &Path, seed: u64) -> Result<ReadFloor> {
+        let blocks = std::fs::metadata(path)?.len() / BLOCK as u64;
+        if blocks == 0 {
+            return Err(format!("{} has no whole block", path.display()).into());
+        }
+        let (block, random) = (Box::new(Block([0; BLOCK])), Keys::new(seed));
+        let mut floor = ReadFloor { file: open_direct_to_read(path)?, block, blocks, random, direct: true };
+        if floor.read().is_err() {
+            (floor.file, floor.direct) = (File::open(path)?, false);
+        }
+        Ok(floor)
+    }
+
+    /// What one read is, in words.
+    pub fn setting(&self) -> String {
+        let how = if self.direct { "O_DIRECT" } else { "through the system's cache" };
+        format!("one read of {BLOCK} bytes at a random place of the database's file: pread, {how}")
+    }
+
+    pub fn read(&mut self) -> Result<()> {
+        let offset = self.random.draw() % self.blocks * BLOCK as u64;
+        read_at(&self.file, &mut self.block.0, offset)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_direct_to_read(path: &Path) -> Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+    Ok(OpenOptions::new().read(true).custom_flags(direct).open(path).or_else(|_| File::open(path))?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_direct_to_read(path: &Path) -> Result<File> {
+    Ok(File::open(path)?)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> Result<()> {
+    Ok(std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)?)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> Result<()> {
+    let read = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
+    if read == bytes.len() { Ok(()) } else { Err("the floor's read was cut short".into()) }
+}
+
+/// Gives up what the system's cache holds of a file, so that the next reads come from the medium.
+#[cfg(target_os = "linux")]
+pub fn forget_cached(path: &Path) -> Result<()> {
+    let file = File::open(path)?;
+    file.sync_all()?;
+    Ok(rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?)
+}
+
+/// Gives up what the system's cache holds of a file: not here.
+#[cfg(not(target_os = "linux"))]
+pub fn forget_cached(_: &Path) -> Result<()> {
+    Ok(())
 }
 
 /// A file of zeros, on the medium.

@@ -15,6 +15,7 @@
 //!   report that was written can be shown again without measuring again.
 
 mod args;
+mod child;
 mod compare;
 mod engine;
 mod error;
@@ -30,6 +31,7 @@ mod program;
 #[allow(dead_code, unused_imports)]
 mod report;
 mod rows;
+mod schedule;
 mod setup;
 mod statistics;
 mod sync;

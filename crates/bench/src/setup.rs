@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Result;
 use crate::args::Args;
-use crate::engine::{Engine, Kind};
+use crate::engine::{Engine, Entries, Kind, Shape, SqlEngine, SqlKind, SqlOptions, open_entries};
 use crate::floor::Floor;
 use crate::machine::filesystem_of;
 use crate::report::Report;
@@ -93,10 +93,47 @@ impl Setup {
     pub fn open(&self, kind: Kind, medium: &Medium, report: &mut Report) -> Result<(Box<dyn Engine>, PathBuf)> {
         let dir = medium.folder()?;
         let engine = kind.open(&dir)?;
-        if report.setting(engine.name(), engine.setting()) {
-            say(format!("{:<8} {}", engine.name(), engine.setting()));
-        }
+        note(engine.name(), engine.setting(), report);
         Ok((engine, dir))
+    }
+
+    /// The SQL engines that were not left out by the command line.
+    pub fn sql_kinds(&self) -> Vec<SqlKind> {
+        let wanted = |kind: &&SqlKind| match &self.args.engines {
+            Some(engines) => engines.iter().any(|engine| engine.name() == kind.name()),
+            None => true,
+        };
+        SqlKind::ALL.iter().filter(wanted).copied().collect()
+    }
+
+    /// Those made for many small transactions.
+    pub fn sql_kinds_for_transactions(&self) -> Vec<SqlKind> {
+        self.sql_kinds().into_iter().filter(|kind| kind.is_for_transactions()).collect()
+    }
+
+    /// As [`Setup::open`], a SQL engine.
+    pub fn open_sql(&self, kind: SqlKind, medium: &Medium, report: &mut Report) -> Result<Box<dyn SqlEngine>> {
+        self.open_sql_in(kind, &medium.folder()?, report)
+    }
+
+    /// Opens a SQL engine in this folder, which may hold its database, and says how it is set.
+    pub fn open_sql_in(&self, kind: SqlKind, dir: &Path, report: &mut Report) -> Result<Box<dyn SqlEngine>> {
+        let engine = kind.open(dir, SqlOptions::default())?;
+        note(engine.name(), engine.setting(), report);
+        Ok(engine)
+    }
+
+    /// As [`Setup::open`], a store of entries.
+    pub fn open_entries(
+        &self,
+        kind: Kind,
+        medium: &Medium,
+        shape: Shape,
+        report: &mut Report,
+    ) -> Result<Box<dyn Entries>> {
+        let store = open_entries(kind, &medium.folder()?, shape)?;
+        note(store.name(), store.setting(), report);
+        Ok(store)
     }
 
     /// Opens the engines and fills each one's table.
@@ -114,6 +151,13 @@ impl Setup {
             engines.push(engine);
         }
         Ok(engines)
+    }
+}
+
+/// Says how an engine is set, once.
+pub fn note(engine: &'static str, setting: String, report: &mut Report) {
+    if report.setting(engine, setting.clone()) {
+        say(format!("{engine:<8} {setting}"));
     }
 }
 

@@ -3,8 +3,10 @@
 use std::ops::Range;
 use std::path::Path;
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode};
 
+use super::datum::Datum;
+use super::entries::{Entries, EntrySession, EntryWork, InTransaction, Operations};
 use super::{Engine, Session, Work};
 use crate::Result;
 use crate::rows::{digest_value, value};
@@ -73,5 +75,89 @@ impl Session for FjallSession<'_> {
 
     fn read(&mut self, key: i64) -> Result<Option<u64>> {
         Ok(self.engine.table.get(key.to_be_bytes())?.and_then(|found| digest_value(&found)))
+    }
+}
+
+/// A store of entries.
+pub struct FjallEntries(Fjall);
+
+impl FjallEntries {
+    pub fn open(dir: &Path) -> Result<FjallEntries> {
+        Fjall::open(dir).map(FjallEntries)
+    }
+}
+
+impl Entries for FjallEntries {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn setting(&self) -> String {
+        self.0.setting()
+    }
+
+    fn with_entries(&self, work: EntryWork<'_>) -> Result<()> {
+        work(&mut FjallAlone { engine: &self.0 })
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Box::new(self.0).close()
+    }
+}
+
+struct FjallAlone<'d> {
+    engine: &'d Fjall,
+}
+
+impl EntrySession for FjallAlone<'_> {
+    fn transaction(&mut self, work: InTransaction<'_>) -> Result<()> {
+        let batch = self.engine.db.batch().durability(Some(PersistMode::SyncData));
+        let mut inside = FjallInside { engine: self.engine, batch };
+        work(&mut inside)?;
+        Ok(inside.batch.commit()?)
+    }
+}
+
+impl Operations for FjallAlone<'_> {
+    fn read(&mut self, key: Datum<'_>) -> Result<Option<usize>> {
+        Ok(self.engine.table.get(key.bytes(&mut [0; 8]))?.map(|found| found.len()))
+    }
+
+    fn insert(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.transaction(&mut |inside| inside.insert(key, value))
+    }
+
+    fn update(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.transaction(&mut |inside| inside.insert(key, value))
+    }
+
+    fn delete(&mut self, key: Datum<'_>) -> Result<()> {
+        self.transaction(&mut |inside| inside.delete(key))
+    }
+}
+
+/// A batch; its reads do not see it.
+struct FjallInside<'d> {
+    engine: &'d Fjall,
+    batch: OwnedWriteBatch,
+}
+
+impl Operations for FjallInside<'_> {
+    fn read(&mut self, key: Datum<'_>) -> Result<Option<usize>> {
+        Ok(self.engine.table.get(key.bytes(&mut [0; 8]))?.map(|found| found.len()))
+    }
+
+    fn insert(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.batch.insert(&self.engine.table, key.bytes(&mut [0; 8]), value.bytes(&mut [0; 8]));
+        Ok(())
+    }
+
+    fn update(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.insert(key, value)
+    }
+
+    fn delete(&mut self, key: Datum<'_>) -> Result<()> {
+        self.batch.remove(&self.engine.table, key.bytes(&mut [0; 8]));
+        Ok(())
     }
 }

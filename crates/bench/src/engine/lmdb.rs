@@ -4,14 +4,17 @@ use std::ops::Range;
 use std::path::Path;
 
 use heed::types::Bytes;
-use heed::{Env, EnvOpenOptions, RoTxn, WithTls};
+use heed::{Env, EnvOpenOptions, RoTxn, RwTxn, WithTls, WithoutTls};
 
+use super::datum::Datum;
+use super::entries::{Entries, EntrySession, EntryWork, InTransaction, Operations};
 use super::{Engine, Session, Work};
 use crate::Result;
 use crate::rows::{digest_value, value};
 
 const MAP_BYTES: usize = 16 << 30;
 const READERS: u32 = 512;
+const SETTING: &str = "default flags: each commit synced";
 
 pub struct Lmdb {
     env: Env,
@@ -35,7 +38,7 @@ impl Engine for Lmdb {
     }
 
     fn setting(&self) -> String {
-        "default flags: each commit synced".to_string()
+        SETTING.to_string()
     }
 
     fn with_session(&self, work: Work<'_>) -> Result<()> {
@@ -101,5 +104,100 @@ impl Session for LmdbSession<'_> {
 
     fn read_in_snapshot(&mut self, key: i64) -> Option<Result<Option<u64>>> {
         Some(self.read_snapshot(key))
+    }
+}
+
+type Table = heed::Database<Bytes, Bytes>;
+
+/// A store of entries. Its readers are not bound to threads, so that one thread can read beside its own write.
+pub struct LmdbEntries {
+    env: Env<WithoutTls>,
+    table: Table,
+}
+
+impl LmdbEntries {
+    pub fn open(dir: &Path) -> Result<LmdbEntries> {
+        let mut options = EnvOpenOptions::new().read_txn_without_tls();
+        // SAFETY: the folder is new and this program's own, so nothing else opens or changes the file.
+        let env = unsafe { options.map_size(MAP_BYTES).max_readers(READERS).open(dir)? };
+        let mut txn = env.write_txn()?;
+        let table = env.create_database(&mut txn, None)?;
+        txn.commit()?;
+        Ok(LmdbEntries { env, table })
+    }
+}
+
+impl Entries for LmdbEntries {
+    fn name(&self) -> &'static str {
+        "lmdb"
+    }
+
+    fn setting(&self) -> String {
+        SETTING.to_string()
+    }
+
+    fn with_entries(&self, work: EntryWork<'_>) -> Result<()> {
+        work(&mut LmdbAlone { env: &self.env, table: self.table })
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.env.prepare_for_closing().wait();
+        Ok(())
+    }
+}
+
+struct LmdbAlone<'e> {
+    env: &'e Env<WithoutTls>,
+    table: Table,
+}
+
+impl EntrySession for LmdbAlone<'_> {
+    fn transaction(&mut self, work: InTransaction<'_>) -> Result<()> {
+        let mut inside = LmdbInside { txn: self.env.write_txn()?, table: self.table };
+        work(&mut inside)?;
+        Ok(inside.txn.commit()?)
+    }
+}
+
+impl Operations for LmdbAlone<'_> {
+    fn read(&mut self, key: Datum<'_>) -> Result<Option<usize>> {
+        let txn = self.env.read_txn()?;
+        Ok(self.table.get(&txn, key.bytes(&mut [0; 8]))?.map(<[u8]>::len))
+    }
+
+    fn insert(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.transaction(&mut |inside| inside.insert(key, value))
+    }
+
+    fn update(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.transaction(&mut |inside| inside.insert(key, value))
+    }
+
+    fn delete(&mut self, key: Datum<'_>) -> Result<()> {
+        self.transaction(&mut |inside| inside.delete(key))
+    }
+}
+
+struct LmdbInside<'e> {
+    txn: RwTxn<'e>,
+    table: Table,
+}
+
+impl Operations for LmdbInside<'_> {
+    fn read(&mut self, key: Datum<'_>) -> Result<Option<usize>> {
+        Ok(self.table.get(&self.txn, key.bytes(&mut [0; 8]))?.map(<[u8]>::len))
+    }
+
+    fn insert(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        Ok(self.table.put(&mut self.txn, key.bytes(&mut [0; 8]), value.bytes(&mut [0; 8]))?)
+    }
+
+    fn update(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.insert(key, value)
+    }
+
+    fn delete(&mut self, key: Datum<'_>) -> Result<()> {
+        self.table.delete(&mut self.txn, key.bytes(&mut [0; 8]))?;
+        Ok(())
     }
 }

@@ -1,6 +1,10 @@
-//! The engines, one file each, behind two small traits.
+//! The engines, one file each, behind small traits: rows of one table (`face`), any SQL (`sql`), entries of a key and a
+//! value (`entries`).
 
 mod cairn;
+mod cairn_sql;
+mod datum;
+mod entries;
 mod face;
 mod fjall;
 mod kind;
@@ -8,7 +12,13 @@ mod lmdb;
 mod redb;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
+mod sql;
+mod sql_entries;
 mod sqlite;
+mod sqlite_sql;
 
+pub use datum::{Cell, Datum, Digest};
+pub use entries::{Entries, EntrySession, Operations, Shape, open_entries};
 pub use face::{Engine, Session, Work};
 pub use kind::Kind;
+pub use sql::{SqlEngine, SqlKind, SqlOptions, SqlSession, SqlStatement};

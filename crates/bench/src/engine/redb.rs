@@ -3,13 +3,19 @@
 use std::ops::Range;
 use std::path::Path;
 
-use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase, TableDefinition, WriteTransaction};
+use redb::{
+    Database, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable, Table, TableDefinition, WriteTransaction,
+};
 
+use super::datum::Datum;
+use super::entries::{Entries, EntrySession, EntryWork, InTransaction, Operations};
 use super::{Engine, Session, Work};
 use crate::Result;
 use crate::rows::{digest_value, value};
 
 const TABLE: TableDefinition<'_, i64, &[u8]> = TableDefinition::new("t");
+const ENTRIES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("entry");
+const SETTING: &str = "Durability::Immediate, cache 1 GiB (the default)";
 
 pub struct Redb {
     db: Database,
@@ -31,7 +37,7 @@ impl Engine for Redb {
     }
 
     fn setting(&self) -> String {
-        "Durability::Immediate, cache 1 GiB (the default)".to_string()
+        SETTING.to_string()
     }
 
     fn with_session(&self, work: Work<'_>) -> Result<()> {
@@ -43,20 +49,20 @@ impl Engine for Redb {
     }
 }
 
+fn begin(db: &Database) -> Result<WriteTransaction> {
+    let mut txn = db.begin_write()?;
+    txn.set_durability(Durability::Immediate)?;
+    Ok(txn)
+}
+
 struct RedbSession<'d> {
     db: &'d Database,
     snapshot: Option<ReadOnlyTable<i64, &'static [u8]>>,
 }
 
 impl RedbSession<'_> {
-    fn begin(&self) -> Result<WriteTransaction> {
-        let mut txn = self.db.begin_write()?;
-        txn.set_durability(Durability::Immediate)?;
-        Ok(txn)
-    }
-
     fn put(&mut self, key: i64, number: i64) -> Result<()> {
-        let txn = self.begin()?;
+        let txn = begin(self.db)?;
         txn.open_table(TABLE)?.insert(key, value(key, number).as_slice())?;
         Ok(txn.commit()?)
     }
@@ -77,7 +83,7 @@ impl RedbSession<'_> {
 
 impl Session for RedbSession<'_> {
     fn load(&mut self, keys: Range<i64>) -> Result<()> {
-        let txn = self.begin()?;
+        let txn = begin(self.db)?;
         {
             let mut table = txn.open_table(TABLE)?;
             for key in keys {
@@ -105,5 +111,96 @@ impl Session for RedbSession<'_> {
 
     fn read_in_snapshot(&mut self, key: i64) -> Option<Result<Option<u64>>> {
         Some(self.read_snapshot(key))
+    }
+}
+
+/// A store of entries.
+pub struct RedbEntries {
+    db: Database,
+}
+
+impl RedbEntries {
+    pub fn open(dir: &Path) -> Result<RedbEntries> {
+        let db = Database::create(dir.join("bench.redb"))?;
+        let txn = db.begin_write()?;
+        txn.open_table(ENTRIES)?;
+        txn.commit()?;
+        Ok(RedbEntries { db })
+    }
+}
+
+impl Entries for RedbEntries {
+    fn name(&self) -> &'static str {
+        "redb"
+    }
+
+    fn setting(&self) -> String {
+        SETTING.to_string()
+    }
+
+    fn with_entries(&self, work: EntryWork<'_>) -> Result<()> {
+        work(&mut RedbAlone { db: &self.db })
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct RedbAlone<'d> {
+    db: &'d Database,
+}
+
+impl EntrySession for RedbAlone<'_> {
+    fn transaction(&mut self, work: InTransaction<'_>) -> Result<()> {
+        let txn = begin(self.db)?;
+        {
+            let mut inside = RedbInside { table: txn.open_table(ENTRIES)? };
+            work(&mut inside)?;
+        }
+        Ok(txn.commit()?)
+    }
+}
+
+impl Operations for RedbAlone<'_> {
+    fn read(&mut self, key: Datum<'_>) -> Result<Option<usize>> {
+        let table = self.db.begin_read()?.open_table(ENTRIES)?;
+        Ok(table.get(key.bytes(&mut [0; 8]))?.map(|found| found.value().len()))
+    }
+
+    fn insert(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.transaction(&mut |inside| inside.insert(key, value))
+    }
+
+    fn update(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.transaction(&mut |inside| inside.insert(key, value))
+    }
+
+    fn delete(&mut self, key: Datum<'_>) -> Result<()> {
+        self.transaction(&mut |inside| inside.delete(key))
+    }
+}
+
+struct RedbInside<'t> {
+    table: Table<'t, &'static [u8], &'static [u8]>,
+}
+
+impl Operations for RedbInside<'_> {
+    fn read(&mut self, key: Datum<'_>) -> Result<Option<usize>> {
+        Ok(self.table.get(key.bytes(&mut [0; 8]))?.map(|found| found.value().len()))
+    }
+
+    fn insert(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.table.insert(key.bytes(&mut [0; 8]), value.bytes(&mut [0; 8]))?;
+        Ok(())
+    }
+
+    fn update(&mut self, key: Datum<'_>, value: Datum<'_>) -> Result<()> {
+        self.insert(key, value)
+    }
+
+    fn delete(&mut self, key: Datum<'_>) -> Result<()> {
+        self.table.remove(key.bytes(&mut [0; 8]))?;
+        Ok(())
     }
 }

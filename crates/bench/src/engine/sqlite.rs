@@ -11,7 +11,7 @@ use crate::Result;
 use crate::rows::{digest, text};
 
 /// Longer than any round: a waiting thread should wait, not fail.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(120);
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub struct Sqlite {
     path: PathBuf,

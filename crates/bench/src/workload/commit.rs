@@ -2,7 +2,7 @@
 //!
 //! Key-value engines put the whole row, without reading it first.
 
-use super::together::{Named, with_sessions};
+use super::together::{Named, steps, with_sessions};
 use crate::Result;
 use crate::engine::Kind;
 use crate::keys::Keys;
@@ -49,14 +49,4 @@ fn on(setup: &Setup, medium: &Medium, report: &mut Report) -> Result<()> {
 
 fn updates(named: &mut Named<'_>, mut keys: Keys, rows: i64, commits: u64) -> Result<Latencies> {
     steps(commits, |at| named.session.update(keys.below(rows), at as i64))
-}
-
-/// Times this many steps, after a tenth as many that warm up.
-fn steps(count: u64, mut step: impl FnMut(u64) -> Result<()>) -> Result<Latencies> {
-    (0..count / 10).try_for_each(&mut step)?;
-    let mut latencies = Latencies::new()?;
-    for at in 0..count {
-        latencies.time(|| step(at))?;
-    }
-    Ok(latencies)
 }

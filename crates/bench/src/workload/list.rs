@@ -1,6 +1,7 @@
 //! Which workloads there are.
 
-use super::{bulk, commit, concurrent, pipelined, read, stalls, syscalls};
+use super::{analytics, bulk, commit, concurrent, dispatch, documents, embedded, kv, live, memory, pipelined, read};
+use super::{recovery, stalls, syscalls, vote};
 use crate::Result;
 use crate::report::Report;
 use crate::setup::Setup;
@@ -19,6 +20,19 @@ pub const ALL: &[Workload] = &[
     Workload { name: "bulk", about: "bulk insert, 1,000 rows per transaction; file size", run: bulk::run },
     Workload { name: "concurrent", about: "many threads of durable upserts and updates", run: concurrent::run },
     Workload { name: "pipelined", about: "one thread that does not wait for each commit", run: pipelined::run },
+    Workload {
+        name: "embedded",
+        about: "read, join, insert, commit, size; ranges, scans, threads",
+        run: embedded::run,
+    },
+    Workload { name: "kv", about: "integers under integers, with the engine's own counters", run: kv::run },
+    Workload { name: "vote", about: "durable votes at set rates, and their counts read back", run: vote::run },
+    Workload { name: "documents", about: "3 databases of JSON documents, 1 to 64 workers", run: documents::run },
+    Workload { name: "dispatch", about: "what a call costs before any work, and what is left", run: dispatch::run },
+    Workload { name: "live", about: "live queries (not built yet)", run: live::run },
+    Workload { name: "analytics", about: "TPC-H, each query", run: analytics::run },
+    Workload { name: "recovery", about: "time to reopen after a kill, against log size", run: recovery::run },
+    Workload { name: "memory", about: "data 4 times the cache: peak memory, reads, scan", run: memory::run },
     Workload { name: "stalls", about: "sustained durable inserts, then updates: the worst waits", run: stalls::run },
     Workload { name: "syscalls", about: "system calls per commit of a lone committer (strace)", run: syscalls::run },
 ];

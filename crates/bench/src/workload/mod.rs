@@ -1,13 +1,23 @@
 //! The workloads, one file each. To add one: a file with a `run`, and a line in `list`.
 
+mod analytics;
 mod bulk;
 mod commit;
 mod concurrent;
+mod dispatch;
+mod documents;
+mod embedded;
+mod kv;
 mod list;
+mod live;
+mod memory;
 mod pipelined;
 mod read;
+mod recovery;
 mod stalls;
 mod syscalls;
 mod together;
+mod vote;
 
+pub use kv::{Mode, TxMode};
 pub use list::{ALL, Workload};

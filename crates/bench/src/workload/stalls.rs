@@ -1,7 +1,9 @@
 //! Sustained durable inserts, then random updates, as fast as one thread can: would a checkpoint be felt?
 //!
-//! One engine is open at a time, so that none feels another's background work. The medium's floor is measured for a
-//! while before and after each engine's run, with nothing else going on.
+//! One engine is open at a time, so that none feels another's background work. The medium's floor is measured by the
+//! same thread in turns with the load (a twelfth of the load, then a fifth as long of the floor), so that both meet the
+//! same minute; what the engine does in the background goes on meanwhile. The *quiet floor* is measured before the
+//! engine is opened.
 
 use std::time::{Duration, Instant};
 
@@ -9,23 +11,28 @@ use crate::Result;
 use crate::engine::{Engine, Kind, Session};
 use crate::floor::Floor;
 use crate::keys::Keys;
-use crate::latency::Latencies;
+use crate::latency::{Course, Latencies};
 use crate::report::{Place, Report};
 use crate::setup::{Medium, Setup, fill};
 use crate::terminal::{progress, say};
 
 const KINDS: [Kind; 2] = [Kind::Cairn, Kind::Sqlite];
-const SHARES: [f64; 3] = [0.5, 0.99, 0.999];
+const SHARES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
+/// Turns of load and floor.
+const TURNS: u32 = 12;
+/// The load's share of a turn to the floor's.
+const LOAD_TO_FLOOR: u32 = 5;
+/// Steps of the picture of latency over time.
+const STEP: Duration = Duration::from_millis(100);
 
 pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let medium: &Medium = &setup.disk;
     let args = &setup.args;
-    let seconds = args.seconds.unwrap_or(args.size(60.0, 2.0));
+    let seconds = args.seconds.unwrap_or(args.size(60.0, 1.0));
     let stalls = Stalls {
         place: Place { workload: "stalls", medium: medium.name },
         rows: args.rows.unwrap_or(args.size(1_000_000, 20_000)),
         time: Duration::from_secs_f64(seconds),
-        floor_time: Duration::from_secs_f64(seconds / 6.0),
         seed: args.seed,
     };
     // A run of a minute is itself many samples: one round, unless more are asked for.
@@ -43,91 +50,98 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
 struct Stalls {
     place: Place,
     rows: i64,
+    /// Of each load, without the floor's turns.
     time: Duration,
-    floor_time: Duration,
     seed: u64,
 }
 
-/// One load's latencies, all together and second by second.
-struct Course {
+/// The latencies of a load or of its floor: all together, and over time.
+struct Timed {
+    start: Instant,
     all: Latencies,
-    slowest_us_by_second: Vec<f64>,
+    course: Course,
+}
+
+impl Timed {
+    fn new(start: Instant) -> Result<Timed> {
+        Ok(Timed { start, all: Latencies::new()?, course: Course::new(STEP) })
+    }
+
+    /// Repeats `step` for this long.
+    fn run(&mut self, time: Duration, step: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let until = Instant::now() + time;
+        loop {
+            let before = Instant::now();
+            step()?;
+            let after = Instant::now();
+            self.all.add(after - before);
+            self.course.add(before - self.start, after - before);
+            if after >= until {
+                return Ok(());
+            }
+        }
+    }
 }
 
 impl Stalls {
     fn of(&self, setup: &Setup, kind: Kind, medium: &Medium, report: &mut Report) -> Result<()> {
+        let Some((_, mut floor)) = medium.floors()?.into_iter().next() else { return Ok(()) };
+        let mut quiet = Timed::new(Instant::now())?;
+        quiet.run(self.time / LOAD_TO_FLOOR, &mut || floor.write())?;
         let (engine, dir) = setup.open(kind, medium, report)?;
         fill(&*engine, self.rows)?;
-        let Some((_, mut floor)) = medium.floors()?.into_iter().next() else { return Ok(()) };
-        let mut floors = self.floor(&mut floor)?;
-        let (inserts, updates) = self.loads(&*engine)?;
+        let loads = self.loads(&*engine, &mut floor)?;
         let name = engine.name();
         engine.close()?;
-        floors.merge(&self.floor(&mut floor)?)?;
         std::fs::remove_dir_all(dir)?;
-        for (what, course) in [("insert", &inserts), ("update", &updates)] {
-            self.report(name, what, &course.all, report)?;
-            // One floor per engine's run: it stands beside both loads.
-            if kind == Kind::Cairn || kind == Kind::Sqlite {
-                let label = if kind == Kind::Cairn { "floor" } else { "floor beside sqlite" };
-                self.report(label, what, &floors, report)?;
-            }
-            let name_of = |detail: &str| format!("{what} {detail}");
-            report.add_detail(self.place, name, &name_of("worst ten us"), course.all.worst_us());
-            report.add_detail(self.place, name, &name_of("slowest us by second"), course.slowest_us_by_second.clone());
-            say(format!("{name} {what}: {} commits; worst ten ms: {}", course.all.count(), worst(&course.all)));
+        for (what, load, floor) in &loads {
+            self.report(name, what, load, report)?;
+            let beside =
+                |floor: &str| if kind == Kind::Cairn { floor.to_string() } else { format!("{floor} beside {name}") };
+            self.report(&beside("floor"), what, floor, report)?;
+            self.report(&beside("quiet floor"), what, &quiet, report)?;
+            say(format!("{name} {what}: {} commits; worst ten ms: {}", load.all.count(), worst(&load.all)));
+            say(format!("{:width$} floor: worst ten ms: {}", "", worst(&floor.all), width = name.len()));
         }
         Ok(())
     }
 
-    fn loads(&self, engine: &dyn Engine) -> Result<(Course, Course)> {
-        let mut courses = Vec::new();
+    /// Each load with its floor.
+    fn loads(&self, engine: &dyn Engine, floor: &mut Floor) -> Result<Vec<(&'static str, Timed, Timed)>> {
+        let mut loads = Vec::new();
         engine.with_session(&mut |session: &mut dyn Session| {
             let mut next = self.rows;
-            courses.push(self.course(self.time, || {
+            let (load, beside) = self.in_turns(floor, &mut || {
                 next += 1;
                 session.insert(next - 1)
-            })?);
+            })?;
+            loads.push(("insert", load, beside));
             let mut keys = Keys::new(self.seed);
-            courses.push(self.course(self.time, || {
+            let (load, beside) = self.in_turns(floor, &mut || {
                 // Never the number that the row has: an engine may leave out a write that changes nothing.
                 next += 1;
                 session.update(keys.below(self.rows), next)
-            })?);
+            })?;
+            loads.push(("update", load, beside));
             Ok(())
         })?;
-        match (courses.pop(), courses.pop()) {
-            (Some(updates), Some(inserts)) => Ok((inserts, updates)),
-            _ => Err("the engine did not run its loads".into()),
-        }
+        Ok(loads)
     }
 
-    fn floor(&self, floor: &mut Floor) -> Result<Latencies> {
-        Ok(self.course(self.floor_time, || floor.write())?.all)
-    }
-
-    fn course(&self, time: Duration, mut step: impl FnMut() -> Result<()>) -> Result<Course> {
-        let mut course = Course { all: Latencies::new()?, slowest_us_by_second: Vec::new() };
+    fn in_turns(&self, floor: &mut Floor, step: &mut dyn FnMut() -> Result<()>) -> Result<(Timed, Timed)> {
         let start = Instant::now();
-        loop {
-            let before = Instant::now();
-            step()?;
-            let took = before.elapsed();
-            course.all.add(took);
-            let second = before.duration_since(start).as_secs() as usize;
-            course.slowest_us_by_second.resize(course.slowest_us_by_second.len().max(second + 1), 0.0);
-            if let Some(slowest) = course.slowest_us_by_second.get_mut(second) {
-                *slowest = slowest.max(took.as_nanos() as f64 / 1e3);
-            }
-            if start.elapsed() >= time {
-                return Ok(course);
-            }
+        let (mut load, mut beside) = (Timed::new(start)?, Timed::new(start)?);
+        for _ in 0..TURNS {
+            load.run(self.time / TURNS, step)?;
+            beside.run(self.time / TURNS / LOAD_TO_FLOOR, &mut || floor.write())?;
         }
+        Ok((load, beside))
     }
 
-    fn report(&self, engine: &'static str, what: &str, latencies: &Latencies, report: &mut Report) -> Result<()> {
-        report.add_latencies(self.place, engine, what, latencies, &SHARES)?;
-        report.add(self.place, engine, &format!("{what} max"), "us", latencies.max_us());
+    fn report(&self, engine: &str, what: &str, timed: &Timed, report: &mut Report) -> Result<()> {
+        report.add_latencies(self.place, engine, what, &timed.all, &SHARES)?;
+        report.add(self.place, engine, &format!("{what} max"), "us", timed.all.max_us());
+        report.add_course(self.place, engine, what, &timed.course);
         Ok(())
     }
 }

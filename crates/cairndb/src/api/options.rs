@@ -15,6 +15,9 @@ pub struct Options {
     pub read_only: bool,
     /// Bytes of memory for pages; 0 means the default.
     pub cache_bytes: usize,
+    /// Bytes of log after which a checkpoint begins; 0 means the default. More of them make checkpoints rarer and
+    /// reopening after a crash longer.
+    pub checkpoint_log_bytes: u64,
     /// The longest a statement may run on new connections; `None`: no limit.
     pub statement_timeout: Option<Duration>,
     /// Bytes of memory that one sort, hash table or materialised result of a query may hold before it goes on in a
@@ -52,6 +55,13 @@ impl Options {
     #[must_use]
     pub fn cache_bytes(mut self, cache_bytes: usize) -> Options {
         self.cache_bytes = cache_bytes;
+        self
+    }
+
+    /// Sets [`Options::checkpoint_log_bytes`].
+    #[must_use]
+    pub fn checkpoint_log_bytes(mut self, checkpoint_log_bytes: u64) -> Options {
+        self.checkpoint_log_bytes = checkpoint_log_bytes;
         self
     }
 
@@ -96,6 +106,9 @@ impl Options {
         options.read_only = self.read_only;
         if self.cache_bytes > 0 {
             options.cache_bytes = self.cache_bytes;
+        }
+        if self.checkpoint_log_bytes > 0 {
+            options.checkpoint_log_bytes = self.checkpoint_log_bytes;
         }
         options
     }

@@ -1,0 +1,118 @@
+//! What a call costs before any real work, and what is left of the usual calls without that.
+//!
+//! `SELECT 1` is the floor of reading calls, `UPDATE ... WHERE false` that of writing ones; the work of a call is its
+//! percentile less its floor's, in the same round (below zero where a statement by key goes a shorter way than those). The same through the asynchronous API, once there is one.
+
+use super::together::{Connected, steps, with_connections};
+use crate::Result;
+use crate::engine::{Datum, SqlStatement};
+use crate::keys::Keys;
+use crate::latency::Latencies;
+use crate::report::{Place, Report};
+use crate::rows::text;
+use crate::setup::{LOAD_BATCH, Medium, Setup};
+use crate::terminal::{progress, say};
+
+const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
+const BATCH: i64 = 100;
+
+pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
+    let medium: &Medium = setup.fastest();
+    let args = &setup.args;
+    let rows = args.rows.unwrap_or(args.size(100_000, 5_000));
+    let dispatch = Dispatch { place: Place { workload: "dispatch", medium: medium.name }, rows, seed: args.seed };
+    let mut engines = Vec::new();
+    for kind in setup.sql_kinds_for_transactions() {
+        let engine = setup.open_sql(kind, medium, report)?;
+        engine.connect(&mut |session| {
+            session.script("CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT NOT NULL, v TEXT NOT NULL)")?;
+            let mut insert = session.prepare("INSERT INTO t VALUES ($1, $2, $3)")?;
+            for from in (0..rows).step_by(LOAD_BATCH as usize) {
+                session.script("BEGIN")?;
+                (from..rows.min(from + LOAD_BATCH)).try_for_each(|id| put(&mut *insert, id))?;
+                session.script("COMMIT")?;
+            }
+            Ok(())
+        })?;
+        engines.push(engine);
+    }
+    let (calls, writes) = (args.size(100_000, 5_000), args.size(5_000, 300));
+    with_connections(&engines, &mut |connected| {
+        for round in 0..args.rounds() {
+            progress(dispatch.place, round, args.rounds());
+            for one in connected {
+                dispatch.of(one, round, (calls, writes), report)?;
+            }
+        }
+        Ok(())
+    })?;
+    say("through the asynchronous API: not measured, there is none yet");
+    engines.into_iter().try_for_each(|engine| engine.close())
+}
+
+fn put(insert: &mut dyn SqlStatement, id: i64) -> Result<()> {
+    insert.execute(&[Datum::Int(id), Datum::Int(id), Datum::Text(text(id))]).map(drop)
+}
+
+struct Dispatch {
+    place: Place,
+    rows: i64,
+    seed: u64,
+}
+
+impl Dispatch {
+    fn of(
+        &self,
+        &Connected { name, session, .. }: &Connected<'_>,
+        round: usize,
+        (calls, writes): (u64, u64),
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut keys = Keys::new(self.seed + round as u64);
+        let mut nothing = session.prepare("SELECT 1")?;
+        let reading = steps(calls, |_| nothing.first(&[]).map(drop))?;
+        self.report(name, "SELECT 1", &reading, None, report)?;
+        let mut none = session.prepare("UPDATE t SET n = 0 WHERE false")?;
+        let writing = steps(calls, |_| none.execute(&[]).map(drop))?;
+        self.report(name, "UPDATE WHERE false", &writing, None, report)?;
+        let mut point = session.prepare("SELECT n, v FROM t WHERE id = $1")?;
+        let took = steps(calls, |_| point.first(&[Datum::Int(keys.below(self.rows))]).map(drop))?;
+        self.report(name, "point query", &took, Some(&reading), report)?;
+        // Rows of earlier rounds stay, warm-up and batches have ids of their own.
+        let mut next = self.rows + (round as i64) * (1 << 32);
+        let mut insert = session.prepare("INSERT INTO t VALUES ($1, $2, $3)")?;
+        let took = steps(writes, |_| {
+            next += 1;
+            put(&mut *insert, next)
+        })?;
+        self.report(name, "single insert", &took, Some(&writing), report)?;
+        let took = steps(writes / 10 + 1, |_| {
+            session.script("BEGIN")?;
+            for _ in 0..BATCH {
+                next += 1;
+                put(&mut *insert, next)?;
+            }
+            session.script("COMMIT")
+        })?;
+        self.report(name, "batch of 100", &took, Some(&writing), report)
+    }
+
+    fn report(
+        &self,
+        name: &str,
+        what: &str,
+        took: &Latencies,
+        floor: Option<&Latencies>,
+        report: &mut Report,
+    ) -> Result<()> {
+        report.add_latencies(self.place, name, what, took, &SHARES)?;
+        report.add(self.place, name, &format!("{what} max"), "us", took.max_us());
+        for share in [0.5, 0.99] {
+            if let Some(floor) = floor {
+                let work = took.quantile_us(share) - floor.quantile_us(share);
+                report.add(self.place, name, &format!("{what}: work p{}", share * 100.0), "us", work);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,7 @@
+//! What an embedded database is chosen by.
+
+mod data;
+mod readings;
+mod run;
+
+pub use run::run;
