@@ -41,6 +41,6 @@ pub use stats::Stats;
 pub use store::{Salvage, Store, Verified, salvage};
 pub use tree::LeafEntries;
 pub use txn::{
-    Acknowledge, Cursor, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction, TreeId,
-    WriteError,
+    Acknowledge, Cursor, Lookup, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction,
+    TreeId, WriteError,
 };

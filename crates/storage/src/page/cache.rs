@@ -165,14 +165,14 @@ impl Pages {
         (layout::get_u64(bytes, 16) == page.birth).then_some(bytes)
     }
 
-    /// Asks the processor for a page that is about to be read whole, if it is in memory: its bytes arrive while the
-    /// caller does something else.
+    /// Asks the processor for the beginning of a page that is about to be read, if it is in memory: it arrives while
+    /// the caller does something else.
     #[inline]
     pub(crate) fn prefetch(&self, page: PageRef) {
         let Some(entry) = self.table.get(page.id as usize) else { return };
         let address = entry.load(Ordering::Relaxed) & !COOLING;
         if address != 0 {
-            self.frames.prefetch(address, self.page_size);
+            self.frames.prefetch(address, SEARCHED);
         }
     }
 

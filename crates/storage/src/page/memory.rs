@@ -9,7 +9,7 @@ use crate::sync::{AtomicU32, AtomicU64};
 const ALIGNMENT: usize = 4096;
 
 /// Bytes that the processor loads together.
-const CACHE_LINE: usize = 64;
+pub(crate) const CACHE_LINE: usize = 64;
 
 /// `count` frames of `page_size` bytes, side by side. The operating system provides the memory when it is first used.
 #[derive(Debug)]
@@ -111,6 +111,7 @@ impl Drop for Frames {
     }
 }
 
+/// Asks the processor to bring the line at this address into its cache.
 #[inline]
 fn prefetch_line(address: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

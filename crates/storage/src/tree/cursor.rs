@@ -53,6 +53,9 @@ enum Direction {
     Backward,
 }
 
+/// Entries for which it pays to bring the whole leaf into the processor's cache.
+const MANY: usize = 8;
+
 /// Entries of one leaf in key order, lent where they lie.
 pub struct LeafEntries<'p> {
     node: Node<'p>,
@@ -88,6 +91,15 @@ impl<'p> LeafEntries<'p> {
         }
     }
 
+    /// Brings the leaf into the processor's cache, if enough of it will be read: forward through memory, which is
+    /// twice as quick as in the order of the keys, whose cells mostly lie backward.
+    #[inline]
+    pub fn warm(&self) {
+        if self.len() >= MANY {
+            self.node.touch();
+        }
+    }
+
     /// Writes the key of entry `i` over `key`.
     #[inline]
     pub fn key_into(&self, i: usize, key: &mut Vec<u8>) {
@@ -113,6 +125,17 @@ impl TreeCursor {
             key: Vec::new(),
             value: Vec::new(),
         }
+    }
+
+    /// As [`TreeCursor::new`], keeping the buffers.
+    pub(crate) fn restart(&mut self, root: PageRef, lower: Bound<&[u8]>, upper: Bound<&[u8]>) {
+        refill(&mut self.lower, lower);
+        refill(&mut self.upper, upper);
+        self.root = root;
+        self.place = if root.is_none() || is_empty(lower, upper) { Place::End } else { Place::First(root) };
+        (self.depth, self.from, self.to) = (0, 0, 0);
+        (self.is_last, self.is_copied) = (false, false);
+        self.key.clear();
     }
 
     /// Whether the cursor was read to the end of its range (in the direction it was used).
@@ -317,6 +340,19 @@ impl TreeCursor {
         self.is_copied = false;
         self.place = Place::Leaf;
     }
+}
+
+/// Another bound, in the same buffer if it has one.
+fn refill(bound: &mut Bound<Vec<u8>>, with: Bound<&[u8]>) {
+    let mut buffer = match std::mem::replace(bound, Bound::Unbounded) {
+        Bound::Included(buffer) | Bound::Excluded(buffer) => buffer,
+        Bound::Unbounded => Vec::new(),
+    };
+    buffer.clear();
+    *bound = with.map(|key| {
+        buffer.extend_from_slice(key);
+        buffer
+    });
 }
 
 /// The first entry within the bound.

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use super::reader::{Reader, Source};
 use super::version::TreeId;
-use crate::page::SlotId;
+use crate::page::{PageRef, SlotId};
 use crate::tree::{LeafEntries, TreeCursor};
 use crate::{Error, Result};
 
@@ -33,18 +33,20 @@ impl fmt::Debug for Cursor {
 
 impl Cursor {
     pub(super) fn open(reader: &Reader, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
-        let (root, held, read) = match &reader.0 {
-            Source::Snapshot(view) => (view.root(tree)?, None, None),
-            Source::Transaction(private) => {
-                let mut state = private.lock()?;
-                let (root, held) = state.root_for_cursor(private, tree)?;
-                let number = state.reads.open(tree, lower, upper);
-                (root, held, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec))))
-            }
-        };
+        let (root, held, read) = begin(reader, tree, lower, upper)?;
         let slot = reader.handle().engine().pages.slots.claim()?;
         let tree = TreeCursor::new(root, lower, upper);
         Ok(Cursor { reader: reader.clone(), slot, tree, read, held, backward: false })
+    }
+
+    /// Goes over to another range of the same state, keeping the buffers.
+    pub fn restart(&mut self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<()> {
+        self.reader.handle().engine().counters.tree_searches.add(1);
+        self.close_read();
+        let (root, held, read) = begin(&self.reader, tree, lower, upper)?;
+        self.tree.restart(root, lower, upper);
+        (self.held, self.read, self.backward) = (held, read, false);
+        Ok(())
     }
 
     /// The next entry from the lower end.
@@ -121,6 +123,24 @@ impl Cursor {
             (true, _) => state.reads.close(number, None),
             (false, false) => state.reads.close(number, Some((lower, Bound::Included(last)))),
             (false, true) => state.reads.close(number, Some((Bound::Included(last), upper))),
+        }
+    }
+}
+
+/// The root to walk; in a transaction also the stamp under which its pages are kept, and the range noted as read.
+fn begin(
+    reader: &Reader,
+    tree: TreeId,
+    lower: Bound<&[u8]>,
+    upper: Bound<&[u8]>,
+) -> Result<(PageRef, Option<u64>, Option<Noted>)> {
+    match &reader.0 {
+        Source::Snapshot(view) => Ok((view.root(tree)?, None, None)),
+        Source::Transaction(private) => {
+            let mut state = private.lock()?;
+            let (root, held) = state.root_for_cursor(private, tree)?;
+            let number = state.reads.open(tree, lower, upper);
+            Ok((root, held, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec)))))
         }
     }
 }

@@ -3,6 +3,7 @@
 mod commit;
 mod cursor;
 mod holds;
+mod lookup;
 mod ops;
 mod point;
 mod reader;
@@ -11,6 +12,7 @@ mod transaction;
 mod version;
 
 pub use cursor::Cursor;
+pub use lookup::Lookup;
 pub(crate) use ops::{Op, Ops};
 pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};
 pub(crate) use reader::Claimed;

@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::cursor::Cursor;
+use super::lookup::Lookup;
 use super::transaction::Private;
 use super::version::{TreeId, Version};
 use crate::page::{PageRef, SlotId};
@@ -170,6 +171,11 @@ impl Reader {
         }
     }
 
+    /// For many gets by one thread.
+    pub fn lookup(&self) -> Result<Lookup> {
+        Lookup::new(self)
+    }
+
     /// A copy of the value under `key`.
     pub fn get(&self, tree: TreeId, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.get_with(tree, key, <[u8]>::to_vec)
@@ -211,7 +217,7 @@ pub(crate) fn get_with<R>(
 }
 
 /// As `get_with`, through a slot that the caller has.
-fn get_at<R>(
+pub(super) fn get_at<R>(
     handle: &Handle,
     slot: SlotId,
     root: PageRef,

@@ -7,6 +7,7 @@ mod compile;
 mod convert;
 mod evaluator;
 mod in_list;
+mod integer_limits;
 mod logic;
 mod native;
 mod pattern;
@@ -16,3 +17,4 @@ mod tests;
 
 pub(crate) use compile::{compile, compile_all, unify_keys};
 pub(crate) use evaluator::{Evaluator, Frame};
+pub(crate) use integer_limits::IntegerLimits;

@@ -32,7 +32,8 @@ struct Built {
 struct Probe {
     batch: Batch,
     keys: Vec<Arc<Vector>>,
-    hashes: Vec<u64>,
+    /// The first candidate of each row, looked up for all of them together: no lookup then waits for another's.
+    firsts: Vec<u32>,
     /// The row whose candidates come next.
     row: usize,
     /// The next candidate; `None`: begin with the row's first.
@@ -195,8 +196,10 @@ impl HashJoin {
     fn next_probe(&mut self, cx: Cx<'_>) -> Result<Option<Probe>> {
         let Some(batch) = self.left.next(cx)? else { return Ok(None) };
         let keys = evaluate_keys(&mut self.left_keys, Frame::from(&batch), cx)?;
-        let hashes = hash_rows(&keys, batch.len());
-        Ok(Some(Probe { batch, keys, hashes, row: 0, entry: None }))
+        let table = self.built.as_ref().map(|built| &built.table);
+        let first = |hash: u64| table.map_or(NO_ROW, |table| table.first(hash));
+        let firsts = hash_rows(&keys, batch.len()).into_iter().map(first).collect();
+        Ok(Some(Probe { batch, keys, firsts, row: 0, entry: None }))
     }
 }
 
@@ -241,12 +244,11 @@ impl Probe {
                 break;
             }
             chunk.rows.end = self.row + 1;
-            let hash = self.hashes[self.row];
             let is_null = may_be_null && keys.iter().any(|key| key.is_null(self.row));
             let mut entry = match self.entry.take() {
                 Some(entry) => entry,
                 None if is_null => NO_ROW,
-                None => built.table.first(hash),
+                None => self.firsts[self.row],
             };
             while entry != NO_ROW {
                 if chunk.left.len() >= count {

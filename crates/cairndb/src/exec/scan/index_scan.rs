@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cairn_storage::Lookup;
+
 use super::key_range::{KeyPart, KeyRanges};
 use super::row_reader::RowReader;
 use super::table_scan::{filtered, next_batch_size};
@@ -18,6 +20,8 @@ pub(crate) struct EntryReader {
     table: Arc<Table>,
     index_parts: Vec<KeyPart>,
     source: Source,
+    /// Finds the table's rows; made when the first one is asked for.
+    lookup: Option<Lookup>,
 }
 
 enum Source {
@@ -38,7 +42,7 @@ impl EntryReader {
         } else {
             Source::Table(Box::new(RowReader::new(table, columns)))
         };
-        EntryReader { table: table.clone(), index_parts: KeyPart::of_index(table, index), source }
+        EntryReader { table: table.clone(), index_parts: KeyPart::of_index(table, index), source, lookup: None }
     }
 
     /// Empty vectors for the columns.
@@ -65,7 +69,11 @@ impl EntryReader {
         match &mut self.source {
             Source::Table(reader) => {
                 let read = |row: &[u8]| reader.read(row_key, row, out);
-                let found = cx.context().reader.get_with(self.table.tree, row_key, read)?;
+                let lookup = match &mut self.lookup {
+                    Some(lookup) => lookup,
+                    None => self.lookup.insert(cx.context().reader.lookup()?),
+                };
+                let found = lookup.get_with(self.table.tree, row_key, read)?;
                 found.unwrap_or_else(|| Err(missing_row(&self.table)))
             }
             Source::Entry { index, key: key_columns, .. } => {

@@ -86,6 +86,8 @@ pub(crate) struct KeyRanges {
     /// Those left to visit, the next one last; `None`: not started.
     pending: Option<Vec<Bytes>>,
     cursor: Option<Cursor>,
+    /// A cursor that came to its end, for the next range.
+    spare: Option<Cursor>,
 }
 
 impl KeyRanges {
@@ -110,13 +112,13 @@ impl KeyRanges {
             })
         };
         let ranges = ranges.iter().map(range).collect::<Result<_>>()?;
-        Ok(KeyRanges { tree, parts, ranges, reverse, pending: None, cursor: None })
+        Ok(KeyRanges { tree, parts, ranges, reverse, pending: None, cursor: None, spare: None })
     }
 
     /// Starts over; bounds are evaluated anew.
     pub(crate) fn reset(&mut self) {
         self.pending = None;
-        self.cursor = None;
+        self.end_range();
     }
 
     /// Visits up to `count` entries, fewer only at the end; how many there were.
@@ -140,13 +142,14 @@ impl KeyRanges {
                     each(key, value)?;
                     visited += 1;
                 }
-                None => self.cursor = None,
+                None => self.end_range(),
             }
         }
         Ok(visited)
     }
 
-    /// Reads up to `count` rows of a table's tree into vectors, fewer only at the end; how many there were.
+    /// Goes through up to `count` rows of a table's tree, fewer only at the end, and reads those within the reader's
+    /// limits into vectors; how many it went through.
     pub(crate) fn read_rows(
         &mut self,
         count: usize,
@@ -170,7 +173,7 @@ impl KeyRanges {
                 Err(error) => (0, Err(error)),
             })?;
             match taken.transpose()? {
-                None => self.cursor = None,
+                None => self.end_range(),
                 // A row outside its leaf comes on its own.
                 Some(0) => read += self.visit(1, cx, |key, row| reader.read(key, row, out))?,
                 Some(taken) => read += taken,
@@ -185,8 +188,21 @@ impl KeyRanges {
         }
         let Some((start, end)) = self.pending.as_mut().and_then(Vec::pop) else { return Ok(false) };
         let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        self.cursor = Some(cx.context().reader.cursor(self.tree, Bound::Included(&start), upper)?);
+        let lower = Bound::Included(start.as_slice());
+        self.cursor = Some(match self.spare.take() {
+            Some(mut cursor) => {
+                cursor.restart(self.tree, lower, upper)?;
+                cursor
+            }
+            None => cx.context().reader.cursor(self.tree, lower, upper)?,
+        });
         Ok(true)
+    }
+
+    fn end_range(&mut self) {
+        if self.cursor.is_some() {
+            self.spare = self.cursor.take();
+        }
     }
 
     /// The ranges in visiting order, the first one last.

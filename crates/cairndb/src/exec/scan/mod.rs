@@ -4,6 +4,7 @@ mod index_scan;
 mod key_range;
 mod point_get;
 mod row_reader;
+mod sieve;
 mod table_scan;
 
 pub(crate) use index_scan::{EntryReader, IndexScan};

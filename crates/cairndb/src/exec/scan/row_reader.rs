@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use cairn_storage::LeafEntries;
 
+use super::sieve::{Chunk, Sieve, bytes_at};
 use crate::catalog::{ColumnPlace, Table, TableLayout};
+use crate::exec::expr::IntegerLimits;
 use crate::exec::vector::{Data, Vector};
 use crate::types::row::{RowLayout, decode_raw};
 use crate::types::{DataType, key};
@@ -28,6 +30,8 @@ pub(crate) struct RowReader {
     row_numbers: Vec<usize>,
     /// The header of a row that was found sound and without NULLs: others like it need no second look.
     plain_header: Option<u8>,
+    /// What the filter above asks of fixed-width columns.
+    sieves: Vec<Sieve>,
     scratch: Scratch,
 }
 
@@ -38,9 +42,6 @@ struct Scratch {
     /// By row, then by variable column up to the last wanted one: where its bytes lie in the row.
     ranges: Vec<Range<usize>>,
 }
-
-/// Rows that are decoded together, column by column.
-const CHUNK: usize = 64;
 
 fn corrupted() -> Error {
     Error::new(SqlState::DATA_CORRUPTED, "a stored row is damaged")
@@ -57,6 +58,7 @@ impl RowReader {
             variable: vec![],
             row_numbers: vec![],
             plain_header: None,
+            sieves: vec![],
             scratch: Scratch::default(),
             layout,
         };
@@ -119,28 +121,36 @@ impl RowReader {
         if self.variable.is_empty() { Ok(()) } else { self.read_variable(row, header, out) }
     }
 
-    /// Appends the rows of lent entries to the vectors, up to the first one that lies outside its leaf; how many.
+    /// Rows outside these limits need not be given.
+    pub(crate) fn limit(&mut self, limits: &[IntegerLimits]) {
+        let sieve = |limits: &IntegerLimits| {
+            let &(output, _, offset) = self.fixed.iter().find(|(output, ..)| *output == limits.column)?;
+            Some(Sieve::new(*limits, self.types[output], offset))
+        };
+        self.sieves = limits.iter().filter_map(sieve).collect();
+    }
+
+    /// Appends the rows of lent entries to the vectors, up to the first one that lies outside its leaf; how many it
+    /// went through. Some of those outside the limits are left out.
     pub(crate) fn read_entries(&mut self, entries: &LeafEntries<'_>, out: &mut [Vector]) -> Result<usize> {
         if self.types.is_empty() {
             return Ok(entries.len());
         }
+        entries.warm();
         let mut taken = 0;
         while taken < entries.len() {
-            let mut rows: [&[u8]; CHUNK] = [&[]; CHUNK];
-            let (mut count, mut plain) = (0, true);
-            for row in rows.iter_mut().take(entries.len() - taken) {
-                let Some(value) = entries.value(taken + count) else { break };
-                plain &= self.is_plain(value);
-                *row = value;
-                count += 1;
+            let (mut chunk, before, mut plain) = (Chunk::new(), taken, true);
+            while taken < entries.len() && !chunk.is_full() {
+                let Some(row) = entries.value(taken) else { break };
+                plain &= self.is_plain(row);
+                chunk.push(taken, row);
+                taken += 1;
             }
-            let rows = &rows[..count];
             match plain {
-                true => self.read_plain(entries, taken, rows, out)?,
-                false => self.read_others(entries, taken, rows, out)?,
+                true => self.read_plain(entries, &mut chunk, out)?,
+                false => self.read_others(entries, &chunk, out)?,
             }
-            taken += count;
-            if count < CHUNK {
+            if taken == before {
                 break;
             }
         }
@@ -154,16 +164,10 @@ impl RowReader {
             && row.len() >= self.layout.row().plain_min()
     }
 
-    fn read_others(
-        &mut self,
-        entries: &LeafEntries<'_>,
-        first: usize,
-        rows: &[&[u8]],
-        out: &mut [Vector],
-    ) -> Result<()> {
+    fn read_others(&mut self, entries: &LeafEntries<'_>, chunk: &Chunk<'_>, out: &mut [Vector]) -> Result<()> {
         let mut key = std::mem::take(&mut self.scratch.key);
-        for (i, row) in rows.iter().enumerate() {
-            entries.key_into(first + i, &mut key);
+        for (&place, row) in chunk.places().iter().zip(chunk.rows()) {
+            entries.key_into(place, &mut key);
             self.read(&key, row, out)?;
         }
         self.scratch.key = key;
@@ -171,29 +175,24 @@ impl RowReader {
     }
 
     /// Rows that all are [`is_plain`](RowReader::is_plain).
-    fn read_plain(
-        &mut self,
-        entries: &LeafEntries<'_>,
-        first: usize,
-        rows: &[&[u8]],
-        out: &mut [Vector],
-    ) -> Result<()> {
+    fn read_plain(&mut self, entries: &LeafEntries<'_>, chunk: &mut Chunk<'_>, out: &mut [Vector]) -> Result<()> {
+        self.sieves.iter().for_each(|sieve| sieve.apply(chunk));
         if !(self.key_columns.is_empty() && self.row_numbers.is_empty()) {
-            self.read_keys(entries, first..first + rows.len(), out)?;
+            self.read_keys(entries, chunk.places(), out)?;
         }
         for &(output, _, offset) in &self.fixed {
-            push_fixed_column(rows, offset, &mut out[output])?;
+            push_fixed_column(chunk.rows(), offset, &mut out[output])?;
         }
         if !self.variable.is_empty() {
-            self.read_variable_columns(rows, out)?;
+            self.read_variable_columns(chunk.rows(), out)?;
         }
         Ok(())
     }
 
-    fn read_keys(&mut self, entries: &LeafEntries<'_>, which: Range<usize>, out: &mut [Vector]) -> Result<()> {
+    fn read_keys(&mut self, entries: &LeafEntries<'_>, places: &[usize], out: &mut [Vector]) -> Result<()> {
         let key = &mut self.scratch.key;
-        for i in which {
-            entries.key_into(i, key);
+        for &place in places {
+            entries.key_into(place, key);
             read_key(&self.key_columns, key, out)?;
             for &output in &self.row_numbers {
                 read_row_number(key, &mut out[output])?;
@@ -290,12 +289,6 @@ fn push_fixed(raw: &[u8], out: &mut Vector) -> Result<()> {
     }
     out.push_valid();
     Ok(())
-}
-
-/// The bytes at `offset`; zeroes past the row's end, where no row that was found long enough ends.
-#[inline]
-fn bytes_at<const N: usize>(row: &[u8], offset: usize) -> [u8; N] {
-    row.get(offset..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
 }
 
 /// Appends the fixed-width values that lie at `offset` of plain rows.

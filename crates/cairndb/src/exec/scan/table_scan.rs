@@ -21,7 +21,8 @@ pub(crate) struct TableScan {
 }
 
 impl TableScan {
-    pub(crate) fn new(ranges: KeyRanges, reader: RowReader, filter: Option<Evaluator>) -> TableScan {
+    pub(crate) fn new(ranges: KeyRanges, mut reader: RowReader, filter: Option<Evaluator>) -> TableScan {
+        reader.limit(&filter.as_ref().map(Evaluator::integer_limits).unwrap_or_default());
         TableScan { ranges, reader, filter, batch_size: 0 }
     }
 }
@@ -32,10 +33,12 @@ impl Operator for TableScan {
             cx.check()?;
             self.batch_size = next_batch_size(self.batch_size, cx);
             let mut vectors = self.reader.vectors(self.batch_size);
-            let len = self.ranges.read_rows(self.batch_size, cx, &mut self.reader, &mut vectors)?;
-            if len == 0 {
+            let seen = self.ranges.read_rows(self.batch_size, cx, &mut self.reader, &mut vectors)?;
+            if seen == 0 {
                 return Ok(None);
             }
+            // Rows that the filter would drop may be missing already.
+            let len = vectors.first().map_or(seen, Vector::len);
             if let Some(batch) = filtered(vectors, len, self.filter.as_mut(), cx)? {
                 return Ok(Some(batch));
             }
