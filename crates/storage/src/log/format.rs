@@ -1,7 +1,7 @@
 //! The log's bytes.
 //!
 //! ```text
-//! file:    | file header, one block | segment | segment | ...
+//! file:    | file header, one block | segment | segment | ...            the header: who, and how many segments
 //! segment: | segment header 64 | batch | batch | ...                     a fixed size; the rest is zeroes or old bytes
 //! batch:   | batch header 72 | record | record | ... | zeroes to a multiple of 8
 //! record:  | length varint | kind u8 | transaction varint (parts only) | operations |
@@ -19,6 +19,11 @@ pub(crate) const BLOCK: usize = 4096;
 pub(crate) const SEGMENT_HEADER: usize = 64;
 pub(crate) const BATCH_HEADER: usize = 72;
 
+/// Where the file header says how many segments have room: in a sector of its own, so that a torn write of the header
+/// leaves the old number or the new one, and nothing else different.
+const PLACES: usize = SECTOR;
+const SECTOR: usize = 512;
+
 const FILE_MAGIC: &[u8; 8] = b"CairnLog";
 const SEGMENT_MAGIC: &[u8; 8] = b"CairnSeg";
 pub(crate) const FORMAT: u32 = 1;
@@ -31,7 +36,8 @@ pub(crate) struct LogIdentity {
 }
 
 impl LogIdentity {
-    pub(crate) fn encode(self) -> [u8; BLOCK] {
+    /// The file header. `places`: how many segments have room in the file, durably.
+    pub(crate) fn encode(self, places: u32) -> [u8; BLOCK] {
         let mut block = [0; BLOCK];
         block[..8].copy_from_slice(FILE_MAGIC);
         put_u32(&mut block, 8, FORMAT);
@@ -39,12 +45,29 @@ impl LogIdentity {
         block[16..32].copy_from_slice(&self.database.to_le_bytes());
         let crc = crc32c::crc32c(&block[..BLOCK - 4]);
         put_u32(&mut block, BLOCK - 4, crc);
+        put_u32(&mut block, PLACES, places);
+        let crc = crc32c::crc32c(&block[..PLACES + 4]);
+        put_u32(&mut block, PLACES + 4, crc);
         block
+    }
+
+    /// How many segments the file had room for when its header was last written.
+    pub(crate) fn decode_places(block: &[u8]) -> Result<u32> {
+        match get_u32(block, PLACES + 4) == crc32c::crc32c(&block[..PLACES + 4]) {
+            true => Ok(get_u32(block, PLACES)),
+            false => Err(Error::corrupt("the log's header is damaged")),
+        }
+    }
+
+    /// The checksum of what never changes: the sector of `places` counts as zeroes.
+    fn checksum(block: &[u8]) -> u32 {
+        let front = crc32c::crc32c(&block[..PLACES]);
+        crc32c::crc32c_append(crc32c::crc32c_append(front, &[0; SECTOR]), &block[PLACES + SECTOR..BLOCK - 4])
     }
 
     /// `None`: not a log's first block, or a damaged one.
     pub(crate) fn decode(block: &[u8]) -> Result<Option<LogIdentity>> {
-        if &block[..8] != FILE_MAGIC || get_u32(block, BLOCK - 4) != crc32c::crc32c(&block[..BLOCK - 4]) {
+        if &block[..8] != FILE_MAGIC || get_u32(block, BLOCK - 4) != Self::checksum(block) {
             return Ok(None);
         }
         match get_u32(block, 8) {

@@ -7,5 +7,5 @@ mod segments;
 
 pub(crate) use batch::{NoRoom, OpenBatch, SealedBatch};
 pub(crate) use format::RecordKind;
-pub(crate) use scan::{Epoch, Scan, ScanEnd, has_later_epoch, places, scan, settle};
+pub(crate) use scan::{Epoch, Scan, ScanEnd, has_later_epoch, noted_places, places, scan, settle};
 pub(crate) use segments::{Segments, log_path};

@@ -126,6 +126,13 @@ fn rewrite(file: &Arc<dyn File>, from: u64, to: u64) -> Result<()> {
     file.write_at(&bytes, from).map_err(Error::io("write the log"))
 }
 
+/// How many segments the file had room for when it last grew.
+pub(crate) fn noted_places(file: &Arc<dyn File>) -> Result<u32> {
+    let mut block = AlignedBuf::zeroed(BLOCK);
+    file.read_at(&mut block, 0).map_err(Error::io("read the log's header"))?;
+    LogIdentity::decode_places(&block)
+}
+
 /// What is in front of each place's segment; `None`: nothing, or no segment header.
 fn read_headers(file: &Arc<dyn File>, identity: LogIdentity) -> Result<Vec<Option<SegmentHeader>>> {
     let size = identity.segment_bytes as u64;

@@ -2,7 +2,8 @@
 //!
 //! A segment's place is taken from those that are *ready*: filled with zeroes and synced (so that a batch written there
 //! touches no file metadata), by a background thread ahead of need, or given back after a checkpoint. What bounds the
-//! log is that no place is added beyond the limit.
+//! log is that no place is added beyond the limit. Before a new place is used, the file's header durably counts it: a log
+//! that was cut back to an earlier length is noticed.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ impl Segments {
         let how = OpenHow { create: Create::New, read_only: false, direct: true };
         let file = files.open(path, how).map_err(Error::io("create the log"))?;
         let mut block = AlignedBuf::zeroed(BLOCK);
-        block.copy_from_slice(&identity.encode());
+        block.copy_from_slice(&identity.encode(0));
         file.write_at(&block, 0).map_err(Error::io("write the log's header"))?;
         file.sync().map_err(Error::io("sync the log"))?;
         files.sync_directory(path).map_err(Error::io("sync the log's directory"))?;
@@ -76,7 +77,7 @@ impl Segments {
         Ok(LogIdentity::decode(&block)?.map(|identity| (file, identity)))
     }
 
-    /// Takes over an opened log file with the segments found in it.
+    /// Takes over an opened log file, durable as it is, with the segments found in it.
     pub(crate) fn resume(
         file: Arc<dyn File>,
         identity: LogIdentity,
@@ -86,9 +87,11 @@ impl Segments {
         count: u32,
     ) -> Result<Segments> {
         let mut block = AlignedBuf::zeroed(BLOCK);
-        block.copy_from_slice(&identity.encode());
-        file.choose_sync_method(method, &block, 0).map_err(Error::io("probe the log's sync method"))?;
+        block.copy_from_slice(&identity.encode(count));
         let segments = Self::new(file, identity, limit_bytes);
+        // A crash may have come between a segment and its count.
+        segments.note_places(count)?;
+        segments.file.choose_sync_method(method, &block, 0).map_err(Error::io("probe the log's sync method"))?;
         {
             let mut places = segments.places.lock();
             places.ready = (0..count).filter(|place| live.iter().all(|(_, at)| at != place)).collect();
@@ -188,12 +191,25 @@ impl Segments {
             let at = start + piece * zeroes.len() as u64;
             self.file.write_at(&zeroes, at).map_err(Error::io("extend the log"))?;
         }
-        let synced = self.file.sync().map_err(Error::io("sync the extended log"));
-        synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Release))?;
+        self.sync()?;
+        self.note_places(place + 1)?;
         let mut places = self.places.lock();
         places.count += 1;
         places.ready.push_back(place);
         Ok(())
+    }
+
+    /// Says in the header how many places there are, durably.
+    fn note_places(&self, count: u32) -> Result<()> {
+        let mut block = AlignedBuf::zeroed(BLOCK);
+        block.copy_from_slice(&self.identity.encode(count));
+        self.file.write_at(&block, 0).map_err(Error::io("write the log's header"))?;
+        self.sync()
+    }
+
+    fn sync(&self) -> Result<()> {
+        let synced = self.file.sync().map_err(Error::io("sync the extended log"));
+        synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Release))
     }
 }
 

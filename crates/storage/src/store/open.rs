@@ -277,7 +277,7 @@ fn assemble(
 
 /// Applies every commit behind the checkpoint.
 fn replay(engine: &mut Engine, meta: &Meta, file: &Arc<dyn File>, identity: LogIdentity) -> Result<ScanEnd> {
-    if log::places(file, identity)? < meta.log_places {
+    if log::places(file, identity)? < log::noted_places(file)?.max(meta.log_places) {
         return Err(Error::corrupt("the log is shorter than it was: acknowledged commits may be missing"));
     }
     let mut replay = super::replay::Replay::new(engine, meta.position);

@@ -221,6 +221,26 @@ fn a_truncated_log_is_an_error_or_loses_at_most_the_last_batch() {
     });
 }
 
+/// Nothing but the log's own header tells of segments that were added since the last checkpoint and opening.
+#[test]
+fn a_log_cut_back_to_its_length_at_the_last_checkpoint_is_an_error() {
+    let disk = SimDisk::new(1);
+    let store = machine::open(&disk, &options(), 1).unwrap();
+    put(&store, 0, Durability::Full);
+    store.checkpoint().unwrap();
+    let length = disk.snapshot(log()).unwrap().len();
+    (1..200).for_each(|i| put(&store, i, Durability::Full));
+    let image = disk.crash(CrashStrategy::KeepAll);
+    let bytes = image.bytes(log()).unwrap();
+    assert!(bytes.len() > length, "the log did not grow");
+    for length in [length, bytes.len() - options().log_segment_bytes] {
+        let mut cut = image.clone();
+        cut.insert(log(), &bytes[..length]);
+        let error = read(&cut, "cut back").unwrap_err();
+        assert!(error.to_string().contains("shorter than it was"), "{error}");
+    }
+}
+
 #[test]
 fn a_missing_log_is_an_error() {
     let mut image = killed(false).image;
