@@ -303,3 +303,21 @@ fn a_point_delete_with_returning_by_unique_index_allocates_nothing() {
         assert_eq!(delete.query_point((code,), |row| row.get_i64(1)).unwrap(), Some(Some(code + 1)));
     });
 }
+
+#[test]
+fn a_point_join_allocates_nothing() {
+    let fixture = fixture_with_orders("join");
+    let mut join = fixture.prepare(
+        "SELECT o.id, t.s, u.id FROM o JOIN t ON t.id = o.t_id LEFT JOIN u ON u.code = t.n WHERE o.id = $1 AND o.n >= 0",
+    );
+    assert_no_allocation("join by keys", |step| {
+        let id = scattered(step);
+        let read = join.query_point((id,), |row| (row.get_i64(0), row.get_str(1).map(str::len), row.get_i64(2)));
+        assert_eq!(read.unwrap(), Some((Some(id), Some(80), Some(id))));
+    });
+    let mut computed = fixture.prepare("SELECT n + 1, coalesce(n, 0) FROM t WHERE id = $1");
+    assert_no_allocation("computed columns", |step| {
+        let id = scattered(step);
+        assert_eq!(computed.query_point((id,), |row| row.get_i64(0)).unwrap(), Some(Some(id + 1)));
+    });
+}

@@ -128,3 +128,64 @@ fn a_row_and_its_partners_are_read_in_one_state() -> Result<()> {
     assert_eq!(select.query_point((3i64,), |_| ()).unwrap_err().sqlstate().0, "42703");
     Ok(())
 }
+
+#[test]
+fn reads_in_a_transaction_see_its_own_writes() -> Result<()> {
+    let conn = connect(40, false)?;
+    let tx = conn.begin()?;
+    tx.execute("UPDATE customer SET name = 'mine', region = 'r1' WHERE id = 21", ())?;
+    tx.execute("INSERT INTO orders VALUES (100, 21, 7, NULL, NULL, 'r2')", ())?;
+    for sql in JOINS {
+        for id in [3i64, 7, 100, 101] {
+            compare(&conn, sql, &id)?;
+        }
+    }
+    let mut select = conn.prepare(JOINS[0])?;
+    assert_eq!(select.query_point((100i64,), |row| row.get_str(2).map(String::from))?, Some(Some("mine".into())));
+    tx.rollback()?;
+    assert_eq!(select.query_point((100i64,), |_| ())?, None);
+    Ok(())
+}
+
+/// What another transaction changed after it was read by key is a conflict, as with the general path.
+#[test]
+fn reads_in_a_transaction_are_validated_at_commit() -> Result<()> {
+    let conn = connect(40, false)?;
+    let other = conn.database().connect()?;
+    let mut join = conn.prepare(JOINS[0])?;
+    let tx = conn.begin()?;
+    assert!(join.query_point((3i64,), |_| ())?.is_some());
+    tx.execute("UPDATE orders SET total = 0 WHERE id = 4", ())?;
+    other.execute("UPDATE customer SET name = 'changed' WHERE id = 21", ())?;
+    assert_eq!(tx.commit().unwrap_err().sqlstate().0, "40001");
+    Ok(())
+}
+
+#[test]
+fn statements_without_a_row_to_find_take_the_short_way() -> Result<()> {
+    let conn = connect(3, false)?;
+    for sql in ["SELECT 1", "SELECT 1 + 2 AS three, 'x' || 'y'", "SELECT $1::int + 1"] {
+        let mut statement = conn.prepare(sql)?;
+        assert!(statement.is_point(), "{sql}");
+        let params = [Value::Integer(41)];
+        let params = &params[..statement.parameter_types().len()];
+        let by_point = statement.query_row(params, |row| Ok(row.values().to_vec()))?;
+        assert_eq!(by_point, conn.query_row(sql, params, |row| Ok(row.values().to_vec()))?, "{sql}");
+    }
+    for sql in [
+        "UPDATE orders SET total = 1 WHERE false",
+        "DELETE FROM orders WHERE 1 > 2",
+        "INSERT INTO part SELECT 1, 'x', 2 WHERE false",
+    ] {
+        let mut statement = conn.prepare(sql)?;
+        assert!(statement.is_point(), "{sql}");
+        assert_eq!(statement.execute(())?, 0);
+        conn.execute("BEGIN READ ONLY", ())?;
+        assert_eq!(statement.execute(()).unwrap_err().sqlstate().0, "25006", "{sql}");
+        conn.execute("ROLLBACK", ())?;
+    }
+    let mut update = conn.prepare("UPDATE orders SET total = 1 WHERE false")?;
+    conn.execute("DROP TABLE orders", ())?;
+    assert_eq!(update.execute(()).unwrap_err().sqlstate().0, "42P01");
+    Ok(())
+}

@@ -260,11 +260,6 @@ impl Connection {
         self.state.borrow().settings.time_zone.to_string()
     }
 
-    /// Whether point statements may bypass the general path: not in transactions.
-    pub(super) fn point_allowed(&self) -> bool {
-        self.state.borrow().transaction.is_none()
-    }
-
     /// What this session's commits promise; `None`: what the database's do.
     pub(super) fn durability(&self) -> Option<Durability> {
         self.state.borrow().settings.durability

@@ -123,14 +123,17 @@ impl<'c> Statement<'c> {
     fn read_point<R>(&mut self, params: &dyn Params, read: impl FnMut(RowRef<'_>) -> R) -> Result<Option<Option<R>>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
         let is_select = matches!(prepared.point, Some(PointPlan::Select(_)));
-        if !is_select || !self.connection.point_allowed() || params.count() != prepared.parameters.len() {
+        let state = self.connection.state.borrow();
+        if !is_select || state.failed() || params.count() != prepared.parameters.len() {
             return Ok(None);
         }
-        let state = self.connection.state.borrow();
         match point::read(self.connection, &state, prepared, params, &mut self.buffers, read) {
             Ok(found) => Ok(Some(found)),
             Err(Miss::General) => Ok(None),
-            Err(Miss::Error(error)) => Err(error),
+            Err(Miss::Error(error)) => {
+                state.fail();
+                Err(error)
+            }
         }
     }
 

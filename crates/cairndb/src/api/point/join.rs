@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cairn_storage::{PointReader, TreeId, WriteError};
+use cairn_storage::{PointReader, Reader, TreeId, WriteError};
 
 use super::datum::{Columns, Datum, Stored};
 use super::eval::{self, Env};
@@ -21,6 +21,37 @@ pub(super) const STEPS_MAX: usize = 4;
 
 /// The rows read so far; `None`: an outer join found no partner.
 pub(super) type Rows<'a> = [Option<Stored<'a>>; STEPS_MAX];
+
+/// The buffers of one step.
+#[derive(Debug, Default)]
+pub(super) struct StepBuffers {
+    key: Vec<u8>,
+    row_key: Vec<u8>,
+    row: Vec<u8>,
+}
+
+/// Where rows are read: in the newest durable state, or in the open transaction.
+pub(super) trait State<'r> {
+    /// The value under `key`, lent by the state or copied into `buffer`.
+    fn value(&self, tree: TreeId, key: &[u8], buffer: &'r mut Vec<u8>) -> cairn_storage::Result<Option<&'r [u8]>>;
+}
+
+impl<'r> State<'r> for PointReader<'r> {
+    #[inline]
+    fn value(&self, tree: TreeId, key: &[u8], _buffer: &'r mut Vec<u8>) -> cairn_storage::Result<Option<&'r [u8]>> {
+        self.get(tree, key)
+    }
+}
+
+impl<'r> State<'r> for &Reader {
+    fn value(&self, tree: TreeId, key: &[u8], buffer: &'r mut Vec<u8>) -> cairn_storage::Result<Option<&'r [u8]>> {
+        let copied = self.get_with(tree, key, |value| {
+            buffer.clear();
+            buffer.extend_from_slice(value);
+        })?;
+        Ok(copied.map(|()| buffer.as_slice()))
+    }
+}
 
 /// Reads one row.
 #[derive(Debug)]
@@ -57,6 +88,7 @@ enum Source {
 }
 
 /// A plan that qualifies: expressions are over all steps' columns, side by side.
+#[derive(Default)]
 pub(super) struct JoinSource {
     pub(super) steps: Vec<Step>,
     pub(super) outputs: Vec<Expr>,
@@ -76,8 +108,15 @@ impl JoinSource {
                 source.filters.push(substitute(predicate, &source.outputs)?);
                 Some(source)
             }
+            // No table at all: `SELECT 1`.
+            PhysicalNode::Values { rows } => match rows.as_slice() {
+                [row] if !row.iter().any(eval::has_columns) => {
+                    Some(JoinSource { outputs: row.clone(), ..JoinSource::default() })
+                }
+                _ => None,
+            },
             PhysicalNode::PointGet { table, index, columns, key, filter } => {
-                let source = JoinSource { steps: Vec::new(), outputs: Vec::new(), filters: Vec::new() };
+                let source = JoinSource::default();
                 source.with(table, index.as_deref(), columns, key, (JoinKind::Inner, filter.as_ref()))
             }
             PhysicalNode::IndexJoin { kind, left, table, index, columns, keys, unique: true, residual, .. } => {
@@ -238,22 +277,23 @@ impl Step {
     #[inline]
     fn get<'r>(
         &'r self,
-        state: &PointReader<'r>,
+        state: &impl State<'r>,
         env: Env<'_>,
         rows: &Rows<'r>,
-        buffer: &'r mut Vec<u8>,
+        buffers: &'r mut StepBuffers,
     ) -> Result<Option<Stored<'r>>, WriteError<Miss>> {
-        if !self.encode(env.params, rows, buffer).map_err(WriteError::Caller)? {
+        let StepBuffers { key, row_key, row } = buffers;
+        if !self.encode(env.params, rows, key).map_err(WriteError::Caller)? {
             return Ok(None);
         }
         let key = match self.index {
-            None => buffer.as_slice(),
-            Some(index) => match state.get(index, buffer)? {
+            None => key.as_slice(),
+            Some(index) => match state.value(index, key, row_key)? {
                 Some(key) => key,
                 None => return Ok(None),
             },
         };
-        let value = state.get(self.table.tree, key)?;
+        let value = state.value(self.table.tree, key, row)?;
         Ok(value.map(|value| Stored { layout: &self.layout, key, value }))
     }
 
@@ -275,9 +315,9 @@ impl Step {
 #[inline]
 pub(super) fn read_all<'r>(
     steps: &'r [Step],
-    state: &PointReader<'r>,
+    state: &impl State<'r>,
     env: Env<'_>,
-    buffers: &'r mut [Vec<u8>; STEPS_MAX],
+    buffers: &'r mut [StepBuffers; STEPS_MAX],
     rows: &mut Rows<'r>,
 ) -> Result<bool, WriteError<Miss>> {
     for ((at, step), buffer) in steps.iter().enumerate().zip(buffers) {

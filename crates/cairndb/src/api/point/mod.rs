@@ -54,11 +54,22 @@ pub(super) enum PointPlan {
     Insert(Box<PointInsert>, Box<[Arc<Sequence>]>),
     Update(Box<PointUpdate>),
     Delete(Box<PointDelete>),
+    /// A change of no rows, whatever the parameters: WHERE is false.
+    Nothing,
 }
 
 impl PointPlan {
     /// `parameters`: how many the statement has.
     pub(super) fn of(body: &Body, parameters: usize, catalog: &Catalog) -> Option<PointPlan> {
+        let source = match body {
+            Body::Insert(plan) => Some(&plan.source),
+            Body::Update(plan) => Some(&plan.source),
+            Body::Delete(plan) => Some(&plan.source),
+            _ => None,
+        };
+        if source.is_some_and(|source| shape::is_empty(source)) {
+            return Some(PointPlan::Nothing);
+        }
         Some(match body {
             Body::Query(plan) => PointPlan::Select(Box::new(PointSelect::of(plan)?)),
             Body::Insert(plan) => {
@@ -79,6 +90,7 @@ impl PointPlan {
             PointPlan::Insert(plan, _) => plan.is_plain(),
             PointPlan::Update(plan) => plan.is_plain(),
             PointPlan::Delete(plan) => plan.is_plain(),
+            PointPlan::Nothing => true,
         }
     }
 

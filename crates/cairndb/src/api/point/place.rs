@@ -81,6 +81,20 @@ impl Place<'_> {
     }
 }
 
+impl Place<'_> {
+    /// No work at all, where the catalog's stamp is the one that the plan rests on.
+    pub(super) fn nothing(self, stamp: u64) -> Result<(u64, Option<Ticket>), Miss> {
+        let current = match self {
+            Place::Alone(session, _) => {
+                let read = session.read::<u64, Miss>(|state| Ok(state.tree_stamp(TreeId::CATALOG)));
+                read.map_err(missed)?
+            }
+            Place::In(mut transaction) => Trees::stamp(&mut transaction)?,
+        };
+        if current == stamp { Ok((0, None)) } else { Err(Miss::General) }
+    }
+}
+
 /// Whether a key is there.
 pub(super) fn exists(trees: &mut dyn Trees, tree: TreeId, key: &[u8]) -> Result<bool, Error> {
     trees.read(tree, key, &mut |_| ())

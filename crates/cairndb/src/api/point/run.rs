@@ -27,11 +27,14 @@ pub(in crate::api) fn read<R>(
 ) -> Result<Option<R>, Miss> {
     let Some(PointPlan::Select(plan)) = &prepared.point else { return Err(Miss::General) };
     let Buffers { select, eval, fitted, .. } = buffers;
-    let mut session = connection.session.borrow_mut();
     let stamp = prepared.stamp.schema;
+    let run = |env: Env<'_>, select| match &state.transaction {
+        None => plan.run(&mut connection.session.borrow_mut(), stamp, env, select, read),
+        Some(open) => plan.run_in(open.tx.reader(), stamp, env, select, read),
+    };
     let fits = all_fit(given, &prepared.parameters);
     if fits && plan.is_plain() {
-        return plan.run(&mut session, stamp, Env { params: given, eval }, select, read);
+        return run(Env { params: given, eval }, select);
     }
     refresh(eval, state);
     fitted.clear();
@@ -39,7 +42,7 @@ pub(in crate::api) fn read<R>(
         fit(given, &prepared.parameters, eval, fitted)?;
     }
     let arguments = Arguments { given, fitted, drawn: &[] };
-    plan.run(&mut session, stamp, Env { params: &arguments, eval }, select, read)
+    run(Env { params: &arguments, eval }, select)
 }
 
 /// Runs the statement's point plan, which is a write, on its own or in the open transaction.
@@ -105,6 +108,7 @@ fn run_point(
         Some(PointPlan::Insert(plan, _)) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
         Some(PointPlan::Update(plan)) => plan.run(place, stamp, env, buffers),
         Some(PointPlan::Delete(plan)) => plan.run(place, stamp, env, buffers),
+        Some(PointPlan::Nothing) => place.nothing(stamp),
         Some(PointPlan::Select(_)) | None => Err(Miss::General),
     };
     buffers.eval = eval;

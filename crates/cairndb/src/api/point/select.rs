@@ -1,10 +1,10 @@
 //! SELECT of one row by key, alone or joined with rows by unique keys.
 
-use cairn_storage::{Session, TreeId, WriteError};
+use cairn_storage::{Reader, Session, TreeId, WriteError};
 
 use super::datum::Columns;
 use super::eval::{self, Env};
-use super::join::{JoinSource, Joined, Rows, STEPS_MAX, Step, accepts, place, read_all};
+use super::join::{JoinSource, Joined, Rows, STEPS_MAX, State, Step, StepBuffers, accepts, place, read_all};
 use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
 use crate::Value;
@@ -34,7 +34,7 @@ pub(super) enum Output {
 /// The buffers of a SELECT.
 #[derive(Debug, Default)]
 pub(in crate::api) struct Scratch {
-    keys: [Vec<u8>; STEPS_MAX],
+    steps: [StepBuffers; STEPS_MAX],
     computed: Vec<Value>,
 }
 
@@ -80,23 +80,46 @@ impl PointSelect {
         scratch: &mut Scratch,
         mut read: impl FnMut(RowRef<'_>) -> R,
     ) -> Result<Option<R>, Miss> {
-        let Scratch { keys, computed } = scratch;
-        let found = session.read::<_, Miss>(|state| {
-            if state.tree_stamp(TreeId::CATALOG) != stamp {
-                return general();
-            }
-            let mut rows: Rows<'_> = [None; STEPS_MAX];
-            if !read_all(&self.steps, state, env, keys, &mut rows)? {
-                return Ok(None);
-            }
-            let joined = Joined { steps: &self.steps, rows: &rows };
-            if !accepts(&self.filters, &joined, env)? {
-                return Ok(None);
-            }
-            self.compute(&joined, env, computed).map_err(WriteError::Caller)?;
-            Ok(Some(read(RowRef::stored(StoredRow { plan: self, rows: &rows, computed, params: env.params }))))
+        let found = session.read::<_, Miss>(|state| match state.tree_stamp(TreeId::CATALOG) == stamp {
+            true => self.read(state, env, scratch, &mut read),
+            false => general(),
         });
         found.map_err(missed)
+    }
+
+    /// As [`run`](PointSelect::run), in the open transaction.
+    pub(in crate::api) fn run_in<R>(
+        &self,
+        reader: &Reader,
+        stamp: u64,
+        env: Env<'_>,
+        scratch: &mut Scratch,
+        mut read: impl FnMut(RowRef<'_>) -> R,
+    ) -> Result<Option<R>, Miss> {
+        match reader.tree_stamp(TreeId::CATALOG)? == stamp {
+            true => self.read(&reader, env, scratch, &mut read).map_err(missed),
+            false => Err(Miss::General),
+        }
+    }
+
+    fn read<'r, R>(
+        &'r self,
+        state: &impl State<'r>,
+        env: Env<'_>,
+        scratch: &'r mut Scratch,
+        read: &mut impl FnMut(RowRef<'_>) -> R,
+    ) -> Result<Option<R>, WriteError<Miss>> {
+        let Scratch { steps, computed } = scratch;
+        let mut rows: Rows<'_> = [None; STEPS_MAX];
+        if !read_all(&self.steps, state, env, steps, &mut rows)? {
+            return Ok(None);
+        }
+        let joined = Joined { steps: &self.steps, rows: &rows };
+        if !accepts(&self.filters, &joined, env)? {
+            return Ok(None);
+        }
+        self.compute(&joined, env, computed).map_err(WriteError::Caller)?;
+        Ok(Some(read(RowRef::stored(StoredRow { plan: self, rows: &rows, computed, params: env.params }))))
     }
 
     fn compute(&self, row: &dyn Columns, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Miss> {

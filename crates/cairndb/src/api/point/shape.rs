@@ -78,6 +78,15 @@ impl Finder {
     }
 }
 
+/// Whether the plan gives no rows, whatever the parameters.
+pub(super) fn is_empty(plan: &PhysicalPlan) -> bool {
+    match &plan.node {
+        PhysicalNode::Values { rows } => rows.is_empty(),
+        PhysicalNode::Project { input, .. } | PhysicalNode::Filter { input, .. } => is_empty(input),
+        _ => false,
+    }
+}
+
 /// `expr` over the inputs of `columns`; `None` where a column is missing, or a subquery looks at the row.
 pub(super) fn substitute(expr: &Expr, columns: &[Expr]) -> Option<Expr> {
     let mut complete = true;
