@@ -52,8 +52,12 @@ counters! {
     pages_read,
     /// Pages written to the file.
     pages_written,
-    /// Page look-ups that had to load (every other look-up is a hit).
+    /// Pages found in memory on the way to a key.
+    page_hits,
+    /// Page look-ups that had to load.
     page_misses,
+    /// Dirty pages that eviction had to write before they could go.
+    pages_written_back,
     /// Pages dropped from the cache.
     pages_evicted,
     /// Dirty bytes in the cache, now.
@@ -72,7 +76,7 @@ counters! {
     backpressure_us,
     /// Versions between the oldest snapshot in use and the newest.
     snapshot_age_versions,
-    /// Point look-ups and cursor openings.
+    /// Keys looked up, in reads and before writes of point statements.
     tree_searches,
     /// Puts, patches and deletes.
     tree_changes,

@@ -157,3 +157,30 @@ fn what_a_recovery_found_is_durable_although_its_sync_had_failed() {
     }
     assert!(found > 0);
 }
+
+/// Hits and searches are counted per reader, without a line that readers share; none is lost when readers come and go.
+#[test]
+fn searches_of_several_threads_are_all_counted() {
+    let store = Store::open_in_memory(Options::default()).unwrap();
+    let transaction = store.begin().unwrap();
+    (0..1000u32).for_each(|i| transaction.put(TreeId::CATALOG, &i.to_be_bytes(), &[0; 100]).unwrap());
+    transaction.commit(None).unwrap();
+    let before = store.stats();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut session = store.session().unwrap();
+                for i in 0..500u32 {
+                    let found =
+                        session.read::<_, ()>(|reader| Ok(reader.get(TreeId::CATALOG, &i.to_be_bytes())?.is_some()));
+                    assert!(found.unwrap());
+                    store.snapshot().unwrap().reader().get(TreeId::CATALOG, &i.to_be_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let after = store.stats();
+    assert_eq!(after.tree_searches - before.tree_searches, 4 * 500 * 2);
+    // A root and a leaf each.
+    assert_eq!(after.page_hits - before.page_hits, 4 * 500 * 2 * 2);
+}

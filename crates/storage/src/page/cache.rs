@@ -141,10 +141,12 @@ impl Pages {
 
     /// The page's bytes, if it is in memory. One load of the table, one compare of the identity.
     #[inline]
-    pub(crate) fn get<'p>(&self, _pin: &'p Pin<'_>, page: PageRef) -> Option<&'p [u8]> {
+    pub(crate) fn get<'p>(&self, pin: &'p Pin<'_>, page: PageRef) -> Option<&'p [u8]> {
         // SAFETY: the pin keeps the frame from reuse; sealed pages do not change, and the owner of an unsealed one
         // does not hold a slice of it while it changes it.
-        unsafe { self.peek(page) }
+        let found = unsafe { self.peek(page) };
+        pin.count_hits(found.is_some() as u64);
+        found
     }
 
     /// # Safety

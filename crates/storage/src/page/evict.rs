@@ -78,6 +78,7 @@ impl Pages {
         let mut dirty = Vec::new();
         let mut gone = self.turn_hand(wanted, &mut dirty);
         if gone < wanted {
+            self.counters.pages_written_back.add(dirty.len() as u64);
             self.write_out(&mut dirty)?;
             gone += self.drop_written(&dirty);
         }

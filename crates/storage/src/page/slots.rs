@@ -21,6 +21,9 @@ struct Slot {
     claimed: AtomicU64,
     version: AtomicU64,
     epoch: AtomicU64,
+    /// Pages found in memory, and look-ups of keys, by all owners so far. Only the owner adds.
+    hits: AtomicU64,
+    searches: AtomicU64,
 }
 
 /// All slots of a store.
@@ -40,7 +43,8 @@ thread_local! {
 
 impl Slots {
     pub(crate) fn new(count: usize) -> Slots {
-        let slot = |_| Slot { claimed: AtomicU64::new(0), version: AtomicU64::new(NONE), epoch: AtomicU64::new(NONE) };
+        let zero = || AtomicU64::new(0);
+        let slot = |_| Slot { claimed: zero(), version: zero(), epoch: zero(), hits: zero(), searches: zero() };
         Slots { slots: (0..count).map(slot).collect(), used: AtomicUsize::new(0), epoch: AtomicU64::new(1) }
     }
 
@@ -81,10 +85,18 @@ impl Slots {
 
     /// Begins looking at pages.
     pub(crate) fn pin(&self, id: SlotId) -> Pin<'_> {
-        let epoch = &self.slots[id.0].epoch;
+        let slot = &self.slots[id.0];
         // A swap is a full fence on every processor: the entries loaded after it are no older than the epoch.
-        epoch.swap(self.epoch.load(Ordering::SeqCst), Ordering::SeqCst);
-        Pin { epoch }
+        slot.epoch.swap(self.epoch.load(Ordering::SeqCst), Ordering::SeqCst);
+        Pin { slot, hits: Cell::new(0), searches: Cell::new(0) }
+    }
+
+    /// How many pages were found in memory, and how many keys were looked up.
+    pub(crate) fn hits_and_searches(&self) -> (u64, u64) {
+        let used = &self.slots[..self.used.load(Ordering::SeqCst)];
+        let sum =
+            |counter: fn(&Slot) -> &AtomicU64| used.iter().map(|slot| counter(slot).load(Ordering::Relaxed)).sum();
+        (sum(|slot| &slot.hits), sum(|slot| &slot.searches))
     }
 
     /// Collects the versions being read, in no order.
@@ -116,13 +128,38 @@ impl Slots {
 pub(crate) struct SlotId(usize);
 
 /// While it lives, no frame that its owner can find through the table is reused.
+///
+/// It counts what its owner does and adds it to the slot at its end: the counters lie beside the epoch, in a line that
+/// nobody else writes.
 #[derive(Debug)]
 pub(crate) struct Pin<'a> {
-    epoch: &'a AtomicU64,
+    slot: &'a Slot,
+    hits: Cell<u64>,
+    searches: Cell<u64>,
+}
+
+impl Pin<'_> {
+    #[inline]
+    pub(crate) fn count_hits(&self, pages: u64) {
+        self.hits.set(self.hits.get() + pages);
+    }
+
+    #[inline]
+    pub(crate) fn count_search(&self) {
+        self.searches.set(self.searches.get() + 1);
+    }
+}
+
+/// Only the slot's owner adds, so it needs no locked operation.
+#[inline]
+fn add(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
 }
 
 impl Drop for Pin<'_> {
     fn drop(&mut self) {
-        self.epoch.store(NONE, Ordering::Release);
+        add(&self.slot.hits, self.hits.get());
+        add(&self.slot.searches, self.searches.get());
+        self.slot.epoch.store(NONE, Ordering::Release);
     }
 }

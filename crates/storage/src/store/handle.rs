@@ -143,6 +143,9 @@ impl Store {
         let page = engine.pages.page_size() as u64;
         let (total, free) = engine.pages.page_counts();
         counters.dirty_bytes.set(engine.pages.dirty_count() as u64 * page);
+        let (hits, searches) = engine.pages.slots.hits_and_searches();
+        counters.page_hits.set(hits);
+        counters.tree_searches.set(searches);
         counters.pages_total.set(total as u64);
         counters.pages_free.set(free as u64);
         counters.log_bytes_live.set(engine.segments.as_ref().map_or(0, |segments| segments.live_bytes()));

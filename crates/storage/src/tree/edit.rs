@@ -168,6 +168,7 @@ impl<'a> TreeEdit<'a> {
 
     /// The leaf that holds a key, and its place there. A change of the same key that follows needs no descent.
     pub(crate) fn find(&mut self, key: &[u8]) -> Result<Option<(PageRef, usize)>, Stop> {
+        self.pin.count_search();
         if self.root.is_none() {
             return Ok(None);
         }
@@ -254,6 +255,7 @@ impl<'a> TreeEdit<'a> {
             path.steps[path.depth] = (at, child);
             path.depth += 1;
             if !node.is_inner() {
+                self.pin.count_hits(path.depth as u64);
                 return Ok(path);
             }
             path.last &= child == node.count();

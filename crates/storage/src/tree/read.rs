@@ -47,6 +47,7 @@ impl<'p> From<Cell<'p>> for Value<'p> {
 /// The value under `key`, all on pages in memory.
 #[inline]
 pub(crate) fn get<'p>(pages: &Pages, pin: &'p Pin<'_>, root: PageRef, key: &[u8]) -> Result<Option<Value<'p>>, Stop> {
+    pin.count_search();
     if root.is_none() {
         return Ok(None);
     }

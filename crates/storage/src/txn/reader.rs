@@ -184,7 +184,6 @@ impl Reader {
     /// A cursor over the keys between the bounds, as the tree is now: later writes of the same transaction are not
     /// seen through it. In a transaction, what it passes over is remembered as read.
     pub fn cursor(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
-        self.handle().engine().counters.tree_searches.add(1);
         Cursor::open(self, tree, lower, upper)
     }
 
@@ -225,7 +224,6 @@ pub(super) fn get_at<R>(
     read: impl FnOnce(&[u8]) -> R,
 ) -> Result<Option<R>> {
     let engine = handle.engine();
-    engine.counters.tree_searches.add(1);
     let mut read = Some(read);
     let mut apply = |value: &[u8]| read.take().map(|read| read(value));
     let found = engine.with_pages(slot, |pin| {
