@@ -2,8 +2,11 @@
 //!
 //! `CAIRN_CONSISTENCY=N` checks N seeds instead of the ordinary number, `CAIRN_SEED=N` begins elsewhere.
 
+use std::cell::Cell;
+
 use cairn_conformance::differential::{Consistency, check_consistency, check_forced, check_reopened};
 use cairn_conformance::engine::{CairnEngine, Failure, PostgresEngine, PostgresServer};
+use cairndb::Options;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
@@ -32,8 +35,16 @@ fn predicates_partition_rows_groups_and_aggregates_and_indexes_change_no_answer(
 }
 
 #[test]
-fn no_optimizer_rule_and_no_batch_size_changes_an_answer() {
-    check("settings", 40, 400, |seed| check_forced(seed, &CairnEngine::create()?));
+fn no_optimizer_rule_no_batch_size_and_no_spilling_changes_an_answer() {
+    let spilled = Cell::new(0);
+    check("settings", 40, 400, |seed| {
+        let spilling = CairnEngine::create_with(Options::default().work_mem(1))?;
+        let report = check_forced(seed, &CairnEngine::create()?, &spilling);
+        spilled.set(spilled.get() + spilling.spilled_bytes());
+        report
+    });
+    println!("settings: {} bytes spilled", spilled.get());
+    assert!(spilled.get() > 0, "nothing spilled");
 }
 
 #[test]

@@ -20,6 +20,9 @@ pub(crate) const SEGMENT_BYTES: usize = 16 << 10;
 /// How long a statement may run.
 const TIME_LIMIT: Duration = Duration::from_secs(1);
 
+/// How much memory it may take, and as much on disk.
+const STATEMENT_BYTES: usize = 64 << 20;
+
 /// Time that passes only when it is looked at, counted numbers for random ones, and no threads.
 #[derive(Debug, Default)]
 struct QuietHost {
@@ -59,7 +62,8 @@ pub(crate) fn open_store(disk: &SimDisk, page_size: usize) -> Result<Store, cair
 
 /// Opens the SQL database on this disk.
 pub(crate) fn open_database(disk: &SimDisk, page_size: usize) -> cairndb::Result<Database> {
-    Database::over(open_store(disk, page_size)?, cairndb::Options::default())
+    let options = cairndb::Options::default().statement_mem(STATEMENT_BYTES).temp_file_limit(STATEMENT_BYTES as u64);
+    Database::over(open_store(disk, page_size)?, options)
 }
 
 /// A connection whose statements end in time.

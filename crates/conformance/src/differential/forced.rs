@@ -1,5 +1,5 @@
 //! The same query under every setting that may change how it runs and never what it answers: each optimizer rule off in
-//! turn, all off, and batches of 1, 2, 3 and 1024 rows; with and without statistics.
+//! turn, all off, batches of 1, 2, 3 and 1024 rows, everything that can spill on disk; with and without statistics.
 
 use super::compare::{Outcome, same_answer};
 use super::consistency::{Consistency, fill, make_indexes};
@@ -21,8 +21,26 @@ const SWITCHES: [&str; 6] = [
 const BATCH_ROWS: [usize; 4] = [1, 2, 3, 1024];
 const QUERIES: usize = 40;
 
-/// Runs the queries of a seed under every setting and compares with the plain one: everything off.
-pub fn check_forced(seed: u64, engine: &dyn Engine) -> Result<Consistency, Failure> {
+/// Runs the queries of a seed under every setting and compares with the plain one: everything off. `spilling` is an empty
+/// database too, whose sorts, hash tables and results go to disk from their first bytes on.
+pub fn check_forced(seed: u64, engine: &dyn Engine, spilling: &dyn Engine) -> Result<Consistency, Failure> {
+    let (mut session, queries) = load(seed, engine)?;
+    let mut report = Consistency::default();
+    let plain = run_all(session.as_mut(), &plain_settings(), &queries)?;
+    for settings in variants() {
+        let found = run_all(session.as_mut(), &settings, &queries)?;
+        compare_all(&mut report, &settings.join("; "), &queries, &plain, &found);
+    }
+    let (mut session, _) = load(seed, spilling)?;
+    for settings in [vec!["SET batch_rows = 0".into()], vec!["SET batch_rows = 2".to_owned()]] {
+        let found = run_all(session.as_mut(), &settings, &queries)?;
+        compare_all(&mut report, &format!("spilling; {}", settings.join("; ")), &queries, &plain, &found);
+    }
+    Ok(report)
+}
+
+/// The database of a seed, the same in every engine, and what it is asked.
+fn load(seed: u64, engine: &dyn Engine) -> Result<(Box<dyn Session + '_>, Vec<Step>), Failure> {
     let mut random = Random::new(seed ^ 0xF0_4CED);
     let (tables, statements) = schema(&mut random, Dialect::Postgres);
     let mut session = engine.session()?;
@@ -34,15 +52,7 @@ pub fn check_forced(seed: u64, engine: &dyn Engine) -> Result<Consistency, Failu
         make_indexes(session.as_mut(), &tables)?;
     }
     let queries = queries(&mut random, &tables);
-    let mut report = Consistency::default();
-    let plain = run_all(session.as_mut(), &plain_settings(), &queries)?;
-    for settings in variants() {
-        let found = run_all(session.as_mut(), &settings, &queries)?;
-        for ((step, plain), found) in queries.iter().zip(&plain).zip(&found) {
-            compare(&mut report, &settings, step, plain, found);
-        }
-    }
-    Ok(report)
+    Ok((session, queries))
 }
 
 fn queries(random: &mut Random, tables: &[TableSpec]) -> Vec<Step> {
@@ -79,13 +89,19 @@ fn run_all(session: &mut dyn Session, settings: &[String], queries: &[Step]) -> 
     Ok(queries.iter().map(|step| session.run(&step.sql)).collect())
 }
 
-fn compare(report: &mut Consistency, settings: &[String], step: &Step, plain: &Outcome, found: &Outcome) {
+fn compare_all(report: &mut Consistency, settings: &str, queries: &[Step], plain: &[Outcome], found: &[Outcome]) {
+    for ((step, plain), found) in queries.iter().zip(plain).zip(found) {
+        compare(report, settings, step, plain, found);
+    }
+}
+
+fn compare(report: &mut Consistency, settings: &str, step: &Step, plain: &Outcome, found: &Outcome) {
     match same_answer(step, Rules { details: true }, plain, found) {
         Some(true) => report.compared += 1,
         None => report.failed += 1,
         Some(false) => {
             report.compared += 1;
-            let (settings, sql) = (settings.join("; "), &step.sql);
+            let sql = &step.sql;
             report.violations.push(format!("{settings};\n{sql};\n-- everything off: {plain:?}\n-- so: {found:?}"));
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cairndb::api::{Connection, Database, Outcome};
 use cairndb::types::{EvalContext, to_text};
-use cairndb::{DataType, Error, Value};
+use cairndb::{DataType, Error, Options, Value};
 
 use super::{Answer, Column, Engine, Failure, Session};
 
@@ -17,6 +17,17 @@ impl CairnEngine {
     /// Makes an empty database in memory.
     pub fn create() -> Result<CairnEngine, Failure> {
         Database::open_in_memory().map(|database| CairnEngine { database }).map_err(|error| failure(&error))
+    }
+
+    /// Makes an empty database in memory whose connections have these options.
+    pub fn create_with(options: Options) -> Result<CairnEngine, Failure> {
+        let database = Database::open_in_memory_with(options).map_err(|error| failure(&error))?;
+        Ok(CairnEngine { database })
+    }
+
+    /// Bytes that queries have written to temporary files.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.database.stats().spill_bytes_written
     }
 
     /// Opens or creates the database in this file.

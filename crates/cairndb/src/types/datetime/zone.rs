@@ -178,13 +178,16 @@ pub fn fixed_offset(text: &str) -> Option<i32> {
     let number = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse::<i32>().ok()).flatten();
     let parts: Vec<&str> = rest.split(':').collect();
     let (hours, minutes, seconds) = match parts.as_slice() {
-        [hm] if hm.len() == 3 || hm.len() == 4 => (number(&hm[..hm.len() - 2])?, number(&hm[hm.len() - 2..])?, 0),
+        [hm] if hm.len() == 3 || hm.len() == 4 => {
+            let (hours, minutes) = hm.split_at_checked(hm.len() - 2)?;
+            (number(hours)?, number(minutes)?, 0)
+        }
         [h] if h.len() <= 2 => (number(h)?, 0, 0),
         [h, m] => (number(h)?, number(m)?, 0),
         [h, m, s] => (number(h)?, number(m)?, number(s)?),
         _ => return None,
     };
-    (hours <= 15 && minutes < 60 && seconds < 60).then_some(sign * (hours * 3600 + minutes * 60 + seconds))
+    (hours <= 15 && minutes < 60 && seconds < 60).then(|| sign * (hours * 3600 + minutes * 60 + seconds))
 }
 
 #[cfg(test)]
@@ -221,5 +224,9 @@ mod tests {
         assert_eq!(fixed_offset("+05:30"), Some(19800));
         assert_eq!(fixed_offset("-0330"), Some(-12600));
         assert_eq!(fixed_offset("+99"), None);
+        assert_eq!(fixed_offset("+2900800:00"), None);
+        assert_eq!(fixed_offset("-00:2147483647"), None);
+        assert_eq!(fixed_offset("+\u{e9}1"), None);
+        assert_eq!(fixed_offset("+\u{1f980}"), None);
     }
 }
