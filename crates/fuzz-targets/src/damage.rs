@@ -18,6 +18,7 @@ const CHANGE_BYTES: usize = 8;
 /// A meta page's own bytes, its checksum the last four of them.
 const META_BYTES: usize = 512;
 const LOG_BLOCK: usize = 4096;
+const SECTOR: usize = 512;
 const SEGMENT_HEADER: usize = 64;
 const BATCH_HEADER: usize = 72;
 
@@ -151,14 +152,22 @@ fn reseal_pages(before: &[u8], bytes: &mut [u8], page_size: usize) {
 /// All headers and batches get the checksums of what they are now, each batch also that of the one before.
 pub(crate) fn reseal_log(_before: &[u8], bytes: &mut [u8]) {
     let Some((block, segments)) = bytes.split_at_mut_checked(LOG_BLOCK) else { return };
-    let crc = crc32c::crc32c(&block[..LOG_BLOCK - 4]);
-    put_u32(block, LOG_BLOCK - 4, crc);
+    reseal_log_header(block);
     let mut previous = 0;
     for segment in segments.chunks_exact_mut(SEGMENT_BYTES) {
         if segment.starts_with(b"CairnSeg") {
             reseal_segment(segment, &mut previous);
         }
     }
+}
+
+/// The header's second sector holds what changes, with a checksum of its own, and counts as zeroes for the header's.
+fn reseal_log_header(block: &mut [u8]) {
+    let front = crc32c::crc32c_append(crc32c::crc32c(&block[..SECTOR]), &[0; SECTOR]);
+    let crc = crc32c::crc32c_append(front, &block[2 * SECTOR..LOG_BLOCK - 4]);
+    put_u32(block, LOG_BLOCK - 4, crc);
+    let crc = crc32c::crc32c(&block[..SECTOR + 4]);
+    put_u32(block, SECTOR + 4, crc);
 }
 
 fn reseal_segment(segment: &mut [u8], previous: &mut u32) {
