@@ -1,6 +1,6 @@
 //! Time to reopen after a kill, against the size of the log.
 //!
-//! A process of its own writes rows in random order, ten to a transaction, until so much log has not been written back
+//! A process of its own writes rows in random order, a hundred to a transaction, until so much log has not been written back
 //! (checkpoints are set not to come before), and is killed. What is timed is opening and the first count of one row; all
 //! rows that were acknowledged must be there.
 
@@ -15,7 +15,7 @@ use crate::setup::{Setup, note};
 use crate::terminal::progress;
 use crate::{Result, child};
 
-const ROWS_PER_TRANSACTION: u64 = 10;
+const ROWS_PER_TRANSACTION: u64 = 100;
 
 pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     if setup.args.plain {

@@ -18,6 +18,8 @@ use crate::workload::together::{Connected, in_connections, steps, with_connectio
 
 const SHARES: [f64; 3] = [0.5, 0.95, 0.99];
 const THREADS: [usize; 3] = [1, 2, 4];
+/// The most loads of an engine: at a million rows each takes long enough to be many samples.
+const LOADS: usize = 3;
 
 pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     setup.media().try_for_each(|medium| Embedded::new(setup, medium).run(report))
@@ -65,15 +67,16 @@ impl<'s> Embedded<'s> {
         engines.into_iter().try_for_each(|engine| engine.close())
     }
 
-    /// Loads each engine once per round, in turn; those of the last round stay.
+    /// Loads each engine a few times, in turn; those of the last time stay.
     fn load_all(&self, report: &mut Report) -> Result<Vec<Box<dyn SqlEngine>>> {
         let mut engines = Vec::new();
-        for round in 0..self.rounds {
-            progress(Place { workload: "embedded (loading)", ..self.place }, round, self.rounds);
+        let rounds = self.rounds.min(LOADS);
+        for round in 0..rounds {
+            progress(Place { workload: "embedded (loading)", ..self.place }, round, rounds);
             for kind in self.setup.sql_kinds() {
                 let dir = self.medium.folder()?;
                 self.load(kind, &dir, report)?;
-                if round + 1 < self.rounds {
+                if round + 1 < rounds {
                     std::fs::remove_dir_all(&dir)?;
                 } else {
                     engines.push(self.setup.open_sql_in(kind, &dir, report)?);
