@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cairn_storage::io::{FileSystem, SimDisk};
@@ -12,7 +13,7 @@ use cairn_storage::{Acknowledge, Durability, Error, Result, Session, Store, Tick
 use crate::history::{Outcome, Txn};
 use crate::machine;
 use crate::random::Random;
-use crate::rows::{Get, Noted, Shared, TABLES, Table, is_expected};
+use crate::rows::{Get, Noted, Point, Shared, TABLES, Table, is_expected};
 use crate::scheduler;
 use crate::shape::Shape;
 use crate::value::Register;
@@ -25,6 +26,8 @@ pub struct World {
     pub shape: Shape,
     /// The disk of this life.
     pub disk: SimDisk,
+    /// Whether a sync failed in this life: from then on pages that were written may be gone, until it is reopened.
+    pub sync_failed: machine::SyncFailed,
     /// Operations that the clients may still begin.
     pub left: Cell<u32>,
 }
@@ -85,11 +88,12 @@ impl Client {
 
     /// Whether the error ends this life of the database. One that nothing explains ends the run.
     fn is_over(&self, error: &Error) -> bool {
-        if !is_expected(error, true) {
+        let is_gone = matches!(error, Error::Corrupt { .. }) && self.world.sync_failed.load(Ordering::Relaxed);
+        if !is_expected(error) && !is_gone {
             scheduler::current().fail(format!("an error that nothing explains: {error} ({error:?})"));
         }
         let ended = matches!(error, Error::OutcomeUnknown { .. } | Error::Poisoned { .. } | Error::Closed);
-        ended || self.world.disk.has_crashed()
+        ended || is_gone || self.world.disk.has_crashed()
     }
 
     fn begin(&self, kind: &'static str, published: bool) -> Noted {
@@ -116,6 +120,9 @@ impl Client {
 
     fn mode(&mut self) -> Durability {
         let strong = [Durability::Full, Durability::Full, Durability::Full, Durability::Group];
+        if self.world.shape.grouped && !self.random.one_in(4) {
+            return Durability::Group;
+        }
         let all = [Durability::Full, Durability::Group, Durability::Interval, Durability::Off];
         self.random.pick(if self.world.shape.weak { &all } else { &strong })
     }
@@ -168,6 +175,7 @@ impl Client {
         let result = session.write(acknowledge, |writer| {
             noted.history.borrow_mut().restart(noted.txn);
             let mut by = by.clone();
+            let writer = &mut Point::new(writer);
             let (Some(table), _) = noted.table(writer, table)? else { return Ok(()) };
             for &key in keys {
                 match only_reads {
@@ -416,7 +424,7 @@ impl Client {
         match result {
             Ok(()) => self.end(&noted, PROMISED),
             // The copy's own failures are no business of the original's.
-            Err(error) if !is_expected(&error, true) => return Err(error),
+            Err(error) if !is_expected(&error) => return Err(error),
             Err(_) => self.end(&noted, Outcome::Aborted),
         }
         Ok(())
@@ -430,7 +438,7 @@ impl Client {
     }
 
     fn read_backup(&self, noted: &Noted, path: &Path) -> Result<()> {
-        let env = machine::environment(&self.world.disk);
+        let env = machine::environment(&self.world.disk, &self.world.sync_failed);
         let copy = Store::open_with(path, self.world.shape.options(), env)?;
         let snapshot = copy.snapshot()?;
         noted.read_all(snapshot.reader(), self.world.shape.keys, Some(snapshot.trees()))?;

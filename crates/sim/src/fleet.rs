@@ -34,7 +34,8 @@ pub struct Tally {
     pub steps_min: u64,
     /// Sums over the runs.
     pub did: Did,
-    /// Runs that wrote more than the log holds, evicted pages, crashed, and made checkpoints.
+    /// Runs that filled more segments than the log has places, evicted pages, crashed, and made checkpoints while at
+    /// work. (Each opening begins a segment.)
     pub crossed: u64,
     /// Real time.
     pub took: Duration,
@@ -77,8 +78,7 @@ impl Tally {
         self.steps += ran.steps;
         self.steps_min = self.steps_min.min(ran.steps);
         self.simulated += ran.time;
-        let is_crossed = did.log_bytes > 64 << 10 && did.evicted > 0 && did.crashes > 0 && did.checkpoints > 0;
-        self.crossed += u64::from(is_crossed);
+        self.crossed += u64::from(did.is_crossed());
         self.failures.extend(ran.failure.map(|failure| (seed, failure)));
         let sum = &mut self.did;
         sum.openings += did.openings;

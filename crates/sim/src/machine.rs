@@ -7,6 +7,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cairn_storage::io::{File, FileSystem, LockOutcome, OpenHow, SimDisk, SyncMethod};
@@ -15,9 +16,13 @@ use cairn_storage::{Environment, Host, simulated::Scheduler as _};
 use crate::random::Random;
 use crate::scheduler;
 
-/// The engine's surroundings on a disk.
-pub fn environment(disk: &SimDisk) -> Environment {
-    Environment { files: Arc::new(SlowFiles(disk.clone())), host: Arc::new(SimHost) }
+/// Whether a sync has failed.
+pub type SyncFailed = Arc<AtomicBool>;
+
+/// The engine's surroundings on a disk; `failed` is set by the first sync that fails.
+pub fn environment(disk: &SimDisk, failed: &SyncFailed) -> Environment {
+    let files = SlowFiles { disk: disk.clone(), failed: failed.clone() };
+    Environment { files: Arc::new(files), host: Arc::new(SimHost) }
 }
 
 #[derive(Debug)]
@@ -43,10 +48,16 @@ impl Host for SimHost {
 }
 
 #[derive(Debug)]
-struct SlowFiles(SimDisk);
+struct SlowFiles {
+    disk: SimDisk,
+    failed: SyncFailed,
+}
 
 #[derive(Debug)]
-struct SlowFile(Arc<dyn File>);
+struct SlowFile {
+    file: Arc<dyn File>,
+    failed: SyncFailed,
+}
 
 /// Lets the time of a file operation pass: mostly none, often some, seldom much.
 fn pass() {
@@ -79,70 +90,72 @@ fn place(kind: u64, offset: u64, length: usize) -> u64 {
 
 impl FileSystem for SlowFiles {
     fn open(&self, path: &Path, how: OpenHow) -> io::Result<Arc<dyn File>> {
-        let file = timed(1, || self.0.open(path, how))?;
-        Ok(Arc::new(SlowFile(file)))
+        let file = timed(1, || self.disk.open(path, how))?;
+        Ok(Arc::new(SlowFile { file, failed: self.failed.clone() }))
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.0.exists(path)
+        self.disk.exists(path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        timed(2, || self.0.remove(path))
+        timed(2, || self.disk.remove(path))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        timed(3, || self.0.rename(from, to))
+        timed(3, || self.disk.rename(from, to))
     }
 
     fn sync_directory(&self, path_of_file: &Path) -> io::Result<()> {
-        timed(4, || self.0.sync_directory(path_of_file))
+        timed(4, || self.disk.sync_directory(path_of_file))
     }
 
     fn lock(&self, path: &Path) -> io::Result<LockOutcome> {
-        self.0.lock(path)
+        self.disk.lock(path)
     }
 }
 
 impl File for SlowFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        timed(place(5, offset, buf.len()), || self.0.read_at(buf, offset))
+        timed(place(5, offset, buf.len()), || self.file.read_at(buf, offset))
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        timed(place(6, offset, buf.len()), || self.0.write_at(buf, offset))
+        timed(place(6, offset, buf.len()), || self.file.write_at(buf, offset))
     }
 
     fn write_durable_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         if scheduler::current().random().is_multiple_of(3) {
             // On its way for a while, in any part.
-            self.0.write_at(buf, offset)?;
+            self.file.write_at(buf, offset)?;
             pass();
         }
-        timed(place(7, offset, buf.len()), || self.0.write_durable_at(buf, offset))
+        timed(place(7, offset, buf.len()), || self.file.write_durable_at(buf, offset))
     }
 
     fn sync(&self) -> io::Result<()> {
-        timed(8, || self.0.sync())
+        let synced = timed(8, || self.file.sync());
+        self.failed.fetch_or(synced.is_err(), Ordering::Relaxed);
+        synced
     }
 
     fn len(&self) -> io::Result<u64> {
-        self.0.len()
+        self.file.len()
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        timed(place(9, len, 0), || self.0.set_len(len))
+        timed(place(9, len, 0), || self.file.set_len(len))
     }
 
     fn alignment(&self) -> usize {
-        self.0.alignment()
+        self.file.alignment()
     }
 
     fn sync_method(&self) -> SyncMethod {
-        self.0.sync_method()
+        self.file.sync_method()
     }
 
     fn choose_sync_method(&self, wanted: SyncMethod, block: &[u8], offset: u64) -> io::Result<SyncMethod> {
-        self.0.choose_sync_method(wanted, block, offset)
+        self.file.choose_sync_method(wanted, block, offset)
     }
 }

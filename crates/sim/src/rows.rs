@@ -88,27 +88,37 @@ impl Get for PointReader<'_> {
     }
 }
 
-impl Get for PointWriter<'_> {
-    fn get(&self, tree: TreeId, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        Ok(PointWriter::get(self, tree, key)?.map(<[u8]>::to_vec))
+/// A point writer, whose reads remember where they were.
+pub struct Point<'a, 'b>(RefCell<&'a mut PointWriter<'b>>);
+
+impl<'a, 'b> Point<'a, 'b> {
+    /// Over the engine's.
+    pub fn new(writer: &'a mut PointWriter<'b>) -> Point<'a, 'b> {
+        Point(RefCell::new(writer))
     }
 }
 
-impl Put for PointWriter<'_> {
+impl Get for Point<'_, '_> {
+    fn get(&self, tree: TreeId, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(self.0.borrow_mut().get(tree, key)?.map(<[u8]>::to_vec))
+    }
+}
+
+impl Put for Point<'_, '_> {
     fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
-        PointWriter::put(self, tree, key, value)
+        self.0.get_mut().put(tree, key, value)
     }
 
     fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
-        PointWriter::insert(self, tree, key, value)
+        self.0.get_mut().insert(tree, key, value)
     }
 
     fn patch(&mut self, tree: TreeId, key: &[u8], bytes: &[u8]) -> Result<()> {
-        PointWriter::patch(self, tree, key, 0, bytes)
+        self.0.get_mut().patch(tree, key, 0, bytes)
     }
 
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
-        PointWriter::delete(self, tree, key)
+        self.0.get_mut().delete(tree, key)
     }
 }
 
@@ -324,12 +334,9 @@ fn successor(op: Op, old: Option<&Version>, payload_op: Op, payload: Vec<u8>) ->
 }
 
 /// Errors that a client may meet when nothing is wrong with the engine.
-pub fn is_expected(error: &Error, keeps_going: bool) -> bool {
-    match error {
-        Error::Conflict | Error::TooLarge | Error::CacheFull | Error::TooManySnapshots { .. } => true,
-        Error::Io { .. } | Error::DiskFull { .. } | Error::CannotOpen { .. } => true,
-        Error::OutcomeUnknown { .. } | Error::Poisoned { .. } | Error::Closed | Error::Ended => true,
-        Error::Corrupt { .. } | Error::ForeignLog { .. } | Error::MissingLog { .. } => !keeps_going,
-        _ => false,
-    }
+pub fn is_expected(error: &Error) -> bool {
+    use Error::{CacheFull, CannotOpen, Closed, Conflict, DiskFull, Ended, Io, OutcomeUnknown, Poisoned, TooLarge};
+    let is_refused = matches!(error, Conflict | TooLarge | CacheFull | Error::TooManySnapshots { .. });
+    let is_disk = matches!(error, Io { .. } | DiskFull { .. } | CannotOpen { .. });
+    is_refused || is_disk || matches!(error, OutcomeUnknown { .. } | Poisoned { .. } | Closed | Ended)
 }

@@ -4,8 +4,7 @@
 //! passes a little with every step, and jumps when all threads sleep. When all wait for each other for ever, or when one
 //! spins without end, the run fails. A run that failed is abandoned as it stands: its threads are never resumed.
 
-use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -83,8 +82,6 @@ pub struct Scheduler(RefCell<Inner>);
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<Scheduler>>> = const { RefCell::new(None) };
-    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
-    static SIMULATING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The scheduler that the calling code runs under.
@@ -105,7 +102,6 @@ pub fn run(seed: u64, steps_max: u64, root: impl FnOnce() + Send + 'static) -> R
         }));
     });
     let on_thread = move || {
-        SIMULATING.set(true);
         let scheduler = Rc::new(Scheduler::new(seed, steps_max));
         CURRENT.set(Some(scheduler.clone()));
         scheduler.spawn("director", Box::new(root));
@@ -118,13 +114,14 @@ pub fn run(seed: u64, steps_max: u64, root: impl FnOnce() + Send + 'static) -> R
     std::thread::spawn(on_thread).join().expect("the simulation itself does not panic")
 }
 
-/// Panics of simulated threads are told with the run's failure; all others as ever.
+/// A panic of a simulated thread ends the run on the spot, before any destructor runs and could go wrong in turn. Others
+/// are told as ever: then this returns false.
 fn note_panic(info: &std::panic::PanicHookInfo<'_>) -> bool {
-    if SIMULATING.get() {
-        let first = PANIC.take().unwrap_or_else(|| info.to_string());
-        PANIC.set(Some(first));
+    let scheduler = CURRENT.with_borrow(Clone::clone);
+    if let Some(scheduler) = scheduler.filter(|scheduler| scheduler.0.try_borrow_mut().is_ok()) {
+        scheduler.fail(format!("panic: {info}"));
     }
-    SIMULATING.get()
+    false
 }
 
 /// Resumes threads until all are done or the run has failed.
@@ -151,10 +148,7 @@ fn carry(scheduler: &Scheduler) {
 fn begin(number: usize, yielder: &Yielder<(), ()>, work: Work) {
     let scheduler = current();
     scheduler.0.borrow_mut().threads[number].yielder = yielder;
-    if catch_unwind(AssertUnwindSafe(work)).is_err() {
-        let message = PANIC.take().unwrap_or_default();
-        scheduler.note_failure(format!("panic: {message}"));
-    }
+    work();
 }
 
 impl Scheduler {
@@ -357,17 +351,12 @@ impl Inner {
 
 impl simulated::Scheduler for Scheduler {
     fn point(&self) {
-        // Nobody else runs while a panic unwinds: the run has failed.
-        if !std::thread::panicking() && self.0.borrow_mut().step() {
+        if self.0.borrow_mut().step() {
             self.switch();
         }
     }
 
     fn wait(&self, place: usize, longest: Option<Duration>) {
-        if std::thread::panicking() {
-            let message = PANIC.take().unwrap_or_default();
-            self.fail(format!("panic: {message}"));
-        }
         let mut inner = self.0.borrow_mut();
         inner.ran.steps += 1;
         let spurious = (place != 0 && inner.random.one_in(500)).then(|| inner.random.below(1_000_000));

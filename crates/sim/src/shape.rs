@@ -32,6 +32,8 @@ pub struct Shape {
     pub readers: u64,
     /// Whether some commits are in modes that may lose them.
     pub weak: bool,
+    /// Whether most commits wait for company.
+    pub grouped: bool,
     /// One value in so many is long.
     pub long: u64,
     /// Whether the database is copied now and then.
@@ -55,17 +57,18 @@ impl Shape {
         let methods = [SyncMethod::DirectDsync, SyncMethod::DirectDsync, SyncMethod::Dsync, SyncMethod::WriteSync];
         Shape {
             page_size: random.pick(&[512, 512, 512, 1024]),
-            keys: random.pick(&[6, 20, 60]),
+            keys: random.pick(&[12, 40, 80]),
             writers: 2 + random.below(3),
             readers: 1 + random.below(2),
             weak: random.one_in(4),
-            long: random.pick(&[4, 10, 30]),
+            grouped: random.one_in(4),
+            long: random.pick(&[2, 4, 10]),
             backups: random.one_in(3),
             compactions: random.one_in(3),
             faults: Faults::of(&mut random),
             method: random.pick(&methods),
             separate_blocks: random.one_in(4),
-            frames: random.pick(&[64, 96, 200]),
+            frames: random.pick(&[64, 64, 96]),
         }
     }
 

@@ -18,6 +18,74 @@ pub enum Broken {
     OlderMeta,
     /// Commits that the checkpoint holds are applied again.
     ReplayTooMuch,
+    /// A commit is acknowledged before it is durable.
+    AcknowledgeEarly,
+    /// A commit counts as durable, and its committer goes on, before readers see it.
+    WakeBeforePublish,
+    /// An answer that changes nothing does not wait for what it rests on.
+    AnswerEarly,
+    /// Who learns of a failure does not tell others who wait.
+    FailureUntold,
+    /// Nobody is woken to write the next batch.
+    NoNextLeader,
+    /// The block that two batches share is written with the first one's header unfinished.
+    TailUnsealed,
+    /// A checkpoint is made of a version that the log does not have durably yet.
+    CheckpointUndurable,
+    /// The meta page is written before the pages that it names are synced.
+    MetaBeforePages,
+    /// A checkpoint lets go of log that was written since it began.
+    LogReset,
+    /// A failed sync is tried again, and believed.
+    SyncRetried,
+    /// The newest meta page is overwritten, not the older one.
+    MetaInPlace,
+    /// A checkpoint does not name what is still to be freed.
+    DropsUnlisted,
+    /// A point write that fails keeps its changes.
+    UndoForgotten,
+    /// Ranges in which nothing was found do not count as read.
+    EmptyRanges,
+    /// Nothing counts as read.
+    Reads,
+    /// What was read of the catalog does not count.
+    SchemaVersions,
+    /// A dropped tree may have been changed meanwhile.
+    DropConflicts,
+    /// Pages that a savepoint keeps are changed in place.
+    SealedChanged,
+    /// Rolling back to a savepoint restores only the first tree.
+    SavepointKeepsTrees,
+    /// Rolling back to a savepoint keeps the operations.
+    SavepointKeepsOperations,
+    /// Batches of earlier uses of the log's space pass for new ones.
+    StaleBatches,
+    /// A batch's checksum is not looked at.
+    TornBatches,
+    /// The log's name is not made durable.
+    LogUnnamed,
+    /// The log is used beyond the length that is durable.
+    ExtensionUnsynced,
+    /// Pages are used again under snapshots.
+    ReuseUnderSnapshot,
+    /// Pages of a dropped tree are used again under snapshots and checkpoints.
+    DroppedUnderSnapshot,
+    /// A page's id is used again while it is being written.
+    FreedInFlight,
+    /// Frames are used again under readers.
+    FramesUnderReaders,
+    /// A reader does not look again whether the version it registered with is still the newest.
+    NoRecheck,
+    /// The log of unfinished large transactions is let go of.
+    PartsReleased,
+    /// Closing removes the log before the file has all of it.
+    LogRemovedFirst,
+    /// A new epoch is used before the meta page names it.
+    EpochUnannounced,
+    /// What recovery found is not made durable.
+    RecoveryUnsettled,
+    /// The older meta page is gone by.
+    MetaFallback,
 }
 
 #[cfg(feature = "broken-for-tests")]

@@ -212,7 +212,14 @@ impl<'a> Reader<'a> {
     /// The whole batch at a position of the current segment, if there is one.
     fn batch(&self, position: u64, seed: u64) -> Option<BatchHeader> {
         let bytes = self.bytes.get((position % self.size()) as usize..)?;
-        let header = BatchHeader::parse(bytes, position)?;
+        let expected = match broken::is(Broken::StaleBatches) {
+            false => position,
+            true => crate::page::layout::get_u64(bytes.get(..BATCH_HEADER)?, 8),
+        };
+        let header = BatchHeader::parse(bytes, expected)?;
+        if broken::is(Broken::TornBatches) && header.length as usize <= bytes.len() {
+            return Some(header);
+        }
         header.matches(seed, bytes).then_some(header)
     }
 
@@ -240,7 +247,9 @@ impl<'a> Reader<'a> {
         for at in [position.max(first), position.next_multiple_of(BLOCK as u64), behind] {
             if at < epoch.end && self.enter(at / self.size(), epoch.seed)? {
                 let header = self.batch(at, epoch.seed);
-                if let Some(header) = header.filter(|header| previous.is_none_or(|crc| crc == header.previous)) {
+                if let Some(header) = header.filter(|header| {
+                    broken::is(Broken::StaleBatches) || previous.is_none_or(|crc| crc == header.previous)
+                }) {
                     return Ok(Some((at, header)));
                 }
             }

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use super::cache::{COOLING, DIRTY, FIXED, Pages, RUN, USED};
+use crate::broken::{self, Broken};
 use crate::sync::Ordering;
 use crate::{Error, Result};
 
@@ -168,7 +169,7 @@ impl Pages {
         let oldest = self.slots.oldest_epoch();
         let mut pool = self.pool.lock();
         evictor.limbo.retain(|&(epoch, frame)| {
-            let wait = epoch >= oldest;
+            let wait = epoch >= oldest && !broken::is(Broken::FramesUnderReaders);
             if !wait {
                 pool.push(frame);
             }

@@ -91,7 +91,10 @@ impl Pages {
         let mut reuse = self.reuse.lock();
         self.gather_held(&mut reuse);
         let newest_checkpoint = reuse.holds.iter().copied().max().unwrap_or(0);
-        let newest = reuse.held_before(version).max(newest_checkpoint);
+        let newest = match broken::is(Broken::DroppedUnderSnapshot) {
+            false => reuse.held_before(version).max(newest_checkpoint),
+            true => 0,
+        };
         for &id in ids {
             if self.is_retirable(id, version) {
                 self.info[id as usize].death.store(version, Ordering::Release);
@@ -145,7 +148,9 @@ impl Pages {
     fn gather_held(&self, reuse: &mut Reuse) {
         reuse.held.clear();
         let Reuse { held, holds, .. } = reuse;
-        self.slots.versions(held);
+        if !broken::is(Broken::ReuseUnderSnapshot) {
+            self.slots.versions(held);
+        }
         if broken::is(Broken::ReuseTooEarly) {
             return;
         }
@@ -188,7 +193,10 @@ impl Pages {
 
     fn free(&self, reuse: &mut Reuse, id: u32) {
         // A write in flight under this id must land before anybody else's may begin.
-        if self.info[id as usize].writing.compare_exchange(1, 2, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        let writing = &self.info[id as usize].writing;
+        if broken::is(Broken::FreedInFlight)
+            || writing.compare_exchange(1, 2, Ordering::AcqRel, Ordering::Relaxed).is_err()
+        {
             self.free_now(reuse, id);
         }
     }

@@ -130,6 +130,9 @@ impl Engine {
         self.pages.hold(number);
         self.pages.slots.release(slot);
         // In the weaker modes a version is visible before it is durable.
+        if broken::is(Broken::CheckpointUndurable) {
+            return Ok(target);
+        }
         let durable = self.wait_durable(self.writer.lock(), target.position);
         if durable.is_err() {
             self.pages.unhold(number);
@@ -142,7 +145,9 @@ impl Engine {
         let mut own_pages = Vec::new();
         let replaced = &state.own_pages;
         let result = self.write_lists(target, replaced, &mut own_pages).and_then(|(directory, free_map, end)| {
-            self.sync_file()?;
+            if !broken::is(Broken::MetaBeforePages) {
+                self.sync_file()?;
+            }
             // A clean database needs no log: what transactions without a commit wrote there goes with it.
             let needed_from = if clean { target.position } else { target.needed_from };
             let mut epochs = live_epochs(&state.meta.epochs, needed_from);
@@ -187,7 +192,10 @@ impl Engine {
         self.checkpoint_number.store(meta.checkpoint, Ordering::Release);
         self.checkpoint_position.store(meta.position, Ordering::Release);
         if let Some(segments) = &self.segments {
-            segments.release_before(meta.needed_from);
+            segments.release_before(match broken::is(Broken::LogReset) {
+                false => meta.needed_from,
+                true => self.durable.load(Ordering::Acquire),
+            });
         }
         self.set_pressure();
         *state = CheckpointState { meta, own_pages };
@@ -201,7 +209,9 @@ impl Engine {
             }
             for piece in ids.chunks(PIECE) {
                 self.pages.write_out(&mut piece.to_vec())?;
-                self.sync_file()?;
+                if !broken::is(Broken::MetaBeforePages) {
+                    self.sync_file()?;
+                }
             }
             // What is still dirty is being written by somebody else right now.
             self.env.host.sleep(std::time::Duration::from_micros(100));
@@ -212,6 +222,9 @@ impl Engine {
         if broken::is(Broken::SyncErrors) {
             let _ = self.pages.file().sync();
             return Ok(());
+        }
+        if broken::is(Broken::SyncRetried) && self.pages.file().sync().is_err() {
+            return self.pages.file().sync().map_err(Error::io("sync the database file"));
         }
         self.pages.file().sync().map_err(|error| {
             let error = Error::io("sync the database file")(error);
@@ -231,7 +244,7 @@ impl Engine {
     ) -> Result<(PageRef, PageRef, u32)> {
         // What was dropped after the version is still part of it; recovery finds the drop in the log.
         let mut drops = self.drops.lock().clone();
-        drops.retain(|dropped| dropped.version <= target.version);
+        drops.retain(|dropped| dropped.version <= target.version && !broken::is(Broken::DropsUnlisted));
         let birth = self.stamp();
         let directory = encode_directory(&target.trees, &drops);
         let directory_pages = pieces(directory.len(), self.pages.page_size());
@@ -259,7 +272,8 @@ impl Engine {
     pub(crate) fn write_meta(&self, meta: &Meta) -> Result<()> {
         let mut page = AlignedBuf::zeroed(self.pages.page_size());
         meta.encode(&mut page[..META_BYTES]);
-        let at = (meta.sequence % 2) * self.pages.page_size() as u64;
+        let turn = if broken::is(Broken::MetaInPlace) { 0 } else { meta.sequence % 2 };
+        let at = turn * self.pages.page_size() as u64;
         // Part of a failed write may be on its way to the disk.
         let written = self.pages.file().write_at(&page, at).map_err(Error::io("write the meta page"));
         written.inspect_err(|error| self.poison(error))?;

@@ -87,6 +87,11 @@ impl Engine {
         mode: Durability,
     ) -> Result<()> {
         match mode {
+            Durability::Full if broken::is(Broken::AcknowledgeEarly) => {
+                writer.must_sync = true;
+                self.signals.raise(Signal::Log);
+                Ok(())
+            }
             Durability::Full => self.wait_durable(writer, position),
             Durability::Group => {
                 writer = self.wait_for_company(writer, position);
@@ -109,6 +114,9 @@ impl Engine {
                 return Ok(());
             }
             if self.poisoned.load(Ordering::Acquire) {
+                if broken::is(Broken::FailureUntold) {
+                    return Err(Error::OutcomeUnknown { cause: self.cause() });
+                }
                 // This may be the one thread that was woken to lead: nobody else would tell the others.
                 self.batch_done.iter().for_each(Condvar::notify_all);
                 return Err(Error::OutcomeUnknown { cause: self.cause() });
@@ -204,7 +212,7 @@ impl Engine {
         if writer.waiting[done] > 0 {
             self.batch_done[done].notify_all();
         }
-        if writer.waiting[next] > 0 {
+        if writer.waiting[next] > 0 && !broken::is(Broken::NoNextLeader) {
             match self.poisoned.load(Ordering::Acquire) {
                 true => self.batch_done[next].notify_all(),
                 false => self.batch_done[next].notify_one(),
@@ -223,7 +231,9 @@ impl Engine {
             previous: chain.previous,
             records: batch.records,
         };
-        chain.restore_tail(batch);
+        if !broken::is(Broken::TailUnsealed) {
+            chain.restore_tail(batch);
+        }
         let crc = header.seal(chain.epoch, &mut batch.buffer[batch.start..]);
         let file = &self.segments()?.file;
         let began = self.env.host.now();
@@ -236,6 +246,9 @@ impl Engine {
         chain.previous = crc;
         chain.keep_tail(batch);
         self.count(batch, self.env.host.now() - began);
+        if broken::is(Broken::WakeBeforePublish) {
+            self.durable.store(batch.position + batch.length as u64, Ordering::Release);
+        }
         Ok(batch.position + batch.length as u64)
     }
 

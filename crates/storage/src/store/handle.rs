@@ -8,6 +8,7 @@ use super::background::Join;
 use super::engine::Engine;
 use super::open;
 use super::verify::Verified;
+use crate::broken::{self, Broken};
 use crate::env::Environment;
 use crate::io::{LockGuard, LockOutcome};
 use crate::log::log_path;
@@ -59,6 +60,9 @@ impl Handle {
         self.engine.accept_no_more()?;
         // What cannot be freed now is named in the checkpoint.
         let _ = self.engine.work_off_drops();
+        if broken::is(Broken::LogRemovedFirst) {
+            let _ = self.engine.env.files.remove(&log_path(&self.engine.path));
+        }
         self.engine.checkpoint_clean()?;
         // From here on nothing may be written: the meta pages say that no log is needed.
         self.engine.poison(&Error::Closed);

@@ -14,6 +14,7 @@
 //! Feature bits: an unknown bit in *incompatible* keeps the file from being opened, in *read-only compatible* from being
 //! written.
 
+use crate::broken::{self, Broken};
 use crate::log::Epoch;
 use crate::page::PageRef;
 use crate::page::layout::{get_u32, get_u64, put_u32, put_u64};
@@ -144,7 +145,9 @@ pub(crate) fn choose(a: MetaPage, b: MetaPage, path: &std::path::Path) -> Result
         (MetaPage::Newer(found), _) | (_, MetaPage::Newer(found)) => {
             Err(Error::NewerFormat { found, supported: FORMAT })
         }
-        (MetaPage::Whole(a), MetaPage::Whole(b)) => Ok(if a.sequence >= b.sequence { *a } else { *b }),
+        (MetaPage::Whole(a), MetaPage::Whole(b)) => {
+            Ok(if (a.sequence >= b.sequence) != broken::is(Broken::MetaFallback) { *a } else { *b })
+        }
         (MetaPage::Whole(meta), _) | (_, MetaPage::Whole(meta)) => Ok(*meta),
         (MetaPage::Foreign, MetaPage::Foreign) => Err(Error::NotADatabase { path: path.to_path_buf() }),
         _ => Err(Error::corrupt("both meta pages are damaged")),

@@ -176,7 +176,7 @@ fn start(
         None => (meta.position, None),
         Some((file, identity)) => {
             let end = replay(&mut engine, &meta, &file, identity)?;
-            if !options.read_only {
+            if !options.read_only && !broken::is(Broken::RecoveryUnsettled) {
                 log::settle(&file, &end)?;
             }
             (end.position, Some((file, identity, end)))
@@ -367,7 +367,10 @@ fn announce(engine: &mut Engine, position: u64, epoch: Epoch) -> Result<()> {
     state.meta.log_places = engine.segments()?.places();
     state.meta.log_segment_bytes = segment_bytes;
     let meta = state.meta.clone();
-    engine.write_meta(&meta)
+    match broken::is(Broken::EpochUnannounced) {
+        false => engine.write_meta(&meta),
+        true => Ok(()),
+    }
 }
 
 fn compact_epochs(engine: &Engine, position: u64) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The latest state, which the holder of the commit lock builds on: trees ahead of what readers see, and the batch that
 //! will make them durable.
 
+use crate::broken::{self, Broken};
 use crate::log::OpenBatch;
 use crate::page::{Created, PageRef};
 use crate::tree::{Scratch, TreeEdit};
@@ -86,7 +87,8 @@ impl Writer {
     /// Takes the current state as a version; what is built next has another stamp, which seals every page of this.
     pub(crate) fn cut(&mut self, next_stamp: u64) -> Cut {
         let version = self.spare.versions.pop().unwrap_or_else(VersionPtr::allocate);
-        let oldest_part = self.open_parts.iter().map(|(_, first)| *first).min();
+        let parts = self.open_parts.iter().filter(|_| !broken::is(Broken::PartsReleased));
+        let oldest_part = parts.map(|(_, first)| *first).min();
         // A recovery can only begin where a batch does. The open one may hold commits behind this version.
         let behind = if self.batch.is_empty() { self.appended } else { self.batch.position() };
         let needed_from = oldest_part.unwrap_or(behind).min(behind);

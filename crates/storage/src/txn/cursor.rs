@@ -5,6 +5,7 @@ use std::ops::Bound;
 
 use super::reader::{Reader, Source};
 use super::version::TreeId;
+use crate::broken::{self, Broken};
 use crate::page::{PageRef, SlotId};
 use crate::tree::{LeafEntries, TreeCursor};
 use crate::{Error, Result};
@@ -119,6 +120,9 @@ impl Cursor {
         }
         let last = self.tree.last_key();
         let (lower, upper) = (as_slice(&lower), as_slice(&upper));
+        if last.is_empty() && broken::is(Broken::EmptyRanges) {
+            return state.reads.close(number, Some((Bound::Excluded(b"none"), Bound::Excluded(b"none"))));
+        }
         match (self.tree.is_exhausted(), self.backward) {
             (true, _) => state.reads.close(number, None),
             (false, false) => state.reads.close(number, Some((lower, Bound::Included(last)))),

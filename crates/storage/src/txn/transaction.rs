@@ -11,6 +11,7 @@ use super::ops::{OpList, OpMark};
 use super::reader::{Claimed, Reader, Source, View};
 use super::reads::Reads;
 use super::version::TreeId;
+use crate::broken::{self, Broken};
 use crate::page::{Created, PageRef, Pages, Pin, SlotId};
 use crate::store::{Engine, Handle, SPILL};
 use crate::sync::{Mutex, MutexGuard, Ordering};
@@ -421,7 +422,9 @@ impl Transaction {
     pub fn savepoint(&self) -> Result<Savepoint> {
         let mut state = self.private.lock()?;
         state.free_waiting(&self.private.handle.engine().pages);
-        state.seal(self.private.handle.engine());
+        if !broken::is(Broken::SealedChanged) {
+            state.seal(self.private.handle.engine());
+        }
         let save = |tree: &PrivateTree| SavedTree {
             id: tree.id,
             root: tree.root,
@@ -441,7 +444,8 @@ impl Transaction {
         let mut state = self.private.lock()?;
         let kept = savepoint.trees.len();
         let mut undone = Vec::new();
-        for (tree, saved) in state.trees.iter_mut().zip(&savepoint.trees) {
+        let restored = if broken::is(Broken::SavepointKeepsTrees) { 1 } else { usize::MAX };
+        for (tree, saved) in state.trees.iter_mut().zip(&savepoint.trees).take(restored) {
             assert_eq!(tree.id, saved.id, "a savepoint belongs to its transaction");
             tree.root = saved.root;
             tree.dropped = saved.dropped;
@@ -457,7 +461,9 @@ impl Transaction {
             // Cursors may see them: they wait for the end.
             true => state.undone.append(&mut undone),
         }
-        state.ops.cut(savepoint.ops);
+        if !broken::is(Broken::SavepointKeepsOperations) {
+            state.ops.cut(savepoint.ops);
+        }
         state.seal(self.private.handle.engine());
         Ok(())
     }
