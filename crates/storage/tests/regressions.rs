@@ -183,4 +183,11 @@ fn searches_of_several_threads_are_all_counted() {
     assert_eq!(after.tree_searches - before.tree_searches, 4 * 500 * 2);
     // A root and a leaf each.
     assert_eq!(after.page_hits - before.page_hits, 4 * 500 * 2 * 2);
+    let snapshot = store.snapshot().unwrap();
+    let all = std::ops::Bound::Unbounded;
+    let mut cursor = snapshot.reader().cursor(TreeId::CATALOG, all, all).unwrap();
+    while cursor.next().unwrap().is_some() {}
+    cursor.restart(TreeId::CATALOG, all, all).unwrap();
+    cursor.next().unwrap();
+    assert_eq!(store.stats().tree_searches - after.tree_searches, 2);
 }

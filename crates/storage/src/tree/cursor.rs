@@ -282,6 +282,9 @@ impl TreeCursor {
             };
             let node = Node::new(pages.get(pin, at).ok_or(Stop::Miss(at))?);
             if !node.is_inner() {
+                if by_bound {
+                    pin.count_search();
+                }
                 self.arrive(at, &node, direction, by_bound);
                 continue;
             }

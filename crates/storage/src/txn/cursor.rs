@@ -42,7 +42,6 @@ impl Cursor {
 
     /// Goes over to another range of the same state, keeping the buffers.
     pub fn restart(&mut self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<()> {
-        self.reader.handle().engine().counters.tree_searches.add(1);
         self.close_read();
         let (root, held, read) = begin(&self.reader, tree, lower, upper)?;
         self.tree.restart(root, lower, upper);
