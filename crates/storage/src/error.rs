@@ -103,6 +103,13 @@ pub enum Error {
         /// The most there may be.
         limit: usize,
     },
+    /// The snapshot was older than `max_snapshot_age`, so its pages were given up. Begin a new one.
+    SnapshotTooOld,
+    /// The transaction has more bytes of operations than `max_transaction_bytes` allows.
+    TransactionTooLarge {
+        /// The most there may be.
+        limit: u64,
+    },
     /// The snapshot, or the transaction that was read from, has ended.
     Ended,
     /// The database was closed.
@@ -132,6 +139,8 @@ impl Error {
             Error::KeyTooLong { .. } | Error::TooLarge => "54000",
             Error::CacheFull => "53200",
             Error::TooManySnapshots { .. } => "53300",
+            Error::SnapshotTooOld => "72000",
+            Error::TransactionTooLarge { .. } => "53400",
             Error::Ended | Error::Closed => "55000",
             Error::BadOption(_) => "22023",
             Error::BadPatch | Error::NotResident(_) => "XX000",
@@ -192,6 +201,13 @@ impl fmt::Display for Error {
             Error::CacheFull => f.write_str("every page of the cache is in use; raise cache_bytes"),
             Error::TooLarge => f.write_str("too large for a point write"),
             Error::TooManySnapshots { limit } => write!(f, "more than {limit} snapshots and cursors are open"),
+            Error::SnapshotTooOld => f.write_str(
+                "snapshot too old: it was held for longer than max_snapshot_age; run the query or transaction again, or raise the limit",
+            ),
+            Error::TransactionTooLarge { limit } => write!(
+                f,
+                "the transaction has more than max_transaction_bytes ({limit}) of changes; split it, or raise the limit"
+            ),
             Error::Ended => f.write_str("the transaction or snapshot has ended"),
             Error::Closed => f.write_str("the database is closed"),
             Error::BadOption(what) => write!(f, "bad option: {what}"),

@@ -52,6 +52,13 @@ pub struct Options {
     pub group_size: u32,
     /// How much time a crash may lose under `Durability::Interval`.
     pub sync_interval: Duration,
+    /// How long a snapshot (or a transaction's) may keep pages that newer versions gave up; then it is ended, and who
+    /// reads from it gets [`Error::SnapshotTooOld`](crate::Error::SnapshotTooOld). `None`: as long as it lives. A
+    /// snapshot of the newest version keeps nothing and does not age. Backups and checks are never ended.
+    pub max_snapshot_age: Option<Duration>,
+    /// The most bytes of operations (keys and values, in the log's encoding) that a transaction may hold; 0: no limit of
+    /// their own.
+    pub max_transaction_bytes: u64,
     /// Snapshots, cursors and sessions that may be open at once.
     pub max_snapshots: usize,
     /// Pages that the database may grow to.
@@ -76,6 +83,8 @@ impl Default for Options {
             group_interval: Duration::from_millis(1),
             group_size: 64,
             sync_interval: Duration::from_millis(10),
+            max_snapshot_age: None,
+            max_transaction_bytes: 0,
             max_snapshots: 4096,
             max_pages: 1 << 26,
             salvage: false,

@@ -76,6 +76,8 @@ counters! {
     backpressure_us,
     /// Versions between the oldest snapshot in use and the newest.
     snapshot_age_versions,
+    /// Snapshots that were ended because they were older than `max_snapshot_age`.
+    snapshots_ended,
     /// Keys looked up, in reads and before writes of point statements.
     tree_searches,
     /// Puts, patches and deletes.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ending::Ending;
 use super::engine::Engine;
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
 use crate::{Error, Result};
@@ -168,21 +169,24 @@ fn note_idle(engine: &Engine, appended: u64) -> bool {
     true
 }
 
-/// Keeps log places ready, frees dropped pages and those of snapshots that went, and keeps frames free.
+/// Keeps log places ready, ends old snapshots, frees dropped pages and those of snapshots that went, and keeps frames
+/// free.
 fn house_thread(engine: &Engine) {
-    let mut longest = None;
+    let mut ending = Ending::default();
+    let mut longest = engine.look_after();
     while !engine.signals.stopped() {
         engine.signals.wait(&[Signal::House], longest);
         engine.signals.take(Signal::House);
         if engine.signals.stopped() {
             return;
         }
+        engine.end_old_snapshots(&mut ending);
         let kept = keep_house(engine);
         let more = engine.pages.sweep_some(4096);
         longest = match (kept, more) {
             (Err(_), _) => Some(RETRY),
             (Ok(()), true) => Some(Duration::from_millis(1)),
-            (Ok(()), false) => None,
+            (Ok(()), false) => engine.look_after(),
         };
     }
 }

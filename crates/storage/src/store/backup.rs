@@ -4,14 +4,14 @@ use std::ops::Bound;
 use std::path::Path;
 
 use super::handle::Store;
-use crate::{Durability, Error, Options, Result};
+use crate::{Durability, Error, Options, Result, Snapshot};
 
 /// Bytes put into the copy per transaction.
 const STEP: usize = 512 << 10;
 
 /// Writes every tree of the newest state into a database of its own, which gets the same tree ids.
 pub(super) fn backup(store: &Store, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
-    let snapshot = store.snapshot()?;
+    let snapshot = Snapshot::unending(store.handle())?;
     let env = store.engine().env.clone();
     if env.files.exists(path).map_err(Error::io("look for the backup"))? {
         let error = std::sync::Arc::new(std::io::ErrorKind::AlreadyExists.into());
@@ -20,6 +20,8 @@ pub(super) fn backup(store: &Store, path: &Path, progress: &mut dyn FnMut(u64)) 
     let options = Options {
         page_size: store.page_size(),
         durability: Durability::Off,
+        max_transaction_bytes: 0,
+        max_snapshot_age: None,
         read_only: false,
         must_exist: false,
         ..store.engine().options.clone()

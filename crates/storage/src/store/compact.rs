@@ -42,7 +42,7 @@ fn move_down(store: &Store) -> Result<usize> {
     let mut moved = 0;
     // Pages moved per commit.
     let step_pages = (engine.pages.frame_count() / 16).min(256);
-    for tree in store.snapshot()?.trees() {
+    for tree in crate::Snapshot::unending(store.handle())?.trees() {
         let mut from = Some(Vec::new());
         while from.is_some() {
             let mut writer = engine.lock_with_room(64)?;

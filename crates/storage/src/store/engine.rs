@@ -166,17 +166,14 @@ impl Engine {
     {
         let (mut full, mut misses) = (0, 0);
         loop {
-            let result = {
-                let pin = self.pages.slots.pin(slot);
-                run(&pin).map_err(Error::from)
-            };
+            let result = self.pages.slots.pin(slot).and_then(|pin| run(&pin).map_err(Error::from));
             let Err(error) = result else { return result };
             // Pages that it needs at the same time drive each other out.
             misses += 1;
             if misses > 4 * self.pages.frame_count() + 64 {
                 return Err(Error::CacheFull);
             }
-            self.provide(error, &mut full)?;
+            self.provide(error, &mut full).map_err(|error| self.pages.slots.explain(slot, error))?;
         }
     }
 

@@ -5,6 +5,7 @@ mod backup;
 mod checkpoint;
 mod commit;
 mod compact;
+mod ending;
 mod engine;
 mod handle;
 mod meta;

@@ -9,7 +9,7 @@ use crate::sync::Ordering;
 use crate::tree::node::Node;
 use crate::tree::walk;
 use crate::txn::TreeId;
-use crate::{Error, Result};
+use crate::{Error, Result, Snapshot};
 
 /// What a verification looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) fn verify(store: &Store) -> Result<Verified> {
     if engine.segments.is_some() {
         engine.run_checkpoint()?;
     }
-    let snapshot = store.snapshot()?;
+    let snapshot = Snapshot::unending(store.handle())?;
     let version = snapshot.view().version();
     let number = version.number.load(Ordering::Acquire);
     let mut found = Verified::default();

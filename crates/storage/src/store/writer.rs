@@ -162,7 +162,7 @@ impl Writer {
         }
         let Spares { versions, retired, held, .. } = &mut self.spare;
         held.clear();
-        pages.slots.versions(held);
+        pages.slots.named_versions(held);
         for i in (0..retired.len()).rev() {
             // SAFETY: retired versions are freed only with the writer.
             if !held.contains(&unsafe { retired[i].number() }) {

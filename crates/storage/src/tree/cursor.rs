@@ -181,7 +181,7 @@ impl TreeCursor {
         let to = self.to.min(self.from + limit);
         let leaf = self.leaf;
         loop {
-            let pin = pages.slots.pin(slot);
+            let pin = pages.slots.pin(slot)?;
             if let Some(bytes) = pages.get(&pin, leaf) {
                 let entries = LeafEntries { node: Node::new(bytes), from: self.from, to };
                 let (taken, result) = read(&entries);
@@ -192,7 +192,7 @@ impl TreeCursor {
                 return Ok(Some(result));
             }
             drop(pin);
-            pages.load(leaf)?;
+            pages.load(leaf).map_err(|error| pages.slots.explain(slot, error))?;
         }
     }
 
@@ -235,7 +235,7 @@ impl TreeCursor {
 
     fn copy_leaf(&mut self, pages: &Pages, slot: SlotId) -> Result<()> {
         while !self.is_copied {
-            let pin = pages.slots.pin(slot);
+            let pin = pages.slots.pin(slot)?;
             if let Some(bytes) = pages.get(&pin, self.leaf) {
                 self.copy.clear();
                 self.copy.extend_from_slice(bytes);
@@ -243,7 +243,7 @@ impl TreeCursor {
                 return Ok(());
             }
             drop(pin);
-            pages.load(self.leaf)?;
+            pages.load(self.leaf).map_err(|error| pages.slots.explain(slot, error))?;
         }
         Ok(())
     }
@@ -252,7 +252,7 @@ impl TreeCursor {
     fn find_entries(&mut self, pages: &Pages, slot: SlotId, direction: Direction) -> Result<bool> {
         while self.from == self.to {
             let stop = {
-                let pin = pages.slots.pin(slot);
+                let pin = pages.slots.pin(slot)?;
                 match self.advance(pages, &pin, direction) {
                     Ok(true) => continue,
                     Ok(false) => return Ok(false),
@@ -260,7 +260,7 @@ impl TreeCursor {
                 }
             };
             match stop {
-                Stop::Miss(page) => pages.load(page)?,
+                Stop::Miss(page) => pages.load(page).map_err(|error| pages.slots.explain(slot, error))?,
                 misplaced => return Err(misplaced.into()),
             }
         }

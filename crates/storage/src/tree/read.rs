@@ -75,13 +75,13 @@ pub(crate) fn overflow_value(
     let mut at = first;
     while !at.is_none() {
         let next = {
-            let pin = pages.slots.pin(slot);
+            let pin = pages.slots.pin(slot)?;
             pages.get(&pin, at).map(|page| overflow::piece(page, into))
         };
         match next {
             Some(Some(next)) => at = next,
             Some(None) => return Err(Stop::Misplaced(at).into()),
-            None => pages.load(at)?,
+            None => pages.load(at).map_err(|error| pages.slots.explain(slot, error))?,
         }
         if into.len() as u64 > length {
             break;

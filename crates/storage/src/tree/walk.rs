@@ -43,7 +43,7 @@ impl Walk<'_> {
     /// A copy of the page, so that nothing is pinned while its children are read.
     fn read(&self, page: PageRef) -> Result<Vec<u8>> {
         loop {
-            let pin = self.pages.slots.pin(self.slot);
+            let pin = self.pages.slots.pin(self.slot)?;
             if let Some(bytes) = self.pages.get(&pin, page) {
                 return Ok(bytes.to_vec());
             }
@@ -133,7 +133,7 @@ pub(crate) fn chain(
     let mut read = 0u64;
     while !at.is_none() && read < length.max(1) && enter(at) {
         let next = loop {
-            let pin = pages.slots.pin(slot);
+            let pin = pages.slots.pin(slot)?;
             if let Some(bytes) = pages.get(&pin, at) {
                 piece.clear();
                 break overflow::piece(bytes, &mut piece).ok_or(Error::from(Stop::Misplaced(at)));

@@ -189,7 +189,8 @@ impl State {
                 return Err(Error::Conflict);
             }
         }
-        let pin = engine.pages.slots.pin(slot);
+        let base = self.base.as_ref().ok_or(Error::Ended)?;
+        let pin = engine.pages.slots.pin(slot.following(base.slot))?;
         for tree in self.reads.trees() {
             if broken::is(Broken::Reads) || (tree == TreeId::CATALOG && broken::is(Broken::SchemaVersions)) {
                 continue;
@@ -237,7 +238,7 @@ impl State {
         if !self.trees.iter().any(|private| Self::must_reapply(private, latest)) {
             return Ok(());
         }
-        let pin = engine.pages.slots.pin(slot);
+        let pin = engine.pages.slots.pin(slot)?;
         for op in Ops::new(self.ops.bytes()) {
             let (tree, key) = match op.map_err(|()| malformed())? {
                 Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key } => (tree, key),
@@ -285,7 +286,8 @@ impl State {
     /// had changed.
     fn catch_up(&mut self, engine: &Engine, slot: SlotId) -> Result<bool> {
         let handle = self.base.as_ref().ok_or(Error::Ended)?.handle.clone();
-        let newest = View::newest(&handle)?;
+        // The commit ends by itself.
+        let newest = View::unending(&handle)?;
         let trees = &newest.version().trees;
         let moved = |private: &&PrivateTree| Self::must_reapply(private, trees);
         let again: Vec<TreeId> = self.trees.iter().filter(moved).map(|tree| tree.id).collect();

@@ -35,7 +35,7 @@ impl fmt::Debug for Cursor {
 impl Cursor {
     pub(super) fn open(reader: &Reader, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
         let (root, held, read) = begin(reader, tree, lower, upper)?;
-        let slot = reader.handle().engine().pages.slots.claim()?;
+        let slot = reader.claim_slot()?;
         let tree = TreeCursor::new(root, lower, upper);
         Ok(Cursor { reader: reader.clone(), slot, tree, read, held, backward: false })
     }

@@ -22,7 +22,7 @@ impl fmt::Debug for Lookup {
 
 impl Lookup {
     pub(super) fn new(reader: &Reader) -> Result<Lookup> {
-        Ok(Lookup { reader: reader.clone(), slot: reader.handle().engine().pages.slots.claim()? })
+        Ok(Lookup { reader: reader.clone(), slot: reader.claim_slot()? })
     }
 
     /// As [`Reader::get_with`].

@@ -66,7 +66,7 @@ impl Session {
         let mut full = 0;
         let result = loop {
             let result = {
-                let pin = engine.pages.slots.pin(self.slot);
+                let pin = engine.pages.slots.pin(self.slot)?;
                 read(&PointReader { engine, version, pin: &pin })
             };
             let Err(WriteError::Storage(error @ Error::NotResident(_))) = result else { break result };
@@ -97,7 +97,7 @@ impl Session {
             ops.clear();
             undo.clear();
             let result = {
-                let pin = engine.pages.slots.pin(*slot);
+                let pin = engine.pages.slots.pin(*slot)?;
                 write(&mut PointWriter { engine, writer: &mut writer, pin: &pin, ops, undo })
             };
             if result.is_err() {

@@ -10,6 +10,7 @@ use super::transaction::Private;
 use super::version::{TreeId, Version};
 use crate::page::{PageRef, SlotId};
 use crate::store::Handle;
+use crate::sync::Ordering;
 use crate::tree::{Changed, Value, changed_keys, overflow_value};
 use crate::{Error, Result};
 
@@ -29,9 +30,18 @@ unsafe impl Sync for View {}
 impl View {
     /// Registers with the newest published version.
     pub(crate) fn newest(handle: &Arc<Handle>) -> Result<View> {
-        let slot = handle.engine().pages.slots.claim()?;
-        let version = handle.engine().enter(slot) as *const Version;
-        Ok(View { handle: handle.clone(), slot, version })
+        Ok(View::register(handle, handle.engine().pages.slots.claim_to_end()?))
+    }
+
+    /// As `newest`, and never ended by force: for what ends by itself.
+    pub(crate) fn unending(handle: &Arc<Handle>) -> Result<View> {
+        Ok(View::register(handle, handle.engine().pages.slots.claim()?))
+    }
+
+    fn register(handle: &Arc<Handle>, slot: SlotId) -> View {
+        let version = handle.engine().enter(slot);
+        let slot = slot.registered(version.number.load(Ordering::SeqCst));
+        View { handle: handle.clone(), slot, version: version as *const Version }
     }
 
     pub(crate) fn version(&self) -> &Version {
@@ -83,6 +93,11 @@ impl Snapshot {
         Ok(Snapshot(Reader(Source::Snapshot(Arc::new(View::newest(handle)?)))))
     }
 
+    /// As `newest`, and never ended by force: for copies and checks, which end by themselves.
+    pub(crate) fn unending(handle: &Arc<Handle>) -> Result<Snapshot> {
+        Ok(Snapshot(Reader(Source::Snapshot(Arc::new(View::unending(handle)?)))))
+    }
+
     /// For reading.
     pub fn reader(&self) -> &Reader {
         &self.0
@@ -121,14 +136,19 @@ impl Snapshot {
         let root = |snapshot: &Snapshot| snapshot.view().version().trees.root(tree).unwrap_or(PageRef::NONE);
         let handle = &self.view().handle;
         let claimed = Claimed::new(handle)?;
+        let slots = &handle.engine().pages.slots;
         let mut found = Vec::new();
-        handle.engine().with_pages(claimed.slot, |pin| {
+        handle.engine().with_pages(claimed.slot.following(self.view().slot), |pin| {
             found.clear();
+            if slots.is_ended(other.view().slot) {
+                return Err(Error::SnapshotTooOld);
+            }
             let pages = &handle.engine().pages;
             changed_keys(pages, pin, root(self), root(other), lower, upper, &mut |key, changed: Changed| {
                 found.push((key.to_vec(), changed));
                 true
             })
+            .map_err(Error::from)
         })?;
         for (key, changed) in found {
             if !each(&key, changed.in_older, changed.in_newer) {
@@ -160,7 +180,10 @@ impl Reader {
     /// Calls `read` with the value under `key`; `None` where there is none.
     pub fn get_with<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         match &self.0 {
-            Source::Snapshot(view) => get_with(&view.handle, view.root(tree)?, key, read),
+            Source::Snapshot(view) => {
+                let claimed = Claimed::new(&view.handle)?;
+                get_at(&view.handle, claimed.slot.following(view.slot), view.root(tree)?, key, read)
+            }
             Source::Transaction(private) => {
                 let state = private.lock()?;
                 let root = state.root(private, tree)?;
@@ -174,6 +197,15 @@ impl Reader {
     /// For many gets by one thread.
     pub fn lookup(&self) -> Result<Lookup> {
         Lookup::new(self)
+    }
+
+    /// A slot for looking at the state's pages: it notices when the state is ended.
+    pub(super) fn claim_slot(&self) -> Result<SlotId> {
+        let holder = match &self.0 {
+            Source::Snapshot(view) => view.slot,
+            Source::Transaction(private) => private.lock()?.slot()?,
+        };
+        Ok(self.handle().engine().pages.slots.claim()?.following(holder))
     }
 
     /// A copy of the value under `key`.
@@ -205,17 +237,7 @@ impl Reader {
     }
 }
 
-pub(crate) fn get_with<R>(
-    handle: &Handle,
-    root: PageRef,
-    key: &[u8],
-    read: impl FnOnce(&[u8]) -> R,
-) -> Result<Option<R>> {
-    let claimed = Claimed::new(handle)?;
-    get_at(handle, claimed.slot, root, key, read)
-}
-
-/// As `get_with`, through a slot that the caller has.
+/// Calls `read` with the value under `key`, through a slot that the caller has.
 pub(super) fn get_at<R>(
     handle: &Handle,
     slot: SlotId,

@@ -280,8 +280,13 @@ impl Transaction {
     }
 
     fn writable(&self) -> Result<MutexGuard<'_, State>> {
-        self.private.handle.engine().check_writable()?;
-        self.private.lock()
+        let engine = self.private.handle.engine();
+        engine.check_writable()?;
+        let state = self.private.lock()?;
+        match engine.options.max_transaction_bytes {
+            limit if limit > 0 && state.ops.bytes().len() as u64 > limit => Err(Error::TransactionTooLarge { limit }),
+            _ => Ok(state),
+        }
     }
 
     /// A new, empty tree; it exists once this transaction commits.
@@ -365,9 +370,11 @@ impl Transaction {
             Patched::Impossible => return Err(Error::BadPatch),
             Patched::Done => state.ops.patch(tree, key, offset, bytes),
             Patched::Long(length, first) => {
+                let base = state.slot()?;
                 drop(state);
                 let handle = &self.private.handle;
-                let value = handle.engine().patched(Claimed::new(handle)?.slot, length, first, offset, bytes)?;
+                let slot = Claimed::new(handle)?;
+                let value = handle.engine().patched(slot.slot.following(base), length, first, offset, bytes)?;
                 state = self.put_value(tree, key, &value)?;
                 state.ops.patch(tree, key, offset, bytes);
             }
