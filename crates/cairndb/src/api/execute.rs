@@ -98,11 +98,25 @@ impl Connection {
     /// Runs a statement; its errors fail the open transaction.
     pub(crate) fn run_one(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
         self.interrupt.store(false, Ordering::Relaxed);
-        let result = self.dispatch(statement, params);
+        let result = self.check_time(statement).and_then(|()| self.dispatch(statement, params));
+        let state = self.state.borrow();
         if result.is_err() {
-            self.state.borrow().fail();
+            state.fail();
+        }
+        if let Some(open) = &state.transaction {
+            open.idle_since.set(Instant::now());
         }
         result
+    }
+
+    /// Whether the open transaction has time left. ROLLBACK is always in time.
+    fn check_time(&self, statement: &Runnable) -> Result<()> {
+        let state = self.state.borrow();
+        let is_rollback = matches!(statement.parsed.statement, ast::Statement::Rollback { savepoint: None, .. });
+        match &state.transaction {
+            Some(open) if !is_rollback => open.check_time(&state.settings.limits),
+            _ => Ok(()),
+        }
     }
 
     fn dispatch(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
@@ -234,6 +248,9 @@ impl Connection {
         context.batch_sizes = BatchSizes::up_to(prepared.options.batch_rows);
         context.interrupt = self.interrupt.clone();
         context.deadline = session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit));
+        context.transaction_deadline = session.settings.limits.transaction_timeout.and_then(|limit| {
+            session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun).checked_add(limit)
+        });
         context.work_mem = session.settings.limits.work_mem;
         context.memory_budget = session.settings.limits.statement_mem;
         context.spill = self.spill.with_limit(session.settings.limits.temp_file_limit);

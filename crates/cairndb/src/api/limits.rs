@@ -1,6 +1,9 @@
 //! The limits that statements run under, as settings: their values as text, in PostgreSQL's units.
 
+use std::time::Duration;
+
 use super::Options;
+use super::settings::{duration, show_duration};
 use crate::exec::{DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM};
 use crate::{Error, Result, SqlState};
 
@@ -17,6 +20,10 @@ pub(crate) struct Limits {
     pub(crate) statement_mem: usize,
     /// Bytes that the session's temporary files may take together.
     pub(crate) temp_file_limit: Option<u64>,
+    /// How long an open transaction may wait for its next statement.
+    pub(crate) idle_in_transaction: Option<Duration>,
+    /// How long a transaction may take altogether.
+    pub(crate) transaction_timeout: Option<Duration>,
 }
 
 impl Limits {
@@ -26,6 +33,8 @@ impl Limits {
             work_mem: or(options.work_mem, DEFAULT_WORK_MEM),
             statement_mem: or(options.statement_mem, DEFAULT_MEMORY_BUDGET),
             temp_file_limit: options.temp_file_limit,
+            idle_in_transaction: options.idle_in_transaction_session_timeout,
+            transaction_timeout: options.transaction_timeout,
         }
     }
 
@@ -43,6 +52,14 @@ impl Limits {
                     Some(value) => Some(bytes(name, value)?),
                 };
             }
+            "idle_in_transaction_session_timeout" => {
+                self.idle_in_transaction =
+                    value.map_or(Ok(defaults.idle_in_transaction), |value| duration(name, value))?;
+            }
+            "transaction_timeout" => {
+                self.transaction_timeout =
+                    value.map_or(Ok(defaults.transaction_timeout), |value| duration(name, value))?;
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -54,9 +71,15 @@ impl Limits {
             "work_mem" => show_bytes(self.work_mem as u64),
             "statement_mem" => show_bytes(self.statement_mem as u64),
             "temp_file_limit" => self.temp_file_limit.map_or("-1".to_string(), show_bytes),
+            "idle_in_transaction_session_timeout" => show_limit(self.idle_in_transaction),
+            "transaction_timeout" => show_limit(self.transaction_timeout),
             _ => return None,
         })
     }
+}
+
+fn show_limit(limit: Option<Duration>) -> String {
+    limit.map_or("0".to_string(), |limit| show_duration(&limit))
 }
 
 fn memory(name: &str, value: &str) -> Result<usize> {

@@ -32,6 +32,20 @@ pub struct Options {
     /// Where temporary files are written; `None`: the system's folder for them. They have no name there (Unix) or are
     /// deleted on closing (Windows), and only their owner can open them.
     pub temp_directory: Option<PathBuf>,
+    /// How long an open transaction may wait for its next statement on new connections
+    /// (`SET idle_in_transaction_session_timeout`); then it is rolled back, and the next statement is told with SQLSTATE
+    /// 25P03. `None`: no limit. Noticed by the next statement.
+    pub idle_in_transaction_session_timeout: Option<Duration>,
+    /// How long a transaction may take on new connections (`SET transaction_timeout`), SQLSTATE 25P04 beyond; `None`: no
+    /// limit.
+    pub transaction_timeout: Option<Duration>,
+    /// How long a snapshot, a query's or a transaction's, may keep what newer commits replaced: then it is ended, with
+    /// SQLSTATE 72000, so that the file does not grow for a reader that is stuck. `None`: as long as it lives. Backups
+    /// are not ended.
+    pub max_snapshot_age: Option<Duration>,
+    /// Bytes of changes (keys and values, as the log has them) that one transaction may make, SQLSTATE 53400 beyond; 0: no
+    /// limit but the log's.
+    pub max_transaction_bytes: u64,
     /// IANA name of the time zone of new connections; `None`: UTC.
     pub time_zone: Option<String>,
 }
@@ -100,10 +114,40 @@ impl Options {
         self
     }
 
+    /// Sets [`Options::idle_in_transaction_session_timeout`].
+    #[must_use]
+    pub fn idle_in_transaction_session_timeout(mut self, limit: Duration) -> Options {
+        self.idle_in_transaction_session_timeout = Some(limit);
+        self
+    }
+
+    /// Sets [`Options::transaction_timeout`].
+    #[must_use]
+    pub fn transaction_timeout(mut self, limit: Duration) -> Options {
+        self.transaction_timeout = Some(limit);
+        self
+    }
+
+    /// Sets [`Options::max_snapshot_age`].
+    #[must_use]
+    pub fn max_snapshot_age(mut self, limit: Duration) -> Options {
+        self.max_snapshot_age = Some(limit);
+        self
+    }
+
+    /// Sets [`Options::max_transaction_bytes`].
+    #[must_use]
+    pub fn max_transaction_bytes(mut self, bytes: u64) -> Options {
+        self.max_transaction_bytes = bytes;
+        self
+    }
+
     pub(crate) fn storage(&self) -> cairn_storage::Options {
         let mut options = cairn_storage::Options::default();
         options.durability = self.durability;
         options.read_only = self.read_only;
+        options.max_snapshot_age = self.max_snapshot_age;
+        options.max_transaction_bytes = self.max_transaction_bytes;
         if self.cache_bytes > 0 {
             options.cache_bytes = self.cache_bytes;
         }

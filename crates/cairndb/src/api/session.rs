@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cairn_storage::{Durability, Savepoint, Transaction, TreeId};
 
@@ -32,6 +32,9 @@ pub(crate) struct OpenTransaction {
     /// Shared with the rows of its queries, whose errors fail it too.
     pub(crate) failed: Arc<AtomicBool>,
     pub(crate) read_only: bool,
+    /// When it began, and when its last statement ended.
+    pub(crate) begun: Instant,
+    pub(crate) idle_since: Cell<Instant>,
     /// Micros since 2000-01-01 UTC: what `now()` says.
     pub(crate) started: i64,
     savepoints: Vec<(String, Savepoint)>,
@@ -71,6 +74,8 @@ impl SessionState {
             tx,
             failed: Arc::default(),
             read_only,
+            begun: Instant::now(),
+            idle_since: Cell::new(Instant::now()),
             started: clock_micros(),
             savepoints: Vec::new(),
             catalog: None,
@@ -91,6 +96,26 @@ impl SessionState {
 impl OpenTransaction {
     pub(crate) fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Rolls the transaction back if it took too long, or waited too long for this statement: only ROLLBACK is accepted
+    /// then. SQLSTATE 25P03, 25P04.
+    pub(crate) fn check_time(&self, limits: &Limits) -> Result<()> {
+        if self.failed() {
+            return Ok(());
+        }
+        let over = |since: Instant, limit: Option<Duration>| limit.is_some_and(|limit| since.elapsed() > limit);
+        let error = if over(self.begun, limits.transaction_timeout) {
+            Error::new(SqlState::TRANSACTION_TIMEOUT, "rolling back the transaction due to transaction timeout")
+        } else if over(self.idle_since.get(), limits.idle_in_transaction) {
+            let message = "rolling back the transaction due to idle-in-transaction timeout";
+            Error::new(SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT, message)
+        } else {
+            return Ok(());
+        };
+        self.tx.abandon();
+        self.failed.store(true, Ordering::Relaxed);
+        Err(error)
     }
 
     /// A plan rests on the catalog: whoever changes the schema before this transaction commits gets in its way.

@@ -25,7 +25,6 @@ const IGNORED: &[(&str, &str)] = &[
     ("default_table_access_method", "tree"),
     ("default_tablespace", ""),
     ("extra_float_digits", "1"),
-    ("idle_in_transaction_session_timeout", "0"),
     ("intervalstyle", "postgres"),
     ("lock_timeout", "0"),
     ("row_security", "on"),
@@ -157,7 +156,7 @@ fn batch_rows(name: &str, value: &str) -> Result<usize> {
 }
 
 /// Milliseconds, or a number with `us`, `ms`, `s`, `min`, `h` or `d`; 0: none.
-fn duration(name: &str, value: &str) -> Result<Option<Duration>> {
+pub(super) fn duration(name: &str, value: &str) -> Result<Option<Duration>> {
     let text = value.trim();
     let digits = text.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().map_err(|_| invalid(name, value))?;
@@ -174,7 +173,7 @@ fn duration(name: &str, value: &str) -> Result<Option<Duration>> {
     Ok((micros > 0).then(|| Duration::from_micros(micros)))
 }
 
-fn show_duration(limit: &Duration) -> String {
+pub(super) fn show_duration(limit: &Duration) -> String {
     match (limit.as_micros(), limit.as_millis()) {
         (_, millis) if millis > 0 && millis % 60_000 == 0 => format!("{}min", millis / 60_000),
         (_, millis) if millis > 0 && millis % 1000 == 0 => format!("{}s", millis / 1000),

@@ -11,6 +11,17 @@ use crate::catalog::{Column, Identity, ObjectId, Table};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
+/// As in PostgreSQL.
+const COLUMNS_MAX: usize = 1600;
+
+/// Refuses a column more than a table may have.
+pub(super) fn check_column_count(before: usize) -> Result<()> {
+    if before < COLUMNS_MAX {
+        return Ok(());
+    }
+    Err(Error::new(SqlState::TOO_MANY_COLUMNS, format!("tables can have at most {COLUMNS_MAX} columns")))
+}
+
 impl Ddl<'_> {
     pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<&'static str> {
         refuse_extras(create)?;
@@ -96,6 +107,7 @@ impl Ddl<'_> {
             None => DataType::from_ast(&definition.data_type)?,
         };
         let position = table.columns.len();
+        check_column_count(position)?;
         let mut column = Column { name, data_type, not_null: serial.is_some(), default: None, identity: None };
         if serial.is_some() {
             let owner = (table.id, position);

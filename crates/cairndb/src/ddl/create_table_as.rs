@@ -60,6 +60,7 @@ fn columns(create: &ast::CreateTable, fields: &[Field]) -> Result<Vec<Column>> {
             let message = format!("column \"{name}\" specified more than once");
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
+        super::create_table::check_column_count(at)?;
         let data_type = if field.data_type == DataType::Unknown { DataType::Text } else { field.data_type };
         columns.push(Column { name, data_type, not_null: false, default: None, identity: None });
     }

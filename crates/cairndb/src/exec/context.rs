@@ -82,6 +82,8 @@ pub struct ExecContext {
     pub interrupt: Arc<AtomicBool>,
     /// When the statement timeout strikes.
     pub deadline: Option<Instant>,
+    /// When the transaction timeout does.
+    pub transaction_deadline: Option<Instant>,
     /// `None`: sequences cannot be used here (SQLSTATE 0A000).
     pub sequences: Option<Arc<dyn SequenceSource>>,
     /// Bytes that sorts, hash tables and materialised results may hold together.
@@ -105,6 +107,7 @@ impl ExecContext {
             eval,
             interrupt: Arc::default(),
             deadline: None,
+            transaction_deadline: None,
             sequences: None,
             memory_budget: DEFAULT_MEMORY_BUDGET,
             work_mem: DEFAULT_WORK_MEM,
@@ -119,12 +122,15 @@ impl ExecContext {
         if self.interrupt.load(Ordering::Relaxed) {
             return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
         }
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => {
-                Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout"))
-            }
-            _ => Ok(()),
+        let passed = |deadline: Option<Instant>| deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if passed(self.deadline) {
+            return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout"));
         }
+        if passed(self.transaction_deadline) {
+            let message = "rolling back the transaction due to transaction timeout";
+            return Err(Error::new(SqlState::TRANSACTION_TIMEOUT, message));
+        }
+        Ok(())
     }
 
     /// The parameter's value; SQLSTATE 42P02 where none was given.

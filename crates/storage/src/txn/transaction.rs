@@ -490,13 +490,18 @@ impl Transaction {
 
     /// Ends the transaction without a trace. Dropping it does the same.
     pub fn rollback(self) {}
+
+    /// Rolls back now; whatever still refers to the transaction gets [`Error::Ended`].
+    pub fn abandon(&self) {
+        if let Ok(mut state) = self.private.lock() {
+            state.end(&self.private.handle.engine().pages);
+        }
+    }
 }
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        if let Ok(mut state) = self.private.lock() {
-            state.end(&self.private.handle.engine().pages);
-        }
+        self.abandon();
     }
 }
 

@@ -1,0 +1,140 @@
+//! Each limit, what it says when it is reached, and that the connection goes on.
+
+use std::time::{Duration, Instant};
+
+use cairndb::{Connection, Database, Options, SqlState, Value};
+
+/// Waiting for the background takes as long as a busy machine makes it.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn connect(options: Options) -> Connection {
+    let conn = Database::open_in_memory_with(options).unwrap().connect().unwrap();
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, v text); INSERT INTO t SELECT n, 'v' FROM generate_series(1, 2000) s(n)",
+    )
+    .unwrap();
+    conn
+}
+
+fn count(conn: &Connection) -> i64 {
+    conn.query_row("SELECT count(*) FROM t", (), |row| row.get(0)).unwrap()
+}
+
+fn code<T>(result: cairndb::Result<T>) -> SqlState {
+    result.err().expect("an error").sqlstate()
+}
+
+#[test]
+fn a_transaction_that_waits_too_long_is_rolled_back_and_told() {
+    let conn = connect(Options::default());
+    let wait_in_vain = |tx: &Connection| {
+        tx.execute("SET idle_in_transaction_session_timeout = '20ms'", ()).unwrap();
+        std::thread::sleep(Duration::from_millis(60));
+    };
+    let tx = conn.begin().unwrap();
+    tx.execute("INSERT INTO t VALUES (0, 'mine')", ()).unwrap();
+    wait_in_vain(&tx);
+    assert_eq!(
+        code(tx.execute("INSERT INTO t VALUES (-1, 'mine')", ())),
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+    );
+    assert_eq!(code(tx.execute("SELECT 1", ())), SqlState::IN_FAILED_SQL_TRANSACTION);
+    tx.rollback().unwrap();
+    assert_eq!(count(&conn), 2000);
+
+    // COMMIT does not commit what waited too long, and a savepoint does not bring it back.
+    let tx = conn.begin().unwrap();
+    tx.execute("DELETE FROM t", ()).unwrap();
+    tx.execute("SAVEPOINT s", ()).unwrap();
+    wait_in_vain(&tx);
+    assert_eq!(code(tx.execute("COMMIT", ())), SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT);
+    assert!(tx.execute("ROLLBACK TO SAVEPOINT s", ()).is_err());
+    assert!(conn.transaction_failed());
+    drop(tx);
+    assert_eq!(count(&conn), 2000);
+    assert_eq!(
+        conn.query_row("SHOW idle_in_transaction_session_timeout", (), |row| row.get::<String>(0)).unwrap(),
+        "0"
+    );
+}
+
+#[test]
+fn a_transaction_that_takes_too_long_ends_in_a_statement_or_before_the_next() {
+    let conn = connect(Options::default());
+    conn.execute("SET transaction_timeout = '30ms'", ()).unwrap();
+    let endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n FROM r) SELECT count(*) FROM r";
+    assert_eq!(code(conn.execute(endless, ())), SqlState::TRANSACTION_TIMEOUT);
+    conn.execute("SET transaction_timeout = 0", ()).unwrap();
+    let tx = conn.begin().unwrap();
+    tx.execute("SET transaction_timeout = '50ms'", ()).unwrap();
+    assert_eq!(code(tx.execute(endless, ())), SqlState::TRANSACTION_TIMEOUT);
+    tx.rollback().unwrap();
+    let tx = conn.begin().unwrap();
+    tx.execute("SET transaction_timeout = '50ms'", ()).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(code(tx.commit()), SqlState::TRANSACTION_TIMEOUT);
+    conn.execute("ROLLBACK", ()).unwrap();
+    assert_eq!(count(&conn), 2000);
+}
+
+#[test]
+fn a_query_and_a_transaction_on_a_snapshot_that_is_too_old_are_told() {
+    let conn = connect(Options::default().max_snapshot_age(Duration::from_millis(20)));
+    let other = conn.database().connect().unwrap();
+    let mut rows = other.query("SELECT * FROM t ORDER BY id", ()).unwrap();
+    rows.next().unwrap();
+    let tx = other.begin().unwrap();
+    tx.execute("INSERT INTO t VALUES (-5, 'mine')", ()).unwrap();
+    conn.execute("UPDATE t SET v = 'new'", ()).unwrap();
+    let begun = Instant::now();
+    while conn.database().stats().snapshots_ended < 2 {
+        assert!(begun.elapsed() < PATIENCE, "nothing was ended");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let error = loop {
+        match rows.next() {
+            Ok(Some(row)) => assert_eq!(row.get::<String>(1).unwrap(), "v"),
+            Ok(None) => panic!("a scan of an ended snapshot came to its end"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.sqlstate(), SqlState::SNAPSHOT_TOO_OLD);
+    assert_eq!(code(tx.query_row("SELECT count(*) FROM t", (), |row| row.get::<i64>(0))), SqlState::SNAPSHOT_TOO_OLD);
+    tx.rollback().unwrap();
+    assert_eq!(count(&other), 2000);
+}
+
+#[test]
+fn a_transaction_with_too_many_changes_is_refused() {
+    let conn = connect(Options::default().max_transaction_bytes(100_000));
+    let error =
+        conn.execute("INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(3000, 9000) s(n)", ()).unwrap_err();
+    assert_eq!(error.sqlstate(), SqlState::CONFIGURATION_LIMIT_EXCEEDED);
+    assert!(error.message().contains("max_transaction_bytes"), "{error}");
+    assert_eq!(count(&conn), 2000);
+    conn.execute("INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(3000, 3100) s(n)", ()).unwrap();
+    assert_eq!(count(&conn), 2101);
+}
+
+#[test]
+fn tables_have_1600_columns_at_most() {
+    let conn = connect(Options::default());
+    let columns = |count: usize| (0..count).map(|i| format!("c{i} int")).collect::<Vec<_>>().join(", ");
+    assert_eq!(code(conn.execute(&format!("CREATE TABLE wide ({})", columns(1601)), ())), SqlState::TOO_MANY_COLUMNS);
+    conn.execute(&format!("CREATE TABLE wide ({})", columns(1600)), ()).unwrap();
+    assert_eq!(code(conn.execute("ALTER TABLE wide ADD COLUMN more int", ())), SqlState::TOO_MANY_COLUMNS);
+    let values = (0..1601).map(|i| format!("{i} AS c{i}")).collect::<Vec<_>>().join(", ");
+    assert_eq!(code(conn.execute(&format!("CREATE TABLE wider AS SELECT {values}"), ())), SqlState::TOO_MANY_COLUMNS);
+}
+
+#[test]
+fn text_nesting_and_parameters_are_bounded() {
+    let conn = connect(Options::default());
+    let nested = |depth: usize| format!("SELECT {}1{}", "(".repeat(depth), ")".repeat(depth));
+    assert_eq!(code(conn.execute(&nested(500), ())), SqlState::STATEMENT_TOO_COMPLEX);
+    conn.execute(&nested(50), ()).unwrap();
+    let long = format!("SELECT '{}'", "x".repeat(64 << 20));
+    assert_eq!(code(conn.execute(&long, ())), SqlState::PROGRAM_LIMIT_EXCEEDED);
+    assert!(conn.prepare("SELECT $70000::int").is_err());
+    assert_eq!(conn.query_row("SELECT 1", (), |row| row.get::<Value>(0)).unwrap(), Value::Integer(1));
+}
