@@ -4,7 +4,7 @@ use crate::functions::Function;
 use crate::plan::{AggregateCall, Expr, walk};
 use crate::types::Value;
 
-/// The same expression, node by node. (Subqueries are compared by their debug form: they are rare here.)
+/// The same expression, node by node, volatile ones too: what is grouped and selected is one value. (Subqueries are compared by their debug form: they are rare here.)
 pub(super) fn same_expr(left: &Expr, right: &Expr) -> bool {
     if !same_node(left, right) {
         return false;
@@ -13,7 +13,7 @@ pub(super) fn same_expr(left: &Expr, right: &Expr) -> bool {
     left.len() == right.len() && left.iter().zip(right).all(|(a, b)| same_expr(a, b))
 }
 
-/// The same call of the same aggregate.
+/// The same call of the same aggregate, of arguments that give the same values each time.
 pub(super) fn same_call(left: &AggregateCall, right: &AggregateCall) -> bool {
     let (exprs, others) = (walk::of_aggregate(left), walk::of_aggregate(right));
     let ordering = |call: &AggregateCall| -> Vec<(bool, bool)> {
@@ -24,6 +24,7 @@ pub(super) fn same_call(left: &AggregateCall, right: &AggregateCall) -> bool {
         && (left.args.len(), left.filter.is_some()) == (right.args.len(), right.filter.is_some())
         && ordering(left) == ordering(right)
         && exprs.len() == others.len()
+        && !exprs.iter().any(|expr| is_volatile(expr))
         && exprs.iter().zip(others).all(|(a, b)| same_expr(a, b))
 }
 
@@ -36,16 +37,22 @@ fn same_node(left: &Expr, right: &Expr) -> bool {
         (Expr::Column { index: a, .. }, Expr::Column { index: b, .. })
         | (Expr::Parameter { index: a, .. }, Expr::Parameter { index: b, .. }) => a == b,
         (Expr::Outer { level: a, index: i, .. }, Expr::Outer { level: b, index: j, .. }) => (a, i) == (b, j),
-        (Expr::Call { function: a, .. }, Expr::Call { function: b, .. }) => same_function(a, b),
-        (Expr::Sequence { .. }, _) => false,
+        (Expr::Call { function: a, .. }, Expr::Call { function: b, .. }) => std::ptr::eq::<Function>(*a, *b),
+        (Expr::Sequence { op: a, .. }, Expr::Sequence { op: b, .. }) => a == b,
         (Expr::Subquery(_), Expr::Subquery(_)) => format!("{left:?}") == format!("{right:?}"),
         (Expr::Case { branches: a, .. }, Expr::Case { branches: b, .. }) => a.len() == b.len(),
         _ => true,
     }
 }
 
-fn same_function(left: &Function, right: &Function) -> bool {
-    std::ptr::eq(left, right) && !left.volatile
+/// Whether evaluating it twice may give different values.
+pub(super) fn is_volatile(expr: &Expr) -> bool {
+    let itself = match expr {
+        Expr::Sequence { .. } => true,
+        Expr::Call { function, .. } => function.volatile,
+        _ => false,
+    };
+    itself || walk::children(expr).into_iter().any(is_volatile)
 }
 
 fn same_value(left: &Value, right: &Value) -> bool {

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::Span;
 use super::binder::{Binder, dotted, name_span, plain_name};
 use super::coerce::text;
 use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE};
-use super::equal::{same_call, same_expr};
+use super::equal::{is_volatile, same_call, same_expr};
 use super::operators::Operand;
 use super::overload::no_function;
 use crate::functions::aggregate_overloads;
@@ -237,7 +237,10 @@ impl Binder<'_> {
         let args = self.operands_of(call, context)?;
         let (args, data_type) = self.series(&call.name, args, call.span)?;
         let index = context.env.map_or(0, |env| env.scope.width);
-        let same = |other: &[Expr]| other.len() == args.len() && other.iter().zip(&args).all(|(a, b)| same_expr(a, b));
+        let fixed = !args.iter().any(is_volatile);
+        let same = |other: &[Expr]| {
+            fixed && other.len() == args.len() && other.iter().zip(&args).all(|(a, b)| same_expr(a, b))
+        };
         match &context.series {
             Some((other, _)) if !same(other) => {
                 Err(self.at(Error::unsupported("more than one set-returning function in a select list"), call.span))
