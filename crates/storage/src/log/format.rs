@@ -75,7 +75,12 @@ impl LogIdentity {
             found => return Err(Error::NewerFormat { found, supported: FORMAT }),
         }
         let database = u128::from_le_bytes(block[16..32].try_into().expect("sixteen bytes"));
-        Ok(Some(LogIdentity { database, segment_bytes: get_u32(block, 12) }))
+        let segment_bytes = get_u32(block, 12);
+        // No log was made so, and positions are divided by it.
+        if !segment_bytes.is_power_of_two() || (segment_bytes as usize) < BLOCK {
+            return Err(Error::corrupt(format!("the log's header says that segments have {segment_bytes} bytes")));
+        }
+        Ok(Some(LogIdentity { database, segment_bytes }))
     }
 }
 
@@ -248,4 +253,16 @@ pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
 
 pub(crate) fn align8(n: u64) -> u64 {
     n.next_multiple_of(8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_with_an_impossible_segment_size_is_damaged() {
+        let decode = |segment_bytes| LogIdentity::decode(&LogIdentity { database: 7, segment_bytes }.encode(1));
+        assert!(matches!(decode(16 << 10), Ok(Some(_))));
+        assert!([0, 5000, 64].into_iter().all(|bytes| matches!(decode(bytes), Err(Error::Corrupt { .. }))));
+    }
 }

@@ -192,7 +192,8 @@ impl Reader<'_> {
             Some(scale) if i32::from(magnitude.scale()) <= i32::from(scale).max(0) => {
                 magnitude.with_scale(scale.max(0) as u16)
             }
-            _ => magnitude,
+            Some(_) => return Err(corrupted()),
+            None => magnitude,
         })
     }
 
@@ -209,6 +210,10 @@ impl Reader<'_> {
             if byte % 2 == 0 {
                 break;
             }
+        }
+        // An encoder ends with the last digits that are not zero: another spelling would be another key of the value.
+        if digits.ends_with("00") {
+            return Err(corrupted());
         }
         let whole = digits.len() as i64;
         // 0.digits * 100^power: beyond the limits of numeric no encoder goes.

@@ -99,6 +99,20 @@ fn equal_numerics_have_equal_keys() {
 }
 
 #[test]
+fn numerics_that_no_encoder_writes_are_damaged() {
+    let decode = |bytes: &[u8], modifiers| decode_value(&mut &*bytes, DataType::Numeric(modifiers), false, false);
+    let encoded = |text: &str| encode(&Value::Numeric(Numeric::parse(text).unwrap()), DataType::Numeric(None), false);
+    let fitting = encoded("25.035");
+    assert!(decode(&fitting, Some((12, 3))).is_ok());
+    assert_eq!(decode(&encoded("25.0359"), Some((12, 3))).unwrap_err().sqlstate().0, "XX001");
+    // 25.035 again, with two more zeroes behind it.
+    let mut longer = fitting.clone();
+    *longer.last_mut().unwrap() |= 1;
+    longer.push(0);
+    assert_eq!(decode(&longer, None).unwrap_err().sqlstate().0, "XX001");
+}
+
+#[test]
 fn a_text_prefix_begins_the_keys_of_its_extensions() {
     let mut prefix = Vec::new();
     encode_text_prefix("ab", &mut prefix);
