@@ -38,8 +38,24 @@ pub enum Command {
     /// beyond the limit, 1 at least one, 2 a file could not be read.
     #[command(arg_required_else_help = true)]
     Compare(CompareArgs),
+    /// Fail if CairnDB has become slower than a stored baseline of its ratios to SQLite: a small fixed run
+    Check(CheckArgs),
     /// Measure the medium, by write sizes, sync methods, kinds of space and threads, and recommend settings
     Sync(SyncArgs),
+}
+
+/// What to check against.
+#[derive(Debug, Clone, clap::Args)]
+pub struct CheckArgs {
+    /// A folder on disk; the data goes into a new folder in it, removed at the end
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// Another baseline than the one built in
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write a new baseline from this run instead
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    pub write: Option<PathBuf>,
 }
 
 /// Where to measure a medium.
@@ -199,6 +215,14 @@ fn parse(name: &[&str], words: impl Iterator<Item = OsString>) -> Result<Command
         args.reached_by = name.iter().skip(1).map(|word| word.to_string()).collect();
     }
     Ok(command)
+}
+
+/// The arguments of a run that the program itself asks for.
+pub fn measure_args(words: &[String]) -> crate::Result<Args> {
+    match parse(&["cairn-bench"], words.iter().map(OsString::from))? {
+        Command::Run(args) => Ok(*args),
+        _ => Err(format!("not a run: {}", words.join(" ")).into()),
+    }
 }
 
 fn command(name: &[&str]) -> clap::Command {

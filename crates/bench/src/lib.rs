@@ -15,6 +15,7 @@
 //!   report that was written can be shown again without measuring again.
 
 mod args;
+mod check;
 mod child;
 mod compare;
 mod engine;
@@ -22,13 +23,10 @@ mod error;
 mod flamegraph;
 mod floor;
 mod keys;
-// Courses, curves and counters: the workloads that record them are being added.
-#[allow(dead_code)]
 mod latency;
 mod machine;
 mod page;
 mod program;
-#[allow(dead_code, unused_imports)]
 mod report;
 mod rows;
 mod schedule;

@@ -121,8 +121,8 @@ pub fn picture(report: &Report, rows: &Rows) -> Option<String> {
     let mut svg = rows.draw(64.0)?;
     svg.text((0.0, 20.0), Anchor::Start, "title", "CairnDB against SQLite, same durability, one run");
     svg.text((0.0, 40.0), Anchor::Start, "soft", &report.run().machine.to_string());
-    svg.text((0.0, 58.0), Anchor::Start, "soft", "Bars: median of paired rounds; whiskers: 95 % interval. Dots:");
-    let mut x = 375.0;
+    svg.text((0.0, 58.0), Anchor::Start, "soft", "Bars: median of paired rounds; whiskers: 95 % interval.");
+    let mut x = 355.0;
     for engine in rows.others() {
         svg.dot((x, 54.0), 4.5, class_of(engine), engine);
         svg.text((x + 9.0, 58.0), Anchor::Start, "soft", engine);

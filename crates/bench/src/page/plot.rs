@@ -64,7 +64,9 @@ impl Plot {
         for tick in x.ticks() {
             let at = x_at(x, tick);
             svg.line((at, bottom), (at, bottom + 4.0), "rule");
-            svg.text((at, bottom + 17.0), Anchor::Middle, "soft", &self.x.tick(tick));
+            // The last one would reach over the edge.
+            let anchor = if at > WIDTH - 2.0 * RIGHT { Anchor::End } else { Anchor::Middle };
+            svg.text((at, bottom + 17.0), anchor, "soft", &self.x.tick(tick));
         }
         svg.text(((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 6.0), Anchor::Middle, "soft", &self.x.label);
     }

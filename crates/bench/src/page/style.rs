@@ -40,7 +40,7 @@ const PAGE: &str = "
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 24px; max-width: 1160px; background: var(--surface); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif; color-scheme: light dark; }
-h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 20px; margin: 40px 0 8px; } h3 { font-size: 14px; margin: 0; }
+h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 20px; margin: 40px 0 8px; } h3 { font-size: 14px; margin: 20px 0 4px; } figure h3 { margin: 0; }
 p { margin: 6px 0; } .soft { color: var(--soft); } .better { color: var(--better); } .worse { color: var(--worse); }
 svg { display: block; width: 100%; height: auto; }
 .tally { display: flex; flex-wrap: wrap; gap: 12px; margin: 16px 0; }

@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+/// Around a picture of its own.
+const MARGIN: f64 = 14.0;
+
 /// A drawing that grows.
 #[derive(Debug)]
 pub struct Svg {
@@ -69,10 +72,12 @@ impl Svg {
 
     /// As a file of its own, with its style.
     pub fn file(&self, style: &str) -> String {
-        let Svg { width, height, body } = self;
+        let (width, height) = (self.width + 2.0 * MARGIN, self.height + 2.0 * MARGIN);
+        let body = &self.body;
         format!(
-            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}'>\n\
-             <style>{style}</style>\n<rect width='100%' height='100%' class='surface'/>\n{body}</svg>\n"
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='-{MARGIN} -{MARGIN} {width} {height}' \
+             width='{width}' height='{height}'>\n<style>{style}</style>\n\
+             <rect x='-{MARGIN}' y='-{MARGIN}' width='{width}' height='{height}' class='surface'/>\n{body}</svg>\n"
         )
     }
 

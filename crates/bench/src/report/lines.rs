@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counters, CourseRecord, Curve, Detail, EngineRecord, HistogramRecord, Report, Run, Series};
+use super::{Counters, CourseRecord, Curve, EngineRecord, HistogramRecord, Report, Run, Series};
 use crate::{Error, Result};
 
 /// One line.
@@ -16,7 +16,6 @@ enum Record {
     Course(CourseRecord),
     Curve(Curve),
     Counters(Counters),
-    Detail(Detail),
 }
 
 impl Report {
@@ -50,7 +49,6 @@ impl Report {
             .chain(self.courses.iter().cloned().map(Record::Course))
             .chain(self.curves.iter().cloned().map(Record::Curve))
             .chain(self.counters.iter().cloned().map(Record::Counters))
-            .chain(self.details.iter().cloned().map(Record::Detail))
     }
 
     fn take(&mut self, record: Record) {
@@ -62,7 +60,6 @@ impl Report {
             Record::Course(course) => self.courses.push(course),
             Record::Curve(curve) => self.curves.push(curve),
             Record::Counters(counters) => self.counters.push(counters),
-            Record::Detail(detail) => self.details.push(detail),
         }
     }
 }
@@ -105,7 +102,6 @@ mod tests {
         report.add_load(place, "cairndb", "vote", (1e5, "votes/s"), &latencies);
         report.add_point(place, "sqlite", "by workers", Axes { x: "workers", y: "ops/s" }, (4.0, 2.5e4));
         report.add_counters(place, "cairndb", "commit", [("syncs", 7.0), ("commits", 7.0)]);
-        report.add_detail(place, "cairndb", "more", vec![1.0, 1e-9]);
         report
     }
 
@@ -115,7 +111,7 @@ mod tests {
         let text = report.to_lines().unwrap();
         assert_eq!(Report::parse(&text).unwrap(), report);
         // Every kind of record is there, on a line of its own.
-        assert_eq!(text.lines().count(), 1 + 1 + 3 + 1 + 1 + 4 + 1 + 1);
+        assert_eq!(text.lines().count(), 1 + 1 + 3 + 1 + 1 + 4 + 1);
     }
 
     #[test]

@@ -14,6 +14,6 @@ mod report;
 mod series;
 
 pub use groups::{Group, Measure};
-pub use record::{Counters, CourseRecord, Curve, Detail, EngineRecord, HistogramRecord, Run, Subject};
+pub use record::{Counters, CourseRecord, Curve, EngineRecord, HistogramRecord, Run, Subject};
 pub use report::{Axes, Place, Report};
 pub use series::{Better, Series};

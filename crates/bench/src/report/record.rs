@@ -104,13 +104,3 @@ pub struct Counters {
     #[serde(with = "numbers")]
     pub values: Vec<f64>,
 }
-
-/// Anything else worth keeping.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Detail {
-    #[serde(flatten)]
-    pub subject: Subject,
-    pub what: String,
-    #[serde(with = "numbers")]
-    pub values: Vec<f64>,
-}

@@ -1,6 +1,6 @@
 //! A run's report: what the workloads add to while they run.
 
-use super::{Better, Counters, CourseRecord, Curve, Detail, EngineRecord, HistogramRecord, Run, Series, Subject};
+use super::{Better, Counters, CourseRecord, Curve, EngineRecord, HistogramRecord, Run, Series, Subject};
 use crate::latency::{Course, Latencies};
 use crate::{Result, versions};
 
@@ -29,7 +29,6 @@ pub struct Report {
     pub(super) courses: Vec<CourseRecord>,
     pub(super) curves: Vec<Curve>,
     pub(super) counters: Vec<Counters>,
-    pub(super) details: Vec<Detail>,
 }
 
 impl Report {
@@ -80,7 +79,6 @@ impl Report {
         replace(&mut self.courses, later.courses, |a, b| a.subject == b.subject && a.what == b.what);
         replace(&mut self.curves, later.curves, |a, b| a.subject == b.subject && a.what == b.what);
         replace(&mut self.counters, later.counters, |a, b| a.subject == b.subject && a.what == b.what);
-        replace(&mut self.details, later.details, |a, b| a.subject == b.subject && a.what == b.what);
     }
 }
 
@@ -197,11 +195,6 @@ impl Report {
     ) {
         let (names, values) = counted.into_iter().map(|(name, value)| (name.to_string(), value)).unzip();
         self.counters.push(Counters { subject: subject(place, engine), what: what.to_string(), names, values });
-    }
-
-    /// Adds anything else worth keeping, for the JSON lines only.
-    pub fn add_detail(&mut self, place: Place, engine: &str, what: &str, values: Vec<f64>) {
-        self.details.push(Detail { subject: subject(place, engine), what: what.to_string(), values });
     }
 }
 
