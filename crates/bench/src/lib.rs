@@ -11,7 +11,7 @@
 //!   a round, and the medians of rounds are reported with their spread.
 //! - The medium's floor is measured in the same rounds.
 //! - CairnDB is used through its public SQL API, as any program would.
-//! - All that was measured goes into the [`report`]; whatever shows it (table, JSON lines, page) only reads it, so that a
+//! - All that was measured goes into the `report`; whatever shows it (table, JSON lines, page) only reads it, so that a
 //!   report that was written can be shown again without measuring again.
 
 mod args;
