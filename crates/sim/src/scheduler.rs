@@ -5,6 +5,7 @@
 //! spins without end, the run fails. A run that failed is abandoned as it stands: its threads are never resumed.
 
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -114,14 +115,13 @@ pub fn run(seed: u64, steps_max: u64, root: impl FnOnce() + Send + 'static) -> R
     std::thread::spawn(on_thread).join().expect("the simulation itself does not panic")
 }
 
-/// A panic of a simulated thread ends the run on the spot, before any destructor runs and could go wrong in turn. Others
-/// are told as ever: then this returns false.
+/// A panic of a simulated thread fails the run: the first destructor that comes to a step is the last thing that the
+/// thread does. Others are told as ever: then this returns false. (It must return: who waited here would keep the lock
+/// of the hook for ever, and the process could not end.)
 fn note_panic(info: &std::panic::PanicHookInfo<'_>) -> bool {
     let scheduler = CURRENT.with_borrow(Clone::clone);
-    if let Some(scheduler) = scheduler.filter(|scheduler| scheduler.0.try_borrow_mut().is_ok()) {
-        scheduler.fail(format!("panic: {info}"));
-    }
-    false
+    let scheduler = scheduler.filter(|scheduler| scheduler.0.try_borrow_mut().is_ok());
+    scheduler.map(|scheduler| scheduler.note_failure(format!("panic: {info}"))).is_some()
 }
 
 /// Resumes threads until all are done or the run has failed.
@@ -148,7 +148,8 @@ fn carry(scheduler: &Scheduler) {
 fn begin(number: usize, yielder: &Yielder<(), ()>, work: Work) {
     let scheduler = current();
     scheduler.0.borrow_mut().threads[number].yielder = yielder;
-    work();
+    // What panicked was noted by then.
+    let _ = catch_unwind(AssertUnwindSafe(work));
 }
 
 impl Scheduler {
@@ -252,11 +253,14 @@ impl Scheduler {
     /// Gives the processor to whoever is chosen next.
     fn switch(&self) {
         let mut inner = self.0.borrow_mut();
-        let next = inner.choose();
-        if next == Some(inner.current) {
-            return;
+        // A run that has failed ends here, also where the running thread would be chosen again.
+        if inner.ran.failure.is_none() {
+            let next = inner.choose();
+            if next == Some(inner.current) {
+                return;
+            }
+            inner.next = next;
         }
-        inner.next = next;
         drop(inner);
         self.suspend();
     }
@@ -280,8 +284,7 @@ impl Inner {
     fn step(&mut self) -> bool {
         self.ran.steps += 1;
         self.now_ns += 1 + self.random.below(500);
-        if self.ran.steps > self.steps_max {
-            self.ran.failure.get_or_insert_with(|| "the run does not end: some thread spins, or starves".to_owned());
+        if self.is_endless() || self.ran.failure.is_some() {
             return true;
         }
         if self.random.one_in(3000) {
@@ -300,6 +303,15 @@ impl Inner {
                 true
             }
         }
+    }
+
+    /// Whether the run took more steps than any should: then it has failed.
+    fn is_endless(&mut self) -> bool {
+        let endless = self.ran.steps > self.steps_max;
+        if endless {
+            self.ran.failure.get_or_insert_with(|| "the run does not end: some thread spins, or starves".to_owned());
+        }
+        endless
     }
 
     /// Chooses among the ready threads; lets time jump where all sleep. `None`: nobody is left, or nobody ever wakes.
@@ -359,6 +371,7 @@ impl simulated::Scheduler for Scheduler {
     fn wait(&self, place: usize, longest: Option<Duration>) {
         let mut inner = self.0.borrow_mut();
         inner.ran.steps += 1;
+        inner.is_endless();
         let spurious = (place != 0 && inner.random.one_in(500)).then(|| inner.random.below(1_000_000));
         let longest = longest.map(|time| time.as_nanos() as u64).into_iter().chain(spurious).min();
         let until = longest.map_or(u64::MAX, |time| inner.now_ns + time);

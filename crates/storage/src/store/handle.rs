@@ -68,7 +68,9 @@ impl Handle {
         self.engine.poison(&Error::Closed);
         let log = log_path(&self.engine.path);
         let files = &self.engine.env.files;
-        files.remove(&log).map_err(Error::io("remove the log"))?;
+        if !broken::is(Broken::LogRemovedFirst) {
+            files.remove(&log).map_err(Error::io("remove the log"))?;
+        }
         files.sync_directory(&log).map_err(Error::io("sync the log's directory"))
     }
 }
