@@ -62,14 +62,18 @@ impl Drop for Medium {
 #[derive(Debug)]
 pub struct Setup {
     pub args: Args,
+    /// The medium of `--dir`.
     pub disk: Medium,
     tmpfs: Option<Medium>,
 }
 
 impl Setup {
     pub fn new(args: Args) -> Result<Setup> {
-        let disk = Medium::new("disk", &args.dir)?;
-        let tmpfs = args.tmpfs.as_deref().map(|dir| Medium::new("tmpfs", dir)).transpose()?;
+        let is_memory = matches!(filesystem_of(&args.dir).as_deref(), Some("tmpfs" | "ramfs"));
+        let disk = Medium::new(if is_memory { "tmpfs" } else { "disk" }, &args.dir)?;
+        // A memory file system is measured once, and never under a disk's name.
+        let tmpfs = args.tmpfs.as_deref().filter(|_| !is_memory);
+        let tmpfs = tmpfs.map(|dir| Medium::new("tmpfs", dir)).transpose()?;
         Ok(Setup { args, disk, tmpfs })
     }
 
