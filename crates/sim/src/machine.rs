@@ -134,9 +134,12 @@ impl File for SlowFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        let synced = timed(8, || self.file.sync());
-        self.failed.fetch_or(synced.is_err(), Ordering::Relaxed);
-        synced
+        // Known at once: others may read what the failure took before this thread hears of it.
+        timed(8, || {
+            let synced = self.file.sync();
+            self.failed.fetch_or(synced.is_err(), Ordering::Relaxed);
+            synced
+        })
     }
 
     fn len(&self) -> io::Result<u64> {
