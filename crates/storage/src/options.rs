@@ -96,7 +96,7 @@ impl Options {
     pub(crate) fn check(&self) -> Result<()> {
         let page = self.page_size;
         let segment = self.log_segment_bytes;
-        if !page.is_power_of_two() || !(512..=32768).contains(&page) {
+        if !is_page_size(page) {
             return Err(Error::BadOption("page_size must be a power of two from 512 to 32768"));
         }
         if !segment.is_power_of_two() || !(16384..=1 << 30).contains(&segment) {
@@ -113,4 +113,9 @@ impl Options {
         }
         Ok(())
     }
+}
+
+/// Whether pages can have this many bytes.
+pub(crate) fn is_page_size(bytes: usize) -> bool {
+    bytes.is_power_of_two() && (512..=32768).contains(&bytes)
 }

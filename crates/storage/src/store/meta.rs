@@ -16,6 +16,7 @@
 
 use crate::broken::{self, Broken};
 use crate::log::Epoch;
+use crate::options::is_page_size;
 use crate::page::PageRef;
 use crate::page::layout::{get_u32, get_u64, put_u32, put_u64};
 use crate::{Error, Result};
@@ -99,10 +100,15 @@ impl Meta {
         if format > FORMAT || get_u32(bytes, 20) != 0 {
             return MetaPage::Newer(format);
         }
+        // The cache is made of such pages: a forged size must not ask for memory.
+        let page_size = get_u32(bytes, 24);
+        if !is_page_size(page_size as usize) {
+            return MetaPage::Damaged;
+        }
         let count = (get_u32(bytes, 140) as usize).min(EPOCHS_MAX);
         let word = |i: usize| get_u64(bytes, 48 + 8 * i);
         MetaPage::Whole(Box::new(Meta {
-            page_size: get_u32(bytes, 24),
+            page_size,
             clean: get_u32(bytes, 28) == 1,
             database: u128::from_le_bytes(bytes[32..48].try_into().expect("sixteen bytes")),
             timeline: word(0),
@@ -158,9 +164,8 @@ pub(crate) fn choose(a: MetaPage, b: MetaPage, path: &std::path::Path) -> Result
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_flipped_bit_of_a_meta_page_is_noticed() {
-        let meta = Meta {
+    fn example() -> Meta {
+        Meta {
             page_size: 4096,
             clean: true,
             database: 77,
@@ -178,7 +183,21 @@ mod tests {
             log_segment_bytes: 1 << 20,
             epochs: vec![Epoch { seed: 1, start: 2, end: 3 }],
             log_places: 3,
-        };
+        }
+    }
+
+    #[test]
+    fn a_page_size_that_no_database_has_is_damage() {
+        for page_size in [0, 256, 5000, 65536, 1 << 28] {
+            let mut bytes = [0; META_BYTES];
+            Meta { page_size, ..example() }.encode(&mut bytes);
+            assert_eq!(Meta::decode(&bytes), MetaPage::Damaged, "{page_size}");
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_meta_page_is_noticed() {
+        let meta = example();
         let mut bytes = [0; META_BYTES];
         meta.encode(&mut bytes);
         assert_eq!(Meta::decode(&bytes), MetaPage::Whole(Box::new(meta)));
