@@ -105,6 +105,9 @@ pub enum Error {
     },
     /// The snapshot was older than `max_snapshot_age`, so its pages were given up. Begin a new one.
     SnapshotTooOld,
+    /// The transaction was ended because the log, which keeps the operations of a large transaction until it ends, reached
+    /// its limit (or the disk's). Split it, or raise `log_limit_bytes`.
+    OutlivedLog,
     /// The transaction has more bytes of operations than `max_transaction_bytes` allows.
     TransactionTooLarge {
         /// The most there may be.
@@ -140,7 +143,7 @@ impl Error {
             Error::CacheFull => "53200",
             Error::TooManySnapshots { .. } => "53300",
             Error::SnapshotTooOld => "72000",
-            Error::TransactionTooLarge { .. } => "53400",
+            Error::TransactionTooLarge { .. } | Error::OutlivedLog => "53400",
             Error::Ended | Error::Closed => "55000",
             Error::BadOption(_) => "22023",
             Error::BadPatch | Error::NotResident(_) => "XX000",
@@ -193,7 +196,7 @@ impl fmt::Display for Error {
             Error::Busy { path, pid: None } => write!(f, "database \"{}\" is in use", path.display()),
             Error::ReadOnly => f.write_str("the database was opened read-only"),
             Error::CannotOpen { path, error } => write!(f, "could not open \"{}\": {error}", path.display()),
-            Error::NoSuchTree(tree) => write!(f, "tree {} does not exist", tree.0),
+            Error::NoSuchTree(tree) => write!(f, "tree {} does not exist", tree.number()),
             Error::KeyTooLong { length, limit } => {
                 write!(f, "key of {length} bytes exceeds the limit of {limit} bytes")
             }
@@ -203,6 +206,9 @@ impl fmt::Display for Error {
             Error::TooManySnapshots { limit } => write!(f, "more than {limit} snapshots and cursors are open"),
             Error::SnapshotTooOld => f.write_str(
                 "snapshot too old: it was held for longer than max_snapshot_age; run the query or transaction again, or raise the limit",
+            ),
+            Error::OutlivedLog => f.write_str(
+                "the transaction was ended: its changes are kept in the log until it ends, and the log could not grow any more (log_limit_bytes, or the disk is full); split it, commit it sooner, or make room",
             ),
             Error::TransactionTooLarge { limit } => write!(
                 f,

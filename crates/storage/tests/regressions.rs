@@ -62,10 +62,9 @@ fn a_transaction_too_large_for_the_log_leaves_room_for_others() {
     let store = Store::open_with("full", options, env).unwrap();
     for round in 0..5u64 {
         let transaction = store.begin().unwrap();
-        for i in 0..200u64 {
-            transaction.put(TreeId::CATALOG, &i.to_be_bytes(), &[1; 1000]).unwrap();
-        }
-        assert!(matches!(transaction.commit(None), Err(Error::DiskFull { .. })));
+        let put = |i: u64| transaction.put(TreeId::CATALOG, &i.to_be_bytes(), &[1; 1000]);
+        assert!(matches!((0..200).try_for_each(put), Err(Error::OutlivedLog)));
+        drop(transaction);
         let transaction = store.begin().unwrap();
         transaction.put(TreeId::CATALOG, b"small", &round.to_le_bytes()).unwrap();
         transaction.commit(None).unwrap();
@@ -102,14 +101,14 @@ fn lost_transactions_in_parts_do_not_fill_the_log() {
     let losers: Vec<_> = (0..40).map(|_| store.begin().unwrap()).collect();
     for loser in &losers {
         loser.reader().get(TreeId::CATALOG, b"contended").unwrap();
-        for i in 0..20u32 {
-            loser.put(TreeId::CATALOG, &i.to_be_bytes(), &[7; 900]).unwrap();
-        }
     }
     let winner = store.begin().unwrap();
     winner.put(TreeId::CATALOG, b"contended", b"won").unwrap();
     winner.commit(None).unwrap();
     for loser in losers {
+        for i in 0..20u32 {
+            loser.put(TreeId::CATALOG, &i.to_be_bytes(), &[7; 900]).unwrap();
+        }
         assert!(matches!(loser.commit(None), Err(Error::Conflict)));
     }
     let last = store.begin().unwrap();

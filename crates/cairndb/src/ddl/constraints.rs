@@ -136,7 +136,7 @@ impl Ddl<'_> {
         table.indexes.push(Arc::new(Index {
             id: self.store.allocate_id()?,
             name,
-            tree: self.dml.tx.create_tree()?,
+            tree: self.dml.tx.create_derived_tree()?,
             columns: positions.into_iter().map(part).collect(),
             unique: true,
             constraint: true,

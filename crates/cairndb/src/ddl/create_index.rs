@@ -19,7 +19,7 @@ impl Ddl<'_> {
         let index = Index {
             id: self.store.allocate_id()?,
             name,
-            tree: self.dml.tx.create_tree()?,
+            tree: self.dml.tx.create_derived_tree()?,
             columns,
             unique: create.unique,
             constraint: false,

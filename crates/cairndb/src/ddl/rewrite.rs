@@ -22,7 +22,7 @@ impl Ddl<'_> {
         let tx = self.dml.tx;
         new.tree = tx.create_tree()?;
         for index in &mut new.indexes {
-            *index = Arc::new(Index { tree: tx.create_tree()?, ..Index::clone(index) });
+            *index = Arc::new(Index { tree: tx.create_derived_tree()?, ..Index::clone(index) });
         }
         let new = Arc::new(new);
         self.store.put_table(&new)?;

@@ -68,7 +68,7 @@ impl Ddl<'_> {
         new.tree = self.dml.tx.create_tree()?;
         for index in &mut new.indexes {
             self.dml.tx.drop_tree(index.tree)?;
-            *index = Arc::new(Index { tree: self.dml.tx.create_tree()?, ..Index::clone(index) });
+            *index = Arc::new(Index { tree: self.dml.tx.create_derived_tree()?, ..Index::clone(index) });
         }
         delete_statistics(self.dml.tx, self.trees, table.id)?;
         self.store.put_table(&new)

@@ -89,6 +89,11 @@ impl OpenBatch {
         (segment_bytes as usize).min(BUFFER) / 8
     }
 
+    /// A running transaction's operations go to the log when they are more bytes than this.
+    pub(crate) fn early_limit(segment_bytes: u64) -> usize {
+        (segment_bytes as usize / 4).min(BUFFER)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.records == 0
     }
@@ -105,6 +110,12 @@ impl OpenBatch {
     /// Where the next record will end up, or the position after the last.
     pub(crate) fn end(&self) -> u64 {
         self.base + self.buffer.len() as u64
+    }
+
+    /// Where in the file a position of the current segment lies.
+    pub(crate) fn offset_of(&self, position: u64) -> u64 {
+        let (offset, start) = self.segment.expect("a segment was entered");
+        offset + (position - start)
     }
 
     /// Makes sure that a record of so many bytes of operations can be appended; true if a new segment was entered.

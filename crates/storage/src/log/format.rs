@@ -176,33 +176,37 @@ fn checksum(epoch: u64, batch: &[u8]) -> u32 {
 pub(crate) enum RecordKind {
     /// A whole transaction.
     Commit,
-    /// Some operations of a transaction that is not committed yet.
-    Part { transaction: u64 },
+    /// Some operations of a transaction that is not committed yet. They begin `at` so many bytes of its operations; what
+    /// earlier parts had from there on is undone.
+    Part { transaction: u64, at: u64 },
     /// The last operations of a transaction in parts, and its commit.
-    CommitParts { transaction: u64 },
+    CommitParts { transaction: u64, at: u64 },
 }
 
 impl RecordKind {
-    fn tag(self) -> (u8, Option<u64>) {
+    fn tag(self) -> (u8, Option<(u64, u64)>) {
         match self {
             RecordKind::Commit => (1, None),
-            RecordKind::Part { transaction } => (2, Some(transaction)),
-            RecordKind::CommitParts { transaction } => (3, Some(transaction)),
+            RecordKind::Part { transaction, at } => (2, Some((transaction, at))),
+            RecordKind::CommitParts { transaction, at } => (3, Some((transaction, at))),
         }
     }
 }
 
 /// Bytes of a record with `operations` bytes of operations, at most.
 pub(crate) fn record_size(operations: usize) -> usize {
-    operations + 10 + 1 + 10
+    operations + 10 + 1 + 10 + 10
 }
 
 /// Hands the pieces of a record to `push`.
 pub(crate) fn write_record(kind: RecordKind, operations: &[u8], mut push: impl FnMut(&[u8])) {
-    let (tag, transaction) = kind.tag();
-    let mut head = [0u8; 11];
+    let (tag, part) = kind.tag();
+    let mut head = [0u8; 21];
     head[0] = tag;
-    let head_length = 1 + transaction.map_or(0, |id| varint_into(&mut head[1..], id));
+    let mut head_length = 1;
+    for number in part.into_iter().flat_map(|(transaction, at)| [transaction, at]) {
+        head_length += varint_into(&mut head[head_length..], number);
+    }
     let mut length = [0u8; 10];
     let n = varint_into(&mut length, (head_length + operations.len()) as u64);
     push(&length[..n]);
@@ -219,8 +223,8 @@ pub(crate) fn read_record<'a>(bytes: &mut &'a [u8]) -> Option<(RecordKind, &'a [
     record = operations;
     let kind = match tag {
         1 => RecordKind::Commit,
-        2 => RecordKind::Part { transaction: read_varint(&mut record)? },
-        3 => RecordKind::CommitParts { transaction: read_varint(&mut record)? },
+        2 => RecordKind::Part { transaction: read_varint(&mut record)?, at: read_varint(&mut record)? },
+        3 => RecordKind::CommitParts { transaction: read_varint(&mut record)?, at: read_varint(&mut record)? },
         _ => return None,
     };
     Some((kind, record))

@@ -2,10 +2,12 @@
 
 mod batch;
 pub(crate) mod format;
+mod pieces;
 mod scan;
 mod segments;
 
 pub(crate) use batch::{NoRoom, OpenBatch, SealedBatch};
 pub(crate) use format::RecordKind;
-pub(crate) use scan::{Epoch, Scan, ScanEnd, has_later_epoch, noted_places, places, scan, settle};
+pub(crate) use pieces::Pieces;
+pub(crate) use scan::{Epoch, Scan, ScanEnd, Visited, has_later_epoch, noted_places, places, scan, settle};
 pub(crate) use segments::{Segments, log_path};

@@ -50,10 +50,20 @@ pub(crate) struct ScanEnd {
     pub(crate) last: Option<(u64, usize)>,
 }
 
-/// Hears of a batch: its position, its epoch's number, its records.
-pub(crate) type Visit<'a> = &'a mut dyn FnMut(u64, usize, &[u8]) -> Result<()>;
+/// A batch that was found.
+pub(crate) struct Visited<'a> {
+    pub(crate) position: u64,
+    /// Number of its epoch, in `epochs`.
+    pub(crate) epoch: usize,
+    pub(crate) records: &'a [u8],
+    /// Where in the file its records lie.
+    pub(crate) offset: u64,
+}
 
-/// Calls `visit` with every batch's position, epoch number (in `epochs`) and records, in order.
+/// Hears of a batch.
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(Visited<'_>) -> Result<()>;
+
+/// Calls `visit` with every batch, in order.
 pub(crate) fn scan(scan: &Scan<'_>, visit: Visit<'_>) -> Result<ScanEnd> {
     let mut reader = Reader::new(scan)?;
     let mut position = scan.from;
@@ -233,8 +243,10 @@ impl<'a> Reader<'a> {
             previous = Some(crate::page::layout::get_u32(batch, 0));
             self.checkpoint = self.checkpoint.max(header.checkpoint);
             let place = u64::from(self.segments[&(at / self.size())].0);
-            self.last = Some((BLOCK as u64 + place * self.size() + start as u64, header.length as usize));
-            visit(at, number, &batch[BATCH_HEADER..])?;
+            let offset = BLOCK as u64 + place * self.size() + start as u64;
+            self.last = Some((offset, header.length as usize));
+            let (records, offset) = (&batch[BATCH_HEADER..], offset + BATCH_HEADER as u64);
+            visit(Visited { position: at, epoch: number, records, offset })?;
             position = align8(at + header.length as u64);
         }
     }

@@ -144,6 +144,11 @@ impl Segments {
         }
     }
 
+    /// The number of the oldest segment that is in use.
+    pub(crate) fn oldest_live(&self) -> Option<u64> {
+        self.places.lock().live.front().map(|(number, _)| *number)
+    }
+
     pub(crate) fn ready(&self) -> usize {
         self.places.lock().ready.len()
     }

@@ -316,6 +316,9 @@ impl Engine {
             Err(error) => return Err(error),
         }
         *waited += 1;
+        if *waited > 2 && self.end_oldest_parts()? {
+            *waited = 1;
+        }
         if *waited > 3 {
             return Err(Error::DiskFull { what: "extend the log (the disk is full, or log_limit_bytes reached)" });
         }

@@ -5,7 +5,6 @@
 //! not fit together (a missing, foreign or damaged log, a meta page older than what the log tells of) is an error:
 //! going on would be silent loss.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -283,13 +282,13 @@ fn replay(engine: &mut Engine, meta: &Meta, file: &Arc<dyn File>, identity: LogI
     let mut replay = super::replay::Replay::new(engine, meta.position);
     let request = Scan { file, identity, epochs: &meta.epochs, from: meta.needed_from, must_reach: meta.position };
     let mut epoch = usize::MAX;
-    let end = scan(&request, &mut |position, number, records| {
-        if number != epoch {
+    let end = scan(&request, &mut |batch| {
+        if batch.epoch != epoch {
             // What an earlier run left uncommitted stays so.
             replay.forget_parts();
-            epoch = number;
+            epoch = batch.epoch;
         }
-        replay.batch(position, records)
+        replay.batch(file, &batch)
     })?;
     replay.finish(end.position)?;
     if log::has_later_epoch(file, identity, &meta.epochs, end.position)? {
@@ -432,8 +431,5 @@ pub(crate) fn start_background(engine: &Arc<Engine>) -> Result<Vec<background::J
     engine.signals.raise(background::Signal::House);
     background::start(engine)
 }
-
-/// Positions of parts by transaction, while replaying.
-pub(crate) type Parts = HashMap<u64, Vec<u8>>;
 
 const _: () = assert!(BLOCK.is_multiple_of(META_BYTES));

@@ -1,15 +1,18 @@
 //! Recovery: applying the log's operations to the checkpoint's trees.
 
 use super::engine::Engine;
-use super::open::Parts;
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::writer::{SPILL, Writer};
 use crate::broken::{self, Broken};
-use crate::log::RecordKind;
+use crate::io::File;
 use crate::log::format::read_record;
+use crate::log::{Pieces, RecordKind, Visited};
 use crate::page::{PageRef, SlotId};
 use crate::sync::Ordering;
 use crate::tree::{LongValue, Patched, overflow_value};
-use crate::txn::{Op, Ops};
+use crate::txn::{Op, OpStream, Ops};
 use crate::{Error, Result};
 
 /// Replays commits behind `position`.
@@ -18,44 +21,45 @@ pub(crate) struct Replay<'a> {
     slot: SlotId,
     /// Commits whose record begins before this are in the checkpoint.
     position: u64,
-    /// Operations of transactions in parts that are not committed yet.
-    parts: Parts,
+    /// Where the operations of transactions in parts are that are not committed yet, by transaction.
+    parts: HashMap<u64, Pieces>,
 }
 
 impl<'a> Replay<'a> {
     pub(crate) fn new(engine: &'a Engine, position: u64) -> Replay<'a> {
         let slot = engine.pages.slots.claim().expect("no slot is taken while the database is opened");
-        Replay { engine, slot, position, parts: Parts::default() }
+        Replay { engine, slot, position, parts: HashMap::default() }
     }
 
     pub(crate) fn forget_parts(&mut self) {
         self.parts.clear();
     }
 
-    /// Applies a batch that begins at `position`.
+    /// Applies a batch.
     ///
     /// A checkpoint's position is behind a record that may lie inside a batch: records are told apart by where they
     /// end.
-    pub(crate) fn batch(&mut self, position: u64, mut records: &[u8]) -> Result<()> {
-        let whole = records.len();
-        let start = position + crate::log::format::BATCH_HEADER as u64;
+    pub(crate) fn batch(&mut self, file: &Arc<dyn File>, batch: &Visited<'_>) -> Result<()> {
+        let start = batch.position + crate::log::format::BATCH_HEADER as u64;
+        let mut records = batch.records;
         while !records.is_empty() {
-            let broken = || Error::corrupt(format!("the log's batch at position {position} holds a malformed record"));
+            let broken = || malformed(batch.position);
             let (kind, operations) = read_record(&mut records).ok_or_else(broken)?;
-            let end = match broken::is(Broken::ReplayTooMuch) {
-                false => start + (whole - records.len()) as u64,
-                true => u64::MAX,
-            };
+            let read = (batch.records.len() - records.len()) as u64;
+            let is_new = broken::is(Broken::ReplayTooMuch) || start + read > self.position;
             match kind {
-                RecordKind::Part { transaction } => {
-                    self.parts.entry(transaction).or_default().extend_from_slice(operations);
+                RecordKind::Part { transaction, at } => {
+                    let offset = batch.offset + read - operations.len() as u64;
+                    let pieces = self.parts.entry(transaction).or_default();
+                    // Earlier parts may be missing: of a transaction that the checkpoint has. The commit record tells.
+                    let _complete = pieces.push(at, offset, operations);
                 }
-                RecordKind::Commit if end > self.position => self.commit(operations, broken)?,
-                RecordKind::CommitParts { transaction } => {
-                    let mut all = self.parts.remove(&transaction).unwrap_or_default();
-                    all.extend_from_slice(operations);
-                    if end > self.position {
-                        self.commit(&all, broken)?;
+                RecordKind::Commit if is_new => self.commit(operations, broken)?,
+                RecordKind::CommitParts { transaction, at } => {
+                    let mut pieces = self.parts.remove(&transaction).unwrap_or_default();
+                    pieces.cut(at);
+                    if is_new {
+                        self.commit_parts(file, &pieces, at, operations, broken)?;
                     }
                 }
                 RecordKind::Commit => {}
@@ -68,21 +72,51 @@ impl<'a> Replay<'a> {
         for op in Ops::new(operations) {
             self.apply(op.map_err(|()| broken())?)?;
         }
+        self.committed();
+        Ok(())
+    }
+
+    /// Operations that are more than memory holds are read once more, piece by piece.
+    fn commit_parts(
+        &mut self,
+        file: &Arc<dyn File>,
+        pieces: &Pieces,
+        at: u64,
+        last: &[u8],
+        broken: impl Fn() -> Error,
+    ) -> Result<()> {
+        if pieces.length() != at {
+            return Err(broken());
+        }
+        let (mut stream, mut buffer) = (OpStream::default(), Vec::new());
+        pieces.read(file, &mut buffer, |bytes| stream.read(bytes, |op| self.apply(op)))?;
+        buffer.extend_from_slice(last);
+        stream.read(&mut buffer, |op| self.apply(op))?;
+        if !buffer.is_empty() {
+            return Err(broken());
+        }
+        self.committed();
+        Ok(())
+    }
+
+    fn committed(&mut self) {
         self.engine.counters.commits.add(1);
         if self.engine.writer.lock().changes.created.len() * SPILL > self.engine.pages.frame_count() {
             self.publish(None);
         }
-        Ok(())
     }
 
     fn apply(&mut self, op: Op<'_>) -> Result<()> {
         let mut writer = self.engine.writer.lock();
         match op {
             Op::Create { tree } => {
-                self.engine.next_tree.fetch_max(tree.0.saturating_add(1), Ordering::Relaxed);
+                self.engine.next_tree.fetch_max(tree.number() + 1, Ordering::Relaxed);
             }
             _ if writer.trees.root(op.tree()).is_none() => {
-                return Err(Error::corrupt(format!("the log changes tree {}, which does not exist", op.tree().0)));
+                return Err(Error::corrupt(format!(
+                    "the log changes tree {}, which does not exist",
+                    op.tree().number()
+                )));
             }
             _ => {}
         }
@@ -106,6 +140,10 @@ impl<'a> Replay<'a> {
         self.engine.durable.store(position, Ordering::Release);
         Ok(())
     }
+}
+
+fn malformed(position: u64) -> Error {
+    Error::corrupt(format!("the log's batch at position {position} holds a malformed record"))
 }
 
 impl Drop for Replay<'_> {

@@ -109,7 +109,9 @@ fn copy_tree(engine: &Engine, target: &Store, tree: TreeId, root: PageRef, found
                         match overflow_value(&engine.pages, slot, length, first, &mut value) {
                             Ok(()) => put(&transaction, tree, &key, &value)?,
                             Err(error) => {
-                                losses.borrow_mut().push(format!("tree {}: a long value is lost: {error}", tree.0));
+                                losses
+                                    .borrow_mut()
+                                    .push(format!("tree {}: a long value is lost: {error}", tree.number()));
                                 continue;
                             }
                         }
@@ -121,7 +123,11 @@ fn copy_tree(engine: &Engine, target: &Store, tree: TreeId, root: PageRef, found
             Ok(true)
         },
         &mut |page, error| {
-            losses.borrow_mut().push(format!("tree {}: what lies below page {} is lost: {error}", tree.0, page.id));
+            losses.borrow_mut().push(format!(
+                "tree {}: what lies below page {} is lost: {error}",
+                tree.number(),
+                page.id
+            ));
             Ok(())
         },
     );

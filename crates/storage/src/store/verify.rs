@@ -68,7 +68,7 @@ fn check_tree(
     let engine = store.engine();
     let claimed = crate::txn::Claimed::new(store.handle())?;
     let mut on_disk = crate::io::AlignedBuf::zeroed(engine.pages.page_size());
-    let broken = |page: u32, what: &str| Error::corrupt(format!("tree {}, page {page}: {what}", tree.0));
+    let broken = |page: u32, what: &str| Error::corrupt(format!("tree {}, page {page}: {what}", tree.number()));
     walk(
         &engine.pages,
         claimed.slot,

@@ -4,12 +4,12 @@
 //! read is compared by key with what changed: a hit is a conflict, none lets its operations be applied to the newer
 //! tree. Large transactions do most of that outside the commit lock, against newer and newer published snapshots.
 
-use super::ops::{Op, Ops};
+use super::ops::{Op, OpList};
+use super::parts::Parts;
 use super::reader::{Claimed, View};
 use super::transaction::{PrivateTree, State, Ticket, Transaction};
 use super::version::{TreeId, Trees};
 use crate::broken::{self, Broken};
-use crate::log::{OpenBatch, RecordKind};
 use crate::page::PageRef;
 use crate::page::{Pin, SlotId};
 use crate::store::{Engine, Signal, Writer, WriterGuard};
@@ -17,7 +17,7 @@ use crate::tree::{LongValue, is_changed};
 use crate::{Durability, Error, Result};
 
 /// Transactions with more bytes of operations are brought up to date outside the commit lock first.
-const LARGE: usize = 64 << 10;
+const LARGE: u64 = 64 << 10;
 /// How often that is tried before the rest is done under the lock.
 const ROUNDS: usize = 4;
 
@@ -51,27 +51,28 @@ impl Transaction {
         let engine = private.handle().engine();
         let mut state = private.lock()?;
         if state.ops.is_empty() {
-            state.end(&engine.pages);
+            state.end(engine);
             return Ok(None);
         }
         engine.check_writable()?;
         let claimed = Claimed::new(private.handle())?;
-        if state.ops.bytes().len() > LARGE {
+        state.parts.settle(engine)?;
+        if state.ops.length() > LARGE {
             for _ in 0..ROUNDS {
                 if !state.catch_up(engine, claimed.slot)? {
                     break;
                 }
             }
         }
-        let parts = Parts::write(engine, state.ops.bytes())?;
-        let result = state.append(engine, claimed.slot, &parts);
-        match result {
+        let State { parts, ops, .. } = &mut *state;
+        let last = parts.send_rest(engine, ops)?;
+        match state.append(engine, claimed.slot, last) {
             Ok((writer, position)) => {
-                state.end(&engine.pages);
+                state.end(engine);
                 Ok(Some((writer, position)))
             }
             Err(error) => {
-                parts.forget(engine);
+                state.parts.forget(engine);
                 if matches!(error, Error::Conflict) {
                     engine.counters.conflicts.add(1);
                     engine.settle()?;
@@ -82,88 +83,14 @@ impl Transaction {
     }
 }
 
-impl Engine {
-    /// Waits until what is appended now is durable: whoever lost to it may be told only then.
-    pub(crate) fn settle(&self) -> Result<()> {
-        let writer = self.writer.lock();
-        let position = writer.appended;
-        self.wait_durable(writer, position)?;
-        self.publish_undone();
-        Ok(())
-    }
-
-    /// The parts of a transaction that failed need no log any more. A version published meanwhile says otherwise, and
-    /// the log might be full of them: so another one follows.
-    fn forget_parts(&self, transaction: u64) {
-        let mut writer = self.writer.lock();
-        writer.open_parts.retain(|(open, _)| *open != transaction);
-        writer.changed = true;
-        drop(writer);
-        // If this fails, so will everything else.
-        let _ = self.settle();
-    }
-
-    /// A point write that was undone leaves other pages with the same content, which no commit publishes; whoever
-    /// compares roots would lose to it again and again.
-    fn publish_undone(&self) {
-        let mut writer = self.writer.lock();
-        if writer.changed && !writer.flushing && writer.batch.is_empty() {
-            let cut = writer.cut(self.stamp());
-            let (old, changes) = self.publish(cut);
-            writer.recycle(old, changes, &self.pages);
-        }
-    }
-}
-
-/// The operations that went to the log before the commit record, of a transaction too large for one record.
-struct Parts {
-    transaction: Option<u64>,
-    /// Where the operations begin that go into the commit record.
-    last: usize,
-}
-
-impl Parts {
-    fn write(engine: &Engine, operations: &[u8]) -> Result<Parts> {
-        let limit = OpenBatch::record_limit(engine.segments()?.size());
-        if operations.len() <= limit {
-            return Ok(Parts { transaction: None, last: 0 });
-        }
-        let transaction = engine.stamp();
-        let last = (operations.len() - 1) / limit * limit;
-        for piece in operations[..last].chunks(limit) {
-            let mut writer = engine.lock_with_room(piece.len()).inspect_err(|_| engine.forget_parts(transaction))?;
-            let first = writer.batch.position();
-            if writer.open_parts.iter().all(|(open, _)| *open != transaction) {
-                writer.open_parts.push((transaction, first));
-            }
-            engine.append(&mut writer, RecordKind::Part { transaction }, piece);
-        }
-        Ok(Parts { transaction: Some(transaction), last })
-    }
-
-    fn kind(&self) -> RecordKind {
-        self.transaction.map_or(RecordKind::Commit, |transaction| RecordKind::CommitParts { transaction })
-    }
-
-    fn close(&self, writer: &mut Writer) {
-        if let Some(transaction) = self.transaction {
-            writer.open_parts.retain(|(open, _)| *open != transaction);
-        }
-    }
-
-    fn forget(&self, engine: &Engine) {
-        if let Some(transaction) = self.transaction {
-            engine.forget_parts(transaction);
-        }
-    }
-}
-
 impl State {
-    /// Under the commit lock: validate, adopt or apply, append.
-    fn append<'e>(&mut self, engine: &'e Engine, slot: SlotId, parts: &Parts) -> Result<(WriterGuard<'e>, u64)> {
+    /// Under the commit lock: validate, adopt or apply, append. `last`: where among the operations in memory those of
+    /// the commit record begin.
+    fn append<'e>(&mut self, engine: &'e Engine, slot: SlotId, last: usize) -> Result<(WriterGuard<'e>, u64)> {
         let (mut full, mut gone) = (0, None);
         loop {
-            let mut writer = engine.lock_with_room(self.ops.bytes().len() - parts.last)?;
+            let mut writer = engine.lock_with_room(self.ops.bytes().len() - last)?;
+            self.parts.check_kept(&writer)?;
             match self.validate(engine, slot, &writer.trees).and_then(|()| self.touch(engine, slot, &writer.trees)) {
                 Ok(()) => {}
                 Err(error) => {
@@ -173,8 +100,9 @@ impl State {
                 }
             }
             self.apply(engine, slot, &mut writer)?;
-            let position = engine.append(&mut writer, parts.kind(), &self.ops.bytes()[parts.last..]);
-            parts.close(&mut writer);
+            let kind = self.parts.commit_record(self.ops.sent() + last as u64);
+            let position = engine.append(&mut writer, kind, &self.ops.bytes()[last..]);
+            self.parts.close(&mut writer);
             engine.counters.commits.add(1);
             return Ok((writer, position));
         }
@@ -233,23 +161,24 @@ impl State {
     }
 
     /// Makes sure that the pages on which operations are applied again are in memory, while they still can be loaded
-    /// without the lock.
+    /// without the lock. (Not those of a transaction with operations in the log: they may be more than the cache holds,
+    /// and are loaded one by one.)
     fn touch(&self, engine: &Engine, slot: SlotId, latest: &Trees) -> Result<()> {
-        if !self.trees.iter().any(|private| Self::must_reapply(private, latest)) {
+        if self.parts.has_sent() || !self.trees.iter().any(|private| Self::must_reapply(private, latest)) {
             return Ok(());
         }
         let pin = engine.pages.slots.pin(slot)?;
-        for op in Ops::new(self.ops.bytes()) {
-            let (tree, key) = match op.map_err(|()| malformed())? {
+        self.parts.for_each(engine, &self.ops, |op| {
+            let (tree, key) = match op {
                 Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key } => (tree, key),
-                Op::Create { .. } | Op::Drop { .. } => continue,
+                Op::Create { .. } | Op::Drop { .. } => return Ok(()),
             };
             let again = self.find(tree).is_some_and(|at| Self::must_reapply(&self.trees[at], latest));
             if let (true, Some(root)) = (again, latest.root(tree)) {
                 crate::tree::get(&engine.pages, &pin, root, key)?;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn apply(&mut self, engine: &Engine, slot: SlotId, writer: &mut Writer) -> Result<()> {
@@ -273,13 +202,10 @@ impl State {
     }
 
     fn reapply(&self, engine: &Engine, slot: SlotId, writer: &mut Writer, trees: &[TreeId]) -> Result<()> {
-        for op in Ops::new(self.ops.bytes()) {
-            let op = op.map_err(|()| malformed())?;
-            if trees.contains(&op.tree()) {
-                engine.apply(writer, slot, op)?;
-            }
-        }
-        Ok(())
+        self.parts.for_each(engine, &self.ops, |op| match trees.contains(&op.tree()) {
+            true => engine.apply(writer, slot, op),
+            false => Ok(()),
+        })
     }
 
     /// Validates against the newest published version and moves the private trees onto it; false if nothing relevant
@@ -317,18 +243,12 @@ impl State {
                 self.trees[at] = PrivateTree::new(private.id, newest.version().trees.root(private.id), self.stamp);
             }
         }
-        let bytes = std::mem::take(&mut self.ops);
-        let mut result = Ok(());
-        for op in Ops::new(bytes.bytes()) {
-            let op = op.map_err(|()| malformed())?;
-            if let (true, Some(at)) = (again.contains(&op.tree()), self.find(op.tree())) {
-                result = self.redo(engine, slot, at, op);
-            }
-            if result.is_err() {
-                break;
-            }
-        }
-        self.ops = bytes;
+        let (parts, ops): (Parts, OpList) = (std::mem::take(&mut self.parts), std::mem::take(&mut self.ops));
+        let result = parts.for_each(engine, &ops, |op| match (again.contains(&op.tree()), self.find(op.tree())) {
+            (true, Some(at)) => self.redo(engine, slot, at, op),
+            _ => Ok(()),
+        });
+        (self.parts, self.ops) = (parts, ops);
         self.base = Some(newest);
         result
     }
@@ -377,8 +297,4 @@ impl PrivateTree {
             }
         }
     }
-}
-
-fn malformed() -> Error {
-    Error::corrupt("a transaction's own operations are malformed")
 }

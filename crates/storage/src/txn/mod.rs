@@ -5,6 +5,7 @@ mod cursor;
 mod holds;
 mod lookup;
 mod ops;
+mod parts;
 mod point;
 mod reader;
 mod reads;
@@ -13,7 +14,7 @@ mod version;
 
 pub use cursor::Cursor;
 pub use lookup::Lookup;
-pub(crate) use ops::{Op, Ops};
+pub(crate) use ops::{Op, OpStream, Ops};
 pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};
 pub(crate) use reader::Claimed;
 pub use reader::{Reader, Snapshot};

@@ -9,8 +9,8 @@
 //! 6 tree                       drop a tree
 //! 7                            reserved: add to a counter
 //! ```
-//! Numbers are LEB128. Tree 0 precedes the first operation. In operation 1, bit 0 of the number is reserved to say that the tree is
-//! derived from others (an index), for later consumers of the log; the tree is in the bits above.
+//! Numbers are LEB128. Tree 0 precedes the first operation. A tree is its number shifted left by one; bit 0 says that it is
+//! derived from others (an index), so that a consumer of the log can pass over its operations.
 
 use super::version::TreeId;
 use crate::log::format::{read_varint, varint_into};
@@ -37,9 +37,11 @@ impl Op<'_> {
     }
 }
 
-/// A list of operations being written.
+/// A list of operations being written. Its beginning may be elsewhere already (in the log).
 #[derive(Debug, Default)]
 pub(crate) struct OpList {
+    /// Bytes of operations that are elsewhere.
+    sent: u64,
     bytes: Vec<u8>,
     tree: u32,
 }
@@ -47,7 +49,7 @@ pub(crate) struct OpList {
 /// Where a list can be cut back to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpMark {
-    length: usize,
+    length: u64,
     tree: u32,
 }
 
@@ -56,22 +58,39 @@ impl OpList {
         &self.bytes
     }
 
+    /// How many bytes of operations are elsewhere: `bytes` begins behind them.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Bytes of operations in all.
+    pub(crate) fn length(&self) -> u64 {
+        self.sent + self.bytes.len() as u64
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.length() == 0
     }
 
     pub(crate) fn clear(&mut self) {
+        *self = OpList { bytes: std::mem::take(&mut self.bytes), ..OpList::default() };
         self.bytes.clear();
-        self.tree = 0;
     }
 
     pub(crate) fn mark(&self) -> OpMark {
-        OpMark { length: self.bytes.len(), tree: self.tree }
+        OpMark { length: self.length(), tree: self.tree }
     }
 
     pub(crate) fn cut(&mut self, mark: OpMark) {
-        self.bytes.truncate(mark.length);
+        self.bytes.truncate(mark.length.saturating_sub(self.sent) as usize);
+        self.sent = self.sent.min(mark.length);
         self.tree = mark.tree;
+    }
+
+    /// The first `count` of `bytes` are elsewhere from now on.
+    pub(crate) fn send(&mut self, count: usize) {
+        self.bytes.drain(..count);
+        self.sent += count as u64;
     }
 
     pub(crate) fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
@@ -94,19 +113,19 @@ impl OpList {
 
     pub(crate) fn create(&mut self, tree: TreeId) {
         self.bytes.push(5);
-        self.number(tree.0 as u64);
+        self.number(tree_code(tree));
         self.tree = tree.0;
     }
 
     pub(crate) fn drop_tree(&mut self, tree: TreeId) {
         self.bytes.push(6);
-        self.number(tree.0 as u64);
+        self.number(tree_code(tree));
     }
 
     fn begin(&mut self, tree: TreeId, tag: u8) {
         if self.tree != tree.0 {
             self.bytes.push(1);
-            self.number((tree.0 as u64) << 1);
+            self.number(tree_code(tree));
             self.tree = tree.0;
         }
         self.bytes.push(tag);
@@ -122,6 +141,11 @@ impl OpList {
         let length = varint_into(&mut out, n);
         self.bytes.extend_from_slice(&out[..length]);
     }
+}
+
+/// The tree's number above the bit that says whether it is derived.
+fn tree_code(tree: TreeId) -> u64 {
+    u64::from(tree.0.rotate_left(1))
 }
 
 /// Reads operations; `Err(())` for bytes that are none.
@@ -143,7 +167,7 @@ impl<'a> Ops<'a> {
     }
 
     fn tree_number(&mut self) -> Option<u32> {
-        u32::try_from(read_varint(&mut self.bytes)?).ok()
+        u32::try_from(read_varint(&mut self.bytes)?).ok().map(|code| code.rotate_right(1))
     }
 
     fn read(&mut self) -> Option<Op<'a>> {
@@ -153,7 +177,7 @@ impl<'a> Ops<'a> {
             let tree = TreeId(self.tree);
             return Some(match tag {
                 1 => {
-                    self.tree = u32::try_from(read_varint(&mut self.bytes)? >> 1).ok()?;
+                    self.tree = self.tree_number()?;
                     continue;
                 }
                 2 => Op::Put { tree, key: self.slice()?, value: self.slice()? },
@@ -190,13 +214,79 @@ impl<'a> Iterator for Ops<'a> {
     }
 }
 
+/// Reads operations from bytes that come piece by piece, each ending anywhere.
+#[derive(Debug, Default)]
+pub(crate) struct OpStream {
+    tree: u32,
+}
+
+impl OpStream {
+    /// Calls `each` with every whole operation in `bytes`, and takes them away.
+    pub(crate) fn read<E>(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        mut each: impl FnMut(Op<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut ops = Ops { bytes, tree: self.tree };
+        let mut left = ops.bytes.len();
+        while let Some(op) = ops.read() {
+            each(op)?;
+            left = ops.bytes.len();
+            self.tree = ops.tree;
+        }
+        bytes.drain(..bytes.len() - left);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn a_stream_reads_the_same_operations_wherever_it_is_cut() {
+        let mut list = OpList::default();
+        for i in 0..20u8 {
+            list.put(TreeId(u32::from(i % 3)), &[i; 5], &[i; 200]);
+            list.delete(TreeId(300), &[i]);
+        }
+        let whole: Vec<String> = Ops::new(list.bytes()).map(|op| format!("{op:?}")).collect();
+        for size in [1, 2, 7, 100, 5000] {
+            let (mut stream, mut buffer, mut read) = (OpStream::default(), Vec::new(), Vec::new());
+            for piece in list.bytes().chunks(size) {
+                buffer.extend_from_slice(piece);
+                let each = |op: Op<'_>| {
+                    read.push(format!("{:?}", Ok::<_, ()>(op)));
+                    Ok::<(), ()>(())
+                };
+                stream.read(&mut buffer, each).unwrap();
+            }
+            assert!(buffer.is_empty());
+            assert_eq!(read, whole, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_list_whose_beginning_was_sent_can_be_cut_back_behind_and_before_it() {
+        let mut list = OpList::default();
+        list.put(TreeId(5), b"a", b"1");
+        let early = list.mark();
+        list.put(TreeId(6), b"b", b"2");
+        list.send(list.bytes().len());
+        let late = list.mark();
+        list.put(TreeId(6), b"c", b"3");
+        list.cut(late);
+        assert_eq!((list.length(), list.bytes().len()), (list.sent(), 0));
+        list.cut(early);
+        assert_eq!((list.sent(), list.length()), (early.length, early.length));
+        // The tree is the one that the mark saw: no need to say it again.
+        list.put(TreeId(5), b"d", b"4");
+        assert_eq!(list.bytes()[0], 2);
+    }
+
+    #[test]
     fn what_was_written_is_read_back_in_order() {
-        let (a, b) = (TreeId(3), TreeId(300));
+        let (a, b) = (TreeId(3), TreeId::new(300, true));
         let mut list = OpList::default();
         list.put(a, b"key", b"value");
         list.patch(b, b"", 200, b"xy");
@@ -204,12 +294,14 @@ mod tests {
         list.create(TreeId(7));
         list.cut(mark);
         list.delete(b, &[9; 200]);
+        list.create(TreeId::new(8, true));
         list.drop_tree(a);
         let ops: Vec<_> = Ops::new(list.bytes()).map(Result::unwrap).collect();
         let expected = [
             Op::Put { tree: a, key: b"key", value: b"value" },
             Op::Patch { tree: b, key: b"", offset: 200, bytes: b"xy" },
             Op::Delete { tree: b, key: &[9; 200] },
+            Op::Create { tree: TreeId::new(8, true) },
             Op::Drop { tree: a },
         ];
         assert_eq!(ops, expected);

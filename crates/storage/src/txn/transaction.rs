@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::holds::{HoldToken, Holds};
 use super::ops::{OpList, OpMark};
+use super::parts::Parts;
 use super::reader::{Claimed, Reader, Source, View};
 use super::reads::Reads;
 use super::version::TreeId;
@@ -32,6 +33,7 @@ pub(crate) struct State {
     pub(super) base: Option<View>,
     pub(super) trees: Vec<PrivateTree>,
     pub(super) ops: OpList,
+    pub(super) parts: Parts,
     pub(super) reads: Reads,
     /// Birth stamp of its unsealed pages.
     pub(super) stamp: u64,
@@ -190,6 +192,11 @@ impl State {
         self.trees.iter_mut().for_each(|tree| tree.created.free_waiting(pages, seen_before));
     }
 
+    /// Sends the operations so far to the log, if they take much memory.
+    fn send_early(&mut self, engine: &Engine) -> Result<()> {
+        self.parts.send_early(engine, &mut self.ops)
+    }
+
     /// Gives up the pages made so far, if they take too much of the cache.
     pub(super) fn spill_if_large(&mut self, engine: &Engine) {
         let kept: usize = self.trees.iter().map(|tree| tree.created.kept()).sum();
@@ -205,7 +212,9 @@ impl State {
     }
 
     /// Ends the transaction's use of its own pages and its snapshot.
-    pub(super) fn end(&mut self, pages: &Pages) {
+    pub(super) fn end(&mut self, engine: &Engine) {
+        let pages = &engine.pages;
+        self.parts.forget(engine);
         for tree in &mut self.trees {
             tree.discard(pages);
         }
@@ -238,7 +247,8 @@ struct SavedTree {
 
 /// A serializable transaction: reads the state it began with and its own writes. Dropping it rolls it back.
 ///
-/// Its operations stay in memory until it commits; its pages need not.
+/// Neither its pages nor its operations need fit in memory. Where its operations take more than the log's limit, or it
+/// holds them there while others fill the log, it is ended with [`Error::OutlivedLog`].
 pub struct Transaction {
     pub(super) private: Arc<Private>,
     reader: Reader,
@@ -259,6 +269,7 @@ impl Transaction {
             base,
             trees: Vec::new(),
             ops: OpList::default(),
+            parts: Parts::default(),
             reads: Reads::default(),
             stamp,
             holds: Holds::new(stamp),
@@ -284,15 +295,26 @@ impl Transaction {
         engine.check_writable()?;
         let state = self.private.lock()?;
         match engine.options.max_transaction_bytes {
-            limit if limit > 0 && state.ops.bytes().len() as u64 > limit => Err(Error::TransactionTooLarge { limit }),
+            limit if limit > 0 && state.ops.length() > limit => Err(Error::TransactionTooLarge { limit }),
             _ => Ok(state),
         }
     }
 
     /// A new, empty tree; it exists once this transaction commits.
     pub fn create_tree(&self) -> Result<TreeId> {
+        self.create(false)
+    }
+
+    /// As `create_tree`, for a tree whose content follows from other trees', as an index's does. Operations on it are
+    /// marked so in the log, for whoever reads that later.
+    pub fn create_derived_tree(&self) -> Result<TreeId> {
+        self.create(true)
+    }
+
+    fn create(&self, derived: bool) -> Result<TreeId> {
         let mut state = self.writable()?;
-        let tree = TreeId(self.private.handle.engine().next_tree.fetch_add(1, Ordering::Relaxed));
+        let number = self.private.handle.engine().next_tree.fetch_add(1, Ordering::Relaxed);
+        let tree = TreeId::new(number, derived);
         state.add(tree, None);
         state.ops.create(tree);
         Ok(tree)
@@ -302,7 +324,7 @@ impl Transaction {
     pub(crate) fn ensure_tree(&self, tree: TreeId) -> Result<()> {
         let mut state = self.writable()?;
         if state.root(&self.private, tree).is_err() {
-            self.private.handle.engine().next_tree.fetch_max(tree.0.saturating_add(1), Ordering::Relaxed);
+            self.private.handle.engine().next_tree.fetch_max(tree.number() + 1, Ordering::Relaxed);
             state.add(tree, None);
             state.ops.create(tree);
         }
@@ -407,6 +429,7 @@ impl Transaction {
         let at = state.open(tree)?;
         let handle = &self.private.handle;
         let pages = &handle.engine().pages;
+        state.send_early(handle.engine())?;
         state.spill_if_large(handle.engine());
         let slot = state.slot()?;
         let chains = state.trees[at].chains.len();
@@ -469,7 +492,9 @@ impl Transaction {
             true => state.undone.append(&mut undone),
         }
         if !broken::is(Broken::SavepointKeepsOperations) {
-            state.ops.cut(savepoint.ops);
+            let State { ops, parts, .. } = &mut *state;
+            ops.cut(savepoint.ops);
+            parts.cut(ops);
         }
         state.seal(self.private.handle.engine());
         Ok(())
@@ -494,7 +519,7 @@ impl Transaction {
     /// Rolls back now; whatever still refers to the transaction gets [`Error::Ended`].
     pub fn abandon(&self) {
         if let Ok(mut state) = self.private.lock() {
-            state.end(&self.private.handle.engine().pages);
+            state.end(self.private.handle.engine());
         }
     }
 }

@@ -270,7 +270,8 @@ impl<'d> Worker<'d> {
         let transaction = store.begin()?;
         let mut model = self.model.clone();
         if self.rng.one_in(6) {
-            let tree = transaction.create_tree()?;
+            let tree =
+                if self.rng.one_in(2) { transaction.create_tree()? } else { transaction.create_derived_tree()? };
             model.insert(tree.0, BTreeMap::new());
         }
         if self.rng.one_in(10) && model.len() > 3 {
@@ -285,7 +286,8 @@ impl<'d> Worker<'d> {
         }
         if self.rng.one_in(4) {
             let (before, savepoint) = (model.clone(), transaction.savepoint()?);
-            for _ in 0..self.rng.below(10) {
+            let changes = if self.rng.one_in(6) { 60 } else { self.rng.below(10) };
+            for _ in 0..changes {
                 self.change(&transaction, &mut model)?;
             }
             if self.rng.one_in(2) {
