@@ -41,6 +41,9 @@ pub struct Options {
     pub log_limit_bytes: u64,
     /// A checkpoint begins after this many bytes of log.
     pub checkpoint_log_bytes: u64,
+    /// A database with at most so many bytes in use, of whose file more than an eighth is free, is compacted when it is
+    /// closed. (A larger one only gives back what is free at its end; `Store::compact` does the rest.) 0: never.
+    pub close_compact_bytes: u64,
     /// How the log reaches the medium; `Auto` probes.
     pub sync_method: SyncMethod,
     /// Starts each batch on its own block, for media whose torn writes may damage bytes that were written again
@@ -78,6 +81,7 @@ impl Default for Options {
             log_segment_bytes: 4 << 20,
             log_limit_bytes: 1 << 30,
             checkpoint_log_bytes: 64 << 20,
+            close_compact_bytes: 256 << 20,
             sync_method: SyncMethod::Auto,
             separate_blocks: false,
             group_interval: Duration::from_millis(1),

@@ -1,48 +1,85 @@
 //! Giving free space back: pages at the end of the file move to free ids below, then the file is cut.
 
 use super::engine::Engine;
-use super::handle::Store;
+use super::handle::Handle;
 use super::writer::Writer;
 use crate::page::SlotId;
 use crate::tree::overflow_value;
 use crate::txn::{Claimed, Op, TreeId};
 use crate::{Error, Result};
 
-/// Moves live pages down until none lies beyond as many ids as there are live pages, and truncates.
-pub(super) fn compact(store: &Store) -> Result<(u64, u64)> {
-    let engine = store.engine();
-    let before = length(store)?;
-    // Two checkpoints: after the first, pages that only the one before needed are free; the second lets go of the
-    // places that moved pages left.
+/// A database closes with at most one page in so many free, if it is small enough to be gone through then.
+const FREE_AT_CLOSE: u32 = 8;
+const PASSES_AT_CLOSE: u32 = 3;
+
+/// Moves live pages down until none lies beyond as many ids as there are live pages, and truncates. Returns the file's
+/// bytes before and after.
+pub(super) fn compact(handle: &Handle) -> Result<(u64, u64)> {
+    let engine = handle.engine();
+    let before = length(engine)?;
     engine.work_off_drops()?;
     engine.run_checkpoint()?;
     for _ in 0..8 {
-        let moved = move_down(store)?;
-        engine.checkpoint_anyway()?;
-        engine.pages.sweep_some(usize::MAX);
-        engine.checkpoint_anyway()?;
-        if moved == 0 {
+        if pass(handle)? == 0 {
             break;
         }
     }
     engine.truncate_file()?;
-    Ok((before, length(store)?))
+    Ok((before, length(engine)?))
 }
 
-fn length(store: &Store) -> Result<u64> {
-    store.engine().pages.file().len().map_err(Error::io("read the file's length"))
+/// Before closing: gives back what a small database has too much of. Few passes, so that what it costs is bounded: the
+/// second moves what the first had no room for, because it copies inner pages too.
+pub(super) fn compact_at_close(handle: &Handle) -> Result<()> {
+    let engine = handle.engine();
+    engine.run_checkpoint()?;
+    engine.pages.sweep_some(usize::MAX);
+    if !has_too_much(engine) {
+        return Ok(());
+    }
+    for _ in 0..PASSES_AT_CLOSE {
+        let (end, free) = engine.pages.page_counts();
+        let live_bytes = u64::from(end - free) * engine.pages.page_size() as u64;
+        if live_bytes > engine.options.close_compact_bytes || !has_too_much(engine) {
+            break;
+        }
+        pass(handle)?;
+        engine.truncate_file()?;
+    }
+    engine.truncate_file()
+}
+
+fn has_too_much(engine: &Engine) -> bool {
+    let (end, free) = engine.pages.page_counts();
+    free > end / FREE_AT_CLOSE
+}
+
+/// Moves pages down once. Two checkpoints: after the first, pages that only the one before needed are free; the second
+/// lets go of the places that moved pages left. Returns how many were moved.
+fn pass(handle: &Handle) -> Result<usize> {
+    let engine = handle.engine();
+    let moved = move_down(handle)?;
+    engine.checkpoint_anyway()?;
+    engine.pages.sweep_some(usize::MAX);
+    engine.checkpoint_anyway()?;
+    Ok(moved)
+}
+
+fn length(engine: &Engine) -> Result<u64> {
+    engine.pages.file().len().map_err(Error::io("read the file's length"))
 }
 
 /// Copies the pages that lie beyond the end that the database would have without free pages. Returns how many.
-fn move_down(store: &Store) -> Result<usize> {
-    let engine = store.engine();
+fn move_down(handle: &Handle) -> Result<usize> {
+    let engine = handle.engine();
     let (end, free) = engine.pages.page_counts();
     let wanted_end = end - free;
-    let claimed = Claimed::new(store.handle())?;
+    let claimed = Claimed::new(handle)?;
     let mut moved = 0;
     // Pages moved per commit.
     let step_pages = (engine.pages.frame_count() / 16).min(256);
-    for tree in crate::Snapshot::unending(store.handle())?.trees() {
+    let trees: Vec<TreeId> = engine.writer.lock().trees.entries().iter().map(|entry| entry.id).collect();
+    for tree in trees {
         let mut from = Some(Vec::new());
         while from.is_some() {
             let mut writer = engine.lock_with_room(64)?;

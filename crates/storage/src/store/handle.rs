@@ -57,6 +57,8 @@ impl Handle {
         if self.engine.poisoned.load(Ordering::Acquire) {
             return Err(Error::Poisoned { cause: self.engine.cause() });
         }
+        // A file that is too long is no error: the next close tries again.
+        let _ = super::compact::compact_at_close(self);
         self.engine.accept_no_more()?;
         // What cannot be freed now is named in the checkpoint.
         let _ = self.engine.work_off_drops();
@@ -179,7 +181,7 @@ impl Store {
 
     /// Moves what lies at the end of the file into free space and gives the rest back. Returns (bytes before, after).
     pub fn compact(&self) -> Result<(u64, u64)> {
-        super::compact::compact(self)
+        super::compact::compact(&self.0)
     }
 
     /// Where the database lies.
@@ -197,7 +199,8 @@ impl Store {
         self.engine().pages.page_size()
     }
 
-    /// Checkpoints and closes, and tells what went wrong, which dropping the last handle could not.
+    /// Checkpoints, gives back free space where the database is not too large (`Options::close_compact_bytes`), closes, and
+    /// tells what went wrong, which dropping the last handle could not.
     ///
     /// Snapshots, transactions and sessions that still live can no longer change anything.
     pub fn close(self) -> Result<()> {

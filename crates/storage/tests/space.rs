@@ -1,0 +1,56 @@
+//! What a database takes at rest.
+
+use std::sync::Arc;
+
+use cairn_storage::io::MemFs;
+use cairn_storage::{Environment, Options, RealHost, Store, TreeId};
+
+const TREE: TreeId = TreeId::CATALOG;
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.page_size = 512;
+    options.log_segment_bytes = 64 << 10;
+    options.checkpoint_log_bytes = 256 << 10;
+    options
+}
+
+/// Rows in random order, in many transactions: each checkpoint finds most pages copied since the last.
+fn fill(store: &Store) {
+    for batch in 0..40u64 {
+        let transaction = store.begin().unwrap();
+        for i in batch * 500..(batch + 1) * 500 {
+            let key = i.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
+            transaction.put(TREE, &key, &[i as u8; 40]).unwrap();
+        }
+        transaction.commit(None).unwrap();
+    }
+}
+
+/// Pages of the closed database, and how many of them are free.
+fn closed(options: &Options) -> (u64, u64) {
+    let files = Arc::new(MemFs::new());
+    let env = || Environment { files: files.clone(), host: Arc::new(RealHost::default()) };
+    let store = Store::open_with("space", options.clone(), env()).unwrap();
+    fill(&store);
+    store.close().unwrap();
+    let store = Store::open_with("space", options.clone(), env()).unwrap();
+    let verified = store.verify().unwrap();
+    assert_eq!((verified.entries, verified.leaked_pages), (20_000, 0));
+    let stats = store.stats();
+    (stats.pages_total, stats.pages_free)
+}
+
+#[test]
+fn a_small_database_gives_free_space_back_when_it_is_closed() {
+    let (total, free) = closed(&options());
+    assert!(free * 10 < total, "{free} of {total} pages are free");
+}
+
+#[test]
+fn a_database_above_the_limit_is_not_gone_through() {
+    let mut options = options();
+    options.close_compact_bytes = 0;
+    let (total, free) = closed(&options);
+    assert!(free * 4 > total, "{free} of {total} pages are free");
+}
