@@ -155,6 +155,12 @@ fn read_headers(file: &Arc<dyn File>, identity: LogIdentity) -> Result<Vec<Optio
         .collect()
 }
 
+/// Whether a batch continues a chain that ends at `position`. Where the scan begins there is no checksum of a batch before
+/// to compare: what the log was durable to tells of a damaged batch that was passed over.
+fn follows(header: &BatchHeader, position: u64, previous: Option<u32>) -> bool {
+    header.durable <= position && previous.is_none_or(|crc| crc == header.previous)
+}
+
 fn damaged(position: u64, durable: u64) -> Error {
     Error::corrupt(format!(
         "the log is damaged at position {position}, although it was durable up to {durable}: acknowledged commits are affected"
@@ -259,9 +265,9 @@ impl<'a> Reader<'a> {
         for at in [position.max(first), position.next_multiple_of(BLOCK as u64), behind] {
             if at < epoch.end && self.enter(at / self.size(), epoch.seed)? {
                 let header = self.batch(at, epoch.seed);
-                if let Some(header) = header.filter(|header| {
-                    broken::is(Broken::StaleBatches) || previous.is_none_or(|crc| crc == header.previous)
-                }) {
+                if let Some(header) =
+                    header.filter(|header| broken::is(Broken::StaleBatches) || follows(header, position, previous))
+                {
                     return Ok(Some((at, header)));
                 }
             }
