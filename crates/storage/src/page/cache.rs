@@ -38,6 +38,9 @@ pub(super) const USED: u64 = 1 << 34;
 /// Pages written in one go.
 pub(super) const RUN: usize = 32;
 
+/// Counters of new pages, by id: some ids share one.
+const RENEWALS: usize = 1024;
+
 /// The most bytes of frames whose memory is asked for ahead of their first use: half as many as are in use.
 const AHEAD: usize = 16 << 20;
 
@@ -88,9 +91,13 @@ pub(crate) struct Pages {
     /// Frames before this have their memory.
     populated: AtomicU32,
     pub(super) reuse: Mutex<Reuse>,
+    /// Held while something that was dropped is retired, and while a free map is made.
+    pub(super) retiring: Mutex<()>,
     pub(super) evictor: Mutex<Evictor>,
     /// One loader at a time per page.
     loading: Box<[Mutex<()>]>,
+    /// How often ids were given to new pages, those that share a counter together.
+    renewals: Box<[AtomicU32]>,
     file: Arc<dyn File>,
     pub(crate) slots: Slots,
     pub(crate) counters: Arc<Counters>,
@@ -115,8 +122,10 @@ impl Pages {
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),
             reuse: Mutex::new(Reuse::new(options.max_pages)),
+            retiring: Mutex::new(()),
             evictor: Mutex::new(Evictor::default()),
             loading: (0..64).map(|_| Mutex::new(())).collect(),
+            renewals: (0..RENEWALS).map(|_| AtomicU32::new(0)).collect(),
             file,
             slots: Slots::new(options.max_snapshots),
             counters,
@@ -215,10 +224,16 @@ impl Pages {
         layout::set_identity(unsafe { self.frames.page_mut(address) }, page);
         self.states[frame as usize].store(id as u64 | DIRTY | FIXED | USED, Ordering::Relaxed);
         let stale = self.table[id as usize].swap(address, Ordering::AcqRel);
+        // After the entry, and before anybody can write the page out and evict it: see `load`.
+        self.renewals(id).fetch_add(1, Ordering::SeqCst);
         if stale != 0 {
             self.drop_stale(stale);
         }
         Ok(page)
+    }
+
+    fn renewals(&self, id: u32) -> &AtomicU32 {
+        &self.renewals[id as usize % RENEWALS]
     }
 
     /// Somebody without a registered version loaded the id's last page while it was being freed. Nothing refers to that
@@ -231,12 +246,17 @@ impl Pages {
     }
 
     /// Brings a page into memory. The caller must not be pinned: making room may have to wait for readers.
+    ///
+    /// The caller's version may be gone by now (it let go of the commit lock, or its snapshot was ended), and the id
+    /// another page's, which was written out and evicted while the old bytes were on their way: they must not stay under
+    /// the new page's id. Who meets them there comes here, and waits.
     #[cold]
     pub(crate) fn load(&self, page: PageRef) -> Result<()> {
         if page.is_none() || page.id >= self.max_pages {
             return Err(Error::corrupt(format!("reference to page {}, which can not exist", page.id)));
         }
         let _one = self.loading[page.id as usize % self.loading.len()].lock();
+        let renewals = self.renewals(page.id).load(Ordering::SeqCst);
         let entry = self.table[page.id as usize].load(Ordering::SeqCst);
         if entry != 0 {
             // SAFETY: reading the identity of a resident page that some live version refers to.
@@ -263,7 +283,26 @@ impl Pages {
             self.pool.lock().push(frame);
             return Err(Error::corrupt(format!("page {} is not what its parent expects", page.id)));
         }
-        Ok(())
+        match self.renewals(page.id).load(Ordering::SeqCst) == renewals {
+            true => Ok(()),
+            false => self.check_again(page, address),
+        }
+    }
+
+    /// Makes sure that the file still has the page that was just read from it and brought to `address`.
+    #[cold]
+    fn check_again(&self, page: PageRef, address: u64) -> Result<()> {
+        let mut bytes = AlignedBuf::zeroed(self.page_size);
+        self.read(page, &mut bytes).inspect_err(|_| {
+            let entry = &self.table[page.id as usize];
+            let is_there = |entry: u64| entry & !COOLING == address;
+            // Nothing refers to the old page, so nobody looks at its frame. It may have been evicted by now.
+            while let Some(found) = Some(entry.load(Ordering::SeqCst)).filter(|&found| is_there(found)) {
+                if entry.compare_exchange(found, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                    self.drop_stale(found);
+                }
+            }
+        })
     }
 
     /// Reads a page from the file and checks it.
@@ -437,4 +476,102 @@ fn misplaced(expected: PageRef, found: PageRef) -> Error {
         "page {}: expected birth {}, found page {} of birth {}",
         expected.id, expected.birth, found.id, found.birth
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::io::{Create, FileSystem, MemFs, OpenHow, SyncMethod};
+
+    type Hook = Box<dyn FnOnce() + Send>;
+
+    /// Does something else between reading bytes and returning them.
+    struct SlowFile {
+        file: Arc<dyn File>,
+        meanwhile: std::sync::Mutex<Option<Hook>>,
+    }
+
+    impl std::fmt::Debug for SlowFile {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("SlowFile")
+        }
+    }
+
+    impl File for SlowFile {
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<()> {
+            let read = self.file.read_at(buf, offset);
+            let meanwhile = self.meanwhile.lock().unwrap().take();
+            meanwhile.into_iter().for_each(|work| work());
+            read
+        }
+
+        fn write_at(&self, buf: &[u8], offset: u64) -> std::io::Result<()> {
+            self.file.write_at(buf, offset)
+        }
+
+        fn write_durable_at(&self, buf: &[u8], offset: u64) -> std::io::Result<()> {
+            self.file.write_durable_at(buf, offset)
+        }
+
+        fn sync(&self) -> std::io::Result<()> {
+            self.file.sync()
+        }
+
+        fn len(&self) -> std::io::Result<u64> {
+            self.file.len()
+        }
+
+        fn set_len(&self, len: u64) -> std::io::Result<()> {
+            self.file.set_len(len)
+        }
+
+        fn alignment(&self) -> usize {
+            self.file.alignment()
+        }
+
+        fn sync_method(&self) -> SyncMethod {
+            self.file.sync_method()
+        }
+
+        fn choose_sync_method(&self, wanted: SyncMethod, block: &[u8], offset: u64) -> std::io::Result<SyncMethod> {
+            self.file.choose_sync_method(wanted, block, offset)
+        }
+    }
+
+    fn evict_all(pages: &Pages) {
+        for _ in 0..4 {
+            pages.evict(1000).unwrap();
+        }
+    }
+
+    /// A page that was freed while somebody without a hold on it was loading it, and its id given to another, which was
+    /// evicted before the old bytes arrived: readers of the new page found the old one, and called that damage.
+    #[test]
+    fn a_page_that_arrives_late_does_not_stay_under_an_id_that_is_anothers() {
+        let how = OpenHow { create: Create::New, read_only: false, direct: false };
+        let file = MemFs::default().open(Path::new("pages"), how).unwrap();
+        let slow = Arc::new(SlowFile { file, meanwhile: std::sync::Mutex::new(None) });
+        let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: 256, ..Default::default() };
+        let pages = Arc::new(Pages::new(slow.clone(), &options, 512, Arc::new(Counters::default())));
+        let create = |pages: &Pages, birth: u64| {
+            let page = pages.create(birth, None).unwrap();
+            // SAFETY: just created, and nobody else has it.
+            layout::format(unsafe { pages.unsealed(page) }, Kind::Overflow, 0, 1, page);
+            pages.unfix(&[page.id]);
+            page
+        };
+        let old = create(&pages, 1);
+        evict_all(&pages);
+        pages.free_private(&[old.id]);
+        let shared = pages.clone();
+        *slow.meanwhile.lock().unwrap() = Some(Box::new(move || {
+            assert_eq!(create(&shared, 2).id, old.id);
+            evict_all(&shared);
+        }));
+        assert!(matches!(pages.load(old), Err(Error::Corrupt { .. })));
+        pages.load(PageRef { id: old.id, birth: 2 }).unwrap();
+        assert_eq!(pages.frames_free(), 63);
+    }
 }

@@ -14,6 +14,7 @@
 
 use std::cell::Cell;
 
+use crate::broken::{self, Broken};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use crate::{Error, Result};
 
@@ -123,7 +124,10 @@ impl Slots {
         slot.epoch.swap(self.epoch.load(Ordering::SeqCst), Ordering::SeqCst);
         let pin = Pin { slot, hits: Cell::new(0), searches: Cell::new(0) };
         // After the fence: a mark that this does not see was set by one who sees the pin.
-        if self.is_ended(id) { Err(Error::SnapshotTooOld) } else { Ok(pin) }
+        match self.is_ended(id) && !broken::is(Broken::EndedUntold) {
+            true => Err(Error::SnapshotTooOld),
+            false => Ok(pin),
+        }
     }
 
     /// How many pages were found in memory, and how many keys were looked up.
