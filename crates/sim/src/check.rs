@@ -5,11 +5,15 @@
 //! overwrote; and who was told of a commit before another began. A cycle among them has no explanation.
 //!
 //! Crashes: after each recovery everything is read. A write that is not among what led to that state is *lost*. Lost
-//! may be what nobody was promised, whole transactions, and nothing that anybody saw (unless weak modes were at work).
+//! may be what nobody was promised, and whole transactions only; nothing that anybody saw, unless a weak mode wrote it;
+//! nothing that anything rests on that is still there, or that was acknowledged before anything began that is still there;
+//! and nothing that an answer rests on which promised to be durable. Where a bit of the log had flipped, the last batch
+//! may be lost: commits of which none was acknowledged before another of them began.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::history::{History, Outcome, Txn};
+use crate::graph::Graph;
+use crate::history::{History, Outcome, Transaction, Txn};
 use crate::value::{Op, Register};
 
 /// What a crash, or a rollback, made of a write.
@@ -30,7 +34,14 @@ pub fn check(history: &History) -> Result<(), String> {
         }
     }
     judge.settle()?;
+    judge.survivors()?;
+    judge.torn()?;
     judge.order()
+}
+
+/// Whether one was told its outcome before the other began.
+fn is_before(one: &Transaction, other: &Transaction) -> bool {
+    one.end < other.begin
 }
 
 struct Judge<'a> {
@@ -38,6 +49,8 @@ struct Judge<'a> {
     fates: Vec<Fate>,
     /// Who saw a write, other than its own transaction.
     seen_by: HashMap<Op, Txn>,
+    /// What a flipped bit of the log took.
+    torn: HashSet<Op>,
     /// The writes of the catalog that name a tree. (A crash may take a tree back, and its number be given again.)
     created: HashMap<u32, Vec<Op>>,
 }
@@ -59,7 +72,7 @@ impl<'a> Judge<'a> {
                 created.entry(*tree).or_default().push(op as Op);
             }
         }
-        Judge { history, fates: vec![Fate::Open; history.writes.len()], seen_by, created }
+        Judge { history, fates: vec![Fate::Open; history.writes.len()], seen_by, torn: HashSet::new(), created }
     }
 
     fn describe(&self, op: Op) -> String {
@@ -101,7 +114,7 @@ impl<'a> Judge<'a> {
             }
             let judged = trees.contains(&write.register.tree) || self.was_lost(write.register);
             if judged {
-                self.lost(op)?;
+                self.lost(op, found.damaged)?;
             }
         }
         Ok(())
@@ -113,18 +126,20 @@ impl<'a> Judge<'a> {
         self.created.get(&register.tree).is_some_and(|ops| !ops.iter().any(is_alive))
     }
 
-    fn lost(&mut self, op: Op) -> Result<(), String> {
-        let write = &self.history.writes[op as usize];
-        if self.history.txns[write.txn].outcome == (Outcome::Committed { promised: true }) {
+    fn lost(&mut self, op: Op, is_torn: bool) -> Result<(), String> {
+        let writer = &self.history.txns[self.history.writes[op as usize].txn];
+        self.fates[op as usize] = Fate::Lost;
+        if is_torn {
+            self.torn.insert(op);
+            return Ok(());
+        }
+        if writer.is_promised() {
             return Err(format!("acknowledged, then lost: {}", self.describe(op)));
         }
-        let seen = self.seen_by.get(&op).filter(|_| !self.history.weak);
-        if let Some(&reader) = seen {
-            let kind = self.history.txns[reader].kind;
-            return Err(format!("seen by {kind} {reader}, then lost: {}", self.describe(op)));
+        match self.seen_by.get(&op).filter(|_| !writer.weak) {
+            Some(&reader) => Err(format!("seen by {}, then lost: {}", self.name(reader), self.describe(op))),
+            None => Ok(()),
         }
-        self.fates[op as usize] = Fate::Lost;
-        Ok(())
     }
 
     /// Decides what recoveries left open, and that every transaction is there as a whole or not at all.
@@ -147,6 +162,74 @@ impl<'a> Judge<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What survives a crash is all that was committed up to some moment.
+    fn survivors(&self) -> Result<(), String> {
+        let fate = |txn: &Transaction| txn.writes.iter().map(|&op| self.fates[op as usize]).find(|f| *f != Fate::Open);
+        let mut first_lost: HashMap<u32, Txn> = HashMap::new();
+        for (txn, transaction) in self.history.txns.iter().enumerate() {
+            let is_told = matches!(transaction.outcome, Outcome::Committed { .. });
+            if is_told && fate(transaction) == Some(Fate::Lost) {
+                let first = first_lost.entry(transaction.life).or_insert(txn);
+                if transaction.end < self.history.txns[*first].end {
+                    *first = txn;
+                }
+            }
+        }
+        for (txn, transaction) in self.history.txns.iter().enumerate() {
+            let is_there = fate(transaction) == Some(Fate::Alive);
+            let is_lost = |op: Op| self.fates[op as usize] == Fate::Lost;
+            let missed = transaction.reads.iter().map(|(_, op)| *op).find(|&op| is_lost(op));
+            match missed {
+                Some(op) if is_there => {
+                    return Err(format!(
+                        "{} is there, and rests on what is lost: {}",
+                        self.name(txn),
+                        self.describe(op)
+                    ));
+                }
+                Some(op) if transaction.rested && !self.torn.contains(&op) => {
+                    return Err(format!(
+                        "the answer of {} rests on what is lost: {}",
+                        self.name(txn),
+                        self.describe(op)
+                    ));
+                }
+                _ => {}
+            }
+            let lost = first_lost
+                .get(&transaction.life)
+                .filter(|&&lost| is_there && is_before(&self.history.txns[lost], transaction));
+            if let Some(&lost) = lost {
+                return Err(format!(
+                    "{} is there, and {}, acknowledged before, is lost",
+                    self.name(txn),
+                    self.name(lost)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A flipped bit takes one batch at most: nobody in it can have begun after another of it was acknowledged as durable.
+    fn torn(&self) -> Result<(), String> {
+        let writers: HashSet<Txn> = self.torn.iter().map(|&op| self.history.writes[op as usize].txn).collect();
+        let promised = || writers.iter().copied().filter(|&txn| self.history.txns[txn].is_promised());
+        let first = promised().min_by_key(|&txn| self.history.txns[txn].end);
+        let last = promised().max_by_key(|&txn| self.history.txns[txn].begin);
+        match first.zip(last) {
+            Some((first, last)) if is_before(&self.history.txns[first], &self.history.txns[last]) => {
+                Err(format!("more than a batch is lost: {} and {}", self.name(first), self.name(last)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn name(&self, txn: Txn) -> String {
+        let transaction = &self.history.txns[txn];
+        let Transaction { kind, life, begin, end, outcome, .. } = transaction;
+        format!("{kind} {txn} (life {life}, {begin}..{}, {outcome:?})", *end as i64)
     }
 
     /// The transactions that count: all whose writes are there, and all that read nothing that was lost.
@@ -228,77 +311,6 @@ impl<'a> Judge<'a> {
     }
 }
 
-#[derive(Default)]
-struct Graph(BTreeMap<usize, Vec<usize>>);
-
-impl Graph {
-    fn edge(&mut self, before: usize, after: usize) {
-        if before != after {
-            self.0.entry(before).or_default().push(after);
-        }
-    }
-
-    /// Whoever ended before another began comes before it: by way of a chain of nodes, one per end.
-    fn in_time(&mut self, first: usize, moments: impl Iterator<Item = (Txn, bool)>) {
-        let mut moment = first;
-        for (txn, begins) in moments {
-            if begins {
-                self.edge(moment, txn);
-            } else {
-                self.edge(moment, moment + 1);
-                moment += 1;
-                self.edge(txn, moment);
-            }
-        }
-    }
-
-    /// A cycle, if there is one: the shortest through some node that no order can place.
-    fn cycle(&self) -> Option<Vec<usize>> {
-        let mut before: HashMap<usize, usize> = HashMap::new();
-        for (&node, edges) in &self.0 {
-            before.entry(node).or_default();
-            edges.iter().for_each(|&after| *before.entry(after).or_default() += 1);
-        }
-        let mut free: Vec<usize> = before.iter().filter(|(_, count)| **count == 0).map(|(node, _)| *node).collect();
-        while let Some(node) = free.pop() {
-            before.remove(&node);
-            for after in self.0.get(&node).into_iter().flatten() {
-                let count = before.get_mut(after).expect("every node was counted");
-                *count -= 1;
-                if *count == 0 {
-                    free.push(*after);
-                }
-            }
-        }
-        let mut left: Vec<usize> = before.keys().copied().collect();
-        left.sort_unstable();
-        left.iter().take(200).filter_map(|&node| self.way_back(node)).min_by_key(Vec::len)
-    }
-
-    /// The shortest way from a node to itself.
-    fn way_back(&self, node: usize) -> Option<Vec<usize>> {
-        let mut from: HashMap<usize, usize> = HashMap::new();
-        let mut queue = std::collections::VecDeque::from([node]);
-        while let Some(at) = queue.pop_front() {
-            for &after in self.0.get(&at).into_iter().flatten() {
-                if after == node {
-                    let mut way = vec![at];
-                    while let Some(&before) = from.get(way.last().expect("not empty")) {
-                        way.push(before);
-                    }
-                    way.reverse();
-                    return Some(way);
-                }
-                if after != node && !from.contains_key(&after) {
-                    from.insert(after, at);
-                    queue.push_back(after);
-                }
-            }
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,7 +339,7 @@ mod tests {
 
     #[test]
     fn one_after_the_other_is_right() {
-        let mut history = History::new(false);
+        let mut history = History::new();
         let first = history.begin("one");
         let op = write(&mut history, first, A, 0);
         history.end(first, DONE);
@@ -339,7 +351,7 @@ mod tests {
 
     #[test]
     fn write_skew_is_a_cycle() {
-        let mut history = History::new(false);
+        let mut history = History::new();
         let (first, second) = (history.begin("one"), history.begin("two"));
         see(&mut history, first, B, 0);
         see(&mut history, second, A, 0);
@@ -352,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_stale_read_is_a_cycle() {
-        let mut history = History::new(false);
+        let mut history = History::new();
         let first = history.begin("one");
         write(&mut history, first, A, 0);
         history.end(first, DONE);
@@ -364,7 +376,7 @@ mod tests {
 
     #[test]
     fn lost_updates_lost_commits_and_halves_are_noticed() {
-        let mut history = History::new(false);
+        let mut history = History::new();
         for kind in ["one", "two"] {
             let txn = history.begin(kind);
             write(&mut history, txn, A, 0);
@@ -372,7 +384,7 @@ mod tests {
         }
         assert!(check(&history).unwrap_err().contains("a lost update"));
 
-        let mut history = History::new(false);
+        let mut history = History::new();
         let txn = history.begin("one");
         let op = write(&mut history, txn, A, 0);
         write(&mut history, txn, B, 0);
@@ -386,5 +398,69 @@ mod tests {
             history.end(recovery, DONE);
             assert!(check(history).unwrap_err().contains(what), "{:?}", check(history));
         }
+    }
+
+    const WEAK: Outcome = Outcome::Committed { promised: false };
+
+    /// Two writers, one after the other, and a recovery that finds what is given, under A and B.
+    fn two_and_a_recovery(outcomes: [Outcome; 2], found: [bool; 2]) -> (History, [Txn; 3]) {
+        let mut history = History::new();
+        let mut writer = |register, outcome| {
+            let txn = history.begin("writer");
+            history.txns[txn].weak = outcome == WEAK;
+            let op = write(&mut history, txn, register, 0);
+            history.end(txn, outcome);
+            (txn, op)
+        };
+        let ((one, a), (two, b)) = (writer(A, outcomes[0]), writer(B, outcomes[1]));
+        let recovery = history.begin("recovery");
+        history.txns[recovery].recovery = true;
+        see(&mut history, recovery, A, if found[0] { a } else { 0 });
+        see(&mut history, recovery, B, if found[1] { b } else { 0 });
+        history.end(recovery, DONE);
+        (history, [one, two, recovery])
+    }
+
+    #[test]
+    fn of_weak_commits_a_beginning_survives() {
+        for (found, right) in
+            [([true, true], true), ([true, false], true), ([false, false], true), ([false, true], false)]
+        {
+            let (history, _) = two_and_a_recovery([WEAK, WEAK], found);
+            let checked = check(&history);
+            assert_eq!(checked.is_ok(), right, "{found:?}: {checked:?}");
+            assert!(checked.err().is_none_or(|what| what.contains("acknowledged before, is lost")));
+        }
+        let (history, _) = two_and_a_recovery([WEAK, DONE], [false, true]);
+        assert!(check(&history).unwrap_err().contains("acknowledged before, is lost"));
+    }
+
+    #[test]
+    fn a_reader_may_have_seen_only_weak_commits_that_are_lost() {
+        for (outcome, right) in [(WEAK, true), (Outcome::Unknown, false)] {
+            let (mut history, [one, ..]) = two_and_a_recovery([outcome, WEAK], [false, false]);
+            let op = history.txns[one].writes[0];
+            history.txns.insert(one + 1, history.txns[one].clone());
+            history.txns[one + 1] =
+                Transaction { writes: vec![], reads: vec![(A, op)], weak: false, ..history.txns[one].clone() };
+            history.writes[2].txn = 2;
+            assert_eq!(check(&history).is_ok(), right, "{:?}", check(&history));
+            history.txns[one + 1].rested = true;
+            assert!(check(&history).is_err());
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_of_the_log_takes_one_batch_at_most() {
+        let (mut history, [one, two, recovery]) = two_and_a_recovery([DONE, DONE], [false, false]);
+        assert!(check(&history).unwrap_err().contains("acknowledged, then lost"));
+        history.txns[recovery].damaged = true;
+        assert!(check(&history).unwrap_err().contains("more than a batch"));
+        // At the same time.
+        history.txns[two].begin = history.txns[one].begin;
+        assert_eq!(check(&history), Ok(()));
+        let (mut history, [.., recovery]) = two_and_a_recovery([DONE, DONE], [true, false]);
+        history.txns[recovery].damaged = true;
+        assert_eq!(check(&history), Ok(()));
     }
 }

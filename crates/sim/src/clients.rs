@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use cairn_storage::io::{FileSystem, SimDisk};
 use cairn_storage::simulated::Scheduler as _;
-use cairn_storage::{Acknowledge, Durability, Error, Result, Session, Store, Ticket, Transaction, TreeId, WriteError};
+use cairn_storage::{
+    Acknowledge, Durability, Error, Result, Session, Snapshot, Store, Ticket, Transaction, TreeId, WriteError,
+};
 
 use crate::history::{Outcome, Txn};
 use crate::machine;
@@ -53,6 +55,11 @@ pub struct Client {
     tickets: Vec<(Txn, Ticket)>,
 }
 
+/// Whether a crash may take back what was committed so, although readers saw it.
+fn is_weak(mode: Durability) -> bool {
+    matches!(mode, Durability::Interval | Durability::Off)
+}
+
 const PROMISED: Outcome = Outcome::Committed { promised: true };
 
 /// Runs a client until there is nothing left to do, or the database is gone.
@@ -89,7 +96,8 @@ impl Client {
     /// Whether the error ends this life of the database. One that nothing explains ends the run.
     fn is_over(&self, error: &Error) -> bool {
         let is_gone = matches!(error, Error::Corrupt { .. }) && self.world.sync_failed.load(Ordering::Relaxed);
-        if !is_expected(error) && !is_gone {
+        let is_old = matches!(error, Error::SnapshotTooOld) && self.world.shape.max_snapshot_age.is_some();
+        if !is_expected(error) && !is_gone && !is_old {
             scheduler::current().fail(format!("an error that nothing explains: {error} ({error:?})"));
         }
         let ended = matches!(error, Error::OutcomeUnknown { .. } | Error::Poisoned { .. } | Error::Closed);
@@ -110,7 +118,7 @@ impl Client {
     /// Notes a commit's result.
     fn told(&self, noted: &Noted, result: Result<()>, mode: Durability) -> Result<()> {
         let outcome = match &result {
-            Ok(()) => Outcome::Committed { promised: matches!(mode, Durability::Full | Durability::Group) },
+            Ok(()) => Outcome::Committed { promised: !is_weak(mode) },
             Err(Error::OutcomeUnknown { .. }) => Outcome::Unknown,
             Err(_) => Outcome::Aborted,
         };
@@ -172,6 +180,8 @@ impl Client {
         let (only_reads, fails) = (self.random.one_in(6), self.random.one_in(6));
         let acknowledge = if self.random.one_in(5) { Acknowledge::Later } else { Acknowledge::Now(Some(mode)) };
         let by = Random::new(self.random.number());
+        noted.history.borrow_mut().txns[noted.txn].weak =
+            matches!(acknowledge, Acknowledge::Now(Some(mode)) if is_weak(mode));
         let result = session.write(acknowledge, |writer| {
             noted.history.borrow_mut().restart(noted.txn);
             let mut by = by.clone();
@@ -203,10 +213,11 @@ impl Client {
                 self.tickets.push((noted.txn, ticket));
                 Ok(())
             }
+            Ok(_) if has_written(noted) => self.told(noted, Ok(()), mode),
             // What an answer without a change rests on is durable in every mode.
-            Ok(_) => self.told(noted, Ok(()), if has_written(noted) { mode } else { Durability::Full }),
-            Err(WriteError::Caller(())) => {
+            Ok(_) | Err(WriteError::Caller(())) => {
                 self.world.history.borrow_mut().undo(noted.txn, 0);
+                self.world.history.borrow_mut().txns[noted.txn].rested = true;
                 self.told(noted, Ok(()), Durability::Full)
             }
             Err(WriteError::Storage(error)) => self.told(noted, Err(error), mode),
@@ -221,6 +232,9 @@ impl Client {
     }
 
     fn fill_transaction(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        if self.world.shape.large && self.random.one_in(8) {
+            return self.fill_large(noted, transaction);
+        }
         for _ in 0..1 + self.random.below(3) {
             match self.random.below(10) {
                 0..5 => self.change_rows(noted, transaction, 3)?,
@@ -230,6 +244,25 @@ impl Client {
             }
             if self.random.one_in(8) {
                 scheduler::current().sleep(Duration::from_micros(self.random.clone().below(3000)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the log in many parts, some of which are taken back; may be too large for it.
+    fn fill_large(&mut self, noted: &Noted, transaction: &mut Transaction) -> Result<()> {
+        let number = self.random.below(TABLES.into()) as u32;
+        let (Some(table), _) = noted.table(transaction, number)? else { return Ok(()) };
+        for _ in 0..1 + self.random.below(3) {
+            let savepoint = self.random.one_in(3).then(|| transaction.savepoint()).transpose()?;
+            let kept = self.world.history.borrow().txns[noted.txn].writes.len();
+            for _ in 0..4 + self.random.below(12) {
+                let (key, length) = (self.key(), 400 + self.random.below(1400) as usize);
+                noted.change(transaction, &table, key, length, &mut self.random)?;
+            }
+            if let Some(savepoint) = savepoint.filter(|_| self.random.one_in(2)) {
+                transaction.rollback_to(&savepoint)?;
+                self.world.history.borrow_mut().undo(noted.txn, kept);
             }
         }
         Ok(())
@@ -286,6 +319,7 @@ impl Client {
             };
         }
         let mode = self.mode();
+        noted.history.borrow_mut().txns[noted.txn].weak = is_weak(mode);
         let result = transaction.commit(Some(mode));
         self.told(noted, result, mode)
     }
@@ -351,15 +385,27 @@ impl Client {
     fn read_snapshot(&mut self) -> Result<()> {
         let noted = self.begin("snapshot", true);
         let snapshot = self.store.snapshot()?;
-        noted.read_all(snapshot.reader(), self.world.shape.keys, Some(snapshot.trees()))?;
-        self.end(&noted, PROMISED);
-        Ok(())
+        let read = noted.read_all(snapshot.reader(), self.world.shape.keys, Some(snapshot.trees()));
+        self.has_read(&noted, read.map(drop))
+    }
+
+    /// What a reader saw counts also where its snapshot was ended under it.
+    fn has_read(&self, noted: &Noted, read: Result<()>) -> Result<()> {
+        if matches!(read, Ok(()) | Err(Error::SnapshotTooOld)) {
+            self.end(noted, PROMISED);
+        }
+        read
     }
 
     /// A snapshot stays as it is, whatever happens meanwhile.
     fn hold_snapshot(&mut self) -> Result<()> {
         let noted = self.begin("long snapshot", true);
         let snapshot = self.store.snapshot()?;
+        let read = self.read_again(&noted, &snapshot);
+        self.has_read(&noted, read)
+    }
+
+    fn read_again(&mut self, noted: &Noted, snapshot: &Snapshot) -> Result<()> {
         let keys = self.world.shape.keys;
         let before = noted.read_all(snapshot.reader(), keys, Some(snapshot.trees()))?;
         for _ in 0..1 + self.random.below(3) {
@@ -369,7 +415,6 @@ impl Client {
                 noted.must::<()>(Err("a snapshot changed".to_owned()));
             }
         }
-        self.end(&noted, PROMISED);
         Ok(())
     }
 

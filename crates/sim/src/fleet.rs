@@ -92,6 +92,12 @@ impl Tally {
         sum.checkpoints += did.checkpoints;
         sum.evicted += did.evicted;
         sum.conflicts += did.conflicts;
+        sum.ended += did.ended;
+        sum.faults.reads += did.faults.reads;
+        sum.faults.writes += did.faults.writes;
+        sum.faults.syncs += did.faults.syncs;
+        sum.faults.full += did.faults.full;
+        sum.flips += did.flips;
     }
 }
 
@@ -115,14 +121,29 @@ impl fmt::Display for Tally {
             "{} openings, {} crashes ({} while opening), {} checkpoints, {} log bytes, {} pages evicted",
             did.openings, did.crashes, did.crashes_in_recovery, did.checkpoints, did.log_bytes, did.evicted
         )?;
+        let (faults, flips) = (did.faults, did.flips);
+        writeln!(
+            f,
+            "faults: {} reads, {} writes, {} syncs failed, {} writes without space; {} bits flipped at rest: {} harmless, {} \
+             named as damage, {} took the last batch",
+            faults.reads,
+            faults.writes,
+            faults.syncs,
+            faults.full,
+            flips.tried,
+            flips.harmless,
+            flips.named,
+            flips.torn
+        )?;
         write!(
             f,
-            "{} transactions: {} commits, {} aborted ({} conflicts), {} unknown; {} runs passed every limit; {} violations",
+            "{} transactions: {} commits, {} aborted ({} conflicts), {} unknown; {} snapshots ended; {} runs passed every limit; {} violations",
             did.transactions,
             did.commits,
             did.aborted,
             did.conflicts,
             did.unknown,
+            did.ended,
             self.crossed,
             self.failures.len()
         )

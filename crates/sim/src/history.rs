@@ -40,8 +40,22 @@ pub struct Transaction {
     pub writes: Vec<Op>,
     /// Whether it read the whole database, first after a recovery.
     pub recovery: bool,
-    /// Whether it reads a published state: then what it saw is durable whatever becomes of it.
+    /// Whether it reads a published state: then what it saw is durable whatever becomes of it, except what weak
+    /// modes wrote.
     pub published: bool,
+    /// Whether it was to commit in a mode that may lose it, and shows it before it is durable.
+    pub weak: bool,
+    /// Whether its answer promised that what it saw is durable, whoever wrote that.
+    pub rested: bool,
+    /// Of a recovery: a bit of its log had flipped.
+    pub damaged: bool,
+}
+
+impl Transaction {
+    /// Whether the acknowledgement promised that no crash takes it back.
+    pub fn is_promised(&self) -> bool {
+        self.outcome == Outcome::Committed { promised: true }
+    }
 }
 
 /// One write.
@@ -70,15 +84,13 @@ pub struct History {
     pub writes: Vec<Write>,
     /// Which opening of the database this is.
     pub life: u32,
-    /// Whether some commits may be lost, and seen before they are durable.
-    pub weak: bool,
     clock: u64,
     latest: BTreeMap<(Txn, Register), Op>,
 }
 
 impl History {
     /// Nothing yet.
-    pub fn new(weak: bool) -> History {
+    pub fn new() -> History {
         let nothing = Write {
             txn: usize::MAX,
             register: Register { tree: 0, key: 0 },
@@ -87,7 +99,7 @@ impl History {
             undone: false,
             trees: [0; 2],
         };
-        History { writes: vec![nothing], weak, ..History::default() }
+        History { writes: vec![nothing], ..History::default() }
     }
 
     fn tick(&mut self) -> u64 {
@@ -98,9 +110,20 @@ impl History {
     /// A transaction begins.
     pub fn begin(&mut self, kind: &'static str) -> Txn {
         let begin = self.tick();
-        let (life, outcome) = (self.life, Outcome::Unknown);
-        let (reads, writes, recovery, published) = (Vec::new(), Vec::new(), false, true);
-        self.txns.push(Transaction { kind, life, begin, end: u64::MAX, outcome, reads, writes, recovery, published });
+        self.txns.push(Transaction {
+            kind,
+            life: self.life,
+            begin,
+            end: u64::MAX,
+            outcome: Outcome::Unknown,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            recovery: false,
+            published: true,
+            weak: false,
+            rested: false,
+            damaged: false,
+        });
         self.txns.len() - 1
     }
 

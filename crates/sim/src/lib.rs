@@ -4,6 +4,8 @@
 pub mod check;
 pub mod clients;
 pub mod fleet;
+pub mod flips;
+mod graph;
 pub mod history;
 pub mod machine;
 pub mod random;

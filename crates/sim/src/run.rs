@@ -5,12 +5,13 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use cairn_storage::io::{CrashStrategy, SimDisk};
+use cairn_storage::io::{CrashStrategy, FaultCounts, SimDisk};
 use cairn_storage::{Result, Store};
 
 use crate::check::check;
 use crate::clients::{self, Kind, World};
-use crate::history::{History, Outcome};
+use crate::flips::{self, Flips};
+use crate::history::{History, Outcome, Txn};
 use crate::machine;
 use crate::random::Random;
 use crate::rows::{Noted, Shared, is_expected};
@@ -18,7 +19,9 @@ use crate::scheduler::{self, Ran};
 use crate::shape::Shape;
 
 /// Where the database is.
-const DATABASE: &str = "db";
+pub(crate) const DATABASE: &str = "db";
+/// Its log.
+pub(crate) const LOG: &str = "db-log";
 
 /// The most steps of a run, for each that it has to do: more means that it does not end.
 const STEPS_MAX: u64 = 2000;
@@ -48,6 +51,12 @@ pub struct Did {
     pub evicted: u64,
     /// Conflicts.
     pub conflicts: u64,
+    /// Snapshots that were ended.
+    pub ended: u64,
+    /// Operations of the disk that failed.
+    pub faults: FaultCounts,
+    /// Bits that flipped between two lives.
+    pub flips: Flips,
 }
 
 impl Did {
@@ -90,12 +99,23 @@ fn fail(what: String) -> ! {
     scheduler::current().fail(what)
 }
 
+/// Reads everything, and notes it as what the recovery found; returns its number and a digest.
+pub(crate) fn look(history: &Shared, store: &Store, keys: u32) -> Result<(Txn, u64)> {
+    let txn = history.borrow_mut().begin("recovery");
+    history.borrow_mut().txns[txn].recovery = true;
+    let noted = Noted { history: history.clone(), txn };
+    let snapshot = store.snapshot()?;
+    let digest = noted.read_all(snapshot.reader(), keys, Some(snapshot.trees()))?;
+    history.borrow_mut().end(txn, Outcome::Committed { promised: true });
+    Ok((txn, digest))
+}
+
 impl Director {
     fn new(seed: u64, did: Arc<Mutex<Did>>) -> Director {
         let shape = Shape::of(seed);
         let disk = SimDisk::new(seed);
         disk.set_best_sync_method(shape.method);
-        let history = Rc::new(RefCell::new(History::new(shape.weak)));
+        let history = Rc::new(RefCell::new(History::new()));
         let sync_failed = machine::SyncFailed::default();
         Director { shape, random: Random::new(!seed), history, disk, sync_failed, did }
     }
@@ -138,6 +158,10 @@ impl Director {
     fn open(&mut self) -> Store {
         self.history.borrow_mut().life += 1;
         self.note(|did| did.openings += 1);
+        if self.shape.faults.flips && self.random.one_in(3) {
+            let flips = flips::try_some(&self.disk, &self.shape, &self.history, &mut self.random);
+            self.note(|did| did.flips += flips);
+        }
         for attempt in 0.. {
             if attempt < 3 && self.random.one_in(3) {
                 self.disk.crash_at(self.disk.operation_count() + self.random.below(25));
@@ -173,17 +197,9 @@ impl Director {
         self.note(|did| did.crashes += 1);
     }
 
-    /// Reads everything, and notes it as what the recovery found.
     fn look(&self, store: &Store) {
-        let txn = self.history.borrow_mut().begin("recovery");
-        self.history.borrow_mut().txns[txn].recovery = true;
-        let noted = Noted { history: self.history.clone(), txn };
-        let looked = store
-            .snapshot()
-            .and_then(|snapshot| noted.read_all(snapshot.reader(), self.shape.keys, Some(snapshot.trees())));
-        match looked {
-            Ok(_) => self.history.borrow_mut().end(txn, Outcome::Committed { promised: true }),
-            Err(error) => fail(format!("the recovered database can not be read: {error}")),
+        if let Err(error) = look(&self.history, store, self.shape.keys) {
+            fail(format!("the recovered database can not be read: {error}"));
         }
     }
 
@@ -200,6 +216,7 @@ impl Director {
         if self.random.one_in(4) {
             self.verify(store);
         }
+        let before = self.disk.fault_counts();
         self.arm();
         let left = 20 + self.random.below(200) as u32;
         let world = Rc::new(World {
@@ -220,6 +237,13 @@ impl Director {
         }
         clients.into_iter().for_each(|client| scheduler::current().join(client));
         self.disk.clear_faults();
+        let after = self.disk.fault_counts();
+        self.note(|did| {
+            did.faults.reads += after.reads - before.reads;
+            did.faults.writes += after.writes - before.writes;
+            did.faults.syncs += after.syncs - before.syncs;
+            did.faults.full += after.full - before.full;
+        });
         self.take_stats(store);
     }
 
@@ -230,6 +254,7 @@ impl Director {
             did.checkpoints += stats.checkpoints;
             did.evicted += stats.pages_evicted;
             did.conflicts += stats.conflicts;
+            did.ended += stats.snapshots_ended;
         });
     }
 

@@ -1,5 +1,7 @@
 //! How a run leans: drawn from its seed, so that different runs look for different things.
 
+use std::time::Duration;
+
 use cairn_storage::{Options, SyncMethod};
 
 use crate::random::Random;
@@ -48,6 +50,10 @@ pub struct Shape {
     pub separate_blocks: bool,
     /// Frames of the cache.
     pub frames: usize,
+    /// Whether some transactions are so large that they go to the log in parts, again and again.
+    pub large: bool,
+    /// When snapshots are ended.
+    pub max_snapshot_age: Option<Duration>,
 }
 
 impl Shape {
@@ -58,7 +64,7 @@ impl Shape {
         Shape {
             page_size: random.pick(&[512, 512, 512, 1024]),
             keys: random.pick(&[12, 40, 80]),
-            writers: 2 + random.below(3),
+            writers: random.pick(&[2, 3, 4, 4, 6, 8]),
             readers: 1 + random.below(2),
             weak: random.one_in(4),
             grouped: random.one_in(4),
@@ -69,6 +75,13 @@ impl Shape {
             method: random.pick(&methods),
             separate_blocks: random.one_in(4),
             frames: random.pick(&[64, 64, 96]),
+            large: random.one_in(3),
+            max_snapshot_age: random.pick(&[
+                None,
+                None,
+                Some(Duration::from_millis(1)),
+                Some(Duration::from_millis(8)),
+            ]),
         }
     }
 
@@ -83,6 +96,7 @@ impl Shape {
         options.max_snapshots = 40;
         options.max_pages = 4096;
         options.separate_blocks = self.separate_blocks;
+        options.max_snapshot_age = self.max_snapshot_age;
         options
     }
 }

@@ -86,6 +86,10 @@ pub enum Broken {
     RecoveryUnsettled,
     /// The older meta page is gone by.
     MetaFallback,
+    /// An ended snapshot's pages are let go of without waiting for who looks at them.
+    EndedUnpinned,
+    /// Who looks at a snapshot's pages is not told that it was ended.
+    EndedUntold,
 }
 
 #[cfg(feature = "broken-for-tests")]

@@ -17,4 +17,4 @@ pub use aligned::{AlignedBuf, BLOCK};
 pub use face::{Create, File, FileSystem, LockGuard, LockOutcome, OpenHow, SyncMethod};
 pub use mem::MemFs;
 pub use real::RealFs;
-pub use sim::{CrashPoints, CrashStrategy, DiskImage, Recording, SimDisk};
+pub use sim::{CrashPoints, CrashStrategy, DiskImage, FaultCounts, Recording, SimDisk};

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use super::engine::Engine;
+use crate::broken::{self, Broken};
 use crate::sync::Ordering;
 
 /// How often ages are looked at: so many times within the limit, within these bounds.
@@ -50,7 +51,7 @@ impl Engine {
         self.mark(old, ending);
         let oldest = slots.oldest_epoch();
         ending.marked.retain(|&(at, version, epoch)| {
-            let wait = epoch >= oldest;
+            let wait = epoch >= oldest && !broken::is(Broken::EndedUnpinned);
             if !wait {
                 slots.let_go(at, version);
             }

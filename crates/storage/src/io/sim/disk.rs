@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::content::CHUNK;
 use super::crash::{CrashStrategy, DiskImage};
-use super::faults::{Faults, input_output_error};
+use super::faults::{FaultCounts, Faults, input_output_error};
 use super::random::Random;
 use super::recording::Recording;
 use super::state::{DiskState, FileRef, NameChange, Operation, directory_of};
@@ -109,6 +109,11 @@ impl SimDisk {
     /// How many syncs were attempted.
     pub fn sync_count(&self) -> u64 {
         self.machine().faults.syncs
+    }
+
+    /// How many operations failed because they were asked to, since the disk was made.
+    pub fn fault_counts(&self) -> FaultCounts {
+        self.machine().faults.counts
     }
 
     /// Lets reads that touch the range of bytes fail. Does nothing if there is no such file.
@@ -239,6 +244,7 @@ impl Machine {
         let fitting = self.admit_write(file, buf, offset)?;
         let (file, bytes) = (file.clone(), Arc::from(&buf[..fitting]));
         if fitting < buf.len() {
+            self.faults.counts.full += 1;
             self.perform(Operation::Write { file, offset, bytes })?;
             return Err(ErrorKind::StorageFull.into());
         }

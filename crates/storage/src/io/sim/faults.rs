@@ -9,8 +9,22 @@ use super::random::Random;
 /// One million, the whole of which chances are parts.
 const MILLION: u64 = 1_000_000;
 
+/// How many operations of a simulated disk failed because a test asked for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultCounts {
+    /// Reads.
+    pub reads: u64,
+    /// Writes and changes of length.
+    pub writes: u64,
+    /// Syncs, durable writes included.
+    pub syncs: u64,
+    /// Writes for which there was no space.
+    pub full: u64,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Faults {
+    pub(super) counts: FaultCounts,
     /// Syncs attempted since the disk was made.
     pub(super) syncs: u64,
     failing_syncs: BTreeSet<u64>,
@@ -22,9 +36,9 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Forgets all faults, but not how many syncs there were.
+    /// Forgets all faults, but not how many syncs and failures there were.
     pub(super) fn clear(&mut self) {
-        *self = Faults { syncs: self.syncs, ..Faults::default() };
+        *self = Faults { syncs: self.syncs, counts: self.counts, ..Faults::default() };
     }
 
     pub(super) fn fail_sync(&mut self, nth_from_now: u64) {
@@ -48,15 +62,17 @@ impl Faults {
     pub(super) fn next_sync_fails(&mut self, random: &mut Random) -> Option<u64> {
         self.syncs += 1;
         let asked_for = self.failing_syncs.remove(&self.syncs);
-        (asked_for || random.chance(self.write_failures_ppm.into(), MILLION)).then(|| random.next())
+        let fails = asked_for || random.chance(self.write_failures_ppm.into(), MILLION);
+        self.counts.syncs += u64::from(fails);
+        fails.then(|| random.next())
     }
 
-    pub(super) fn check_read(&self, file: u64, range: &Range<u64>, random: &mut Random) -> io::Result<()> {
-        check(&self.unreadable, self.read_failures_ppm, file, range, random)
+    pub(super) fn check_read(&mut self, file: u64, range: &Range<u64>, random: &mut Random) -> io::Result<()> {
+        check(&self.unreadable, self.read_failures_ppm, file, range, random).inspect_err(|_| self.counts.reads += 1)
     }
 
-    pub(super) fn check_write(&self, file: u64, range: &Range<u64>, random: &mut Random) -> io::Result<()> {
-        check(&self.unwritable, self.write_failures_ppm, file, range, random)
+    pub(super) fn check_write(&mut self, file: u64, range: &Range<u64>, random: &mut Random) -> io::Result<()> {
+        check(&self.unwritable, self.write_failures_ppm, file, range, random).inspect_err(|_| self.counts.writes += 1)
     }
 }
 

@@ -49,4 +49,5 @@ mod tests;
 
 pub use crash::{CrashStrategy, DiskImage};
 pub use disk::SimDisk;
+pub use faults::FaultCounts;
 pub use recording::{CrashPoints, Recording};
