@@ -10,6 +10,7 @@
 use super::ops::{Op, OpList, OpStream, Ops};
 use crate::log::{OpenBatch, Pieces, RecordKind};
 use crate::store::{Engine, Writer, WriterGuard};
+use crate::sync::Ordering;
 use crate::{Error, Result};
 
 /// A transaction's parts.
@@ -182,7 +183,9 @@ impl Engine {
     /// compares roots would lose to it again and again.
     fn publish_undone(&self) {
         let mut writer: WriterGuard<'_> = self.writer.lock();
-        if writer.changed && !writer.flushing && writer.batch.is_empty() {
+        // A commit whose write failed meanwhile is in the state, and must not be seen.
+        let is_durable = self.durable.load(Ordering::Acquire) >= writer.appended;
+        if writer.changed && !writer.flushing && writer.batch.is_empty() && is_durable {
             let cut = writer.cut(self.stamp());
             let (old, changes) = self.publish(cut);
             writer.recycle(old, changes, &self.pages);

@@ -1,0 +1,152 @@
+//! Single races that the simulation once met by chance, each by itself: a few clients that do the same in every run, under
+//! many schedules.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cairn_sim::machine::{self, SyncFailed};
+use cairn_sim::scheduler::{self, Ran};
+use cairn_storage::io::{CrashStrategy, SimDisk};
+use cairn_storage::simulated::Scheduler as _;
+use cairn_storage::{Acknowledge, Durability, Error, Options, Result, Store, TreeId, WriteError};
+
+const TREE: TreeId = TreeId::CATALOG;
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.page_size = 512;
+    options.cache_bytes = 64 * 512;
+    options.log_segment_bytes = 16 << 10;
+    options.log_limit_bytes = 64 << 10;
+    options.max_snapshots = 40;
+    options.max_pages = 4096;
+    options
+}
+
+fn open(disk: &SimDisk) -> Store {
+    Store::open_with(Path::new("db"), options(), machine::environment(disk, &SyncFailed::default())).unwrap()
+}
+
+fn put(store: &Store, key: &[u8], mode: Durability) -> Result<()> {
+    let transaction = store.begin()?;
+    transaction.put(TREE, key, b"value")?;
+    transaction.commit(Some(mode))
+}
+
+fn has(store: &Store, key: &[u8]) -> bool {
+    store.snapshot().unwrap().reader().get(TREE, key).unwrap().is_some()
+}
+
+/// Runs the scenario under the schedules of these seeds; none may fail, or go on for ever.
+fn under_schedules(seeds: u64, scenario: impl Fn(u64) + Clone + Send + 'static) {
+    for seed in 1..=seeds {
+        let scenario = scenario.clone();
+        let Ran { failure, .. } = scheduler::run(seed, 200_000, move || scenario(seed));
+        assert_eq!(failure, None, "seed {seed}");
+    }
+}
+
+fn spawn(work: impl FnOnce() + 'static) -> usize {
+    scheduler::current().spawn("client", Box::new(work))
+}
+
+fn pause(seed: u64) {
+    let time = Duration::from_micros(scheduler::current().random() % (1 + seed % 7) * 40);
+    scheduler::current().sleep(time);
+}
+
+/// Of those who wait for a batch, one is woken to lead the next. When another thread's sync had made the database
+/// read-only meanwhile, that one left with its error, and the others waited for ever.
+#[test]
+fn whoever_waits_for_a_commit_is_told_of_a_failure_elsewhere() {
+    under_schedules(1000, |seed| {
+        let disk = SimDisk::new(seed);
+        let store = open(&disk);
+        put(&store, b"first", Durability::Full).unwrap();
+        let committers: Vec<usize> = (0..6u8)
+            .map(|id| {
+                let store = store.clone();
+                spawn(move || {
+                    for round in 0..4 {
+                        if put(&store, &[id, round], Durability::Full).is_err() {
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        pause(seed);
+        // Of the database file, most likely: the log's are its writes.
+        disk.fail_sync(1);
+        let _ = store.checkpoint();
+        committers.into_iter().for_each(|committer| scheduler::current().join(committer));
+        drop(store);
+    });
+}
+
+/// A transaction that lost waits until what it lost to is durable, and publishes what others took back meanwhile: with it
+/// a commit whose write had failed in between, which readers saw, and a crash took away.
+#[test]
+fn a_commit_whose_write_failed_is_not_published_by_who_lost_to_another() {
+    under_schedules(4000, |seed| {
+        let disk = SimDisk::new(seed);
+        let store = open(&disk);
+        put(&store, b"read", Durability::Full).unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let mut clients = Vec::new();
+        for id in 0..3u8 {
+            let loser = store.clone();
+            clients.push(spawn(move || {
+                for _ in 0..4 {
+                    let transaction = loser.begin().unwrap();
+                    transaction.reader().get(TREE, b"read").unwrap();
+                    pause(seed);
+                    if transaction.put(TREE, b"read", &[id]).and_then(|()| transaction.commit(None)).is_err_and(is_over)
+                    {
+                        return;
+                    }
+                }
+            }));
+            let undoer = store.clone();
+            clients.push(spawn(move || {
+                let mut session = undoer.session().unwrap();
+                for _ in 0..6 {
+                    let failed = session.write::<(), ()>(Acknowledge::Now(None), |writer| {
+                        writer.put(TREE, b"undone", b"value")?;
+                        Err(WriteError::Caller(()))
+                    });
+                    if matches!(failed, Err(WriteError::Storage(_))) {
+                        return;
+                    }
+                    pause(seed);
+                }
+            }));
+            let (writer, seen) = (store.clone(), seen.clone());
+            clients.push(spawn(move || {
+                for round in 0..4 {
+                    if put(&writer, &[id, round], Durability::Full).is_err() {
+                        // It has failed: whoever sees it now sees what a crash may take.
+                        seen.lock().unwrap().push([id, round]);
+                        return;
+                    }
+                    pause(seed);
+                }
+            }));
+        }
+        disk.fail_sync(3 + seed % 9);
+        clients.into_iter().for_each(|client| scheduler::current().join(client));
+        let shown: Vec<[u8; 2]> = seen.lock().unwrap().iter().copied().filter(|key| has(&store, key)).collect();
+        let image = disk.crash(CrashStrategy::KeepNone);
+        drop(store);
+        let store = open(&SimDisk::from_image(&image, 1));
+        for key in shown {
+            assert!(has(&store, &key), "readers saw {key:?}, and a crash took it");
+        }
+        drop(store);
+    });
+}
+
+fn is_over(error: Error) -> bool {
+    !matches!(error, Error::Conflict)
+}
