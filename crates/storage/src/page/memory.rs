@@ -111,6 +111,11 @@ impl Drop for Frames {
     }
 }
 
+/// Asks the processor for the first bytes, as many as an entry usually has.
+pub(crate) fn prefetch(bytes: &[u8]) {
+    (0..bytes.len().min(128)).step_by(64).for_each(|line| prefetch_line(bytes.as_ptr() as usize + line));
+}
+
 /// Asks the processor to bring the line at this address into its cache.
 #[inline]
 fn prefetch_line(address: usize) {

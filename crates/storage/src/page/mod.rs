@@ -12,5 +12,5 @@ mod slots;
 pub(crate) use cache::Pages;
 pub(crate) use created::Created;
 pub use layout::PageRef;
-pub(crate) use memory::CACHE_LINE;
+pub(crate) use memory::{CACHE_LINE, prefetch};
 pub(crate) use slots::{Pin, SlotId};

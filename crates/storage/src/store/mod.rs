@@ -10,6 +10,7 @@ mod engine;
 mod handle;
 mod meta;
 mod open;
+mod pending;
 mod replay;
 mod salvage;
 mod verify;

@@ -289,7 +289,10 @@ fn replay(engine: &mut Engine, meta: &Meta, file: &Arc<dyn File>, identity: LogI
             epoch = batch.epoch;
         }
         replay.batch(file, &batch)
-    })?;
+    });
+    // Also where the log is damaged: what was whole before is for `salvage` to keep.
+    replay.flush()?;
+    let end = end?;
     replay.finish(end.position)?;
     if log::has_later_epoch(file, identity, &meta.epochs, end.position)? {
         return Err(Error::ForeignLog { path: log_path(&engine.path) });
@@ -416,7 +419,7 @@ pub(super) fn salvage_engine(
             .and_then(|(file, identity)| replay(&mut engine, &meta, &file, identity));
         if let Err(error) = replayed {
             losses.push(format!("the log could be applied only in part: {error}"));
-            // What was applied before the failure is whole transactions.
+            // What was applied before the failure is whole transactions, but for those that were applied when it came.
             super::replay::Replay::new(&engine, meta.position).finish(meta.position)?;
         }
     }

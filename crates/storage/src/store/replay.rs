@@ -1,9 +1,10 @@
 //! Recovery: applying the log's operations to the checkpoint's trees.
 
-use super::engine::Engine;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::engine::Engine;
+use super::pending::Pending;
 use super::writer::{SPILL, Writer};
 use crate::broken::{self, Broken};
 use crate::io::File;
@@ -23,12 +24,14 @@ pub(crate) struct Replay<'a> {
     position: u64,
     /// Where the operations of transactions in parts are that are not committed yet, by transaction.
     parts: HashMap<u64, Pieces>,
+    /// Of commits, whole ones only.
+    pending: Pending,
 }
 
 impl<'a> Replay<'a> {
     pub(crate) fn new(engine: &'a Engine, position: u64) -> Replay<'a> {
         let slot = engine.pages.slots.claim().expect("no slot is taken while the database is opened");
-        Replay { engine, slot, position, parts: HashMap::default() }
+        Replay { engine, slot, position, parts: HashMap::default(), pending: Pending::default() }
     }
 
     pub(crate) fn forget_parts(&mut self) {
@@ -69,11 +72,28 @@ impl<'a> Replay<'a> {
     }
 
     fn commit(&mut self, operations: &[u8], broken: impl Fn() -> Error) -> Result<()> {
-        for op in Ops::new(operations) {
-            self.apply(op.map_err(|()| broken())?)?;
+        let is_change = |op: Op<'_>| !matches!(op, Op::Create { .. } | Op::Drop { .. });
+        let sortable = Ops::new(operations).try_fold(true, |all, op| op.map(|op| all && is_change(op)));
+        match sortable.map_err(|()| broken())? && self.pending.has_room_for(operations.len()) {
+            true => self.pending.add(operations).then_some(()).ok_or_else(broken)?,
+            false => {
+                self.flush()?;
+                Ops::new(operations).try_for_each(|op| self.apply(op.map_err(|()| broken())?))?;
+            }
         }
-        self.committed();
-        Ok(())
+        self.engine.counters.commits.add(1);
+        if self.pending.is_full() { self.flush() } else { Ok(()) }
+    }
+
+    /// Applies what is pending.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        let mut pending = std::mem::take(&mut self.pending);
+        let result = pending.apply(|op| self.apply(op));
+        self.pending = pending;
+        if self.engine.writer.lock().changes.created.len() * SPILL > self.engine.pages.frame_count() {
+            self.publish(None);
+        }
+        result
     }
 
     /// Operations that are more than memory holds are read once more, piece by piece.
@@ -88,6 +108,7 @@ impl<'a> Replay<'a> {
         if pieces.length() != at {
             return Err(broken());
         }
+        self.flush()?;
         let (mut stream, mut buffer) = (OpStream::default(), Vec::new());
         pieces.read(file, &mut buffer, |bytes| stream.read(bytes, |op| self.apply(op)))?;
         buffer.extend_from_slice(last);
@@ -95,15 +116,8 @@ impl<'a> Replay<'a> {
         if !buffer.is_empty() {
             return Err(broken());
         }
-        self.committed();
-        Ok(())
-    }
-
-    fn committed(&mut self) {
         self.engine.counters.commits.add(1);
-        if self.engine.writer.lock().changes.created.len() * SPILL > self.engine.pages.frame_count() {
-            self.publish(None);
-        }
+        self.flush()
     }
 
     fn apply(&mut self, op: Op<'_>) -> Result<()> {
@@ -135,7 +149,8 @@ impl<'a> Replay<'a> {
     }
 
     /// Publishes what was recovered: everything before `position`.
-    pub(crate) fn finish(self, position: u64) -> Result<()> {
+    pub(crate) fn finish(mut self, position: u64) -> Result<()> {
+        self.flush()?;
         self.publish(Some(position));
         self.engine.durable.store(position, Ordering::Release);
         Ok(())

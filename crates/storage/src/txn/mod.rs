@@ -14,6 +14,8 @@ mod version;
 
 pub use cursor::Cursor;
 pub use lookup::Lookup;
+#[cfg(test)]
+pub(crate) use ops::OpList;
 pub(crate) use ops::{Op, OpStream, Ops};
 pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};
 pub(crate) use reader::Claimed;

@@ -152,11 +152,28 @@ fn tree_code(tree: TreeId) -> u64 {
 pub(crate) struct Ops<'a> {
     bytes: &'a [u8],
     tree: u32,
+    /// Bytes in all, and how many were left before the operation read last (without the tree in front of it).
+    length: usize,
+    left: usize,
 }
 
 impl<'a> Ops<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Ops<'a> {
-        Ops { bytes, tree: 0 }
+        Ops::on(bytes, 0)
+    }
+
+    fn on(bytes: &'a [u8], tree: u32) -> Ops<'a> {
+        Ops { bytes, tree, length: bytes.len(), left: bytes.len() }
+    }
+
+    /// The operation on `tree` that begins the bytes.
+    pub(crate) fn one_at(bytes: &'a [u8], tree: TreeId) -> Option<Op<'a>> {
+        Ops::on(bytes, tree.0).read()
+    }
+
+    /// Where the operation that was read last begins.
+    pub(crate) fn last_begin(&self) -> usize {
+        self.length - self.left
     }
 
     fn slice(&mut self) -> Option<&'a [u8]> {
@@ -172,6 +189,7 @@ impl<'a> Ops<'a> {
 
     fn read(&mut self) -> Option<Op<'a>> {
         loop {
+            self.left = self.bytes.len();
             let (&tag, rest) = self.bytes.split_first()?;
             self.bytes = rest;
             let tree = TreeId(self.tree);
@@ -227,7 +245,7 @@ impl OpStream {
         bytes: &mut Vec<u8>,
         mut each: impl FnMut(Op<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut ops = Ops { bytes, tree: self.tree };
+        let mut ops = Ops::on(bytes, self.tree);
         let mut left = ops.bytes.len();
         while let Some(op) = ops.read() {
             each(op)?;
