@@ -1,13 +1,17 @@
 //! Single races that the simulation once met by chance, each by itself: a few clients that do the same in every run, under
 //! many schedules.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cairn_sim::machine::{self, SyncFailed};
 use cairn_sim::scheduler::{self, Ran};
-use cairn_storage::io::{CrashStrategy, SimDisk};
+use cairn_storage::io::{CrashStrategy, Create, OpenHow, SimDisk};
 use cairn_storage::simulated::Scheduler as _;
 use cairn_storage::{Acknowledge, Durability, Error, Options, Result, Store, TreeId, WriteError};
 
@@ -144,6 +148,82 @@ fn a_commit_whose_write_failed_is_not_published_by_who_lost_to_another() {
             assert!(has(&store, &key), "readers saw {key:?}, and a crash took it");
         }
         drop(store);
+    });
+}
+
+/// A checkpoint's meta page whose sync failed is in the system's cache. Who is opened next finds it there, and uses the
+/// pages again that only the checkpoint before needs, which is what a crash leaves: opening makes it durable first.
+#[test]
+fn a_meta_page_that_opening_found_is_durable_before_pages_are_used_again() {
+    under_schedules(1500, |seed| {
+        let disk = SimDisk::new(seed);
+        let told = Rc::new(RefCell::new(BTreeMap::new()));
+        let store = open(&disk);
+        let committers: Vec<usize> = (0..2)
+            .map(|id| {
+                let (store, told) = (store.clone(), told.clone());
+                spawn(move || {
+                    let mut round = 0;
+                    while put_number(&store, &told, round * 2 + id).is_ok() && round < 400 {
+                        round += 1;
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..3 {
+            scheduler::current().sleep(Duration::from_millis(scheduler::current().random() % 30));
+            store.checkpoint().unwrap();
+        }
+        for _ in 0..8 {
+            pause(seed);
+            // Of its pages, its lists, its meta page.
+            disk.fail_sync_of(Path::new("db"), 3);
+            if store.checkpoint().is_err() {
+                break;
+            }
+        }
+        committers.into_iter().for_each(|committer| scheduler::current().join(committer));
+        drop(store);
+        // The process is gone, the machine is not.
+        disk.clear_faults();
+        disk.crash_at(disk.operation_count() + scheduler::current().random() % 60);
+        drop(Store::open_with(Path::new("db"), options(), machine::environment(&disk, &SyncFailed::default())));
+        let image = disk.crash(CrashStrategy::Random { seed });
+        let store = open(&SimDisk::from_image(&image, 1));
+        for (key, least) in told.borrow().iter() {
+            let value = store.snapshot().unwrap().reader().get(TREE, key).unwrap().expect("it was acknowledged");
+            assert!(u64::from_le_bytes(value[..8].try_into().unwrap()) >= *least, "{key:?} is older than acknowledged");
+        }
+        assert_eq!(store.verify().unwrap().leaked_pages, 0);
+        drop(store);
+    });
+}
+
+/// Gives one of some keys the number, and notes that it was told so.
+fn put_number(store: &Store, told: &RefCell<BTreeMap<[u8; 2], u64>>, number: u64) -> Result<()> {
+    let key = [(number % 2) as u8, (number / 2 * 7 % 90) as u8];
+    let transaction = store.begin()?;
+    transaction.put(TREE, &key, &number.to_le_bytes().repeat(15))?;
+    transaction.commit(None)?;
+    told.borrow_mut().insert(key, number);
+    Ok(())
+}
+
+/// A failed sync may lose what others read at once, before its caller hears of it: the simulation must know it by then.
+#[test]
+fn a_failed_sync_is_known_at_once() {
+    under_schedules(200, |seed| {
+        let disk = SimDisk::new(seed);
+        let failed = SyncFailed::default();
+        let how = OpenHow { create: Create::New, read_only: false, direct: false };
+        let file = machine::environment(&disk, &failed).files.open(Path::new("file"), how).unwrap();
+        disk.fail_sync(1);
+        let syncing = spawn(move || assert!(file.sync().is_err()));
+        while disk.fault_counts().syncs == 0 {
+            scheduler::current().sleep(Duration::from_micros(1));
+        }
+        assert!(failed.load(Ordering::Relaxed));
+        scheduler::current().join(syncing);
     });
 }
 

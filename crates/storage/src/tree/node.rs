@@ -287,6 +287,13 @@ impl<'a> Node<'a> {
         (0..count).all(|i| node.is_cell_valid(i, heap))
             && (1..count).all(|i| node.suffix(i - 1) < node.suffix(i))
             && (0..count).all(|i| node.slot(i).0 == head_of(node.suffix(i), &[]))
+            && node.has_room_for_its_cells(heap)
+    }
+
+    /// Whether cells and garbage are no more than what lies behind the heap's start: removing cells adds to the garbage.
+    fn has_room_for_its_cells(&self, heap: usize) -> bool {
+        let cells: usize = (0..self.count).map(|i| self.cell_size(i)).sum();
+        cells + get_u16(self.page, GARBAGE) as usize <= self.page.len() - heap
     }
 
     fn is_cell_valid(&self, i: usize, heap: usize) -> bool {
@@ -622,4 +629,25 @@ pub(crate) fn separator(left: &[u8], right: &[u8]) -> Vec<u8> {
 pub(crate) fn separator_length(left: &[u8], right: &[u8]) -> usize {
     let shared = left.iter().zip(right).take_while(|(a, b)| a == b).count();
     (shared + 1).min(right.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::layout;
+
+    /// A forged page with more garbage than bytes behind its heap's start made the arithmetic of the next change overflow.
+    #[test]
+    fn more_garbage_than_there_can_be_is_damage() {
+        let mut page = vec![0; 512];
+        layout::format(&mut page, Kind::Leaf, 0, 2, PageRef { id: 3, birth: 4 });
+        init_body(&mut page);
+        insert_at(&mut page, 0, b"key", Payload::Value(Cell::Inline(b"value")));
+        insert_at(&mut page, 1, b"other", Payload::Value(Cell::Inline(b"value")));
+        remove(&mut page, 0);
+        assert!(Node::is_valid(&page));
+        let garbage = get_u16(&page, GARBAGE) + 1;
+        put_u16(&mut page, GARBAGE, garbage);
+        assert!(!Node::is_valid(&page));
+    }
 }

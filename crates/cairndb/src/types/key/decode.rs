@@ -92,13 +92,20 @@ impl Reader<'_> {
             DataType::Real => Value::Real(self.real()?),
             DataType::Double => Value::Double(self.double()?),
             DataType::Numeric(modifiers) => Value::Numeric(self.numeric(modifiers.map(|(_, scale)| scale))?),
-            DataType::Char(length) => Value::text(pad(self.text()?, length)),
+            DataType::Char(length) => Value::text(pad(self.trimmed(length)?, length)),
             DataType::Text | DataType::Varchar(_) => Value::text(self.text()?),
             DataType::Bytea => Value::Bytea(self.bytes()?.into()),
             DataType::Interval => Value::Interval(self.interval()?),
             DataType::Uuid => Value::Uuid(self.plain()?),
             DataType::Unknown => return Err(corrupted()),
         })
+    }
+
+    /// Of a CHAR: without the blanks at its end.
+    fn trimmed(&mut self, length: u32) -> Result<String> {
+        let text = self.text()?;
+        let fits = length == 0 || text.chars().count() <= length as usize;
+        if fits && !text.ends_with(' ') { Ok(text) } else { Err(corrupted()) }
     }
 
     fn integer(&mut self) -> Result<i64> {

@@ -113,6 +113,18 @@ fn numerics_that_no_encoder_writes_are_damaged() {
 }
 
 #[test]
+fn chars_that_no_encoder_writes_are_damaged() {
+    let decode = |text: &str| {
+        let bytes = encode(&Value::text(text), DataType::Text, false);
+        decode_value(&mut bytes.as_slice(), DataType::Char(3), false, false)
+    };
+    assert_eq!(format!("{:?}", decode("ab").unwrap()), format!("{:?}", Value::text("ab ")));
+    for text in ["ab ", "abcd"] {
+        assert_eq!(decode(text).unwrap_err().sqlstate().0, "XX001");
+    }
+}
+
+#[test]
 fn a_text_prefix_begins_the_keys_of_its_extensions() {
     let mut prefix = Vec::new();
     encode_text_prefix("ab", &mut prefix);

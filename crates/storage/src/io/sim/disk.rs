@@ -106,6 +106,14 @@ impl SimDisk {
         self.machine().faults.fail_sync(nth_from_now);
     }
 
+    /// As [`SimDisk::fail_sync`], of one file's [`File::sync`] only. Does nothing if there is no such file.
+    pub fn fail_sync_of(&self, path: &Path, nth_from_now: u64) {
+        let mut machine = self.machine();
+        if let Some(&id) = machine.state.names.get(path) {
+            machine.faults.fail_sync_of(id, nth_from_now);
+        }
+    }
+
     /// How many syncs were attempted.
     pub fn sync_count(&self) -> u64 {
         self.machine().faults.syncs
@@ -264,7 +272,7 @@ impl Machine {
 
     fn sync(&mut self, file: &FileRef) -> io::Result<()> {
         self.check_alive()?;
-        let failed = self.faults.next_sync_fails(&mut self.random);
+        let failed = self.faults.next_sync_of_fails(file.id, &mut self.random);
         self.perform(Operation::Sync { file: file.clone(), failed })?;
         sync_outcome(failed)
     }

@@ -28,6 +28,8 @@ pub(super) struct Faults {
     /// Syncs attempted since the disk was made.
     pub(super) syncs: u64,
     failing_syncs: BTreeSet<u64>,
+    /// Of a file: how many more succeed before one fails.
+    failing_file_syncs: Vec<(u64, u64)>,
     unreadable: Vec<(u64, Range<u64>)>,
     unwritable: Vec<(u64, Range<u64>)>,
     read_failures_ppm: u32,
@@ -56,6 +58,23 @@ impl Faults {
     pub(super) fn fail_randomly(&mut self, reads_ppm: u32, writes_ppm: u32) {
         self.read_failures_ppm = reads_ppm;
         self.write_failures_ppm = writes_ppm;
+    }
+
+    pub(super) fn fail_sync_of(&mut self, file: u64, nth_from_now: u64) {
+        self.failing_file_syncs.push((file, nth_from_now));
+    }
+
+    /// As `next_sync_fails`, of a file.
+    pub(super) fn next_sync_of_fails(&mut self, file: u64, random: &mut Random) -> Option<u64> {
+        let asked_for = self.failing_file_syncs.iter_mut().filter(|(id, _)| *id == file);
+        let due = asked_for.map(|(_, left)| std::mem::replace(left, left.saturating_sub(1))).any(|left| left == 1);
+        match (self.next_sync_fails(random), due) {
+            (None, true) => {
+                self.counts.syncs += 1;
+                Some(random.next())
+            }
+            (failed, _) => failed,
+        }
     }
 
     /// Counts a sync; the seed of its failure if it is to fail.
