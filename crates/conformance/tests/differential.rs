@@ -4,8 +4,10 @@
 
 use cairn_conformance::differential::{Dialect, Fresh, Rules, Totals, compare_seeds};
 use cairn_conformance::engine::{CairnEngine, PostgresEngine, PostgresServer, SqliteEngine};
+use cairndb::Options;
 
 const POSTGRES_CASES: u64 = 90;
+const SPILLING_CASES: u64 = 30;
 const SQLITE_CASES: u64 = 50;
 const SHRUNK: usize = 3;
 
@@ -15,11 +17,15 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 fn compare(cases: u64, dialect: Dialect, rules: Rules, reference: &Fresh<'_>) -> Totals {
     let ours: Box<Fresh<'_>> = Box::new(|| Ok(Box::new(CairnEngine::create()?)));
+    compare_with(&ours, cases, dialect, rules, reference)
+}
+
+fn compare_with(ours: &Fresh<'_>, cases: u64, dialect: Dialect, rules: Rules, reference: &Fresh<'_>) -> Totals {
     let first = number("CAIRN_SEED", 1);
     let seeds = first..first.saturating_add(number("CAIRN_DIFFERENTIAL", cases));
-    let totals = compare_seeds(seeds, dialect, rules, reference, &ours).unwrap();
+    let totals = compare_seeds(seeds, dialect, rules, reference, ours).unwrap();
     println!("{totals}");
-    assert_eq!(totals.different(), 0, "{}\n{totals}", totals.explain(SHRUNK, rules, reference, &ours));
+    assert_eq!(totals.different(), 0, "{}\n{totals}", totals.explain(SHRUNK, rules, reference, ours));
     assert!(totals.accepted * 10 > totals.compared * 8, "too few statements succeed: {totals}");
     assert!(totals.undecided * 50 < totals.compared, "too many statements are undecided: {totals}");
     totals
@@ -31,6 +37,15 @@ fn random_statements_answer_as_in_postgresql() {
     let postgres: Box<Fresh<'_>> = Box::new(|| Ok(Box::new(PostgresEngine::create_with_types(&server)?)));
     let totals = compare(POSTGRES_CASES, Dialect::Postgres, Rules { details: true }, &postgres);
     assert!(totals.compared as u64 > totals.cases as u64 * 100, "{totals}");
+}
+
+/// With memory for nothing: whatever can go to temporary files does, from its first byte.
+#[test]
+fn random_statements_answer_as_in_postgresql_without_memory_for_queries() {
+    let Some(server) = PostgresServer::start_for_test() else { return };
+    let postgres: Box<Fresh<'_>> = Box::new(|| Ok(Box::new(PostgresEngine::create_with_types(&server)?)));
+    let ours: Box<Fresh<'_>> = Box::new(|| Ok(Box::new(CairnEngine::create_with(Options::default().work_mem(1))?)));
+    compare_with(&ours, SPILLING_CASES, Dialect::Postgres, Rules { details: true }, &postgres);
 }
 
 #[test]

@@ -10,7 +10,15 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 34] = [
+const CANARIES: [(Broken, u64); 42] = [
+    (Broken::Checksums, MANY),
+    (Broken::DurablePosition, MANY),
+    (Broken::EndedUnpinned, MANY),
+    (Broken::EndedUntold, MANY),
+    (Broken::LateBytes, MANY),
+    (Broken::OlderMeta, MANY),
+    (Broken::PassedOver, MANY),
+    (Broken::RecoveryUnsettled, MANY),
     (Broken::AcknowledgeEarly, FEW),
     (Broken::AnswerEarly, MANY),
     (Broken::CheckpointUndurable, MANY),
@@ -48,11 +56,13 @@ const CANARIES: [(Broken, u64); 34] = [
 ];
 
 /// Switches that take too long for every day.
-const RARE: [(Broken, u64); 3] = [
+const RARE: [(Broken, u64); 4] = [
     (Broken::ExtensionUnsynced, RAREST),
-    (Broken::RecoveryUnsettled, RAREST),
     // Needs a thread that was just woken to lead, two more that wait behind it, and a checkpoint that fails between.
+    // `scenarios.rs` has a test of its own for it, and for `UndurablePublished`.
     (Broken::FailureUntold, RAREST),
+    (Broken::HalfRetired, RAREST),
+    (Broken::UndurablePublished, RAREST),
 ];
 
 /// Switches that no seed was seen to notice.

@@ -90,6 +90,14 @@ pub enum Broken {
     EndedUnpinned,
     /// Who looks at a snapshot's pages is not told that it was ended.
     EndedUntold,
+    /// Bytes that arrive after their page's id became another's stay under it.
+    LateBytes,
+    /// A free map may be made of half of what is being retired.
+    HalfRetired,
+    /// Whoever publishes what was taken back publishes a commit whose write failed, too.
+    UndurablePublished,
+    /// A damaged batch where recovery begins is passed over.
+    PassedOver,
 }
 
 #[cfg(feature = "broken-for-tests")]

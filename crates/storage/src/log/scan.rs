@@ -158,7 +158,7 @@ fn read_headers(file: &Arc<dyn File>, identity: LogIdentity) -> Result<Vec<Optio
 /// Whether a batch continues a chain that ends at `position`. Where the scan begins there is no checksum of a batch before
 /// to compare: what the log was durable to tells of a damaged batch that was passed over.
 fn follows(header: &BatchHeader, position: u64, previous: Option<u32>) -> bool {
-    header.durable <= position && previous.is_none_or(|crc| crc == header.previous)
+    (header.durable <= position || broken::is(Broken::PassedOver)) && previous.is_none_or(|crc| crc == header.previous)
 }
 
 fn damaged(position: u64, durable: u64) -> Error {
