@@ -115,16 +115,17 @@ impl SqlStatement for CairnStatement<'_> {
     }
 }
 
+/// Values are lent, not copied.
 fn add_row(digest: &mut Digest, row: Row<'_>) {
     digest.rows += 1;
-    for value in row.values() {
-        match value {
-            Value::SmallInt(int) => digest.add_int(i64::from(*int)),
-            Value::Integer(int) => digest.add_int(i64::from(*int)),
-            Value::BigInt(int) => digest.add_int(*int),
-            Value::Double(real) => digest.add_real(*real),
-            Value::Text(text) => digest.add_bytes(text.as_bytes()),
-            other => digest.add_real(number(other).unwrap_or_default()),
+    for at in 0..row.columns().len() {
+        match row.value_ref(at) {
+            ValueRef::SmallInt(int) => digest.add_int(i64::from(int)),
+            ValueRef::Integer(int) => digest.add_int(i64::from(int)),
+            ValueRef::BigInt(int) => digest.add_int(int),
+            ValueRef::Double(real) => digest.add_real(real),
+            ValueRef::Text(text) => digest.add_bytes(text.as_bytes()),
+            other => digest.add_real(number(&other.to_value()).unwrap_or_default()),
         }
     }
 }

@@ -83,10 +83,10 @@ impl Connection {
     /// The statement of a text, planned before if the text was seen before.
     pub(super) fn runnable(&self, sql: &str) -> Result<Runnable> {
         if let Some(prepared) = self.cache.borrow_mut().get(sql) {
-            return Ok(Runnable { parsed: prepared.parsed.clone(), prepared: Some(prepared) });
+            return Ok(Runnable { parsed: prepared.parsed.clone(), prepared: Some(prepared), kept: None });
         }
         match parse_one(sql) {
-            Ok(parsed) => Ok(Runnable { parsed: Arc::new(parsed), prepared: None }),
+            Ok(parsed) => Ok(Runnable { parsed: Arc::new(parsed), prepared: None, kept: None }),
             Err(error) => {
                 self.state.borrow().fail();
                 Err(error)
@@ -176,7 +176,7 @@ impl Connection {
                 self.state.borrow().fail();
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
             }
-            let mut runnable = Runnable { parsed: Arc::new(parsed), prepared: None };
+            let mut runnable = Runnable { parsed: Arc::new(parsed), prepared: None, kept: None };
             let executed = self.run_one(&mut runnable, &())?;
             let mut outcome = Outcome {
                 statement: statement.text,

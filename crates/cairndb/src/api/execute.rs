@@ -20,7 +20,7 @@ use super::{Connection, Params, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::ddl;
 use crate::dml::{DmlContext, DmlResult};
-use crate::exec::{self, BatchSizes, ExecContext, SequenceSource};
+use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
 use crate::sql::ParsedStatement;
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
@@ -52,6 +52,8 @@ impl Executed {
 pub(crate) struct Runnable {
     pub(crate) parsed: Arc<ParsedStatement>,
     pub(crate) prepared: Option<Arc<Prepared>>,
+    /// What the last execution leaves to the next.
+    pub(crate) kept: Option<Kept>,
 }
 
 /// A state to run on: its reader, its catalog.
@@ -268,7 +270,7 @@ impl Connection {
         let context = self.context(&prepared, state, params)?;
         match &prepared.body {
             Body::Query(plan) => {
-                let stream = exec::execute(plan.clone(), context)?;
+                let stream = exec::execute_kept(plan.clone(), context, statement.kept.as_ref())?;
                 Ok(Executed::rows("SELECT", Rows::stream(stream)))
             }
             Body::Explain(explain) => super::explain::explain(explain, &prepared, &context, None),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::FromValue;
 use crate::exec::{Batch, RowStream};
 use crate::plan::{Field, PhysicalPlan};
+use crate::types::ValueRef;
 use crate::{Error, Result, SqlState, Value};
 
 /// The rows of a query, produced as they are asked for.
@@ -52,7 +53,8 @@ impl BatchRow {
     }
 
     /// Comes to the first row of a batch.
-    fn begin(&mut self, batch: Batch) {
+    fn begin(&mut self, mut batch: Batch) {
+        batch.check_text();
         self.batch = Some(batch);
         self.at = 0;
     }
@@ -61,8 +63,13 @@ impl BatchRow {
         self.batch.as_ref().map_or(Value::Null, |batch| batch.value(index, self.at))
     }
 
-    fn text(&self, index: usize) -> Option<&str> {
-        self.batch.as_ref()?.columns().get(index)?.text(self.at)
+    /// `None`: text that is not UTF-8.
+    #[inline]
+    fn value_ref(&self, index: usize) -> Option<ValueRef<'_>> {
+        match self.batch.as_ref().and_then(|batch| batch.columns().get(index)) {
+            Some(column) => column.value_ref(self.at),
+            None => Some(ValueRef::Null),
+        }
     }
 
     fn values(&self) -> &[Value] {
@@ -220,15 +227,21 @@ impl<'a> Row<'a> {
         self.values().get(index).unwrap_or(&Value::Null)
     }
 
-    /// Borrowed text of a text column; `None` for NULL and for other types.
-    pub fn get_str(&self, index: usize) -> Option<&'a str> {
-        if let RowValues::Batch(row) = self.values
-            && let Some(text) = row.text(index)
-        {
-            return Some(text);
+    /// The value of a column by position, lent instead of copied; NULL beyond the last.
+    #[inline]
+    pub fn value_ref(&self, index: usize) -> ValueRef<'a> {
+        match self.values {
+            RowValues::Own(values) => values.get(index).map_or(ValueRef::Null, ValueRef::from),
+            // Text that is not UTF-8 can only be shown as an owned value.
+            RowValues::Batch(row) => row.value_ref(index).unwrap_or_else(|| self.value(index).into()),
         }
-        match self.value(index) {
-            Value::Text(text) => Some(text),
+    }
+
+    /// Borrowed text of a text column; `None` for NULL and for other types.
+    #[inline]
+    pub fn get_str(&self, index: usize) -> Option<&'a str> {
+        match self.value_ref(index) {
+            ValueRef::Text(text) => Some(text),
             _ => None,
         }
     }

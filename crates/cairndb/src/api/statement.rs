@@ -7,6 +7,7 @@ use super::execute::{Executed, Runnable};
 use super::point::{self, Buffers, Miss, PointPlan};
 use super::prepared::Prepared;
 use super::{Connection, Params, Row, RowRef, Rows, Ticket};
+use crate::exec::Kept;
 use crate::plan::Field;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -34,6 +35,7 @@ pub struct Statement<'c> {
 impl<'c> Statement<'c> {
     pub(crate) fn new(connection: &'c Connection, sql: &str) -> Result<Statement<'c>> {
         let mut runnable = connection.runnable(sql)?;
+        runnable.kept = Some(Kept::default());
         connection.prepare_now(&mut runnable)?;
         let statement = Statement { connection, sql: sql.to_string(), runnable, buffers: Buffers::default() };
         connection.remember(sql, None, statement.runnable.prepared.as_ref());

@@ -4,8 +4,9 @@
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
-/// The version that this code writes, and the newest that it reads.
-const VERSION: u8 = 1;
+/// The version that this code reads and writes. It counts changes of the bytes of rows and keys too, which can not be told
+/// by themselves: 1 had integers of fixed width in rows.
+const VERSION: u8 = 2;
 
 /// Builds one record.
 #[derive(Default)]
@@ -79,6 +80,7 @@ impl<'a> Fields<'a> {
     pub(super) fn entry(bytes: &'a [u8]) -> Result<Fields<'a>> {
         match bytes.split_first() {
             Some((&VERSION, rest)) => Ok(Fields(rest)),
+            Some((version @ 1..VERSION, _)) => Err(older(*version)),
             Some((version, _)) => Err(corrupt(&format!("unknown entry version {version}"))),
             None => Err(corrupt("empty entry")),
         }
@@ -127,6 +129,11 @@ pub(super) fn numbers(bytes: &[u8]) -> Result<Vec<usize>> {
 
 pub(super) fn corrupt(what: &str) -> Error {
     Error::new(SqlState::DATA_CORRUPTED, format!("catalog entry is damaged: {what}"))
+}
+
+fn older(version: u8) -> Error {
+    let message = format!("the tables have format {version}, which this library no longer reads (it has {VERSION})");
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 
 fn push_varint(out: &mut Vec<u8>, mut number: u64) {

@@ -383,6 +383,16 @@ mod tests {
     }
 
     #[test]
+    fn entries_of_an_older_format_are_refused() {
+        let view = View { id: ObjectId(1), name: "v".to_string(), columns: vec![], query: "SELECT 1".to_string() };
+        let mut bytes = encode_view(&view, 5);
+        bytes[0] = 1;
+        let error = decode_view(ObjectId(1), &bytes).unwrap_err();
+        assert_eq!(error.sqlstate(), crate::SqlState::FEATURE_NOT_SUPPORTED);
+        assert!(error.to_string().contains("format 1"), "{error}");
+    }
+
+    #[test]
     fn fields_of_a_later_version_are_skipped() {
         let sequence = Sequence {
             id: ObjectId(1),

@@ -34,6 +34,11 @@ impl Batch {
         &self.columns
     }
 
+    /// Checks the text of columns that nobody else has, so that values can be lent without a look at each.
+    pub(crate) fn check_text(&mut self) {
+        self.columns.iter_mut().filter_map(Arc::get_mut).for_each(Vector::check_text);
+    }
+
     pub(crate) fn into_columns(self) -> Vec<Arc<Vector>> {
         self.columns
     }

@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
+use super::byte_strings::ByteStrings;
 use super::hash::trim_blanks;
-use super::vector::{ByteStrings, Data, Vector};
+use super::vector::{Data, Vector};
 use crate::types::{DataType, compare_f64};
 
 /// Whether two values of the same type are equal; NULL equals NULL.

@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::context::Cx;
-use super::expr::Evaluator;
+use super::expr::{Evaluator, rebind_all};
 use super::operator::{BoxOperator, Operator};
 use crate::{Error, Result, SqlState, Value};
 
@@ -73,5 +73,15 @@ impl Operator for Limit {
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
         self.left = None;
+    }
+
+    fn park(&mut self) -> bool {
+        self.left = None;
+        self.input.park()
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        let LimitValues { limit, offset } = &mut self.values;
+        rebind_all(limit.iter_mut().chain(offset), parameters) && self.input.rebind(parameters)
     }
 }

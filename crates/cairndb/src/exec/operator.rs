@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::context::Cx;
-use crate::Result;
+use crate::{Result, Value};
 
 /// A running plan node.
 ///
@@ -14,6 +14,17 @@ pub(crate) trait Operator {
 
     /// Starts over: the next rows are the first again, under the outer rows that `next` is then given.
     fn reset(&mut self, cx: Cx<'_>);
+
+    /// Ends an execution: lets go of the state that was read, and of everything that was worked out from it. False: the
+    /// operator is not made for another execution.
+    fn park(&mut self) -> bool {
+        false
+    }
+
+    /// Takes over the parameters of another execution, after [`Operator::park`]. False: it must be built anew.
+    fn rebind(&mut self, _parameters: &[Value]) -> bool {
+        false
+    }
 }
 
 /// An operator of any kind.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::batch::Batch;
 use super::context::Cx;
-use super::expr::{Evaluator, Frame};
+use super::expr::{Evaluator, Frame, rebind_all};
 use super::operator::{BoxOperator, Operator};
 use super::scan::keep_true;
 use super::vector::Vector;
-use crate::{DataType, Result};
+use crate::{DataType, Result, Value};
 
 /// Rows of expressions.
 pub(crate) struct Values {
@@ -75,6 +75,14 @@ impl Operator for Filter {
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
     }
+
+    fn park(&mut self) -> bool {
+        self.input.park()
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        self.predicate.rebind(parameters) && self.input.rebind(parameters)
+    }
 }
 
 /// One expression per output column.
@@ -99,6 +107,14 @@ impl Operator for Project {
 
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
+    }
+
+    fn park(&mut self) -> bool {
+        self.input.park()
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        rebind_all(&mut self.exprs, parameters) && self.input.rebind(parameters)
     }
 }
 

@@ -1,19 +1,24 @@
 //! Running a plan: the executor's face to the layers above.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::batch::Batch;
 use super::build::build;
 use super::context::{Cx, ExecContext, NodeCounters, Shared};
 use super::operator::BoxOperator;
-use crate::Result;
 use crate::plan::{Field, PhysicalPlan};
+use crate::{Result, Value};
 
 /// A running query: its rows, as they are computed.
 pub struct RowStream {
     plan: Arc<PhysicalPlan>,
     shared: Shared,
-    operator: BoxOperator,
+    /// `None`: it failed.
+    operator: Option<BoxOperator>,
+    /// Where the operators go when the execution is over.
+    home: Option<Kept>,
     done: bool,
 }
 
@@ -36,12 +41,43 @@ pub struct NodeStatistics {
     pub spill_files: u64,
 }
 
+/// The operators of a plan between two executions, for those that can be used again. Cloning it gives the same place.
+#[derive(Clone, Default)]
+pub(crate) struct Kept(Rc<RefCell<Option<(Arc<PhysicalPlan>, BoxOperator)>>>);
+
+impl Kept {
+    /// The plan's operators, ready to run with these parameters. An execution that is still running has them: then a
+    /// second one builds its own.
+    fn take(&self, plan: &Arc<PhysicalPlan>, parameters: &[Value]) -> Option<BoxOperator> {
+        let (made_for, mut operator) = self.0.take()?;
+        (Arc::ptr_eq(&made_for, plan) && operator.rebind(parameters)).then_some(operator)
+    }
+}
+
 /// Starts a plan. Nothing is read before the first [`RowStream::next_batch`].
 pub fn execute(plan: Arc<PhysicalPlan>, context: ExecContext) -> Result<RowStream> {
+    execute_kept(plan, context, None)
+}
+
+/// As [`execute`], with the operators of the plan's last execution where they are kept and can be used again.
+pub(crate) fn execute_kept(plan: Arc<PhysicalPlan>, context: ExecContext, kept: Option<&Kept>) -> Result<RowStream> {
     let nodes = if context.analyze { plan.node_count() } else { 0 };
     let shared = Shared::new(context, nodes);
-    let operator = build(&plan, &shared)?;
-    Ok(RowStream { plan, shared, operator, done: false })
+    let operator = match kept.and_then(|kept| kept.take(&plan, &shared.context.parameters)) {
+        Some(operator) => operator,
+        None => build(&plan, &shared)?,
+    };
+    Ok(RowStream { plan, shared, operator: Some(operator), home: kept.cloned(), done: false })
+}
+
+impl Drop for RowStream {
+    fn drop(&mut self) {
+        if let (Some(home), Some(mut operator)) = (self.home.take(), self.operator.take())
+            && operator.park()
+        {
+            home.0.replace(Some((self.plan.clone(), operator)));
+        }
+    }
 }
 
 impl RowStream {
@@ -56,12 +92,13 @@ impl RowStream {
 
     /// The next rows, at least one; `None` at the end, and after an error.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
-        if self.done {
-            return Ok(None);
-        }
+        let Some(operator) = self.operator.as_mut().filter(|_| !self.done) else { return Ok(None) };
         let cx = Cx { shared: &self.shared, outer: None };
-        let batch = cx.check().and_then(|()| self.operator.next(cx));
+        let batch = cx.check().and_then(|()| operator.next(cx));
         self.done = !matches!(batch, Ok(Some(_)));
+        if batch.is_err() {
+            self.operator = None;
+        }
         batch
     }
 

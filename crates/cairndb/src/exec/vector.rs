@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use super::bitmap::Bitmap;
-use crate::types::{DataType, Value};
+use super::byte_strings::ByteStrings;
+use crate::types::{DataType, Value, ValueRef};
 use crate::{Error, Result};
 
 /// Stands for "no row" among row numbers: the missing side of an outer join.
@@ -47,52 +48,6 @@ impl Representation {
             DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Bytea => Representation::Bytes,
             DataType::Numeric(_) | DataType::Interval | DataType::Uuid | DataType::Unknown => Representation::Values,
         }
-    }
-}
-
-/// Byte strings in one arena.
-#[derive(Clone, Debug)]
-pub struct ByteStrings {
-    /// Where each string ends; it begins where the one before ends.
-    ends: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
-impl ByteStrings {
-    /// No strings, with room for the ends of `capacity`.
-    pub(crate) fn with_capacity(capacity: usize) -> ByteStrings {
-        ByteStrings { ends: Vec::with_capacity(capacity), bytes: Vec::new() }
-    }
-
-    /// The string at `index`; empty past the end.
-    #[inline]
-    pub fn get(&self, index: usize) -> &[u8] {
-        let start = if index == 0 { 0 } else { self.ends.get(index - 1).copied().unwrap_or(self.bytes.len()) };
-        let end = self.ends.get(index).copied().unwrap_or(self.bytes.len());
-        self.bytes.get(start..end).unwrap_or(&[])
-    }
-
-    /// Appends a string.
-    #[inline]
-    pub fn push(&mut self, string: &[u8]) {
-        self.bytes.extend_from_slice(string);
-        self.ends.push(self.bytes.len());
-    }
-
-    /// Number of strings.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    fn append(&mut self, other: &ByteStrings) {
-        let base = self.bytes.len();
-        self.bytes.extend_from_slice(&other.bytes);
-        self.ends.extend(other.ends.iter().map(|end| base + end));
     }
 }
 
@@ -337,13 +292,43 @@ impl Vector {
         }
     }
 
+    /// The value at `row`, lent; NULL past the end. `None`: text that is not UTF-8.
+    #[inline]
+    pub fn value_ref(&self, row: usize) -> Option<ValueRef<'_>> {
+        if self.is_null(row) || row >= self.len() {
+            return Some(ValueRef::Null);
+        }
+        Some(match &self.data {
+            Data::I64(items) if self.data_type == DataType::BigInt => ValueRef::BigInt(items[row]),
+            Data::I32(items) if self.data_type == DataType::Integer => ValueRef::Integer(items[row]),
+            Data::Bytes(strings) if self.data_type == DataType::Bytea => ValueRef::Bytea(strings.get(row)),
+            Data::Bytes(strings) => ValueRef::Text(strings.text(row)?),
+            Data::Values(items) => ValueRef::from(&items[row]),
+            Data::I64(items) => match self.data_type {
+                DataType::Time => ValueRef::Time(items[row]),
+                DataType::Timestamp => ValueRef::Timestamp(items[row]),
+                _ => ValueRef::TimestampTz(items[row]),
+            },
+            Data::I32(items) => ValueRef::Date(items[row]),
+            Data::I16(items) => ValueRef::SmallInt(items[row]),
+            Data::Bool(items) => ValueRef::Boolean(items[row]),
+            Data::F32(items) => ValueRef::Real(items[row]),
+            Data::F64(items) => ValueRef::Double(items[row]),
+        })
+    }
+
     /// The text at `row`, borrowed; `None` for NULL, for other types, and for text that is not UTF-8.
     pub fn text(&self, row: usize) -> Option<&str> {
-        match &self.data {
-            Data::Bytes(strings) if self.data_type != DataType::Bytea && !self.is_null(row) && row < strings.len() => {
-                std::str::from_utf8(strings.get(row)).ok()
-            }
+        match self.value_ref(row)? {
+            ValueRef::Text(text) => Some(text),
             _ => None,
+        }
+    }
+
+    /// Looks at text as UTF-8 all at once, so that it need not be done value by value.
+    pub(crate) fn check_text(&mut self) {
+        if let (Data::Bytes(strings), true) = (&mut self.data, self.data_type != DataType::Bytea) {
+            strings.check_text();
         }
     }
 
@@ -431,7 +416,7 @@ impl Vector {
             Data::I64(items) => items.len() * 8,
             Data::F32(items) => items.len() * 4,
             Data::F64(items) => items.len() * 8,
-            Data::Bytes(strings) => strings.bytes.len() + strings.ends.len() * 8,
+            Data::Bytes(strings) => strings.memory_bytes(),
             Data::Values(items) => items.len() * (size_of::<Value>() + 8),
         };
         data + self.validity.as_ref().map_or(0, Bitmap::memory_bytes)

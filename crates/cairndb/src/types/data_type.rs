@@ -169,7 +169,17 @@ impl DataType {
         }
     }
 
-    /// Values all have the same number of bytes in a row.
+    /// The most bytes that a value needs, where values are kept as integers: numbers without fraction, dates, times,
+    /// timestamps.
+    pub(crate) fn integer_width(self) -> Option<usize> {
+        use DataType::*;
+        match self {
+            SmallInt | Integer | BigInt | Date | Time | Timestamp | TimestampTz => self.width(),
+            _ => None,
+        }
+    }
+
+    /// Values all have the same number of bytes in memory.
     pub fn is_fixed_width(self) -> bool {
         self.width().is_some()
     }

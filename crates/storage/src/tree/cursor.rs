@@ -100,6 +100,18 @@ impl<'p> LeafEntries<'p> {
         }
     }
 
+    /// What all keys of the leaf begin with.
+    #[inline]
+    pub fn key_prefix(&self) -> &'p [u8] {
+        self.node.prefix()
+    }
+
+    /// What follows the prefix in the key of entry `i`.
+    #[inline]
+    pub fn key_rest(&self, i: usize) -> &'p [u8] {
+        self.node.suffix(self.from + i)
+    }
+
     /// Writes the key of entry `i` over `key`.
     #[inline]
     pub fn key_into(&self, i: usize, key: &mut Vec<u8>) {

@@ -31,7 +31,7 @@ pub(super) struct RowChange {
     /// Rows for which it is not true stay as they are.
     filter: Option<Expr>,
     assignments: Box<[Assignment]>,
-    /// All assigned columns have a fixed width: the row can be patched where they lie.
+    /// No assigned column is of variable length: the row can be patched where they lie, if there is room.
     fixed: bool,
     /// Positions of the indexes over assigned columns.
     indexes: Box<[usize]>,
@@ -107,7 +107,7 @@ impl RowChange {
         Some(RowChange {
             upkeep: Upkeep::of(target, catalog, touched)?,
             filter: filter.cloned(),
-            fixed: assignments.iter().all(|assignment| layout.fixed_offset(assignment.place).is_some()),
+            fixed: !assignments.iter().any(|assignment| layout.is_variable(assignment.place)),
             assignments,
             indexes: (0..table.indexes.len()).filter(over_assigned).collect(),
             returning: returning.map(Into::into),
@@ -212,12 +212,14 @@ impl RowChange {
         let mut patch = self.fixed;
         for (at, assignment) in self.assignments.iter().enumerate() {
             let (start, value) = (bytes.len(), new.value(at)?);
-            encode_value_raw(value, bytes);
-            ranges.push((!value.is_null()).then_some(start..bytes.len()));
-            patch = patch && !value.is_null() && layout.raw_column(old, assignment.place)?.is_some();
-            if patch {
-                places.push(layout.value_range(old, assignment.place)?.start);
+            match if patch { layout.patch(old, assignment.place, value, bytes)? } else { None } {
+                Some(place) => places.push(place),
+                None => {
+                    patch = false;
+                    encode_value_raw(value, bytes);
+                }
             }
+            ranges.push((!value.is_null()).then_some(start..bytes.len()));
         }
         if patch {
             return Ok(Bytes::Patch);
@@ -352,7 +354,10 @@ impl<'a> Updated<'a> {
     fn value(&self, at: usize) -> Result<ValueRef<'a>, Miss> {
         match &self.change.assignments[at].value {
             NewValue::Operand(operand) => operand.value(self.env.params).ok_or(Miss::General),
-            NewValue::Proposed(column) => self.both.proposed.and_then(|row| row.value(*column)).ok_or(Miss::General),
+            NewValue::Proposed(column) => {
+                let value = self.both.proposed.and_then(|row| row.values().get(*column));
+                value.copied().ok_or(Miss::General)
+            }
             NewValue::Sum(_) | NewValue::Computed(_) => Ok((&self.values[at]).into()),
         }
     }

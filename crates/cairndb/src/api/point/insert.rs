@@ -11,7 +11,7 @@ use super::{Buffers, Miss, general};
 use crate::catalog::{Catalog, row_number_key};
 use crate::dml::{InsertPlan, RowNumbers};
 use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
-use crate::types::{ValueRef, key};
+use crate::types::key;
 
 /// An INSERT of one row of VALUES.
 #[derive(Debug)]
@@ -63,14 +63,14 @@ impl PointInsert {
         buffers: &mut Buffers,
         (store, row_numbers): (&Store, &RowNumbers),
     ) -> Result<(u64, Option<Ticket>), Miss> {
-        let Buffers { key, row, row_key, entries, lookups, change, values, returned, .. } = buffers;
+        let Buffers { key, row, row_key, entries, lookups, change, values, proposed: spare, returned, .. } = buffers;
         self.source.compute(self.upkeep.table(), env, values)?;
-        let proposed = self.source.row(env.params, values);
+        let proposed = self.source.row(env.params, values, spare.take())?;
         self.check(&proposed, env)?;
         self.encode_key(&proposed, key, (store, row_numbers))?;
         self.encode_row(&proposed, key, row, entries)?;
         self.upkeep.encode_references(&proposed, lookups)?;
-        place.write(stamp, &mut |trees| {
+        let written = place.write(stamp, &mut |trees| {
             let encoded = Encoded { key, row, entries, lookups };
             if let Some(conflict) = &self.conflict
                 && let Some(existing) = conflict.find(trees, key, entries, row_key)?
@@ -81,7 +81,9 @@ impl PointInsert {
                 returning(exprs, &proposed, env, returned).map_err(WriteError::Caller)?;
             }
             self.insert(trees, &encoded)
-        })
+        });
+        spare.keep(proposed);
+        written
     }
 
     /// Looks up what the row needs and must not meet, then writes it.
@@ -106,10 +108,9 @@ impl PointInsert {
 
     /// NOT NULL, then CHECK.
     fn check(&self, row: &Proposed<'_>, env: Env<'_>) -> Result<(), Miss> {
-        for (at, column) in self.upkeep.table().columns.iter().enumerate() {
-            if row.value(at).ok_or(Miss::General)?.is_null() && column.not_null {
-                return Err(Miss::General);
-            }
+        let mut columns = self.upkeep.table().columns.iter().zip(row.values());
+        if columns.any(|(column, value)| column.not_null && value.is_null()) {
+            return Err(Miss::General);
         }
         self.upkeep.check(row, env)
     }
@@ -126,7 +127,7 @@ impl PointInsert {
             out.extend_from_slice(&row_number_key(row_numbers.next(store, table.tree)?));
         }
         for (&column, &data_type) in table.primary_key.iter().zip(layout.key_types()) {
-            key::encode_ref(row.value(column).unwrap_or(ValueRef::Null), data_type, false, false, out);
+            key::encode_ref(row.values()[column], data_type, false, false, out);
         }
         Ok(())
     }
@@ -141,7 +142,7 @@ impl PointInsert {
         let (table, layout) = (self.upkeep.table(), &self.upkeep.target.layout);
         out.clear();
         let stored = layout.stored_columns();
-        layout.row().encode_with(|at| row.value(stored[at]).unwrap_or(ValueRef::Null), out);
+        layout.row().encode_with(|at| row.values()[stored[at]], out);
         entries.resize_with(table.indexes.len(), Entry::default);
         for (index, entry) in table.indexes.iter().zip(entries) {
             entry.encode(table, index, row, key)?;

@@ -157,6 +157,7 @@ pub(super) struct Buffers {
     select: select::Scratch,
     /// A new row's computed values.
     values: Vec<Value>,
+    proposed: proposed::Spare,
     /// What RETURNING made of the row.
     pub(super) returned: Vec<Value>,
     fitted: Vec<Value>,
@@ -182,6 +183,7 @@ impl Default for Buffers {
             change: change::Scratch::default(),
             select: select::Scratch::default(),
             values: Vec::new(),
+            proposed: proposed::Spare::default(),
             returned: Vec::new(),
             fitted: Vec::new(),
             drawn: Vec::new(),

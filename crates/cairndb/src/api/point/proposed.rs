@@ -55,33 +55,58 @@ impl RowSource {
         Ok(())
     }
 
-    /// The row, once computed.
-    pub(super) fn row<'a>(&'a self, params: &'a dyn Params, values: &'a [Value]) -> Proposed<'a> {
-        Proposed { source: self, params, values }
+    /// The row, once computed, in `values`; each value is fetched and fitted to its column once.
+    pub(super) fn row<'a>(
+        &'a self,
+        params: &'a dyn Params,
+        computed: &'a [Value],
+        mut values: Vec<ValueRef<'a>>,
+    ) -> Result<Proposed<'a>, Miss> {
+        for (column, source) in self.0.iter().enumerate() {
+            values.push(match source {
+                Source::Operand(operand) => operand.value(params).ok_or(Miss::General)?,
+                Source::Computed(_) => (&computed[column]).into(),
+            });
+        }
+        Ok(Proposed { values })
     }
 }
 
 /// A row whose values are known.
-#[derive(Clone, Copy)]
 pub(super) struct Proposed<'a> {
-    source: &'a RowSource,
-    params: &'a dyn Params,
-    values: &'a [Value],
+    values: Vec<ValueRef<'a>>,
+}
+
+/// An emptied buffer for values that live elsewhere. (Collecting a vector into one of the same size keeps its memory.)
+fn emptied<'b>(mut values: Vec<ValueRef<'_>>) -> Vec<ValueRef<'b>> {
+    values.clear();
+    values.into_iter().map(|_| ValueRef::Null).collect()
+}
+
+/// The memory of proposed rows between two executions.
+#[derive(Debug, Default)]
+pub(super) struct Spare(Vec<ValueRef<'static>>);
+
+impl Spare {
+    pub(super) fn take<'a>(&mut self) -> Vec<ValueRef<'a>> {
+        emptied(std::mem::take(&mut self.0))
+    }
+
+    pub(super) fn keep(&mut self, row: Proposed<'_>) {
+        self.0 = emptied(row.values);
+    }
 }
 
 impl<'a> Proposed<'a> {
-    /// `None`: the value does not fit its column as it is.
+    /// All columns' values.
     #[inline]
-    pub(super) fn value(&self, column: usize) -> Option<ValueRef<'a>> {
-        match &self.source.0[column] {
-            Source::Operand(operand) => operand.value(self.params),
-            Source::Computed(_) => Some((&self.values[column]).into()),
-        }
+    pub(super) fn values(&self) -> &[ValueRef<'a>] {
+        &self.values
     }
 }
 
 impl Columns for Proposed<'_> {
     fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
-        self.value(index).map(Datum::Lent).ok_or(Miss::General)
+        self.values.get(index).copied().map(Datum::Lent).ok_or(Miss::General)
     }
 }

@@ -5,7 +5,7 @@ use super::join::{Rows, Step};
 use super::select::{Output, PointSelect};
 use crate::api::{FromValue, Params, Row};
 use crate::catalog::ColumnPlace;
-use crate::types::row::decode_raw;
+use crate::types::row::{decode_raw, integer_from_raw};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, Value};
 
@@ -108,9 +108,9 @@ impl<'a> RowRef<'a> {
             Inner::Stored(row) => row,
         };
         match row.place(index) {
-            Place::Raw(raw, DataType::BigInt) => array(raw).map(i64::from_le_bytes),
-            Place::Raw(raw, DataType::Integer) => array(raw).map(|raw| i32::from_le_bytes(raw).into()),
-            Place::Raw(raw, DataType::SmallInt) => array(raw).map(|raw| i16::from_le_bytes(raw).into()),
+            Place::Raw(raw, data_type @ (DataType::BigInt | DataType::Integer | DataType::SmallInt)) => {
+                integer_from_raw(raw, data_type).ok()
+            }
             Place::Key(row, _, at, DataType::BigInt | DataType::Integer | DataType::SmallInt) => {
                 row.key_value(at).ok()?.as_i64()
             }

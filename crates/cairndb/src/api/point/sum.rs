@@ -7,7 +7,7 @@ use crate::api::Params;
 use crate::catalog::ColumnPlace;
 use crate::dml::Target;
 use crate::plan::Expr;
-use crate::types::row::RowLayout;
+use crate::types::row::{RowLayout, integer_from_raw};
 use crate::types::{DataType, ValueRef};
 
 /// The old value of a column, of the assigned column's integer type, plus (or minus) an operand.
@@ -56,20 +56,12 @@ impl Sum {
     }
 
     fn add(&self, raw: &[u8], operand: ValueRef<'_>) -> Option<Value> {
-        let combine = |old: i64| {
-            let operand = operand.as_i64()?;
-            if self.subtract { old.checked_sub(operand) } else { old.checked_add(operand) }
-        };
+        let (old, operand) = (integer_from_raw(raw, self.data_type).ok()?, operand.as_i64()?);
+        let new = if self.subtract { old.checked_sub(operand)? } else { old.checked_add(operand)? };
         match self.data_type {
-            DataType::BigInt => combine(i64::from_le_bytes(raw.try_into().ok()?)).map(Value::BigInt),
-            DataType::Integer => {
-                let new = combine(i32::from_le_bytes(raw.try_into().ok()?).into())?;
-                i32::try_from(new).ok().map(Value::Integer)
-            }
-            DataType::SmallInt => {
-                let new = combine(i16::from_le_bytes(raw.try_into().ok()?).into())?;
-                i16::try_from(new).ok().map(Value::SmallInt)
-            }
+            DataType::BigInt => Some(Value::BigInt(new)),
+            DataType::Integer => i32::try_from(new).ok().map(Value::Integer),
+            DataType::SmallInt => i16::try_from(new).ok().map(Value::SmallInt),
             _ => None,
         }
     }

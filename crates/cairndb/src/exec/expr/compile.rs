@@ -61,7 +61,9 @@ impl Compiler<'_> {
             Expr::Literal { value, .. } => Node::Constant(value.clone()),
             Expr::Column { index, .. } => Node::Column(*index),
             Expr::Outer { level, index, .. } => Node::Outer { level: *level, index: *index },
-            Expr::Parameter { index, .. } => Node::Constant(self.context.parameter(*index)?.clone()),
+            Expr::Parameter { index, .. } => {
+                Node::Parameter { index: *index, value: self.context.parameter(*index)?.clone() }
+            }
             Expr::Call { function, args } => call(function, self.compile_list(args)?),
             Expr::Cast { input, to } => cast(self.compile_box(input)?, *to),
             Expr::And(args) => Node::Logic { decisive: false, args: self.compile_list(args)? },
@@ -105,6 +107,7 @@ fn finish(node: Node, data_type: DataType) -> Evaluator {
     let mut total = matches!(
         node,
         Node::Constant(_)
+            | Node::Parameter { .. }
             | Node::Column(_)
             | Node::Outer { .. }
             | Node::Compare { .. }
@@ -125,7 +128,7 @@ fn finish(node: Node, data_type: DataType) -> Evaluator {
 
 fn each_child(node: &Node, visit: &mut dyn FnMut(&Evaluator)) {
     match node {
-        Node::Constant(_) | Node::Column(_) | Node::Outer { .. } => {}
+        Node::Constant(_) | Node::Parameter { .. } | Node::Column(_) | Node::Outer { .. } => {}
         Node::Compare { args, .. } | Node::Arithmetic { args, .. } | Node::IsNotDistinct(args) => {
             args.iter().for_each(visit);
         }
@@ -140,7 +143,7 @@ fn each_child(node: &Node, visit: &mut dyn FnMut(&Evaluator)) {
             case.branches.iter().for_each(|(condition, result)| [condition, result].into_iter().for_each(&mut *visit));
             case.otherwise.iter().for_each(visit);
         }
-        Node::InSet(set) => visit(set.input()),
+        Node::InSet { set, .. } => visit(set.input()),
         Node::InList { input, list, .. } => {
             visit(input);
             list.iter().for_each(visit);
@@ -176,16 +179,16 @@ fn binary(function: &'static Function, op: Operator, pair: [Evaluator; 2]) -> No
     }
     match like_pattern(op, &pair) {
         Some(pattern) => {
-            let [input, _] = pair;
-            Node::Like { pattern, negated: op == Operator::NotLike, input: Box::new(input) }
+            let [input, text] = pair;
+            Node::Like { pattern, negated: op == Operator::NotLike, input: Box::new(input), given: text.is_parameter() }
         }
         None => Node::Call { function, args: pair.into() },
     }
 }
 
 fn like_pattern(op: Operator, pair: &[Evaluator; 2]) -> Option<Pattern> {
-    match &pair[1].node {
-        Node::Constant(Value::Text(pattern))
+    match pair[1].as_constant()? {
+        Value::Text(pattern)
             if matches!(op, Operator::Like | Operator::NotLike)
                 && matches!(pair[0].data_type, DataType::Text | DataType::Varchar(_)) =>
         {
@@ -253,16 +256,15 @@ fn cast(input: Box<Evaluator>, to: DataType) -> Node {
 fn in_list(input: Evaluator, list: Vec<Evaluator>, equal: &'static Function) -> Result<Node> {
     let constants: Option<Vec<Value>> = list
         .iter()
-        .map(|element| match &element.node {
-            Node::Constant(value) if value.is_null() || element.data_type.base() == input.data_type.base() => {
-                Some(value.clone())
-            }
-            _ => None,
+        .map(|element| {
+            let fits = |value: &&Value| value.is_null() || element.data_type.base() == input.data_type.base();
+            element.as_constant().filter(fits).cloned()
         })
         .collect();
+    let given = list.iter().any(Evaluator::is_parameter);
     let by_hash = equal.args.iter().all(|arg| common_type(*arg, input.data_type).is_some());
     match constants {
-        Some(constants) if by_hash => Ok(Node::InSet(Box::new(InSet::new(input, &constants)?))),
+        Some(constants) if by_hash => Ok(Node::InSet { set: Box::new(InSet::new(input, &constants)?), given }),
         _ => Ok(Node::InList { input: Box::new(input), list, equal }),
     }
 }

@@ -59,6 +59,11 @@ pub(crate) struct Evaluator {
 
 pub(super) enum Node {
     Constant(Value),
+    /// With its value in this execution.
+    Parameter {
+        index: usize,
+        value: Value,
+    },
     Column(usize),
     Outer {
         level: usize,
@@ -78,6 +83,8 @@ pub(super) enum Node {
         pattern: Pattern,
         negated: bool,
         input: Box<Evaluator>,
+        /// The pattern was made from a parameter.
+        given: bool,
     },
     Call {
         function: &'static Function,
@@ -98,7 +105,11 @@ pub(super) enum Node {
     IsNotDistinct(Box<[Evaluator; 2]>),
     Case(Box<Case>),
     Coalesce(Vec<Evaluator>),
-    InSet(Box<InSet>),
+    InSet {
+        set: Box<InSet>,
+        /// It was made from parameters.
+        given: bool,
+    },
     InList {
         input: Box<Evaluator>,
         list: Vec<Evaluator>,
@@ -120,9 +131,13 @@ impl Evaluator {
     /// The value of a literal or parameter.
     pub(crate) fn as_constant(&self) -> Option<&Value> {
         match &self.node {
-            Node::Constant(value) => Some(value),
+            Node::Constant(value) | Node::Parameter { value, .. } => Some(value),
             _ => None,
         }
+    }
+
+    pub(super) fn is_parameter(&self) -> bool {
+        matches!(self.node, Node::Parameter { .. })
     }
 
     /// The input column that it is, where it is one.
@@ -158,7 +173,7 @@ impl Evaluator {
         let data_type = self.data_type;
         match &mut self.node {
             _ if frame.len == 0 => Ok(Vector::new(data_type).into()),
-            Node::Constant(value) => Ok(Operand::Constant(value.clone())),
+            Node::Constant(value) | Node::Parameter { value, .. } => Ok(Operand::Constant(value.clone())),
             Node::Column(index) => column(frame, *index),
             Node::Outer { level, index } => Ok(Operand::Constant(cx.outer_value(*level, *index)?.clone())),
             Node::Compare { op, representation, blank_padded, args } => {
@@ -169,7 +184,7 @@ impl Evaluator {
                 let [left, right] = eval_pair(args, frame, cx)?;
                 arithmetic::compute(*op, data_type, &left, &right, frame.len)
             }
-            Node::Like { pattern, negated, input } => like(pattern, *negated, input.eval(frame, cx)?, frame.len),
+            Node::Like { pattern, negated, input, .. } => like(pattern, *negated, input.eval(frame, cx)?, frame.len),
             Node::Call { function, args } => eval_call(function, args, data_type, frame, cx),
             Node::Widen(input) => convert::widen(input.eval(frame, cx)?, data_type),
             Node::Relabel(input) => Ok(convert::relabel(input.eval(frame, cx)?, data_type)),
@@ -187,7 +202,7 @@ impl Evaluator {
             }
             Node::Case(case) => case.eval(data_type, frame, cx),
             Node::Coalesce(args) => super::branch::coalesce(args, data_type, frame, cx),
-            Node::InSet(set) => set.eval(frame, cx),
+            Node::InSet { set, .. } => set.eval(frame, cx),
             Node::InList { input, list, equal } => super::in_list::eval_list(input, list, equal, frame, cx),
             Node::Subplan(subplan) => subplan.eval(data_type, frame, cx),
             Node::Sequence { op, name, value } => eval_sequence(*op, name, value.as_deref_mut(), frame, cx),

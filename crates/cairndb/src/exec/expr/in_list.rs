@@ -35,6 +35,10 @@ impl InSet {
         &self.input
     }
 
+    pub(super) fn input_mut(&mut self) -> &mut Evaluator {
+        &mut self.input
+    }
+
     pub(super) fn eval(&mut self, frame: Frame<'_>, cx: Cx<'_>) -> Result<Operand> {
         let input = self.input.vector(frame, cx)?;
         let hashes = hash_rows(std::slice::from_ref(&input), frame.len);

@@ -11,6 +11,7 @@ mod integer_limits;
 mod logic;
 mod native;
 mod pattern;
+mod rebind;
 mod subplan;
 #[cfg(test)]
 mod tests;
@@ -18,3 +19,4 @@ mod tests;
 pub(crate) use compile::{compile, compile_all, unify_keys};
 pub(crate) use evaluator::{Evaluator, Frame};
 pub(crate) use integer_limits::IntegerLimits;
+pub(crate) use rebind::rebind_all;

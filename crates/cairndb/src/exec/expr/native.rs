@@ -2,7 +2,8 @@
 
 use crate::Value;
 use crate::exec::bitmap::Bitmap;
-use crate::exec::vector::{ByteStrings, Data, Operand};
+use crate::exec::byte_strings::ByteStrings;
+use crate::exec::vector::{Data, Operand};
 
 /// A machine type that vectors hold in a plain array.
 pub(super) trait Native: Copy + Default {

@@ -10,7 +10,7 @@ use super::table_scan::{filtered, next_batch_size};
 use crate::catalog::{Index, Table};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
-use crate::exec::expr::Evaluator;
+use crate::exec::expr::{Evaluator, rebind_all};
 use crate::exec::operator::Operator;
 use crate::exec::vector::Vector;
 use crate::{Error, Result, SqlState, Value};
@@ -149,5 +149,16 @@ impl Operator for IndexScan {
     fn reset(&mut self, _cx: Cx<'_>) {
         self.ranges.reset();
         self.batch_size = 0;
+    }
+
+    fn park(&mut self) -> bool {
+        self.ranges.park();
+        self.reader.lookup = None;
+        self.batch_size = 0;
+        true
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        self.ranges.rebind(parameters) && rebind_all(&mut self.filter, parameters)
     }
 }

@@ -7,7 +7,7 @@ use cairn_storage::{Cursor, TreeId};
 use super::row_reader::RowReader;
 use crate::catalog::{Index, Table};
 use crate::exec::context::{Cx, ExecContext};
-use crate::exec::expr::{Evaluator, compile, compile_all};
+use crate::exec::expr::{Evaluator, compile, compile_all, rebind_all};
 use crate::exec::vector::Vector;
 use crate::plan::{KeyBound, KeyRange};
 use crate::types::{DataType, key};
@@ -113,6 +113,20 @@ impl KeyRanges {
         };
         let ranges = ranges.iter().map(range).collect::<Result<_>>()?;
         Ok(KeyRanges { tree, parts, ranges, reverse, pending: None, cursor: None, spare: None })
+    }
+
+    /// Lets go of the state that was read.
+    pub(crate) fn park(&mut self) {
+        (self.pending, self.cursor, self.spare) = (None, None, None);
+    }
+
+    /// As [`Operator::rebind`](crate::exec::operator::Operator::rebind).
+    pub(crate) fn rebind(&mut self, parameters: &[Value]) -> bool {
+        let bounds = |range: &mut Range| {
+            let limits = range.lower.iter_mut().chain(&mut range.upper).map(|(value, _)| value);
+            rebind_all(range.prefix.iter_mut().chain(limits), parameters)
+        };
+        self.ranges.iter_mut().all(bounds)
     }
 
     /// Starts over; bounds are evaluated anew.

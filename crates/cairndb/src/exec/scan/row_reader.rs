@@ -5,16 +5,14 @@ use std::ops::Range;
 
 use cairn_storage::LeafEntries;
 
-use super::sieve::{Chunk, Sieve, bytes_at};
+use super::sieve::{Chunk, Sieve};
 use crate::catalog::{ColumnPlace, Table, TableLayout};
 use crate::exec::expr::IntegerLimits;
 use crate::exec::vector::{Data, Vector};
-use crate::types::row::{RowLayout, decode_raw};
+use crate::types::key::IntegerStart;
+use crate::types::row::{PlainPlace, RowLayout, decode_raw, integer_from_raw};
 use crate::types::{DataType, key};
 use crate::{Error, Result, SqlState, Value};
-
-/// Bit of a row's header byte that says that the row has NULLs.
-const HAS_NULLS: u8 = 0x80;
 
 /// Reads chosen columns of a table's rows.
 pub(crate) struct RowReader {
@@ -22,14 +20,12 @@ pub(crate) struct RowReader {
     types: Vec<DataType>,
     /// Positions in the key that are wanted, as (output column, by key column); ends at the last wanted one.
     key_columns: Vec<(DataType, Option<usize>)>,
-    /// (output column, row column, offset in rows without NULLs)
-    fixed: Vec<(usize, usize, usize)>,
+    /// (output column, row column, where it lies in rows without NULLs)
+    fixed: Vec<(usize, usize, PlainPlace)>,
     /// By variable column of the row, up to the last wanted one: (output column, row column).
     variable: Vec<(Option<usize>, usize)>,
     /// Output columns that are the hidden row number.
     row_numbers: Vec<usize>,
-    /// The header of a row that was found sound and without NULLs: others like it need no second look.
-    plain_header: Option<u8>,
     /// What the filter above asks of fixed-width columns.
     sieves: Vec<Sieve>,
     scratch: Scratch,
@@ -40,7 +36,7 @@ pub(crate) struct RowReader {
 struct Scratch {
     key: Vec<u8>,
     /// By row, then by variable column up to the last wanted one: where its bytes lie in the row.
-    ranges: Vec<Range<usize>>,
+    values: Vec<Range<usize>>,
 }
 
 fn corrupted() -> Error {
@@ -57,7 +53,6 @@ impl RowReader {
             fixed: vec![],
             variable: vec![],
             row_numbers: vec![],
-            plain_header: None,
             sieves: vec![],
             scratch: Scratch::default(),
             layout,
@@ -78,17 +73,15 @@ impl RowReader {
                 self.key_columns.extend(missing.map(|position| (self.layout.key_types()[position], None)));
                 self.key_columns[position].1 = Some(output);
             }
-            ColumnPlace::Row(position) => match self.layout.row().fixed_offset(position) {
-                Some(offset) => self.fixed.push((output, position, offset)),
-                None => self.add_variable(output, position),
+            ColumnPlace::Row(position) => match self.layout.row().plain_place(position) {
+                PlainPlace::Variable => self.add_variable(output, position),
+                place => self.fixed.push((output, position, place)),
             },
         }
     }
 
     fn add_variable(&mut self, output: usize, position: usize) {
-        let row = self.layout.row();
-        let variable: Vec<usize> =
-            (0..row.types().len()).filter(|&column| row.fixed_offset(column).is_none()).collect();
+        let variable = self.layout.row().variable_columns();
         let Some(nth) = variable.iter().position(|&column| column == position) else { return };
         let missing = self.variable.len()..=nth;
         self.variable.extend(missing.map(|nth| (None, variable[nth])));
@@ -109,23 +102,21 @@ impl RowReader {
         for &output in &self.row_numbers {
             read_row_number(key, &mut out[output])?;
         }
-        let header = *row.first().ok_or_else(corrupted)?;
-        if self.plain_header == Some(header) {
-            for &(output, _, offset) in &self.fixed {
-                push_fixed(row.get(offset..).ok_or_else(corrupted)?, &mut out[output])?;
+        if self.layout.row().is_plain(row) {
+            for &(output, _, place) in &self.fixed {
+                push_fixed_column(self.layout.row(), &[row], place, &mut out[output])?;
             }
         } else {
             self.read_fixed_slowly(row, out)?;
-            self.plain_header = self.plain_header.or((header & HAS_NULLS == 0).then_some(header));
         }
-        if self.variable.is_empty() { Ok(()) } else { self.read_variable(row, header, out) }
+        if self.variable.is_empty() { Ok(()) } else { self.read_variable(row, out) }
     }
 
     /// Rows outside these limits need not be given.
     pub(crate) fn limit(&mut self, limits: &[IntegerLimits]) {
-        let sieve = |limits: &IntegerLimits| {
-            let &(output, _, offset) = self.fixed.iter().find(|(output, ..)| *output == limits.column)?;
-            Some(Sieve::new(*limits, self.types[output], offset))
+        let sieve = |limits: &IntegerLimits| match self.fixed.iter().find(|(output, ..)| *output == limits.column)? {
+            (_, _, PlainPlace::Integer(place)) => Some(Sieve::new(*limits, *place)),
+            _ => None,
         };
         self.sieves = limits.iter().filter_map(sieve).collect();
     }
@@ -142,7 +133,7 @@ impl RowReader {
             let (mut chunk, before, mut plain) = (Chunk::new(), taken, true);
             while taken < entries.len() && !chunk.is_full() {
                 let Some(row) = entries.value(taken) else { break };
-                plain &= self.is_plain(row);
+                plain &= self.layout.row().is_plain(row);
                 chunk.push(taken, row);
                 taken += 1;
             }
@@ -157,13 +148,6 @@ impl RowReader {
         Ok(taken)
     }
 
-    /// Whether the row is without NULLs, of a version known to be sound, and not shorter than its fixed part.
-    #[inline]
-    fn is_plain(&self, row: &[u8]) -> bool {
-        row.first().is_some_and(|&header| self.plain_header == Some(header))
-            && row.len() >= self.layout.row().plain_min()
-    }
-
     fn read_others(&mut self, entries: &LeafEntries<'_>, chunk: &Chunk<'_>, out: &mut [Vector]) -> Result<()> {
         let mut key = std::mem::take(&mut self.scratch.key);
         for (&place, row) in chunk.places().iter().zip(chunk.rows()) {
@@ -174,14 +158,14 @@ impl RowReader {
         Ok(())
     }
 
-    /// Rows that all are [`is_plain`](RowReader::is_plain).
+    /// Rows that all are [`is_plain`](RowLayout::is_plain).
     fn read_plain(&mut self, entries: &LeafEntries<'_>, chunk: &mut Chunk<'_>, out: &mut [Vector]) -> Result<()> {
         self.sieves.iter().for_each(|sieve| sieve.apply(chunk));
         if !(self.key_columns.is_empty() && self.row_numbers.is_empty()) {
             self.read_keys(entries, chunk.places(), out)?;
         }
-        for &(output, _, offset) in &self.fixed {
-            push_fixed_column(chunk.rows(), offset, &mut out[output])?;
+        for &(output, _, place) in &self.fixed {
+            push_fixed_column(self.layout.row(), chunk.rows(), place, &mut out[output])?;
         }
         if !self.variable.is_empty() {
             self.read_variable_columns(chunk.rows(), out)?;
@@ -190,9 +174,21 @@ impl RowReader {
     }
 
     fn read_keys(&mut self, entries: &LeafEntries<'_>, places: &[usize], out: &mut [Vector]) -> Result<()> {
+        let prefix = entries.key_prefix();
+        if let [(DataType::BigInt, Some(output))] = *self.key_columns
+            && self.row_numbers.is_empty()
+            && let (Data::I64(values), Some(start)) = (out[output].data_mut(), IntegerStart::of(prefix))
+        {
+            push_all(places, values, |&place| start.finish(entries.key_rest(place)))?;
+            out[output].push_valid_many(places.len());
+            return Ok(());
+        }
         let key = &mut self.scratch.key;
+        key.clear();
+        key.extend_from_slice(prefix);
         for &place in places {
-            entries.key_into(place, key);
+            key.truncate(prefix.len());
+            key.extend_from_slice(entries.key_rest(place));
             read_key(&self.key_columns, key, out)?;
             for &output in &self.row_numbers {
                 read_row_number(key, &mut out[output])?;
@@ -203,16 +199,21 @@ impl RowReader {
 
     fn read_variable_columns(&mut self, rows: &[&[u8]], out: &mut [Vector]) -> Result<()> {
         let (layout, width) = (self.layout.row(), self.variable.len());
-        let ranges = &mut self.scratch.ranges;
-        ranges.clear();
+        if let [(Some(output), _)] = *self.variable
+            && layout.variable_columns().len() == 1
+        {
+            let value = |at: usize| layout.plain_only_variable(rows[at]);
+            return push_variable_column(rows, value, &mut out[output]);
+        }
+        let values = &mut self.scratch.values;
+        values.clear();
         for row in rows {
-            layout.plain_variable_ranges(row, width, ranges)?;
+            layout.plain_variable_ranges(row, width, values)?;
         }
         for (nth, &(output, _)) in self.variable.iter().enumerate() {
             let Some(output) = output else { continue };
-            let ranges = ranges.iter().skip(nth).step_by(width);
-            let values = rows.iter().zip(ranges).map(|(row, range)| row.get(range.clone()).unwrap_or_default());
-            push_variable_column(values, &mut out[output])?;
+            let value = |at: usize| rows[at].get(values[at * width + nth].clone());
+            push_variable_column(rows, value, &mut out[output])?;
         }
         Ok(())
     }
@@ -227,13 +228,13 @@ impl RowReader {
         Ok(())
     }
 
-    fn read_variable(&self, row: &[u8], header: u8, out: &mut [Vector]) -> Result<()> {
+    fn read_variable(&self, row: &[u8], out: &mut [Vector]) -> Result<()> {
         let layout: &RowLayout = self.layout.row();
         let mut ranges = layout.variable_ranges(row)?;
         for &(output, column) in &self.variable {
             let range = ranges.next().ok_or_else(corrupted)??;
             let Some(output) = output else { continue };
-            if header & HAS_NULLS != 0 && layout.is_null(row, column)? {
+            if layout.is_null(row, column)? {
                 out[output].push_null();
             } else {
                 push_variable(row.get(range).ok_or_else(corrupted)?, &mut out[output])?;
@@ -270,15 +271,14 @@ fn read_row_number(key: &[u8], out: &mut Vector) -> Result<()> {
     out.push(&Value::BigInt(i64::try_from(u64::from_be_bytes(bytes)).map_err(|_| corrupted())?))
 }
 
-/// Appends the fixed-width value that `raw` begins with.
-#[inline]
+/// Appends the value that is kept as `raw`.
 fn push_fixed(raw: &[u8], out: &mut Vector) -> Result<()> {
     let data_type = out.data_type();
     match out.data_mut() {
         Data::Bool(values) => values.push(raw.first().ok_or_else(corrupted)? != &0),
-        Data::I16(values) => values.push(i16::from_le_bytes(*raw.first_chunk().ok_or_else(corrupted)?)),
-        Data::I32(values) => values.push(i32::from_le_bytes(*raw.first_chunk().ok_or_else(corrupted)?)),
-        Data::I64(values) => values.push(i64::from_le_bytes(*raw.first_chunk().ok_or_else(corrupted)?)),
+        Data::I16(values) => values.push(integer_from_raw(raw, data_type)? as i16),
+        Data::I32(values) => values.push(integer_from_raw(raw, data_type)? as i32),
+        Data::I64(values) => values.push(integer_from_raw(raw, data_type)?),
         Data::F32(values) => values.push(f32::from_le_bytes(*raw.first_chunk().ok_or_else(corrupted)?)),
         Data::F64(values) => values.push(f64::from_le_bytes(*raw.first_chunk().ok_or_else(corrupted)?)),
         Data::Values(values) => {
@@ -291,36 +291,72 @@ fn push_fixed(raw: &[u8], out: &mut Vector) -> Result<()> {
     Ok(())
 }
 
-/// Appends the fixed-width values that lie at `offset` of plain rows.
-fn push_fixed_column(rows: &[&[u8]], offset: usize, out: &mut Vector) -> Result<()> {
-    match out.data_mut() {
-        Data::Bool(values) => values.extend(rows.iter().map(|row| bytes_at::<1>(row, offset) != [0])),
-        Data::I16(values) => values.extend(rows.iter().map(|row| i16::from_le_bytes(bytes_at(row, offset)))),
-        Data::I32(values) => values.extend(rows.iter().map(|row| i32::from_le_bytes(bytes_at(row, offset)))),
-        Data::I64(values) => values.extend(rows.iter().map(|row| i64::from_le_bytes(bytes_at(row, offset)))),
-        Data::F32(values) => values.extend(rows.iter().map(|row| f32::from_le_bytes(bytes_at(row, offset)))),
-        Data::F64(values) => values.extend(rows.iter().map(|row| f64::from_le_bytes(bytes_at(row, offset)))),
-        Data::Values(_) | Data::Bytes(_) => {
-            return rows.iter().try_for_each(|row| push_fixed(row.get(offset..).ok_or_else(corrupted)?, out));
+/// Appends a column of plain rows that has a fixed width or is an integer.
+#[inline]
+fn push_fixed_column(layout: &RowLayout, rows: &[&[u8]], place: PlainPlace, out: &mut Vector) -> Result<()> {
+    let offset = match place {
+        // An integer is no wider than its type, so that nothing is cut off here.
+        PlainPlace::Integer(place) => {
+            match out.data_mut() {
+                Data::I16(values) => push_all(rows, values, |row| place.read_plain(row).map(|number| number as i16))?,
+                Data::I32(values) => push_all(rows, values, |row| place.read_plain(row).map(|number| number as i32))?,
+                Data::I64(values) => push_all(rows, values, |row| place.read_plain(row))?,
+                _ => return Err(corrupted()),
+            }
+            out.push_valid_many(rows.len());
+            return Ok(());
         }
-    }
-    out.push_valid_many(rows.len());
-    Ok(())
+        PlainPlace::Fixed(offset) => offset,
+        PlainPlace::Variable => return Err(corrupted()),
+    };
+    rows.iter().try_for_each(|row| {
+        let start = layout.plain_fixed_start(row) + offset;
+        push_fixed(row.get(start..).ok_or_else(corrupted)?, out)
+    })
 }
 
-fn push_variable_column<'r>(raw: impl Iterator<Item = &'r [u8]>, out: &mut Vector) -> Result<()> {
-    let (data_type, before) = (out.data_type(), out.len());
+/// Appends the value of each item; a damaged one (`None`) is an error.
+#[inline]
+fn push_all<I, T: Default>(items: &[I], values: &mut Vec<T>, value: impl Fn(&I) -> Option<T>) -> Result<()> {
+    let mut damaged = false;
+    values.extend(items.iter().map(|item| {
+        value(item).unwrap_or_else(|| {
+            damaged = true;
+            T::default()
+        })
+    }));
+    if damaged { Err(corrupted()) } else { Ok(()) }
+}
+
+/// Appends a variable column; `raw` gives a row's bytes of it, or `None` where the row is damaged.
+#[inline]
+fn push_variable_column<'r>(
+    rows: &[&'r [u8]],
+    raw: impl Fn(usize) -> Option<&'r [u8]>,
+    out: &mut Vector,
+) -> Result<()> {
+    let data_type = out.data_type();
+    let mut damaged = false;
     match out.data_mut() {
-        Data::Bytes(strings) => raw.for_each(|raw| strings.push(raw)),
+        Data::Bytes(strings) => {
+            let room = rows.iter().map(|row| row.len()).sum();
+            let value = |at| {
+                raw(at).unwrap_or_else(|| {
+                    damaged = true;
+                    &[]
+                })
+            };
+            strings.extend((0..rows.len()).map(value), room);
+        }
         Data::Values(values) => {
-            for raw in raw {
-                values.push(decode_raw(raw, data_type)?);
+            for row in 0..rows.len() {
+                values.push(decode_raw(raw(row).ok_or_else(corrupted)?, data_type)?);
             }
         }
         _ => return Err(corrupted()),
     }
-    out.push_valid_many(out.len() - before);
-    Ok(())
+    out.push_valid_many(rows.len());
+    if damaged { Err(corrupted()) } else { Ok(()) }
 }
 
 fn push_variable(raw: &[u8], out: &mut Vector) -> Result<()> {

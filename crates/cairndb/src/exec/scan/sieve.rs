@@ -1,8 +1,7 @@
 //! Drops rows by their bytes, before they are decoded.
 
 use crate::exec::expr::IntegerLimits;
-use crate::exec::vector::Representation;
-use crate::types::DataType;
+use crate::types::row::IntegerPlace;
 
 /// Rows that are looked at together.
 pub(super) const CHUNK: usize = 64;
@@ -50,55 +49,48 @@ impl<'r> Chunk<'r> {
     }
 }
 
-/// Limits of a fixed-width integer column, where its bytes lie.
+/// Limits of an integer column, and where it lies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sieve {
-    offset: usize,
-    representation: Representation,
+    place: IntegerPlace,
     low: i64,
     high: i64,
 }
 
 impl Sieve {
-    pub(super) fn new(limits: IntegerLimits, data_type: DataType, offset: usize) -> Sieve {
-        Sieve { offset, representation: Representation::of(data_type), low: limits.low, high: limits.high }
+    pub(super) fn new(limits: IntegerLimits, place: IntegerPlace) -> Sieve {
+        Sieve { place, low: limits.low, high: limits.high }
     }
 
-    /// Drops the rows outside the limits. All rows are at least as long as their fixed part.
+    /// Drops the rows outside the limits. A damaged one stays: who decodes it says so.
     pub(super) fn apply(&self, chunk: &mut Chunk<'_>) {
-        let within = |value: i64| self.low <= value && value <= self.high;
-        match self.representation {
-            Representation::I16 => chunk.retain(|row| within(i16::from_le_bytes(bytes_at(row, self.offset)).into())),
-            Representation::I32 => chunk.retain(|row| within(i32::from_le_bytes(bytes_at(row, self.offset)).into())),
-            Representation::I64 => chunk.retain(|row| within(i64::from_le_bytes(bytes_at(row, self.offset)))),
-            _ => {}
-        }
+        chunk.retain(|row| self.place.read_plain(row).is_none_or(|value| self.low <= value && value <= self.high));
     }
-}
-
-/// The bytes at `offset`; zeroes past the row's end, where no row that was found long enough ends.
-#[inline]
-pub(super) fn bytes_at<const N: usize>(row: &[u8], offset: usize) -> [u8; N] {
-    row.get(offset..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; N])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Value;
+    use crate::types::DataType;
+    use crate::types::row::{PlainPlace, RowLayout};
 
     #[test]
     fn a_sieve_keeps_the_rows_within_its_limits_and_their_places() {
-        let rows: Vec<[u8; 5]> = (-3_i32..3)
-            .map(|value| {
-                let mut row = [0; 5];
-                row[1..].copy_from_slice(&value.to_le_bytes());
-                row
-            })
-            .collect();
+        let layout = RowLayout::new(&[DataType::BigInt, DataType::Integer]);
+        let row = |value: i32| {
+            let mut row = Vec::new();
+            layout.encode(&[Value::BigInt(1 << (20 + 10 * value)), Value::Integer(value)], &mut row);
+            row
+        };
+        let mut rows: Vec<Vec<u8>> = (-2..3).map(row).collect();
+        // A width that no integer has: damaged.
+        rows[0][1] = 15;
         let mut chunk = Chunk::new();
         rows.iter().enumerate().for_each(|(place, row)| chunk.push(10 + place, row));
-        Sieve::new(IntegerLimits { column: 0, low: -1, high: 1 }, DataType::Integer, 1).apply(&mut chunk);
-        assert_eq!(chunk.places(), [12, 13, 14]);
-        assert_eq!(chunk.rows(), [&rows[2][..], &rows[3], &rows[4]]);
+        let PlainPlace::Integer(place) = layout.plain_place(1) else { panic!("an integer") };
+        Sieve::new(IntegerLimits { column: 0, low: 0, high: 1 }, place).apply(&mut chunk);
+        assert_eq!(chunk.places(), [10, 12, 13]);
+        assert_eq!(chunk.rows(), [&rows[0][..], &rows[2], &rows[3]]);
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::key_range::KeyRanges;
 use super::row_reader::RowReader;
-use crate::Result;
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
-use crate::exec::expr::{Evaluator, Frame};
+use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::operator::Operator;
 use crate::exec::vector::Vector;
+use crate::{Result, Value};
 
 /// Rows of a table in key order.
 pub(crate) struct TableScan {
@@ -21,9 +21,17 @@ pub(crate) struct TableScan {
 }
 
 impl TableScan {
-    pub(crate) fn new(ranges: KeyRanges, mut reader: RowReader, filter: Option<Evaluator>) -> TableScan {
-        reader.limit(&filter.as_ref().map(Evaluator::integer_limits).unwrap_or_default());
-        TableScan { ranges, reader, filter, batch_size: 0 }
+    pub(crate) fn new(ranges: KeyRanges, reader: RowReader, filter: Option<Evaluator>) -> TableScan {
+        let mut scan = TableScan { ranges, reader, filter, batch_size: 0 };
+        scan.limit();
+        scan
+    }
+
+    /// Tells the reader what the filter asks of single columns.
+    fn limit(&mut self) {
+        if let Some(filter) = &self.filter {
+            self.reader.limit(&filter.integer_limits());
+        }
     }
 }
 
@@ -48,6 +56,18 @@ impl Operator for TableScan {
     fn reset(&mut self, _cx: Cx<'_>) {
         self.ranges.reset();
         self.batch_size = 0;
+    }
+
+    fn park(&mut self) -> bool {
+        self.ranges.park();
+        self.batch_size = 0;
+        true
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        let bound = self.ranges.rebind(parameters) && rebind_all(&mut self.filter, parameters);
+        self.limit();
+        bound
     }
 }
 

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use crate::exec::batch::Batch;
 use crate::exec::bitmap::Bitmap;
-use crate::exec::vector::{ByteStrings, Data, Representation, Vector};
+use crate::exec::byte_strings::ByteStrings;
+use crate::exec::vector::{Data, Representation, Vector};
 use crate::types::ValueRef;
 use crate::types::row::{decode_raw, encode_value_raw};
 use crate::{DataType, Error, Result, SqlState, Value};

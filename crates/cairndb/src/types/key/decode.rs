@@ -43,6 +43,36 @@ pub fn decode_integer(bytes: &mut &[u8]) -> Result<i64> {
     Ok(value)
 }
 
+/// An integer of an ascending column whose first bytes are known: the keys of a page share them.
+#[derive(Clone, Copy)]
+pub(crate) struct IntegerStart {
+    number: i64,
+    /// Bytes still to come.
+    missing: usize,
+}
+
+impl IntegerStart {
+    /// `None`: nothing is known, or the integer is NULL or damaged.
+    pub(crate) fn of(prefix: &[u8]) -> Option<IntegerStart> {
+        let (&header, known) = prefix.split_first()?;
+        let (start, bytes) = match header {
+            INT_SMALL..=0x9f => (i64::from(header - INT_SMALL), 0),
+            0x10..INT_NEGATIVE => (-1, INT_NEGATIVE - header),
+            0xa1..=0xa8 => (0, header - INT_LARGE),
+            _ => return None,
+        };
+        let known = &known[..known.len().min(bytes.into())];
+        let number = known.iter().fold(start, |number, byte| number << 8 | i64::from(*byte));
+        Some(IntegerStart { number, missing: usize::from(bytes) - known.len() })
+    }
+
+    /// The integer, from the bytes that follow; `None`: there are too few.
+    #[inline]
+    pub(crate) fn finish(self, rest: &[u8]) -> Option<i64> {
+        Some(rest.get(..self.missing)?.iter().fold(self.number, |number, byte| number << 8 | i64::from(*byte)))
+    }
+}
+
 /// Moves `bytes` past one value.
 pub fn skip_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nulls_first: bool) -> Result<()> {
     decode_value(bytes, data_type, descending, nulls_first).map(drop)
@@ -108,6 +138,7 @@ impl Reader<'_> {
         if fits && !text.ends_with(' ') { Ok(text) } else { Err(corrupted()) }
     }
 
+    #[inline]
     fn integer(&mut self) -> Result<i64> {
         let header = self.byte()?;
         match header {
@@ -118,12 +149,12 @@ impl Reader<'_> {
         }
     }
 
+    #[inline]
     fn integer_bytes(&mut self, count: u8, fill: u8) -> Result<i64> {
-        let mut full = [fill; 8];
-        for slot in full.iter_mut().skip(8 - usize::from(count)) {
-            *slot = self.byte()?;
-        }
-        Ok(i64::from_be_bytes(full))
+        let (bytes, rest) = self.bytes.split_at_checked(count.into()).ok_or_else(corrupted)?;
+        self.bytes = rest;
+        let sign = if fill == 0 { 0 } else { -1 };
+        Ok(bytes.iter().fold(sign, |number, byte| number << 8 | i64::from(byte ^ self.mask)))
     }
 
     fn time(&mut self) -> Result<i64> {

@@ -21,6 +21,7 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decode::IntegerStart;
 pub use decode::{decode_integer, decode_value, is_decodable, skip_value};
 pub use encode::{encode_ref, encode_text_prefix, encode_value, prefix_end};
 

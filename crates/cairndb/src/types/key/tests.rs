@@ -90,6 +90,23 @@ fn small_integers_take_one_byte_and_widths_agree() {
 }
 
 #[test]
+fn an_integer_is_read_from_its_two_parts_wherever_it_is_cut() {
+    let mut random = Random::new(4);
+    for number in (0..2000).map(|_| random.integer()).chain([0, 127, 128, -1, -256, -257, i64::MIN, i64::MAX]) {
+        let mut key = encode(&Value::BigInt(number), DataType::BigInt, false);
+        let length = key.len();
+        key.extend_from_slice(b"next");
+        for cut in 1..key.len() {
+            let (prefix, rest) = key.split_at(cut);
+            let start = IntegerStart::of(prefix).unwrap();
+            assert_eq!(start.finish(rest), Some(number), "{number} {cut}");
+            assert!(cut >= length || start.finish(&rest[..length - cut - 1]).is_none());
+        }
+    }
+    assert!(IntegerStart::of(&[]).is_none() && IntegerStart::of(&[NULL_LAST]).is_none());
+}
+
+#[test]
 fn equal_numerics_have_equal_keys() {
     for (a, b) in [("1.0", "1"), ("0", "0.000"), ("1500", "1.5e3"), ("-0.10", "-0.1"), ("100", "100.00")] {
         let encoded =

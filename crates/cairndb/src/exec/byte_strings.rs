@@ -1,0 +1,150 @@
+//! Byte strings in one arena.
+
+/// Strings one behind the other.
+#[derive(Clone, Debug)]
+pub struct ByteStrings {
+    /// Where each string ends; it begins where the one before ends.
+    ends: Vec<usize>,
+    arena: Arena,
+}
+
+#[derive(Clone, Debug)]
+enum Arena {
+    Bytes(Vec<u8>),
+    /// Known to be UTF-8 as a whole. (A single string of it may still begin or end inside a character.)
+    Text(String),
+}
+
+impl Arena {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Arena::Bytes(bytes) => bytes,
+            Arena::Text(text) => text.as_bytes(),
+        }
+    }
+
+    /// To be written to.
+    #[inline]
+    fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        if let Arena::Text(text) = self {
+            *self = Arena::Bytes(std::mem::take(text).into_bytes());
+        }
+        match self {
+            Arena::Bytes(bytes) => bytes,
+            Arena::Text(_) => unreachable!("made bytes above"),
+        }
+    }
+}
+
+impl ByteStrings {
+    /// No strings, with room for the ends of `capacity`.
+    pub(crate) fn with_capacity(capacity: usize) -> ByteStrings {
+        ByteStrings { ends: Vec::with_capacity(capacity), arena: Arena::Bytes(Vec::new()) }
+    }
+
+    #[inline]
+    fn range(&self, index: usize) -> std::ops::Range<usize> {
+        let end = |index: usize| self.ends.get(index).copied().unwrap_or(self.arena.bytes().len());
+        let start = if index == 0 { 0 } else { end(index - 1) };
+        start..end(index)
+    }
+
+    /// The string at `index`; empty past the end.
+    #[inline]
+    pub fn get(&self, index: usize) -> &[u8] {
+        self.arena.bytes().get(self.range(index)).unwrap_or(&[])
+    }
+
+    /// The string at `index` as text; `None`: it is not UTF-8.
+    #[inline]
+    pub fn text(&self, index: usize) -> Option<&str> {
+        match &self.arena {
+            Arena::Text(text) => text.get(self.range(index)),
+            Arena::Bytes(_) => std::str::from_utf8(self.get(index)).ok(),
+        }
+    }
+
+    /// Checks all strings at once, which is many times quicker than one by one; [`text`](ByteStrings::text) only looks
+    /// at their ends from then on.
+    pub(crate) fn check_text(&mut self) {
+        if let Arena::Bytes(bytes) = &mut self.arena {
+            self.arena = match String::from_utf8(std::mem::take(bytes)) {
+                Ok(text) => Arena::Text(text),
+                Err(error) => Arena::Bytes(error.into_bytes()),
+            };
+        }
+    }
+
+    /// Appends strings that have together at most `bytes`.
+    #[inline]
+    pub(crate) fn extend<'s>(&mut self, strings: impl ExactSizeIterator<Item = &'s [u8]>, bytes: usize) {
+        let arena = self.arena.bytes_mut();
+        arena.reserve(bytes);
+        self.ends.reserve(strings.len());
+        for string in strings {
+            arena.extend_from_slice(string);
+            self.ends.push(arena.len());
+        }
+    }
+
+    /// Appends a string.
+    #[inline]
+    pub fn push(&mut self, string: &[u8]) {
+        let bytes = self.arena.bytes_mut();
+        bytes.extend_from_slice(string);
+        self.ends.push(bytes.len());
+    }
+
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub(crate) fn append(&mut self, other: &ByteStrings) {
+        let bytes = self.arena.bytes_mut();
+        let base = bytes.len();
+        bytes.extend_from_slice(other.arena.bytes());
+        self.ends.extend(other.ends.iter().map(|end| base + end));
+    }
+
+    /// About how many bytes the strings take.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.arena.bytes().len() + self.ends.len() * size_of::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(all: &[&[u8]]) -> ByteStrings {
+        let mut strings = ByteStrings::with_capacity(all.len());
+        all.iter().for_each(|string| strings.push(string));
+        strings
+    }
+
+    #[test]
+    fn checked_text_is_what_it_was_and_can_be_added_to() {
+        let mut strings = strings(&["één".as_bytes(), b"", b"two"]);
+        strings.check_text();
+        assert_eq!((0..3).map(|at| strings.text(at)).collect::<Vec<_>>(), [Some("één"), Some(""), Some("two")]);
+        strings.push(&[0xff]);
+        assert_eq!((strings.text(2), strings.text(3)), (Some("two"), None));
+        strings.check_text();
+        assert_eq!((strings.text(2), strings.text(3), strings.get(3)), (Some("two"), None, &[0xff][..]));
+    }
+
+    #[test]
+    fn a_character_cut_in_two_is_no_text_on_either_side() {
+        let mut strings = strings(&[b"a\xc3", b"\xa9b", b"c"]);
+        strings.check_text();
+        assert_eq!((0..3).map(|at| strings.text(at)).collect::<Vec<_>>(), [None, None, Some("c")]);
+        assert_eq!(strings.get(1), b"\xa9b");
+    }
+}

@@ -1,0 +1,97 @@
+//! Rows to values.
+
+use super::{RowLayout, corrupted, integers};
+use crate::Result;
+use crate::types::datetime::MICROS_PER_DAY;
+use crate::types::{DataType, Interval, Numeric, Value};
+
+impl RowLayout {
+    /// One column of a row.
+    pub fn decode_column(&self, bytes: &[u8], column: usize) -> Result<Value> {
+        match self.raw_column(bytes, column)? {
+            Some(raw) => decode_raw(raw, self.types[column]),
+            None => Ok(Value::Null),
+        }
+    }
+
+    /// All columns of a row, appended to `out`.
+    pub fn decode(&self, bytes: &[u8], out: &mut Vec<Value>) -> Result<()> {
+        let mut variable = self.variable_ranges(bytes)?;
+        for (column, data_type) in self.types.iter().enumerate() {
+            let range = match self.is_variable(column) {
+                false => self.value_range(bytes, column)?,
+                true => variable.next().ok_or_else(corrupted)??,
+            };
+            let raw = bytes.get(range).ok_or_else(corrupted)?;
+            out.push(if self.is_null(bytes, column)? { Value::Null } else { decode_raw(raw, *data_type)? });
+        }
+        Ok(())
+    }
+}
+
+/// The value of a column's bytes as stored.
+pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
+    Ok(match data_type {
+        DataType::SmallInt => Value::SmallInt(narrow(raw, data_type)?),
+        DataType::Integer => Value::Integer(narrow(raw, data_type)?),
+        DataType::Date => Value::Date(narrow(raw, data_type)?),
+        DataType::BigInt => Value::BigInt(narrow(raw, data_type)?),
+        DataType::Timestamp => Value::Timestamp(narrow(raw, data_type)?),
+        DataType::TimestampTz => Value::TimestampTz(narrow(raw, data_type)?),
+        DataType::Time => match narrow(raw, data_type)? {
+            micros @ 0..=MICROS_PER_DAY => Value::Time(micros),
+            _ => return Err(corrupted()),
+        },
+        DataType::Boolean => match raw {
+            [0] => Value::Boolean(false),
+            [1] => Value::Boolean(true),
+            _ => return Err(corrupted()),
+        },
+        DataType::Real => Value::Real(f32::from_le_bytes(array(raw)?)),
+        DataType::Double => Value::Double(f64::from_le_bytes(array(raw)?)),
+        DataType::Numeric(_) => Value::Numeric(Numeric::from_bytes(raw).ok_or_else(corrupted)?),
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
+            Value::text(std::str::from_utf8(raw).map_err(|_| corrupted())?)
+        }
+        DataType::Bytea => Value::Bytea(raw.into()),
+        DataType::Interval => Value::Interval(decode_interval(raw)?),
+        DataType::Uuid => Value::Uuid(array(raw)?),
+        DataType::Unknown => return Err(corrupted()),
+    })
+}
+
+/// The integer (date, time, timestamp) of a column's bytes as stored.
+#[inline]
+pub(crate) fn integer_from_raw(raw: &[u8], data_type: DataType) -> Result<i64> {
+    integers::read(raw, 0, raw.len(), data_type.integer_width().unwrap_or_default()).ok_or_else(corrupted)
+}
+
+fn narrow<T: TryFrom<i64>>(raw: &[u8], data_type: DataType) -> Result<T> {
+    T::try_from(integer_from_raw(raw, data_type)?).map_err(|_| corrupted())
+}
+
+fn decode_interval(raw: &[u8]) -> Result<Interval> {
+    let bytes: [u8; 16] = array(raw)?;
+    let (months, rest) = bytes.split_at(4);
+    let (days, micros) = rest.split_at(4);
+    Ok(Interval {
+        months: i32::from_le_bytes(array(months)?),
+        days: i32::from_le_bytes(array(days)?),
+        micros: i64::from_le_bytes(array(micros)?),
+    })
+}
+
+fn array<const N: usize>(raw: &[u8]) -> Result<[u8; N]> {
+    raw.try_into().map_err(|_| corrupted())
+}
+
+pub(super) fn decode_length(bytes: &[u8]) -> Result<(usize, &[u8])> {
+    let mut length = 0_usize;
+    for (i, &byte) in bytes.iter().take(5).enumerate() {
+        length |= usize::from(byte & 0x7f) << (7 * i);
+        if byte & 0x80 == 0 {
+            return Ok((length, &bytes[i + 1..]));
+        }
+    }
+    Err(corrupted())
+}

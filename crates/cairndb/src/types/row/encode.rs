@@ -1,0 +1,198 @@
+//! Values to rows.
+
+use super::integers::{bytes_needed, half_of, write};
+use super::{HAS_NULLS, RowLayout, corrupted};
+use crate::Result;
+use crate::types::{Value, ValueRef};
+
+impl RowLayout {
+    /// Appends the bytes of a row: one value per column, of the column's type or NULL.
+    pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) {
+        self.encode_with(|column| &values[column], out);
+    }
+
+    /// As [`encode`](RowLayout::encode), for values that are not side by side.
+    pub fn encode_with<'v, V: Into<ValueRef<'v>>>(&self, value: impl Fn(usize) -> V, out: &mut Vec<u8>) {
+        let (value, start) = (|column| value(column).into(), out.len());
+        // Most rows have no NULLs: that one has is found out on the way.
+        if !self.encode_columns(&value, false, out) {
+            out.truncate(start);
+            self.encode_columns(&value, true, out);
+        }
+    }
+
+    /// False: there is a NULL, and no `bitmap` for it.
+    fn encode_columns<'v>(&self, value: &impl Fn(usize) -> ValueRef<'v>, bitmap: bool, out: &mut Vec<u8>) -> bool {
+        let start = self.begin(bitmap, out);
+        for (nth, &column) in self.integers.iter().enumerate() {
+            match integer(value(column)) {
+                Some(number) => self.push_integer(start, nth, number, out),
+                None if bitmap => self.set_null(start, column, out),
+                None => return false,
+            }
+        }
+        for &column in &self.fixed {
+            let (value, before) = (value(column), out.len());
+            match value.is_null() {
+                false => encode_fixed(value, out),
+                true if bitmap => self.set_null(start, column, out),
+                true => return false,
+            }
+            self.pad(column, before, out);
+        }
+        let (last, measured) = self.variable.split_last().map_or((None, &[][..]), |(last, rest)| (Some(last), rest));
+        for &column in measured {
+            encode_length(variable_length(value(column)), out);
+        }
+        for &column in measured.iter().chain(last) {
+            match value(column) {
+                ValueRef::Null if bitmap => self.set_null(start, column, out),
+                ValueRef::Null => return false,
+                value => encode_variable(value, out),
+            }
+        }
+        true
+    }
+
+    /// Appends a row made of columns' bytes as stored (`None`: NULL), for example another row's with some replaced.
+    pub fn encode_raw<'r>(&self, raw: impl Fn(usize) -> Option<&'r [u8]>, out: &mut Vec<u8>) {
+        let nulls = (0..self.types.len()).filter(|&column| raw(column).is_none());
+        let start = self.begin(nulls.clone().next().is_some(), out);
+        nulls.for_each(|column| self.set_null(start, column, out));
+        for (nth, &column) in self.integers.iter().enumerate() {
+            let raw = raw(column).unwrap_or_default();
+            self.set_width(start, nth, raw.len(), out);
+            out.extend_from_slice(raw);
+        }
+        for &column in &self.fixed {
+            let before = out.len();
+            out.extend_from_slice(raw(column).unwrap_or_default());
+            self.pad(column, before, out);
+        }
+        for &column in self.variable.iter().take(self.variable.len().saturating_sub(1)) {
+            encode_length(raw(column).map_or(0, <[u8]>::len), out);
+        }
+        self.variable.iter().for_each(|&column| out.extend_from_slice(raw(column).unwrap_or_default()));
+    }
+
+    /// Appends the header, the widths and the bitmap, all still empty; where the row begins.
+    fn begin(&self, bitmap: bool, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        out.push(self.kind | if bitmap { HAS_NULLS } else { 0 });
+        out.resize(start + self.head_bytes + if bitmap { self.bitmap_bytes } else { 0 }, 0);
+        start
+    }
+
+    fn set_null(&self, start: usize, column: usize, out: &mut [u8]) {
+        out[start + self.head_bytes + column / 8] |= 1 << (column % 8);
+    }
+
+    #[inline]
+    fn set_width(&self, start: usize, nth: usize, width: usize, out: &mut [u8]) {
+        let most = self.types[self.integers[nth]].integer_width().unwrap_or_default();
+        assert!(width <= most, "an integer too wide for its column");
+        let half = half_of(nth);
+        out[start + half / 2] |= (width as u8) << (4 * (half % 2));
+    }
+
+    #[inline]
+    fn push_integer(&self, start: usize, nth: usize, number: i64, out: &mut Vec<u8>) {
+        let width = bytes_needed(number);
+        self.set_width(start, nth, width, out);
+        write(number, width, out);
+    }
+
+    /// Fills up a fixed-width column that was written from `before` on, or left out.
+    fn pad(&self, column: usize, before: usize, out: &mut Vec<u8>) {
+        let width = self.types[column].width().unwrap_or_default();
+        assert!(out.len() == before || out.len() == before + width, "a value of another type than its column's");
+        out.resize(before + width, 0);
+    }
+
+    /// Appends the bytes that change a column of a row in place, and says where they go; `None`: the value is NULL or
+    /// was, needs more room than there is, or the column's width varies from value to value.
+    pub(crate) fn patch(
+        &self,
+        row: &[u8],
+        column: usize,
+        value: ValueRef<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>> {
+        if value.is_null() || self.is_variable(column) || self.is_null(row, column)? {
+            return Ok(None);
+        }
+        let range = self.value_range(row, column)?;
+        if range.end > row.len() || self.types[column].width().is_none_or(|most| range.len() > most) {
+            return Err(corrupted());
+        }
+        match integer(value) {
+            Some(number) if bytes_needed(number) > range.len() => return Ok(None),
+            Some(number) => write(number, range.len(), out),
+            None => encode_fixed(value, out),
+        }
+        Ok(Some(range.start))
+    }
+}
+
+/// What rows keep as an integer.
+#[inline]
+fn integer(value: ValueRef<'_>) -> Option<i64> {
+    match value {
+        ValueRef::SmallInt(value) => Some(value.into()),
+        ValueRef::Integer(value) | ValueRef::Date(value) => Some(value.into()),
+        ValueRef::BigInt(value) | ValueRef::Time(value) | ValueRef::Timestamp(value) | ValueRef::TimestampTz(value) => {
+            Some(value)
+        }
+        _ => None,
+    }
+}
+
+fn encode_fixed(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match value {
+        ValueRef::Boolean(value) => out.push(value.into()),
+        ValueRef::Real(value) => out.extend_from_slice(&value.to_le_bytes()),
+        ValueRef::Double(value) => out.extend_from_slice(&value.to_le_bytes()),
+        ValueRef::Interval(value) => {
+            out.extend_from_slice(&value.months.to_le_bytes());
+            out.extend_from_slice(&value.days.to_le_bytes());
+            out.extend_from_slice(&value.micros.to_le_bytes());
+        }
+        ValueRef::Uuid(bytes) => out.extend_from_slice(&bytes),
+        other => assert!(other.is_null(), "a value of another type than its column's"),
+    }
+}
+
+fn variable_length(value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Text(text) => text.len(),
+        ValueRef::Bytea(bytes) => bytes.len(),
+        ValueRef::Numeric(value) => value.byte_len(),
+        _ => 0,
+    }
+}
+
+fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match value {
+        ValueRef::Text(text) => out.extend_from_slice(text.as_bytes()),
+        ValueRef::Bytea(bytes) => out.extend_from_slice(bytes),
+        ValueRef::Numeric(value) => value.write_bytes(out),
+        other => assert!(other.is_null(), "a value of another type than its column's"),
+    }
+}
+
+/// Appends a value's bytes as rows store them; nothing for NULL.
+pub(crate) fn encode_value_raw(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match (integer(value), value) {
+        (Some(number), _) => write(number, bytes_needed(number), out),
+        (None, ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_)) => encode_variable(value, out),
+        _ => encode_fixed(value, out),
+    }
+}
+
+fn encode_length(mut length: usize, out: &mut Vec<u8>) {
+    while length >= 0x80 {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
+}

@@ -1,0 +1,267 @@
+//! Where columns lie in a row's bytes.
+
+use std::ops::Range;
+
+use super::decode::decode_length;
+use super::integers::{self, WORD_INTEGERS, Widths, mask_of_first, sum_of_widths, width_at};
+use super::{HAS_NULLS, HEADER_KIND, VERSIONS, corrupted};
+use crate::types::DataType;
+use crate::{Error, Result};
+
+/// How rows of certain column types lie in bytes, worked out once.
+#[derive(Clone, Debug)]
+pub struct RowLayout {
+    pub(super) types: Box<[DataType]>,
+    places: Box<[Place]>,
+    /// The columns of each kind, in column order.
+    pub(super) integers: Box<[usize]>,
+    pub(super) fixed: Box<[usize]>,
+    pub(super) variable: Box<[usize]>,
+    /// The header of a row without NULLs and integers.
+    pub(super) kind: u8,
+    /// Bytes of the header and the widths.
+    pub(super) head_bytes: usize,
+    /// Covers the widths of the first integers.
+    all_widths: u64,
+    pub(super) bitmap_bytes: usize,
+    /// Bytes of all fixed-width columns that are not integers.
+    fixed_bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Integer(IntegerPlace),
+    /// Distance from the first of these columns, and the width.
+    Fixed {
+        offset: usize,
+        width: usize,
+    },
+    /// Position among the variable columns.
+    Variable(usize),
+}
+
+/// Where an integer lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IntegerPlace {
+    /// Position among the integers.
+    nth: usize,
+    /// Covers the widths of the integers before it.
+    before: u64,
+    /// The bytes that its type has.
+    most: usize,
+    /// Bytes before the first integer of a row without NULLs.
+    head_bytes: usize,
+}
+
+/// Where a column of a row without NULLs lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlainPlace {
+    Integer(IntegerPlace),
+    /// Distance from the end of the integers.
+    Fixed(usize),
+    Variable,
+}
+
+impl RowLayout {
+    /// The layout, version 0, of rows with these columns.
+    pub fn new(types: &[DataType]) -> RowLayout {
+        RowLayout::with_version(types, 0)
+    }
+
+    /// The layout of rows written under `version` of their table.
+    pub fn with_version(types: &[DataType], version: u32) -> RowLayout {
+        let columns = |kind: fn(DataType) -> bool| (0..types.len()).filter(|&at| kind(types[at])).collect::<Box<[_]>>();
+        let integers = columns(|data_type| data_type.integer_width().is_some());
+        let head_bytes = 1 + integers.len().saturating_sub(1).div_ceil(2);
+        let all_widths = mask_of_first(integers.len());
+        let (mut nth, mut fixed_bytes, mut variable_columns) = (0, 0, 0);
+        let place = |&data_type: &DataType| match (data_type.integer_width(), data_type.width()) {
+            (Some(most), _) => {
+                nth += 1;
+                Place::Integer(IntegerPlace { nth: nth - 1, before: mask_of_first(nth - 1), most, head_bytes })
+            }
+            (None, Some(width)) => {
+                fixed_bytes += width;
+                Place::Fixed { offset: fixed_bytes - width, width }
+            }
+            (None, None) => {
+                variable_columns += 1;
+                Place::Variable(variable_columns - 1)
+            }
+        };
+        RowLayout {
+            places: types.iter().map(place).collect(),
+            types: types.into(),
+            integers,
+            fixed: columns(|data_type| data_type.integer_width().is_none() && data_type.is_fixed_width()),
+            variable: columns(|data_type| !data_type.is_fixed_width()),
+            kind: ((version % VERSIONS) as u8) << 4,
+            head_bytes,
+            all_widths,
+            bitmap_bytes: types.len().div_ceil(8),
+            fixed_bytes,
+        }
+    }
+
+    /// The version (modulo 8) under which a row was written; `None`: no row.
+    pub fn version_of(bytes: &[u8]) -> Option<u8> {
+        bytes.first().map(|header| (header & !HAS_NULLS) >> 4)
+    }
+
+    /// The column types.
+    pub fn types(&self) -> &[DataType] {
+        &self.types
+    }
+
+    /// The columns of variable length (strings, `numeric`), in column order.
+    pub(crate) fn variable_columns(&self) -> &[usize] {
+        &self.variable
+    }
+
+    /// Whether the column is one of variable length.
+    pub(crate) fn is_variable(&self, column: usize) -> bool {
+        matches!(self.places.get(column), None | Some(Place::Variable(_)))
+    }
+
+    /// Whether the row is of this version and has no NULLs.
+    #[inline]
+    pub(crate) fn is_plain(&self, row: &[u8]) -> bool {
+        row.first().is_some_and(|header| header & HEADER_KIND == self.kind)
+    }
+
+    /// Where a column lies in rows without NULLs.
+    pub(crate) fn plain_place(&self, column: usize) -> PlainPlace {
+        match self.places.get(column) {
+            Some(&Place::Integer(place)) => PlainPlace::Integer(place),
+            Some(&Place::Fixed { offset, .. }) => PlainPlace::Fixed(offset),
+            Some(Place::Variable(_)) | None => PlainPlace::Variable,
+        }
+    }
+
+    /// Where the columns that are not integers begin in a row without NULLs.
+    #[inline]
+    pub(crate) fn plain_fixed_start(&self, row: &[u8]) -> usize {
+        match self.integers.len() <= WORD_INTEGERS {
+            true => self.head_bytes + Widths::of(row).sum(self.all_widths),
+            false => self.head_bytes + sum_of_widths(row, self.integers.len()),
+        }
+    }
+
+    /// The only variable column of a row without NULLs; `None`: there are more, or the row is damaged.
+    #[inline]
+    pub(crate) fn plain_only_variable<'r>(&self, row: &'r [u8]) -> Option<&'r [u8]> {
+        row.get(self.plain_fixed_start(row) + self.fixed_bytes..).filter(|_| self.variable.len() == 1)
+    }
+
+    /// Appends where the first `count` variable columns lie in a row without NULLs.
+    #[inline]
+    pub(crate) fn plain_variable_ranges(&self, row: &[u8], count: usize, ranges: &mut Vec<Range<usize>>) -> Result<()> {
+        let lengths_start = self.plain_fixed_start(row) + self.fixed_bytes;
+        let mut start = lengths_start + self.variable.len().saturating_sub(1);
+        let lengths = row.get(lengths_start..start).ok_or_else(corrupted)?;
+        if lengths.iter().any(|&length| length >= 0x80) {
+            return self.variable_ranges(row)?.take(count).try_for_each(|range| range.map(|range| ranges.push(range)));
+        }
+        for &length in lengths.iter().take(count) {
+            let end = start + usize::from(length);
+            ranges.push(start..end);
+            start = end;
+        }
+        if count > lengths.len() {
+            ranges.push(start..row.len());
+        }
+        if start <= row.len() { Ok(()) } else { Err(corrupted()) }
+    }
+
+    /// A column's bytes as stored; `None`: NULL, or a damaged row (see [`raw_column`](RowLayout::raw_column)).
+    pub fn column_bytes<'a>(&self, bytes: &'a [u8], column: usize) -> Option<&'a [u8]> {
+        self.raw_column(bytes, column).ok().flatten()
+    }
+
+    /// A column's bytes as stored; `None`: NULL.
+    pub fn raw_column<'a>(&self, bytes: &'a [u8], column: usize) -> Result<Option<&'a [u8]>> {
+        if self.is_null(bytes, column)? {
+            return Ok(None);
+        }
+        let range = self.value_range(bytes, column)?;
+        bytes.get(range).map(Some).ok_or_else(corrupted)
+    }
+
+    /// Where a column's value lies in this row, NULL or not.
+    pub fn value_range(&self, bytes: &[u8], column: usize) -> Result<Range<usize>> {
+        let integers_start = self.integers_start(bytes)?;
+        let (start, width) = match self.places.get(column) {
+            Some(&Place::Integer(place)) => {
+                (integers_start + sum_of_widths(bytes, place.nth), width_at(bytes, place.nth))
+            }
+            Some(&Place::Fixed { offset, width }) => {
+                (integers_start + sum_of_widths(bytes, self.integers.len()) + offset, width)
+            }
+            Some(&Place::Variable(nth)) => return self.variable_ranges(bytes)?.nth(nth).ok_or_else(corrupted)?,
+            None => return Err(Error::internal("no such column in this row layout")),
+        };
+        Ok(start..start + width)
+    }
+
+    fn integers_start(&self, bytes: &[u8]) -> Result<usize> {
+        let header = *bytes.first().ok_or_else(corrupted)?;
+        if header & HEADER_KIND & !HAS_NULLS != self.kind {
+            return Err(corrupted());
+        }
+        Ok(self.head_bytes + if header & HAS_NULLS != 0 { self.bitmap_bytes } else { 0 })
+    }
+
+    #[inline]
+    pub(crate) fn is_null(&self, bytes: &[u8], column: usize) -> Result<bool> {
+        let header = *bytes.first().ok_or_else(corrupted)?;
+        if header & HAS_NULLS == 0 {
+            return Ok(false);
+        }
+        let byte = bytes.get(self.head_bytes + column / 8).ok_or_else(corrupted)?;
+        Ok(byte >> (column % 8) & 1 == 1)
+    }
+
+    /// The places of the variable columns, in order.
+    pub(crate) fn variable_ranges<'a>(
+        &self,
+        bytes: &'a [u8],
+    ) -> Result<impl Iterator<Item = Result<Range<usize>>> + use<'a>> {
+        let fixed_start = self.integers_start(bytes)? + sum_of_widths(bytes, self.integers.len());
+        let lengths_start = fixed_start + self.fixed_bytes;
+        let measured = self.variable.len().saturating_sub(1);
+        let mut data = bytes.get(lengths_start..).ok_or_else(corrupted)?;
+        for _ in 0..measured {
+            data = decode_length(data)?.1;
+        }
+        let mut start = bytes.len() - data.len();
+        let mut lengths = &bytes[lengths_start..start];
+        let mut left = self.variable.len();
+        Ok(std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            if left == 0 {
+                return Some(if start <= bytes.len() { Ok(start..bytes.len()) } else { Err(corrupted()) });
+            }
+            let (length, rest) = match decode_length(lengths) {
+                Ok(read) => read,
+                Err(error) => return Some(Err(error)),
+            };
+            lengths = rest;
+            let range = start..start.saturating_add(length);
+            start = range.end;
+            Some(if range.end <= bytes.len() { Ok(range) } else { Err(corrupted()) })
+        }))
+    }
+}
+
+impl IntegerPlace {
+    /// The integer in a row without NULLs; `None`: the row is damaged.
+    #[inline]
+    pub(crate) fn read_plain(&self, row: &[u8]) -> Option<i64> {
+        if self.nth >= WORD_INTEGERS {
+            let start = self.head_bytes + sum_of_widths(row, self.nth);
+            return integers::read(row, start, width_at(row, self.nth), self.most);
+        }
+        let widths = Widths::of(row);
+        integers::read(row, self.head_bytes + widths.sum(self.before), widths.get(self.nth), self.most)
+    }
+}

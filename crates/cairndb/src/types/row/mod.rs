@@ -1,0 +1,47 @@
+//! Rows as bytes, compact, with one column readable without the others. These bytes are part of the file format.
+//!
+//! ```text
+//! header | widths | [null bitmap] | integers | other fixed-width columns | lengths of variable columns but the last | their bytes
+//! ```
+//!
+//! - Header: bit 7 says that a null bitmap follows; bits 4 to 6 are the layout's version modulo 8; bits 0 to 3 are the
+//!   width in bytes of the first integer, 0 where there is none.
+//! - Widths of the other integers: four bits each, in column order, the lower half of a byte first.
+//! - Null bitmap: one bit per column, lowest bit first, set where NULL; only in rows that have a NULL.
+//! - Integers (`smallint`, `integer`, `bigint`, `date`, `time` and timestamps) lie in column order as two's complement,
+//!   little endian, in at least one byte and no more than their type has. They are written in as few as they need, but a
+//!   row that was changed in place keeps a width that was needed before. NULL takes none.
+//! - Other fixed-width columns lie in column order, little endian, unaligned; NULL keeps its width, zeroed. `boolean` one
+//!   byte, `interval` months (4), days (4), microseconds (8), `uuid` its 16 bytes.
+//! - Lengths are LEB128; a NULL's is 0. The last variable column ends where the row ends.
+//! - Strings are UTF-8 (`char(n)` with its blanks), `bytea` itself, `numeric` as `Numeric::write_bytes` writes it.
+//!
+//! Why widths are kept apart from the integers: the sum of up to fifteen of them is a few instructions on one word
+//! ([`Widths`](integers::Widths)), so that every column is found without walking over those before it.
+//!
+//! Decoding accepts any bytes: what no encoder wrote is an error (XX001).
+
+mod decode;
+mod encode;
+mod integers;
+mod layout;
+#[cfg(test)]
+mod tests;
+
+pub use decode::decode_raw;
+pub(crate) use decode::integer_from_raw;
+pub(crate) use encode::encode_value_raw;
+pub use layout::RowLayout;
+pub(crate) use layout::{IntegerPlace, PlainPlace};
+
+use crate::{Error, SqlState};
+
+/// Bit of the header that says that the row has NULLs.
+const HAS_NULLS: u8 = 0x80;
+/// The header without the first integer's width.
+const HEADER_KIND: u8 = 0xf0;
+const VERSIONS: u32 = 8;
+
+fn corrupted() -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, "a row's bytes are damaged")
+}
