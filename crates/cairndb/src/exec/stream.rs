@@ -43,7 +43,10 @@ pub struct NodeStatistics {
 
 /// The operators of a plan between two executions, for those that can be used again. Cloning it gives the same place.
 #[derive(Clone, Default)]
-pub(crate) struct Kept(Rc<RefCell<Option<(Arc<PhysicalPlan>, BoxOperator)>>>);
+pub(crate) struct Kept(Rc<RefCell<Option<Parked>>>);
+
+/// Operators, and the plan that they were made for.
+type Parked = (Arc<PhysicalPlan>, BoxOperator);
 
 impl Kept {
     /// The plan's operators, ready to run with these parameters. An execution that is still running has them: then a

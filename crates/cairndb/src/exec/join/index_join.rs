@@ -18,7 +18,7 @@ use crate::types::key;
 
 /// How a looked-up row is read.
 enum Lookup {
-    Table(RowReader),
+    Table(Box<RowReader>),
     Index(Arc<Index>, EntryReader),
 }
 
@@ -48,7 +48,7 @@ impl IndexJoin {
         pairing: Pairing,
     ) -> IndexJoin {
         let (parts, lookup) = match index {
-            None => (KeyPart::of_table(table), Lookup::Table(RowReader::new(table, columns))),
+            None => (KeyPart::of_table(table), Lookup::Table(Box::new(RowReader::new(table, columns)))),
             Some(index) => {
                 let reader = EntryReader::new(table, index, columns, covering);
                 (KeyPart::of_index(table, index), Lookup::Index(index.clone(), reader))

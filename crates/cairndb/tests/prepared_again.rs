@@ -1,0 +1,112 @@
+//! Prepared queries whose operators stay from one execution to the next: every execution gives what a new statement
+//! would.
+
+mod common;
+
+use cairndb::{Connection, Result, Rows, ToValue, Value};
+use common::connect;
+
+fn prepared_rows(rows: Rows) -> Result<Vec<String>> {
+    rows.mapped(|row| Ok(format!("{:?}", row.values()))).collect()
+}
+
+/// Queries over `t (id, n, name)`, with an index on `n`, and parameters for two executions.
+const QUERIES: &[(&str, [&[&dyn ToValue]; 3])] = &[
+    ("SELECT * FROM t WHERE id >= $1 AND id < $2", [&[&1i64, &5i64], &[&90i64, &99i64], &[&None::<i64>, &5i64]]),
+    ("SELECT id FROM t WHERE n = $1 ORDER BY id", [&[&3i64], &[&4i64], &[&None::<i64>]]),
+    ("SELECT id FROM t WHERE n > $1 AND name LIKE $2", [&[&3i64, &"a%"], &[&1i64, &"%5"], &[&0i64, &None::<&str>]]),
+    ("SELECT id FROM t WHERE n IN ($1, $2)", [&[&3i64, &1i64], &[&4i64, &None::<i64>], &[&0i64, &9i64]]),
+    (
+        "SELECT id, n + $1 FROM t LIMIT $2 OFFSET $3",
+        [&[&1i64, &3i64, &2i64], &[&7i64, &1i64, &0i64], &[&0i64, &0i64, &0i64]],
+    ),
+    (
+        "SELECT id FROM t WHERE CASE WHEN $1::bigint > 2 THEN n ELSE id END = $2",
+        [&[&1i64, &3i64], &[&3i64, &3i64], &[&None::<i64>, &3i64]],
+    ),
+    ("SELECT count(*), sum(n) FROM t WHERE n < $1", [&[&3i64], &[&5i64], &[&0i64]]),
+    ("SELECT a.id FROM t a JOIN t b ON b.id = a.n WHERE a.id < $1", [&[&30i64], &[&9i64], &[&0i64]]),
+    ("SELECT id FROM t WHERE id = (SELECT max(n) FROM t WHERE n < $1)", [&[&3i64], &[&5i64], &[&0i64]]),
+    (
+        "SELECT $1::text || name FROM t WHERE id < 3 AND n IS NOT NULL AND NOT n = $2",
+        [&[&"x", &1i64], &[&"y", &2i64], &[&None::<&str>, &0i64]],
+    ),
+];
+
+fn fill(connection: &Connection, ids: std::ops::Range<i64>) -> Result<()> {
+    let mut insert = connection.prepare("INSERT INTO t VALUES ($1, $2, $3)")?;
+    for id in ids {
+        let n = (id % 11 != 0).then_some(id % 7);
+        insert.execute((id, n, format!("{}{id}", if id % 2 == 0 { "a" } else { "b" })))?;
+    }
+    Ok(())
+}
+
+fn table() -> Result<Connection> {
+    let connection = connect("CREATE TABLE t (id bigint PRIMARY KEY, n bigint, name text); CREATE INDEX i ON t (n)");
+    fill(&connection, 0..100)?;
+    Ok(connection)
+}
+
+#[test]
+fn each_execution_has_its_own_parameters_and_sees_the_newest_rows() -> Result<()> {
+    let connection = table()?;
+    for (sql, parameters) in QUERIES {
+        let mut statement = connection.prepare(sql)?;
+        for round in 0..2 {
+            for parameters in parameters {
+                let again = prepared_rows(statement.query(*parameters)?)?;
+                assert_eq!(again, prepared_rows(connection.query(sql, *parameters)?)?, "{sql}");
+            }
+            connection.execute("DELETE FROM t WHERE id = $1", (91 + round,))?;
+        }
+        connection.execute("DELETE FROM t", ())?;
+        fill(&connection, 0..100)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn rows_of_an_execution_outlive_the_next_one() -> Result<()> {
+    let connection = table()?;
+    let mut statement = connection.prepare("SELECT id FROM t WHERE id >= $1")?;
+    let mut first = statement.query((10i64,))?;
+    assert_eq!(first.next()?.unwrap().get::<i64>(0)?, 10);
+    let mut second = statement.query((50i64,))?;
+    assert_eq!(second.next()?.unwrap().get::<i64>(0)?, 50);
+    assert_eq!(first.next()?.unwrap().get::<i64>(0)?, 11);
+    drop(first);
+    assert_eq!(second.next()?.unwrap().get::<i64>(0)?, 51);
+    drop(second);
+    assert_eq!(prepared_rows(statement.query((99i64,))?)?, ["[BigInt(99)]"]);
+    Ok(())
+}
+
+#[test]
+fn an_execution_that_failed_or_a_new_schema_leaves_nothing_behind() -> Result<()> {
+    let connection = table()?;
+    let mut statement = connection.prepare("SELECT 10 / (n - $1), * FROM t WHERE id < 3 AND n IS NOT NULL")?;
+    assert_eq!(prepared_rows(statement.query((0i64,))?)?.len(), 2);
+    assert!(prepared_rows(statement.query((1i64,))?).is_err());
+    assert_eq!(prepared_rows(statement.query((5i64,))?)?.len(), 2);
+    connection.execute("ALTER TABLE t ADD COLUMN more int DEFAULT 4", ())?;
+    assert!(prepared_rows(statement.query((5i64,))?)?.iter().all(|row| row.ends_with("Integer(4)]")));
+    Ok(())
+}
+
+#[test]
+fn values_are_lent_as_they_are_copied() -> Result<()> {
+    let connection =
+        connect("CREATE TABLE v (id int PRIMARY KEY, a smallint, b real, c text, d bytea, e date, f numeric)");
+    connection.execute_script(
+        "INSERT INTO v VALUES (1, 2, 1.5, 'één', '\\x00ff', '2020-02-02', 1.50), (2, NULL, NULL, NULL, NULL, NULL, NULL)",
+    )?;
+    let mut rows = connection.query("SELECT *, a > 1, NULL::timestamp, c || 'x' FROM v", ())?;
+    while let Some(row) = rows.next()? {
+        for at in 0..=row.columns().len() {
+            let owned: Value = row.value_ref(at).to_value();
+            assert_eq!(format!("{owned:?}"), format!("{:?}", row.value(at)));
+        }
+    }
+    Ok(())
+}
