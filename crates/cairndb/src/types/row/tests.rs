@@ -72,11 +72,11 @@ fn many_integers_are_found_and_plain_rows_agree_with_others() {
         let mut bytes = Vec::new();
         layout.encode(&row, &mut bytes);
         assert!(layout.is_plain(&bytes));
-        for column in 0..columns {
+        for (column, &data_type) in types.iter().enumerate() {
             let raw = layout.column_bytes(&bytes, column).unwrap();
             match layout.plain_place(column) {
                 PlainPlace::Integer(place) => {
-                    assert_eq!(place.read_plain(&bytes).unwrap(), integer_from_raw(raw, types[column]).unwrap());
+                    assert_eq!(place.read_plain(&bytes).unwrap(), integer_from_raw(raw, data_type).unwrap());
                 }
                 PlainPlace::Fixed(offset) => {
                     assert!(bytes[layout.plain_fixed_start(&bytes) + offset..].starts_with(raw))
