@@ -1,9 +1,9 @@
 //! Values to rows.
 
-use super::integers::{bytes_needed, half_of, write};
+use super::integers::{bytes_kept, bytes_needed, half_of, write};
 use super::{HAS_NULLS, RowLayout, corrupted};
 use crate::Result;
-use crate::types::{Value, ValueRef};
+use crate::types::{DataType, Value, ValueRef};
 
 impl RowLayout {
     /// Appends the bytes of a row: one value per column, of the column's type or NULL.
@@ -61,6 +61,8 @@ impl RowLayout {
         nulls.for_each(|column| self.set_null(start, column, out));
         for (nth, &column) in self.integers.iter().enumerate() {
             let raw = raw(column).unwrap_or_default();
+            let most = self.types[column].integer_width().unwrap_or_default();
+            assert!(raw.len() <= most, "bytes of another type than the column's");
             self.set_width(start, nth, raw.len(), out);
             out.extend_from_slice(raw);
         }
@@ -89,15 +91,13 @@ impl RowLayout {
 
     #[inline]
     fn set_width(&self, start: usize, nth: usize, width: usize, out: &mut [u8]) {
-        let most = self.types[self.integers[nth]].integer_width().unwrap_or_default();
-        assert!(width <= most, "an integer too wide for its column");
         let half = half_of(nth);
         out[start + half / 2] |= (width as u8) << (4 * (half % 2));
     }
 
     #[inline]
     fn push_integer(&self, start: usize, nth: usize, number: i64, out: &mut Vec<u8>) {
-        let width = bytes_needed(number);
+        let width = bytes_kept(number, self.types[self.integers[nth]]);
         self.set_width(start, nth, width, out);
         write(number, width, out);
     }
@@ -147,6 +147,15 @@ fn integer(value: ValueRef<'_>) -> Option<i64> {
     }
 }
 
+fn integer_type(value: ValueRef<'_>) -> DataType {
+    match value {
+        ValueRef::SmallInt(_) => DataType::SmallInt,
+        ValueRef::Integer(_) => DataType::Integer,
+        ValueRef::BigInt(_) => DataType::BigInt,
+        _ => DataType::Timestamp,
+    }
+}
+
 fn encode_fixed(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Boolean(value) => out.push(value.into()),
@@ -183,7 +192,7 @@ fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
 /// Appends a value's bytes as rows store them; nothing for NULL.
 pub(crate) fn encode_value_raw(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match (integer(value), value) {
-        (Some(number), _) => write(number, bytes_needed(number), out),
+        (Some(number), _) => write(number, bytes_kept(number, integer_type(value)), out),
         (None, ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_)) => encode_variable(value, out),
         _ => encode_fixed(value, out),
     }

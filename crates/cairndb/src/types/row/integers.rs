@@ -1,5 +1,7 @@
 //! Integers in as few bytes as they need, and the widths that say how many those are.
 
+use crate::types::DataType;
+
 /// Integers whose widths one word holds.
 pub(super) const WORD_INTEGERS: usize = 15;
 /// The half of the header byte that is no width.
@@ -98,6 +100,21 @@ pub(super) fn bytes_needed(number: i64) -> usize {
     // Bits that only repeat the sign, all but one, are left out.
     let repeated = (number ^ (number >> 63)).leading_zeros() as usize;
     (72 - repeated) / 8
+}
+
+/// The bytes that a new number of a column takes. Numbers above 127 that count something get one byte more than they need,
+/// as far as their type has it: most changes fit where the old value lies, and a row that grows may split its page.
+#[inline]
+pub(super) fn bytes_kept(number: i64, data_type: DataType) -> usize {
+    let needed = bytes_needed(number);
+    let most = match data_type {
+        DataType::SmallInt => 2,
+        DataType::Integer => 4,
+        DataType::BigInt => 8,
+        _ => needed,
+    };
+    assert!(needed <= most, "an integer too wide for its column");
+    if needed == 1 { 1 } else { most.min(needed + 1) }
 }
 
 /// Appends the low `width` bytes.

@@ -9,8 +9,9 @@
 //! - Widths of the other integers: four bits each, in column order, the lower half of a byte first.
 //! - Null bitmap: one bit per column, lowest bit first, set where NULL; only in rows that have a NULL.
 //! - Integers (`smallint`, `integer`, `bigint`, `date`, `time` and timestamps) lie in column order as two's complement,
-//!   little endian, in at least one byte and no more than their type has. They are written in as few as they need, but a
-//!   row that was changed in place keeps a width that was needed before. NULL takes none.
+//!   little endian, in at least one byte and no more than their type has. Dates and times are written in as few as they
+//!   need; numbers above 127 (or below -128) with one to spare, so that most changes of a row fit where the old value lies.
+//!   NULL takes none. Reading accepts any width.
 //! - Other fixed-width columns lie in column order, little endian, unaligned; NULL keeps its width, zeroed. `boolean` one
 //!   byte, `interval` months (4), days (4), microseconds (8), `uuid` its 16 bytes.
 //! - Lengths are LEB128; a NULL's is 0. The last variable column ends where the row ends.

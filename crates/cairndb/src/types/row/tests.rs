@@ -45,7 +45,7 @@ fn a_row_of_raw_columns_is_the_row() {
 }
 
 #[test]
-fn integers_take_as_few_bytes_as_they_need() {
+fn integers_take_as_few_bytes_as_they_need_and_one_to_grow_into() {
     let layout = RowLayout::new(&[DataType::Integer, DataType::Text, DataType::BigInt, DataType::Text]);
     let length = |a: i32, b: i64| {
         let mut bytes = Vec::new();
@@ -54,11 +54,15 @@ fn integers_take_as_few_bytes_as_they_need() {
         // Besides the integers and the strings: a header, the second integer's width, the first string's length.
         bytes.len() - 5 - 3
     };
-    for (number, bytes) in [(0, 1), (-1, 1), (127, 1), (-128, 1), (128, 2), (-129, 2), (32_767, 2), (32_768, 3)] {
+    for (number, bytes) in [(0, 1), (-1, 1), (127, 1), (-128, 1), (128, 3), (-129, 3), (32_767, 3), (32_768, 4)] {
         assert_eq!((length(number, 0), length(0, number.into())), (bytes + 1, bytes + 1), "{number}");
     }
     assert_eq!(length(i32::MIN, i64::MIN), 4 + 8);
     assert_eq!(length(i32::MAX, 1 << 55), 4 + 8);
+    let layout = RowLayout::new(&[DataType::Date, DataType::SmallInt, DataType::Timestamp]);
+    let mut bytes = Vec::new();
+    layout.encode(&[Value::Date(9_000), Value::SmallInt(300), Value::Timestamp(1 << 50)], &mut bytes);
+    assert_eq!(bytes.len(), 1 + 1 + 2 + 2 + 7);
 }
 
 #[test]
@@ -110,7 +114,8 @@ fn a_column_is_patched_where_the_new_value_has_room() {
         (1, Value::Integer(128), false),
         (2, Value::BigInt(7), true),
         (2, Value::BigInt(-32_768), true),
-        (2, Value::BigInt(40_000), false),
+        (2, Value::BigInt(40_000), true),
+        (2, Value::BigInt(9_000_000), false),
         (3, Value::Boolean(true), true),
         (3, Value::Null, false),
         (0, Value::text(""), false),
