@@ -75,7 +75,9 @@ pub fn around<T>(file: Option<&Path>, title: &str, work: impl FnOnce() -> Result
 mod sampler {
     use pprof::{ProfilerGuard, ProfilerGuardBuilder};
 
-    use super::Stacks;
+    use pprof::Symbol;
+
+    use super::{Stacks, begin_of_work, qualified};
     use crate::Result;
 
     /// Samples per second of processor time; not a round number, so as not to beat with what is periodic.
@@ -93,11 +95,62 @@ mod sampler {
         // A map's order is random; a picture's should not be.
         seen.sort_by_cached_key(|(frames, _)| format!("{frames:?}"));
         for (frames, count) in seen {
-            let calls = frames.frames.iter().rev().flat_map(|frame| frame.iter().rev()).map(|symbol| symbol.name());
+            let calls = frames.frames.iter().rev().flat_map(|frame| frame.iter().rev());
+            let calls: Vec<String> = calls.map(name_of).collect();
+            let calls = calls[begin_of_work(&calls)..].iter().cloned();
             stacks.add(std::iter::once(frames.thread_name_or_id()).chain(calls), (*count).max(0) as u64);
         }
         Ok(stacks)
     }
+
+    fn name_of(symbol: &Symbol) -> String {
+        let file = symbol.filename.as_ref().map(|file| file.to_string_lossy()).unwrap_or_default();
+        qualified(&symbol.name(), &file)
+    }
+}
+
+/// What a thread begins with, up to here, is the same for all.
+fn begin_of_work(calls: &[String]) -> usize {
+    calls.iter().rposition(|call| call.contains("__rust_begin_short_backtrace")).map_or(0, |at| at + 1)
+}
+
+/// A function's path without generic arguments. Of inlined functions the debug information has the bare name: the crate
+/// and module are read from the source file.
+fn qualified(name: &str, file: &str) -> String {
+    let name = if name.starts_with('<') { name.to_string() } else { without_arguments(name) };
+    match module_of(file) {
+        Some(module) if !name.contains("::") => format!("{module}::{name}"),
+        _ => name,
+    }
+}
+
+fn without_arguments(name: &str) -> String {
+    let (mut out, mut depth, mut last) = (String::new(), 0, ' ');
+    for c in name.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' if last != '-' => depth -= 1,
+            _ if depth == 0 => out.push(c),
+            _ => {}
+        }
+        last = c;
+    }
+    out.trim_end_matches(':').replace("::::", "::")
+}
+
+/// `crates/storage/src/tree/read.rs` is `cairn_storage::tree::read`; of other crates the name alone.
+fn module_of(file: &str) -> Option<String> {
+    let (before, path) = file.rsplit_once("/src/").or_else(|| file.split_once("src/"))?;
+    let folder = before.trim_end_matches('/').rsplit('/').next()?;
+    let path = path.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+    let is_ours = before.trim_end_matches(folder).trim_end_matches('/').ends_with("crates");
+    let (name, version) = folder.rsplit_once('-').unwrap_or((folder, ""));
+    Some(match (is_ours, folder) {
+        (true, "cairndb") => format!("cairndb::{path}"),
+        (true, _) => format!("cairn_{folder}::{path}"),
+        (false, _) if version.starts_with(|c: char| c.is_ascii_digit()) => name.replace('-', "_"),
+        (false, _) => return None,
+    })
 }
 
 #[cfg(not(unix))]
@@ -210,6 +263,24 @@ mod tests {
         }
         assert_eq!(stacks.root.depth(1), 4);
         assert_eq!(stacks.root.depth(50), 3);
+    }
+
+    #[test]
+    fn frames_have_their_modules_and_no_arguments() {
+        let ours = "/home/me/cairn/crates/storage/src/tree/read.rs";
+        assert_eq!(qualified("get", ours), "cairn_storage::tree::read::get");
+        assert_eq!(qualified("cairndb::api::run", "crates/cairndb/src/api/mod.rs"), "cairndb::api::run");
+        assert_eq!(qualified("run", "crates/cairndb/src/api/mod.rs"), "cairndb::api::run");
+        assert_eq!(qualified("call_once<fn() -> u8, (u8,)>", ""), "call_once");
+        assert_eq!(qualified("std::thread::spawn::<fn() -> u8>", ""), "std::thread::spawn");
+        assert_eq!(qualified("put", "/cargo/registry/src/index/heed-0.22.1/src/database.rs"), "heed::put");
+        assert_eq!(qualified("sqlite3_step", "/cargo/sqlite3/sqlite3.c"), "sqlite3_step");
+    }
+
+    #[test]
+    fn what_comes_before_the_work_is_left_out() {
+        let calls = ["main", "std::sys::__rust_begin_short_backtrace", "work"].map(str::to_string);
+        assert_eq!((begin_of_work(&calls), begin_of_work(&calls[2..])), (2, 0));
     }
 
     #[cfg(unix)]

@@ -89,8 +89,7 @@ impl Setup {
 
     /// The engines of a comparison that were not left out by the command line.
     pub fn kinds(&self, of: &[Kind]) -> Vec<Kind> {
-        let wanted = |kind: &&Kind| self.args.engines.as_ref().is_none_or(|engines| engines.contains(kind));
-        of.iter().filter(wanted).copied().collect()
+        of.iter().filter(|kind| self.wants(kind.name())).copied().collect()
     }
 
     /// Opens one engine in a folder of its own, and says how it is set.
@@ -101,18 +100,13 @@ impl Setup {
         Ok((engine, dir))
     }
 
-    /// The SQL engines that were not left out by the command line.
-    pub fn sql_kinds(&self) -> Vec<SqlKind> {
-        let wanted = |kind: &&SqlKind| match &self.args.engines {
-            Some(engines) => engines.iter().any(|engine| engine.name() == kind.name()),
-            None => true,
-        };
-        SqlKind::ALL.iter().filter(wanted).copied().collect()
+    /// The SQL engines of a comparison that were not left out by the command line.
+    pub fn sql_kinds(&self, of: &[SqlKind]) -> Vec<SqlKind> {
+        of.iter().filter(|kind| self.wants(kind.name())).copied().collect()
     }
 
-    /// Those made for many small transactions.
-    pub fn sql_kinds_for_transactions(&self) -> Vec<SqlKind> {
-        self.sql_kinds().into_iter().filter(|kind| kind.is_for_transactions()).collect()
+    fn wants(&self, engine: &str) -> bool {
+        self.args.engines.as_ref().is_none_or(|engines| engines.contains(&engine))
     }
 
     /// As [`Setup::open`], a SQL engine.

@@ -77,6 +77,8 @@ pub fn open_entries(kind: Kind, dir: &Path, shape: Shape) -> Result<Box<dyn Entr
         Kind::Fjall => Box::new(super::fjall::FjallEntries::open(dir)?),
         #[cfg(feature = "rocksdb")]
         Kind::Rocksdb => Box::new(super::rocksdb::RocksdbEntries::open(dir)?),
+        #[cfg(feature = "turso")]
+        Kind::Turso => Box::new(sql(SqlKind::Turso)?),
     })
 }
 
@@ -87,7 +89,7 @@ mod tests {
     /// Every engine does what the workloads take for granted.
     #[test]
     fn every_engine_keeps_and_forgets_entries() {
-        for kind in Kind::ALL {
+        for &kind in Kind::ALL {
             for shape in [Shape::Numbers, Shape::Documents] {
                 let dir = std::env::temp_dir().join(format!(
                     "cairn-bench-entries-{}-{}-{shape:?}",

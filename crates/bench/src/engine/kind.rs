@@ -3,6 +3,9 @@
 use std::path::Path;
 
 use super::Engine;
+#[cfg(feature = "turso")]
+use super::SqlOptions;
+use super::sql::SqlKind;
 use crate::Result;
 
 /// An engine that can be opened.
@@ -15,13 +18,35 @@ pub enum Kind {
     Fjall,
     #[cfg(feature = "rocksdb")]
     Rocksdb,
+    #[cfg(feature = "turso")]
+    Turso,
 }
 
 impl Kind {
-    #[cfg(not(feature = "rocksdb"))]
-    pub const ALL: [Kind; 5] = [Kind::Cairn, Kind::Sqlite, Kind::Lmdb, Kind::Redb, Kind::Fjall];
-    #[cfg(feature = "rocksdb")]
-    pub const ALL: [Kind; 6] = [Kind::Cairn, Kind::Sqlite, Kind::Lmdb, Kind::Redb, Kind::Fjall, Kind::Rocksdb];
+    /// All that were built.
+    pub const ALL: &[Kind] = &[
+        Kind::Cairn,
+        Kind::Sqlite,
+        Kind::Lmdb,
+        Kind::Redb,
+        Kind::Fjall,
+        #[cfg(feature = "rocksdb")]
+        Kind::Rocksdb,
+        #[cfg(feature = "turso")]
+        Kind::Turso,
+    ];
+
+    /// Those whose writers may be many threads at once: Turso's wait for each other by asking again and again, and with
+    /// more threads than processors that measures the asking.
+    pub const OF_MANY_WRITERS: &[Kind] = &[
+        Kind::Cairn,
+        Kind::Sqlite,
+        Kind::Lmdb,
+        Kind::Redb,
+        Kind::Fjall,
+        #[cfg(feature = "rocksdb")]
+        Kind::Rocksdb,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -32,12 +57,22 @@ impl Kind {
             Kind::Fjall => "fjall",
             #[cfg(feature = "rocksdb")]
             Kind::Rocksdb => "rocksdb",
+            #[cfg(feature = "turso")]
+            Kind::Turso => "turso",
         }
     }
 
-    pub fn parse(name: &str) -> Result<Kind> {
-        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-        found.ok_or_else(|| format!("unknown engine {name}: of {}", Kind::ALL.map(Kind::name).join(", ")).into())
+    /// The name of an engine that was built, of rows or of queries.
+    pub fn parse_name(name: &str) -> Result<&'static str> {
+        let mut names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        names.extend(
+            SqlKind::ALL
+                .iter()
+                .map(|kind| kind.name())
+                .filter(|name| Kind::ALL.iter().all(|kind| kind.name() != *name)),
+        );
+        let found = names.iter().find(|known| **known == name);
+        found.copied().ok_or_else(|| format!("unknown engine {name}: this build has {}", names.join(", ")).into())
     }
 
     /// A new database in this empty folder.
@@ -50,6 +85,8 @@ impl Kind {
             Kind::Fjall => Box::new(super::fjall::Fjall::open(dir)?),
             #[cfg(feature = "rocksdb")]
             Kind::Rocksdb => Box::new(super::rocksdb::Rocksdb::open(dir)?),
+            #[cfg(feature = "turso")]
+            Kind::Turso => Box::new(super::sql_rows::SqlRows::open(SqlKind::Turso.open(dir, SqlOptions::default())?)?),
         })
     }
 }

@@ -4,6 +4,8 @@
 mod cairn;
 mod cairn_sql;
 mod datum;
+#[cfg(feature = "duckdb")]
+mod duckdb;
 mod entries;
 mod face;
 mod fjall;
@@ -14,8 +16,12 @@ mod redb;
 mod rocksdb;
 mod sql;
 mod sql_entries;
+#[cfg(feature = "turso")]
+mod sql_rows;
 mod sqlite;
 mod sqlite_sql;
+#[cfg(feature = "turso")]
+mod turso;
 
 pub use datum::{Cell, Datum, Digest};
 pub use entries::{Entries, EntrySession, Operations, Shape, open_entries};

@@ -13,6 +13,8 @@ use crate::rows::{digest_value, value};
 
 pub struct Rocksdb {
     db: DB,
+    /// Of the library that was linked.
+    version: String,
 }
 
 impl Rocksdb {
@@ -23,8 +25,16 @@ impl Rocksdb {
         table.set_block_cache(&Cache::new_lru_cache(256 << 20));
         table.set_bloom_filter(10.0, false);
         options.set_block_based_table_factory(&table);
-        Ok(Rocksdb { db: DB::open(&options, dir.join("bench.rocksdb"))? })
+        let path = dir.join("bench.rocksdb");
+        let db = DB::open(&options, &path)?;
+        Ok(Rocksdb { db, version: version(&path).unwrap_or_default() })
     }
+}
+
+/// RocksDB writes its version to its own log, and tells it nowhere else.
+fn version(path: &Path) -> Option<String> {
+    let log = std::fs::read_to_string(path.join("LOG")).ok()?;
+    Some(log.split_once("RocksDB version: ")?.1.lines().next()?.trim().to_string())
 }
 
 impl Engine for Rocksdb {
@@ -33,7 +43,7 @@ impl Engine for Rocksdb {
     }
 
     fn setting(&self) -> String {
-        "WriteOptions sync, cache 256 MiB, bloom filter of 10 bits".to_string()
+        format!("{}, WriteOptions sync, cache 256 MiB, bloom filter of 10 bits", self.version)
     }
 
     fn with_session(&self, work: Work<'_>) -> Result<()> {

@@ -62,6 +62,11 @@ pub trait SqlSession {
     fn script(&self, sql: &str) -> Result<()>;
 
     fn prepare<'s>(&'s self, sql: &str) -> Result<Box<dyn SqlStatement + 's>>;
+
+    /// Adds rows, their values as texts, by a way that the engine has for many. `None`: it has none besides INSERT.
+    fn append(&self, _table: &str, _rows: &mut dyn Iterator<Item = Vec<String>>) -> Option<Result<()>> {
+        None
+    }
 }
 
 /// A prepared statement.
@@ -92,23 +97,50 @@ pub trait SqlStatement {
 pub enum SqlKind {
     Cairn,
     Sqlite,
+    #[cfg(feature = "turso")]
+    Turso,
+    #[cfg(feature = "duckdb")]
+    Duckdb,
 }
 
 impl SqlKind {
-    /// All that were built, the two that are always there first.
-    pub const ALL: &[SqlKind] = &[SqlKind::Cairn, SqlKind::Sqlite];
+    /// All that were built.
+    pub const ALL: &[SqlKind] = &[
+        SqlKind::Cairn,
+        SqlKind::Sqlite,
+        #[cfg(feature = "turso")]
+        SqlKind::Turso,
+        #[cfg(feature = "duckdb")]
+        SqlKind::Duckdb,
+    ];
+
+    /// Those made for many small transactions.
+    pub const OF_TRANSACTIONS: &[SqlKind] = &[
+        SqlKind::Cairn,
+        SqlKind::Sqlite,
+        #[cfg(feature = "turso")]
+        SqlKind::Turso,
+    ];
+
+    /// Those whose faults and loads are compared too (a kill, a cache that is too small, many writers at a rate).
+    pub const OF_LOADS: &[SqlKind] = &[SqlKind::Cairn, SqlKind::Sqlite];
+
+    /// Those whose queries over many rows are compared.
+    pub const OF_QUERIES: &[SqlKind] = &[
+        SqlKind::Cairn,
+        SqlKind::Sqlite,
+        #[cfg(feature = "duckdb")]
+        SqlKind::Duckdb,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             SqlKind::Cairn => "cairndb",
             SqlKind::Sqlite => "sqlite",
-        }
-    }
-
-    /// Whether it is made for many small transactions; the others are compared on queries alone.
-    pub fn is_for_transactions(self) -> bool {
-        match self {
-            SqlKind::Cairn | SqlKind::Sqlite => true,
+            #[cfg(feature = "turso")]
+            SqlKind::Turso => "turso",
+            #[cfg(feature = "duckdb")]
+            SqlKind::Duckdb => "duckdb",
         }
     }
 
@@ -117,6 +149,10 @@ impl SqlKind {
         Ok(match self {
             SqlKind::Cairn => Box::new(super::cairn_sql::CairnSql::open(dir, options)?),
             SqlKind::Sqlite => Box::new(super::sqlite_sql::SqliteSql::open(dir, options)?),
+            #[cfg(feature = "turso")]
+            SqlKind::Turso => Box::new(super::turso::Turso::open(dir, options)?),
+            #[cfg(feature = "duckdb")]
+            SqlKind::Duckdb => Box::new(super::duckdb::Duckdb::open(dir, options)?),
         })
     }
 }

@@ -77,7 +77,7 @@ impl SqlSession for SqliteConnection {
 
 /// An integer key is the table's own order only under this spelling, and numbered parameters have another sign. A
 /// transaction that will write says so, or it could fail when it does.
-fn translated(sql: &str) -> String {
+pub fn translated(sql: &str) -> String {
     let sql = sql.replace("BIGINT PRIMARY KEY", "INTEGER PRIMARY KEY").replace('$', "?");
     if sql == "BEGIN" { "BEGIN IMMEDIATE".to_string() } else { sql }
 }

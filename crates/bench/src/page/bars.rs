@@ -14,6 +14,7 @@ const LABELS: f64 = 330.0;
 const WORDS: f64 = 170.0;
 const ROW: f64 = 22.0;
 const GROUP: f64 = 30.0;
+/// Ticks above and below.
 const AXIS: f64 = 26.0;
 
 /// One engine's gain over SQLite in one measure.
@@ -90,6 +91,7 @@ impl Rows {
         });
         let scale = Scale::around(Kind::Log, gains.chain([0.5, 2.0]))?;
         let groups = self.rows.iter().enumerate().filter(|(at, row)| *at == 0 || self.rows[at - 1].place != row.place);
+        let top = top + AXIS;
         let height = top + ROW * self.rows.len() as f64 + GROUP * groups.count() as f64 + AXIS;
         let mut svg = Svg::new(WIDTH, height);
         self.draw_ticks(&mut svg, &scale, (top, height - AXIS));
@@ -110,9 +112,13 @@ impl Rows {
         for tick in scale.ticks() {
             let x = x_of(scale, tick);
             svg.line((x, top), (x, bottom), "rule");
-            svg.text((x, bottom + 17.0), Anchor::Middle, "soft", &format!("{}\u{d7}", short(tick)));
+            for y in [top - 7.0, bottom + 17.0] {
+                svg.text((x, y), Anchor::Middle, "soft", &format!("{}\u{d7}", short(tick)));
+            }
         }
-        svg.text((0.0, bottom + 17.0), Anchor::Start, "soft", "\u{2190} SQLite better \u{b7} CairnDB better \u{2192}");
+        for y in [top - 7.0, bottom + 17.0] {
+            svg.text((0.0, y), Anchor::Start, "soft", "\u{2190} SQLite better \u{b7} CairnDB better \u{2192}");
+        }
     }
 }
 
@@ -124,7 +130,7 @@ pub fn picture(report: &Report, rows: &Rows) -> Option<String> {
     svg.text((0.0, 58.0), Anchor::Start, "soft", "Bars: median of paired rounds; whiskers: 95 % interval.");
     let mut x = 355.0;
     for engine in rows.others() {
-        svg.dot((x, 54.0), 4.5, class_of(engine), engine);
+        svg.dot((x, 54.0), 4.5, &class_of(engine), engine);
         svg.text((x + 9.0, 58.0), Anchor::Start, "soft", engine);
         x += 28.0 + 6.6 * engine.chars().count() as f64;
     }
@@ -147,7 +153,7 @@ fn row(group: &Group<'_>, measure: &Measure<'_>) -> Option<Row> {
         Some(Gain { engine: engine.to_string(), ratio: ratio.gain(series.better), verdict, unit, values })
     };
     let names = measure.series.iter().map(|series| series.engine());
-    let others = names.filter(|name| !name.starts_with("cairndb")).filter_map(gain);
+    let others = names.filter(|name| !name.starts_with("cairndb") && !name.contains("floor")).filter_map(gain);
     Some(Row {
         place: format!("{} on {}", group.workload, group.medium),
         measure: measure.name.to_string(),
@@ -166,7 +172,7 @@ impl Row {
         svg.line((x_of(scale, self.ours.ratio.low), middle), (x_of(scale, self.ours.ratio.high), middle), "whisker");
         for gain in &self.others {
             let title = format!("{}: {}", gain.values, gain.words());
-            svg.dot((x_of(scale, gain.ratio.median), middle), 4.5, class_of(&gain.engine), &title);
+            svg.dot((x_of(scale, gain.ratio.median), middle), 4.5, &class_of(&gain.engine), &title);
         }
         svg.text((WIDTH, middle + 4.0), Anchor::End, self.ours.class(), &self.ours.words());
     }

@@ -72,7 +72,7 @@ fn losses(rows: &Rows) -> String {
 fn bars(rows: &Rows) -> String {
     let Some(chart) = rows.chart() else { return String::new() };
     let key = |class: &str, word: &str| format!("<span><i class='key {class}'></i>{}</span>", escaped(word));
-    let dots: String = rows.others().into_iter().map(|engine| key(class_of(engine), engine)).collect();
+    let dots: String = rows.others().into_iter().map(|engine| key(&class_of(engine), engine)).collect();
     let bars = key("better", "CairnDB better") + &key("worse", "CairnDB worse") + &key("even", "not told apart");
     section(
         "How many times better than SQLite",

@@ -109,7 +109,7 @@ impl Line {
         if self.dots {
             for (point, at) in points.iter().zip(&places) {
                 let (x, y) = (plot.x.tick(point.0), plot.y.tick(point.1));
-                svg.dot(*at, 3.5, class, &format!("{}: {x} {}, {y} {}", self.engine, plot.x.label, plot.y.label));
+                svg.dot(*at, 3.5, &class, &format!("{}: {x} {}, {y} {}", self.engine, plot.x.label, plot.y.label));
             }
         }
     }

@@ -68,7 +68,11 @@ impl Scale {
     /// Powers of ten, and what is between them where they are few.
     fn powers(&self) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
-        let between: &[f64] = if decades < 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let between: &[f64] = match decades {
+            ..0.7 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+            ..2.5 => &[1.0, 2.0, 5.0],
+            _ => &[1.0],
+        };
         let exponents = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         exponents.flat_map(|power| between.iter().map(move |times| times * 10f64.powi(power))).collect()
     }
@@ -93,7 +97,9 @@ pub fn short(value: f64) -> String {
         v if v >= 100.0 => format!("{value:.0}"),
         v if v >= 10.0 => trimmed(format!("{value:.1}")),
         v if v >= 1.0 || v == 0.0 => trimmed(format!("{value:.2}")),
-        _ => trimmed(format!("{value:.3}")),
+        v if v >= 0.001 => trimmed(format!("{value:.3}")),
+        // Never as nothing.
+        v => format!("{value:.*}", (-v.log10()).ceil() as usize),
     }
 }
 
@@ -120,6 +126,7 @@ mod tests {
         let ticks = |kind, values: &[f64]| Scale::around(kind, values.iter().copied()).unwrap().ticks();
         assert_eq!(ticks(Kind::Linear, &[3.0, 9.0]), [0.0, 2.0, 4.0, 6.0, 8.0]);
         assert_eq!(ticks(Kind::Log, &[2.0, 30.0]), [2.0, 5.0, 10.0, 20.0]);
+        assert_eq!(ticks(Kind::Log, &[120.0, 210.0]), [100.0, 150.0, 200.0]);
         assert_eq!(ticks(Kind::Log, &[2.0, 30_000.0]), [10.0, 100.0, 1000.0, 10_000.0]);
     }
 

@@ -25,14 +25,13 @@ rect.better { fill: var(--better); } rect.worse { fill: var(--worse); } rect.eve
 rect.unsure { fill: var(--even); opacity: .5; }
 rect.flame { fill: var(--rule); } rect.ours { fill: var(--flame); } rect.bench { fill: var(--flame2); }
 text.flame { font-size: 11px; pointer-events: none; }
-path { fill: none; stroke-width: 1.75; stroke-linejoin: round; } path.variant { stroke-dasharray: 5 3; }
-circle { stroke: var(--surface); stroke-width: 1; }
-path.e0 { stroke: var(--e0); stroke-width: 2.5; } path.e1 { stroke: var(--e1); } path.e2 { stroke: var(--e2); }
-path.e3 { stroke: var(--e3); } path.e4 { stroke: var(--e4); } path.e5 { stroke: var(--e5); } path.e6 { stroke: var(--e6); }
-path.e7 { stroke: var(--e7); } path.floor { stroke: var(--floor); stroke-dasharray: 2 3; }
-circle.e0 { fill: var(--e0); } circle.e1 { fill: var(--e1); } circle.e2 { fill: var(--e2); } circle.e3 { fill: var(--e3); }
-circle.e4 { fill: var(--e4); } circle.e5 { fill: var(--e5); } circle.e6 { fill: var(--e6); } circle.e7 { fill: var(--e7); }
-circle.floor { fill: var(--floor); }
+path { fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; }
+path.variant { stroke-dasharray: 5 3; } path.e0 { stroke-width: 2.5; } path.floor { stroke-dasharray: 2 3; }
+circle { fill: currentColor; stroke: var(--surface); stroke-width: 1; }
+circle.variant { fill: var(--surface); stroke: currentColor; stroke-width: 2; }
+.e0 { color: var(--e0); } .e1 { color: var(--e1); } .e2 { color: var(--e2); } .e3 { color: var(--e3); }
+.e4 { color: var(--e4); } .e5 { color: var(--e5); } .e6 { color: var(--e6); } .e7 { color: var(--e7); }
+.floor { color: var(--floor); }
 ";
 
 /// What the page has besides charts.
@@ -49,11 +48,9 @@ svg { display: block; width: 100%; height: auto; }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(460px, 100%), 1fr)); gap: 20px; }
 figure { margin: 0; border: 1px solid var(--rule); border-radius: 8px; padding: 12px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 14px; font-size: 13px; color: var(--soft); }
-.key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin-right: 5px; vertical-align: -1px; }
-.key.e0 { background: var(--e0); } .key.e1 { background: var(--e1); } .key.e2 { background: var(--e2); }
-.key.e3 { background: var(--e3); } .key.e4 { background: var(--e4); } .key.e5 { background: var(--e5); }
-.key.e6 { background: var(--e6); } .key.e7 { background: var(--e7); } .key.floor { background: var(--floor); }
-.key.better { background: var(--better); } .key.worse { background: var(--worse); } .key.even { background: var(--even); }
+.key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin-right: 5px; vertical-align: -1px;
+  background: currentColor; border: 2px solid currentColor; }
+.key.variant { background: none; } .key.even { color: var(--even); }
 .scroll { overflow-x: auto; } .wide { min-width: 760px; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; min-width: 100%; }
 th, td { padding: 3px 10px; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
@@ -72,18 +69,29 @@ pub fn of_picture() -> String {
     [COLOURS, CHART].concat()
 }
 
-/// The class that colours an engine: the same colour in every chart.
-pub fn class_of(engine: &str) -> &'static str {
-    const ENGINES: [(&str, &str); 8] = [
-        ("cairndb", "e0"),
-        ("sqlite", "e1"),
-        ("lmdb", "e2"),
-        ("redb", "e3"),
-        ("fjall", "e4"),
-        ("rocksdb", "e5"),
-        ("turso", "e6"),
-        ("duckdb", "e7"),
-    ];
-    let known = ENGINES.iter().find(|(name, _)| engine.starts_with(name));
-    known.map_or("floor", |(_, class)| class)
+/// The classes of an engine, which give it the same colour in every chart. A second way to use one (`lmdb, one
+/// snapshot`) has its colour, with dashes and hollow dots.
+pub fn class_of(engine: &str) -> String {
+    const ENGINES: [&str; 8] = ["cairndb", "sqlite", "lmdb", "redb", "fjall", "rocksdb", "turso", "duckdb"];
+    let (name, variant) = engine.split_once(", ").map_or((engine, ""), |(name, _)| (name, " variant"));
+    match ENGINES.iter().position(|known| *known == name) {
+        Some(at) => format!("e{at}{variant}"),
+        None => "floor".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_has_a_colour_and_no_floor_has_an_engines() {
+        let kinds = crate::engine::Kind::ALL.iter().map(|kind| kind.name());
+        let kinds = kinds.chain(crate::engine::SqlKind::ALL.iter().map(|kind| kind.name()));
+        assert!(kinds.clone().all(|name| class_of(name).starts_with('e')));
+        assert_eq!((class_of("lmdb, one snapshot"), class_of("lmdb")), ("e2 variant".to_string(), "e2".to_string()));
+        for floor in ["floor", "quiet floor", "floor 100 bytes", "floor beside sqlite"] {
+            assert_eq!(class_of(floor), "floor");
+        }
+    }
 }

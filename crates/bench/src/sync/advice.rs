@@ -6,7 +6,7 @@ use super::probe::Took;
 /// Above this, a wait for company can be shorter than what sharing the write saves.
 const SLOW_SYNC_US: f64 = 1000.0;
 /// A method must be quicker by this share to be worth a setting of its own.
-const WORTH: f64 = 0.95;
+const WORTH: f64 = 0.9;
 
 /// What was measured that matters for the advice: 4 KiB into space written before.
 #[derive(Debug, Clone, Copy)]

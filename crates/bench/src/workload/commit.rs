@@ -23,7 +23,7 @@ fn on(setup: &Setup, medium: &Medium, report: &mut Report) -> Result<()> {
     let rows = args.rows.unwrap_or(args.size(100_000, 5_000));
     let usual = if medium.name == "disk" { args.size(4_000, 300) } else { args.size(50_000, 3_000) };
     let commits = args.commits.unwrap_or(usual);
-    let engines = setup.open_filled(&Kind::ALL, medium, rows, report)?;
+    let engines = setup.open_filled(Kind::ALL, medium, rows, report)?;
     let mut floors = medium.floors()?;
     for (name, floor) in &floors {
         report.setting(name, floor.setting());

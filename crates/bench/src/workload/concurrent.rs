@@ -35,7 +35,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
         seed: args.seed,
         numbers: AtomicI64::new(0),
     };
-    let engines = setup.open_filled(&Kind::ALL, medium, rows, report)?;
+    let engines = setup.open_filled(Kind::OF_MANY_WRITERS, medium, rows, report)?;
     for round in 0..args.rounds() {
         progress(place, round, args.rounds());
         for (what, operation) in OPERATIONS {

@@ -33,7 +33,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
         time: Duration::from_secs_f64(args.seconds.unwrap_or(args.size(3.0, 0.3))),
         seed: args.seed,
     };
-    let kinds = setup.kinds(&Kind::ALL);
+    let kinds = setup.kinds(Kind::OF_MANY_WRITERS);
     for round in 0..args.rounds() {
         progress(documents.place, round, args.rounds());
         for &kind in &kinds {

@@ -32,7 +32,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let rounds = setup.args.rounds.unwrap_or(setup.args.size(3, 1));
     for round in 0..rounds {
         progress(place, round, rounds);
-        for kind in setup.sql_kinds_for_transactions() {
+        for kind in setup.sql_kinds(SqlKind::OF_LOADS) {
             once(setup, kind, cache, place, report)?;
         }
     }
@@ -89,7 +89,7 @@ fn file_of(kind: SqlKind, dir: &Path) -> PathBuf {
 
 /// In the child: loads the table if there is none, reads it otherwise.
 fn in_child(setup: &Setup) -> Result<()> {
-    let Some(kind) = setup.sql_kinds_for_transactions().into_iter().next() else { return Ok(()) };
+    let Some(kind) = setup.sql_kinds(SqlKind::OF_LOADS).into_iter().next() else { return Ok(()) };
     let (dir, cache) = (&setup.args.dir, cache_bytes(setup));
     let rows = (cache * DATA_TO_CACHE / BYTES_PER_ROW) as i64;
     let path = file_of(kind, dir);

@@ -28,7 +28,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     for round in 0..rounds {
         progress(place, round, rounds);
         for &mib in &sizes {
-            for kind in setup.sql_kinds_for_transactions() {
+            for kind in setup.sql_kinds(SqlKind::OF_LOADS) {
                 once(setup, kind, mib, place, report)?;
             }
         }
@@ -89,7 +89,7 @@ fn check(engine: &dyn SqlEngine, rows: f64) -> Result<()> {
 /// In the child: writes until there is so much log.
 fn write(setup: &Setup) -> Result<()> {
     let wanted = setup.args.log_mib.unwrap_or(8) << 20;
-    let Some(kind) = setup.sql_kinds_for_transactions().into_iter().next() else { return Ok(()) };
+    let Some(kind) = setup.sql_kinds(SqlKind::OF_LOADS).into_iter().next() else { return Ok(()) };
     let dir = &setup.args.dir;
     let options = SqlOptions { checkpoint_bytes: 4 * wanted, ..SqlOptions::default() };
     let engine = kind.open(dir, options)?;

@@ -37,7 +37,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     };
     // A run of a minute is itself many samples: one round, unless more are asked for.
     let rounds = args.rounds.unwrap_or(1);
-    let kinds = if args.engines.is_some() { setup.kinds(&Kind::ALL) } else { setup.kinds(&KINDS) };
+    let kinds = if args.engines.is_some() { setup.kinds(Kind::ALL) } else { setup.kinds(&KINDS) };
     for round in 0..rounds {
         progress(stalls.place, round, rounds);
         for &kind in &kinds {

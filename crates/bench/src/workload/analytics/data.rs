@@ -40,6 +40,15 @@ pub fn load(session: &dyn SqlSession, scale: f64) -> Result<()> {
 
 /// Rows show themselves as lines of `dbgen`: `a|b|c|`. Every engine turns the texts into its columns' types.
 fn table(session: &dyn SqlSession, name: &str, columns: usize, rows: impl Iterator<Item = impl Display>) -> Result<()> {
+    let values = |line: String| line.split('|').take(columns).map(str::to_string).collect();
+    let mut rows = rows.map(|row| values(row.to_string()));
+    match session.append(name, &mut rows) {
+        Some(appended) => appended,
+        None => insert(session, name, columns, rows),
+    }
+}
+
+fn insert(session: &dyn SqlSession, name: &str, columns: usize, rows: impl Iterator<Item = Vec<String>>) -> Result<()> {
     let places = (1..=columns).map(|at| format!("${at}")).collect::<Vec<_>>().join(", ");
     let mut insert = session.prepare(&format!("INSERT INTO {name} VALUES ({places})"))?;
     session.script("BEGIN")?;
@@ -48,8 +57,7 @@ fn table(session: &dyn SqlSession, name: &str, columns: usize, rows: impl Iterat
             session.script("COMMIT")?;
             session.script("BEGIN")?;
         }
-        let line = row.to_string();
-        let values: Vec<Datum<'_>> = line.split('|').take(columns).map(Datum::Text).collect();
+        let values: Vec<Datum<'_>> = row.iter().map(|value| Datum::Text(value)).collect();
         insert.execute(&values)?;
     }
     session.script("COMMIT")

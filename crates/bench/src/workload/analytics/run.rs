@@ -18,7 +18,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let scale = setup.args.scale.unwrap_or(setup.args.size(0.1, 0.01));
     say(format!("scale {scale}; the same indexes and ANALYZE in every engine"));
     let mut engines = Vec::new();
-    for kind in setup.sql_kinds() {
+    for kind in setup.sql_kinds(SqlKind::OF_QUERIES) {
         let engine = setup.open_sql(kind, medium, report)?;
         engine.connect(&mut |session| data::load(session, scale))?;
         engines.push(engine);
@@ -64,8 +64,6 @@ fn compare(queries: &[String], connected: &[Connected<'_>]) -> Result<()> {
 }
 
 fn ask(name: &str, session: &dyn SqlSession, sql: &str) -> Result<Vec<Vec<Cell>>> {
-    // Turso speaks SQLite's dialect.
-    let like_sqlite = name == SqlKind::Sqlite.name() || name == "turso";
-    let spelled = if like_sqlite { queries::for_sqlite(sql) } else { sql.to_string() };
+    let spelled = if name == SqlKind::Sqlite.name() { queries::for_sqlite(sql) } else { sql.to_string() };
     session.prepare(&spelled)?.rows(&[])
 }

@@ -73,7 +73,7 @@ impl<'s> Embedded<'s> {
         let rounds = self.rounds.min(LOADS);
         for round in 0..rounds {
             progress(Place { workload: "embedded (loading)", ..self.place }, round, rounds);
-            for kind in self.setup.sql_kinds() {
+            for kind in self.setup.sql_kinds(SqlKind::OF_TRANSACTIONS) {
                 let dir = self.medium.folder()?;
                 self.load(kind, &dir, report)?;
                 if round + 1 < rounds {
@@ -155,7 +155,13 @@ impl<'s> Embedded<'s> {
         for threads in THREADS {
             for &Connected { name, engine, .. } in connected {
                 let rate = self.reads_per_second(engine, threads, round)?;
-                report.add(self.place, name, &format!("reads from {threads} threads"), "reads/s", rate);
+                report.add(
+                    self.place,
+                    name,
+                    &format!("reads from {threads} thread{}", if threads == 1 { "" } else { "s" }),
+                    "reads/s",
+                    rate,
+                );
             }
         }
         Ok(())

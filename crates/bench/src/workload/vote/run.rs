@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::store::{Mode, Outcome, Votes};
 use crate::Result;
+use crate::engine::SqlKind;
 use crate::report::{Place, Report};
 use crate::setup::{Medium, Setup};
 use crate::terminal::{progress, say};
@@ -23,7 +24,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let medium: &Medium = &setup.disk;
     let args = &setup.args;
     let mut stores = Vec::new();
-    for kind in setup.sql_kinds_for_transactions() {
+    for kind in setup.sql_kinds(SqlKind::OF_LOADS) {
         let engine = setup.open_sql(kind, medium, report)?;
         stores.push(Votes::create(engine, args.size(10_000, 1_000))?);
     }
@@ -65,12 +66,12 @@ struct Vote {
 impl Vote {
     /// The modes of an engine and how each is called, with its rates.
     fn modes(&self, votes: &Votes) -> Vec<(Mode, usize, String, &'static [f64])> {
-        let sync = |&writers: &usize| (Mode::Sync, writers, format!("{writers} writers"), RATES_SYNC);
+        let sync = |&writers: &usize| (Mode::Sync, writers, counted(writers), RATES_SYNC);
         let mut modes: Vec<_> = self.writers.iter().map(sync).collect();
         if votes.engine.pipelines() {
             for writers in [1, 2] {
                 let mode = Mode::Pipelined { window: self.window };
-                modes.push((mode, writers, format!("{writers} writers, pipelined"), RATES_PIPELINED));
+                modes.push((mode, writers, format!("{}, pipelined", counted(writers)), RATES_PIPELINED));
             }
         }
         modes
@@ -96,7 +97,7 @@ impl Vote {
                 for &rate in rates.iter().step_by(self.rates_each) {
                     let outcome = votes.cast(mode, writers, rate, self.time, self.seed)?;
                     votes.count(self.reads / 10 + 1, self.seed)?;
-                    self.report(votes.engine.name(), &what, &outcome, report)?;
+                    self.report(votes.engine.name(), &what, rate, &outcome, report)?;
                     if outcome.rate < ENOUGH * rate {
                         break;
                     }
@@ -108,10 +109,14 @@ impl Vote {
         Ok(())
     }
 
-    fn report(&self, name: &str, what: &str, outcome: &Outcome, report: &mut Report) -> Result<()> {
+    fn report(&self, name: &str, what: &str, asked: f64, outcome: &Outcome, report: &mut Report) -> Result<()> {
         report.add_load(self.place, name, what, (outcome.rate, "votes/s"), &outcome.sojourn);
         let shown = SHARES.map(|share| format!("{:.0}", outcome.sojourn.quantile_us(share))).join(" / ");
-        say(format!("{name}, {what}: {:.0} votes/s, p50 / p99 / p99.9 {shown} us", outcome.rate));
-        report.add_histogram(self.place, name, &format!("{what} at {:.0} votes/s", outcome.rate), &outcome.sojourn)
+        say(format!("{name}, {what}: {:.0} of {asked:.0} votes/s, p50 / p99 / p99.9 {shown} us", outcome.rate));
+        report.add_histogram(self.place, name, &format!("{what}, {asked:.0} votes/s asked for"), &outcome.sojourn)
     }
+}
+
+fn counted(writers: usize) -> String {
+    if writers == 1 { "1 writer".to_string() } else { format!("{writers} writers") }
 }
