@@ -96,9 +96,11 @@ fn key(i: u64) -> [u8; 8] {
     i.to_be_bytes()
 }
 
-/// Row numbers in an order without pattern: an odd factor permutes the numbers below a power of two.
+/// Row numbers in an order without pattern, all different: the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 fn scattered(i: u64) -> u64 {
-    i.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    let a = (i ^ i >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let b = (a ^ a >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    b ^ b >> 31
 }
 
 fn row(i: u64) -> [u8; 92] {

@@ -15,13 +15,20 @@ fn options() -> Options {
     options
 }
 
+/// Without pattern (multiples of an odd number would fill all leaves evenly, and split them all at once): the finalizer of
+/// SplitMix64.
+fn scattered(i: u64) -> u64 {
+    let a = (i ^ i >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let b = (a ^ a >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    b ^ b >> 31
+}
+
 /// Rows in random order, in many transactions: each checkpoint finds most pages copied since the last.
 fn fill(store: &Store) {
     for batch in 0..40u64 {
         let transaction = store.begin().unwrap();
         for i in batch * 500..(batch + 1) * 500 {
-            let key = i.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
-            transaction.put(TREE, &key, &[i as u8; 40]).unwrap();
+            transaction.put(TREE, &scattered(i).to_be_bytes(), &[i as u8; 40]).unwrap();
         }
         transaction.commit(None).unwrap();
     }
