@@ -263,3 +263,24 @@ fn a_failed_compaction_loses_no_page() {
     }
     assert!(failed > 10, "{failed}");
 }
+
+/// A bit of the newest meta page and one of the log's header: the older meta page, of the last clean closing, was believed,
+/// and the log taken for one that was never used.
+#[test]
+fn a_damaged_meta_page_and_a_damaged_log_header_are_no_clean_database() {
+    let disk = SimDisk::new(1);
+    let store = open_on(&disk).unwrap();
+    put(&store, b"first", 30).unwrap();
+    store.close().unwrap();
+    let store = open_on(&disk).unwrap();
+    put(&store, b"second", 30).unwrap();
+    let image = disk.crash(CrashStrategy::KeepAll);
+    drop(store);
+    for byte in [0, 20, 512, 532] {
+        let mut damaged = image.clone();
+        damaged.flip_bit(std::path::Path::new("db"), 8 * byte);
+        damaged.flip_bit(std::path::Path::new("db-log"), 8 * 12);
+        let opened = open_on(&SimDisk::from_image(&damaged, 2));
+        assert!(matches!(opened, Err(Error::Corrupt { .. } | Error::ForeignLog { .. })), "byte {byte}: {opened:?}");
+    }
+}

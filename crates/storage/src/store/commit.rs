@@ -191,7 +191,7 @@ impl Engine {
 
         let too_early = cut.take_if(|_| broken::is(Broken::PublishBeforeSync)).map(|cut| self.publish(cut));
         let written = self.write(&mut batch);
-        let published = written.as_ref().ok().and_then(|_| cut.map(|cut| self.publish(cut))).or(too_early);
+        let published = written.as_ref().ok().and_then(|_| cut.take().map(|cut| self.publish(cut))).or(too_early);
 
         let mut writer = self.writer.lock();
         writer.flushing = false;
@@ -199,6 +199,9 @@ impl Engine {
         match written {
             Ok(durable) => self.durable.store(durable, Ordering::Release),
             Err(error) => self.poison(&error),
+        }
+        if let Some(Cut { version, .. }) = cut {
+            writer.keep(version);
         }
         if let Some((old, changes)) = published {
             writer.recycle(old, changes, &self.pages);

@@ -39,7 +39,7 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
     let file = files.open(path, how).map_err(cannot_open(path))?;
     let meta = read_meta(&file, path)?;
     if meta.clean {
-        check_left_over(path, files, &meta)?;
+        check_left_over(path, files, &file, &meta)?;
         return start(path, options, env, file, meta, None);
     }
     if options.read_only {
@@ -136,17 +136,32 @@ fn open_log(path: &Path, files: &dyn FileSystem, meta: &Meta) -> Result<(Arc<dyn
 
 /// A log beside a clean database is left over from its closing, or was begun and not used yet. Any other holds commits
 /// that this file does not have.
-fn check_left_over(path: &Path, files: &dyn FileSystem, meta: &Meta) -> Result<()> {
+fn check_left_over(path: &Path, files: &dyn FileSystem, file: &Arc<dyn File>, meta: &Meta) -> Result<()> {
     let log = log_path(path);
     if !files.exists(&log).map_err(Error::io("look for the log"))? {
         return Ok(());
     }
-    let Some((file, identity)) = Segments::open(files, &log, true)? else { return Ok(()) };
-    let is_later = || log::has_later_epoch(&file, identity, &meta.epochs, meta.position);
+    let Some((log_file, identity)) = Segments::open(files, &log, true)? else { return check_both_metas(file, meta) };
+    let is_later = || log::has_later_epoch(&log_file, identity, &meta.epochs, meta.position);
     match identity.database != meta.database || is_later()? {
         true => Err(Error::ForeignLog { path: log }),
         false => Ok(()),
     }
+}
+
+/// A log whose header can not be read was begun and not used yet, if the newest meta page is clean. If one of the two is
+/// damaged, that one may have been the newest, and the log's header be damaged too.
+fn check_both_metas(file: &Arc<dyn File>, meta: &Meta) -> Result<()> {
+    for at in [0, u64::from(meta.page_size)] {
+        let mut bytes = AlignedBuf::zeroed(META_BYTES);
+        file.read_at(&mut bytes, at).map_err(Error::io("read the meta page"))?;
+        if !matches!(Meta::decode(&bytes), MetaPage::Whole(_)) {
+            return Err(Error::corrupt(
+                "a meta page and the log's header are damaged: acknowledged commits may be missing",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Builds the engine on the checkpoint, replays the log, and begins a new epoch.

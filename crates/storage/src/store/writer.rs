@@ -152,6 +152,11 @@ impl Writer {
         }
     }
 
+    /// Keeps a version that was never published, for later use.
+    pub(crate) fn keep(&mut self, version: VersionPtr) {
+        self.spare.versions.push(version);
+    }
+
     /// Keeps a version that is no longer published, and the lists of its successor, for later use.
     pub(crate) fn recycle(&mut self, old: VersionPtr, mut changes: Changes, pages: &crate::page::Pages) {
         changes.clear();
