@@ -22,6 +22,8 @@ pub use api::{
     RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, ValueRef,
 };
 // What the storage engine tells through `Database`.
+#[cfg(feature = "counters")]
+pub use cairn_storage::counted;
 pub use cairn_storage::{Salvage, Stats, SyncMethod, Verified};
 pub use error::{Error, Result, SqlState};
 pub use plan::Field;

@@ -17,6 +17,7 @@ pub mod broken;
 #[cfg(not(feature = "broken-for-tests"))]
 #[allow(dead_code)]
 mod broken;
+mod counted;
 mod env;
 mod error;
 pub mod io;
@@ -32,6 +33,8 @@ mod sync;
 mod tree;
 mod txn;
 
+#[cfg(feature = "counters")]
+pub use counted::counted;
 pub use env::{Environment, Host, RealHost};
 pub use error::{Error, Result};
 pub use io::SyncMethod;

@@ -42,7 +42,10 @@ impl SqlEngine for CairnSql {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.db.stats().entries()
+        let counters = self.db.stats().entries();
+        #[cfg(feature = "counters")]
+        let counters = counters.into_iter().chain(cairndb::counted()).collect();
+        counters
     }
 
     fn close(self: Box<Self>) -> Result<()> {

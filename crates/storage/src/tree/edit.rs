@@ -11,9 +11,9 @@ use super::MAX_DEPTH;
 use super::node::{self, Cell, Entries, Node, Payload};
 use super::overflow;
 use super::read::Stop;
-use crate::Result;
 use crate::page::layout::{self, HEADER, Kind};
 use crate::page::{Created, PageRef, Pages, Pin};
+use crate::{Result, counted};
 
 /// Long values of up to this many pages are retired at once, others in the background.
 const SHORT_CHAIN: usize = 4;
@@ -98,6 +98,7 @@ impl<'a> TreeEdit<'a> {
         check: impl FnOnce(Option<Cell<'_>>) -> bool,
     ) -> Result<(bool, bool)> {
         self.pages.counters.tree_changes.add(1);
+        let _timed = counted::changing();
         if self.is_behind_tail(key) && self.has_room_in_tail(key, cell) {
             let put = check(None);
             if put {
@@ -140,6 +141,7 @@ impl<'a> TreeEdit<'a> {
         old: impl FnOnce(&[u8]),
     ) -> Result<Patched> {
         self.pages.counters.tree_changes.add(1);
+        let _timed = counted::changing();
         if self.root.is_none() {
             return Ok(Patched::Impossible);
         }
@@ -169,6 +171,7 @@ impl<'a> TreeEdit<'a> {
     /// The leaf that holds a key, and its place there. A change of the same key that follows needs no descent.
     pub(crate) fn find(&mut self, key: &[u8]) -> Result<Option<(PageRef, usize)>, Stop> {
         self.pin.count_search();
+        let _timed = counted::searching();
         if self.root.is_none() {
             return Ok(None);
         }
@@ -184,6 +187,7 @@ impl<'a> TreeEdit<'a> {
     /// Removes a key; `Ok(false)` if it was not there.
     pub(crate) fn delete(&mut self, key: &[u8]) -> Result<bool> {
         self.pages.counters.tree_changes.add(1);
+        let _timed = counted::changing();
         if self.root.is_none() {
             return Ok(false);
         }

@@ -214,6 +214,7 @@ impl<'a> Node<'a> {
         let head = head_of(rest, &[]);
         let (mut low, mut high) = (0, self.count);
         while low < high {
+            crate::counted::comparison();
             let middle = (low + high) / 2;
             let found = self.slot(middle).0;
             let order = if found == head { self.suffix(middle).cmp(rest) } else { found.cmp(&head) };

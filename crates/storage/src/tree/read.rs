@@ -4,7 +4,7 @@ use super::MAX_DEPTH;
 use super::node::{Cell, Node};
 use super::overflow;
 use crate::page::{PageRef, Pages, Pin};
-use crate::{Error, Result};
+use crate::{Error, Result, counted};
 
 /// Why a tree operation could not go on. It changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,7 @@ impl<'p> From<Cell<'p>> for Value<'p> {
 #[inline]
 pub(crate) fn get<'p>(pages: &Pages, pin: &'p Pin<'_>, root: PageRef, key: &[u8]) -> Result<Option<Value<'p>>, Stop> {
     pin.count_search();
+    let _timed = counted::searching();
     if root.is_none() {
         return Ok(None);
     }
