@@ -18,7 +18,7 @@
 //! - Strings are UTF-8 (`char(n)` with its blanks), `bytea` itself, `numeric` as `Numeric::write_bytes` writes it.
 //!
 //! Why widths are kept apart from the integers: the sum of up to fifteen of them is a few instructions on one word
-//! ([`Widths`](integers::Widths)), so that every column is found without walking over those before it.
+//! (`Widths` in `integers`), so that every column is found without walking over those before it.
 //!
 //! Decoding accepts any bytes: what no encoder wrote is an error (XX001).
 
