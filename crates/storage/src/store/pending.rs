@@ -23,20 +23,22 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Adds a list of operations, none of which makes or drops a tree. False if it is malformed.
-    #[must_use]
-    pub(super) fn add(&mut self, operations: &[u8]) -> bool {
-        let base = self.bytes.len();
+    /// Adds a list of operations. `Ok(false)`, and nothing added, if one of them makes or drops a tree: it must keep its
+    /// place among the others. `Err(())` for bytes that are no operations.
+    pub(super) fn add(&mut self, operations: &[u8]) -> Result<bool, ()> {
+        let (base, count) = (self.bytes.len(), self.order.len());
         self.bytes.extend_from_slice(operations);
         let mut ops = Ops::new(operations);
         while let Some(op) = ops.next() {
-            let Ok(Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key }) = op else {
-                return false;
+            let (Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key }) = op? else {
+                self.bytes.truncate(base);
+                self.order.truncate(count);
+                return Ok(false);
             };
             let at = base + ops.last_begin();
             self.order.push(u128::from(tree.0) << 96 | u128::from(head(key)) << 32 | at as u128);
         }
-        true
+        Ok(true)
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -87,7 +89,7 @@ mod tests {
                 ops.put(TreeId(u32::from(key % 2) + 1), &[key; 20], &[round]);
                 ops.delete(TreeId(7), &[key, round]);
             }
-            assert!(pending.add(ops.bytes()));
+            assert_eq!(pending.add(ops.bytes()), Ok(true));
         }
         let mut seen = Vec::new();
         let note = |op: Op<'_>| {
@@ -105,8 +107,11 @@ mod tests {
     #[test]
     fn what_cannot_be_sorted_is_refused() {
         let mut ops = OpList::default();
+        ops.put(TreeId(3), b"key", b"value");
         ops.drop_tree(TreeId(3));
-        assert!(!Pending::default().add(ops.bytes()));
-        assert!(!Pending::default().add(&[99]));
+        let mut pending = Pending::default();
+        assert_eq!(pending.add(ops.bytes()), Ok(false));
+        assert!(pending.bytes.is_empty() && pending.order.is_empty());
+        assert_eq!(pending.add(&[99]), Err(()));
     }
 }

@@ -72,14 +72,9 @@ impl<'a> Replay<'a> {
     }
 
     fn commit(&mut self, operations: &[u8], broken: impl Fn() -> Error) -> Result<()> {
-        let is_change = |op: Op<'_>| !matches!(op, Op::Create { .. } | Op::Drop { .. });
-        let sortable = Ops::new(operations).try_fold(true, |all, op| op.map(|op| all && is_change(op)));
-        match sortable.map_err(|()| broken())? && self.pending.has_room_for(operations.len()) {
-            true => self.pending.add(operations).then_some(()).ok_or_else(broken)?,
-            false => {
-                self.flush()?;
-                Ops::new(operations).try_for_each(|op| self.apply(op.map_err(|()| broken())?))?;
-            }
+        if !self.pending.has_room_for(operations.len()) || !self.pending.add(operations).map_err(|()| broken())? {
+            self.flush()?;
+            Ops::new(operations).try_for_each(|op| self.apply(op.map_err(|()| broken())?))?;
         }
         self.engine.counters.commits.add(1);
         if self.pending.is_full() { self.flush() } else { Ok(()) }
