@@ -98,6 +98,19 @@ impl TableLayout {
         Ok(row)
     }
 
+    /// Some columns of a stored row, written to their places in `row` (all columns of the table).
+    pub(crate) fn decode_some(&self, key: &[u8], value: &[u8], columns: &[usize], row: &mut [Value]) -> Result<()> {
+        let is_in_key = |&column: &usize| matches!(self.places[column], ColumnPlace::Key(_));
+        let mut from_key = if columns.iter().any(is_in_key) { self.decode_key(key)? } else { Vec::new() };
+        for &column in columns {
+            row[column] = match self.places[column] {
+                ColumnPlace::Key(at) => std::mem::replace(&mut from_key[at], Value::Null),
+                ColumnPlace::Row(at) => self.row.decode_column(value, at)?,
+            };
+        }
+        Ok(())
+    }
+
     /// The primary key's values as the key has them (in their ordered form, where the type is not decodable).
     fn decode_key(&self, mut key: &[u8]) -> Result<Vec<Value>> {
         if !self.places.iter().any(|place| matches!(place, ColumnPlace::Key(_))) {

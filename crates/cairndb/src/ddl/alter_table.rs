@@ -95,17 +95,7 @@ impl Ddl<'_> {
         for &column in &new.primary_key {
             self.verify_not_null(old, column)?;
         }
-        let name = new.primary_key_name.clone().unwrap_or_default();
-        let columns = new.primary_key.clone();
-        let mut last: Vec<Value> = Vec::new();
-        let moved = self.rewrite_table(old, new, |row| {
-            last.clone_from(&row);
-            Ok(row)
-        });
-        moved.map_err(|error| match error.constraint() {
-            Some(constraint) if constraint == name => self.not_unique(old, &name, &columns, &last),
-            _ => error,
-        })
+        self.rewrite_table(old, new, Ok)
     }
 
     fn alter_add_column(&mut self, table: &Arc<Table>, definition: &ast::ColumnDef, if_not_exists: bool) -> Result<()> {

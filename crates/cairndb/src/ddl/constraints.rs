@@ -159,21 +159,6 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Fills an index from the table's rows.
-    pub(super) fn build_index(&self, table: &Table, index: &Index) -> Result<()> {
-        let mut entry = Vec::new();
-        self.for_each_row(table, |key, row| {
-            entry.clear();
-            let value = index.encode_entry(table, &row, key, &mut entry);
-            let reader = self.dml.tx.reader();
-            if !value.is_empty() && reader.get_with(index.tree, &entry, |_| ())?.is_some() {
-                let columns: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
-                return Err(self.not_unique(table, &index.name, &columns, &row));
-            }
-            Ok(self.dml.tx.put(index.tree, &entry, value)?)
-        })
-    }
-
     /// SQLSTATE 23505 for an index that cannot be built.
     pub(super) fn not_unique(&self, table: &Table, index: &str, columns: &[usize], row: &[Value]) -> Error {
         let values = columns.iter().map(|&column| &row[column]);
@@ -218,6 +203,15 @@ impl Ddl<'_> {
         mut each: impl FnMut(&[u8], Vec<Value>) -> Result<()>,
     ) -> Result<()> {
         let layout = TableLayout::new(table);
+        self.for_each_stored(table, |key, value| each(key, layout.decode(key, value)?))
+    }
+
+    /// Every row of the table as its tree has it.
+    pub(super) fn for_each_stored(
+        &self,
+        table: &Table,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut cursor = self.dml.tx.reader().cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
         let mut count = 0u32;
         while let Some((key, value)) = cursor.next()? {
@@ -225,7 +219,7 @@ impl Ddl<'_> {
             if count.is_multiple_of(1024) {
                 self.dml.exec.check()?;
             }
-            each(key, layout.decode(key, value)?)?;
+            each(key, value)?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ mod create_view;
 mod drop;
 mod execute;
 mod foreign_key;
+mod index_build;
 mod names;
 mod rewrite;
 mod sequence;

@@ -1,4 +1,5 @@
-//! Rewriting a table's rows in another shape, and its expressions' texts with other names.
+//! Rewriting a table's rows in another shape (sorted by their new keys, as an index is built), and its expressions' texts with
+//! other names.
 
 use std::sync::Arc;
 
@@ -9,15 +10,17 @@ use super::context::Ddl;
 use super::names::quoted;
 use crate::catalog::{Index, Table, delete_statistics};
 use crate::dml::{Target, Writer};
+use crate::exec::EntrySorter;
 use crate::{Result, Value};
 
 impl Ddl<'_> {
     /// Moves every row of `old`, changed by `map`, into `new` under new trees, whose ids `new` gets; stores `new`.
+    /// SQLSTATE 23505 where the rows are not as unique as `new` wants them.
     pub(super) fn rewrite_table(
         &mut self,
         old: &Table,
         mut new: Table,
-        mut map: impl FnMut(Vec<Value>) -> Result<Vec<Value>>,
+        map: impl FnMut(Vec<Value>) -> Result<Vec<Value>>,
     ) -> Result<()> {
         let tx = self.dml.tx;
         new.tree = tx.create_tree()?;
@@ -26,22 +29,45 @@ impl Ddl<'_> {
         }
         let new = Arc::new(new);
         self.store.put_table(&new)?;
-        {
-            let rows = self.rows();
-            let target = Target::new(&new, &self.catalog)?;
-            let mut writer = Writer::new(&target, &rows);
-            self.for_each_row(old, |_, row| {
-                let row = map(row)?;
-                let key = writer.new_key(&row)?;
-                writer.insert(&key, &row)
-            })?;
-        }
+        self.move_rows(old, &new, map)?;
+        new.indexes.iter().try_for_each(|index| self.build_index(&new, index))?;
         tx.drop_tree(old.tree)?;
         for index in &old.indexes {
             tx.drop_tree(index.tree)?;
         }
         delete_statistics(tx, self.trees, old.id)?;
         self.reload()
+    }
+
+    /// The rows without their index entries, in the order of their new keys.
+    fn move_rows(
+        &self,
+        old: &Table,
+        new: &Arc<Table>,
+        mut map: impl FnMut(Vec<Value>) -> Result<Vec<Value>>,
+    ) -> Result<()> {
+        let rows = self.rows();
+        let target = Target::new(new, &self.catalog)?;
+        let writer = Writer::new(&target, &rows);
+        let (mut sorter, mut bytes) = (EntrySorter::new(self.dml.exec), Vec::new());
+        self.for_each_row(old, |_, row| {
+            let row = map(row)?;
+            bytes.clear();
+            target.layout.encode_row(&row, &mut bytes);
+            sorter.add(&writer.new_key(&row)?, &bytes)
+        })?;
+        let mut last: Option<Vec<u8>> = None;
+        sorter.for_each(|key, row| {
+            if last.as_deref() == Some(key) {
+                let row = target.layout.decode(key, row)?;
+                let name = new.primary_key_name.as_deref().unwrap_or(&new.name);
+                return Err(self.not_unique(new, name, &new.primary_key, &row));
+            }
+            let last = last.get_or_insert_default();
+            last.clear();
+            last.extend_from_slice(key);
+            Ok(self.dml.tx.put(new.tree, key, row)?)
+        })
     }
 }
 
