@@ -48,8 +48,10 @@ counters! {
     log_bytes_written,
     /// Bytes of log that a recovery would have to look at now.
     log_bytes_live,
-    /// Pages read from the file.
+    /// Pages read from the file when they were asked for.
     pages_read,
+    /// Pages read from the file before they were asked for.
+    pages_read_ahead,
     /// Pages written to the file.
     pages_written,
     /// Pages found in memory on the way to a key.

@@ -8,7 +8,7 @@
 //! - A created, removed or renamed entry is durable only after [`FileSystem::sync_directory`].
 
 use std::fmt::Debug;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -99,11 +99,22 @@ pub trait FileSystem: Send + Sync + Debug {
 
 /// An open file, used by position and from any thread.
 ///
-/// Two concurrent calls may overlap only if both are reads. On a direct file, calls of which one is aligned and the
+/// Two concurrent calls may overlap only if both are reads, or if the reader makes no use of the bytes that both touch.
+/// On a direct file, calls of which one is aligned and the
 /// other is not must not touch the same 4096-byte block at the same time.
 pub trait File: Send + Sync + Debug {
     /// Fills the whole of `buf`, or fails with [`io::ErrorKind::UnexpectedEof`] where the file ends before.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Fills the buffers, one after the other, with what lies side by side in the file from `offset` on; fails as
+    /// [`File::read_at`] does. One system call where the system allows.
+    fn read_vectored_at(&self, bufs: &mut [IoSliceMut<'_>], mut offset: u64) -> io::Result<()> {
+        for buf in bufs {
+            self.read_at(buf, offset)?;
+            offset += buf.len() as u64;
+        }
+        Ok(())
+    }
 
     /// Writes all of `buf`, extending the file where needed. Durable after [`File::sync`].
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;

@@ -7,7 +7,7 @@
 //! Until [`File::choose_sync_method`] says otherwise, a durable write is a write and a sync, which works everywhere.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSliceMut};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -108,6 +108,18 @@ impl RealFile {
         let aligned = (address as usize | length | offset as usize).is_multiple_of(BLOCK);
         let direct = self.direct.as_ref().filter(|_| aligned && length > 0)?;
         self.direct_works.load(Ordering::Relaxed).then_some(direct)
+    }
+
+    /// As many of the buffers' bytes as one call reads; the rest is left to others.
+    fn read_at_once(&self, bufs: &mut [IoSliceMut<'_>], offset: u64) -> io::Result<usize> {
+        let is_direct = bufs.iter().all(|buf| self.direct_for(buf.as_ptr(), buf.len(), offset).is_some());
+        match self.direct.as_ref().filter(|_| is_direct) {
+            Some(direct) => self.try_direct(|| system::read_vectored(direct, bufs, offset)),
+            None => match system::read_vectored(&self.buffered, bufs, offset) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => Ok(0),
+                result => result,
+            },
+        }
     }
 
     /// How much of the call the direct descriptor did; 0 if it is of no use here.
@@ -217,6 +229,19 @@ impl File for RealFile {
         read_all_at(&self.buffered, &mut buf[done..], offset + done as u64)
     }
 
+    fn read_vectored_at(&self, bufs: &mut [IoSliceMut<'_>], mut offset: u64) -> io::Result<()> {
+        let mut done = self.read_at_once(bufs, offset)?;
+        for buf in bufs {
+            let filled = done.min(buf.len());
+            if filled < buf.len() {
+                self.read_at(&mut buf[filled..], offset + filled as u64)?;
+            }
+            done -= filled;
+            offset += buf.len() as u64;
+        }
+        Ok(())
+    }
+
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         let done = match self.direct_for(buf.as_ptr(), buf.len(), offset) {
             Some(direct) => self.try_direct(|| system::write_some_at(direct, buf, offset))?,
@@ -315,6 +340,28 @@ mod tests {
             file.read_at(&mut seen[1..100], 39_901).unwrap();
             assert!(seen[1..100] == expected[39_901..]);
             assert_eq!(file.len().unwrap(), 40_000);
+        }
+    }
+
+    #[test]
+    fn buffers_are_filled_one_after_the_other() {
+        for dir in directories() {
+            let file = create(&dir, true);
+            let bytes: Vec<u8> = (0..50_000_u32).map(|i| (i / 100) as u8).collect();
+            file.write_at(&bytes, 0).unwrap();
+            for lengths in [vec![4096; 8], vec![4096, 8192, 4096], vec![100, 0, 5000, 4096], vec![], vec![1; 2000]] {
+                for offset in [0, 4096, 77] {
+                    let mut bufs: Vec<AlignedBuf> = lengths.iter().map(|&length| AlignedBuf::zeroed(length)).collect();
+                    let mut pieces: Vec<_> = bufs.iter_mut().map(|buf| IoSliceMut::new(buf)).collect();
+                    file.read_vectored_at(&mut pieces, offset as u64).unwrap();
+                    let seen: Vec<u8> = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
+                    assert!(seen == bytes[offset..offset + seen.len()], "{lengths:?} at {offset}");
+                }
+            }
+            let mut bufs: Vec<AlignedBuf> = (0..4).map(|_| AlignedBuf::zeroed(BLOCK)).collect();
+            let mut pieces: Vec<_> = bufs.iter_mut().map(|buf| IoSliceMut::new(buf)).collect();
+            let error = file.read_vectored_at(&mut pieces, 40_960).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
         }
     }
 

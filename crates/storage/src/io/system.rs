@@ -18,7 +18,7 @@ pub(super) fn is_unsupported(error: &std::io::Error) -> bool {
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs::{File, OpenOptions};
-    use std::io::{self, IoSlice};
+    use std::io::{self, IoSlice, IoSliceMut};
     use std::os::unix::fs::OpenOptionsExt;
 
     use rustix::fs::OFlags;
@@ -37,6 +37,17 @@ mod linux {
         true
     }
 
+    /// More buffers than one call takes.
+    const TOO_MANY: usize = 1025;
+
+    /// Reads at most all of what the buffers hold; how many bytes were read.
+    pub(in crate::io) fn read_vectored(file: &File, bufs: &mut [IoSliceMut<'_>], offset: u64) -> io::Result<usize> {
+        match bufs.len() {
+            0 | TOO_MANY.. => Ok(0),
+            _ => Ok(rustix::io::preadv(file, bufs, offset)?),
+        }
+    }
+
     /// One synchronous write of at most all of `buf`; how many bytes were written.
     pub(in crate::io) fn write_dsync(file: &File, buf: &[u8], offset: u64) -> io::Result<usize> {
         loop {
@@ -52,7 +63,11 @@ mod linux {
 #[cfg(not(target_os = "linux"))]
 mod other {
     use std::fs::{File, OpenOptions};
-    use std::io;
+    use std::io::{self, IoSliceMut};
+
+    pub(in crate::io) fn read_vectored(_file: &File, _bufs: &mut [IoSliceMut<'_>], _offset: u64) -> io::Result<usize> {
+        Ok(0)
+    }
 
     pub(in crate::io) fn lives_in_memory(_file: &File) -> bool {
         false

@@ -232,7 +232,7 @@ impl Pages {
         Ok(page)
     }
 
-    fn renewals(&self, id: u32) -> &AtomicU32 {
+    pub(super) fn renewals(&self, id: u32) -> &AtomicU32 {
         &self.renewals[id as usize % RENEWALS]
     }
 
@@ -240,9 +240,7 @@ impl Pages {
     /// page, so nobody looks at its frame.
     #[cold]
     fn drop_stale(&self, entry: u64) {
-        let frame = self.frames.frame_of(entry & !COOLING);
-        self.states[frame as usize].store(0, Ordering::Relaxed);
-        self.pool.lock().push(frame);
+        self.give_back(self.frames.frame_of(entry & !COOLING));
     }
 
     /// Brings a page into memory. The caller must not be pinned: making room may have to wait for readers.
@@ -256,36 +254,68 @@ impl Pages {
             return Err(Error::corrupt(format!("reference to page {}, which can not exist", page.id)));
         }
         let _one = self.loading[page.id as usize % self.loading.len()].lock();
+        // Who reads ahead does not wait for others: the page may have come meanwhile, and may even have gone again.
+        while !self.is_loaded(page)? {}
+        Ok(())
+    }
+
+    /// Whether the page is in memory now; if not, it has to be tried again.
+    fn is_loaded(&self, page: PageRef) -> Result<bool> {
         let renewals = self.renewals(page.id).load(Ordering::SeqCst);
         let entry = self.table[page.id as usize].load(Ordering::SeqCst);
         if entry != 0 {
             // SAFETY: reading the identity of a resident page that some live version refers to.
             let found = layout::identity(unsafe { self.frames.page(entry & !COOLING) });
-            return if found == page { Ok(()) } else { Err(misplaced(page, found)) };
+            // Without a pin, the frame may have become another page's since the entry was looked at.
+            let is_still_there = || self.table[page.id as usize].load(Ordering::SeqCst) & !COOLING == entry & !COOLING;
+            return match found == page {
+                false if is_still_there() => Err(misplaced(page, found)),
+                is_loaded => Ok(is_loaded),
+            };
         }
         self.counters.page_misses.add(1);
         let frame = self.take_frame()?;
-        let address = self.frames.address(frame);
         // SAFETY: the frame came from the pool: nobody refers to it.
-        let bytes = unsafe {
-            self.frames.clear_or_copy(address, None);
+        let bytes = unsafe { self.blank(frame, true) };
+        self.read(page, bytes).inspect_err(|_| self.give_back(frame))?;
+        self.enter(page, frame, renewals, 0)
+    }
+
+    /// A frame's bytes; `cleared`: zeroes.
+    ///
+    /// # Safety
+    /// The frame came from the pool, nobody else refers to it, and it was cleared since then, if it is not now.
+    #[allow(clippy::mut_from_ref)]
+    pub(super) unsafe fn blank(&self, frame: u32, cleared: bool) -> &mut [u8] {
+        let address = self.frames.address(frame);
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if cleared {
+                self.frames.clear_or_copy(address, None);
+            }
             self.frames.page_mut(address)
-        };
-        if let Err(error) = self.read(page, bytes) {
-            self.pool.lock().push(frame);
-            return Err(error);
         }
+    }
+
+    /// Takes back a frame that nobody found in the table.
+    pub(super) fn give_back(&self, frame: u32) {
+        self.states[frame as usize].store(0, Ordering::Relaxed);
+        self.pool.lock().push(frame);
+    }
+
+    /// Shows everybody a page that was read into a frame, and how it is to stand in the table: `mark`. `renewals`: as
+    /// counted before the page was seen to be missing. False: something else is there by now.
+    pub(super) fn enter(&self, page: PageRef, frame: u32, renewals: u32, mark: u64) -> Result<bool> {
+        let address = self.frames.address(frame);
         self.states[frame as usize].store(page.id as u64 | USED, Ordering::Relaxed);
         let entry = &self.table[page.id as usize];
-        if entry.compare_exchange(0, address, Ordering::SeqCst, Ordering::Relaxed).is_err() {
-            // Only a stale reference can meet somebody else's new page under its id.
-            self.states[frame as usize].store(0, Ordering::Relaxed);
-            self.pool.lock().push(frame);
-            return Err(Error::corrupt(format!("page {} is not what its parent expects", page.id)));
+        if entry.compare_exchange(0, address | mark, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            self.give_back(frame);
+            return Ok(false);
         }
         match self.renewals(page.id).load(Ordering::SeqCst) == renewals || broken::is(Broken::LateBytes) {
-            true => Ok(()),
-            false => self.check_again(page, address),
+            true => Ok(true),
+            false => self.check_again(page, address).map(|()| true),
         }
     }
 
@@ -295,8 +325,12 @@ impl Pages {
         let mut bytes = AlignedBuf::zeroed(self.page_size);
         self.read(page, &mut bytes).inspect_err(|_| {
             let entry = &self.table[page.id as usize];
-            let is_there = |entry: u64| entry & !COOLING == address;
-            // Nothing refers to the old page, so nobody looks at its frame. It may have been evicted by now.
+            // It may have been evicted by now, and its frame given to the id's new page.
+            let is_there = |entry: u64| {
+                // SAFETY: reading the identity of a resident page; a new one of this id has it since before it was there.
+                entry & !COOLING == address && layout::identity(unsafe { self.frames.page(address) }) == page
+            };
+            // Nothing refers to the old page, so nobody looks at its frame.
             while let Some(found) = Some(entry.load(Ordering::SeqCst)).filter(|&found| is_there(found)) {
                 if entry.compare_exchange(found, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
                     self.drop_stale(found);
@@ -314,6 +348,11 @@ impl Pages {
             }
             _ => Error::io("read a page")(error),
         })?;
+        self.check(page, bytes)
+    }
+
+    /// Checks a page's bytes as the file has them.
+    pub(super) fn check(&self, page: PageRef, bytes: &[u8]) -> Result<()> {
         if !broken::is(Broken::Checksums) {
             layout::check(bytes, page)?;
         }
@@ -338,9 +377,7 @@ impl Pages {
     pub(super) fn discard(&self, id: u32) {
         let entry = self.table[id as usize].swap(0, Ordering::SeqCst);
         if entry != 0 {
-            let frame = self.frames.frame_of(entry & !COOLING);
-            self.states[frame as usize].store(0, Ordering::Relaxed);
-            self.pool.lock().push(frame);
+            self.give_back(self.frames.frame_of(entry & !COOLING));
         }
     }
 
@@ -480,98 +517,49 @@ fn misplaced(expected: PageRef, found: PageRef) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
+    use super::super::testing::{SlowFile, create, evict_all, few_pages};
     use super::*;
-    use crate::io::{Create, FileSystem, MemFs, OpenHow, SyncMethod};
-
-    type Hook = Box<dyn FnOnce() + Send>;
-
-    /// Does something else between reading bytes and returning them.
-    struct SlowFile {
-        file: Arc<dyn File>,
-        meanwhile: std::sync::Mutex<Option<Hook>>,
-    }
-
-    impl std::fmt::Debug for SlowFile {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("SlowFile")
-        }
-    }
-
-    impl File for SlowFile {
-        fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<()> {
-            let read = self.file.read_at(buf, offset);
-            let meanwhile = self.meanwhile.lock().unwrap().take();
-            meanwhile.into_iter().for_each(|work| work());
-            read
-        }
-
-        fn write_at(&self, buf: &[u8], offset: u64) -> std::io::Result<()> {
-            self.file.write_at(buf, offset)
-        }
-
-        fn write_durable_at(&self, buf: &[u8], offset: u64) -> std::io::Result<()> {
-            self.file.write_durable_at(buf, offset)
-        }
-
-        fn sync(&self) -> std::io::Result<()> {
-            self.file.sync()
-        }
-
-        fn len(&self) -> std::io::Result<u64> {
-            self.file.len()
-        }
-
-        fn set_len(&self, len: u64) -> std::io::Result<()> {
-            self.file.set_len(len)
-        }
-
-        fn alignment(&self) -> usize {
-            self.file.alignment()
-        }
-
-        fn sync_method(&self) -> SyncMethod {
-            self.file.sync_method()
-        }
-
-        fn choose_sync_method(&self, wanted: SyncMethod, block: &[u8], offset: u64) -> std::io::Result<SyncMethod> {
-            self.file.choose_sync_method(wanted, block, offset)
-        }
-    }
-
-    fn evict_all(pages: &Pages) {
-        for _ in 0..4 {
-            pages.evict(1000).unwrap();
-        }
-    }
 
     /// A page that was freed while somebody without a hold on it was loading it, and its id given to another, which was
     /// evicted before the old bytes arrived: readers of the new page found the old one, and called that damage.
     #[test]
     fn a_page_that_arrives_late_does_not_stay_under_an_id_that_is_anothers() {
-        let how = OpenHow { create: Create::New, read_only: false, direct: false };
-        let file = MemFs::default().open(Path::new("pages"), how).unwrap();
-        let slow = Arc::new(SlowFile { file, meanwhile: std::sync::Mutex::new(None) });
-        let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: 256, ..Default::default() };
-        let pages = Arc::new(Pages::new(slow.clone(), &options, 512, Arc::new(Counters::default())));
-        let create = |pages: &Pages, birth: u64| {
-            let page = pages.create(birth, None).unwrap();
-            // SAFETY: just created, and nobody else has it.
-            layout::format(unsafe { pages.unsealed(page) }, Kind::Overflow, 0, 1, page);
-            pages.unfix(&[page.id]);
-            page
-        };
+        let slow = SlowFile::new();
+        let pages = Arc::new(few_pages(slow.clone()));
         let old = create(&pages, 1);
         evict_all(&pages);
         pages.free_private(&[old.id]);
         let shared = pages.clone();
-        *slow.meanwhile.lock().unwrap() = Some(Box::new(move || {
+        slow.during_next_read(move || {
             assert_eq!(create(&shared, 2).id, old.id);
             evict_all(&shared);
-        }));
+        });
         assert!(matches!(pages.load(old), Err(Error::Corrupt { .. })));
         pages.load(PageRef { id: old.id, birth: 2 }).unwrap();
         assert_eq!(pages.frames_free(), 63);
+    }
+
+    /// Who found out that the page it had loaded late was another's by now took the frame's newest page, which nothing
+    /// had written yet, for the old one, and dropped it.
+    #[test]
+    fn a_page_that_arrives_late_does_not_take_a_new_page_with_it() {
+        let slow = SlowFile::new();
+        let pages = Arc::new(few_pages(slow.clone()));
+        let old = create(&pages, 1);
+        evict_all(&pages);
+        pages.free_private(&[old.id]);
+        let (first, second) = (pages.clone(), pages.clone());
+        slow.during_next_read(move || {
+            assert_eq!(create(&first, 2).id, old.id);
+            evict_all(&first);
+        });
+        slow.during_next_read(move || {
+            second.free_private(&[old.id]);
+            assert_eq!(create(&second, 3).id, old.id);
+        });
+        assert!(matches!(pages.load(old), Err(Error::Corrupt { .. })));
+        assert!(pages.is_dirty(old.id));
+        evict_all(&pages);
+        pages.load(PageRef { id: old.id, birth: 3 }).unwrap();
     }
 }

@@ -1,5 +1,6 @@
 //! Pages: their layout, the cache, and the allocation and reuse of their ids.
 
+mod ahead;
 mod cache;
 mod created;
 mod evict;
@@ -8,6 +9,8 @@ pub(crate) mod layout;
 mod memory;
 mod reuse;
 mod slots;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use cache::Pages;
 pub(crate) use created::Created;

@@ -9,6 +9,7 @@
 use std::ops::Bound;
 
 use super::MAX_DEPTH;
+use super::ahead::Ahead;
 use super::node::{Cell, Node};
 use super::read::{Stop, Value, overflow_value};
 use crate::Result;
@@ -30,6 +31,7 @@ pub(crate) struct TreeCursor {
     to: usize,
     /// The range ends in the current leaf.
     is_last: bool,
+    ahead: Ahead,
     /// A copy of the current leaf, if `is_copied`.
     copy: Vec<u8>,
     is_copied: bool,
@@ -132,6 +134,7 @@ impl TreeCursor {
             from: 0,
             to: 0,
             is_last: false,
+            ahead: Ahead::default(),
             copy: Vec::new(),
             is_copied: false,
             key: Vec::new(),
@@ -147,6 +150,7 @@ impl TreeCursor {
         self.place = if root.is_none() || is_empty(lower, upper) { Place::End } else { Place::First(root) };
         (self.depth, self.from, self.to) = (0, 0, 0);
         (self.is_last, self.is_copied) = (false, false);
+        self.ahead = Ahead::default();
         self.key.clear();
     }
 
@@ -228,6 +232,7 @@ impl TreeCursor {
         }
         // The leaf that holds the key may be the next or a later one: find it from the root.
         (self.from, self.to, self.depth) = (0, 0, 0);
+        self.ahead = Ahead::default();
         self.place = Place::First(self.root);
     }
 
@@ -272,11 +277,42 @@ impl TreeCursor {
                 }
             };
             match stop {
-                Stop::Miss(page) => pages.load(page).map_err(|error| pages.slots.explain(slot, error))?,
+                Stop::Miss(page) => {
+                    self.read_ahead(pages, slot, direction)?;
+                    pages.load(page).map_err(|error| pages.slots.explain(slot, error))?;
+                }
                 misplaced => return Err(misplaced.into()),
             }
         }
         Ok(true)
+    }
+
+    /// After a miss: reads the missing page together with those that the walk will come to next.
+    #[cold]
+    fn read_ahead(&mut self, pages: &Pages, slot: SlotId, direction: Direction) -> Result<()> {
+        let coming = {
+            let pin = pages.slots.pin(slot)?;
+            self.coming(pages, &pin, direction)
+        };
+        if coming.len() > 1 {
+            pages.read_ahead(&coming);
+        }
+        Ok(())
+    }
+
+    /// The page that is next on the way, and those beside it that the walk will need, as many as should be read at once.
+    fn coming(&mut self, pages: &Pages, pin: &Pin<'_>, direction: Direction) -> Vec<PageRef> {
+        let Some(&(parent, child)) = self.path[..self.depth].last() else { return Vec::new() };
+        let Some(node) = pages.get(pin, parent).map(Node::new) else { return Vec::new() };
+        let window = match node.level() {
+            1 => self.ahead.at_leaf(pages.ahead_limit()),
+            _ => self.ahead.at_inner(),
+        };
+        let (from, to) = match direction {
+            Direction::Forward => (child, (child + window).min(last_child(&node, &self.upper) + 1)),
+            Direction::Backward => ((child + 1).saturating_sub(window).max(first_child(&node, &self.lower)), child + 1),
+        };
+        (from..to).map(|child| node.child(child)).collect()
     }
 
     /// Comes to the next leaf in the direction; false at the end. After a miss it can be called again: each step is
@@ -301,7 +337,8 @@ impl TreeCursor {
                 continue;
             }
             let child = match (by_bound, direction) {
-                (true, _) => self.first_child(&node, direction),
+                (true, Direction::Forward) => first_child(&node, &self.lower),
+                (true, Direction::Backward) => last_child(&node, &self.upper),
                 (false, Direction::Forward) => 0,
                 (false, Direction::Backward) => node.count(),
             };
@@ -335,15 +372,6 @@ impl TreeCursor {
         Ok(())
     }
 
-    fn first_child(&self, node: &Node<'_>, direction: Direction) -> usize {
-        let bound = if direction == Direction::Forward { &self.lower } else { &self.upper };
-        match (bound, direction) {
-            (Bound::Unbounded, Direction::Forward) => 0,
-            (Bound::Unbounded, Direction::Backward) => node.count(),
-            (Bound::Included(key) | Bound::Excluded(key), _) => node.child_for(key),
-        }
-    }
-
     /// Leaves only the leaf's entries within the bounds. The bound that led to the first leaf need not be looked at in
     /// later ones.
     fn arrive(&mut self, leaf: PageRef, node: &Node<'_>, direction: Direction, by_bound: bool) {
@@ -368,6 +396,22 @@ fn refill(bound: &mut Bound<Vec<u8>>, with: Bound<&[u8]>) {
         buffer.extend_from_slice(key);
         buffer
     });
+}
+
+/// The first child that leads to entries within the bound.
+fn first_child(node: &Node<'_>, lower: &Bound<Vec<u8>>) -> usize {
+    match lower {
+        Bound::Unbounded => 0,
+        Bound::Included(key) | Bound::Excluded(key) => node.child_for(key),
+    }
+}
+
+/// The last child that leads to entries within the bound.
+fn last_child(node: &Node<'_>, upper: &Bound<Vec<u8>>) -> usize {
+    match upper {
+        Bound::Unbounded => node.count(),
+        Bound::Included(key) | Bound::Excluded(key) => node.child_for(key),
+    }
 }
 
 /// The first entry within the bound.

@@ -1,5 +1,6 @@
 //! Copy-on-write B+trees over the page cache.
 
+mod ahead;
 mod cursor;
 mod diff;
 mod edit;

@@ -1,0 +1,236 @@
+//! Reading pages before anybody asks for them, many with one call.
+//!
+//! What must hold:
+//! - It is a favour: whatever goes wrong here is left to [`Pages::load`], which finds it again and tells of it. Nothing
+//!   is waited for: no reader, no frame that others still look at.
+//! - A page that was read ahead was checked as any other, and is the first to be evicted until somebody looks at it.
+//! - Bytes that lie between wanted pages are read and thrown away: others may be writing them meanwhile.
+
+use std::io::IoSliceMut;
+
+use super::cache::{COOLING, Pages};
+use super::layout::PageRef;
+use crate::io::{AlignedBuf, BLOCK};
+use crate::sync::Ordering;
+
+/// The most pages read with one call, those between wanted ones included.
+const MOST: usize = 128;
+
+/// Pages that are not wanted cost less to read than another call, up to so many in a row.
+const GAP: u32 = 16;
+
+/// No more than this share of the cache's frames is read ahead at a time.
+const SHARE: usize = 32;
+
+/// A page that was not in memory when its id's renewals were counted.
+struct Coming {
+    page: PageRef,
+    renewals: u32,
+}
+
+impl Pages {
+    /// How many pages it is reasonable to read ahead at a time.
+    pub(crate) fn ahead_limit(&self) -> usize {
+        (self.frame_count() / SHARE).min(MOST)
+    }
+
+    /// Brings those of the pages into memory that are not there, as far as that is easily done. The caller must not be
+    /// pinned.
+    #[cold]
+    pub(crate) fn read_ahead(&self, pages: &[PageRef]) {
+        let mut coming: Vec<Coming> = pages.iter().filter_map(|&page| self.coming(page)).collect();
+        coming.sort_unstable_by_key(|coming| coming.page.id);
+        coming.dedup_by_key(|coming| coming.page.id);
+        let mut rest = coming.as_slice();
+        while !rest.is_empty() {
+            let (run, others) = rest.split_at(self.run_length(rest));
+            self.read_run(run);
+            rest = others;
+        }
+    }
+
+    fn coming(&self, page: PageRef) -> Option<Coming> {
+        if page.is_none() || page.id >= self.max_pages() {
+            return None;
+        }
+        let renewals = self.renewals(page.id).load(Ordering::SeqCst);
+        let is_missing = self.table[page.id as usize].load(Ordering::SeqCst) == 0;
+        is_missing.then_some(Coming { page, renewals })
+    }
+
+    /// How many of the first pages one call reads.
+    fn run_length(&self, coming: &[Coming]) -> usize {
+        // Others' writes of small pages share blocks with this file's: see `File`.
+        let gap = if self.page_size().is_multiple_of(BLOCK) { GAP } else { 0 };
+        let first = coming[0].page.id;
+        let follows = |pair: &&[Coming]| {
+            let (id, next) = (pair[0].page.id, pair[1].page.id);
+            next - id <= gap + 1 && (next - first) < MOST as u32
+        };
+        1 + coming.windows(2).take_while(follows).count()
+    }
+
+    fn read_run(&self, run: &[Coming]) {
+        let frames = self.spare_frames(run.len());
+        let run = &run[..frames.len()];
+        let is_read = !run.is_empty() && self.read_into(run, &frames).is_ok();
+        for (coming, frame) in run.iter().zip(frames) {
+            // SAFETY: the frame came from the pool, and `read_into` gave it its first bytes.
+            let is_good = is_read && self.check(coming.page, unsafe { self.blank(frame, false) }).is_ok();
+            match is_good {
+                true => drop(self.enter(coming.page, frame, coming.renewals, COOLING)),
+                false => self.give_back(frame),
+            }
+        }
+    }
+
+    /// Up to so many frames, which others then lack.
+    fn spare_frames(&self, wanted: usize) -> Vec<u32> {
+        if self.frames_free() < wanted {
+            // Who needs a frame evicts again, and tells of what goes wrong.
+            let _ = self.evict(wanted.max(self.frame_count() / SHARE));
+        }
+        let mut frames: Vec<u32> = (0..wanted).map_while(|_| self.pop_frame()).collect();
+        // Pages side by side in memory are fewer pieces for the disk.
+        frames.sort_unstable();
+        frames
+    }
+
+    fn read_into(&self, run: &[Coming], frames: &[u32]) -> std::io::Result<()> {
+        let size = self.page_size();
+        let first = run[0].page.id;
+        let span = (run[run.len() - 1].page.id - first) as usize + 1;
+        let mut between = AlignedBuf::zeroed((span - run.len()) * size);
+        let mut unused: &mut [u8] = &mut between;
+        let mut pieces = Vec::with_capacity(2 * run.len());
+        let mut next = first;
+        for (coming, &frame) in run.iter().zip(frames) {
+            if coming.page.id > next {
+                let (gap, others) = unused.split_at_mut((coming.page.id - next) as usize * size);
+                pieces.push(IoSliceMut::new(gap));
+                unused = others;
+            }
+            // SAFETY: the frame came from the pool, each a different one: nobody refers to it.
+            pieces.push(IoSliceMut::new(unsafe { self.blank(frame, true) }));
+            next = coming.page.id + 1;
+        }
+        self.counters.pages_read_ahead.add(run.len() as u64);
+        self.file().read_vectored_at(&mut pieces, u64::from(first) * size as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::testing::{PAGE, SlowFile, create, evict_all, few_pages};
+    use super::*;
+
+    fn is_resident(pages: &Pages, page: PageRef) -> bool {
+        pages.table[page.id as usize].load(Ordering::SeqCst) != 0
+    }
+
+    /// Pages in the file, and none in memory.
+    fn written(pages: &Pages, count: u64) -> Vec<PageRef> {
+        let created = (0..count).map(|birth| create(pages, birth + 1)).collect();
+        evict_all(pages);
+        created
+    }
+
+    #[test]
+    fn pages_that_were_read_ahead_are_not_read_again() {
+        let pages = few_pages(SlowFile::new());
+        let all = written(&pages, 20);
+        pages.load(all[5]).unwrap();
+        let wanted: Vec<PageRef> = all.iter().rev().copied().filter(|page| page.birth != 9).collect();
+        pages.read_ahead(&wanted);
+        let read = pages.counters.read();
+        assert_eq!((read.pages_read, read.pages_read_ahead, read.page_misses), (1, 18, 1));
+        assert!(!is_resident(&pages, all[8]));
+        for &page in &wanted {
+            pages.load(page).unwrap();
+            // SAFETY: nothing is evicted meanwhile.
+            let bytes = unsafe { pages.peek(page) }.unwrap();
+            assert!(super::super::layout::identity(bytes) == page && bytes[PAGE - 1] == page.birth as u8);
+        }
+        assert_eq!(pages.counters.read().pages_read, 1);
+    }
+
+    #[test]
+    fn a_damaged_page_is_not_brought_in_and_its_neighbours_are() {
+        let file = SlowFile::new();
+        let pages = few_pages(file.clone());
+        let all = written(&pages, 8);
+        crate::io::File::write_at(&*file, &[0x55], u64::from(all[3].id) * PAGE as u64 + 100).unwrap();
+        pages.read_ahead(&all);
+        let resident: Vec<bool> = all.iter().map(|&page| is_resident(&pages, page)).collect();
+        assert_eq!(resident, [true, true, true, false, true, true, true, true]);
+        assert!(matches!(pages.load(all[3]), Err(crate::Error::Corrupt { .. })));
+        assert_eq!(pages.frames_free(), 64 - 7);
+    }
+
+    #[test]
+    fn pages_that_can_not_be_read_are_left_to_whoever_needs_them() {
+        let pages = few_pages(SlowFile::new());
+        let all = written(&pages, 2);
+        let beyond = PageRef { id: 200, birth: 3 };
+        pages.read_ahead(&[all[0], all[1], beyond, PageRef::NONE, PageRef { id: 1 << 30, birth: 1 }]);
+        assert!(is_resident(&pages, all[0]) && is_resident(&pages, all[1]) && !is_resident(&pages, beyond));
+        assert_eq!(pages.frames_free(), 62);
+    }
+
+    #[test]
+    fn pages_nobody_looked_at_go_before_those_that_somebody_did() {
+        let pages = few_pages(SlowFile::new());
+        let all = written(&pages, 12);
+        let (hot, cold) = all.split_at(6);
+        hot.iter().for_each(|&page| pages.load(page).unwrap());
+        pages.read_ahead(cold);
+        assert_eq!(pages.evict(6).unwrap(), 6);
+        assert!(hot.iter().all(|&page| is_resident(&pages, page)));
+        assert!(!cold.iter().any(|&page| is_resident(&pages, page)));
+    }
+
+    #[test]
+    fn a_full_cache_makes_room_only_with_what_can_go_at_once() {
+        let pages = few_pages(SlowFile::new());
+        let all = written(&pages, 4);
+        let fixed: Vec<PageRef> = (0..62).map(|birth| pages.create(100 + birth, None).unwrap()).collect();
+        pages.read_ahead(&all);
+        assert_eq!(all.iter().filter(|&&page| is_resident(&pages, page)).count(), 2);
+        assert!(fixed.iter().all(|&page| is_resident(&pages, page)));
+    }
+
+    /// As for a page that is loaded.
+    #[test]
+    fn bytes_that_arrive_late_do_not_stay_under_an_id_that_is_anothers() {
+        let slow = SlowFile::new();
+        let pages = Arc::new(few_pages(slow.clone()));
+        let old = written(&pages, 2);
+        let id = old[0].id;
+        pages.free_private(&[id]);
+        let shared = pages.clone();
+        slow.during_next_read(move || {
+            assert_eq!(create(&shared, 7).id, id);
+            evict_all(&shared);
+        });
+        pages.read_ahead(&old);
+        let renewed = PageRef { id, birth: 7 };
+        assert!(!is_resident(&pages, renewed) && is_resident(&pages, old[1]));
+        pages.load(renewed).unwrap();
+        assert_eq!(pages.frames_free(), 62);
+    }
+
+    /// While one reads ahead, another loads the page itself.
+    #[test]
+    fn a_page_that_came_meanwhile_stays_the_one_that_came() {
+        let slow = SlowFile::new();
+        let pages = Arc::new(few_pages(slow.clone()));
+        let all = written(&pages, 2);
+        let (ahead, wanted) = (pages.clone(), all.clone());
+        slow.during_next_read(move || ahead.read_ahead(&wanted));
+        pages.load(all[0]).unwrap();
+        assert_eq!(pages.frames_free(), 62);
+        assert!(all.iter().all(|&page| is_resident(&pages, page)));
+    }
+}

@@ -1,0 +1,92 @@
+//! Walks through a tree of which little is in memory.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use cairn_storage::io::MemFs;
+use cairn_storage::{Environment, Options, RealHost, Stats, Store, TreeId};
+
+const TREE: TreeId = TreeId::CATALOG;
+const ENTRIES: u64 = 20_000;
+
+/// A closed database of about 1,100 leaves, opened again.
+fn store(page_size: usize) -> Store {
+    let files = Arc::new(MemFs::new());
+    let env = || Environment { files: files.clone(), host: Arc::new(RealHost::default()) };
+    let mut options = Options::default();
+    options.page_size = page_size;
+    options.cache_bytes = 256 * page_size;
+    let value = vec![7; page_size / 20];
+    let store = Store::open_with("ahead", options.clone(), env()).unwrap();
+    let transaction = store.begin().unwrap();
+    for i in 0..ENTRIES {
+        transaction.put(TREE, &i.to_be_bytes(), &value).unwrap();
+    }
+    transaction.commit(None).unwrap();
+    store.close().unwrap();
+    Store::open_with("ahead", options, env()).unwrap()
+}
+
+/// What a walk over a range reads: entries, and the counters' growth.
+fn walk(store: &Store, from: u64, to: u64, backward: bool) -> (Vec<u64>, Stats) {
+    let before = store.stats();
+    let snapshot = store.snapshot().unwrap();
+    let (from, to) = (from.to_be_bytes(), to.to_be_bytes());
+    let mut cursor = snapshot.reader().cursor(TREE, Bound::Included(&from), Bound::Excluded(&to)).unwrap();
+    let mut found = Vec::new();
+    loop {
+        let entry = if backward { cursor.prev() } else { cursor.next() };
+        let Some((key, _)) = entry.unwrap() else { break };
+        found.push(u64::from_be_bytes(key.try_into().unwrap()));
+    }
+    let mut after = store.stats();
+    after.pages_read -= before.pages_read;
+    after.pages_read_ahead -= before.pages_read_ahead;
+    (found, after)
+}
+
+#[test]
+fn a_walk_over_everything_reads_nearly_all_of_it_ahead_and_nothing_twice() {
+    for backward in [false, true] {
+        let store = store(4096);
+        let (mut found, read) = walk(&store, 0, ENTRIES, backward);
+        if backward {
+            found.reverse();
+        }
+        assert_eq!(found, Vec::from_iter(0..ENTRIES));
+        assert!(read.pages_read_ahead > 20 * read.pages_read, "{read:?}");
+        assert!(read.pages_read_ahead + read.pages_read <= read.pages_total, "{read:?}");
+    }
+}
+
+#[test]
+fn a_walk_over_a_range_reads_no_leaf_beyond_it() {
+    for backward in [false, true] {
+        let store = store(4096);
+        let (whole, all) = walk(&store, 0, ENTRIES, backward);
+        let leaf = whole.len() as u64 / (all.pages_read_ahead + all.pages_read);
+        let (mut found, read) = walk(&store, 9_000, 9_000 + 30 * leaf, backward);
+        found.sort_unstable();
+        assert_eq!(found, Vec::from_iter(9_000..9_000 + 30 * leaf));
+        assert!(read.pages_read_ahead >= 20, "{read:?}");
+        // A leaf more at either end, the pages above, and the catalog's own.
+        assert!(read.pages_read_ahead + read.pages_read <= 30 + 8, "{read:?}");
+    }
+}
+
+#[test]
+fn a_look_at_one_key_and_its_neighbour_reads_nothing_ahead() {
+    let store = store(4096);
+    for i in 0..50 {
+        let (found, read) = walk(&store, i * 400, i * 400 + 2, false);
+        assert_eq!((found.len(), read.pages_read_ahead), (2, 0));
+    }
+}
+
+#[test]
+fn pages_smaller_than_a_disk_s_block_are_read_ahead_too() {
+    let store = store(512);
+    let (found, read) = walk(&store, 0, ENTRIES, false);
+    assert_eq!(found, Vec::from_iter(0..ENTRIES));
+    assert!(read.pages_read_ahead > 2 * read.pages_read, "{read:?}");
+}
