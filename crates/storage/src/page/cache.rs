@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use super::evict::Evictor;
 use super::layout::{self, Kind, PageRef};
-use super::memory::{Frames, ZeroAtomic, zeroed};
-use super::reuse::Reuse;
+use super::memory::{Frames, ZeroAtomic, prefetch_value, zeroed};
+use super::reuse::{Ids, Reuse};
 use super::slots::{Pin, Slots};
 use crate::broken::{self, Broken};
 use crate::io::{AlignedBuf, File};
@@ -91,6 +91,7 @@ pub(crate) struct Pages {
     /// Frames before this have their memory.
     populated: AtomicU32,
     pub(super) reuse: Mutex<Reuse>,
+    pub(super) ids: Mutex<Ids>,
     /// Held while something that was dropped is retired, and while a free map is made.
     pub(super) retiring: Mutex<()>,
     pub(super) evictor: Mutex<Evictor>,
@@ -121,7 +122,8 @@ impl Pages {
             pool: Mutex::new((0..count).rev().collect()),
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),
-            reuse: Mutex::new(Reuse::new(options.max_pages)),
+            reuse: Mutex::new(Reuse::default()),
+            ids: Mutex::new(Ids::new(options.max_pages)),
             retiring: Mutex::new(()),
             evictor: Mutex::new(Evictor::default()),
             loading: (0..64).map(|_| Mutex::new(())).collect(),
@@ -187,6 +189,20 @@ impl Pages {
         }
     }
 
+    /// As `prefetch`, for a page that is about to be copied and replaced: all of it, and what is known of it.
+    #[inline]
+    pub(crate) fn prefetch_whole(&self, page: PageRef) {
+        let (Some(entry), Some(info)) = (self.table.get(page.id as usize), self.info.get(page.id as usize)) else {
+            return;
+        };
+        prefetch_value(info);
+        let address = entry.load(Ordering::Relaxed) & !COOLING;
+        if address != 0 {
+            self.frames.prefetch(address, self.page_size);
+            prefetch_value(&self.states[self.frames.frame_of(address) as usize]);
+        }
+    }
+
     #[cold]
     fn warm(&self, id: u32, entry: u64) {
         let _ = self.table[id as usize].compare_exchange(entry, entry & !COOLING, Ordering::SeqCst, Ordering::Relaxed);
@@ -209,7 +225,7 @@ impl Pages {
     /// [`Error::CacheFull`] it does, calls [`Pages::make_room`] and begins again.
     pub(crate) fn create(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
         let frame = self.pop_frame().ok_or(Error::CacheFull)?;
-        let id = match self.reuse.lock().take_id(self.max_pages) {
+        let id = match self.ids.lock().take(self.max_pages) {
             Ok(id) => id,
             Err(error) => {
                 self.pool.lock().push(frame);
@@ -373,12 +389,14 @@ impl Pages {
         }
     }
 
-    /// Drops a page's frame; its id is being freed.
-    pub(super) fn discard(&self, id: u32) {
+    /// Takes a page's frame from it, for the pool; its id is being freed.
+    pub(super) fn discard(&self, id: u32) -> Option<u32> {
         let entry = self.table[id as usize].swap(0, Ordering::SeqCst);
-        if entry != 0 {
-            self.give_back(self.frames.frame_of(entry & !COOLING));
-        }
+        (entry != 0).then(|| {
+            let frame = self.frames.frame_of(entry & !COOLING);
+            self.states[frame as usize].store(0, Ordering::Relaxed);
+            frame
+        })
     }
 
     pub(super) fn pop_frame(&self) -> Option<u32> {
@@ -499,7 +517,7 @@ impl Pages {
         let mut reuse = self.reuse.lock();
         let freed = self.info[id as usize].writing.swap(0, Ordering::AcqRel) == 2;
         if freed {
-            return self.free_now(&mut reuse, id);
+            return self.free_written(&mut reuse, id);
         }
         if written {
             let entry = self.table[id as usize].load(Ordering::Acquire);

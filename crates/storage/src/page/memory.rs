@@ -116,6 +116,12 @@ pub(crate) fn prefetch(bytes: &[u8]) {
     (0..bytes.len().min(128)).step_by(64).for_each(|line| prefetch_line(bytes.as_ptr() as usize + line));
 }
 
+/// Asks the processor for a value that lies in one line.
+#[inline]
+pub(super) fn prefetch_value<T>(value: &T) {
+    prefetch_line(std::ptr::from_ref(value) as usize);
+}
+
 /// Asks the processor to bring the line at this address into its cache.
 #[inline]
 fn prefetch_line(address: usize) {

@@ -14,16 +14,28 @@ use crate::{Error, Result};
 /// Pages looked at per publication in lists that nobody holds any more: bounds what one commit pays.
 const SWEEP: usize = 64;
 
-#[derive(Debug)]
+/// Pages retired under one hold of the lock.
+const RETIRED_AT_ONCE: usize = 8;
+
+/// Which dead pages wait for whom.
+#[derive(Debug, Default)]
 pub(crate) struct Reuse {
-    pub(super) free: FreeIds,
-    /// No page at or beyond this was ever used.
-    pub(super) end: u32,
     /// By version, ascending.
     lists: Vec<DeadList>,
     /// Versions that checkpoints hold.
     holds: Vec<u64>,
     held: Vec<u64>,
+    /// Pages that are free now but for being handed over, and their frames.
+    freed: (Vec<u32>, Vec<u32>),
+}
+
+/// Which ids a new page can have. Under a lock of its own, which is held briefly: a commit takes it for every page that it
+/// copies, while whoever publishes the commits before it is busy with `Reuse`. Taken after that one where both are.
+#[derive(Debug)]
+pub(crate) struct Ids {
+    free: FreeIds,
+    /// No page at or beyond this was ever used.
+    end: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +44,12 @@ struct DeadList {
     head: u32,
 }
 
-impl Reuse {
-    pub(super) fn new(max_pages: u32) -> Reuse {
-        Reuse { free: FreeIds::new(max_pages), end: 2, lists: Vec::new(), holds: Vec::new(), held: Vec::new() }
+impl Ids {
+    pub(super) fn new(max_pages: u32) -> Ids {
+        Ids { free: FreeIds::new(max_pages), end: 2 }
     }
 
-    pub(super) fn take_id(&mut self, max_pages: u32) -> Result<u32> {
+    pub(super) fn take(&mut self, max_pages: u32) -> Result<u32> {
         if let Some(id) = self.free.pop() {
             return Ok(id);
         }
@@ -47,7 +59,9 @@ impl Reuse {
         self.end += 1;
         Ok(self.end - 1)
     }
+}
 
+impl Reuse {
     /// The newest held version before `version`.
     fn held_before(&self, version: u64) -> u64 {
         self.held.iter().copied().filter(|&held| held < version).max().unwrap_or(0)
@@ -72,15 +86,21 @@ impl Pages {
     }
 
     /// After `version` was published: frees the pages that died with it, or keeps them for whoever still sees them.
+    ///
+    /// In steps, between which others get the lock: whoever commits meanwhile needs it for a page and should not wait for
+    /// all of a batch's. A reader that registers meanwhile reads this version or a later one.
     pub(crate) fn retire(&self, version: u64, dead: &[u32]) {
-        let mut reuse = self.reuse.lock();
-        self.gather_held(&mut reuse);
-        let newest = reuse.held_before(version);
-        for &id in dead {
-            self.info[id as usize].death.store(version, Ordering::Release);
-            self.place(&mut reuse, id, newest);
+        for step in dead.chunks(RETIRED_AT_ONCE) {
+            let mut reuse = self.reuse.lock();
+            self.gather_held(&mut reuse);
+            let newest = reuse.held_before(version);
+            for &id in step {
+                self.info[id as usize].death.store(version, Ordering::Release);
+                self.place(&mut reuse, id, newest);
+            }
+            self.hand_over(&mut reuse);
         }
-        self.sweep(&mut reuse, SWEEP);
+        self.sweep_some(SWEEP);
     }
 
     /// Retires pages of something that was dropped in `version`.
@@ -103,6 +123,7 @@ impl Pages {
                 self.place(&mut reuse, id, newest);
             }
         }
+        self.hand_over(&mut reuse);
     }
 
     /// Whether the page belongs to something dropped in `version` and was not retired yet: not by a walk that a crash
@@ -136,7 +157,9 @@ impl Pages {
     pub(crate) fn sweep_some(&self, pages: usize) -> bool {
         let mut reuse = self.reuse.lock();
         self.gather_held(&mut reuse);
-        self.sweep(&mut reuse, pages)
+        let more = self.sweep(&mut reuse, pages);
+        self.hand_over(&mut reuse);
+        more
     }
 
     /// Frees pages that were never published (an aborted transaction's).
@@ -145,6 +168,7 @@ impl Pages {
         for &id in ids {
             self.free(&mut reuse, id);
         }
+        self.hand_over(&mut reuse);
     }
 
     fn gather_held(&self, reuse: &mut Reuse) {
@@ -203,26 +227,46 @@ impl Pages {
         }
     }
 
-    pub(super) fn free_now(&self, reuse: &mut Reuse, id: u32) {
+    /// The caller hands over soon, under the same hold of the lock.
+    fn free_now(&self, reuse: &mut Reuse, id: u32) {
         let info = &self.info[id as usize];
         info.adopted.store(0, Ordering::Release);
         info.death.store(0, Ordering::Release);
-        self.discard(id);
-        reuse.free.insert(id);
+        let (ids, frames) = &mut reuse.freed;
+        ids.push(id);
+        frames.extend(self.discard(id));
+    }
+
+    /// Gives free frames and ids to whoever makes pages.
+    fn hand_over(&self, reuse: &mut Reuse) {
+        let (ids, frames) = &mut reuse.freed;
+        if !frames.is_empty() {
+            self.pool.lock().append(frames);
+        }
+        if !ids.is_empty() {
+            let mut free = self.ids.lock();
+            ids.drain(..).for_each(|id| free.free.insert(id));
+        }
+    }
+
+    /// A write of the page has ended, during which it was freed.
+    pub(super) fn free_written(&self, reuse: &mut Reuse, id: u32) {
+        self.free_now(reuse, id);
+        self.hand_over(reuse);
     }
 
     // What checkpoints and recovery need of the allocation.
 
     /// Takes ids for pages that only the checkpoint of `version` holds and that never enter the cache.
     pub(crate) fn take_checkpoint_ids(&self, version: u64, count: usize) -> Result<Vec<u32>> {
-        let mut reuse = self.reuse.lock();
-        let mut ids = Vec::with_capacity(count);
+        let mut ids = self.ids.lock();
+        let mut taken = Vec::with_capacity(count);
         for _ in 0..count {
-            let id = reuse.take_id(self.max_pages())?;
+            let id = ids.take(self.max_pages())?;
             self.info[id as usize].adopted.store(version, Ordering::Release);
-            ids.push(id);
+            taken.push(id);
         }
-        Ok(ids)
+        Ok(taken)
     }
 
     /// Frees pages of a checkpoint that was replaced (or failed).
@@ -234,7 +278,7 @@ impl Pages {
     /// below the returned end.
     pub(crate) fn free_runs(&self, version: u64, replaced: &[u32]) -> (Vec<(u32, u32)>, u32) {
         let _whole = (!broken::is(Broken::HalfRetired)).then(|| self.retiring.lock());
-        let end = self.reuse.lock().end;
+        let end = self.ids.lock().end;
         let mut replaced = replaced.to_vec();
         replaced.sort_unstable();
         let mut runs: Vec<(u32, u32)> = Vec::new();
@@ -252,17 +296,17 @@ impl Pages {
 
     /// Sets the allocation to what a checkpoint recorded: every page below `end` that is in no run lives in `version`.
     pub(crate) fn restore(&self, version: u64, end: u32, runs: &[(u32, u32)]) -> Result<()> {
-        let mut reuse = self.reuse.lock();
+        let mut ids = self.ids.lock();
         if end > self.max_pages() {
             return Err(Error::BadOption("max_pages is below the database's size"));
         }
-        reuse.end = end.max(2);
+        ids.end = end.max(2);
         let mut next = 2;
         for &(first, length) in runs {
             let after = first.checked_add(length).filter(|&after| first >= next && after <= end);
             let after = after.ok_or_else(|| Error::corrupt("the free map is out of order"))?;
             (next..first).for_each(|id| self.info[id as usize].adopted.store(version, Ordering::Relaxed));
-            (first..after).for_each(|id| reuse.free.insert(id));
+            (first..after).for_each(|id| ids.free.insert(id));
             next = after;
         }
         (next..end).for_each(|id| self.info[id as usize].adopted.store(version, Ordering::Relaxed));
@@ -271,14 +315,14 @@ impl Pages {
 
     /// (pages below the end, free ones among them).
     pub(crate) fn page_counts(&self) -> (u32, u32) {
-        let reuse = self.reuse.lock();
-        (reuse.end, reuse.free.count())
+        let ids = self.ids.lock();
+        (ids.end, ids.free.count())
     }
 
     /// Whether `id` is free, for `verify`.
     pub(crate) fn is_free(&self, id: u32) -> bool {
-        let reuse = self.reuse.lock();
-        id >= reuse.end || reuse.free.contains(id)
+        let ids = self.ids.lock();
+        id >= ids.end || ids.free.contains(id)
     }
 
     /// Whether the page belongs to `version`, which must be held.
@@ -289,13 +333,13 @@ impl Pages {
     /// Gives back free ids at the end, and the file's bytes there. The lock keeps the ids from being taken, and
     /// written, meanwhile.
     pub(crate) fn truncate(&self) -> Result<()> {
-        let mut reuse = self.reuse.lock();
-        while reuse.end > 2 && reuse.free.contains(reuse.end - 1) {
-            let last = reuse.end - 1;
-            reuse.free.remove(last);
-            reuse.end = last;
+        let mut ids = self.ids.lock();
+        while ids.end > 2 && ids.free.contains(ids.end - 1) {
+            let last = ids.end - 1;
+            ids.free.remove(last);
+            ids.end = last;
         }
-        let length = u64::from(reuse.end) * self.page_size() as u64;
+        let length = u64::from(ids.end) * self.page_size() as u64;
         self.file().set_len(length).map_err(Error::io("truncate the database file"))
     }
 }

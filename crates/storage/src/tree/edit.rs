@@ -264,6 +264,10 @@ impl<'a> TreeEdit<'a> {
             }
             path.last &= child == node.count();
             at = node.child(child);
+            // What follows will copy it: it arrives while the leaf is searched and the change worked out.
+            if node.level() == 1 {
+                self.pages.prefetch_whole(at);
+            }
         }
         Err(Stop::Misplaced(at))
     }
