@@ -284,3 +284,36 @@ fn a_damaged_meta_page_and_a_damaged_log_header_are_no_clean_database() {
         assert!(matches!(opened, Err(Error::Corrupt { .. } | Error::ForeignLog { .. })), "byte {byte}: {opened:?}");
     }
 }
+
+/// A large transaction that others overtook does its work again on their state. It went on to take a page for its last
+/// leaf that had been one before it gave its pages up, and was free or another's by now.
+#[test]
+fn a_transaction_that_is_done_again_knows_nothing_of_the_pages_it_gave_up() {
+    let key = |i: u32| i.to_be_bytes();
+    // The others' rows add levels to the tree: the way to its first leaf takes as many pages as two leaves took before.
+    for rows in [10, 500, 1000, 3000] {
+        let mut options = Options::default();
+        options.page_size = 512;
+        let store = Store::open_in_memory(options).unwrap();
+        let begun = store.begin().unwrap();
+        let tree = begun.create_tree().unwrap();
+        (0..198).for_each(|i| begun.put(tree, &key(10 * i), &[1; 80]).unwrap());
+        begun.commit(None).unwrap();
+
+        let large = store.begin().unwrap();
+        large.put(tree, &key(1), &[2]).unwrap();
+        large.put(tree, &key(1995), &[3]).unwrap();
+        // Enough operations for being done again before the commit lock is taken, and no more pages.
+        (0..8000).for_each(|_| large.put(tree, &key(1), &[4; 8]).unwrap());
+        let other = store.begin().unwrap();
+        (2000..2000 + rows).for_each(|i| other.put(tree, &key(i), &[5; 80]).unwrap());
+        other.commit(None).unwrap();
+        large.commit(None).unwrap();
+
+        let snapshot = store.snapshot().unwrap();
+        for i in [1, 1995] {
+            assert!(snapshot.reader().get(tree, &key(i)).unwrap().is_some(), "key {i}");
+        }
+        store.verify().unwrap();
+    }
+}

@@ -131,7 +131,7 @@ impl<'c> Statement<'c> {
         }
         match point::read(self.connection, &state, prepared, params, &mut self.buffers, read) {
             Ok(found) => Ok(Some(found)),
-            Err(Miss::General) => Ok(None),
+            Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {
                 state.fail();
                 Err(error)
@@ -158,7 +158,7 @@ impl<'c> Statement<'c> {
         }
         match point::write(self.connection, &state, prepared, (params, acknowledge), &mut self.buffers) {
             Ok(done) => Ok(Some(done)),
-            Err(Miss::General) => Ok(None),
+            Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {
                 state.fail();
                 Err(error)

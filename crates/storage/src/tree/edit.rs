@@ -51,6 +51,43 @@ struct Found {
     found: bool,
 }
 
+impl Scratch {
+    /// Appends an entry to the owner's last leaf of the tree, if `check` says so, without looking for its place; whether
+    /// it did. `None`: the key does not go behind everything there, or has no room. Needs no pin: the page is unsealed
+    /// and the owner's, so it stays in memory where it is.
+    pub(crate) fn append(
+        &mut self,
+        pages: &Pages,
+        (tree, stamp): (u32, u64),
+        (key, cell): (&[u8], Cell<'_>),
+        check: impl FnOnce() -> bool,
+    ) -> Option<bool> {
+        let (of, tail) = self.tail;
+        if of != tree || tail.birth != stamp {
+            return None;
+        }
+        // SAFETY: pages of this stamp are unsealed and belong to this owner, who holds no slice of one between operations.
+        let bytes = unsafe { pages.unsealed(tail) };
+        assert!(layout::identity(bytes) == tail, "whoever gives up a last leaf forgets it");
+        let (node, payload) = (Node::new(bytes), Payload::Value(cell));
+        if !node.is_behind_last(key) || !node.has_room(key, payload) {
+            return None;
+        }
+        let append = check();
+        if append {
+            self.found.tree = 0;
+            node::append_in_place(bytes, key, payload);
+        }
+        Some(append)
+    }
+
+    /// The owner's pages are given up: nothing is known of its trees.
+    pub(crate) fn forget(&mut self) {
+        self.found.tree = 0;
+        self.tail = (0, PageRef::NONE);
+    }
+}
+
 /// One tree, open for changes by one owner.
 pub(crate) struct TreeEdit<'a> {
     pub(crate) pages: &'a Pages,
@@ -95,19 +132,12 @@ impl<'a> TreeEdit<'a> {
         &mut self,
         key: &[u8],
         cell: Cell<'_>,
-        check: impl FnOnce(Option<Cell<'_>>) -> bool,
+        mut check: impl FnMut(Option<Cell<'_>>) -> bool,
     ) -> Result<(bool, bool)> {
         self.pages.counters.tree_changes.add(1);
         let _timed = counted::changing();
-        if self.is_behind_tail(key) && self.has_room_in_tail(key, cell) {
-            let put = check(None);
-            if put {
-                self.forget_found();
-                let tail = self.scratch.tail.1;
-                let bytes = self.page_mut(tail);
-                let at = Node::new(bytes).count();
-                node::insert_in_place(bytes, at, key, Payload::Value(cell));
-            }
+        let place = (self.tree, self.stamp);
+        if let Some(put) = self.scratch.append(self.pages, place, (key, cell), || check(None)) {
             return Ok((false, put));
         }
         if self.root.is_none() {
@@ -120,16 +150,6 @@ impl<'a> TreeEdit<'a> {
         }
         self.forget_found();
         self.put_cell(&mut path, at, found, key, cell).map(|found| (found, true))
-    }
-
-    /// Whether the key goes behind everything, into a last leaf that this owner has.
-    fn is_behind_tail(&self, key: &[u8]) -> bool {
-        let (tree, tail) = self.scratch.tail;
-        tree == self.tree && tail.birth == self.stamp && self.node(tail).is_ok_and(|node| node.is_behind_last(key))
-    }
-
-    fn has_room_in_tail(&self, key: &[u8], cell: Cell<'_>) -> bool {
-        self.node(self.scratch.tail.1).is_ok_and(|node| node.has_room(key, Payload::Value(cell)))
     }
 
     /// Overwrites bytes inside a value; `old` is shown those it overwrites, before.

@@ -394,6 +394,12 @@ pub(crate) fn insert_in_place(page: &mut [u8], at: usize, key: &[u8], payload: P
     has_room
 }
 
+/// Appends behind the last entry, where [`Node::has_room`] said so.
+pub(crate) fn append_in_place(page: &mut [u8], key: &[u8], payload: Payload<'_>) {
+    let at = Node::new(page).count;
+    insert_at(page, at, key, payload);
+}
+
 /// Inserts where there is room and the key has the page's form.
 fn insert_at(page: &mut [u8], at: usize, key: &[u8], payload: Payload<'_>) {
     let node = Node::new(page);
@@ -405,7 +411,9 @@ fn insert_at(page: &mut [u8], at: usize, key: &[u8], payload: Payload<'_>) {
     let slots_end = slots + count * SLOT;
     let cell = heap - size;
     write_cell(&mut page[cell..heap], suffix == VARIABLE, rest, &[], payload, inner);
-    page.copy_within(slots + at * SLOT..slots_end, slots + (at + 1) * SLOT);
+    if at < count {
+        page.copy_within(slots + at * SLOT..slots_end, slots + (at + 1) * SLOT);
+    }
     put_u16(page, slots + at * SLOT, head_of(rest, &[]));
     put_u16(page, slots + at * SLOT + 2, cell as u16);
     put_u16(page, HEAP, cell as u16);

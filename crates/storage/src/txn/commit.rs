@@ -236,6 +236,7 @@ impl State {
 
     /// Applies the operations on some trees to the version's; the others had not changed, so their base moves too.
     fn rebase(&mut self, engine: &Engine, slot: SlotId, newest: View, again: &[TreeId]) -> Result<()> {
+        self.forget_places();
         for at in 0..self.trees.len() {
             let private = &mut self.trees[at];
             if again.contains(&private.id) {

@@ -15,6 +15,9 @@
 use super::version::TreeId;
 use crate::log::format::{read_varint, varint_into};
 
+/// The most that a put takes besides its key and value: two tags, a tree, two lengths.
+const PUT_BYTES: usize = 2 + 3 * 10;
+
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op<'a> {
@@ -94,6 +97,7 @@ impl OpList {
     }
 
     pub(crate) fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) {
+        self.bytes.reserve(key.len() + value.len() + PUT_BYTES);
         self.begin(tree, 2);
         self.slice(key);
         self.slice(value);
@@ -132,7 +136,10 @@ impl OpList {
     }
 
     fn slice(&mut self, bytes: &[u8]) {
-        self.number(bytes.len() as u64);
+        match u8::try_from(bytes.len()) {
+            Ok(short @ ..0x80) => self.bytes.push(short),
+            _ => self.number(bytes.len() as u64),
+        }
         self.bytes.extend_from_slice(bytes);
     }
 

@@ -28,10 +28,16 @@ pub(crate) struct Parts {
 impl Parts {
     /// Sends all operations to the log if they are many.
     pub(super) fn send_early(&mut self, engine: &Engine, ops: &mut OpList) -> Result<()> {
-        let limit = OpenBatch::record_limit(engine.segments()?.size());
-        if ops.bytes().len() < OpenBatch::early_limit(engine.segments()?.size()) {
-            return Ok(());
+        let segment_bytes = engine.segments()?.size();
+        match ops.bytes().len() < OpenBatch::early_limit(segment_bytes) {
+            true => Ok(()),
+            false => self.send_all(engine, ops, OpenBatch::record_limit(segment_bytes)),
         }
+    }
+
+    /// In records of at most `limit` bytes.
+    #[cold]
+    fn send_all(&mut self, engine: &Engine, ops: &mut OpList, limit: usize) -> Result<()> {
         let mut done = 0;
         let mut result = Ok(());
         for piece in ops.bytes().chunks(limit) {

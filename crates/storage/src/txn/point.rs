@@ -282,7 +282,7 @@ impl<'a> PointWriter<'a> {
     }
 
     /// Puts the value if `wanted` says so, knowing whether the key is there.
-    fn put_if(&mut self, tree: TreeId, key: &[u8], value: &[u8], wanted: impl FnOnce(bool) -> bool) -> Result<bool> {
+    fn put_if(&mut self, tree: TreeId, key: &[u8], value: &[u8], wanted: impl Fn(bool) -> bool) -> Result<bool> {
         let mut root = self.root(tree)?;
         let mark = self.undo.mark();
         let mut long = false;

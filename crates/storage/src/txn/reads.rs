@@ -55,10 +55,15 @@ impl Ranges {
         starts.zip(&self.ends).map(|(start, &end)| &self.keys[start..end])
     }
 
+    #[inline]
     fn bound(&mut self) {
-        if self.list.len() + self.ends.len() <= RANGES {
-            return;
+        if self.list.len() + self.ends.len() > RANGES {
+            self.join();
         }
+    }
+
+    #[cold]
+    fn join(&mut self) {
         let single = |key: &[u8]| KeyRange::new(Bound::Included(key), Bound::Included(key));
         let mut list = std::mem::take(&mut self.list);
         list.extend(self.keys().map(single));

@@ -151,6 +151,23 @@ impl State {
         Ok(self.trees.len() - 1)
     }
 
+    /// Appends an entry to the tree's last leaf, if the transaction has that as its own and the key goes behind
+    /// everything in it: no page is looked for, copied or made. False: it has to be put.
+    fn append_entry(&mut self, engine: &Engine, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.send_early(engine)?;
+        let Some(at) = self.find(tree).filter(|&at| !self.trees[at].dropped) else { return Ok(false) };
+        let entry = (key, node::Cell::Inline(value));
+        let appended = self.scratch.append(&engine.pages, (tree.0, self.stamp), entry, || true).is_some();
+        self.trees[at].writes += u64::from(appended);
+        engine.pages.counters.tree_changes.add(u64::from(appended));
+        Ok(appended)
+    }
+
+    /// To be called when private pages are freed under the stamp that goes on: their ids may come back as others.
+    pub(super) fn forget_places(&mut self) {
+        self.scratch.forget();
+    }
+
     fn add(&mut self, tree: TreeId, base: Option<PageRef>) {
         self.trees.push(PrivateTree::new(tree, base, self.holds.began()));
     }
@@ -342,24 +359,34 @@ impl Transaction {
 
     /// Inserts or replaces. Blind: records no read. Keys up to about a quarter page, values of any size.
     pub fn put(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
-        check_key(&self.private.handle.engine().pages, key)?;
-        self.put_value(tree, key, value)?.ops.put(tree, key, value);
+        let engine = self.private.handle.engine();
+        check_key(&engine.pages, key)?;
+        let mut state = self.writable()?;
+        if !is_inline(&engine.pages, key, value) {
+            state = self.put_value(state, tree, key, value)?;
+        } else if !state.append_entry(engine, tree, key, value)? {
+            state = self.change(state, tree, |edit| edit.put(key, node::Cell::Inline(value)).map(drop))?;
+        }
+        state.ops.put(tree, key, value);
         Ok(())
     }
 
     /// Inserts, unless the key is there: then `Ok(false)`. Remembers the key as read.
     pub fn insert(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
-        let pages = &self.private.handle.engine().pages;
-        check_key(pages, key)?;
-        if key.len() + value.len() > node::inline_limit(pages.page_size()) {
+        let engine = self.private.handle.engine();
+        check_key(&engine.pages, key)?;
+        if !is_inline(&engine.pages, key, value) {
             let found = self.reader.get_with(tree, key, |_| ())?.is_some();
             return if found { Ok(false) } else { self.put(tree, key, value).map(|()| true) };
         }
-        let mut put = false;
-        let mut state = self.change(tree, |edit| {
-            put = edit.put_if(key, node::Cell::Inline(value), |old| old.is_none())?.1;
-            Ok(())
-        })?;
+        let mut state = self.writable()?;
+        let mut put = state.append_entry(engine, tree, key, value)?;
+        if !put {
+            state = self.change(state, tree, |edit| {
+                put = edit.put_if(key, node::Cell::Inline(value), |old| old.is_none())?.1;
+                Ok(())
+            })?;
+        }
         if put {
             state.ops.put(tree, key, value);
         }
@@ -367,8 +394,13 @@ impl Transaction {
         Ok(put)
     }
 
-    fn put_value(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<MutexGuard<'_, State>> {
-        let mut state = self.writable()?;
+    fn put_value<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, State>,
+        tree: TreeId,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<MutexGuard<'s, State>> {
         let at = state.open(tree)?;
         let (stamp, pages) = (state.stamp, &self.private.handle.engine().pages);
         let chain = state.trees[at].created.len();
@@ -376,15 +408,14 @@ impl Transaction {
         let long = LongValue::write(pages, tree, stamp, key, value, created).inspect_err(|_| {
             created.free_from(pages, chain);
         })?;
-        drop(state);
-        self.change(tree, |edit| edit.put(key, long.cell(value)).map(drop))
+        self.change(state, tree, |edit| edit.put(key, long.cell(value)).map(drop))
     }
 
     /// Overwrites `bytes` at `offset` of the value under `key`, which must exist and be long enough. Remembers the key
     /// as read.
     pub fn patch(&self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
         let mut patched = Patched::Done;
-        let mut state = self.change(tree, |edit| {
+        let mut state = self.change(self.writable()?, tree, |edit| {
             patched = edit.patch(key, offset, bytes, |_| ())?;
             Ok(())
         })?;
@@ -397,7 +428,7 @@ impl Transaction {
                 let handle = &self.private.handle;
                 let slot = Claimed::new(handle)?;
                 let value = handle.engine().patched(slot.slot.following(base), length, first, offset, bytes)?;
-                state = self.put_value(tree, key, &value)?;
+                state = self.put_value(self.writable()?, tree, key, &value)?;
                 state.ops.patch(tree, key, offset, bytes);
             }
         }
@@ -408,7 +439,7 @@ impl Transaction {
     /// Removes `key`; whether it was there. Remembers the key as read.
     pub fn delete(&self, tree: TreeId, key: &[u8]) -> Result<bool> {
         let mut found = false;
-        let mut state = self.change(tree, |edit| {
+        let mut state = self.change(self.writable()?, tree, |edit| {
             found = edit.delete(key)?;
             Ok(())
         })?;
@@ -420,12 +451,12 @@ impl Transaction {
     }
 
     /// Runs one change of a tree, loading pages as needed.
-    fn change(
-        &self,
+    fn change<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, State>,
         tree: TreeId,
         mut run: impl FnMut(&mut TreeEdit<'_>) -> Result<()>,
-    ) -> Result<MutexGuard<'_, State>> {
-        let mut state = self.writable()?;
+    ) -> Result<MutexGuard<'s, State>> {
         let at = state.open(tree)?;
         let handle = &self.private.handle;
         let pages = &handle.engine().pages;
@@ -533,6 +564,11 @@ impl Drop for Transaction {
 /// The page that follows in a long value's chain.
 fn next_in_chain(pages: &Pages, pin: &Pin<'_>, page: PageRef) -> Result<PageRef> {
     pages.get(pin, page).map(crate::tree::next_in_chain).ok_or(Error::NotResident(page))
+}
+
+/// Whether the value stays in its leaf.
+fn is_inline(pages: &Pages, key: &[u8], value: &[u8]) -> bool {
+    key.len() + value.len() <= node::inline_limit(pages.page_size())
 }
 
 pub(super) fn check_key(pages: &Pages, key: &[u8]) -> Result<()> {

@@ -20,6 +20,7 @@ pub(in crate::api) struct PointInsert {
     source: RowSource,
     conflict: Option<Conflict>,
     returning: Option<Box<[Expr]>>,
+    is_plain: bool,
 }
 
 /// A row ready to be written: see [`Buffers`].
@@ -41,17 +42,24 @@ impl PointInsert {
             Some(conflict) => Some(Conflict::of(target, conflict.bound(), returning, catalog)?),
             None => None,
         };
+        let source = RowSource::of(&target.table, exprs)?;
+        let updates = conflict.as_ref().is_some_and(|conflict| !conflict.is_plain());
         Some(PointInsert {
             upkeep: Upkeep::of(target, catalog, |_| true)?,
-            source: RowSource::of(&target.table, exprs)?,
+            is_plain: source.is_plain() && target.checks.is_empty() && returning.is_none() && !updates,
+            source,
             conflict,
             returning: returning.map(Into::into),
         })
     }
 
     pub(super) fn is_plain(&self) -> bool {
-        let updates = self.conflict.as_ref().is_some_and(|conflict| !conflict.is_plain());
-        self.source.is_plain() && self.upkeep.target.checks.is_empty() && self.returning.is_none() && !updates
+        self.is_plain
+    }
+
+    /// Every parameter is a column's value: making the row tells whether all are of their types.
+    pub(super) fn notices_unfit(&self) -> bool {
+        self.is_plain && self.conflict.is_none()
     }
 
     /// Inserts the row, or does what ON CONFLICT says; the number of rows, and the ticket of the commit.

@@ -94,6 +94,14 @@ impl PointPlan {
         }
     }
 
+    /// Whether the statement itself notices, before it does anything, that a parameter is not of its type as it came.
+    fn notices_unfit(&self) -> bool {
+        match self {
+            PointPlan::Insert(plan, _) => plan.notices_unfit(),
+            _ => false,
+        }
+    }
+
     pub(super) fn is_write(&self) -> bool {
         !matches!(self, PointPlan::Select(_))
     }
@@ -112,6 +120,8 @@ impl PointPlan {
 pub(super) enum Miss {
     /// The general path must decide.
     General,
+    /// A parameter has to be converted first; once it was, as `General`.
+    Unfit,
     Error(Error),
 }
 

@@ -13,7 +13,11 @@ use crate::types::ValueRef;
 
 /// Where the values of a new row come from.
 #[derive(Debug)]
-pub(super) struct RowSource(Box<[Source]>);
+pub(super) struct RowSource {
+    columns: Box<[Source]>,
+    /// Nothing is to be computed.
+    is_plain: bool,
+}
 
 #[derive(Debug)]
 enum Source {
@@ -32,21 +36,23 @@ impl RowSource {
             None if eval::is_evaluable(expr) && !eval::has_columns(expr) => Some(Source::Computed(expr.clone())),
             None => None,
         };
-        exprs.iter().zip(&table.columns).map(source).collect::<Option<_>>().map(RowSource)
+        let columns: Box<[Source]> = exprs.iter().zip(&table.columns).map(source).collect::<Option<_>>()?;
+        let is_plain = columns.iter().all(|source| matches!(source, Source::Operand(_)));
+        Some(RowSource { columns, is_plain })
     }
 
     /// Nothing is to be computed.
     pub(super) fn is_plain(&self) -> bool {
-        self.0.iter().all(|source| matches!(source, Source::Operand(_)))
+        self.is_plain
     }
 
     /// Computes what is to be computed into `values`, one per column.
     pub(super) fn compute(&self, table: &Table, env: Env<'_>, values: &mut Vec<Value>) -> Result<(), Miss> {
         values.clear();
-        if self.is_plain() {
+        if self.is_plain {
             return Ok(());
         }
-        for (source, column) in self.0.iter().zip(&table.columns) {
+        for (source, column) in self.columns.iter().zip(&table.columns) {
             values.push(match source {
                 Source::Operand(_) => Value::Null,
                 Source::Computed(expr) => settle(eval::eval(expr, &NoColumns, env)?, column.data_type, env.eval)?,
@@ -55,16 +61,18 @@ impl RowSource {
         Ok(())
     }
 
-    /// The row, once computed, in `values`; each value is fetched and fitted to its column once.
+    /// The row, once computed, in `values`; each value is fetched and fitted to its column once. [`Miss::Unfit`]: one
+    /// has to be converted first.
     pub(super) fn row<'a>(
         &'a self,
         params: &'a dyn Params,
         computed: &'a [Value],
         mut values: Vec<ValueRef<'a>>,
     ) -> Result<Proposed<'a>, Miss> {
-        for (column, source) in self.0.iter().enumerate() {
+        values.reserve(self.columns.len());
+        for (column, source) in self.columns.iter().enumerate() {
             values.push(match source {
-                Source::Operand(operand) => operand.value(params).ok_or(Miss::General)?,
+                Source::Operand(operand) => operand.value(params).ok_or(Miss::Unfit)?,
                 Source::Computed(_) => (&computed[column]).into(),
             });
         }

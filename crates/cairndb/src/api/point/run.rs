@@ -54,8 +54,15 @@ pub(in crate::api) fn write(
     buffers: &mut Buffers,
 ) -> Written {
     let Some(point) = &prepared.point else { return Err(Miss::General) };
+    let is_plain = point.is_plain() && point.sequences().is_empty();
+    if is_plain && point.notices_unfit() {
+        match run_point(connection, state, prepared, (params, acknowledge), buffers) {
+            Err(Miss::Unfit) => {}
+            written => return written,
+        }
+    }
     let fits = all_fit(params, &prepared.parameters);
-    if fits && point.is_plain() && point.sequences().is_empty() {
+    if fits && is_plain {
         return run_point(connection, state, prepared, (params, acknowledge), buffers);
     }
     run_prepared_for(connection, state, prepared, (params, fits, acknowledge), buffers)
