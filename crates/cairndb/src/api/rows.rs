@@ -44,6 +44,7 @@ impl BatchRow {
     }
 
     /// Moves to the next row of the batch, if there is one.
+    #[inline]
     fn step(&mut self) -> bool {
         if let Some(values) = self.values.take() {
             self.spare.set(values);
@@ -63,12 +64,14 @@ impl BatchRow {
         self.batch.as_ref().map_or(Value::Null, |batch| batch.value(index, self.at))
     }
 
-    /// `None`: text that is not UTF-8.
     #[inline]
-    fn value_ref(&self, index: usize) -> Option<ValueRef<'_>> {
+    fn value_ref(&self, index: usize) -> ValueRef<'_> {
         match self.batch.as_ref().and_then(|batch| batch.columns().get(index)) {
-            Some(column) => column.value_ref(self.at),
-            None => Some(ValueRef::Null),
+            // Text that is not UTF-8 can only be shown as an owned value.
+            Some(column) => {
+                column.value_ref_or(self.at, || self.values().get(index).map_or(ValueRef::Null, ValueRef::from))
+            }
+            None => ValueRef::Null,
         }
     }
 
@@ -116,6 +119,7 @@ impl Rows {
     }
 
     /// The output columns.
+    #[inline]
     pub fn columns(&self) -> &[Field] {
         self.columns.fields()
     }
@@ -127,18 +131,16 @@ impl Rows {
 
     /// The next row; it lives until the next call. After an error there are no more rows.
     #[allow(clippy::should_implement_trait)]
+    #[inline]
     pub fn next(&mut self) -> Result<Option<Row<'_>>> {
-        match self.advance() {
-            Ok(true) => self.count += 1,
-            Ok(false) => return Ok(None),
-            Err(error) => {
-                self.source = RowSource::Buffered { rows: Vec::new().into_iter(), current: Vec::new() };
-                if let Some(failed) = &self.transaction_failed {
-                    failed.store(true, Ordering::Relaxed);
-                }
-                return Err(error);
-            }
+        let is_in_batch = match &mut self.source {
+            RowSource::Stream { current, .. } => current.step(),
+            RowSource::Buffered { .. } => false,
+        };
+        if !is_in_batch && !self.advance()? {
+            return Ok(None);
         }
+        self.count += 1;
         let values = match &self.source {
             RowSource::Buffered { current, .. } => RowValues::Own(current),
             RowSource::Stream { current, .. } => RowValues::Batch(current),
@@ -146,19 +148,26 @@ impl Rows {
         Ok(Some(Row { columns: self.columns.fields(), values }))
     }
 
-    /// Comes to the next row; whether there was one.
+    /// Comes to the next row where that is none of the current batch; whether there was one.
     fn advance(&mut self) -> Result<bool> {
+        self.advance_source().inspect_err(|_| {
+            self.source = RowSource::Buffered { rows: Vec::new().into_iter(), current: Vec::new() };
+            if let Some(failed) = &self.transaction_failed {
+                failed.store(true, Ordering::Relaxed);
+            }
+        })
+    }
+
+    fn advance_source(&mut self) -> Result<bool> {
         match &mut self.source {
             RowSource::Buffered { rows, current } => match rows.next() {
                 Some(row) => *current = row,
                 None => return Ok(false),
             },
-            RowSource::Stream { stream, current } => {
-                if !current.step() {
-                    let Some(batch) = stream.next_batch()? else { return Ok(false) };
-                    current.begin(batch);
-                }
-            }
+            RowSource::Stream { stream, current } => match stream.next_batch()? {
+                Some(batch) => current.begin(batch),
+                None => return Ok(false),
+            },
         }
         Ok(true)
     }
@@ -170,6 +179,7 @@ impl Rows {
 }
 
 impl Columns {
+    #[inline]
     fn fields(&self) -> &[Field] {
         match self {
             Columns::Own(fields) => fields,
@@ -232,8 +242,7 @@ impl<'a> Row<'a> {
     pub fn value_ref(&self, index: usize) -> ValueRef<'a> {
         match self.values {
             RowValues::Own(values) => values.get(index).map_or(ValueRef::Null, ValueRef::from),
-            // Text that is not UTF-8 can only be shown as an owned value.
-            RowValues::Batch(row) => row.value_ref(index).unwrap_or_else(|| self.value(index).into()),
+            RowValues::Batch(row) => row.value_ref(index),
         }
     }
 
@@ -255,6 +264,7 @@ impl<'a> Row<'a> {
     }
 
     /// The columns.
+    #[inline]
     pub fn columns(&self) -> &'a [Field] {
         self.columns
     }

@@ -20,6 +20,7 @@ impl Batch {
     }
 
     /// Number of rows.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -30,6 +31,7 @@ impl Batch {
     }
 
     /// The columns.
+    #[inline]
     pub fn columns(&self) -> &[Arc<Vector>] {
         &self.columns
     }

@@ -97,6 +97,7 @@ impl ByteStrings {
     }
 
     /// Number of strings.
+    #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
