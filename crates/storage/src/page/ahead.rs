@@ -75,7 +75,7 @@ impl Pages {
         let run = &run[..frames.len()];
         let is_read = !run.is_empty() && self.read_into(run, &frames).is_ok();
         for (coming, frame) in run.iter().zip(frames) {
-            // SAFETY: the frame came from the pool, and `read_into` gave it its first bytes.
+            // SAFETY: the frame was free, and `read_into` gave it its first bytes.
             let is_good = is_read && self.check(coming.page, unsafe { self.blank(frame, false) }).is_ok();
             match is_good {
                 true => drop(self.enter(coming.page, frame, coming.renewals, COOLING)),
@@ -110,7 +110,7 @@ impl Pages {
                 pieces.push(IoSliceMut::new(gap));
                 unused = others;
             }
-            // SAFETY: the frame came from the pool, each a different one: nobody refers to it.
+            // SAFETY: the frame was free, each a different one: nobody refers to it.
             pieces.push(IoSliceMut::new(unsafe { self.blank(frame, true) }));
             next = coming.page.id + 1;
         }

@@ -14,8 +14,9 @@ use std::sync::Arc;
 use super::evict::Evictor;
 use super::layout::{self, Kind, PageRef};
 use super::memory::{Frames, ZeroAtomic, prefetch_value, zeroed};
-use super::reuse::{Ids, Reuse};
+use super::reuse::Reuse;
 use super::slots::{Pin, Slots};
+use super::supply::Supply;
 use crate::broken::{self, Broken};
 use crate::io::{AlignedBuf, File};
 use crate::stats::Counters;
@@ -32,7 +33,7 @@ const SEARCHED: usize = 256;
 /// Bits of a frame's state above its page id.
 pub(super) const DIRTY: u64 = 1 << 32;
 pub(super) const FIXED: u64 = 1 << 33;
-/// The frame holds a page (otherwise it is in the pool, or waits in limbo).
+/// The frame holds a page (otherwise it is free, or waits in limbo).
 pub(super) const USED: u64 = 1 << 34;
 
 /// Pages written in one go.
@@ -84,14 +85,12 @@ pub(crate) struct Pages {
     pub(super) frames: Frames,
     /// Per frame: page id and state bits.
     pub(super) states: Box<[AtomicU64]>,
-    /// Free frames, last freed first used: a warm frame halves the cost of a copy.
-    pub(super) pool: Mutex<Vec<u32>>,
     /// No frame at or beyond this was ever used; only grows.
     touched: AtomicU32,
     /// Frames before this have their memory.
     populated: AtomicU32,
     pub(super) reuse: Mutex<Reuse>,
-    pub(super) ids: Mutex<Ids>,
+    pub(super) supply: Mutex<Supply>,
     /// Held while something that was dropped is retired, and while a free map is made.
     pub(super) retiring: Mutex<()>,
     pub(super) evictor: Mutex<Evictor>,
@@ -119,11 +118,10 @@ impl Pages {
             info: zeroed(options.max_pages as usize),
             frames: Frames::new(page_size, count),
             states: zeroed(count as usize),
-            pool: Mutex::new((0..count).rev().collect()),
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),
             reuse: Mutex::new(Reuse::default()),
-            ids: Mutex::new(Ids::new(options.max_pages)),
+            supply: Mutex::new(Supply::new(options.max_pages, count)),
             retiring: Mutex::new(()),
             evictor: Mutex::new(Evictor::default()),
             loading: (0..64).map(|_| Mutex::new(())).collect(),
@@ -224,17 +222,11 @@ impl Pages {
     /// Takes what frames are free: to evict others, the caller would have to let go of its pin first. So after
     /// [`Error::CacheFull`] it does, calls [`Pages::make_room`] and begins again.
     pub(crate) fn create(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
-        let frame = self.pop_frame().ok_or(Error::CacheFull)?;
-        let id = match self.ids.lock().take(self.max_pages) {
-            Ok(id) => id,
-            Err(error) => {
-                self.pool.lock().push(frame);
-                return Err(error);
-            }
-        };
+        let (frame, id) = self.supply.lock().take(self.max_pages)?;
+        self.touch(frame);
         let page = PageRef { id, birth };
         let address = self.frames.address(frame);
-        // SAFETY: the frame came from the pool: nobody refers to it.
+        // SAFETY: the frame was free: nobody refers to it.
         unsafe { self.frames.clear_or_copy(address, copy_of) };
         // SAFETY: as above; its bytes are initialised now.
         layout::set_identity(unsafe { self.frames.page_mut(address) }, page);
@@ -291,7 +283,7 @@ impl Pages {
         }
         self.counters.page_misses.add(1);
         let frame = self.take_frame()?;
-        // SAFETY: the frame came from the pool: nobody refers to it.
+        // SAFETY: the frame was free: nobody refers to it.
         let bytes = unsafe { self.blank(frame, true) };
         self.read(page, bytes).inspect_err(|_| self.give_back(frame))?;
         self.enter(page, frame, renewals, 0)
@@ -300,7 +292,7 @@ impl Pages {
     /// A frame's bytes; `cleared`: zeroes.
     ///
     /// # Safety
-    /// The frame came from the pool, nobody else refers to it, and it was cleared since then, if it is not now.
+    /// The frame was free, nobody else refers to it, and it was cleared since then, if it is not now.
     #[allow(clippy::mut_from_ref)]
     pub(super) unsafe fn blank(&self, frame: u32, cleared: bool) -> &mut [u8] {
         let address = self.frames.address(frame);
@@ -316,7 +308,7 @@ impl Pages {
     /// Takes back a frame that nobody found in the table.
     pub(super) fn give_back(&self, frame: u32) {
         self.states[frame as usize].store(0, Ordering::Relaxed);
-        self.pool.lock().push(frame);
+        self.supply.lock().frames.push(frame);
     }
 
     /// Shows everybody a page that was read into a frame, and how it is to stand in the table: `mark`. `renewals`: as
@@ -389,7 +381,7 @@ impl Pages {
         }
     }
 
-    /// Takes a page's frame from it, for the pool; its id is being freed.
+    /// Takes a page's frame from it, which the caller gives back; its id is being freed.
     pub(super) fn discard(&self, id: u32) -> Option<u32> {
         let entry = self.table[id as usize].swap(0, Ordering::SeqCst);
         (entry != 0).then(|| {
@@ -400,11 +392,15 @@ impl Pages {
     }
 
     pub(super) fn pop_frame(&self) -> Option<u32> {
-        let frame = self.pool.lock().pop()?;
+        let frame = self.supply.lock().frames.pop()?;
+        self.touch(frame);
+        Some(frame)
+    }
+
+    fn touch(&self, frame: u32) {
         if frame >= self.touched.load(Ordering::Relaxed) {
             self.touched.fetch_max(frame + 1, Ordering::Relaxed);
         }
-        Some(frame)
     }
 
     /// Whether frames will soon be used whose memory was not asked for yet.
@@ -431,7 +427,7 @@ impl Pages {
 
     /// Frames that could be had at once.
     pub(crate) fn frames_free(&self) -> usize {
-        self.pool.lock().len()
+        self.supply.lock().frames.len()
     }
 
     /// Dirty sealed pages that belong to `version`, ascending.

@@ -164,14 +164,14 @@ impl Pages {
         }
     }
 
-    /// Returns evicted frames that no reader can still be looking at to the pool.
+    /// Returns evicted frames that no reader can still be looking at to the supply.
     fn reclaim(&self, evictor: &mut Evictor) {
         let oldest = self.slots.oldest_epoch();
-        let mut pool = self.pool.lock();
+        let mut supply = self.supply.lock();
         evictor.limbo.retain(|&(epoch, frame)| {
             let wait = epoch >= oldest && !broken::is(Broken::FramesUnderReaders);
             if !wait {
-                pool.push(frame);
+                supply.frames.push(frame);
             }
             wait
         });

@@ -9,6 +9,7 @@ pub(crate) mod layout;
 mod memory;
 mod reuse;
 mod slots;
+mod supply;
 #[cfg(test)]
 mod testing;
 

@@ -6,7 +6,6 @@
 //! the next older one or are free. Lists are linked through the pages' own records, so nothing is allocated.
 
 use super::cache::Pages;
-use super::free_ids::FreeIds;
 use crate::broken::{self, Broken};
 use crate::sync::Ordering;
 use crate::{Error, Result};
@@ -29,36 +28,10 @@ pub(crate) struct Reuse {
     freed: (Vec<u32>, Vec<u32>),
 }
 
-/// Which ids a new page can have. Under a lock of its own, which is held briefly: a commit takes it for every page that it
-/// copies, while whoever publishes the commits before it is busy with `Reuse`. Taken after that one where both are.
-#[derive(Debug)]
-pub(crate) struct Ids {
-    free: FreeIds,
-    /// No page at or beyond this was ever used.
-    end: u32,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct DeadList {
     version: u64,
     head: u32,
-}
-
-impl Ids {
-    pub(super) fn new(max_pages: u32) -> Ids {
-        Ids { free: FreeIds::new(max_pages), end: 2 }
-    }
-
-    pub(super) fn take(&mut self, max_pages: u32) -> Result<u32> {
-        if let Some(id) = self.free.pop() {
-            return Ok(id);
-        }
-        if self.end >= max_pages {
-            return Err(Error::DiskFull { what: "allocate a page (max_pages reached)" });
-        }
-        self.end += 1;
-        Ok(self.end - 1)
-    }
 }
 
 impl Reuse {
@@ -240,12 +213,10 @@ impl Pages {
     /// Gives free frames and ids to whoever makes pages.
     fn hand_over(&self, reuse: &mut Reuse) {
         let (ids, frames) = &mut reuse.freed;
-        if !frames.is_empty() {
-            self.pool.lock().append(frames);
-        }
         if !ids.is_empty() {
-            let mut free = self.ids.lock();
-            ids.drain(..).for_each(|id| free.free.insert(id));
+            let mut supply = self.supply.lock();
+            supply.frames.append(frames);
+            ids.drain(..).for_each(|id| supply.ids.insert(id));
         }
     }
 
@@ -259,10 +230,10 @@ impl Pages {
 
     /// Takes ids for pages that only the checkpoint of `version` holds and that never enter the cache.
     pub(crate) fn take_checkpoint_ids(&self, version: u64, count: usize) -> Result<Vec<u32>> {
-        let mut ids = self.ids.lock();
+        let mut supply = self.supply.lock();
         let mut taken = Vec::with_capacity(count);
         for _ in 0..count {
-            let id = ids.take(self.max_pages())?;
+            let id = supply.take_id(self.max_pages())?;
             self.info[id as usize].adopted.store(version, Ordering::Release);
             taken.push(id);
         }
@@ -278,7 +249,7 @@ impl Pages {
     /// below the returned end.
     pub(crate) fn free_runs(&self, version: u64, replaced: &[u32]) -> (Vec<(u32, u32)>, u32) {
         let _whole = (!broken::is(Broken::HalfRetired)).then(|| self.retiring.lock());
-        let end = self.ids.lock().end;
+        let end = self.supply.lock().end;
         let mut replaced = replaced.to_vec();
         replaced.sort_unstable();
         let mut runs: Vec<(u32, u32)> = Vec::new();
@@ -296,17 +267,17 @@ impl Pages {
 
     /// Sets the allocation to what a checkpoint recorded: every page below `end` that is in no run lives in `version`.
     pub(crate) fn restore(&self, version: u64, end: u32, runs: &[(u32, u32)]) -> Result<()> {
-        let mut ids = self.ids.lock();
+        let mut supply = self.supply.lock();
         if end > self.max_pages() {
             return Err(Error::BadOption("max_pages is below the database's size"));
         }
-        ids.end = end.max(2);
+        supply.end = end.max(2);
         let mut next = 2;
         for &(first, length) in runs {
             let after = first.checked_add(length).filter(|&after| first >= next && after <= end);
             let after = after.ok_or_else(|| Error::corrupt("the free map is out of order"))?;
             (next..first).for_each(|id| self.info[id as usize].adopted.store(version, Ordering::Relaxed));
-            (first..after).for_each(|id| ids.free.insert(id));
+            (first..after).for_each(|id| supply.ids.insert(id));
             next = after;
         }
         (next..end).for_each(|id| self.info[id as usize].adopted.store(version, Ordering::Relaxed));
@@ -315,14 +286,14 @@ impl Pages {
 
     /// (pages below the end, free ones among them).
     pub(crate) fn page_counts(&self) -> (u32, u32) {
-        let ids = self.ids.lock();
-        (ids.end, ids.free.count())
+        let supply = self.supply.lock();
+        (supply.end, supply.ids.count())
     }
 
     /// Whether `id` is free, for `verify`.
     pub(crate) fn is_free(&self, id: u32) -> bool {
-        let ids = self.ids.lock();
-        id >= ids.end || ids.free.contains(id)
+        let supply = self.supply.lock();
+        id >= supply.end || supply.ids.contains(id)
     }
 
     /// Whether the page belongs to `version`, which must be held.
@@ -333,13 +304,13 @@ impl Pages {
     /// Gives back free ids at the end, and the file's bytes there. The lock keeps the ids from being taken, and
     /// written, meanwhile.
     pub(crate) fn truncate(&self) -> Result<()> {
-        let mut ids = self.ids.lock();
-        while ids.end > 2 && ids.free.contains(ids.end - 1) {
-            let last = ids.end - 1;
-            ids.free.remove(last);
-            ids.end = last;
+        let mut supply = self.supply.lock();
+        while supply.end > 2 && supply.ids.contains(supply.end - 1) {
+            let last = supply.end - 1;
+            supply.ids.remove(last);
+            supply.end = last;
         }
-        let length = u64::from(ids.end) * self.page_size() as u64;
+        let length = u64::from(supply.end) * self.page_size() as u64;
         self.file().set_len(length).map_err(Error::io("truncate the database file"))
     }
 }

@@ -1,0 +1,41 @@
+//! What a new page needs: an id that nobody uses, and a frame.
+//!
+//! Under a lock of its own, which is only held to take or to give: a commit takes it for every page that it copies, while
+//! whoever publishes the commits before it is busy with `Reuse`. Where both locks are taken, this is the second.
+
+use super::free_ids::FreeIds;
+use crate::{Error, Result};
+
+#[derive(Debug)]
+pub(crate) struct Supply {
+    pub(super) ids: FreeIds,
+    /// No page at or beyond this was ever used.
+    pub(super) end: u32,
+    /// Free frames, last freed first used: a warm frame halves the cost of a copy.
+    pub(super) frames: Vec<u32>,
+}
+
+impl Supply {
+    pub(super) fn new(max_pages: u32, frames: u32) -> Supply {
+        Supply { ids: FreeIds::new(max_pages), end: 2, frames: (0..frames).rev().collect() }
+    }
+
+    /// A frame and an id, or neither.
+    pub(super) fn take(&mut self, max_pages: u32) -> Result<(u32, u32)> {
+        let &frame = self.frames.last().ok_or(Error::CacheFull)?;
+        let id = self.take_id(max_pages)?;
+        self.frames.pop();
+        Ok((frame, id))
+    }
+
+    pub(super) fn take_id(&mut self, max_pages: u32) -> Result<u32> {
+        if let Some(id) = self.ids.pop() {
+            return Ok(id);
+        }
+        if self.end >= max_pages {
+            return Err(Error::DiskFull { what: "allocate a page (max_pages reached)" });
+        }
+        self.end += 1;
+        Ok(self.end - 1)
+    }
+}
