@@ -2,7 +2,7 @@
 
 use super::{Index, Table};
 use crate::types::row::RowLayout;
-use crate::types::{DataType, key};
+use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result, SqlState, Value};
 
 /// Where a column's value is read from.
@@ -134,12 +134,22 @@ pub(crate) fn row_number(key: &[u8]) -> Result<u64> {
 impl Index {
     /// Appends the encoded index columns of a row; whether none of them is NULL.
     pub(crate) fn encode_columns(&self, table: &Table, row: &[Value], out: &mut Vec<u8>) -> bool {
+        self.encode_columns_with(table, |column| ValueRef::from(&row[column]), out)
+    }
+
+    /// As [`Index::encode_columns`], for values that are lent.
+    pub(crate) fn encode_columns_with<'v>(
+        &self,
+        table: &Table,
+        value: impl Fn(usize) -> ValueRef<'v>,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let mut complete = true;
         for part in &self.columns {
-            let value = &row[part.column];
-            complete &= !matches!(value, Value::Null);
+            let value = value(part.column);
+            complete &= !value.is_null();
             let data_type = table.columns[part.column].data_type;
-            key::encode_value(value, data_type, part.descending, part.nulls_first, out);
+            key::encode_ref(value, data_type, part.descending, part.nulls_first, out);
         }
         complete
     }

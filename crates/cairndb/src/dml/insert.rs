@@ -5,10 +5,12 @@ use std::sync::Arc;
 use super::constraints::{check_row, fit_lengths};
 use super::foreign_keys::ForeignKeys;
 use super::on_conflict::{ConflictPlan, Resolution};
+use super::plain_insert::PlainInsert;
 use super::source::Source;
 use super::{DmlContext, DmlResult, Target, Writer};
 use crate::bind::{BoundInsert, Returning};
 use crate::catalog::Catalog;
+use crate::exec::Batch;
 use crate::plan::{OptimizerOptions, PhysicalPlan, optimize};
 use crate::{Result, Value};
 
@@ -41,7 +43,8 @@ impl InsertPlan {
             result: DmlResult::default(),
             touched: Default::default(),
         };
-        source.for_each(context.exec, |row| run.row(row))?;
+        let mut plain = PlainInsert::of(self, context);
+        source.for_each_batch(context.exec, |batch| run.batch(batch, plain.as_mut()))?;
         run.keys.finish()?;
         Ok(run.result)
     }
@@ -59,6 +62,20 @@ struct InsertRun<'a> {
 }
 
 impl InsertRun<'_> {
+    fn batch(&mut self, batch: &Batch, mut plain: Option<&mut PlainInsert<'_>>) -> Result<()> {
+        for row in 0..batch.len() {
+            let inserted = match &mut plain {
+                Some(plain) => plain.insert(batch.columns(), row)?,
+                None => false,
+            };
+            match inserted {
+                true => self.result.affected += 1,
+                false => self.row(batch.row(row))?,
+            }
+        }
+        Ok(())
+    }
+
     fn row(&mut self, mut row: Vec<Value>) -> Result<()> {
         let target = &*self.plan.target;
         fit_lengths(&target.table, &mut row, self.context.exec)?;

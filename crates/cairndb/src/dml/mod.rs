@@ -12,6 +12,7 @@ mod delete;
 mod foreign_keys;
 mod insert;
 mod on_conflict;
+mod plain_insert;
 mod referencing;
 mod returning;
 mod row_numbers;

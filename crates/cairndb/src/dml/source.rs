@@ -24,6 +24,20 @@ impl Source {
         Ok(Source(batches))
     }
 
+    /// The rows in batches, with a check against cancellation before each.
+    pub(super) fn for_each_batch(
+        self,
+        context: &ExecContext,
+        mut each: impl FnMut(&Batch) -> Result<()>,
+    ) -> Result<()> {
+        for mut batch in self.0 {
+            context.check()?;
+            batch.check_text();
+            each(&batch)?;
+        }
+        Ok(())
+    }
+
     /// The rows, each checked against cancellation now and then.
     pub(super) fn for_each(self, context: &ExecContext, mut each: impl FnMut(Vec<Value>) -> Result<()>) -> Result<()> {
         for batch in self.0 {

@@ -6,6 +6,7 @@
 
 mod lexer;
 mod limits;
+mod literal_rows;
 mod opening;
 mod parse;
 mod position;

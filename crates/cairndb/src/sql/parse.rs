@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use super::limits::{MAX_EXPRESSION_DEPTH, MAX_TEXT_BYTES, check_depth, check_length, too_deep, with_deep_stack};
 use super::opening::Overriding;
 use super::position::TextPosition;
-use super::{lexer, opening, regroup, script, sequence_options};
+use super::{lexer, literal_rows, opening, regroup, script, sequence_options};
 use crate::{Error, Result, SqlState};
 
 /// A parsed statement with what is needed to speak about its text.
@@ -39,7 +39,11 @@ impl ParsedStatement {
             Some(first) if !opening::is_known(first) => return Err(near(&source, first.span.start)),
             Some(_) => {}
         }
-        let (statement, depth) = parse_tokens(tokens, &source, |parser| parser.parse_statement())?;
+        let rows = literal_rows::take(&mut tokens);
+        let (mut statement, depth) = parse_tokens(tokens, &source, |parser| parser.parse_statement())?;
+        if !rows.is_empty() && !literal_rows::put_back(&mut statement, rows) {
+            return Err(at_end(&source));
+        }
         Ok(ParsedStatement { statement, source, parameters, depth, overriding })
     }
 

@@ -7,6 +7,8 @@ use super::version::TreeId;
 
 /// Ranges kept per tree before neighbours are joined.
 const RANGES: usize = 4096;
+/// How many neighbouring keys become one range then.
+const JOINED: usize = 4;
 
 /// A range of keys by borrowed bounds.
 pub(crate) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
@@ -62,12 +64,18 @@ impl Ranges {
         }
     }
 
+    /// Neighbouring keys become ranges, and neighbouring ranges one, so that half as many are kept at most.
     #[cold]
     fn join(&mut self) {
-        let single = |key: &[u8]| KeyRange::new(Bound::Included(key), Bound::Included(key));
         let mut list = std::mem::take(&mut self.list);
-        list.extend(self.keys().map(single));
-        coalesce(&mut list);
+        let mut keys: Vec<&[u8]> = self.keys().collect();
+        // Rows that are inserted or read in order are sorted already.
+        keys.sort_unstable();
+        let range = |keys: &[&[u8]]| KeyRange::new(Bound::Included(keys[0]), Bound::Included(keys[keys.len() - 1]));
+        list.extend(keys.chunks(JOINED).map(range));
+        while list.len() > RANGES / 2 {
+            coalesce(&mut list);
+        }
         *self = Ranges { list, ..Ranges::default() };
     }
 }

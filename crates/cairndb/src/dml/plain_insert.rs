@@ -1,0 +1,124 @@
+//! INSERT of rows of which nothing is asked but NOT NULL and uniqueness: from the columns of a batch to the trees, without
+//! values of their own in between.
+
+use std::sync::Arc;
+
+use super::insert::InsertPlan;
+use super::{DmlContext, Target};
+use crate::Result;
+use crate::catalog::{Index, row_number_key};
+use crate::exec::Vector;
+use crate::types::{DataType, ValueRef, key};
+
+/// Reusable buffers over one table.
+pub(super) struct PlainInsert<'a> {
+    target: &'a Target,
+    context: &'a DmlContext<'a>,
+    key: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+/// A row that is lent.
+#[derive(Clone, Copy)]
+struct Lent<'b> {
+    columns: &'b [Arc<Vector>],
+    row: usize,
+}
+
+impl<'b> Lent<'b> {
+    /// Asked of rows that can be lent.
+    #[inline]
+    fn value(self, column: usize) -> ValueRef<'b> {
+        self.columns[column].value_ref(self.row).unwrap_or(ValueRef::Null)
+    }
+
+    /// The column's value can be lent, and is not NULL where it must not be.
+    fn is_fit(self, column: usize, not_null: bool) -> bool {
+        self.columns[column].value_ref(self.row).is_some_and(|value| !(not_null && value.is_null()))
+    }
+}
+
+impl<'a> PlainInsert<'a> {
+    /// `None`: rows have to satisfy more than that, or something is to be made of them.
+    pub(super) fn of(plan: &'a InsertPlan, context: &'a DmlContext<'a>) -> Option<PlainInsert<'a>> {
+        let target = &*plan.target;
+        let table = &target.table;
+        let has_length = |data_type| matches!(data_type, DataType::Varchar(Some(_)) | DataType::Char(_));
+        let is_plain = plan.conflict.is_none()
+            && plan.returning.is_none()
+            && table.checks.is_empty()
+            && table.foreign_keys.is_empty()
+            && !table.columns.iter().any(|column| has_length(column.data_type));
+        is_plain.then(|| PlainInsert { target, context, key: Vec::new(), bytes: Vec::new() })
+    }
+
+    /// Inserts a row. False, and nothing was done: it is not as the table wants it (or cannot be lent), which whoever
+    /// inserts rows one by one puts into words.
+    pub(super) fn insert(&mut self, columns: &[Arc<Vector>], row: usize) -> Result<bool> {
+        let row = Lent { columns, row };
+        let table = &self.target.table;
+        let mut all = table.columns.iter().enumerate();
+        if !all.all(|(column, definition)| row.is_fit(column, definition.not_null)) || self.is_in_index(row)? {
+            return Ok(false);
+        }
+        self.encode_key(row)?;
+        if !self.put_row(row)? {
+            return Ok(false);
+        }
+        for index in &table.indexes {
+            let complete = self.encode_columns(index, row);
+            let value = if index.unique && complete {
+                &self.key[..]
+            } else {
+                self.bytes.extend_from_slice(&self.key);
+                &[]
+            };
+            self.context.tx.put(index.tree, &self.bytes, value)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether a unique index has the row's key.
+    fn is_in_index(&mut self, row: Lent<'_>) -> Result<bool> {
+        let target = self.target;
+        for index in target.table.indexes.iter().filter(|index| index.unique) {
+            let reader = self.context.tx.reader();
+            if self.encode_columns(index, row) && reader.get_with(index.tree, &self.bytes, |_| ())?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Writes the row's key columns in an index over `bytes`; whether none is NULL.
+    fn encode_columns(&mut self, index: &Index, row: Lent<'_>) -> bool {
+        self.bytes.clear();
+        index.encode_columns_with(&self.target.table, |column| row.value(column), &mut self.bytes)
+    }
+
+    fn encode_key(&mut self, row: Lent<'_>) -> Result<()> {
+        let (table, layout) = (&self.target.table, &self.target.layout);
+        self.key.clear();
+        if layout.has_row_numbers() {
+            let number = self.context.row_numbers.next(self.context.store, table.tree)?;
+            self.key.extend_from_slice(&row_number_key(number));
+        }
+        for (&column, &data_type) in table.primary_key.iter().zip(layout.key_types()) {
+            key::encode_ref(row.value(column), data_type, false, false, &mut self.key);
+        }
+        Ok(())
+    }
+
+    /// False: the key is taken.
+    fn put_row(&mut self, row: Lent<'_>) -> Result<bool> {
+        let (tree, layout) = (self.target.table.tree, &self.target.layout);
+        let stored = layout.stored_columns();
+        self.bytes.clear();
+        layout.row().encode_with(|at| row.value(stored[at]), &mut self.bytes);
+        match layout.has_row_numbers() {
+            true => self.context.tx.put(tree, &self.key, &self.bytes).map(|()| true),
+            false => self.context.tx.insert(tree, &self.key, &self.bytes),
+        }
+        .map_err(Into::into)
+    }
+}
