@@ -25,6 +25,19 @@ const QUERIES: &[(&str, [&[&dyn ToValue]; 3])] = &[
         [&[&1i64, &3i64], &[&3i64, &3i64], &[&None::<i64>, &3i64]],
     ),
     ("SELECT count(*), sum(n) FROM t WHERE n < $1", [&[&3i64], &[&5i64], &[&0i64]]),
+    (
+        "SELECT count(*), sum(n), min(name) FILTER (WHERE id > $2) FROM t WHERE n = $1",
+        [&[&3i64, &0i64], &[&None::<i64>, &0i64], &[&4i64, &90i64]],
+    ),
+    (
+        "SELECT n + $1, count(*), avg(id), string_agg(name, $2) FROM t GROUP BY n + $1",
+        [&[&3i64, &","], &[&5i64, &"-"], &[&0i64, &None::<&str>]],
+    ),
+    ("SELECT n, max(id + $1) FROM t WHERE n > $1 GROUP BY n ORDER BY n", [&[&3i64], &[&5i64], &[&9i64]]),
+    (
+        "SELECT count(DISTINCT n), string_agg(name, $2 ORDER BY id) FROM t WHERE id < $1",
+        [&[&9i64, &","], &[&5i64, &"-"], &[&0i64, &"x"]],
+    ),
     ("SELECT a.id FROM t a JOIN t b ON b.id = a.n WHERE a.id < $1", [&[&30i64], &[&9i64], &[&0i64]]),
     ("SELECT id FROM t WHERE id = (SELECT max(n) FROM t WHERE n < $1)", [&[&3i64], &[&5i64], &[&0i64]]),
     (
@@ -79,6 +92,26 @@ fn rows_of_an_execution_outlive_the_next_one() -> Result<()> {
     assert_eq!(second.next()?.unwrap().get::<i64>(0)?, 51);
     drop(second);
     assert_eq!(prepared_rows(statement.query((99i64,))?)?, ["[BigInt(99)]"]);
+    Ok(())
+}
+
+#[test]
+fn groups_of_an_execution_that_was_not_read_to_its_end_are_gone() -> Result<()> {
+    let connection = table()?;
+    let mut statement = connection.prepare("SELECT id, count(*) FROM t WHERE id < $1 GROUP BY id")?;
+    let mut rows = statement.query((50i64,))?;
+    rows.next()?;
+    drop(rows);
+    assert_eq!(prepared_rows(statement.query((1i64,))?)?, ["[BigInt(0), BigInt(1)]"]);
+    let mut failing = connection.prepare("SELECT count(*), sum(10 / (id - $1)) FROM t WHERE id < 10")?;
+    assert!(prepared_rows(failing.query((9i64,))?).is_err());
+    assert_eq!(
+        prepared_rows(failing.query((10i64,))?)?,
+        prepared_rows(connection.query("SELECT 10, sum(10 / (id - 10)) FROM t WHERE id < 10", ())?)?
+            .iter()
+            .map(|row| row.replace("Integer(10)", "BigInt(10)"))
+            .collect::<Vec<_>>()
+    );
     Ok(())
 }
 

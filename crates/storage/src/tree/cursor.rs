@@ -87,10 +87,7 @@ impl<'p> LeafEntries<'p> {
     /// The value of entry `i`; `None`: it is long and lies outside its leaf.
     #[inline]
     pub fn value(&self, i: usize) -> Option<&'p [u8]> {
-        match self.node.cell(self.from + i).0 {
-            Cell::Inline(value) => Some(value),
-            Cell::Overflow(_) => None,
-        }
+        self.node.inline_value(self.from + i)
     }
 
     /// Brings the leaf into the processor's cache, if enough of it will be read: forward through memory, which is

@@ -164,6 +164,25 @@ impl<'a> Node<'a> {
         (if overflow { Cell::Overflow(bytes) } else { Cell::Inline(bytes) }, start)
     }
 
+    /// A leaf entry's value, if the leaf has it. For loops over entries: most cells have the short form that is looked for
+    /// first.
+    #[inline]
+    pub(crate) fn inline_value(&self, i: usize) -> Option<&'a [u8]> {
+        let at = self.slot(i).1;
+        if let (false, Some(&length @ 0..0xF0)) = (self.suffix == VARIABLE, self.page.get(at)) {
+            let start = at + 1 + self.suffix as usize;
+            return self.page.get(start..start + length as usize);
+        }
+        self.any_inline_value(i)
+    }
+
+    fn any_inline_value(&self, i: usize) -> Option<&'a [u8]> {
+        match self.cell(i).0 {
+            Cell::Inline(value) => Some(value),
+            Cell::Overflow(_) => None,
+        }
+    }
+
     /// Reads a byte of every cache line that holds cells, in the order of the addresses.
     #[inline]
     pub(crate) fn touch(&self) {

@@ -7,7 +7,7 @@ use super::state::{GroupState, Groups, state_of};
 use crate::exec::batch::row_number;
 use crate::exec::context::{Charge, Cx, ExecContext};
 use crate::exec::distinct::SeenRows;
-use crate::exec::expr::{Evaluator, Frame, compile, compile_all};
+use crate::exec::expr::{Evaluator, Frame, compile, compile_all, rebind_all};
 use crate::exec::sort::{Direction, sorted_rows};
 use crate::exec::vector::{Data, Representation, Vector};
 use crate::functions::{Aggregate, AggregateKind};
@@ -149,11 +149,27 @@ impl Call {
         self.state.group_bytes()
     }
 
-    /// Forgets all groups.
-    pub(super) fn reset(&mut self, cx: Cx<'_>) {
+    fn forget(&mut self) {
         let arg_type = self.args.first().map(Evaluator::data_type).filter(|_| self.args.len() == 1);
         self.state = state_of(self.aggregate, arg_type);
         self.groups = 0;
+    }
+
+    /// As [`Operator::park`](crate::exec::operator::Operator::park). Calls that keep rows are built anew.
+    pub(super) fn park(&mut self) -> bool {
+        self.forget();
+        self.charge = Charge::default();
+        self.distinct.is_none() && self.order.is_none()
+    }
+
+    /// As [`Operator::rebind`](crate::exec::operator::Operator::rebind).
+    pub(super) fn rebind(&mut self, parameters: &[Value]) -> bool {
+        rebind_all(self.args.iter_mut().chain(&mut self.filter), parameters)
+    }
+
+    /// Forgets all groups.
+    pub(super) fn reset(&mut self, cx: Cx<'_>) {
+        self.forget();
         self.charge.clear(cx.shared);
         if let Some(seen) = &mut self.distinct {
             seen.clear(cx);

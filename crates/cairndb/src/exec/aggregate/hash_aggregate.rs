@@ -12,11 +12,11 @@ use super::state::Groups;
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::compare::rows_equal;
 use crate::exec::context::{Charge, Cx};
-use crate::exec::expr::{Evaluator, Frame};
+use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::hash::hash_rows;
 use crate::exec::operator::{BoxOperator, Operator};
 use crate::exec::vector::{NO_ROW, Vector};
-use crate::{Error, Result};
+use crate::{Error, Result, Value};
 
 /// See the module.
 pub(crate) struct HashAggregate {
@@ -264,5 +264,22 @@ impl Operator for HashAggregate {
         self.stage = Stage::Reading;
         self.held_back = None;
         self.input_done = false;
+    }
+
+    fn park(&mut self) -> bool {
+        if self.spilled.is_some() || !self.calls.iter_mut().all(Call::park) {
+            return false;
+        }
+        if !self.group_by.is_empty() {
+            self.keys = GroupKeys::new(&self.group_by.iter().map(Evaluator::data_type).collect::<Vec<_>>());
+        }
+        (self.stage, self.charge, self.held_back, self.input_done) = (Stage::Reading, Charge::default(), None, false);
+        self.input.park()
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        rebind_all(&mut self.group_by, parameters)
+            && self.calls.iter_mut().all(|call| call.rebind(parameters))
+            && self.input.rebind(parameters)
     }
 }

@@ -129,20 +129,17 @@ impl RowReader {
         }
         entries.warm();
         let mut taken = 0;
-        while taken < entries.len() {
-            let (mut chunk, before, mut plain) = (Chunk::new(), taken, true);
-            while taken < entries.len() && !chunk.is_full() {
-                let Some(row) = entries.value(taken) else { break };
-                plain &= self.layout.row().is_plain(row);
-                chunk.push(taken, row);
-                taken += 1;
+        let mut chunk = Chunk::new();
+        loop {
+            let row = |at: usize| if at < entries.len() { entries.value(at) } else { None };
+            let added = chunk.fill(taken, row);
+            if added == 0 {
+                break;
             }
-            match plain {
+            taken += added;
+            match chunk.rows().iter().all(|row| self.layout.row().is_plain(row)) {
                 true => self.read_plain(entries, &mut chunk, out)?,
                 false => self.read_others(entries, &chunk, out)?,
-            }
-            if taken == before {
-                break;
             }
         }
         Ok(taken)

@@ -18,14 +18,16 @@ impl<'r> Chunk<'r> {
         Chunk { rows: [&[]; CHUNK], places: [0; CHUNK], len: 0 }
     }
 
+    /// Takes the rows of entries from `first` on, up to one that `row` does not give; how many.
     #[inline]
-    pub(super) fn push(&mut self, place: usize, row: &'r [u8]) {
-        (self.rows[self.len], self.places[self.len]) = (row, place);
-        self.len += 1;
-    }
-
-    pub(super) fn is_full(&self) -> bool {
-        self.len == CHUNK
+    pub(super) fn fill(&mut self, first: usize, row: impl Fn(usize) -> Option<&'r [u8]>) -> usize {
+        let mut taken = 0;
+        for (at, (to, place)) in self.rows.iter_mut().zip(&mut self.places).enumerate() {
+            let Some(row) = row(first + at) else { break };
+            (*to, *place, taken) = (row, first + at, at + 1);
+        }
+        self.len = taken;
+        taken
     }
 
     pub(super) fn rows(&self) -> &[&'r [u8]] {
@@ -87,7 +89,7 @@ mod tests {
         // A width that no integer has: damaged.
         rows[0][1] = 15;
         let mut chunk = Chunk::new();
-        rows.iter().enumerate().for_each(|(place, row)| chunk.push(10 + place, row));
+        assert_eq!(chunk.fill(10, |place| rows.get(place - 10).map(Vec::as_slice)), 5);
         let PlainPlace::Integer(place) = layout.plain_place(1) else { panic!("an integer") };
         Sieve::new(IntegerLimits { column: 0, low: 0, high: 1 }, place).apply(&mut chunk);
         assert_eq!(chunk.places(), [10, 12, 13]);
