@@ -4,13 +4,13 @@
 //! - It is a favour: whatever goes wrong here is left to [`Pages::load`], which finds it again and tells of it. Nothing
 //!   is waited for: no reader, no frame that others still look at.
 //! - A page that was read ahead was checked as any other, and is the first to be evicted until somebody looks at it.
-//! - Bytes that lie between wanted pages are read and thrown away: others may be writing them meanwhile.
+//! - Pages that lie between wanted ones are read too, into frames that go back unseen: others may be writing them.
 
 use std::io::IoSliceMut;
 
 use super::cache::{COOLING, Pages};
 use super::layout::PageRef;
-use crate::io::{AlignedBuf, BLOCK};
+use crate::io::BLOCK;
 use crate::sync::Ordering;
 
 /// The most pages read with one call, those between wanted ones included.
@@ -62,26 +62,33 @@ impl Pages {
     fn run_length(&self, coming: &[Coming]) -> usize {
         // Others' writes of small pages share blocks with this file's: see `File`.
         let gap = if self.page_size().is_multiple_of(BLOCK) { GAP } else { 0 };
-        let first = coming[0].page.id;
+        let (first, limit) = (coming[0].page.id, self.ahead_limit() as u32);
         let follows = |pair: &&[Coming]| {
             let (id, next) = (pair[0].page.id, pair[1].page.id);
-            next - id <= gap + 1 && (next - first) < MOST as u32
+            next - id <= gap + 1 && next - first < limit
         };
         1 + coming.windows(2).take_while(follows).count()
     }
 
+    /// Reads the pages, and those that lie between them, into frames; the frames of these go back.
     fn read_run(&self, run: &[Coming]) {
-        let frames = self.spare_frames(run.len());
-        let run = &run[..frames.len()];
-        let is_read = !run.is_empty() && self.read_into(run, &frames).is_ok();
-        for (coming, frame) in run.iter().zip(frames) {
-            // SAFETY: the frame was free, and `read_into` gave it its first bytes.
-            let is_good = is_read && self.check(coming.page, unsafe { self.blank(frame, false) }).is_ok();
-            match is_good {
-                true => drop(self.enter(coming.page, frame, coming.renewals, COOLING)),
-                false => self.give_back(frame),
+        let first = run[0].page.id;
+        let frames = self.spare_frames((run[run.len() - 1].page.id - first) as usize + 1);
+        let is_read = !frames.is_empty() && self.read_into(first, &frames).is_ok();
+        let mut coming = run.iter().peekable();
+        for (id, frame) in (first..).zip(frames) {
+            let coming = coming.next_if(|coming| coming.page.id == id).filter(|_| is_read);
+            match coming.filter(|coming| self.is_good(coming.page, frame)) {
+                Some(coming) => drop(self.enter(coming.page, frame, coming.renewals, COOLING)),
+                None => self.give_back(frame),
             }
         }
+    }
+
+    fn is_good(&self, page: PageRef, frame: u32) -> bool {
+        self.counters.pages_read_ahead.add(1);
+        // SAFETY: the frame came from the pool, and `read_into` gave it its first bytes.
+        self.check(page, unsafe { self.blank(frame, false) }).is_ok()
     }
 
     /// Up to so many frames, which others then lack.
@@ -96,26 +103,12 @@ impl Pages {
         frames
     }
 
-    fn read_into(&self, run: &[Coming], frames: &[u32]) -> std::io::Result<()> {
-        let size = self.page_size();
-        let first = run[0].page.id;
-        let span = (run[run.len() - 1].page.id - first) as usize + 1;
-        let mut between = AlignedBuf::zeroed((span - run.len()) * size);
-        let mut unused: &mut [u8] = &mut between;
-        let mut pieces = Vec::with_capacity(2 * run.len());
-        let mut next = first;
-        for (coming, &frame) in run.iter().zip(frames) {
-            if coming.page.id > next {
-                let (gap, others) = unused.split_at_mut((coming.page.id - next) as usize * size);
-                pieces.push(IoSliceMut::new(gap));
-                unused = others;
-            }
-            // SAFETY: the frame was free, each a different one: nobody refers to it.
-            pieces.push(IoSliceMut::new(unsafe { self.blank(frame, true) }));
-            next = coming.page.id + 1;
-        }
-        self.counters.pages_read_ahead.add(run.len() as u64);
-        self.file().read_vectored_at(&mut pieces, u64::from(first) * size as u64)
+    /// Fills the frames with what the file has from page `first` on.
+    fn read_into(&self, first: u32, frames: &[u32]) -> std::io::Result<()> {
+        // SAFETY: the frames came from the pool, each a different one: nobody refers to them.
+        let piece = |&frame: &u32| IoSliceMut::new(unsafe { self.blank(frame, true) });
+        let mut pieces: Vec<IoSliceMut<'_>> = frames.iter().map(piece).collect();
+        self.file().read_vectored_at(&mut pieces, u64::from(first) * self.page_size() as u64)
     }
 }
 
@@ -123,7 +116,7 @@ impl Pages {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::testing::{PAGE, SlowFile, create, evict_all, few_pages};
+    use super::super::testing::{PAGE, SlowFile, create, evict_all, few_pages, pages_of};
     use super::*;
 
     fn is_resident(pages: &Pages, page: PageRef) -> bool {
@@ -154,6 +147,18 @@ mod tests {
             assert!(super::super::layout::identity(bytes) == page && bytes[PAGE - 1] == page.birth as u8);
         }
         assert_eq!(pages.counters.read().pages_read, 1);
+    }
+
+    #[test]
+    fn pages_between_those_that_are_wanted_are_not_brought_in() {
+        let pages = pages_of(4096, 1024, SlowFile::new());
+        let all = written(&pages, 100);
+        let wanted: Vec<PageRef> = all.iter().step_by(3).copied().collect();
+        pages.read_ahead(&wanted);
+        assert!(all.iter().all(|&page| is_resident(&pages, page) == wanted.contains(&page)));
+        assert_eq!(pages.counters.read().pages_read_ahead, wanted.len() as u64);
+        assert_eq!(pages.frames_free(), 1024 - wanted.len());
+        wanted.iter().for_each(|&page| pages.load(page).unwrap());
     }
 
     #[test]

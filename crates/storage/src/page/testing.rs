@@ -81,8 +81,13 @@ impl File for SlowFile {
 
 /// A cache of 64 frames for 256 pages.
 pub(super) fn few_pages(file: Arc<dyn File>) -> Pages {
-    let options = crate::Options { page_size: PAGE, cache_bytes: 64 * PAGE, max_pages: 256, ..Default::default() };
-    Pages::new(file, &options, PAGE, Arc::new(Counters::default()))
+    pages_of(PAGE, 64, file)
+}
+
+/// A cache for 256 pages.
+pub(super) fn pages_of(page_size: usize, frames: usize, file: Arc<dyn File>) -> Pages {
+    let options = crate::Options { page_size, cache_bytes: frames * page_size, max_pages: 256, ..Default::default() };
+    Pages::new(file, &options, page_size, Arc::new(Counters::default()))
 }
 
 /// A page that anybody may write out and evict.
