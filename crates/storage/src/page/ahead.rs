@@ -87,7 +87,7 @@ impl Pages {
 
     fn is_good(&self, page: PageRef, frame: u32) -> bool {
         self.counters.pages_read_ahead.add(1);
-        // SAFETY: the frame came from the pool, and `read_into` gave it its first bytes.
+        // SAFETY: the frame was free, and `read_into` gave it its first bytes.
         self.check(page, unsafe { self.blank(frame, false) }).is_ok()
     }
 
@@ -105,7 +105,7 @@ impl Pages {
 
     /// Fills the frames with what the file has from page `first` on.
     fn read_into(&self, first: u32, frames: &[u32]) -> std::io::Result<()> {
-        // SAFETY: the frames came from the pool, each a different one: nobody refers to them.
+        // SAFETY: the frames were free, each a different one: nobody refers to them.
         let piece = |&frame: &u32| IoSliceMut::new(unsafe { self.blank(frame, true) });
         let mut pieces: Vec<IoSliceMut<'_>> = frames.iter().map(piece).collect();
         self.file().read_vectored_at(&mut pieces, u64::from(first) * self.page_size() as u64)

@@ -391,6 +391,12 @@ impl Pages {
         })
     }
 
+    /// For simulations: whoever still looks at a frame that is free sees it at once, not only when it is used again.
+    pub(super) fn spoil(&self, frame: u32) {
+        // SAFETY: nobody refers to a free frame; its bytes were initialised by its page.
+        unsafe { self.frames.page_mut(self.frames.address(frame)) }.fill(0xDB);
+    }
+
     pub(super) fn pop_frame(&self) -> Option<u32> {
         let frame = self.supply.lock().frames.pop()?;
         self.touch(frame);
@@ -464,14 +470,15 @@ impl Pages {
         let mut rest = ids.as_slice();
         while let Some(&first) = rest.first() {
             let run = rest.iter().enumerate().take(RUN).take_while(|&(i, &id)| id == first + i as u32).count();
-            self.write_run(&rest[..run], &mut staging)?;
-            rest = &rest[run..];
+            let written = self.write_run(&rest[..run], &mut staging)?;
+            // A page that was freed, cleaned or is being written since it was chosen ends the run before it.
+            rest = &rest[run.min(written + 1)..];
         }
         Ok(())
     }
 
-    fn write_run(&self, ids: &[u32], staging: &mut AlignedBuf) -> Result<()> {
-        // A page that was freed, cleaned or is being written since it was chosen ends the run before it.
+    /// Writes the first of these neighbours, up to one that can not be written; how many.
+    fn write_run(&self, ids: &[u32], staging: &mut AlignedBuf) -> Result<usize> {
         let count = ids.iter().take_while(|&&id| self.begin_write(id)).count();
         let ids_written = &ids[..count];
         for (i, &id) in ids_written.iter().enumerate() {
@@ -491,10 +498,7 @@ impl Pages {
         }
         result.map_err(Error::io("write pages"))?;
         self.counters.pages_written.add(count as u64);
-        match ids.get(count + 1..) {
-            Some(rest) if !rest.is_empty() => self.write_out(&mut rest.to_vec()),
-            _ => Ok(()),
-        }
+        Ok(count)
     }
 
     /// Claims a dirty sealed page for writing.
@@ -575,5 +579,21 @@ mod tests {
         assert!(pages.is_dirty(old.id));
         evict_all(&pages);
         pages.load(PageRef { id: old.id, birth: 3 }).unwrap();
+    }
+
+    /// Each page that could not be written began another call, with memory of its own, for those behind it.
+    #[test]
+    fn pages_that_others_write_are_passed_over() {
+        let pages = few_pages(SlowFile::new());
+        let ids: Vec<u32> = (0..40).map(|birth| create(&pages, birth + 1).id).collect();
+        let are_others = |at: usize| matches!(at, 0 | 3 | 4 | 31 | 39);
+        let others: Vec<u32> = (0..40).filter(|&at| are_others(at)).map(|at| ids[at]).collect();
+        assert!(others.iter().all(|&id| pages.begin_write(id)));
+        pages.write_out(&mut ids.clone()).unwrap();
+        assert_eq!(pages.counters.read().pages_written, 35);
+        ids.iter().for_each(|&id| assert_eq!(pages.is_dirty(id), others.contains(&id)));
+        others.iter().for_each(|&id| pages.end_write(id, false));
+        pages.write_out(&mut ids.clone()).unwrap();
+        assert!(!ids.iter().any(|&id| pages.is_dirty(id)));
     }
 }

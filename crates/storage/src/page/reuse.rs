@@ -207,7 +207,11 @@ impl Pages {
         info.death.store(0, Ordering::Release);
         let (ids, frames) = &mut reuse.freed;
         ids.push(id);
-        frames.extend(self.discard(id));
+        let frame = self.discard(id);
+        if cfg!(feature = "simulated") {
+            frame.into_iter().for_each(|frame| self.spoil(frame));
+        }
+        frames.extend(frame);
     }
 
     /// Gives free frames and ids to whoever makes pages.
