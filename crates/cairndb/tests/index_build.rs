@@ -1,6 +1,9 @@
 //! Indexes made of a table that has rows are those that its rows would have made one by one, in fewer pages.
 
+mod common;
+
 use cairndb::{Connection, Database, Options, Value};
+use common::typed_rows;
 
 const ROWS: &str = "INSERT INTO t SELECT n, (n * 7919) % 10007, CASE WHEN n % 7 > 0 THEN 'name ' || (n * 31) % 4001 END
     FROM generate_series(1, 9000) AS s(n)";
@@ -14,15 +17,6 @@ fn table(options: Options) -> (Database, Connection) {
     let conn = db.connect().unwrap();
     conn.execute("CREATE TABLE t (id int PRIMARY KEY, n int, s text)", ()).unwrap();
     (db, conn)
-}
-
-fn rows(conn: &Connection, sql: &str) -> Vec<Vec<Value>> {
-    let mut rows = conn.query(sql, ()).unwrap();
-    let mut all = vec![];
-    while let Some(row) = rows.next().unwrap() {
-        all.push(row.values().to_vec());
-    }
-    all
 }
 
 #[test]
@@ -43,14 +37,14 @@ fn answers_are_those_of_an_index_that_was_there_before_its_rows() {
             "SELECT s, n FROM t WHERE s > 'name 39' ORDER BY s DESC, n",
             "SELECT count(*) FROM t WHERE s IS NULL",
         ] {
-            assert_eq!(rows(&after, sql), rows(&before, sql), "{sql}");
+            assert_eq!(typed_rows(&after, sql), typed_rows(&before, sql), "{sql}");
         }
         // The indexes are kept up from here on.
         for conn in [&before, &after] {
             conn.execute_script("BEGIN; DELETE FROM t WHERE n % 3 = 1; UPDATE t SET n = n + 1 WHERE n < 500").unwrap();
         }
         let sql = "SELECT n, id FROM t WHERE n < 600 ORDER BY n, id";
-        assert_eq!(rows(&after, sql), rows(&before, sql));
+        assert_eq!(typed_rows(&after, sql), typed_rows(&before, sql));
         before.execute("ROLLBACK", ()).unwrap();
     }
 }
@@ -102,12 +96,15 @@ fn a_rewritten_table_has_its_rows_in_its_new_order_and_all_indexes() {
     let (_db, conn) = table(Options::default().work_mem(16 << 10));
     conn.execute_script(ROWS).unwrap();
     conn.execute_script("ALTER TABLE t DROP CONSTRAINT t_pkey; CREATE INDEX by_s ON t (s)").unwrap();
-    let sums = rows(&conn, "SELECT count(*), sum(id), sum(n), count(s) FROM t");
+    let sums = typed_rows(&conn, "SELECT count(*), sum(id), sum(n), count(s) FROM t");
     conn.execute("ALTER TABLE t ADD PRIMARY KEY (n)", ()).unwrap();
-    assert_eq!(rows(&conn, "SELECT count(*), sum(id), sum(n), count(s) FROM t"), sums);
-    assert_eq!(rows(&conn, "SELECT n, id FROM t LIMIT 3"), rows(&conn, "SELECT n, id FROM t ORDER BY n LIMIT 3"));
-    let found = rows(&conn, "SELECT id FROM t WHERE s = 'name 31' ORDER BY id");
-    assert_eq!(found, rows(&conn, "SELECT id FROM t WHERE s || '' = 'name 31' ORDER BY id"));
+    assert_eq!(typed_rows(&conn, "SELECT count(*), sum(id), sum(n), count(s) FROM t"), sums);
+    assert_eq!(
+        typed_rows(&conn, "SELECT n, id FROM t LIMIT 3"),
+        typed_rows(&conn, "SELECT n, id FROM t ORDER BY n LIMIT 3")
+    );
+    let found = typed_rows(&conn, "SELECT id FROM t WHERE s = 'name 31' ORDER BY id");
+    assert_eq!(found, typed_rows(&conn, "SELECT id FROM t WHERE s || '' = 'name 31' ORDER BY id"));
     assert!(!found.is_empty());
 }
 
@@ -125,5 +122,5 @@ fn a_rewrite_that_makes_keys_equal_names_the_index_and_changes_nothing() {
         assert_eq!(error.message(), format!("could not create unique index \"{index}\""));
         assert_eq!(error.detail(), Some(format!("Key ({column})=({value}) is duplicated.").as_str()));
     }
-    assert_eq!(rows(&conn, "SELECT count(*) FROM p WHERE x < 1.3 AND y = 5.1"), [[Value::BigInt(1)]]);
+    assert_eq!(typed_rows(&conn, "SELECT count(*) FROM p WHERE x < 1.3 AND y = 5.1"), [[Value::BigInt(1)]]);
 }

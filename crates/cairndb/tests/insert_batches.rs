@@ -1,6 +1,9 @@
 //! INSERT of many rows at once: all of them or none, and what is wrong with one is told as for a single row.
 
+mod common;
+
 use cairndb::{Connection, Database, Value};
+use common::typed_rows;
 
 fn connection() -> (Database, Connection) {
     let db = Database::open_in_memory().unwrap();
@@ -11,15 +14,6 @@ fn connection() -> (Database, Connection) {
         CREATE INDEX by_b ON free (b)";
     conn.execute_script(schema).unwrap();
     (db, conn)
-}
-
-fn rows(conn: &Connection, sql: &str) -> Vec<Vec<Value>> {
-    let mut rows = conn.query(sql, ()).unwrap();
-    let mut all = vec![];
-    while let Some(row) = rows.next().unwrap() {
-        all.push(row.values().to_vec());
-    }
-    all
 }
 
 #[test]
@@ -42,7 +36,7 @@ fn rows_inserted_at_once_are_those_inserted_one_by_one() {
         "SELECT a, b FROM free",
         "SELECT a FROM free WHERE b > 'it''s 8' ORDER BY b, a",
     ] {
-        assert_eq!(rows(&at_once, sql), rows(&one_by_one, sql), "{sql}");
+        assert_eq!(typed_rows(&at_once, sql), typed_rows(&one_by_one, sql), "{sql}");
     }
 }
 
@@ -65,7 +59,7 @@ fn a_row_that_is_not_as_the_table_wants_it_is_told_and_nothing_is_left() {
     for (values, code, detail) in cases {
         let error = conn.execute(&format!("INSERT INTO t VALUES {values}"), ()).unwrap_err();
         assert_eq!((error.sqlstate().0, error.detail()), (code, Some(detail)), "{values}");
-        assert_eq!(rows(&conn, "SELECT id, u, s FROM t WHERE u > 0").len(), 1);
+        assert_eq!(typed_rows(&conn, "SELECT id, u, s FROM t WHERE u > 0").len(), 1);
     }
     conn.execute("INSERT INTO t VALUES (2, NULL, 'b', NULL, NULL), (3, NULL, 'c', NULL, NULL)", ()).unwrap();
 }
@@ -77,5 +71,5 @@ fn rows_of_parameters_take_theirs() {
     insert.execute((1, "a", 3, "d")).unwrap();
     let text = |s: &str| Value::text(s);
     let expected = [[Value::Integer(-1), text("d")], [Value::Integer(1), text("a")], [Value::Integer(3), text("a")]];
-    assert_eq!(rows(&conn, "SELECT a, b FROM free ORDER BY a"), expected);
+    assert_eq!(typed_rows(&conn, "SELECT a, b FROM free ORDER BY a"), expected);
 }

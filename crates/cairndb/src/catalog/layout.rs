@@ -162,7 +162,18 @@ impl Index {
         row_key: &'k [u8],
         out: &mut Vec<u8>,
     ) -> &'k [u8] {
-        let complete = self.encode_columns(table, row, out);
+        self.encode_entry_with(table, |column| ValueRef::from(&row[column]), row_key, out)
+    }
+
+    /// As [`Index::encode_entry`], for values that are lent.
+    pub(crate) fn encode_entry_with<'k, 'v>(
+        &self,
+        table: &Table,
+        value: impl Fn(usize) -> ValueRef<'v>,
+        row_key: &'k [u8],
+        out: &mut Vec<u8>,
+    ) -> &'k [u8] {
+        let complete = self.encode_columns_with(table, value, out);
         if self.unique && complete {
             return row_key;
         }

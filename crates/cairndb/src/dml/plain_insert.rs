@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::insert::InsertPlan;
 use super::{DmlContext, Target};
 use crate::Result;
-use crate::catalog::{Index, row_number_key};
+use crate::catalog::row_number_key;
 use crate::exec::Vector;
 use crate::types::{DataType, ValueRef, key};
 
@@ -66,13 +66,8 @@ impl<'a> PlainInsert<'a> {
             return Ok(false);
         }
         for index in &table.indexes {
-            let complete = self.encode_columns(index, row);
-            let value = if index.unique && complete {
-                &self.key[..]
-            } else {
-                self.bytes.extend_from_slice(&self.key);
-                &[]
-            };
+            self.bytes.clear();
+            let value = index.encode_entry_with(table, |column| row.value(column), &self.key, &mut self.bytes);
             self.context.tx.put(index.tree, &self.bytes, value)?;
         }
         Ok(true)
@@ -83,17 +78,13 @@ impl<'a> PlainInsert<'a> {
         let target = self.target;
         for index in target.table.indexes.iter().filter(|index| index.unique) {
             let reader = self.context.tx.reader();
-            if self.encode_columns(index, row) && reader.get_with(index.tree, &self.bytes, |_| ())?.is_some() {
+            self.bytes.clear();
+            let complete = index.encode_columns_with(&target.table, |column| row.value(column), &mut self.bytes);
+            if complete && reader.get_with(index.tree, &self.bytes, |_| ())?.is_some() {
                 return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    /// Writes the row's key columns in an index over `bytes`; whether none is NULL.
-    fn encode_columns(&mut self, index: &Index, row: Lent<'_>) -> bool {
-        self.bytes.clear();
-        index.encode_columns_with(&self.target.table, |column| row.value(column), &mut self.bytes)
     }
 
     fn encode_key(&mut self, row: Lent<'_>) -> Result<()> {

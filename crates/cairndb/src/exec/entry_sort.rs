@@ -12,7 +12,7 @@ use super::context::{Charge, Cx, ExecContext, Shared};
 use super::sort::{Direction, sorted_rows};
 use super::spill::{Merge, MergeKey, Run, RunFile};
 use super::vector::{Data, Vector};
-use crate::{DataType, Result};
+use crate::{DataType, Error, Result};
 
 /// Entries between two looks at the clock and at the memory that is held.
 const STRIDE: usize = 1024;
@@ -116,13 +116,10 @@ fn each_of(
     mut rows: impl Iterator<Item = usize>,
     each: &mut impl FnMut(&[u8], &[u8]) -> Result<()>,
 ) -> Result<()> {
-    match columns {
-        [keys, values] => match (keys.data(), values.data()) {
-            (Data::Bytes(keys), Data::Bytes(values)) => rows.try_for_each(|row| each(keys.get(row), values.get(row))),
-            _ => Ok(()),
-        },
-        _ => Ok(()),
-    }
+    let [Data::Bytes(keys), Data::Bytes(values)] = [columns[0].data(), columns[1].data()] else {
+        return Err(Error::internal("entries to be sorted are no byte strings"));
+    };
+    rows.try_for_each(|row| each(keys.get(row), values.get(row)))
 }
 
 #[cfg(test)]

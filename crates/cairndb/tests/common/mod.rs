@@ -22,6 +22,12 @@ pub fn rows(conn: &Connection, sql: &str) -> Vec<String> {
     rows.collect::<cairndb::Result<_>>().unwrap_or_else(|error| panic!("{sql}: {error:?}"))
 }
 
+/// The rows of a query, as values.
+pub fn typed_rows(conn: &Connection, sql: &str) -> Vec<Vec<Value>> {
+    let rows = conn.query_map(sql, (), |row| Ok(row.values().to_vec())).unwrap();
+    rows.collect::<cairndb::Result<_>>().unwrap()
+}
+
 /// The error of a statement that must fail with this SQLSTATE.
 pub fn fails(conn: &Connection, sql: &str, sqlstate: &str) -> Error {
     match conn.execute(sql, ()) {

@@ -100,8 +100,8 @@ pub trait FileSystem: Send + Sync + Debug {
 /// An open file, used by position and from any thread.
 ///
 /// Two concurrent calls may overlap only if both are reads, or if the reader makes no use of the bytes that both touch.
-/// On a direct file, calls of which one is aligned and the
-/// other is not must not touch the same 4096-byte block at the same time.
+/// On a direct file, calls of which one is aligned and the other is not must not touch the same 4096-byte block at the
+/// same time.
 pub trait File: Send + Sync + Debug {
     /// Fills the whole of `buf`, or fails with [`io::ErrorKind::UnexpectedEof`] where the file ends before.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;

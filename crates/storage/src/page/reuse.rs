@@ -63,7 +63,9 @@ impl Pages {
     /// In steps, between which others get the lock: whoever commits meanwhile needs it for a page and should not wait for
     /// all of a batch's. A reader that registers meanwhile reads this version or a later one.
     pub(crate) fn retire(&self, version: u64, dead: &[u32]) {
-        for step in dead.chunks(RETIRED_AT_ONCE) {
+        let mut rest = dead;
+        loop {
+            let (step, others) = rest.split_at(rest.len().min(RETIRED_AT_ONCE));
             let mut reuse = self.reuse.lock();
             self.gather_held(&mut reuse);
             let newest = reuse.held_before(version);
@@ -71,9 +73,13 @@ impl Pages {
                 self.info[id as usize].death.store(version, Ordering::Release);
                 self.place(&mut reuse, id, newest);
             }
+            if others.is_empty() {
+                self.sweep(&mut reuse, SWEEP);
+                return self.hand_over(&mut reuse);
+            }
             self.hand_over(&mut reuse);
+            rest = others;
         }
-        self.sweep_some(SWEEP);
     }
 
     /// Retires pages of something that was dropped in `version`.
