@@ -40,6 +40,10 @@ pub enum Command {
     Compare(CompareArgs),
     /// Fail if CairnDB has become slower than a stored baseline of its ratios to SQLite: a small fixed run
     Check(CheckArgs),
+    /// Count the instructions that operations take, and compare with another build (needs valgrind)
+    ///
+    /// Exit codes: 0 no operation beyond the limit, 1 at least one, or something failed.
+    Count(CountArgs),
     /// Measure the medium, by write sizes, sync methods, kinds of space and threads, and recommend settings
     Sync(SyncArgs),
 }
@@ -56,6 +60,28 @@ pub struct CheckArgs {
     /// Write a new baseline from this run instead
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     pub write: Option<PathBuf>,
+}
+
+/// What to count, and whom to compare with.
+#[derive(Debug, Clone, clap::Args)]
+pub struct CountArgs {
+    /// Only operations whose names hold one of these words
+    #[arg(value_name = "WORDS")]
+    pub operations: Vec<String>,
+    /// Another build of this program, whose counts these are compared with
+    #[arg(long, value_name = "PROGRAM")]
+    pub against: Option<PathBuf>,
+    /// Percent by which an operation may take more
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = positive)]
+    pub limit: f64,
+    /// A folder for the data, which goes into a new folder in it, removed at the end
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// Only do what is counted from outside, this many times
+    #[arg(long, requires = "times")]
+    pub plain: bool,
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<i64>)]
+    pub times: i64,
 }
 
 /// Where to measure a medium.

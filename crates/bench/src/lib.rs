@@ -18,6 +18,7 @@ mod args;
 mod check;
 mod child;
 mod compare;
+mod count;
 mod engine;
 mod error;
 mod flamegraph;

@@ -24,7 +24,8 @@ pub struct Medium {
 }
 
 impl Medium {
-    fn new(name: &'static str, parent: &Path) -> Result<Medium> {
+    /// A new folder in `parent`.
+    pub fn new(name: &'static str, parent: &Path) -> Result<Medium> {
         let root = parent.join(format!("cairn-bench-{}", std::process::id()));
         std::fs::create_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
         Ok(Medium { name, root, folders: AtomicU32::new(0) })

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use cairndb::{Connection, DataType, Database, Options, Row, RowRef, Statement, Ticket, ToValue, Value, ValueRef};
+use cairndb::{
+    Connection, DataType, Database, Options, Row, RowRef, SqlState, Statement, Ticket, ToValue, Value, ValueRef,
+};
 
 use super::datum::{Cell, Datum, Digest};
-use super::sql::{SqlEngine, SqlOptions, SqlSession, SqlStatement, SqlWork};
+use super::sql::{SqlEngine, SqlOptions, SqlSession, SqlStatement};
 use crate::Result;
 
 pub struct CairnSql {
@@ -33,8 +35,8 @@ impl SqlEngine for CairnSql {
         format!("durability full (the default), cache {} MiB{method}", self.options.cache_bytes >> 20)
     }
 
-    fn connect(&self, work: SqlWork<'_>) -> Result<()> {
-        work(&CairnConnection { connection: self.db.connect()? })
+    fn session(&self) -> Result<Box<dyn SqlSession + '_>> {
+        Ok(Box::new(CairnConnection { connection: self.db.connect()? }))
     }
 
     fn pipelines(&self) -> bool {
@@ -66,6 +68,24 @@ impl SqlSession for CairnConnection {
         let statement = self.connection.prepare(sql)?;
         let types = statement.columns().iter().map(|field| field.data_type).collect();
         Ok(Box::new(CairnStatement { statement, types }))
+    }
+
+    fn transaction(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        // An error of the database goes through it, which knows whether to try again; any other around it.
+        let mut other = None;
+        let done = self.connection.transaction(|_| {
+            work().map_err(|error| match error.downcast::<cairndb::Error>() {
+                Ok(ours) => *ours,
+                Err(error) => {
+                    other = Some(error);
+                    cairndb::Error::new(SqlState::QUERY_CANCELED, "the work in the transaction failed")
+                }
+            })
+        });
+        match other {
+            Some(error) => Err(error),
+            None => Ok(done?),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use duckdb::types::{ToSqlOutput, ValueRef};
 use duckdb::{Connection, Row, Statement, ToSql, appender_params_from_iter, params_from_iter};
 
 use super::datum::{Cell, Datum, Digest};
-use super::sql::{SqlEngine, SqlOptions, SqlSession, SqlStatement, SqlWork};
+use super::sql::{SqlEngine, SqlOptions, SqlSession, SqlStatement};
 use crate::Result;
 
 pub struct Duckdb {
@@ -38,9 +38,9 @@ impl SqlEngine for Duckdb {
         self.setting.clone()
     }
 
-    fn connect(&self, work: SqlWork<'_>) -> Result<()> {
+    fn session(&self) -> Result<Box<dyn SqlSession + '_>> {
         let connection = self.kept.lock().unwrap_or_else(PoisonError::into_inner).try_clone()?;
-        work(&DuckdbConnection { connection })
+        Ok(Box::new(DuckdbConnection { connection }))
     }
 
     fn close(self: Box<Self>) -> Result<()> {

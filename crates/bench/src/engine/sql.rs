@@ -34,8 +34,13 @@ pub trait SqlEngine: Send + Sync {
     /// What makes it durable, and what else was set.
     fn setting(&self) -> String;
 
-    /// Opens a connection and hands it to `work`. Called by many threads at once.
-    fn connect(&self, work: SqlWork<'_>) -> Result<()>;
+    /// Opens a connection. Called by many threads at once.
+    fn session(&self) -> Result<Box<dyn SqlSession + '_>>;
+
+    /// Opens a connection and hands it to `work`.
+    fn connect(&self, work: SqlWork<'_>) -> Result<()> {
+        work(&*self.session()?)
+    }
 
     /// Whether [`SqlStatement::execute_later`] returns before the commit is durable.
     fn pipelines(&self) -> bool {
@@ -62,6 +67,20 @@ pub trait SqlSession {
     fn script(&self, sql: &str) -> Result<()>;
 
     fn prepare<'s>(&'s self, sql: &str) -> Result<Box<dyn SqlStatement + 's>>;
+
+    /// Does `work` in one transaction by the quickest way that the engine offers, durable when this returns. `work` runs
+    /// again where another transaction got in the way, if the engine's own interface would have it so.
+    fn transaction(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.script("BEGIN")?;
+        match work() {
+            Ok(()) => self.script("COMMIT"),
+            Err(error) => {
+                // The error that matters is the first.
+                let _ = self.script("ROLLBACK");
+                Err(error)
+            }
+        }
+    }
 
     /// Adds rows, their values as texts, by a way that the engine has for many. `None`: it has none besides INSERT.
     fn append(&self, _table: &str, _rows: &mut dyn Iterator<Item = Vec<String>>) -> Option<Result<()>> {

@@ -87,14 +87,7 @@ impl Operations for SqlEntrySession<'_> {
 
 impl EntrySession for SqlEntrySession<'_> {
     fn transaction(&mut self, work: InTransaction<'_>) -> Result<()> {
-        self.session.script("BEGIN")?;
-        match work(self) {
-            Ok(()) => self.session.script("COMMIT"),
-            Err(error) => {
-                // The error that matters is the first.
-                let _ = self.session.script("ROLLBACK");
-                Err(error)
-            }
-        }
+        let session = self.session;
+        session.transaction(&mut || work(self))
     }
 }

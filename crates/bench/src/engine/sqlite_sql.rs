@@ -6,7 +6,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, Statement, ToSql, params_from_iter};
 
 use super::datum::{Cell, Datum, Digest};
-use super::sql::{SqlEngine, SqlOptions, SqlSession, SqlStatement, SqlWork};
+use super::sql::{SqlEngine, SqlOptions, SqlSession, SqlStatement};
 use crate::Result;
 
 pub struct SqliteSql {
@@ -47,8 +47,8 @@ impl SqlEngine for SqliteSql {
         format!("{}, journal_mode WAL, synchronous FULL, cache {cache} MiB, busy_timeout 120 s", rusqlite::version())
     }
 
-    fn connect(&self, work: SqlWork<'_>) -> Result<()> {
-        work(&SqliteConnection { connection: connect(&self.path, self.options)? })
+    fn session(&self) -> Result<Box<dyn SqlSession + '_>> {
+        Ok(Box::new(SqliteConnection { connection: connect(&self.path, self.options)? }))
     }
 
     fn clustered(&self) -> &'static str {
@@ -72,6 +72,19 @@ impl SqlSession for SqliteConnection {
 
     fn prepare<'s>(&'s self, sql: &str) -> Result<Box<dyn SqlStatement + 's>> {
         Ok(Box::new(SqliteStatement { statement: self.connection.prepare(&translated(sql))? }))
+    }
+
+    fn transaction(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let run = |sql: &str| self.connection.prepare_cached(sql)?.execute(());
+        run("BEGIN IMMEDIATE")?;
+        match work() {
+            Ok(()) => Ok(run("COMMIT").map(drop)?),
+            Err(error) => {
+                // The error that matters is the first.
+                let _ = run("ROLLBACK");
+                Err(error)
+            }
+        }
     }
 }
 

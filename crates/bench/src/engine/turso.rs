@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use turso::{Builder, Connection, Database, Row, Statement, Value};
 
 use super::datum::{Cell, Datum, Digest};
-use super::sql::{SqlEngine, SqlOptions, SqlSession, SqlStatement, SqlWork};
+use super::sql::{SqlEngine, SqlOptions, SqlSession, SqlStatement};
 use super::sqlite::BUSY_TIMEOUT;
 use super::sqlite_sql::translated;
 use crate::Result;
@@ -49,12 +49,12 @@ impl SqlEngine for Turso {
         format!("write-ahead log, synchronous FULL, cache {} MiB, busy_timeout 120 s", self.options.cache_bytes >> 20)
     }
 
-    fn connect(&self, work: SqlWork<'_>) -> Result<()> {
+    fn session(&self) -> Result<Box<dyn SqlSession + '_>> {
         let connection = self.db.connect()?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         wait(connection.pragma_update("synchronous", "FULL"))?;
         wait(connection.pragma_update("cache_size", -((self.options.cache_bytes >> 10) as i64)))?;
-        work(&TursoConnection { connection })
+        Ok(Box::new(TursoConnection { connection }))
     }
 
     fn close(self: Box<Self>) -> Result<()> {

@@ -8,6 +8,7 @@
 
 use std::time::Instant;
 
+use super::filling::create_rows;
 use super::together::{Connected, steps, with_connections};
 use crate::Result;
 use crate::engine::{Datum, SqlKind, SqlStatement};
@@ -15,7 +16,7 @@ use crate::keys::Keys;
 use crate::latency::Latencies;
 use crate::report::{Place, Report};
 use crate::rows::text;
-use crate::setup::{LOAD_BATCH, Medium, Setup};
+use crate::setup::{Medium, Setup};
 use crate::terminal::{progress, say};
 
 const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
@@ -29,16 +30,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let mut engines = Vec::new();
     for kind in setup.sql_kinds(SqlKind::OF_TRANSACTIONS) {
         let engine = setup.open_sql(kind, medium, report)?;
-        engine.connect(&mut |session| {
-            session.script("CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT NOT NULL, v TEXT NOT NULL)")?;
-            let mut insert = session.prepare("INSERT INTO t VALUES ($1, $2, $3)")?;
-            for from in (0..rows).step_by(LOAD_BATCH as usize) {
-                session.script("BEGIN")?;
-                (from..rows.min(from + LOAD_BATCH)).try_for_each(|id| put(&mut *insert, id))?;
-                session.script("COMMIT")?;
-            }
-            Ok(())
-        })?;
+        engine.connect(&mut |session| create_rows(session, "t", rows, 0))?;
         engines.push(engine);
     }
     let (calls, writes) = (args.size(100_000, 5_000), args.size(5_000, 300));

@@ -1,7 +1,7 @@
 //! Which workloads there are.
 
 use super::{analytics, bulk, commit, concurrent, dispatch, documents, embedded, kv, live, memory, pipelined, read};
-use super::{recovery, stalls, syscalls, vote};
+use super::{recovery, short, stalls, syscalls, vote};
 use crate::Result;
 use crate::report::Report;
 use crate::setup::Setup;
@@ -19,6 +19,7 @@ pub const ALL: &[Workload] = &[
     Workload { name: "read", about: "prepared point SELECT, hot; one and two threads", run: read::run },
     Workload { name: "bulk", about: "bulk insert, 1,000 rows per transaction; file size", run: bulk::run },
     Workload { name: "concurrent", about: "many threads of durable upserts and updates", run: concurrent::run },
+    Workload { name: "short", about: "transactions of four statements by key; 1 to 32 threads", run: short::run },
     Workload { name: "pipelined", about: "one thread that does not wait for each commit", run: pipelined::run },
     Workload {
         name: "embedded",

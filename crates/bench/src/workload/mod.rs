@@ -1,12 +1,14 @@
 //! The workloads, one file each. To add one: a file with a `run`, and a line in `list`.
 
 mod analytics;
+pub mod bank;
 mod bulk;
 mod commit;
 mod concurrent;
 mod dispatch;
 mod documents;
 mod embedded;
+pub mod filling;
 mod kv;
 mod list;
 mod live;
@@ -14,6 +16,7 @@ mod memory;
 mod pipelined;
 mod read;
 mod recovery;
+mod short;
 mod stalls;
 mod syscalls;
 mod together;

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::engine::{Datum, SqlSession};
 use crate::keys::Keys;
 use crate::rows::text;
-use crate::setup::LOAD_BATCH;
+use crate::workload::filling::in_batches;
 
 /// Rows of the tables.
 #[derive(Debug, Clone, Copy)]
@@ -62,16 +62,4 @@ pub fn fill_orders(session: &dyn SqlSession, table: &str, sizes: Sizes) -> Resul
 pub fn fill_plain(session: &dyn SqlSession, rows: i64) -> Result<()> {
     let mut insert = session.prepare("INSERT INTO plain VALUES ($1, $2, $3)")?;
     in_batches(session, rows, |id| insert.execute(&[Datum::Int(id), Datum::Int(id), Datum::Text(text(id))]))
-}
-
-/// Calls `insert` for every id, a thousand in a transaction.
-fn in_batches(session: &dyn SqlSession, rows: i64, mut insert: impl FnMut(i64) -> Result<u64>) -> Result<()> {
-    for from in (0..rows).step_by(LOAD_BATCH as usize) {
-        session.script("BEGIN")?;
-        for id in from..rows.min(from + LOAD_BATCH) {
-            insert(id)?;
-        }
-        session.script("COMMIT")?;
-    }
-    Ok(())
 }
