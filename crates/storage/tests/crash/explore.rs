@@ -1,5 +1,6 @@
 //! Every point of a recording where the machine could have stopped, and what recovery makes of each.
 
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,6 +12,28 @@ use super::workload::{Run, digest_store};
 
 /// How many disks were recovered from.
 pub static IMAGES: AtomicU64 = AtomicU64::new(0);
+
+/// How many more were the same as one that had just been recovered from: only whether the crash may leave it was asked.
+pub static AGAIN: AtomicU64 = AtomicU64::new(0);
+
+/// Disks that were recovered from, with what was found. What one crash point leaves is often what the one before left,
+/// and strategies agree where little was unsynced: then opening, reading and checking the same bytes tells nothing.
+#[derive(Debug, Default)]
+struct Known(VecDeque<(DiskImage, u64)>);
+
+impl Known {
+    /// Two crash points' worth.
+    const MOST: usize = 16;
+
+    fn find(&self, image: &DiskImage) -> Option<u64> {
+        self.0.iter().find(|(known, _)| known == image).map(|(_, digest)| *digest)
+    }
+
+    fn add(&mut self, image: DiskImage, digest: u64) {
+        self.0.truncate(Self::MOST - 1);
+        self.0.push_front((image, digest));
+    }
+}
 
 /// Whether a state may be what a crash leaves; an explanation if not.
 pub type Admits<'a> = &'a dyn Fn(u64) -> Result<(), String>;
@@ -27,10 +50,10 @@ pub struct Depth {
 /// Recovers from every crash of the run. Returns what is wrong first.
 pub fn explore(run: &Run, depth: Depth) -> Result<(), String> {
     let mut points = run.recording.clone().crash_points();
-    let mut rng = Rng(run.seed ^ 0xC4A5);
+    let (mut rng, mut known) = (Rng(run.seed ^ 0xC4A5), Known::default());
     while let Some(at) = points.advance() {
         let admits = |digest| run.history.admits(at, digest);
-        crash_point(&points, &run.options, &admits, depth, &mut rng).map_err(|what| {
+        crash_point(&points, &run.options, &admits, depth, &mut rng, &mut known).map_err(|what| {
             let operation = points.recording().describe(at);
             if std::env::var_os("CAIRN_CRASH_TRACE").is_some() {
                 (0..=at).for_each(|number| println!("{number}: {}", points.recording().describe(number)));
@@ -47,19 +70,38 @@ fn crash_point(
     admits: Admits<'_>,
     depth: Depth,
     rng: &mut Rng,
+    known: &mut Known,
 ) -> Result<(), String> {
     // With nothing to lose all strategies leave the same disk.
     let count = if points.unsynced() == 0 { 1 } else { usize::MAX };
     for strategy in CrashStrategy::family(rng.next(), depth.random).take(count) {
         let image = points.image(strategy);
         let nested = depth.nested > 0 && rng.one_in(depth.nested);
-        check(&image, options, admits, nested, rng.next()).map_err(|what| format!("{strategy:?}: {what}"))?;
+        check_new(image, options, admits, nested, rng.next(), known).map_err(|what| format!("{strategy:?}: {what}"))?;
     }
     Ok(())
 }
 
-/// Recovers from one disk.
-pub fn check(image: &DiskImage, options: &Options, admits: Admits<'_>, nested: bool, seed: u64) -> Result<(), String> {
+/// Recovers from one disk, unless that was just done.
+fn check_new(
+    image: DiskImage,
+    options: &Options,
+    admits: Admits<'_>,
+    nested: bool,
+    seed: u64,
+    known: &mut Known,
+) -> Result<(), String> {
+    if !nested && let Some(digest) = known.find(&image) {
+        AGAIN.fetch_add(1, Ordering::Relaxed);
+        return admits(digest);
+    }
+    let digest = check(&image, options, admits, nested, seed)?;
+    known.add(image, digest);
+    Ok(())
+}
+
+/// Recovers from one disk; returns the digest of what is there.
+pub fn check(image: &DiskImage, options: &Options, admits: Admits<'_>, nested: bool, seed: u64) -> Result<u64, String> {
     IMAGES.fetch_add(1, Ordering::Relaxed);
     let disk = SimDisk::from_image(image, seed);
     if nested {
@@ -69,12 +111,12 @@ pub fn check(image: &DiskImage, options: &Options, admits: Admits<'_>, nested: b
     let digest = digest_store(&store).map_err(|error| format!("reading: {error}"))?;
     admits(digest)?;
     if nested {
-        return check_onward(&disk, store, options, digest, seed);
+        return check_onward(&disk, store, options, digest, seed).map(|()| digest);
     }
     verify(&store)?;
     // What is left is thrown away, so the machine need not be shut down in order.
     disk.crash(CrashStrategy::KeepNone);
-    Ok(())
+    Ok(digest)
 }
 
 fn verify(store: &Store) -> Result<(), String> {
@@ -94,7 +136,7 @@ fn check_onward(disk: &SimDisk, store: Store, options: &Options, before: u64, se
     let recording = disk.take_recording();
     disk.crash(CrashStrategy::KeepNone);
     drop(store);
-    let mut points = recording.crash_points();
+    let (mut points, mut known) = (recording.crash_points(), Known::default());
     while let Some(at) = points.advance() {
         let admits = |found| match found {
             _ if found == after && at >= begun => Ok(()),
@@ -104,7 +146,7 @@ fn check_onward(disk: &SimDisk, store: Store, options: &Options, before: u64, se
         let seed = seed ^ at << 20;
         let count = if points.unsynced() == 0 { 1 } else { 5 };
         for strategy in CrashStrategy::family(seed, 2).take(count) {
-            check(&points.image(strategy), options, &admits, false, seed)
+            check_new(points.image(strategy), options, &admits, false, seed, &mut known)
                 .map_err(|what| format!("after recovery, crash at {at}, {strategy:?}: {what}"))?;
         }
     }
