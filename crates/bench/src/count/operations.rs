@@ -64,7 +64,8 @@ pub const ALL: &[Operation] = &[
         step: |session| {
             let mut insert = session.prepare(INSERT)?;
             Ok(Box::new(move |at| {
-                let from = ROWS + at * BATCH;
+                // Beyond what others insert.
+                let from = 10 * ROWS + at * BATCH;
                 session
                     .transaction(&mut || (from..from + BATCH).try_for_each(|id| insert.execute(&row(id, id)).map(drop)))
             }))

@@ -27,4 +27,4 @@ pub use datum::{Cell, Datum, Digest};
 pub use entries::{Entries, EntrySession, Operations, Shape, open_entries};
 pub use face::{Engine, Session, Work};
 pub use kind::Kind;
-pub use sql::{SqlEngine, SqlKind, SqlOptions, SqlSession, SqlStatement};
+pub use sql::{SqlEngine, SqlKind, SqlOptions, SqlSession, SqlStatement, is_conflict};

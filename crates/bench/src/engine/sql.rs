@@ -111,6 +111,12 @@ pub trait SqlStatement {
     fn rows(&mut self, params: &[Datum<'_>]) -> Result<Vec<Vec<Cell>>>;
 }
 
+/// Whether CairnDB failed because another transaction got in the way; the other engines wait for each other.
+pub fn is_conflict(error: &crate::Error) -> bool {
+    let ours = error.downcast_ref::<cairndb::Error>();
+    ours.is_some_and(|error| error.sqlstate() == cairndb::SqlState::SERIALIZATION_FAILURE)
+}
+
 /// A SQL engine that can be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlKind {

@@ -92,7 +92,11 @@ impl SqlSession for SqliteConnection {
 /// transaction that will write says so, or it could fail when it does.
 pub fn translated(sql: &str) -> String {
     let sql = sql.replace("BIGINT PRIMARY KEY", "INTEGER PRIMARY KEY").replace('$', "?");
-    if sql == "BEGIN" { "BEGIN IMMEDIATE".to_string() } else { sql }
+    match sql.as_str() {
+        "BEGIN" => "BEGIN IMMEDIATE".to_string(),
+        "BEGIN READ ONLY" => "BEGIN".to_string(),
+        _ => sql,
+    }
 }
 
 struct SqliteStatement<'c> {

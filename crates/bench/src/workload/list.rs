@@ -1,7 +1,7 @@
 //! Which workloads there are.
 
-use super::{analytics, bulk, commit, concurrent, dispatch, documents, embedded, kv, live, memory, pipelined, read};
-use super::{recovery, short, stalls, syscalls, vote};
+use super::{analytics, bulk, commit, concurrent, dispatch, documents, embedded, held, kv, live, memory, pipelined};
+use super::{read, recovery, reporting, short, stalls, syscalls, validation, vote};
 use crate::Result;
 use crate::report::Report;
 use crate::setup::Setup;
@@ -20,6 +20,9 @@ pub const ALL: &[Workload] = &[
     Workload { name: "bulk", about: "bulk insert, 1,000 rows per transaction; file size", run: bulk::run },
     Workload { name: "concurrent", about: "many threads of durable upserts and updates", run: concurrent::run },
     Workload { name: "short", about: "transactions of four statements by key; 1 to 32 threads", run: short::run },
+    Workload { name: "held", about: "commits beside held snapshots and idle sessions", run: held::run },
+    Workload { name: "reporting", about: "a report over all that six threads change", run: reporting::run },
+    Workload { name: "validation", about: "a commit after a scan, beside 1,000 others a second", run: validation::run },
     Workload { name: "pipelined", about: "one thread that does not wait for each commit", run: pipelined::run },
     Workload {
         name: "embedded",
