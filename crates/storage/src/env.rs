@@ -25,8 +25,11 @@ pub trait Host: Send + Sync + Debug {
     /// Waits.
     fn sleep(&self, time: Duration);
     /// Starts a background thread; the returned closure waits for its end.
-    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Box<dyn FnOnce() + Send>>;
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join>;
 }
+
+/// Waits for a thread to end.
+pub type Join = Box<dyn FnOnce() + Send>;
 
 impl Environment {
     /// The real machine.
@@ -67,7 +70,7 @@ impl Host for RealHost {
         crate::sync::thread::sleep(time);
     }
 
-    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Box<dyn FnOnce() + Send>> {
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join> {
         let handle = crate::sync::thread::Builder::new().name(name.to_string()).spawn(work)?;
         Ok(Box::new(move || {
             let _ = handle.join();

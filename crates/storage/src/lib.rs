@@ -35,7 +35,7 @@ mod txn;
 
 #[cfg(feature = "counters")]
 pub use counted::counted;
-pub use env::{Environment, Host, RealHost};
+pub use env::{Environment, Host, Join, RealHost};
 pub use error::{Error, Result};
 pub use io::SyncMethod;
 pub use options::{Durability, Options};

@@ -9,7 +9,7 @@
 
 use std::fmt::Debug;
 use std::io::{self, IoSliceMut};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Whether opening a file may or must create it.
@@ -80,6 +80,12 @@ impl Debug for LockOutcome {
 pub trait FileSystem: Send + Sync + Debug {
     /// Opens or creates a file. A created file's entry is durable after [`FileSystem::sync_directory`].
     fn open(&self, path: &Path, how: OpenHow) -> io::Result<Arc<dyn File>>;
+
+    /// The path under which the file is found, also if the working directory changes: the file's own, not that of a
+    /// link to it. Of a file that is still to be created, the one it will have.
+    fn absolute(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_path_buf())
+    }
 
     /// Whether there is a file of this name.
     fn exists(&self, path: &Path) -> io::Result<bool>;

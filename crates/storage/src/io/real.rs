@@ -8,7 +8,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -23,6 +23,19 @@ pub struct RealFs;
 impl FileSystem for RealFs {
     fn open(&self, path: &Path, how: OpenHow) -> io::Result<Arc<dyn File>> {
         Ok(Arc::new(RealFile::open(path, how)?))
+    }
+
+    fn absolute(&self, path: &Path) -> io::Result<PathBuf> {
+        match fs::canonicalize(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            result => return result,
+        }
+        let (parent, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
+        let directory = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        match name {
+            Some(name) => Ok(fs::canonicalize(directory)?.join(name)),
+            None => Err(ErrorKind::NotFound.into()),
+        }
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {

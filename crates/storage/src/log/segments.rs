@@ -22,13 +22,16 @@ const FILL: usize = 256 << 10;
 #[derive(Debug)]
 pub(crate) struct Segments {
     pub(crate) file: Arc<dyn File>,
+    /// The same file, opened once more for making it longer. Linux tells each open file once of bytes that could not be
+    /// written: a sync of new space through `file` would take the error that the sync of a batch should have had.
+    growing: Arc<dyn File>,
     pub(crate) identity: LogIdentity,
     limit: usize,
     places: Mutex<Places>,
     /// One filler at a time.
     filling: Mutex<()>,
-    /// A sync failed: what it took with it is unknown.
-    sync_failed: AtomicBool,
+    /// A write or a sync failed other than for want of space: it may have been the bytes of a batch.
+    failed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -61,7 +64,7 @@ impl Segments {
             files.sync_directory(path).map_err(Error::io("sync the log's directory"))?;
         }
         file.choose_sync_method(method, &block, 0).map_err(Error::io("probe the log's sync method"))?;
-        Ok(Self::new(file, identity, limit_bytes))
+        Ok(Self::new(file, Self::open_to_grow(files, path)?, identity, limit_bytes))
     }
 
     /// Opens an existing log file; `None` if it is no log.
@@ -83,6 +86,7 @@ impl Segments {
     /// Takes over an opened log file, durable as it is, with the segments found in it.
     pub(crate) fn resume(
         file: Arc<dyn File>,
+        growing: Arc<dyn File>,
         identity: LogIdentity,
         limit_bytes: u64,
         method: SyncMethod,
@@ -91,7 +95,7 @@ impl Segments {
     ) -> Result<Segments> {
         let mut block = AlignedBuf::zeroed(BLOCK);
         block.copy_from_slice(&identity.encode(count));
-        let segments = Self::new(file, identity, limit_bytes);
+        let segments = Self::new(file, growing, identity, limit_bytes);
         // A crash may have come between a segment and its count.
         segments.note_places(count)?;
         segments.file.choose_sync_method(method, &block, 0).map_err(Error::io("probe the log's sync method"))?;
@@ -104,16 +108,16 @@ impl Segments {
         Ok(segments)
     }
 
-    fn new(file: Arc<dyn File>, identity: LogIdentity, limit_bytes: u64) -> Segments {
+    /// Opens the log file for [`Segments::grow`] alone.
+    pub(crate) fn open_to_grow(files: &dyn FileSystem, path: &Path) -> Result<Arc<dyn File>> {
+        let how = OpenHow { create: Create::Never, read_only: false, direct: true };
+        files.open(path, how).map_err(Error::io("open the log"))
+    }
+
+    fn new(file: Arc<dyn File>, growing: Arc<dyn File>, identity: LogIdentity, limit_bytes: u64) -> Segments {
         let limit = (limit_bytes / identity.segment_bytes as u64) as usize;
-        Segments {
-            file,
-            identity,
-            limit,
-            places: Mutex::default(),
-            filling: Mutex::default(),
-            sync_failed: AtomicBool::new(false),
-        }
+        let (places, filling) = (Mutex::default(), Mutex::default());
+        Segments { file, growing, identity, limit, places, filling, failed: AtomicBool::new(false) }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -181,9 +185,9 @@ impl Segments {
         self.places.lock().count
     }
 
-    /// Whether a sync of the log failed while it was extended.
-    pub(crate) fn sync_failed(&self) -> bool {
-        self.sync_failed.load(Ordering::Acquire)
+    /// Whether the log could not be extended for another reason than that there is no space.
+    pub(crate) fn failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
     }
 
     /// Adds a place, whatever the limit: a recovery needs one even if the log that it found is full.
@@ -197,7 +201,7 @@ impl Segments {
         let start = self.offset(place);
         for piece in 0..self.size() / zeroes.len() as u64 {
             let at = start + piece * zeroes.len() as u64;
-            self.file.write_at(&zeroes, at).map_err(Error::io("extend the log"))?;
+            self.write(&zeroes, at, "extend the log")?;
         }
         if !broken::is(Broken::ExtensionUnsynced) {
             self.sync()?;
@@ -213,13 +217,21 @@ impl Segments {
     fn note_places(&self, count: u32) -> Result<()> {
         let mut block = AlignedBuf::zeroed(BLOCK);
         block.copy_from_slice(&self.identity.encode(count));
-        self.file.write_at(&block, 0).map_err(Error::io("write the log's header"))?;
+        self.write(&block, 0, "write the log's header")?;
         self.sync()
     }
 
+    fn write(&self, bytes: &[u8], offset: u64, what: &'static str) -> Result<()> {
+        let written = self.growing.write_at(bytes, offset).map_err(Error::io(what));
+        written.inspect_err(|error| {
+            let failed = !matches!(error, Error::DiskFull { .. });
+            self.failed.fetch_or(failed, Ordering::AcqRel);
+        })
+    }
+
     fn sync(&self) -> Result<()> {
-        let synced = self.file.sync().map_err(Error::io("sync the extended log"));
-        synced.inspect_err(|_| self.sync_failed.store(true, Ordering::Release))
+        let synced = self.growing.sync().map_err(Error::io("sync the extended log"));
+        synced.inspect_err(|_| self.failed.store(true, Ordering::Release))
     }
 }
 

@@ -243,10 +243,15 @@ impl Pages {
         let mut supply = self.supply.lock();
         let mut taken = Vec::with_capacity(count);
         for _ in 0..count {
-            let id = supply.take_id(self.max_pages())?;
-            self.info[id as usize].adopted.store(version, Ordering::Release);
-            taken.push(id);
+            match supply.take_id(self.max_pages()) {
+                Ok(id) => taken.push(id),
+                Err(error) => {
+                    taken.into_iter().for_each(|id| supply.ids.insert(id));
+                    return Err(error);
+                }
+            }
         }
+        taken.iter().for_each(|&id| self.info[id as usize].adopted.store(version, Ordering::Release));
         Ok(taken)
     }
 
@@ -333,6 +338,20 @@ mod tests {
     use super::*;
     use crate::io::{Create, FileSystem, MemFs, OpenHow};
     use crate::stats::Counters;
+
+    /// The ids taken before the one that there was no room for were never given back.
+    #[test]
+    fn a_checkpoint_that_finds_too_few_free_pages_takes_none() {
+        let how = OpenHow { create: Create::New, read_only: false, direct: false };
+        let file = MemFs::default().open(Path::new("pages"), how).unwrap();
+        let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: 100, ..Default::default() };
+        let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()));
+        pages.restore(1, 90, &[(50, 5)]).unwrap();
+        for _ in 0..3 {
+            assert!(matches!(pages.take_checkpoint_ids(1, 16), Err(Error::DiskFull { .. })));
+        }
+        assert_eq!(pages.take_checkpoint_ids(1, 15).unwrap().len(), 15);
+    }
 
     /// A free map that was made while the pages of a dropped tree were retired had parents among the free ones whose
     /// children were not: a recovery, which enters no free page, lost the children for ever.

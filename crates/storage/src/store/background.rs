@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::ending::Ending;
 use super::engine::Engine;
+use crate::env::Join;
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
 use crate::{Error, Result};
 
@@ -91,25 +92,43 @@ impl Signals {
     }
 }
 
-/// Waits for a background thread to end.
-pub(crate) type Join = Box<dyn FnOnce() + Send>;
+/// The background threads of an engine that may write. Whoever drops it has stopped them and waited for their end:
+/// none is left to touch the files once the database's lock is given back.
+pub(crate) struct Background {
+    engine: Arc<Engine>,
+    joins: Vec<Join>,
+}
 
-/// Starts the background threads.
-pub(crate) fn start(engine: &Arc<Engine>) -> Result<Vec<Join>> {
-    type Job = (&'static str, fn(&Engine));
-    let jobs: [Job; 3] =
-        [("cairn-log", log_thread), ("cairn-house", house_thread), ("cairn-checkpoint", checkpoint_thread)];
-    let mut joins = Vec::new();
-    for (name, job) in jobs {
-        let shared = engine.clone();
-        let work = move || {
-            let guard = PoisonOnPanic(&shared, name);
-            job(&shared);
-            std::mem::forget(guard);
-        };
-        joins.push(engine.env.host.spawn(name, Box::new(work)).map_err(Error::io("start a background thread"))?);
+impl Background {
+    /// Starts the threads; if one of them can not be started, those that were are stopped.
+    pub(crate) fn start(engine: &Arc<Engine>) -> Result<Background> {
+        type Job = (&'static str, fn(&Engine));
+        let jobs: [Job; 3] =
+            [("cairn-log", log_thread), ("cairn-house", house_thread), ("cairn-checkpoint", checkpoint_thread)];
+        let mut background = Background { engine: engine.clone(), joins: Vec::new() };
+        if engine.segments.is_none() {
+            return Ok(background);
+        }
+        engine.signals.raise(Signal::House);
+        for (name, job) in jobs {
+            let shared = engine.clone();
+            let work = move || {
+                let guard = PoisonOnPanic(&shared, name);
+                job(&shared);
+                std::mem::forget(guard);
+            };
+            let join = engine.env.host.spawn(name, Box::new(work)).map_err(Error::io("start a background thread"))?;
+            background.joins.push(join);
+        }
+        Ok(background)
     }
-    Ok(joins)
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.engine.signals.stop();
+        self.joins.drain(..).for_each(|join| join());
+    }
 }
 
 /// A panic in background work makes the database read-only.

@@ -407,14 +407,20 @@ pub(crate) fn read_chain(pages: &Pages, kind: Kind, first: PageRef) -> Result<(V
     let (mut bytes, mut ids) = (Vec::new(), Vec::new());
     let mut page = AlignedBuf::zeroed(pages.page_size());
     let mut at = first;
+    // A chain that comes back to a page of its own has no end: it meets the page noted last, which is moved on each time
+    // the chain turns out to be twice as long.
+    let mut noted = PageRef::NONE;
     while !at.is_none() {
         pages.read(at, &mut page)?;
         let end = DATA + get_u16(&page, LENGTH) as usize;
-        if Kind::of(&page) != Some(kind) || end > page.len() || ids.len() as u32 >= pages.max_pages() {
+        if Kind::of(&page) != Some(kind) || end > page.len() || at == noted {
             return Err(Error::corrupt(format!("page {} is not part of the checkpoint's lists", at.id)));
         }
         bytes.extend_from_slice(&page[DATA..end]);
         ids.push(at.id);
+        if ids.len().is_power_of_two() {
+            noted = at;
+        }
         at = PageRef::read(&page[NEXT..]);
     }
     Ok((bytes, ids))

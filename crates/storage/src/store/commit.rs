@@ -298,12 +298,11 @@ impl Engine {
 
     /// Adds a place to the log; false at the limit.
     ///
-    /// The sync of new space may have taken a batch's bytes along, and with them the error that its own sync should
-    /// have had.
+    /// An error that it hears may be about a batch's bytes: it counts for everybody.
     pub(crate) fn grow_log(&self) -> Result<bool> {
         let segments = self.segments()?;
         segments.grow().inspect_err(|error| {
-            if segments.sync_failed() {
+            if segments.failed() {
                 self.poison(error);
             }
         })

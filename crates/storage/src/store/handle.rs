@@ -1,10 +1,10 @@
 //! The public handle of an open database.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::background::Join;
+use super::background::Background;
 use super::engine::Engine;
 use super::open;
 use super::verify::Verified;
@@ -25,7 +25,8 @@ pub struct Store(Arc<Handle>);
 /// What every clone, snapshot, transaction and session shares; the last one closes the database.
 pub(crate) struct Handle {
     engine: Arc<Engine>,
-    joins: Mutex<Vec<Join>>,
+    /// `None` once the database is being closed.
+    background: Mutex<Option<Background>>,
     /// Kept while the database is open; given back last.
     _lock: Option<LockGuard>,
 }
@@ -50,9 +51,7 @@ impl Handle {
 
     /// Stops the background and, if it may, leaves a clean database without a log. Errors leave it to recovery.
     fn close(&self) -> Result<()> {
-        let joins = std::mem::take(&mut *self.joins.lock());
-        self.engine.signals.stop();
-        joins.into_iter().for_each(|join| join());
+        drop(self.background.lock().take());
         let Some(_segments) = &self.engine.segments else { return Ok(()) };
         if self.engine.poisoned.load(Ordering::Acquire) {
             return Err(Error::Poisoned { cause: self.engine.cause() });
@@ -83,9 +82,7 @@ impl Drop for Handle {
         if !self.engine.poisoned.load(Ordering::Acquire) {
             let _ = self.close();
         } else {
-            let joins = std::mem::take(&mut *self.joins.lock());
-            self.engine.signals.stop();
-            joins.into_iter().for_each(|join| join());
+            drop(self.background.lock().take());
         }
     }
 }
@@ -110,15 +107,19 @@ impl Store {
     /// As `open`, in surroundings of the caller's choice.
     pub fn open_with(path: impl AsRef<Path>, options: Options, env: Environment) -> Result<Store> {
         options.check()?;
-        let path = resolve(path.as_ref());
+        let path = path.as_ref();
+        let path = env
+            .files
+            .absolute(path)
+            .map_err(|error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) })?;
         let lock = match env.files.lock(&path) {
             Ok(LockOutcome::Held(guard)) => Some(guard),
             Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid }),
             Err(error) => return Err(Error::CannotOpen { path, error: Arc::new(error) }),
         };
         let engine = open::open(&path, &options, &env)?;
-        let joins = open::start_background(&engine)?;
-        Ok(Store(Arc::new(Handle { engine, joins: Mutex::new(joins), _lock: lock })))
+        let background = Mutex::new(Some(Background::start(&engine)?));
+        Ok(Store(Arc::new(Handle { engine, background, _lock: lock })))
     }
 
     pub(crate) fn handle(&self) -> &Arc<Handle> {
@@ -206,9 +207,4 @@ impl Store {
     pub fn close(self) -> Result<()> {
         self.0.close()
     }
-}
-
-/// The database's own path: the log lies beside the file itself, not beside a link to it.
-fn resolve(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::background::{self, Signals};
+use super::background::Signals;
 use super::checkpoint::{CheckpointState, decode_directory, decode_runs, read_chain};
 use super::engine::{Chain, Dropped, Engine};
 use super::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
@@ -337,7 +337,8 @@ fn begin_epoch(
             let needed = meta.needed_from / identity.segment_bytes as u64;
             let last = live.last().map_or(0, |(number, _)| *number);
             live.retain(|(number, _)| *number >= needed);
-            (Segments::resume(file, identity, limit, method, live.into(), end.places)?, last)
+            let growing = Segments::open_to_grow(files.as_ref(), &log_path(&engine.path))?;
+            (Segments::resume(file, growing, identity, limit, method, live.into(), end.places)?, last)
         }
         None => {
             let identity =
@@ -439,15 +440,6 @@ pub(super) fn salvage_engine(
         }
     }
     Ok(Arc::new(engine))
-}
-
-/// Starts the background threads of an engine that may write.
-pub(crate) fn start_background(engine: &Arc<Engine>) -> Result<Vec<background::Join>> {
-    if engine.segments.is_none() {
-        return Ok(Vec::new());
-    }
-    engine.signals.raise(background::Signal::House);
-    background::start(engine)
 }
 
 const _: () = assert!(BLOCK.is_multiple_of(META_BYTES));

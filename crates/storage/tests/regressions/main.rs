@@ -1,5 +1,9 @@
 //! Failures that the crash tests found, each by itself.
 
+mod files;
+mod log_errors;
+mod opening;
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
