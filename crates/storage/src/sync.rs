@@ -35,7 +35,8 @@ pub(crate) use primitives::*;
 use std::time::Duration;
 
 /// A mutex without poisoning by value: a thread that panicked while it held one of the engine's locks may have left
-/// half a change, so everyone after it panics too instead of going on with it.
+/// half a change, so everyone after it panics too instead of going on with it. (Locks under which callers' closures run
+/// are taken with [`Mutex::lock_noting`].)
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(RawMutex<T>);
 
@@ -46,6 +47,16 @@ impl<T> Mutex<T> {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().expect("a thread panicked while it held this lock")
+    }
+
+    /// As `lock`, for who can do with half a change, or knows how to keep it from spreading: `panicked` is called when
+    /// there may be one.
+    #[inline]
+    pub(crate) fn lock_noting(&self, panicked: impl FnOnce()) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(|poison| {
+            panicked();
+            poison.into_inner()
+        })
     }
 }
 

@@ -63,6 +63,7 @@ impl AlignedBuf {
     }
 
     /// Appends `bytes`.
+    #[inline]
     pub fn extend_from_slice(&mut self, bytes: &[u8]) {
         let old_len = self.len;
         self.reach(old_len + bytes.len());

@@ -9,5 +9,5 @@ mod segments;
 pub(crate) use batch::{NoRoom, OpenBatch, SealedBatch};
 pub(crate) use format::RecordKind;
 pub(crate) use pieces::Pieces;
-pub(crate) use scan::{Epoch, Scan, ScanEnd, Visited, has_later_epoch, noted_places, places, scan, settle};
+pub(crate) use scan::{Epoch, Scan, ScanEnd, Visited, has_later_epoch, noted_places, places, rewrite_end, scan};
 pub(crate) use segments::{Segments, log_path};

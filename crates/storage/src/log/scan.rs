@@ -120,7 +120,7 @@ pub(crate) fn places(file: &Arc<dyn File>, identity: LogIdentity) -> Result<u32>
 /// It may be in the system's cache only: written by a process that was killed before it synced, or whose sync failed,
 /// after which no later sync brings it to the disk. At most the last batch can be so, and the file's length: both are
 /// written again.
-pub(crate) fn settle(file: &Arc<dyn File>, end: &ScanEnd) -> Result<()> {
+pub(crate) fn rewrite_end(file: &Arc<dyn File>, end: &ScanEnd) -> Result<()> {
     let length = file.len().map_err(Error::io("read the log's length"))?;
     let block = BLOCK as u64;
     if let Some((offset, bytes)) = end.last {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::ending::Ending;
 use super::engine::Engine;
+use super::stage::Act;
 use crate::env::Join;
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
 use crate::{Error, Result};
@@ -136,7 +137,7 @@ struct PoisonOnPanic<'a>(&'a Engine, &'static str);
 
 impl Drop for PoisonOnPanic<'_> {
     fn drop(&mut self) {
-        self.0.poison(&Error::corrupt(format!("the background thread {} panicked", self.1)));
+        self.0.publisher.life.fail(format!("the background thread {} panicked", self.1));
     }
 }
 
@@ -152,7 +153,7 @@ fn log_thread(engine: &Engine) {
             engine.env.host.sleep(engine.options.sync_interval);
             flush(engine);
         } else {
-            let appended = engine.writer.lock().appended;
+            let appended = engine.lock_writer().appended;
             let wait = (appended != idle_noted).then_some(IDLE);
             signals.wait(&[Signal::Log, Signal::Interval], wait);
             if wait.is_some() && note_idle(engine, appended) {
@@ -164,26 +165,25 @@ fn log_thread(engine: &Engine) {
 
 /// Writes the open batch, if it holds anything, after the one that is being written.
 pub(crate) fn flush(engine: &Engine) {
-    let mut writer = engine.writer.lock();
-    while !writer.batch.is_empty() && !engine.poisoned.load(Ordering::Acquire) {
-        if !writer.flushing {
-            drop(engine.lead(writer));
-            return;
+    let mut writer = engine.lock_writer();
+    while !writer.batch.is_empty() && engine.publisher.life.check(Act::Log).is_ok() {
+        if !writer.turn.is_leading() {
+            return engine.lead(writer);
         }
-        writer = engine.wait_for_batch(writer, 1);
+        writer = engine.wait_for_leader(writer);
     }
 }
 
 /// If nothing was appended since, writes an empty batch: its header says that everything before it is durable.
 fn note_idle(engine: &Engine, appended: u64) -> bool {
-    let mut writer = engine.writer.lock();
-    let quiet = writer.appended == appended && writer.batch.is_empty() && !writer.flushing;
-    if !quiet || engine.poisoned.load(Ordering::Acquire) || engine.signals.stopped() {
+    let mut writer = engine.lock_writer();
+    let quiet = writer.appended == appended && writer.batch.is_empty() && !writer.turn.is_leading();
+    if !quiet || engine.publisher.life.check(Act::Log).is_err() || engine.signals.stopped() {
         return false;
     }
     let Some(segments) = &engine.segments else { return true };
     if writer.batch.reserve(0, segments, engine.database).is_ok() {
-        drop(engine.lead(writer));
+        engine.lead(writer);
     }
     true
 }

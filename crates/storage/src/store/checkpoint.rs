@@ -5,17 +5,17 @@
 //! checkpoint before, and the log before this one, free. A failed sync ends the database's writing for good: what it
 //! did to the page cache is unknown, so it is never retried.
 
-use super::engine::{Dropped, Engine};
+use super::engine::Engine;
+use super::lists::{encode_directory, encode_runs, pieces, write_chain};
 use super::meta::{META_BYTES, Meta};
-use super::writer::Changes;
+use super::stage::{Act, Stage};
 use crate::broken::{self, Broken};
 use crate::io::AlignedBuf;
 use crate::log::Epoch;
-use crate::log::format::{read_varint, varint_into};
-use crate::page::layout::{self, HEADER, Kind, get_u16, put_u16};
-use crate::page::{PageRef, Pages};
+use crate::page::PageRef;
+use crate::page::layout::Kind;
 use crate::sync::Ordering;
-use crate::txn::{TreeId, Trees};
+use crate::txn::Trees;
 use crate::{Error, Result};
 
 /// Pages written between two syncs: a large flush would be felt by every commit.
@@ -50,9 +50,10 @@ impl Engine {
 
     fn checkpoint_if(&self, needed: impl FnOnce(&Target, &Meta) -> bool) -> Result<()> {
         let mut state = self.checkpoint.lock();
-        self.check_writable()?;
+        self.publisher.life.check(Act::Checkpoint)?;
         let began = self.env.host.now();
-        self.publish_position();
+        // Its position may be behind records that changed nothing.
+        self.publish_latest(&mut self.lock_writer());
         let target = self.hold_newest()?;
         let result = match needed(&target, &state.meta) {
             true => self.write_checkpoint(&mut state, &target, false),
@@ -75,45 +76,31 @@ impl Engine {
     /// After a failed checkpoint. Not if the failure left unknown which checkpoint a recovery will find: then the pages of
     /// both stay as they are for good.
     fn let_go(&self, version: u64) {
-        if !self.poisoned.load(Ordering::Acquire) {
+        if self.publisher.life.stage() != Stage::Failed {
             self.pages.unhold(version);
-        }
-    }
-
-    /// Publishes the newest state again if the log has grown by records that changed nothing, such as the parts of a
-    /// transaction that then failed: a checkpoint of the version before would keep them in the log for ever.
-    fn publish_position(&self) {
-        let mut writer = self.writer.lock();
-        let settled = !writer.changed && !writer.flushing && writer.batch.is_empty();
-        if !settled || self.durable.load(Ordering::Acquire) < writer.appended {
-            return;
-        }
-        // SAFETY: only who holds the commit lock, or leads, replaces the published version; nobody leads.
-        let position = unsafe { (*self.published.load(Ordering::Acquire)).position };
-        if position < writer.appended {
-            let cut = writer.cut(self.stamp());
-            let (old, changes) = self.publish(cut);
-            writer.recycle(old, changes, &self.pages);
         }
     }
 
     /// Gives the file's tail back to the file system, down to the last page in use.
     pub(crate) fn truncate_file(&self) -> Result<()> {
         let state = self.checkpoint.lock();
+        self.publisher.life.check(Act::Checkpoint)?;
         // The durable checkpoint may still count more pages; those it lists beyond the end are free in it.
         self.pages.truncate()?;
         drop(state);
         self.sync_file()
     }
 
-    /// The last checkpoint: marked clean, in both meta pages.
+    /// The last checkpoint: marked clean, in both meta pages. The database is closed from here on.
     pub(crate) fn checkpoint_clean(&self) -> Result<()> {
         let mut state = self.checkpoint.lock();
-        self.check_writable()?;
+        self.publisher.life.check(Act::LastCheckpoint)?;
         let target = self.hold_newest()?;
-        self.write_checkpoint(&mut state, &target, true)?;
+        self.write_checkpoint(&mut state, &target, true).inspect_err(|_| self.let_go(target.version))?;
         state.meta.sequence += 1;
-        self.write_meta(&state.meta)
+        self.write_meta(&state.meta)?;
+        // While no other checkpoint can be made.
+        self.publisher.life.end_closing()
     }
 
     /// Registers the newest version as held by the checkpoint, once the log is durable up to it.
@@ -133,7 +120,7 @@ impl Engine {
         if broken::is(Broken::CheckpointUndurable) {
             return Ok(target);
         }
-        let durable = self.wait_durable(self.writer.lock(), target.position);
+        let durable = self.wait_durable(self.lock_writer(), target.position);
         if durable.is_err() {
             self.pages.unhold(number);
         }
@@ -175,7 +162,7 @@ impl Engine {
         match result {
             Ok(meta) => self.finish(state, meta, own_pages),
             Err(error) => {
-                if !self.poisoned.load(Ordering::Acquire) {
+                if self.publisher.life.stage() != Stage::Failed {
                     self.pages.free_checkpoint_ids(&own_pages);
                 }
                 return Err(error);
@@ -194,7 +181,7 @@ impl Engine {
         if let Some(segments) = &self.segments {
             segments.release_before(match broken::is(Broken::LogReset) {
                 false => meta.needed_from,
-                true => self.durable.load(Ordering::Acquire),
+                true => self.publisher.durable(),
             });
         }
         self.set_pressure();
@@ -279,56 +266,6 @@ impl Engine {
         written.inspect_err(|error| self.poison(error))?;
         self.sync_file()
     }
-
-    // Trees and long values that left.
-
-    /// Notes pages that left the newest version all at once; the background frees them one by one.
-    pub(crate) fn drop_later(&self, version: u64, changes: &Changes) {
-        let mut drops = self.drops.lock();
-        drops.extend(changes.drops.iter().map(|&first| Dropped { first, is_tree: true, version }));
-        drops.extend(changes.chains.iter().map(|&first| Dropped { first, is_tree: false, version }));
-        drop(drops);
-        self.signals.raise(super::background::Signal::House);
-    }
-
-    /// Retires the pages of what was dropped: children first, so that after a crash in between a second walk from the
-    /// same root finds all that the first did not get to.
-    pub(crate) fn work_off_drops(&self) -> Result<()> {
-        let _one = self.freeing.lock();
-        loop {
-            let Some(dropped) = self.drops.lock().first().copied() else { return Ok(()) };
-            let slot = self.pages.slots.claim()?;
-            let mut ids = Vec::new();
-            let result = self.walk_dropped(slot, dropped, &mut ids);
-            self.pages.slots.release(slot);
-            result?;
-            self.pages.retire_dropped(dropped.version, &ids);
-            self.drops.lock().remove(0);
-        }
-    }
-
-    fn walk_dropped(&self, slot: crate::page::SlotId, dropped: Dropped, ids: &mut Vec<u32>) -> Result<()> {
-        let mut visit = |visit: crate::tree::Visit<'_>| {
-            ids.push(visit.page.id);
-            if ids.len() >= 1024 {
-                self.pages.retire_dropped(dropped.version, ids);
-                ids.clear();
-            }
-            Ok(true)
-        };
-        // What a walk before a crash freed is passed by, with all below it. A damaged page stays allocated, which harms
-        // nobody; one that cannot be read now may be readable later.
-        let enter = |page: PageRef| self.pages.is_retirable(page.id, dropped.version);
-        let mut broken = |_, error| match error {
-            Error::Corrupt { .. } => Ok(()),
-            error => Err(error),
-        };
-        match dropped.is_tree {
-            true => crate::tree::walk(&self.pages, slot, dropped.first, &enter, &mut visit, &mut broken),
-            false => crate::tree::chain(&self.pages, slot, u64::MAX, dropped.first, &enter, &mut visit, &mut broken),
-        }
-        .map(drop)
-    }
 }
 
 /// The epochs that recovery from `needed_from` still reads, and the last: who knows that knows a log of later epochs
@@ -338,127 +275,24 @@ fn live_epochs(epochs: &[Epoch], needed_from: u64) -> Vec<Epoch> {
     epochs[ended.min(epochs.len().saturating_sub(1))..].to_vec()
 }
 
-// The lists' bytes: numbers in LEB128, in chains of pages laid out like long values.
+#[cfg(test)]
+mod tests {
+    use crate::{Error, Options, Store};
 
-const NEXT: usize = HEADER;
-const LENGTH: usize = NEXT + PageRef::BYTES;
-const DATA: usize = LENGTH + 4;
-
-fn pieces(bytes: usize, page_size: usize) -> usize {
-    bytes.div_ceil(page_size - DATA).max(1)
-}
-
-fn push_number(out: &mut Vec<u8>, n: u64) {
-    let mut bytes = [0; 10];
-    let length = varint_into(&mut bytes, n);
-    out.extend_from_slice(&bytes[..length]);
-}
-
-fn encode_directory(trees: &Trees, drops: &[Dropped]) -> Vec<u8> {
-    let mut out = Vec::new();
-    push_number(&mut out, trees.entries().len() as u64);
-    for entry in trees.entries() {
-        [entry.id.0 as u64, entry.root.id as u64, entry.root.birth].iter().for_each(|&n| push_number(&mut out, n));
+    /// `compact` made one between the last checkpoint and the log's removal: the database did not open again.
+    #[test]
+    fn no_checkpoint_is_made_beside_or_behind_the_last() {
+        let store = Store::open_in_memory(Options::default()).unwrap();
+        let engine = store.engine();
+        engine.accept_no_more().unwrap();
+        let refused = || {
+            assert!(matches!(engine.checkpoint_anyway(), Err(Error::Closed)));
+            assert!(matches!(engine.truncate_file(), Err(Error::Closed)));
+            assert!(matches!(store.compact(), Err(Error::Closed)));
+        };
+        refused();
+        engine.checkpoint_clean().unwrap();
+        refused();
+        assert!(matches!(engine.checkpoint_clean(), Err(Error::Closed)));
     }
-    push_number(&mut out, drops.len() as u64);
-    for dropped in drops {
-        let numbers = [dropped.is_tree as u64, dropped.first.id as u64, dropped.first.birth];
-        numbers.iter().for_each(|&n| push_number(&mut out, n));
-    }
-    out
-}
-
-fn encode_runs(runs: &[(u32, u32)]) -> Vec<u8> {
-    let mut out = Vec::new();
-    push_number(&mut out, runs.len() as u64);
-    let mut behind = 0;
-    for &(first, length) in runs {
-        push_number(&mut out, (first - behind) as u64);
-        push_number(&mut out, length as u64);
-        behind = first + length;
-    }
-    out
-}
-
-/// Writes bytes over the pages given, all of which become part of the chain.
-fn write_chain(pages: &Pages, kind: Kind, birth: u64, ids: &[u32], bytes: &[u8]) -> Result<PageRef> {
-    let size = pages.page_size();
-    let mut page = AlignedBuf::zeroed(size);
-    let mut next = PageRef::NONE;
-    for (i, &id) in ids.iter().enumerate().rev() {
-        let from = (i * (size - DATA)).min(bytes.len());
-        let piece = &bytes[from..(from + size - DATA).min(bytes.len())];
-        let this = PageRef { id, birth };
-        page.fill(0);
-        layout::format(&mut page, kind, 0, 0, this);
-        page[NEXT..LENGTH].copy_from_slice(&next.to_bytes());
-        put_u16(&mut page, LENGTH, piece.len() as u16);
-        page[DATA..DATA + piece.len()].copy_from_slice(piece);
-        layout::seal_checksum(&mut page);
-        pages.file().write_at(&page, id as u64 * size as u64).map_err(Error::io("write a checkpoint's list"))?;
-        next = this;
-    }
-    pages.counters.pages_written.add(ids.len() as u64);
-    Ok(next)
-}
-
-/// Reads a chain: its bytes, and its pages.
-pub(crate) fn read_chain(pages: &Pages, kind: Kind, first: PageRef) -> Result<(Vec<u8>, Vec<u32>)> {
-    let (mut bytes, mut ids) = (Vec::new(), Vec::new());
-    let mut page = AlignedBuf::zeroed(pages.page_size());
-    let mut at = first;
-    // A chain that comes back to a page of its own has no end: it meets the page noted last, which is moved on each time
-    // the chain turns out to be twice as long.
-    let mut noted = PageRef::NONE;
-    while !at.is_none() {
-        pages.read(at, &mut page)?;
-        let end = DATA + get_u16(&page, LENGTH) as usize;
-        if Kind::of(&page) != Some(kind) || end > page.len() || at == noted {
-            return Err(Error::corrupt(format!("page {} is not part of the checkpoint's lists", at.id)));
-        }
-        bytes.extend_from_slice(&page[DATA..end]);
-        ids.push(at.id);
-        if ids.len().is_power_of_two() {
-            noted = at;
-        }
-        at = PageRef::read(&page[NEXT..]);
-    }
-    Ok((bytes, ids))
-}
-
-fn next_u32(bytes: &mut &[u8]) -> Option<u32> {
-    u32::try_from(read_varint(bytes)?).ok()
-}
-
-fn next_page(bytes: &mut &[u8]) -> Option<PageRef> {
-    Some(PageRef { id: next_u32(bytes)?, birth: read_varint(bytes)? })
-}
-
-/// Reads a list of trees, and what was dropped but not yet freed.
-pub(crate) fn decode_directory(mut bytes: &[u8], version: u64) -> Option<(Trees, Vec<Dropped>)> {
-    let bytes = &mut bytes;
-    let mut trees = Trees::default();
-    for _ in 0..read_varint(bytes)? {
-        trees.set(TreeId(next_u32(bytes)?), next_page(bytes)?);
-    }
-    let mut drops = Vec::new();
-    for _ in 0..read_varint(bytes)? {
-        let is_tree = read_varint(bytes)? == 1;
-        drops.push(Dropped { first: next_page(bytes)?, is_tree, version });
-    }
-    Some((trees, drops))
-}
-
-/// Reads a free map: runs of (first page, length).
-pub(crate) fn decode_runs(mut bytes: &[u8]) -> Option<Vec<(u32, u32)>> {
-    let bytes = &mut bytes;
-    let mut behind = 0u32;
-    let mut runs = Vec::new();
-    for _ in 0..read_varint(bytes)? {
-        let first = behind.checked_add(next_u32(bytes)?)?;
-        let length = next_u32(bytes)?;
-        behind = first.checked_add(length)?;
-        runs.push((first, length));
-    }
-    Some(runs)
 }

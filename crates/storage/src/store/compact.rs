@@ -78,7 +78,7 @@ fn move_down(handle: &Handle) -> Result<usize> {
     let mut moved = 0;
     // Pages moved per commit.
     let step_pages = (engine.pages.frame_count() / 16).min(256);
-    let trees: Vec<TreeId> = engine.writer.lock().trees.entries().iter().map(|entry| entry.id).collect();
+    let trees: Vec<TreeId> = engine.lock_writer().trees.entries().iter().map(|entry| entry.id).collect();
     for tree in trees {
         let mut from = Some(Vec::new());
         while from.is_some() {

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::engine::Engine;
 use crate::broken::{self, Broken};
-use crate::sync::Ordering;
 
 /// How often ages are looked at: so many times within the limit, within these bounds.
 const LOOKS: u32 = 8;
@@ -35,8 +34,7 @@ impl Engine {
     pub(super) fn end_old_snapshots(&self, ending: &mut Ending) {
         let Some(age) = self.options.max_snapshot_age else { return };
         let (slots, now) = (&self.pages.slots, self.env.host.now());
-        // SAFETY: version objects live until the engine is dropped; `number` is atomic.
-        let newest = unsafe { (*self.published.load(Ordering::SeqCst)).number.load(Ordering::SeqCst) };
+        let newest = self.publisher.newest_number();
         let since = |at: usize, version: u64| {
             let known = ending.outdated.iter().find(|known| (known.0, known.1) == (at, version));
             known.map_or(now, |known| known.2)

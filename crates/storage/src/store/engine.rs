@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::background::Signals;
+use super::publisher::Publisher;
+use super::stage::Act;
 use super::writer::Writer;
 use crate::broken::{self, Broken};
 use crate::env::Environment;
@@ -11,8 +13,8 @@ use crate::log::format::BLOCK;
 use crate::log::{SealedBatch, Segments};
 use crate::page::{PageRef, Pages, SlotId};
 use crate::stats::Counters;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Condvar, Mutex, Ordering};
-use crate::txn::{Version, VersionPtr};
+use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
+use crate::txn::Version;
 use crate::{Error, Options, Result};
 
 /// How often an operation is begun again with frames made free for it, which others may take first.
@@ -29,14 +31,9 @@ pub(crate) struct Engine {
     pub(crate) counters: Arc<Counters>,
     /// `None` in a database opened for reading only.
     pub(crate) segments: Option<Segments>,
-    /// The commit lock.
+    /// The commit lock: taken by `lock_writer`.
     pub(crate) writer: Mutex<Writer>,
-    /// Wakes those who wait for a batch, by the parity of its number.
-    pub(crate) batch_done: [Condvar; 2],
-    /// The newest version that readers may see. Owned; changed by whoever publishes.
-    pub(crate) published: AtomicPtr<Version>,
-    /// Everything before this log position is durable.
-    pub(crate) durable: AtomicU64,
+    pub(crate) publisher: Publisher,
     /// The checksum chain; used by the one who writes a batch.
     pub(crate) chain: Mutex<Chain>,
     pub(crate) next_stamp: AtomicU64,
@@ -49,10 +46,6 @@ pub(crate) struct Engine {
     pub(crate) drops: Mutex<Vec<Dropped>>,
     /// Held by the one who frees them: two walks of the same tree would free pages twice.
     pub(crate) freeing: Mutex<()>,
-    pub(crate) poisoned: AtomicBool,
-    /// No commit is accepted any more: the last checkpoint must hold all there are. Set under the commit lock.
-    pub(crate) closing: AtomicBool,
-    pub(crate) failure: Mutex<Option<String>>,
     /// Microseconds by which each commit is slowed, while the log is filling up.
     pub(crate) pressure_us: AtomicU64,
     pub(crate) signals: Signals,
@@ -107,29 +100,22 @@ impl Engine {
         self.segments.as_ref().ok_or(Error::ReadOnly)
     }
 
-    /// Refuses changes after a failure, or in a database opened for reading.
+    /// Refuses changes where the database does not take any (see `stage.rs`).
     #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {
-        if self.poisoned.load(Ordering::Acquire) {
-            return Err(Error::Poisoned { cause: self.cause() });
-        }
-        if self.segments.is_none() {
-            return Err(Error::ReadOnly);
-        }
-        Ok(())
+        self.publisher.life.check(Act::Change)
     }
 
-    #[cold]
-    pub(crate) fn cause(&self) -> String {
-        self.failure.lock().clone().unwrap_or_default()
+    /// Everything before this log position is durable.
+    #[inline]
+    pub(crate) fn durable(&self) -> u64 {
+        self.publisher.durable()
     }
 
     /// Makes the database read-only until it is reopened.
     #[cold]
     pub(crate) fn poison(&self, cause: &Error) {
-        let mut failure = self.failure.lock();
-        failure.get_or_insert_with(|| cause.to_string());
-        self.poisoned.store(true, Ordering::Release);
+        self.publisher.life.fail(cause);
     }
 
     /// Registers the slot as a reader of the newest published version, and returns it.
@@ -138,14 +124,14 @@ impl Engine {
     #[inline]
     pub(crate) fn enter(&self, slot: SlotId) -> &Version {
         loop {
-            let version = self.published.load(Ordering::SeqCst);
+            let version = self.publisher.newest();
             // SAFETY: version objects live until the engine is dropped; `number` is atomic, so reading it races with
             // nothing.
             let number = unsafe { (*version).number.load(Ordering::SeqCst) };
             self.pages.slots.set_version(slot, number);
             // SAFETY: as above.
             let unchanged = || unsafe { (*version).number.load(Ordering::SeqCst) } == number;
-            let is_current = || self.published.load(Ordering::SeqCst) == version && unchanged();
+            let is_current = || self.publisher.newest() == version && unchanged();
             if broken::is(Broken::NoRecheck) || is_current() {
                 // SAFETY: the slot names the version and it was published afterwards: it is not reused until the slot
                 // lets go, which its owner does after the last use of this reference.
@@ -197,12 +183,5 @@ impl Engine {
             }
             error => Err(error),
         }
-    }
-}
-
-impl std::ops::Drop for Engine {
-    fn drop(&mut self) {
-        // SAFETY: the published version is the engine's, and no handle is left to read it.
-        unsafe { VersionPtr::from_raw(self.published.load(Ordering::Acquire)).free() };
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::background::Background;
 use super::engine::Engine;
 use super::open;
+use super::stage::{Act, Stage};
 use super::verify::Verified;
 use crate::broken::{self, Broken};
 use crate::env::Environment;
@@ -51,11 +52,14 @@ impl Handle {
 
     /// Stops the background and, if it may, leaves a clean database without a log. Errors leave it to recovery.
     fn close(&self) -> Result<()> {
-        drop(self.background.lock().take());
-        let Some(_segments) = &self.engine.segments else { return Ok(()) };
-        if self.engine.poisoned.load(Ordering::Acquire) {
-            return Err(Error::Poisoned { cause: self.engine.cause() });
+        // One closes at a time.
+        let mut background = self.background.lock();
+        drop(background.take());
+        let life = &self.engine.publisher.life;
+        if life.stage() == Stage::ReadOnly {
+            return Ok(());
         }
+        life.check(Act::Log)?;
         // A file that is too long is no error: the next close tries again.
         let _ = super::compact::compact_at_close(self);
         self.engine.accept_no_more()?;
@@ -64,9 +68,8 @@ impl Handle {
         if broken::is(Broken::LogRemovedFirst) {
             let _ = self.engine.env.files.remove(&log_path(&self.engine.path));
         }
+        // The meta pages say then that no log is needed, and nothing is written any more.
         self.engine.checkpoint_clean()?;
-        // From here on nothing may be written: the meta pages say that no log is needed.
-        self.engine.poison(&Error::Closed);
         let log = log_path(&self.engine.path);
         let files = &self.engine.env.files;
         if !broken::is(Broken::LogRemovedFirst) {
@@ -79,11 +82,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         // Who wants to hear of errors calls `Store::close`; what failed here is made good by the next open.
-        if !self.engine.poisoned.load(Ordering::Acquire) {
-            let _ = self.close();
-        } else {
-            drop(self.background.lock().take());
-        }
+        let _ = self.close();
     }
 }
 

@@ -1,18 +1,24 @@
 //! An open database: the engine, its background, and the public handle.
 
+mod apply;
 mod background;
 mod backup;
 mod checkpoint;
 mod commit;
 mod compact;
+mod drops;
 mod ending;
 mod engine;
 mod handle;
+mod lists;
+mod log_room;
 mod meta;
 mod open;
 mod pending;
+mod publisher;
 mod replay;
 mod salvage;
+mod stage;
 mod verify;
 mod writer;
 

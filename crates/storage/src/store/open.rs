@@ -9,9 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::background::Signals;
-use super::checkpoint::{CheckpointState, decode_directory, decode_runs, read_chain};
+use super::checkpoint::CheckpointState;
 use super::engine::{Chain, Dropped, Engine};
+use super::lists::{decode_directory, decode_runs, read_chain};
 use super::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
+use super::publisher::{Publisher, Turn};
+use super::stage::Stage;
 use super::writer::{Changes, Spares, Writer};
 use crate::broken::{self, Broken};
 use crate::env::Environment;
@@ -21,7 +24,7 @@ use crate::log::{self, Epoch, OpenBatch, Scan, ScanEnd, Segments, log_path, scan
 use crate::page::layout::Kind;
 use crate::page::{PageRef, Pages};
 use crate::stats::Counters;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Condvar, Mutex, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
 use crate::tree::Scratch;
 use crate::txn::{TreeId, Trees, VersionPtr};
 use crate::{Error, Options, Result};
@@ -191,7 +194,7 @@ fn start(
         Some((file, identity)) => {
             let end = replay(&mut engine, &meta, &file, identity)?;
             if !options.read_only && !broken::is(Broken::RecoveryUnsettled) {
-                log::settle(&file, &end)?;
+                log::rewrite_end(&file, &end)?;
             }
             (end.position, Some((file, identity, end)))
         }
@@ -246,6 +249,7 @@ fn assemble(
     // A jump, so that stamps used after the checkpoint and lost in a crash are never given out again: a page's id and
     // birth stay unique even against what lies in the file unreferenced.
     let next_stamp = meta.next_stamp + if meta.clean { 1 } else { 1 << 32 };
+    let stage = if options.read_only { Stage::ReadOnly } else { Stage::Open };
     Engine {
         env: env.clone(),
         options: options.clone(),
@@ -261,18 +265,13 @@ fn assemble(
             seen_before: next_stamp,
             changed: false,
             batch: OpenBatch::new(meta.position, 1, 0, false, 0),
-            batch_number: 1,
             appended: meta.position,
-            flushing: false,
-            must_sync: false,
-            waiting: [0; 2],
+            turn: Turn::default(),
             open_parts: Vec::new(),
             scratch: Scratch::default(),
             spare: Spares::default(),
         }),
-        batch_done: [Condvar::new(), Condvar::new()],
-        published: AtomicPtr::new(published.as_raw()),
-        durable: AtomicU64::new(meta.position),
+        publisher: Publisher::new(published, meta.position, stage),
         chain: Mutex::new(Chain::new(0)),
         next_stamp: AtomicU64::new(next_stamp + 1),
         next_tree: AtomicU32::new(meta.next_tree),
@@ -281,9 +280,6 @@ fn assemble(
         checkpoint_number: AtomicU64::new(meta.checkpoint),
         drops: Mutex::new(drops),
         freeing: Mutex::new(()),
-        poisoned: AtomicBool::new(false),
-        closing: AtomicBool::new(false),
-        failure: Mutex::new(None),
         pressure_us: AtomicU64::new(0),
         signals: Signals::default(),
     }
@@ -359,7 +355,7 @@ fn begin_epoch(
     engine.chain = Mutex::new(Chain::new(epoch.seed));
     {
         let separate = engine.options.separate_blocks;
-        let mut writer = engine.writer.lock();
+        let mut writer = engine.lock_writer();
         let segment_bytes = engine.segments()?.identity.segment_bytes as usize;
         writer.batch = OpenBatch::new(start, alignment, epoch.seed, separate, segment_bytes);
     }
@@ -392,7 +388,7 @@ fn announce(engine: &mut Engine, position: u64, epoch: Epoch) -> Result<()> {
 }
 
 fn compact_epochs(engine: &Engine, position: u64) -> Result<()> {
-    engine.durable.store(position, Ordering::Release);
+    engine.publisher.set_durable(position);
     if let Some(last) = engine.checkpoint.lock().meta.epochs.last_mut() {
         last.end = position;
     }
@@ -401,12 +397,12 @@ fn compact_epochs(engine: &Engine, position: u64) -> Result<()> {
 
 /// An empty batch, durable before the first commit: the log is there from then on, or it is missing.
 fn first_batch(engine: &Engine) -> Result<()> {
-    let mut writer = engine.writer.lock();
+    let mut writer = engine.lock_writer();
     let room = writer.batch.reserve(0, engine.segments()?, engine.database);
     room.map_err(|_| Error::DiskFull { what: "begin the log" })?;
     let start = writer.batch.position();
     writer.appended = start;
-    drop(engine.lead(writer));
+    engine.lead(writer);
     engine.check_writable()
 }
 

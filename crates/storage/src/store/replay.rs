@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use super::engine::Engine;
 use super::pending::Pending;
-use super::writer::{SPILL, Writer};
+use super::writer::SPILL;
 use crate::broken::{self, Broken};
 use crate::io::File;
 use crate::log::format::read_record;
 use crate::log::{Pieces, RecordKind, Visited};
-use crate::page::{PageRef, SlotId};
+use crate::page::SlotId;
 use crate::sync::Ordering;
-use crate::tree::{LongValue, Patched, overflow_value};
 use crate::txn::{Op, OpStream, Ops};
 use crate::{Error, Result};
 
@@ -85,7 +84,7 @@ impl<'a> Replay<'a> {
         let mut pending = std::mem::take(&mut self.pending);
         let result = pending.apply(|op| self.apply(op));
         self.pending = pending;
-        if self.engine.writer.lock().changes.created.len() * SPILL > self.engine.pages.frame_count() {
+        if self.engine.lock_writer().changes.created.len() * SPILL > self.engine.pages.frame_count() {
             self.publish(None);
         }
         result
@@ -116,7 +115,7 @@ impl<'a> Replay<'a> {
     }
 
     fn apply(&mut self, op: Op<'_>) -> Result<()> {
-        let mut writer = self.engine.writer.lock();
+        let mut writer = self.engine.lock_writer();
         match op {
             Op::Create { tree } => {
                 self.engine.next_tree.fetch_max(tree.number() + 1, Ordering::Relaxed);
@@ -134,20 +133,19 @@ impl<'a> Replay<'a> {
     }
 
     fn publish(&self, position: Option<u64>) {
-        let mut writer = self.engine.writer.lock();
+        let mut writer = self.engine.lock_writer();
         if let Some(position) = position {
             writer.appended = position;
         }
-        let cut = writer.cut(self.engine.stamp());
-        let (old, changes) = self.engine.publish(cut);
-        writer.recycle(old, changes, &self.engine.pages);
+        let is_published = self.engine.publish_latest(&mut writer);
+        assert!(is_published, "nobody leads while the database is opened");
     }
 
     /// Publishes what was recovered: everything before `position`.
     pub(crate) fn finish(mut self, position: u64) -> Result<()> {
         self.flush()?;
         self.publish(Some(position));
-        self.engine.durable.store(position, Ordering::Release);
+        self.engine.publisher.set_durable(position);
         Ok(())
     }
 }
@@ -159,76 +157,5 @@ fn malformed(position: u64) -> Error {
 impl Drop for Replay<'_> {
     fn drop(&mut self) {
         self.engine.pages.slots.release(self.slot);
-    }
-}
-
-impl Engine {
-    /// Applies an operation to the latest state, loading what it needs while the commit lock is held. (Whoever can
-    /// wait without the lock has loaded the pages before.)
-    pub(crate) fn apply(&self, writer: &mut Writer, slot: SlotId, op: Op<'_>) -> Result<()> {
-        let tree = op.tree();
-        match op {
-            Op::Create { .. } => {
-                writer.trees.set(tree, PageRef::NONE);
-                return Ok(());
-            }
-            Op::Drop { .. } => {
-                let root = writer.trees.remove(tree).ok_or(Error::NoSuchTree(tree))?;
-                if !root.is_none() {
-                    writer.changes.drops.push(root);
-                }
-                return Ok(());
-            }
-            _ => {}
-        }
-        let mut root = writer.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
-        let result = self.apply_to(writer, slot, op, &mut root);
-        writer.trees.set(tree, root);
-        match (result?, op) {
-            (Patched::Long(length, first), Op::Patch { key, offset, bytes, .. }) => {
-                let value = self.patched(slot, length, first, offset, bytes)?;
-                self.apply(writer, slot, Op::Put { tree, key, value: &value })
-            }
-            (Patched::Impossible, _) => Err(Error::BadPatch),
-            _ => Ok(()),
-        }
-    }
-
-    fn apply_to(&self, writer: &mut Writer, slot: SlotId, op: Op<'_>, root: &mut PageRef) -> Result<Patched> {
-        writer.spill(self);
-        let (tree, pages) = (op.tree(), &self.pages);
-        match op {
-            Op::Put { key, value, .. } => {
-                let stamp = writer.stamp;
-                let long = LongValue::write(pages, tree, stamp, key, value, &mut writer.changes.created)?;
-                let cell = long.cell(value);
-                self.with_pages(slot, |pin| writer.edit(pages, pin, tree, root).put(key, cell))?;
-            }
-            Op::Delete { key, .. } => {
-                self.with_pages(slot, |pin| writer.edit(pages, pin, tree, root).delete(key))?;
-            }
-            Op::Patch { key, offset, bytes, .. } => {
-                return self
-                    .with_pages(slot, |pin| writer.edit(pages, pin, tree, root).patch(key, offset, bytes, |_| ()));
-            }
-            Op::Create { .. } | Op::Drop { .. } => unreachable!("these are no changes inside a tree"),
-        }
-        Ok(Patched::Done)
-    }
-
-    /// A long value with some bytes replaced.
-    pub(crate) fn patched(
-        &self,
-        slot: SlotId,
-        length: u64,
-        first: PageRef,
-        offset: usize,
-        bytes: &[u8],
-    ) -> Result<Vec<u8>> {
-        let mut value = Vec::new();
-        overflow_value(&self.pages, slot, length, first, &mut value)?;
-        let part = value.get_mut(offset..).and_then(|rest| rest.get_mut(..bytes.len())).ok_or(Error::BadPatch)?;
-        part.copy_from_slice(bytes);
-        Ok(value)
     }
 }

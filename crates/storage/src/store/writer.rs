@@ -1,6 +1,7 @@
 //! The latest state, which the holder of the commit lock builds on: trees ahead of what readers see, and the batch that
 //! will make them durable.
 
+use super::publisher::Turn;
 use crate::broken::{self, Broken};
 use crate::log::OpenBatch;
 use crate::page::{Created, PageRef};
@@ -57,16 +58,9 @@ pub(crate) struct Writer {
     /// Whether the trees differ from the version cut last.
     pub(crate) changed: bool,
     pub(crate) batch: OpenBatch,
-    /// Number of the batch being filled.
-    pub(crate) batch_number: u64,
     /// Position behind the last record.
     pub(crate) appended: u64,
-    /// A leader is writing the batch before.
-    pub(crate) flushing: bool,
-    /// The open batch holds a commit that must be durable before it is seen.
-    pub(crate) must_sync: bool,
-    /// Threads that wait for a batch, by the parity of its number.
-    pub(crate) waiting: [u32; 2],
+    pub(crate) turn: Turn,
     /// Transactions that have parts in the log, with the position of the first.
     pub(crate) open_parts: Vec<(u64, u64)>,
     pub(crate) scratch: Scratch,

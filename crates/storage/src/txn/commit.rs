@@ -36,7 +36,7 @@ impl Transaction {
         let engine = handle.engine();
         let position = match self.append()? {
             Some((mut writer, position)) => {
-                writer.must_sync = true;
+                writer.turn.must_be_durable(position);
                 position
             }
             None => 0,
@@ -56,7 +56,7 @@ impl Transaction {
         }
         engine.check_writable()?;
         let claimed = Claimed::new(private.handle())?;
-        state.parts.settle(engine)?;
+        state.parts.wait_readable(engine)?;
         if state.ops.length() > LARGE {
             for _ in 0..ROUNDS {
                 if !state.catch_up(engine, claimed.slot)? {
@@ -75,7 +75,7 @@ impl Transaction {
                 state.parts.forget(engine);
                 if matches!(error, Error::Conflict) {
                     engine.counters.conflicts.add(1);
-                    engine.settle()?;
+                    engine.wait_for_all()?;
                 }
                 Err(error)
             }

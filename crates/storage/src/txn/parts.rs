@@ -2,16 +2,14 @@
 //!
 //! Beyond a bound they go while the transaction still runs, so its operations take little memory however many they are;
 //! whoever needs them again (a rebase) reads them back. The log keeps them until the transaction ends: one that lasts so
-//! long that the log reaches its limit is ended, rather than everybody else's commits refused (`Engine::make_room`).
+//! long that the log reaches its limit is ended, rather than everybody else's commits refused (`Engine::make_log_room`).
 //!
 //! What must hold: `Writer::open_parts` names a transaction from its first part to its end, and the log from there on is
 //! not reused meanwhile.
 
 use super::ops::{Op, OpList, OpStream, Ops};
-use crate::broken::{self, Broken};
 use crate::log::{OpenBatch, Pieces, RecordKind};
-use crate::store::{Engine, Writer, WriterGuard};
-use crate::sync::Ordering;
+use crate::store::{Engine, Writer};
 use crate::{Error, Result};
 
 /// A transaction's parts.
@@ -121,14 +119,14 @@ impl Parts {
     }
 
     /// Waits until what was sent can be read back.
-    pub(super) fn settle(&self, engine: &Engine) -> Result<()> {
+    pub(super) fn wait_readable(&self, engine: &Engine) -> Result<()> {
         match self.has_sent() {
-            true => engine.wait_durable(engine.writer.lock(), self.end),
+            true => engine.wait_durable(engine.lock_writer(), self.end),
             false => Ok(()),
         }
     }
 
-    /// Calls `each` with every operation of the transaction, in order. What was sent must be settled.
+    /// Calls `each` with every operation of the transaction, in order. What was sent must be readable.
     pub(super) fn for_each(
         &self,
         engine: &Engine,
@@ -153,17 +151,17 @@ impl Engine {
     /// The parts of a transaction that failed need no log any more. A version published meanwhile says otherwise, and
     /// the log might be full of them: so another one follows.
     fn forget_parts(&self, transaction: u64) {
-        let mut writer = self.writer.lock();
+        let mut writer = self.lock_writer();
         writer.open_parts.retain(|(open, _)| *open != transaction);
         writer.changed = true;
         drop(writer);
         // If this fails, so will everything else.
-        let _ = self.settle();
+        let _ = self.wait_for_all();
     }
 
     /// Ends the transaction that has had parts in the log for longest, if the log cannot be reused because of it.
     pub(crate) fn end_oldest_parts(&self) -> Result<bool> {
-        let writer = self.writer.lock();
+        let writer = self.lock_writer();
         let oldest = writer.open_parts.iter().min_by_key(|(_, first)| *first).copied();
         drop(writer);
         let segments = self.segments()?;
@@ -174,29 +172,6 @@ impl Engine {
                 Ok(true)
             }
             _ => Ok(false),
-        }
-    }
-
-    /// Waits until what is appended now is durable: whoever lost to it may be told only then.
-    pub(crate) fn settle(&self) -> Result<()> {
-        let writer = self.writer.lock();
-        let position = writer.appended;
-        self.wait_durable(writer, position)?;
-        self.publish_undone();
-        Ok(())
-    }
-
-    /// A point write that was undone leaves other pages with the same content, which no commit publishes; whoever
-    /// compares roots would lose to it again and again.
-    fn publish_undone(&self) {
-        let mut writer: WriterGuard<'_> = self.writer.lock();
-        // A commit whose write failed meanwhile is in the state, and must not be seen.
-        let is_durable =
-            self.durable.load(Ordering::Acquire) >= writer.appended || broken::is(Broken::UndurablePublished);
-        if writer.changed && !writer.flushing && writer.batch.is_empty() && is_durable {
-            let cut = writer.cut(self.stamp());
-            let (old, changes) = self.publish(cut);
-            writer.recycle(old, changes, &self.pages);
         }
     }
 }

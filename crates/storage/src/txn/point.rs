@@ -119,7 +119,7 @@ impl Session {
         let position = writer.appended;
         match (&result, acknowledge) {
             (Ok(_), Acknowledge::Later) => {
-                writer.must_sync = true;
+                writer.turn.must_be_durable(position);
                 drop(writer);
                 engine.signals.raise(Signal::Log);
                 return result.map(|result| (result, Ticket { handle: Some(handle.clone()), position }));

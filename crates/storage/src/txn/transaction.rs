@@ -86,8 +86,10 @@ impl Private {
 
     /// Fails once the transaction has ended.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, State>> {
-        let state = self.state.lock();
-        if state.base.is_none() { Err(Error::Ended) } else { Ok(state) }
+        // A transaction that a panic left in the middle of a change is at its end.
+        let mut is_whole = true;
+        let state = self.state.lock_noting(|| is_whole = false);
+        if state.base.is_none() || !is_whole { Err(Error::Ended) } else { Ok(state) }
     }
 
     pub(crate) fn note_key(&self, mut state: MutexGuard<'_, State>, tree: TreeId, key: &[u8]) {
@@ -549,7 +551,8 @@ impl Transaction {
 
     /// Rolls back now; whatever still refers to the transaction gets [`Error::Ended`].
     pub fn abandon(&self) {
-        if let Ok(mut state) = self.private.lock() {
+        let mut state = self.private.state.lock_noting(|| ());
+        if state.base.is_some() {
             state.end(self.private.handle.engine());
         }
     }
@@ -593,15 +596,15 @@ impl Ticket {
     pub fn wait(self) -> Result<()> {
         let Some(handle) = &self.handle else { return Ok(()) };
         let engine = handle.engine();
-        if engine.durable.load(Ordering::Acquire) >= self.position {
+        if engine.durable() >= self.position {
             return Ok(());
         }
-        engine.wait_durable(engine.writer.lock(), self.position)
+        engine.wait_durable(engine.lock_writer(), self.position)
     }
 
     /// Whether `wait` would return at once, successfully.
     pub fn is_durable(&self) -> bool {
-        let durable = |handle: &Arc<Handle>| handle.engine().durable.load(Ordering::Acquire);
+        let durable = |handle: &Arc<Handle>| handle.engine().durable();
         self.handle.as_ref().is_none_or(|handle| durable(handle) >= self.position)
     }
 

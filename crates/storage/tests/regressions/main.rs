@@ -1,5 +1,7 @@
 //! Failures that the crash tests found, each by itself.
 
+mod closing;
+mod failures;
 mod files;
 mod log_errors;
 mod opening;

@@ -1,0 +1,61 @@
+//! Space for the log, and what happens while there is little: commits are slowed, then wait for a checkpoint.
+
+use super::engine::Engine;
+use crate::sync::Ordering;
+use crate::{Error, Result};
+
+/// Microseconds of delay at a full log.
+const PRESSURE_US_MAX: f64 = 4000.0;
+/// The part of the log that may fill before commits are slowed.
+const PRESSURE_FROM: f64 = 0.5;
+
+impl Engine {
+    /// Slows a commit by as much as the log is full.
+    pub(super) fn slow_down(&self) {
+        let pressure = self.pressure_us.load(Ordering::Relaxed);
+        if pressure > 0 {
+            self.counters.backpressure_us.add(pressure);
+            self.env.host.sleep(std::time::Duration::from_micros(pressure));
+        }
+    }
+
+    /// Sets how much commits are slowed by how full the log is.
+    pub(crate) fn set_pressure(&self) {
+        let Some(segments) = &self.segments else { return };
+        let over = (segments.fullness() - PRESSURE_FROM) / (1.0 - PRESSURE_FROM);
+        let pressure = (over.clamp(0.0, 1.0).powi(2) * PRESSURE_US_MAX) as u64;
+        self.pressure_us.store(pressure, Ordering::Relaxed);
+    }
+
+    /// Adds a place to the log; false at the limit.
+    ///
+    /// An error that it hears may be about a batch's bytes: it counts for everybody.
+    pub(crate) fn grow_log(&self) -> Result<bool> {
+        let segments = self.segments()?;
+        segments.grow().inspect_err(|error| {
+            if segments.failed() {
+                self.publisher.life.fail(error);
+            }
+        })
+    }
+
+    /// No segment is ready: makes one, or waits for a checkpoint to free some. `waited` counts the checkpoints.
+    #[cold]
+    pub(super) fn make_log_room(&self, waited: &mut u32) -> Result<()> {
+        match self.grow_log() {
+            Ok(true) => return Ok(()),
+            // At the limit, or the disk is full: a checkpoint may give segments back.
+            Ok(false) | Err(Error::DiskFull { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        *waited += 1;
+        if *waited > 2 && self.end_oldest_parts()? {
+            *waited = 1;
+        }
+        if *waited > 3 {
+            return Err(Error::DiskFull { what: "extend the log (the disk is full, or log_limit_bytes reached)" });
+        }
+        // Whatever checkpoint runs now may have begun too early to free anything: wait for one that begins later.
+        self.run_checkpoint()
+    }
+}

@@ -1,0 +1,363 @@
+//! What readers may see, what is durable, and whose turn it is to write the log.
+//!
+//! What must hold:
+//! - The newest version that readers see changes here only: by the leader of a batch, or by whoever holds the commit
+//!   lock while nobody leads and all is durable that must be before it is seen ([`Engine::publish_latest`]).
+//! - Who waits for a batch sleeps at its gate, without the commit lock. The leader opens the gate after it has
+//!   published, so who was told of a commit sees it, and goes on without the commit lock.
+//! - Somebody is awake, or will wake, to write what is waited for: the leader of a batch wakes one of the next one's,
+//!   and who waits for company does so for a bounded time.
+//!
+//! Company: who was just told of a commit often commits again at once. A leader that does not wait for them writes the
+//! half of the threads that waited meanwhile, and so does the next, for ever: each write carries half of the commits it
+//! could. So the next leader waits for as many as are expected, at most for a part of what a write takes; the last who
+//! comes leads, without being woken. Where that did not pay it is not tried for a while.
+
+use std::time::Duration;
+
+use super::commit::WriterGuard;
+use super::engine::Engine;
+use super::stage::{Act, Life, Stage};
+use super::writer::{Changes, Cut, Writer};
+use crate::broken::{self, Broken};
+use crate::sync::{AtomicPtr, AtomicU64, Condvar, Mutex, Ordering};
+use crate::txn::{Version, VersionPtr};
+
+/// One part in so many of what a write takes is waited for company.
+const PATIENCE: u32 = 2;
+/// Below this waiting is more work than it saves.
+const PATIENCE_MIN: Duration = Duration::from_micros(20);
+/// Batches written without waiting after company failed to come, at most.
+const BACKOFF: u32 = 63;
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    pub(super) life: Life,
+    /// The newest version that readers may see. Owned.
+    published: AtomicPtr<Version>,
+    /// Everything before this log position is durable.
+    durable: AtomicU64,
+    /// By the parity of a batch's number.
+    gates: [Gate; 2],
+}
+
+/// Where those sleep who wait for a batch.
+#[derive(Debug, Default)]
+struct Gate {
+    lock: Mutex<()>,
+    opened: Condvar,
+}
+
+impl Gate {
+    /// Sleeps until the gate is opened, or (rarely) for no reason. Who opens it after the commit lock was let go of
+    /// finds the caller asleep.
+    fn sleep(&self, writer: WriterGuard<'_>, longest: Option<Duration>) {
+        let gate = self.lock.lock();
+        drop(writer);
+        drop(match longest {
+            Some(longest) => self.opened.wait_for(gate, longest),
+            None => self.opened.wait(gate),
+        });
+    }
+
+    fn open(&self) {
+        drop(self.lock.lock());
+        self.opened.notify_all();
+    }
+
+    fn let_one_through(&self) {
+        drop(self.lock.lock());
+        self.opened.notify_one();
+    }
+}
+
+impl Publisher {
+    pub(crate) fn new(version: VersionPtr, durable: u64, stage: Stage) -> Publisher {
+        Publisher {
+            life: Life::new(stage),
+            published: AtomicPtr::new(version.as_raw()),
+            durable: AtomicU64::new(durable),
+            gates: [Gate::default(), Gate::default()],
+        }
+    }
+
+    /// The newest version. Who reads more of it than its number registers with it first (`Engine::enter`).
+    #[inline]
+    pub(crate) fn newest(&self) -> *mut Version {
+        self.published.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn newest_number(&self) -> u64 {
+        // SAFETY: version objects live until the engine is dropped; `number` is atomic.
+        unsafe { (*self.newest()).number.load(Ordering::SeqCst) }
+    }
+
+    #[inline]
+    pub(crate) fn durable(&self) -> u64 {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_durable(&self, position: u64) {
+        self.durable.store(position, Ordering::Release);
+    }
+
+    /// After a failure: everybody who waits is to look.
+    pub(super) fn wake_everybody(&self) {
+        self.gates.iter().for_each(Gate::open);
+    }
+
+    /// After batch `number`.
+    pub(super) fn wake(&self, number: u64, woken: Woken) {
+        let gate = |number: u64| &self.gates[(number & 1) as usize];
+        if woken.done {
+            gate(number).open();
+        }
+        if woken.next && !broken::is(Broken::NoNextLeader) {
+            gate(number + 1).let_one_through();
+        }
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        // SAFETY: the published version is the publisher's, and no handle is left to read it.
+        unsafe { VersionPtr::from_raw(self.published.load(Ordering::Acquire)).free() };
+    }
+}
+
+/// Who is to be woken: those whose batch is done, one of those who wait for the next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Woken {
+    done: bool,
+    next: bool,
+}
+
+/// What who needs the open batch durable does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Lead,
+    Wait(Option<Duration>),
+}
+
+/// Whose turn it is to write the log. Guarded by the commit lock.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// Number of the batch being filled.
+    number: u64,
+    /// A leader is writing the batch before.
+    leading: bool,
+    /// Everything before this position must be durable before readers see it.
+    strong: u64,
+    /// Threads that wait for a batch, by the parity of its number.
+    waiting: [u32; 2],
+    company: Company,
+}
+
+impl Default for Turn {
+    fn default() -> Turn {
+        Turn { number: 1, leading: false, strong: 0, waiting: [0; 2], company: Company::default() }
+    }
+}
+
+impl Turn {
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether a batch is being written.
+    pub(super) fn is_leading(&self) -> bool {
+        self.leading
+    }
+
+    /// Readers may see what lies before `position` only once it is durable.
+    #[inline]
+    pub(crate) fn must_be_durable(&mut self, position: u64) {
+        self.strong = self.strong.max(position);
+    }
+
+    /// What to do for the open batch, which holds so many records.
+    pub(super) fn next_step(&mut self, records: u32, now: impl FnOnce() -> Duration) -> Step {
+        match self.leading {
+            true => Step::Wait(None),
+            false => self.company.next_step(records, now),
+        }
+    }
+
+    /// The caller leads from now on. Returns the number of its batch.
+    pub(super) fn begin(&mut self, records: u32) -> u64 {
+        self.leading = true;
+        self.company.judge(records);
+        self.number += 1;
+        self.number - 1
+    }
+
+    /// Batch `number` is done; writing it took so long. `records`: how many are in the next one already.
+    pub(super) fn end(&mut self, number: u64, records: u32, took: Duration, now: impl FnOnce() -> Duration) -> Woken {
+        self.leading = false;
+        let done = std::mem::take(&mut self.waiting[(number & 1) as usize]);
+        self.company.expect(done, records, took, now);
+        Woken { done: done > 0, next: self.waiting[(number as usize + 1) & 1] > 0 }
+    }
+
+    /// A sleeper is awake, who waited for batch `number`: it is still counted, unless the batch is done.
+    fn woke(&mut self, number: u64) {
+        if number >= self.number - u64::from(self.leading) {
+            self.waiting[(number & 1) as usize] -= 1;
+        }
+    }
+}
+
+/// Those who are expected to commit before the next batch is written.
+#[derive(Debug, Default)]
+struct Company {
+    /// Records that the batch should have. 0: nobody is waited for.
+    expected: u32,
+    /// Records that it had when the wait began.
+    found: u32,
+    /// When waiting ends. (One sleeper wakes then.)
+    until: Duration,
+    is_watched: bool,
+    /// Batches not to wait for, and how many that will be when nobody comes again.
+    pause: u32,
+    backoff: u32,
+}
+
+impl Company {
+    /// `done`: how many were waiting for the batch that is done now, beside its leader.
+    fn expect(&mut self, done: u32, records: u32, took: Duration, now: impl FnOnce() -> Duration) {
+        self.expected = 0;
+        if done + records == 0 {
+            return;
+        }
+        let patience = took / PATIENCE;
+        if patience < PATIENCE_MIN {
+            return;
+        }
+        if self.pause > 0 {
+            self.pause -= 1;
+            return;
+        }
+        *self = Company {
+            expected: records + done + 1,
+            found: records,
+            until: now() + patience,
+            is_watched: false,
+            ..*self
+        };
+    }
+
+    fn next_step(&mut self, records: u32, now: impl FnOnce() -> Duration) -> Step {
+        if records >= self.expected {
+            return Step::Lead;
+        }
+        match self.until.checked_sub(now()).filter(|left| !left.is_zero()) {
+            None => Step::Lead,
+            Some(_) if self.is_watched => Step::Wait(None),
+            Some(left) => {
+                self.is_watched = true;
+                Step::Wait(Some(left))
+            }
+        }
+    }
+
+    /// A batch is cut: whether waiting paid.
+    fn judge(&mut self, records: u32) {
+        if self.expected > 0 {
+            let has_paid = (records.saturating_sub(self.found)) * 2 >= self.expected - self.found;
+            self.backoff = if has_paid { 0 } else { (2 * self.backoff + 1).min(BACKOFF) };
+            self.pause = self.backoff;
+            self.expected = 0;
+        }
+    }
+}
+
+impl Engine {
+    /// Lets readers see a version, and frees what died with it.
+    pub(super) fn publish(&self, cut: Cut) -> (VersionPtr, Changes) {
+        let Cut { version, changes } = cut;
+        // SAFETY: just cut, not freed.
+        let number = unsafe { version.number() };
+        self.pages.adopt(number, changes.created.ids());
+        let old = self.publisher.published.swap(version.as_raw(), Ordering::SeqCst);
+        self.pages.retire(number, &changes.dead);
+        if !changes.drops.is_empty() || !changes.chains.is_empty() {
+            self.drop_later(number, &changes);
+        }
+        (VersionPtr::from_raw(old), changes)
+    }
+
+    /// Lets readers see the latest state now, without a write, if nothing in it must be durable first and is not; false
+    /// otherwise. For commits in a weak mode, and for what no batch publishes: what was undone (other pages of the same
+    /// content: who compares roots would lose to them again and again), and records that changed nothing (parts of
+    /// transactions that failed: a checkpoint of the version before would keep them in the log).
+    pub(crate) fn publish_latest(&self, writer: &mut Writer) -> bool {
+        let turn = &writer.turn;
+        // A commit whose write failed is in the state, and must not be seen.
+        let may_be_seen = self.publisher.durable() >= turn.strong && self.publisher.life.check(Act::Log).is_ok();
+        if turn.leading || !(may_be_seen || broken::is(Broken::UndurablePublished)) {
+            return false;
+        }
+        // SAFETY: only who holds the commit lock, or leads, replaces the published version; nobody leads.
+        let position = unsafe { (*self.publisher.newest()).position };
+        if writer.changed || position < writer.appended {
+            let cut = writer.cut(self.stamp());
+            let (old, changes) = self.publish(cut);
+            writer.recycle(old, changes, &self.pages);
+        }
+        true
+    }
+
+    /// Sleeps until batch `number` is done, or there is need of a leader, or for so long. `None`: the log is durable up
+    /// to `position`.
+    pub(super) fn wait_for_batch<'a>(
+        &'a self,
+        mut writer: WriterGuard<'a>,
+        number: u64,
+        longest: Option<Duration>,
+        position: u64,
+    ) -> Option<WriterGuard<'a>> {
+        writer.turn.waiting[(number & 1) as usize] += 1;
+        self.publisher.gates[(number & 1) as usize].sleep(writer, longest);
+        if self.publisher.durable() >= position {
+            return None;
+        }
+        let mut writer = self.lock_writer();
+        writer.turn.woke(number);
+        if longest.is_some() {
+            writer.turn.company.is_watched = false;
+        }
+        Some(writer)
+    }
+
+    /// Sleeps while a batch is being written.
+    pub(super) fn wait_for_leader<'a>(&'a self, mut writer: WriterGuard<'a>) -> WriterGuard<'a> {
+        let number = writer.turn.number - 1;
+        while writer.turn.leading && writer.turn.number - 1 == number {
+            match self.wait_for_batch(writer, number, None, u64::MAX) {
+                Some(again) => writer = again,
+                None => return self.lock_writer(),
+            }
+        }
+        writer
+    }
+
+    /// Group mode: lets others join the batch for a while. `None`: somebody wrote it meanwhile.
+    pub(super) fn wait_for_group<'a>(&'a self, mut writer: WriterGuard<'a>, position: u64) -> Option<WriterGuard<'a>> {
+        let until = self.env.host.now() + self.options.group_interval;
+        let number = writer.turn.number;
+        writer.turn.must_be_durable(position);
+        if writer.batch.records() >= self.options.group_size {
+            self.publisher.gates[(number & 1) as usize].open();
+            return Some(writer);
+        }
+        while writer.turn.number == number
+            && writer.batch.records() < self.options.group_size
+            && self.publisher.life.check(Act::Log).is_ok()
+        {
+            let Some(left) = until.checked_sub(self.env.host.now()).filter(|left| !left.is_zero()) else { break };
+            writer = self.wait_for_batch(writer, number, Some(left), position)?;
+        }
+        Some(writer)
+    }
+}
