@@ -14,8 +14,10 @@ mod error;
 pub mod exec;
 pub mod functions;
 pub mod plan;
+pub mod salvage;
 pub mod sql;
 pub mod types;
+mod verify;
 
 pub use api::{
     Connection, Database, Durability, FromValue, InterruptHandle, Mapped, Notice, Options, Outcome, Params, Row,
@@ -24,10 +26,12 @@ pub use api::{
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]
 pub use cairn_storage::counted;
-pub use cairn_storage::{Salvage, Stats, SyncMethod, Verified};
+pub use cairn_storage::{Stats, SyncMethod};
 pub use error::{Error, Result, SqlState};
 pub use plan::Field;
+pub use salvage::{Salvaged, salvage};
 pub use types::{DataType, Value};
+pub use verify::Verified;
 
 /// The README's example is compiled and run with the documentation tests.
 #[cfg(doctest)]

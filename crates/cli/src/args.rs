@@ -12,7 +12,8 @@ use crate::output::Format;
 /// Without -c, -f or a pipe on standard input, `cairn FILE` is an interactive shell; \? lists its commands.
 #[derive(Debug, Parser)]
 #[command(name = "cairn", version, args_conflicts_with_subcommands = true)]
-#[command(after_help = "Exit codes: 0 success, 1 a statement or command failed, 2 wrong usage, 3 a script failed.\n\
+#[command(after_help = "Exit codes: 0 success, 1 a statement or command failed, 2 wrong usage, 3 a script failed,\n\
+                        4 a salvage saved what it could, and something is lost or uncertain.\n\
                         A file named as a subcommand is written with its folder: ./stats")]
 pub struct Cli {
     #[command(subcommand)]
@@ -55,13 +56,16 @@ pub struct ShellArgs {
 pub enum Command {
     /// Load an example into a new database file with durable commits, and answer a question from it
     Demo(DemoArgs),
-    /// Check every page, checksum and order of a database
+    /// Check every page, checksum and order of a database, and its indexes against their tables; the file is only read
     Verify { file: PathBuf },
     /// Copy a database to a new file, consistently
     Backup { file: PathBuf, target: PathBuf },
     /// Give free space in a database file back to the file system
     Compact { file: PathBuf },
-    /// Copy what can still be read of a damaged database into a new file, and say what could not
+    /// Save what is left of a damaged database into a new file, and say what is not
+    ///
+    /// The damaged file is only read. Indexes are made anew. What is lost is told by table and key. Rows of which it can
+    /// not be told whether they were deleted or never committed go to TARGET-uncertain, a database that says so of each.
     Salvage { file: PathBuf, target: PathBuf },
     /// Show the storage engine's counters and the tables' sizes
     Stats { file: PathBuf },

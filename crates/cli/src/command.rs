@@ -26,7 +26,7 @@ fn dispatch(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> 
         Some(Command::Verify { file }) => maintenance::verify(&file)?,
         Some(Command::Backup { file, target }) => maintenance::backup(&file, &target)?,
         Some(Command::Compact { file }) => maintenance::compact(&file)?,
-        Some(Command::Salvage { file, target }) => maintenance::salvage(&file, &target)?,
+        Some(Command::Salvage { file, target }) => return maintenance::salvage(&file, &target),
         Some(Command::Stats { file }) => maintenance::stats(&file)?,
         Some(Command::Bench { words }) => return Ok(bench::run(words)),
     }

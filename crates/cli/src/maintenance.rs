@@ -1,8 +1,10 @@
 //! `cairn verify`, `backup`, `compact`, `salvage` and `stats`.
 
 use std::path::Path;
+use std::process::ExitCode;
 
-use cairndb::{Database, Options, Verified};
+use cairndb::salvage::{SalvageProgress, salvage_with_progress};
+use cairndb::{Database, Options, Salvaged, Verified};
 
 use crate::output::{Column, Expanded, Format, Grid, Style, write_grid};
 use crate::progress;
@@ -18,9 +20,12 @@ fn open_existing(path: &Path, options: Options) -> Result<Database, Failure> {
     }
 }
 
-/// Checks a whole database.
+/// What `cairn salvage` ends with when something is lost or uncertain.
+const INCOMPLETE: u8 = 4;
+
+/// Checks a whole database, which is only read.
 pub fn verify(path: &Path) -> Result<(), Failure> {
-    let database = open_existing(path, Options::default())?;
+    let database = open_existing(path, Options::default().read_only(true))?;
     let bar = progress::busy("checking");
     let result = database.verify();
     bar.finish_and_clear();
@@ -32,9 +37,10 @@ pub fn verify(path: &Path) -> Result<(), Failure> {
 
 /// What a verification found right.
 pub fn what_is_right(found: &Verified) -> String {
-    let Verified { trees, pages, entries, free_pages, .. } = found;
+    let Verified { trees, pages, entries, free_pages, indexes, index_entries, .. } = found;
     format!(
-        "every page, checksum and order is right: {trees} trees, {pages} pages, {entries} entries, {free_pages} free pages"
+        "every page, checksum and order is right: {trees} trees, {pages} pages, {entries} entries, {free_pages} free pages; \
+         {indexes} indexes with {index_entries} entries agree with their tables"
     )
 }
 
@@ -65,19 +71,52 @@ pub fn compact(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies what can still be read of a damaged database, and says what could not.
-pub fn salvage(path: &Path, target: &Path) -> Result<(), Failure> {
+/// Saves what is left of a damaged database, and says what is not.
+pub fn salvage(path: &Path, target: &Path) -> Result<ExitCode, Failure> {
     let bar = progress::busy("reading");
-    let result = Database::salvage(path, target);
+    let result = salvage_with_progress(path, target, |step| {
+        bar.set_message(match step {
+            SalvageProgress::Pages(read, of) => format!("reading: {read} of {of} pages"),
+            SalvageProgress::Table(name) => format!("checking table {name}"),
+            _ => "checking foreign keys".to_string(),
+        });
+    });
     bar.finish_and_clear();
-    let found = result?;
-    println!("{} entries of {} copied to {} ({})", found.entries, path.display(), target.display(), size(target)?);
-    match found.losses.is_empty() {
-        true => println!("Nothing was lost."),
-        false => println!("Lost or doubtful:"),
+    let saved = result?;
+    println!("{} saved to {} ({})", path.display(), target.display(), size(target)?);
+    show_saved(&saved);
+    Ok(if saved.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+fn show_saved(saved: &Salvaged) {
+    for table in &saved.tables {
+        let indexes = match table.indexes.len() {
+            0 => String::new(),
+            _ => format!("; indexes made anew: {}", table.indexes.join(", ")),
+        };
+        println!("  {}: {} rows{indexes}", table.name, table.rows);
     }
-    found.losses.iter().for_each(|loss| println!("  {loss}"));
-    Ok(())
+    if saved.pages_replaced > 0 {
+        println!("Damaged pages whose content was known from elsewhere: {}", saved.pages_replaced);
+    }
+    if saved.lost.is_empty() {
+        println!("No row is known to be lost.");
+    } else {
+        println!("Lost:");
+        saved.lost.iter().for_each(|lost| println!("  {lost}"));
+    }
+    if !saved.dangling.is_empty() {
+        println!("Rows that refer to what is lost:");
+        saved.dangling.iter().for_each(|dangling| println!("  {dangling}"));
+    }
+    if let Some(uncertain) = &saved.uncertain {
+        println!("Rows that may or may not be live, each with the reason, in {}:", uncertain.path.display());
+        uncertain.tables.iter().for_each(|(table, rows)| println!("  {table}: {rows} rows"));
+    }
+    if !saved.notes.is_empty() {
+        println!("To be known:");
+        saved.notes.iter().for_each(|note| println!("  {note}"));
+    }
 }
 
 /// Shows counters and the tables' rows.

@@ -48,6 +48,15 @@ impl Host for QuietHost {
 
 /// Opens the store on this disk, in small pages and a small log.
 pub(crate) fn open_store(disk: &SimDisk, page_size: usize) -> Result<Store, cairn_storage::Error> {
+    Store::open_with(Path::new(DATABASE), store_options(page_size), environment(disk))
+}
+
+pub(crate) fn environment(disk: &SimDisk) -> Environment {
+    Environment { files: Arc::new(disk.clone()), host: Arc::new(QuietHost::default()) }
+}
+
+/// Small pages and a small log.
+pub(crate) fn store_options(page_size: usize) -> Options {
     let mut options = Options::default();
     options.page_size = page_size;
     options.cache_bytes = 4 << 20;
@@ -56,8 +65,7 @@ pub(crate) fn open_store(disk: &SimDisk, page_size: usize) -> Result<Store, cair
     options.checkpoint_log_bytes = 1 << 40;
     options.max_snapshots = 16;
     options.max_pages = 1 << 14;
-    let env = Environment { files: Arc::new(disk.clone()), host: Arc::new(QuietHost::default()) };
-    Store::open_with(Path::new(DATABASE), options, env)
+    options
 }
 
 /// Opens the SQL database on this disk.

@@ -41,7 +41,7 @@ pub use io::SyncMethod;
 pub use options::{Durability, Options};
 pub use page::PageRef;
 pub use stats::Stats;
-pub use store::{Salvage, Store, Verified, salvage};
+pub use store::{Doubt, Loss, Lost, Salvage, Store, Uncertain, UncertainEntry, Verified, salvage, salvage_with};
 pub use tree::LeafEntries;
 pub use txn::{
     Acknowledge, Cursor, Lookup, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction,

@@ -27,7 +27,8 @@ pub enum Durability {
 pub struct Options {
     /// The mode of commits that do not choose their own.
     pub durability: Durability,
-    /// Opens for reading only; works from read-only media, and only on a cleanly closed database.
+    /// Opens for reading only; works from read-only media. A database that was not closed is recovered in memory, which
+    /// takes as much of it as the commits in its log changed.
     pub read_only: bool,
     /// Fails instead of creating a database that is not there.
     pub must_exist: bool,
@@ -66,8 +67,6 @@ pub struct Options {
     pub max_snapshots: usize,
     /// Pages that the database may grow to.
     pub max_pages: u32,
-    /// Accepts a database whose log is missing or damaged, at the price of what it held. For salvage only.
-    pub salvage: bool,
 }
 
 impl Default for Options {
@@ -91,7 +90,6 @@ impl Default for Options {
             max_transaction_bytes: 0,
             max_snapshots: 4096,
             max_pages: 1 << 26,
-            salvage: false,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::Result;
 use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load, system_trees};
 use crate::dml::RowNumbers;
 use crate::exec::{SpillSpace, SpillTotals};
+use crate::verify::Verified;
 
 /// An open database file (or one in memory). Cheap to clone; shared between threads.
 ///
@@ -137,9 +138,10 @@ impl Database {
         Ok(self.shared.store.checkpoint()?)
     }
 
-    /// Checks every page, checksum, order and the free space; what it looked at.
-    pub fn verify(&self) -> Result<cairn_storage::Verified> {
-        Ok(self.shared.store.verify()?)
+    /// Checks every page, checksum, order and the free space, and compares every index with its table, both ways; what it
+    /// looked at.
+    pub fn verify(&self) -> Result<Verified> {
+        crate::verify::verify(&self.shared)
     }
 
     /// Copies the database to a new file while it is in use; the copy is consistent.
@@ -160,11 +162,6 @@ impl Database {
     /// How commits reach the medium; `None` in a database opened for reading.
     pub fn sync_method(&self) -> Option<cairn_storage::SyncMethod> {
         self.shared.store.sync_method()
-    }
-
-    /// Copies what can still be read of the damaged database at `from` into a new one at `to`, and says what could not.
-    pub fn salvage(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<cairn_storage::Salvage> {
-        Ok(cairn_storage::salvage(from, to, cairn_storage::Options::default())?)
     }
 
     /// Checkpoints and closes, with the errors that dropping the last handle could not tell.

@@ -27,6 +27,7 @@ pub use crate::types::ValueRef;
 pub use connection::{Connection, InterruptHandle};
 pub use convert::FromValue;
 pub use database::Database;
+pub(crate) use database::Shared;
 pub use notice::Notice;
 pub use options::{Durability, Options};
 pub use outcome::Outcome;

@@ -17,5 +17,6 @@ pub use schema::{
     RelationKind, Sequence, Table, TableStatistics, View,
 };
 pub(crate) use store::{
-    CatalogStore, EntryKind, SystemTrees, bootstrap, delete_statistics, load, put_statistics, system_trees,
+    CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, load,
+    put_statistics, system_trees,
 };

@@ -109,6 +109,22 @@ fn parse_key(key: &[u8]) -> Result<(u8, ObjectId)> {
     }
 }
 
+/// Whether an entry can be read, by itself.
+pub(crate) fn check_entry(key: &[u8], value: &[u8]) -> Result<()> {
+    match parse_key(key)? {
+        (1, id) => entries::decode_table(id, value).map(drop),
+        (2, id) => entries::decode_view(id, value).map(drop),
+        (3, id) => entries::decode_sequence(id, value).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// The table of an entry, if it is one and can be read.
+pub(crate) fn decode_table_entry(key: &[u8], value: &[u8]) -> Option<Table> {
+    let (kind, id) = parse_key(key).ok()?;
+    (kind == EntryKind::Table as u8).then(|| entries::decode_table(id, value).ok()).flatten()
+}
+
 /// Fills `referenced_by`, and checks that every foreign key points at columns that exist.
 fn link_references(tables: &mut [Table]) -> Result<()> {
     let mut links = Vec::new();

@@ -26,7 +26,7 @@ pub(super) fn fit_lengths(table: &Table, row: &mut [Value], context: &ExecContex
 }
 
 /// NOT NULL, then CHECK, as PostgreSQL orders them.
-pub(super) fn check_row(target: &Target, row: &[Value], context: &ExecContext) -> Result<()> {
+pub(crate) fn check_row(target: &Target, row: &[Value], context: &ExecContext) -> Result<()> {
     check_not_null(&target.table, row, context)?;
     for (check, condition) in target.table.checks.iter().zip(&target.checks) {
         if matches!(eval_row(condition, row, context)?, Value::Boolean(false)) {

@@ -21,7 +21,7 @@ mod target;
 mod update;
 mod writer;
 
-pub(crate) use constraints::key_detail;
+pub(crate) use constraints::{check_row, key_detail};
 pub(crate) use context::DmlContext;
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_keys::verify_foreign_key;

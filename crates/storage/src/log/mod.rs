@@ -9,5 +9,7 @@ mod segments;
 pub(crate) use batch::{NoRoom, OpenBatch, SealedBatch};
 pub(crate) use format::RecordKind;
 pub(crate) use pieces::Pieces;
-pub(crate) use scan::{Epoch, Scan, ScanEnd, Visited, has_later_epoch, noted_places, places, rewrite_end, scan};
+pub(crate) use scan::{
+    Epoch, Scan, ScanEnd, Visited, has_later_epoch, later_epochs, noted_places, places, rewrite_end, scan, scan_damaged,
+};
 pub(crate) use segments::{Segments, log_path};

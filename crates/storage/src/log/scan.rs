@@ -89,6 +89,53 @@ pub(crate) fn scan(scan: &Scan<'_>, visit: Visit<'_>) -> Result<ScanEnd> {
     Ok(ScanEnd { position, places, segments, checkpoint, last })
 }
 
+/// As `scan`, of a log that may be damaged: calls `behind` with every whole batch that lies behind the damage. Returns where
+/// the undamaged part ends, and what is wrong there.
+pub(crate) fn scan_damaged(scan: &Scan<'_>, visit: Visit<'_>, behind: Visit<'_>) -> Result<(u64, Option<Error>)> {
+    let mut reader = Reader::new(scan)?;
+    reader.name_segments()?;
+    let (mut position, mut damage) = (scan.from, None);
+    for (number, epoch) in scan.epochs.iter().enumerate() {
+        if damage.is_some() || epoch.end <= position && epoch.end != Epoch::OPEN {
+            continue;
+        }
+        position = align8(position).max(epoch.start);
+        position = reader.chain(number, epoch, position, visit)?;
+        if epoch.end != Epoch::OPEN && position != epoch.end {
+            damage = Some(damaged(position, epoch.end));
+        }
+    }
+    if damage.is_none() {
+        let durable = reader.durable_beyond(scan.epochs, position)?.unwrap_or(scan.must_reach);
+        damage = (position < durable).then(|| damaged(position, durable));
+    }
+    if damage.is_some() {
+        reader.whole_batches(position, behind)?;
+    }
+    Ok((position, damage))
+}
+
+/// No log has so many segments: a header that says so is forged.
+const SEGMENTS_MAX: u64 = 1 << 30;
+
+/// Epochs that the log has segments of behind all `known` ones, oldest first, as if each ended where its last whole batch
+/// does.
+pub(crate) fn later_epochs(file: &Arc<dyn File>, identity: LogIdentity, known: &[Epoch]) -> Result<Vec<Epoch>> {
+    let behind = known.last().map_or(0, |epoch| epoch.start) / identity.segment_bytes as u64;
+    let mut later: Vec<Epoch> = Vec::new();
+    let mut headers: Vec<SegmentHeader> = read_headers(file, identity)?.into_iter().flatten().collect();
+    headers.retain(|header| header.database == identity.database && header.number < SEGMENTS_MAX);
+    headers.retain(|header| header.number > behind || known.is_empty());
+    headers.sort_unstable_by_key(|header| header.number);
+    for header in headers {
+        if known.iter().chain(&later).all(|epoch| epoch.seed != header.epoch) {
+            let start = header.number * identity.segment_bytes as u64;
+            later.push(Epoch { seed: header.epoch, start, end: Epoch::OPEN });
+        }
+    }
+    Ok(later)
+}
+
 /// Whether the log goes on in an epoch that the database file does not know, behind all that it knows: then the file is
 /// an older copy, and what was committed since would be lost silently. `position`: where the scan ended.
 pub(crate) fn has_later_epoch(
@@ -299,6 +346,51 @@ impl<'a> Reader<'a> {
             }
         }
         self.durable_beyond_nameless(epoch, position)
+    }
+
+    /// Finds out by the batches in them which segments those are whose headers are damaged.
+    fn name_segments(&mut self) -> Result<()> {
+        for place in self.nameless.clone() {
+            self.read_place(place)?;
+            let found = (SEGMENT_HEADER..self.bytes.len().saturating_sub(BATCH_HEADER)).step_by(8).find_map(|start| {
+                let at = crate::page::layout::get_u64(&self.bytes, start + 8);
+                let of = |epoch: &&Epoch| self.batch(at, epoch.seed).is_some();
+                let epoch = (at % self.size() == start as u64).then(|| self.scan.epochs.iter().find(of))?;
+                epoch.map(|epoch| (at / self.size(), (place, epoch.seed)))
+            });
+            if let Some((number, segment)) = found {
+                self.segments.entry(number).or_insert(segment);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with every whole batch at or behind `position`.
+    fn whole_batches(&mut self, position: u64, visit: Visit<'_>) -> Result<()> {
+        let mut numbers: Vec<u64> = self.segments.keys().copied().collect();
+        numbers.retain(|&number| (position / self.size()..SEGMENTS_MAX).contains(&number));
+        numbers.sort_unstable();
+        for number in numbers {
+            let (place, seed) = self.segments[&number];
+            let epoch = self.scan.epochs.iter().position(|epoch| epoch.seed == seed).unwrap_or_default();
+            if !self.enter(number, seed)? {
+                continue;
+            }
+            let begin = number * self.size();
+            let mut start = SEGMENT_HEADER as u64;
+            while start < self.size() {
+                let header = self.batch(begin + start, seed).filter(|_| begin + start >= position);
+                let Some(header) = header else {
+                    start += 8;
+                    continue;
+                };
+                let bytes = &self.bytes[start as usize..start as usize + header.length as usize];
+                let offset = BLOCK as u64 + u64::from(place) * self.size() + start + BATCH_HEADER as u64;
+                visit(Visited { position: begin + start, epoch, records: &bytes[BATCH_HEADER..], offset })?;
+                start = align8(start + u64::from(header.length));
+            }
+        }
+        Ok(())
     }
 
     /// As `durable_beyond`, where a damaged segment header hides the batches behind it.

@@ -5,8 +5,9 @@
 //! checkpoint before, and the log before this one, free. A failed sync ends the database's writing for good: what it
 //! did to the page cache is unknown, so it is never retried.
 
+use super::copies::{self, CatalogCopy};
 use super::engine::Engine;
-use super::lists::{encode_directory, encode_runs, pieces, write_chain};
+use super::lists::{encode_directory, encode_runs, pieces, push_number, write_chain};
 use super::meta::{META_BYTES, Meta};
 use super::stage::{Act, Stage};
 use crate::broken::{self, Broken};
@@ -27,6 +28,18 @@ pub(crate) struct CheckpointState {
     pub(crate) meta: Meta,
     /// Pages of its list of trees and its free map.
     pub(crate) own_pages: Vec<u32>,
+    /// What its list of trees keeps of the catalog.
+    pub(crate) catalog: CatalogCopy,
+}
+
+/// Where a checkpoint's lists lie, and what is kept of them elsewhere.
+struct Lists {
+    directory: PageRef,
+    free_map: PageRef,
+    /// No page at or beyond this is in use.
+    end: u32,
+    /// For the meta page.
+    copies: Vec<u8>,
 }
 
 /// What a checkpoint is of.
@@ -130,35 +143,16 @@ impl Engine {
     fn write_checkpoint(&self, state: &mut CheckpointState, target: &Target, clean: bool) -> Result<()> {
         self.write_dirty(target.version)?;
         let mut own_pages = Vec::new();
-        let replaced = &state.own_pages;
-        let result = self.write_lists(target, replaced, &mut own_pages).and_then(|(directory, free_map, end)| {
+        let catalog = self.copy_catalog(&target.trees, &state.catalog);
+        let result = self.write_lists(target, state, clean, &catalog, &mut own_pages).and_then(|lists| {
             if !broken::is(Broken::MetaBeforePages) {
                 self.sync_file()?;
             }
-            // A clean database needs no log: what transactions without a commit wrote there goes with it.
-            let needed_from = if clean { target.position } else { target.needed_from };
-            let mut epochs = live_epochs(&state.meta.epochs, needed_from);
-            if let Some(last) = epochs.last_mut().filter(|_| clean) {
-                last.end = target.position;
-            }
-            let meta = Meta {
-                clean,
-                sequence: state.meta.sequence + 1,
-                checkpoint: state.meta.checkpoint + 1,
-                version: target.version,
-                position: target.position,
-                needed_from,
-                next_stamp: self.next_stamp.load(Ordering::Relaxed),
-                next_tree: self.next_tree.load(Ordering::Relaxed),
-                end,
-                directory,
-                free_map,
-                epochs,
-                log_places: self.segments.as_ref().map_or(0, |segments| segments.places()),
-                ..state.meta.clone()
-            };
+            let mut meta = self.describe(&state.meta, target, clean);
+            Lists { directory: meta.directory, free_map: meta.free_map, end: meta.end, copies: meta.lists } = lists;
             self.write_meta(&meta).map(|()| meta)
         });
+        state.catalog = catalog;
         match result {
             Ok(meta) => self.finish(state, meta, own_pages),
             Err(error) => {
@@ -169,6 +163,32 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// The meta page of a checkpoint whose lists are not written yet.
+    fn describe(&self, before: &Meta, target: &Target, clean: bool) -> Meta {
+        // A clean database needs no log: what transactions without a commit wrote there goes with it.
+        let needed_from = if clean { target.position } else { target.needed_from };
+        let mut epochs = live_epochs(&before.epochs, needed_from);
+        if let Some(last) = epochs.last_mut().filter(|_| clean) {
+            last.end = target.position;
+        }
+        Meta {
+            clean,
+            sequence: before.sequence + 1,
+            checkpoint: before.checkpoint + 1,
+            version: target.version,
+            position: target.position,
+            needed_from,
+            next_stamp: self.next_stamp.load(Ordering::Relaxed),
+            next_tree: self.next_tree.load(Ordering::Relaxed),
+            directory: PageRef::NONE,
+            free_map: PageRef::NONE,
+            epochs,
+            log_places: self.segments.as_ref().map_or(0, |segments| segments.places()),
+            lists: Vec::new(),
+            ..before.clone()
+        }
     }
 
     /// The new checkpoint is durable: lets go of the one before.
@@ -185,7 +205,7 @@ impl Engine {
             });
         }
         self.set_pressure();
-        *state = CheckpointState { meta, own_pages };
+        (state.meta, state.own_pages) = (meta, own_pages);
     }
 
     fn write_dirty(&self, version: u64) -> Result<()> {
@@ -220,36 +240,57 @@ impl Engine {
         })
     }
 
-    /// Writes the list of trees and the free map; returns where they begin, and the end of pages.
-    ///
-    /// `replaced`: the lists of the checkpoint before, which are free as soon as this one is durable.
+    /// Writes the list of trees and the free map.
     fn write_lists(
         &self,
         target: &Target,
-        replaced: &[u32],
+        before: &CheckpointState,
+        clean: bool,
+        catalog: &CatalogCopy,
         own_pages: &mut Vec<u32>,
-    ) -> Result<(PageRef, PageRef, u32)> {
+    ) -> Result<Lists> {
         // What was dropped after the version is still part of it; recovery finds the drop in the log.
         let mut drops = self.drops.lock().clone();
         drops.retain(|dropped| dropped.version <= target.version && !broken::is(Broken::DropsUnlisted));
         let birth = self.stamp();
-        let directory = encode_directory(&target.trees, &drops);
+        let mut directory = encode_directory(&target.trees, &drops);
+        let listed = directory.len();
+        copies::append_to_directory(&mut directory, &self.describe(&before.meta, target, clean), catalog);
         let directory_pages = pieces(directory.len(), self.pages.page_size());
         let ids = self.pages.take_checkpoint_ids(target.version, directory_pages)?;
         own_pages.extend_from_slice(&ids);
-        let directory = write_chain(&self.pages, Kind::Directory, birth, &ids, &directory)?;
+        let first = write_chain(&self.pages, Kind::Directory, birth, &ids, &directory)?;
+        directory.truncate(listed);
+        let (free_map, map, end) = self.write_free_map(target.version, &before.own_pages, birth, own_pages)?;
+        let number = before.meta.checkpoint + 1;
+        let copies = copies::encode_lists(number, &directory, &map, self.pages.page_size() - META_BYTES);
+        Ok(Lists { directory: first, free_map, end, copies })
+    }
+
+    /// Writes the free map; returns where it begins, its bytes, and the end of pages.
+    ///
+    /// `replaced`: the lists of the checkpoint before, which are free as soon as this one is durable.
+    fn write_free_map(
+        &self,
+        version: u64,
+        replaced: &[u32],
+        birth: u64,
+        own_pages: &mut Vec<u32>,
+    ) -> Result<(PageRef, Vec<u8>, u32)> {
         // The free map has to know the pages that it takes itself: as many as suffice, a page more at a time.
         let first = own_pages.len();
         let mut count = 1;
         loop {
-            let more = self.pages.take_checkpoint_ids(target.version, count)?;
+            let more = self.pages.take_checkpoint_ids(version, count)?;
             own_pages.extend_from_slice(&more);
-            let (runs, end) = self.pages.free_runs(target.version, replaced);
-            let free_map = encode_runs(&runs);
+            let (runs, end) = self.pages.free_runs(version, replaced);
+            let mut free_map = encode_runs(&runs);
+            // For salvage, which may have to do without the meta page.
+            push_number(&mut free_map, end.into());
             let needed = pieces(free_map.len(), self.pages.page_size());
             if needed <= own_pages.len() - first {
-                let free_map = write_chain(&self.pages, Kind::FreeMap, birth, &own_pages[first..], &free_map)?;
-                return Ok((directory, free_map, end));
+                let at = write_chain(&self.pages, Kind::FreeMap, birth, &own_pages[first..], &free_map)?;
+                return Ok((at, free_map, end));
             }
             count = needed - (own_pages.len() - first);
         }
@@ -258,7 +299,7 @@ impl Engine {
     /// Writes a meta page in its turn, and syncs it.
     pub(crate) fn write_meta(&self, meta: &Meta) -> Result<()> {
         let mut page = AlignedBuf::zeroed(self.pages.page_size());
-        meta.encode(&mut page[..META_BYTES]);
+        meta.encode(&mut page);
         let turn = if broken::is(Broken::MetaInPlace) { 0 } else { meta.sequence % 2 };
         let at = turn * self.pages.page_size() as u64;
         // Part of a failed write may be on its way to the disk.

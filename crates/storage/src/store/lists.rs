@@ -18,7 +18,7 @@ pub(super) fn pieces(bytes: usize, page_size: usize) -> usize {
     bytes.div_ceil(page_size - DATA).max(1)
 }
 
-fn push_number(out: &mut Vec<u8>, n: u64) {
+pub(super) fn push_number(out: &mut Vec<u8>, n: u64) {
     let mut bytes = [0; 10];
     let length = varint_into(&mut bytes, n);
     out.extend_from_slice(&bytes[..length]);
@@ -72,6 +72,12 @@ pub(super) fn write_chain(pages: &Pages, kind: Kind, birth: u64, ids: &[u32], by
     Ok(next)
 }
 
+/// A chain page's piece, and the page that follows; `None` if it is malformed.
+pub(super) fn chain_piece(page: &[u8]) -> Option<(&[u8], PageRef)> {
+    let piece = page.get(DATA..DATA + get_u16(page, LENGTH) as usize)?;
+    Some((piece, PageRef::read(&page[NEXT..])))
+}
+
 /// Reads a chain: its bytes, and its pages.
 pub(super) fn read_chain(pages: &Pages, kind: Kind, first: PageRef) -> Result<(Vec<u8>, Vec<u32>)> {
     let (mut bytes, mut ids) = (Vec::new(), Vec::new());
@@ -82,21 +88,21 @@ pub(super) fn read_chain(pages: &Pages, kind: Kind, first: PageRef) -> Result<(V
     let mut noted = PageRef::NONE;
     while !at.is_none() {
         pages.read(at, &mut page)?;
-        let end = DATA + get_u16(&page, LENGTH) as usize;
-        if Kind::of(&page) != Some(kind) || end > page.len() || at == noted {
+        let piece = chain_piece(&page).filter(|_| Kind::of(&page) == Some(kind) && at != noted);
+        let Some((piece, next)) = piece else {
             return Err(Error::corrupt(format!("page {} is not part of the checkpoint's lists", at.id)));
-        }
-        bytes.extend_from_slice(&page[DATA..end]);
+        };
+        bytes.extend_from_slice(piece);
         ids.push(at.id);
         if ids.len().is_power_of_two() {
             noted = at;
         }
-        at = PageRef::read(&page[NEXT..]);
+        at = next;
     }
     Ok((bytes, ids))
 }
 
-fn next_u32(bytes: &mut &[u8]) -> Option<u32> {
+pub(super) fn next_u32(bytes: &mut &[u8]) -> Option<u32> {
     u32::try_from(read_varint(bytes)?).ok()
 }
 
@@ -104,9 +110,8 @@ fn next_page(bytes: &mut &[u8]) -> Option<PageRef> {
     Some(PageRef { id: next_u32(bytes)?, birth: read_varint(bytes)? })
 }
 
-/// Reads a list of trees, and what was dropped but not yet freed.
-pub(super) fn decode_directory(mut bytes: &[u8], version: u64) -> Option<(Trees, Vec<Dropped>)> {
-    let bytes = &mut bytes;
+/// Takes a list of trees, and of what was dropped but not yet freed, off the front of `bytes`.
+pub(super) fn decode_directory(bytes: &mut &[u8], version: u64) -> Option<(Trees, Vec<Dropped>)> {
     let mut trees = Trees::default();
     for _ in 0..read_varint(bytes)? {
         trees.set(TreeId(next_u32(bytes)?), next_page(bytes)?);
@@ -119,9 +124,8 @@ pub(super) fn decode_directory(mut bytes: &[u8], version: u64) -> Option<(Trees,
     Some((trees, drops))
 }
 
-/// Reads a free map: runs of (first page, length).
-pub(super) fn decode_runs(mut bytes: &[u8]) -> Option<Vec<(u32, u32)>> {
-    let bytes = &mut bytes;
+/// Takes a free map off the front of `bytes`: runs of (first page, length).
+pub(super) fn decode_runs(bytes: &mut &[u8]) -> Option<Vec<(u32, u32)>> {
     let mut behind = 0u32;
     let mut runs = Vec::new();
     for _ in 0..read_varint(bytes)? {

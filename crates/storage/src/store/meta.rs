@@ -11,6 +11,8 @@
 //! 136 log segment u32  140 epochs u32       144 epochs: (seed, start, end) u64 x 3 each, up to 12
 //! 432 log places u32  508 checksum u32
 //! ```
+//! What follows in the page is a copy of the checkpoint's lists, for salvage ([`super::copies`]).
+//!
 //! Feature bits: an unknown bit in *incompatible* keeps the file from being opened, in *read-only compatible* from being
 //! written.
 
@@ -57,10 +59,16 @@ pub(crate) struct Meta {
     pub(crate) epochs: Vec<Epoch>,
     /// Places that the log has at least.
     pub(crate) log_places: u32,
+    /// What the page holds behind these bytes, for salvage (see `copies`): not read back with them.
+    pub(crate) lists: Vec<u8>,
 }
 
 impl Meta {
+    /// Writes the first 512 bytes and, into a whole page, what follows them.
     pub(crate) fn encode(&self, out: &mut [u8]) {
+        if let Some(lists) = out.get_mut(META_BYTES..META_BYTES + self.lists.len()) {
+            lists.copy_from_slice(&self.lists);
+        }
         out[..META_BYTES].fill(0);
         out[..8].copy_from_slice(MAGIC);
         put_u32(out, 8, FORMAT);
@@ -125,6 +133,7 @@ impl Meta {
             log_segment_bytes: get_u32(bytes, 136),
             epochs: (0..count).map(|i| Self::epoch(bytes, 144 + 24 * i)).collect(),
             log_places: get_u32(bytes, LOG_PLACES),
+            lists: Vec::new(),
         }))
     }
 
@@ -145,12 +154,14 @@ pub(crate) enum MetaPage {
     Newer(u32),
 }
 
+pub(crate) fn newer_format(found: u32) -> Error {
+    Error::NewerFormat { found, supported: FORMAT }
+}
+
 /// The meta page to go by, of the two found in the file.
 pub(crate) fn choose(a: MetaPage, b: MetaPage, path: &std::path::Path) -> Result<Meta> {
     match (a, b) {
-        (MetaPage::Newer(found), _) | (_, MetaPage::Newer(found)) => {
-            Err(Error::NewerFormat { found, supported: FORMAT })
-        }
+        (MetaPage::Newer(found), _) | (_, MetaPage::Newer(found)) => Err(newer_format(found)),
         (MetaPage::Whole(a), MetaPage::Whole(b)) => {
             Ok(if (a.sequence >= b.sequence) != broken::is(Broken::MetaFallback) { *a } else { *b })
         }
@@ -183,6 +194,7 @@ mod tests {
             log_segment_bytes: 1 << 20,
             epochs: vec![Epoch { seed: 1, start: 2, end: 3 }],
             log_places: 3,
+            lists: Vec::new(),
         }
     }
 

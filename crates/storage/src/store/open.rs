@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::background::Signals;
 use super::checkpoint::CheckpointState;
+use super::copies::{self, CatalogCopy};
 use super::engine::{Chain, Dropped, Engine};
 use super::lists::{decode_directory, decode_runs, read_chain};
 use super::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
@@ -18,7 +19,7 @@ use super::stage::Stage;
 use super::writer::{Changes, Spares, Writer};
 use crate::broken::{self, Broken};
 use crate::env::Environment;
-use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow};
+use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, Overlay};
 use crate::log::format::{BLOCK, LogIdentity};
 use crate::log::{self, Epoch, OpenBatch, Scan, ScanEnd, Segments, log_path, scan};
 use crate::page::layout::Kind;
@@ -45,10 +46,12 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
         check_left_over(path, files, &file, &meta)?;
         return start(path, options, env, file, meta, None);
     }
-    if options.read_only {
-        return Err(Error::corrupt("the database was not closed cleanly; open it once for writing to recover it"));
-    }
-    let log = open_log(path, files, &meta)?;
+    let log = open_log(path, files, &meta, options.read_only)?;
+    // Recovered in memory: nothing may be written.
+    let file = match options.read_only {
+        true => Arc::new(Overlay::over(file, meta.page_size as usize)),
+        false => file,
+    };
     start(path, options, env, file, meta, Some(log))
 }
 
@@ -86,6 +89,7 @@ fn create(path: &Path, options: &Options, env: &Environment) -> Result<()> {
         log_segment_bytes: options.log_segment_bytes as u32,
         epochs: Vec::new(),
         log_places: 0,
+        lists: Vec::new(),
     };
     let mut pages = AlignedBuf::zeroed(2 * options.page_size);
     meta.encode(&mut pages[..META_BYTES]);
@@ -128,12 +132,12 @@ pub(crate) fn read_meta(file: &Arc<dyn File>, path: &Path) -> Result<Meta> {
     meta::choose(first, second, path)
 }
 
-fn open_log(path: &Path, files: &dyn FileSystem, meta: &Meta) -> Result<(Arc<dyn File>, LogIdentity)> {
+fn open_log(path: &Path, files: &dyn FileSystem, meta: &Meta, read_only: bool) -> Result<(Arc<dyn File>, LogIdentity)> {
     let log = log_path(path);
     if !files.exists(&log).map_err(Error::io("look for the log"))? {
         return Err(Error::MissingLog { path: log });
     }
-    let opened = Segments::open(files, &log, false)?;
+    let opened = Segments::open(files, &log, read_only)?;
     opened.filter(|(_, identity)| identity.database == meta.database).ok_or(Error::ForeignLog { path: log })
 }
 
@@ -173,14 +177,14 @@ fn start(
     options: &Options,
     env: &Environment,
     file: Arc<dyn File>,
-    meta: Meta,
+    mut meta: Meta,
     log: Option<(Arc<dyn File>, LogIdentity)>,
 ) -> Result<Arc<Engine>> {
     let page_size = meta.page_size as usize;
     let counters = Arc::new(Counters::default());
     let pages = Pages::new(file, options, page_size, counters.clone());
-    let (trees, drops, own_pages) = restore(&pages, &meta)?;
-    let mut engine = assemble(path, options, env, pages, counters, &meta, trees, drops, own_pages);
+    let restored = restore(&pages, &mut meta)?;
+    let mut engine = assemble(path, options, env, pages, counters, &meta, restored);
     if !options.read_only {
         // An earlier run's sync of it may have failed: then it is in the system's cache only, and a crash would find the
         // one before, whose pages are about to be used again.
@@ -206,32 +210,44 @@ fn start(
     Ok(engine)
 }
 
-/// Reads the checkpoint's lists into the allocation of pages.
-fn restore(pages: &Pages, meta: &Meta) -> Result<(Trees, Vec<Dropped>, Vec<u32>)> {
-    let mut trees = Trees::default();
-    let mut drops = Vec::new();
-    let mut own_pages = Vec::new();
-    let mut runs = Vec::new();
+/// What a checkpoint's lists say.
+struct Restored {
+    trees: Trees,
+    drops: Vec<Dropped>,
+    own_pages: Vec<u32>,
+    catalog: CatalogCopy,
+}
+
+/// Reads the checkpoint's lists into the allocation of pages. `meta` gets the copies of them that its page holds.
+fn restore(pages: &Pages, meta: &mut Meta) -> Result<Restored> {
+    let mut restored =
+        Restored { trees: Trees::default(), drops: Vec::new(), own_pages: Vec::new(), catalog: CatalogCopy::default() };
+    let (mut directory, mut free_map, mut runs) = (Vec::new(), Vec::new(), Vec::new());
     let broken = |what: &str| Error::corrupt(format!("the checkpoint's {what} is malformed"));
     if !meta.directory.is_none() {
         let (bytes, ids) = read_chain(pages, Kind::Directory, meta.directory)?;
-        (trees, drops) = decode_directory(&bytes, meta.version).ok_or_else(|| broken("list of trees"))?;
-        own_pages.extend(ids);
+        let mut rest = bytes.as_slice();
+        let listed = decode_directory(&mut rest, meta.version).ok_or_else(|| broken("list of trees"))?;
+        (restored.trees, restored.drops) = listed;
+        restored.catalog = copies::after_directory(rest).map(|copies| copies.catalog).unwrap_or_default();
+        restored.own_pages.extend(ids);
+        directory.extend_from_slice(&bytes[..bytes.len() - rest.len()]);
     }
     if !meta.free_map.is_none() {
         let (bytes, ids) = read_chain(pages, Kind::FreeMap, meta.free_map)?;
-        runs = decode_runs(&bytes).ok_or_else(|| broken("free map"))?;
-        own_pages.extend(ids);
+        runs = decode_runs(&mut bytes.as_slice()).ok_or_else(|| broken("free map"))?;
+        restored.own_pages.extend(ids);
+        free_map = bytes;
     }
-    if trees.root(TreeId::CATALOG).is_none() {
-        trees.set(TreeId::CATALOG, PageRef::NONE);
+    if restored.trees.root(TreeId::CATALOG).is_none() {
+        restored.trees.set(TreeId::CATALOG, PageRef::NONE);
     }
+    meta.lists = copies::encode_lists(meta.checkpoint, &directory, &free_map, pages.page_size() - META_BYTES);
     pages.restore(meta.version, meta.end, &runs)?;
     pages.hold(meta.version);
-    Ok((trees, drops, own_pages))
+    Ok(restored)
 }
 
-#[allow(clippy::too_many_arguments)]
 fn assemble(
     path: &Path,
     options: &Options,
@@ -239,10 +255,9 @@ fn assemble(
     pages: Pages,
     counters: Arc<Counters>,
     meta: &Meta,
-    trees: Trees,
-    drops: Vec<Dropped>,
-    own_pages: Vec<u32>,
+    restored: Restored,
 ) -> Engine {
+    let Restored { trees, drops, own_pages, catalog } = restored;
     let published = VersionPtr::allocate();
     // SAFETY: just allocated; nobody else knows it.
     unsafe { published.fill(meta.version, meta.position, meta.position, &trees) };
@@ -275,7 +290,7 @@ fn assemble(
         chain: Mutex::new(Chain::new(0)),
         next_stamp: AtomicU64::new(next_stamp + 1),
         next_tree: AtomicU32::new(meta.next_tree),
-        checkpoint: Mutex::new(CheckpointState { meta: meta.clone(), own_pages }),
+        checkpoint: Mutex::new(CheckpointState { meta: meta.clone(), own_pages, catalog }),
         checkpoint_position: AtomicU64::new(meta.position),
         checkpoint_number: AtomicU64::new(meta.checkpoint),
         drops: Mutex::new(drops),
@@ -404,38 +419,6 @@ fn first_batch(engine: &Engine) -> Result<()> {
     writer.appended = start;
     engine.lead(writer);
     engine.check_writable()
-}
-
-/// See [`super::salvage::salvage`].
-pub(super) fn salvage_engine(
-    path: &Path,
-    options: &Options,
-    env: &Environment,
-    losses: &mut Vec<String>,
-) -> Result<Arc<Engine>> {
-    let how = OpenHow { create: Create::Never, read_only: false, direct: false };
-    let file = env.files.open(path, how).map_err(cannot_open(path))?;
-    let meta = read_meta(&file, path)?;
-    let counters = Arc::new(Counters::default());
-    let pages = Pages::new(file, options, meta.page_size as usize, counters.clone());
-    let (trees, drops, own_pages) = match restore(&pages, &meta) {
-        Ok(restored) => restored,
-        Err(error) => {
-            losses.push(format!("the newest checkpoint's lists could not be read: {error}"));
-            return Err(error);
-        }
-    };
-    let mut engine = assemble(path, options, env, pages, counters, &meta, trees, drops, own_pages);
-    if !meta.clean {
-        let replayed = open_log(path, env.files.as_ref(), &meta)
-            .and_then(|(file, identity)| replay(&mut engine, &meta, &file, identity));
-        if let Err(error) = replayed {
-            losses.push(format!("the log could be applied only in part: {error}"));
-            // What was applied before the failure is whole transactions, but for those that were applied when it came.
-            super::replay::Replay::new(&engine, meta.position).finish(meta.position)?;
-        }
-    }
-    Ok(Arc::new(engine))
 }
 
 const _: () = assert!(BLOCK.is_multiple_of(META_BYTES));

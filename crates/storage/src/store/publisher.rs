@@ -293,8 +293,11 @@ impl Engine {
     /// transactions that failed: a checkpoint of the version before would keep them in the log).
     pub(crate) fn publish_latest(&self, writer: &mut Writer) -> bool {
         let turn = &writer.turn;
+        // A database that is only read has what recovery found; there are no commits.
+        let life = &self.publisher.life;
+        let may_publish = life.stage() == Stage::ReadOnly || life.check(Act::Log).is_ok();
         // A commit whose write failed is in the state, and must not be seen.
-        let may_be_seen = self.publisher.durable() >= turn.strong && self.publisher.life.check(Act::Log).is_ok();
+        let may_be_seen = self.publisher.durable() >= turn.strong && may_publish;
         if turn.leading || !(may_be_seen || broken::is(Broken::UndurablePublished)) {
             return false;
         }

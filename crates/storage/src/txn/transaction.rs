@@ -340,7 +340,7 @@ impl Transaction {
     }
 
     /// Makes a tree of this id if there is none: for copies, which keep the ids.
-    pub(crate) fn ensure_tree(&self, tree: TreeId) -> Result<()> {
+    pub fn ensure_tree(&self, tree: TreeId) -> Result<()> {
         let mut state = self.writable()?;
         if state.root(&self.private, tree).is_err() {
             self.private.handle.engine().next_tree.fetch_max(tree.number() + 1, Ordering::Relaxed);

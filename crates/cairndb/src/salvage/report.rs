@@ -1,0 +1,135 @@
+//! What a salvage found, as data and in words.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// What a salvage saved, and what it could not.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Salvaged {
+    /// What is in the new database.
+    pub tables: Vec<SavedTable>,
+    /// Rows that are missing.
+    pub lost: Vec<LostRows>,
+    /// Foreign keys whose rows refer to rows that are missing.
+    pub dangling: Vec<DanglingReferences>,
+    /// Rows of which it can not be told whether they were deleted, or never committed, and rows that can not be right.
+    pub uncertain: Option<UncertainFile>,
+    /// What else is to be known, a sentence each: of the log, of definitions, statistics and sequences.
+    pub notes: Vec<String>,
+    /// Damaged pages whose content was known from elsewhere: nothing of them is lost.
+    pub pages_replaced: u64,
+}
+
+impl Salvaged {
+    /// Whether every row was saved, and nothing is in doubt.
+    pub fn is_complete(&self) -> bool {
+        self.lost.is_empty() && self.dangling.is_empty() && self.uncertain.is_none() && self.notes.is_empty()
+    }
+}
+
+/// A table in the new database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SavedTable {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Its indexes, which were made anew.
+    pub indexes: Vec<String>,
+}
+
+/// Rows of a table that are missing.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LostRows {
+    /// Its name.
+    pub table: String,
+    /// The columns of its key; `row number` for a table without primary key, whose rows are numbered as they come.
+    pub columns: Vec<String>,
+    /// Which rows.
+    pub what: LostWhat,
+    /// Why they are lost.
+    pub why: String,
+}
+
+/// Which rows are missing, by key. Values are in their text form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LostWhat {
+    /// All rows between two that were saved; `None`: from the first, up to the last.
+    Between(Option<Vec<String>>, Option<Vec<String>>),
+    /// Some rows between those two.
+    SomeBetween(Option<Vec<String>>, Option<Vec<String>>),
+    /// The row of this key.
+    Row(Vec<String>),
+}
+
+impl fmt::Display for LostRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = format!("({})", self.columns.join(", "));
+        let is = |values: &Vec<String>| format!("({})", values.join(", "));
+        write!(f, "{}: ", self.table)?;
+        match &self.what {
+            LostWhat::Row(values) => write!(f, "the row {columns} = {}", is(values))?,
+            LostWhat::Between(after, before) | LostWhat::SomeBetween(after, before) => {
+                f.write_str(if matches!(self.what, LostWhat::Between(..)) { "all rows" } else { "some rows" })?;
+                match (after, before) {
+                    (None, None) => {}
+                    (Some(after), None) => write!(f, " with {columns} > {}", is(after))?,
+                    (None, Some(before)) => write!(f, " with {columns} < {}", is(before))?,
+                    (Some(after), Some(before)) => write!(f, " with {} < {columns} < {}", is(after), is(before))?,
+                }
+            }
+        }
+        write!(f, " ({})", self.why)
+    }
+}
+
+/// Rows whose foreign key refers to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DanglingReferences {
+    /// The referring table.
+    pub table: String,
+    /// The foreign key.
+    pub constraint: String,
+    /// The table where the rows are missing.
+    pub referenced: String,
+    /// How many rows refer to missing ones.
+    pub rows: u64,
+    /// Some of the values that are missing there.
+    pub examples: Vec<String>,
+}
+
+impl fmt::Display for DanglingReferences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DanglingReferences { table, constraint, referenced, rows, examples } = self;
+        write!(f, "{table}: {rows} rows refer by {constraint} to rows of {referenced} that are missing: ")?;
+        f.write_str(&examples.join(", "))?;
+        if examples.len() as u64 >= super::references::EXAMPLES { f.write_str(", ...") } else { Ok(()) }
+    }
+}
+
+/// Where the uncertain rows are: a database with a table for each that has some, of the same name and columns, without
+/// constraints, and with columns that say why a row is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UncertainFile {
+    /// The database.
+    pub path: PathBuf,
+    /// Its tables, and how many rows are in each.
+    pub tables: Vec<(String, u64)>,
+}
+
+/// How far a salvage is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SalvageProgress {
+    /// Pages of the damaged file read so far, and how many it has. Where much is damaged it is read several times.
+    Pages(u64, u64),
+    /// The rows of a table are being checked, its indexes made.
+    Table(String),
+    /// Foreign keys are being checked.
+    References,
+}

@@ -1,0 +1,75 @@
+//! Rows that can not be rows of their table are taken out of it.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use cairn_storage::Store;
+
+use super::uncertain::UncertainRows;
+use crate::catalog::{Catalog, Table};
+use crate::dml::{Target, check_row};
+use crate::exec::ExecContext;
+use crate::{Error, Result, SqlState, Value};
+
+/// Rows taken out by one transaction.
+const STEP: usize = 1000;
+
+/// Takes out rows that do not decode, or that violate NOT NULL or a CHECK constraint.
+pub(super) fn check(
+    store: &Store,
+    catalog: &Catalog,
+    table: &Arc<Table>,
+    context: &ExecContext,
+    apart: &mut UncertainRows<'_>,
+) -> Result<()> {
+    // A condition that no longer binds can not be checked; it is told when the table is written to.
+    let target = Target::new(table, catalog).or_else(|_| {
+        let unchecked = Arc::new(Table { checks: Vec::new(), ..Table::clone(table) });
+        Target::new(&unchecked, catalog)
+    })?;
+    let mut wrong = Vec::new();
+    let mut cursor = context.reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
+    while let Some((key, value)) = cursor.next()? {
+        let Some(why) = what_is_wrong(&target, key, value, context) else { continue };
+        apart.push(table, key, value, &why, None)?;
+        wrong.push(key.to_vec());
+        if wrong.len() >= STEP {
+            remove(store, table, &mut wrong)?;
+        }
+    }
+    remove(store, table, &mut wrong)
+}
+
+fn what_is_wrong(target: &Target, key: &[u8], value: &[u8], context: &ExecContext) -> Option<String> {
+    let row = match target.layout.decode(key, value) {
+        Ok(row) => row,
+        Err(error) => return Some(error.message().to_string()),
+    };
+    if !is_keyed(target, key, &row) {
+        return Some("its key is another row's".to_string());
+    }
+    match check_row(target, &row, context) {
+        Err(error) if [SqlState::NOT_NULL_VIOLATION, SqlState::CHECK_VIOLATION].contains(&error.sqlstate()) => {
+            Some(error.message().to_string())
+        }
+        _ => None,
+    }
+}
+
+fn is_keyed(target: &Target, key: &[u8], row: &[Value]) -> bool {
+    if target.layout.has_row_numbers() {
+        return key.len() == 8;
+    }
+    let mut expected = Vec::new();
+    target.layout.encode_key(row, &mut expected);
+    expected == key
+}
+
+fn remove(store: &Store, table: &Table, keys: &mut Vec<Vec<u8>>) -> Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let transaction = store.begin()?;
+    keys.drain(..).try_for_each(|key| transaction.delete(table.tree, &key).map(drop))?;
+    transaction.commit(None).map_err(Error::from)
+}
