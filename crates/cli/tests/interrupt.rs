@@ -27,7 +27,7 @@ fn a_running_statement_is_cancelled_and_the_script_goes_on() {
     // The long statement is the very next thing that the shell does.
     sleep(Duration::from_millis(500));
     let interrupted = Instant::now();
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let killed = Command::new("sh").args(["-c", "kill -INT $0", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
 
     let mut rest = String::new();
