@@ -24,6 +24,7 @@ pub(crate) struct OpenBatch {
     records: u32,
     /// Where the segment lies in the file, and the position it begins at; `None` before the first.
     segment: Option<(u64, u64)>,
+    segment_bytes: usize,
     alignment: usize,
     epoch: u64,
     separate_blocks: bool,
@@ -78,6 +79,7 @@ impl OpenBatch {
             shared: 0,
             records: 0,
             segment: None,
+            segment_bytes,
             alignment,
             epoch,
             separate_blocks,
@@ -168,7 +170,7 @@ impl OpenBatch {
     /// Takes the batch for writing (an empty one too: it tells what is durable). The next one begins behind it, in the
     /// other buffer, with a copy of the block they share.
     ///
-    /// The caller makes sure that a segment was entered and that no other batch is out.
+    /// The caller makes sure that room was reserved, for an empty one too, and that no other batch is out.
     pub(crate) fn seal(&mut self) -> SealedBatch {
         self.begin();
         let length = self.buffer.len() - self.start;
@@ -176,6 +178,8 @@ impl OpenBatch {
         let (segment_offset, segment_start) = self.segment.expect("a segment was entered");
         let offset = segment_offset + (base - segment_start);
         let end = self.padded_end();
+        let place = self.segment_bytes as u64;
+        assert!(base + end as u64 <= segment_start + place, "a batch for which no room was reserved");
         let shared = if self.alignment > 1 { end % BLOCK } else { 0 };
         let mut next = self.spare.take().expect("only one batch is out at a time");
         next.clear();

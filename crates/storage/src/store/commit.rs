@@ -105,11 +105,15 @@ impl Engine {
 
     /// Waits until everything before `position` is durable and published, leading where nobody does.
     pub(crate) fn wait_durable<'a>(&'a self, mut writer: WriterGuard<'a>, position: u64) -> Result<()> {
-        if self.publisher.durable() >= position {
-            return Ok(());
+        if self.publisher.durable() < position {
+            writer.turn.must_be_durable(position);
         }
-        writer.turn.must_be_durable(position);
         loop {
+            // Under the lock: who was woken may find that the batch was done just before it came here, and would lead
+            // one that is empty, for which no room was reserved.
+            if self.publisher.durable() >= position {
+                return Ok(());
+            }
             if self.publisher.life.check(Act::Log).is_err() {
                 return self.outcome(position);
             }
