@@ -2,6 +2,10 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use cairndb::{Database, Result};
 use common::{connect, fails, rows};
 
@@ -29,6 +33,47 @@ fn no_update_is_lost() -> Result<()> {
     let workers: Vec<_> = [0, 0, 1, 2].into_iter().map(worker).collect();
     workers.into_iter().for_each(|worker| worker.join().unwrap());
     assert_eq!(rows(&conn, "SELECT n FROM t WHERE id = 1"), ["200"]);
+    Ok(())
+}
+
+/// It lost to one of them each time, and gave up after its hundred tries.
+#[test]
+fn a_report_on_all_accounts_is_through_after_few_tries_beside_transfers() -> Result<()> {
+    let conn = connect(
+        "CREATE TABLE account (id int PRIMARY KEY, n int);
+         INSERT INTO account SELECT g, 100 FROM generate_series(1, 2000) g;
+         CREATE TABLE report (id int PRIMARY KEY, total bigint)",
+    );
+    let (over, over_too) = (Arc::new(AtomicBool::new(false)), |over: &Arc<AtomicBool>| over.load(Ordering::Relaxed));
+    let transfers = |worker: i32| {
+        let (conn, over) = (conn.database().connect().unwrap(), over.clone());
+        std::thread::spawn(move || {
+            for i in (0..).take_while(|_| !over_too(&over)) {
+                let [from, to] = [i * 7 + worker, i * 13 + 3 * worker + 1].map(|account| account % 2000 + 1);
+                conn.transaction(|tx| {
+                    tx.execute("UPDATE account SET n = n - 1 WHERE id = $1", (from,))?;
+                    tx.execute("UPDATE account SET n = n + 1 WHERE id = $1", (to,))
+                })
+                .unwrap();
+                // Statements of their own as well.
+                conn.execute("UPDATE account SET n = n WHERE id = $1", (from,)).unwrap();
+            }
+        })
+    };
+    let workers: Vec<_> = (0..6).map(transfers).collect();
+    for report in 1..=5 {
+        let mut tries = 0;
+        conn.transaction(|tx| {
+            tries += 1;
+            let total = tx.query_row("SELECT sum(n) FROM account", (), |row| row.get::<i64>(0))?;
+            std::thread::sleep(Duration::from_millis(6 * report as u64));
+            tx.execute("INSERT INTO report VALUES ($1, $2)", (report, total))
+        })?;
+        assert!(tries <= 10, "report {report} took {tries} tries");
+    }
+    over.store(true, Ordering::Relaxed);
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+    assert_eq!(rows(&conn, "SELECT count(*), min(total), max(total) FROM report"), ["5|200000|200000"]);
     Ok(())
 }
 

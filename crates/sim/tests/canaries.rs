@@ -10,7 +10,7 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 42] = [
+const CANARIES: [(Broken, u64); 43] = [
     (Broken::Checksums, MANY),
     (Broken::DurablePosition, MANY),
     (Broken::EndedUnpinned, MANY),
@@ -42,6 +42,7 @@ const CANARIES: [(Broken, u64); 42] = [
     (Broken::ReplayTooMuch, FEW),
     (Broken::ReuseTooEarly, FEW),
     (Broken::ReuseUnderSnapshot, FEW),
+    (Broken::SavepointKeepsList, FEW),
     (Broken::SavepointKeepsOperations, FEW),
     (Broken::SavepointKeepsTrees, FEW),
     (Broken::SchemaVersions, FEW),

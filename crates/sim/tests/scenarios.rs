@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -11,9 +12,10 @@ use std::time::Duration;
 
 use cairn_sim::machine::{self, SyncFailed};
 use cairn_sim::scheduler::{self, Ran};
+use cairn_storage::broken::{self, Broken};
 use cairn_storage::io::{CrashStrategy, Create, OpenHow, SimDisk};
 use cairn_storage::simulated::Scheduler as _;
-use cairn_storage::{Acknowledge, Durability, Error, Options, Result, Store, TreeId, WriteError};
+use cairn_storage::{Acknowledge, Durability, Error, Losses, Options, Result, Store, Transaction, TreeId, WriteError};
 
 const TREE: TreeId = TreeId::CATALOG;
 
@@ -225,6 +227,109 @@ fn a_failed_sync_is_known_at_once() {
         assert!(failed.load(Ordering::Relaxed));
         scheduler::current().join(syncing);
     });
+}
+
+/// A patch read the long value without the transaction's lock, while another thread freed its pages and used them again.
+#[test]
+fn two_threads_may_patch_and_replace_a_long_value_of_one_transaction() {
+    under_schedules(300, |seed| {
+        let store = open(&SimDisk::new(seed));
+        let transaction = Rc::new(store.begin().unwrap());
+        let put = |transaction: &Transaction, byte: u8| transaction.put(TREE, b"key", &[byte; 2500]).unwrap();
+        put(&transaction, 1);
+        let other = transaction.clone();
+        let putting = spawn(move || (2..12).for_each(|byte| put(&other, byte)));
+        for i in 0..6 {
+            transaction.patch(TREE, b"key", i * 100, &[200; 100]).unwrap();
+            let value = transaction.reader().get(TREE, b"key").unwrap().unwrap();
+            let byte = value[2499];
+            assert!(value.iter().all(|other| [byte, 200].contains(other)), "two values in one");
+        }
+        scheduler::current().join(putting);
+        drop((transaction, store));
+    });
+}
+
+/// Tries that a report on all accounts takes beside clients that change them all the time; `broken`: without a thing that
+/// turns rest on.
+fn tries_of_a_report(seed: u64, broken: Option<Broken>) -> u32 {
+    let tries = Arc::new(Mutex::new(0));
+    let told = tries.clone();
+    let Ran { failure, .. } = scheduler::run(seed, 400_000, move || {
+        broken::choose(broken);
+        let store = open(&SimDisk::new(seed));
+        (0..20u8).for_each(|account| put(&store, &[account], Durability::Full).unwrap());
+        let over = Rc::new(RefCell::new(false));
+        let clients: Vec<usize> = (0..3u8).map(|id| spawn_transfers(store.clone(), over.clone(), id)).collect();
+        let mut lost = Losses::default();
+        for tried in 1..=40 {
+            let report = store.begin_after(&lost).unwrap();
+            let mut cursor = report.reader().cursor(TREE, Bound::Unbounded, Bound::Excluded(&[100])).unwrap();
+            while cursor.next().unwrap().is_some() {
+                scheduler::current().sleep(Duration::from_micros(50));
+            }
+            drop(cursor);
+            report.put(TREE, &[200], &[tried]).unwrap();
+            *told.lock().unwrap() = u32::from(tried);
+            if report.commit_or_note(None, &mut lost).is_ok() {
+                break;
+            }
+        }
+        *over.borrow_mut() = true;
+        clients.into_iter().for_each(|client| scheduler::current().join(client));
+        drop(store);
+        broken::choose(None);
+    });
+    assert_eq!(failure, None, "seed {seed}");
+    let tries = tries.lock().unwrap();
+    *tries
+}
+
+/// Changes accounts until it is over, in a transaction or by a statement of its own. Nobody waits for longer than a turn lasts.
+fn spawn_transfers(store: Store, over: Rc<RefCell<bool>>, id: u8) -> usize {
+    spawn(move || {
+        let mut session = store.session().unwrap();
+        for round in 0u32.. {
+            if *over.borrow() {
+                return;
+            }
+            let began = scheduler::current().now();
+            let account = [((round * 7 + u32::from(id)) % 20) as u8];
+            let value = round.to_be_bytes();
+            if round % 2 == 0 {
+                let done = session.write::<(), ()>(Acknowledge::Now(None), |writer| {
+                    writer.get(TREE, &account)?;
+                    Ok(writer.put(TREE, &account, &value)?)
+                });
+                assert!(done.is_ok());
+            } else {
+                let transaction = store.begin().unwrap();
+                transaction.reader().get(TREE, &account).unwrap();
+                transaction.put(TREE, &account, &value).unwrap();
+                assert!(matches!(transaction.commit(None), Ok(()) | Err(Error::Conflict)));
+            }
+            assert!(scheduler::current().now() - began < Duration::from_millis(60), "it waited for too long");
+            scheduler::current().sleep(Duration::from_micros(20));
+        }
+    })
+}
+
+/// It gave up after a hundred tries: whoever reads much loses to those who write little.
+#[test]
+fn a_report_that_lost_often_gets_a_turn() {
+    (1..=300).for_each(|seed| assert!(tries_of_a_report(seed, None) <= 8, "seed {seed}"));
+}
+
+/// What the test above rests on: without it the test must fail.
+#[test]
+fn turns_that_are_not_kept_are_noticed() {
+    let notices = |broken| {
+        (1..=20).any(|seed| {
+            let tries = std::panic::catch_unwind(|| tries_of_a_report(seed, Some(broken)));
+            tries.is_err() || tries.is_ok_and(|tries| tries > 8)
+        })
+    };
+    assert!(notices(Broken::TurnUnseen) && notices(Broken::TurnKept));
 }
 
 fn is_over(error: Error) -> bool {

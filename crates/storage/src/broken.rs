@@ -58,6 +58,8 @@ pub enum Broken {
     SavepointKeepsTrees,
     /// Rolling back to a savepoint keeps the operations.
     SavepointKeepsOperations,
+    /// Rolling back to a savepoint keeps what a short transaction wrote since.
+    SavepointKeepsList,
     /// Batches of earlier uses of the log's space pass for new ones.
     StaleBatches,
     /// A batch's checksum is not looked at.
@@ -94,6 +96,10 @@ pub enum Broken {
     LateBytes,
     /// A free map may be made of half of what is being retired.
     HalfRetired,
+    /// Commits do not wait for whoever has a turn.
+    TurnUnseen,
+    /// The end of a turn wakes nobody who waits for it.
+    TurnKept,
     /// Whoever publishes what was taken back publishes a commit whose write failed, too.
     UndurablePublished,
     /// A damaged batch where recovery begins is passed over.

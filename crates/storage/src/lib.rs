@@ -44,6 +44,6 @@ pub use stats::Stats;
 pub use store::{Doubt, Loss, Lost, Salvage, Store, Uncertain, UncertainEntry, Verified, salvage, salvage_with};
 pub use tree::LeafEntries;
 pub use txn::{
-    Acknowledge, Cursor, Lookup, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction,
-    TreeId, WriteError,
+    Acknowledge, Cursor, Lookup, Losses, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket,
+    Transaction, TreeId, WriteError,
 };

@@ -32,6 +32,8 @@ counters! {
     commits,
     /// Transactions that lost to another (SQLSTATE 40001).
     conflicts,
+    /// Transactions that had lost often and got a turn, in which no other commit beats them.
+    turns,
     /// Commits whose operations were applied again to a newer tree.
     rebases,
     /// Log writes; `commits / batches` is the group commit's size.

@@ -199,3 +199,20 @@ fn copy_of(env: &Environment) -> Environment {
     }
     copy
 }
+
+/// Its parts in the log were forgotten by their owner, which waited for the commit lock that it held.
+#[test]
+fn a_transaction_that_was_large_and_rolled_back_to_when_it_was_small_commits() {
+    let store = store();
+    let transaction = store.begin().unwrap();
+    transaction.put(TREE, b"small", b"value").unwrap();
+    let savepoint = transaction.savepoint().unwrap();
+    (0..8).for_each(|generation| write_all(&transaction, generation));
+    transaction.rollback_to(&savepoint).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(transaction.commit(None)));
+    let committed = told.recv_timeout(std::time::Duration::from_secs(30));
+    assert!(matches!(committed, Ok(Ok(()))), "{committed:?}");
+    assert_eq!(store.snapshot().unwrap().reader().get(TREE, b"small").unwrap().unwrap(), b"value");
+    assert_eq!(store.verify().unwrap().leaked_pages, 0);
+}

@@ -1,11 +1,11 @@
 //! The store against `BTreeMap`: random operations, several page sizes, a cache far too small, reopening in between.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use cairn_storage::io::MemFs;
-use cairn_storage::{Durability, Environment, Options, Reader, RealHost, Store, TreeId};
+use cairn_storage::{Durability, Environment, Options, Reader, RealHost, Snapshot, Store, TreeId};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -119,11 +119,52 @@ fn check_lent_entries(reader: &Reader, tree: TreeId, model: &Model, rng: &mut Rn
     assert_eq!(cursor.next_entries(9, |_| (0, ())).unwrap(), None);
 }
 
+/// What differs between two snapshots, both ways, in a range of every tree, and when it is stopped early.
+fn check_difference(
+    before: &Snapshot,
+    old: &BTreeMap<TreeId, Model>,
+    after: &Snapshot,
+    new: &BTreeMap<TreeId, Model>,
+    rng: &mut Rng,
+) {
+    let nothing = Model::new();
+    let trees: BTreeSet<TreeId> = old.keys().chain(new.keys()).copied().collect();
+    for tree in trees {
+        let (old, new) = (old.get(&tree).unwrap_or(&nothing), new.get(&tree).unwrap_or(&nothing));
+        let (a, b) = (rng.key(), rng.key());
+        let bound = |rng: &mut Rng, key: &[u8]| match rng.below(4) {
+            0 => Bound::Included(key.to_vec()),
+            1 => Bound::Excluded(key.to_vec()),
+            _ => Bound::Unbounded,
+        };
+        let (lower, upper) = (bound(rng, &a), bound(rng, &b));
+        let (lower, upper) = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
+        let keys: BTreeSet<&Vec<u8>> = old.keys().chain(new.keys()).collect();
+        let is_in_range = |key: &Vec<u8>| (lower, upper).contains(key.as_slice());
+        let value = |model: &Model, key: &Vec<u8>| model.get(key).cloned();
+        let expected: Vec<_> =
+            keys.into_iter().filter(|key| is_in_range(key) && old.get(*key) != new.get(*key)).collect();
+        let limit = if rng.below(3) == 0 { rng.below(5) as usize } else { usize::MAX };
+        let mut told = Vec::new();
+        let collect = |key: &[u8], older: Option<&[u8]>, newer: Option<&[u8]>| {
+            // A long value that was written again is told although it is the same.
+            if older != newer {
+                told.push((key.to_vec(), older.map(<[u8]>::to_vec), newer.map(<[u8]>::to_vec)));
+            }
+            told.len() <= limit
+        };
+        before.diff(after, tree, lower, upper, collect).unwrap();
+        let expected = expected.into_iter().map(|key| (key.clone(), value(old, key), value(new, key)));
+        assert_eq!(told, expected.take(limit.saturating_add(1)).collect::<Vec<_>>());
+    }
+}
+
 fn run(page_size: usize, seed: u64, rounds: usize) {
     let env = environment();
     let mut rng = Rng(seed);
     let mut store = Store::open_with("model", options(page_size), env.clone()).unwrap();
     let mut models: BTreeMap<TreeId, Model> = BTreeMap::from([(TreeId::CATALOG, Model::new())]);
+    let mut earlier: Option<(Snapshot, BTreeMap<TreeId, Model>)> = None;
     for round in 0..rounds {
         let mut after = models.clone();
         let transaction = store.begin().unwrap();
@@ -166,7 +207,13 @@ fn run(page_size: usize, seed: u64, rounds: usize) {
             }
             store.verify().unwrap();
         }
+        if round % 5 == 4 {
+            let (before, model) = earlier.get_or_insert_with(|| (store.snapshot().unwrap(), models.clone()));
+            check_difference(before, model, &store.snapshot().unwrap(), &models, &mut rng);
+            earlier.take_if(|_| rng.below(4) == 0);
+        }
         if round % 150 == 149 {
+            earlier = None;
             store.close().unwrap();
             store = Store::open_with("model", options(page_size), env.clone()).unwrap();
         }
@@ -175,6 +222,12 @@ fn run(page_size: usize, seed: u64, rounds: usize) {
             store.verify().unwrap();
         }
     }
+    // What it kept goes with the next version, and from the file with the next checkpoint.
+    drop(earlier);
+    let transaction = store.begin().unwrap();
+    transaction.put(TreeId::CATALOG, b"last", b"").unwrap();
+    transaction.commit(None).unwrap();
+    store.checkpoint().unwrap();
     let pages = store.verify().unwrap();
     let stats = store.stats();
     let in_use = stats.pages_total - stats.pages_free;

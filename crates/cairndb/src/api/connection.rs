@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use cairn_storage::Losses;
+
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
 use super::prepared::Prepared;
@@ -197,12 +199,13 @@ impl Connection {
         if self.in_transaction() {
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress"));
         }
-        self.execute("BEGIN", ())?;
+        self.begin_now()?;
         Ok(Transaction::new(self))
     }
 
     /// Runs `body` in a transaction and commits it; rolls back when it fails. When another transaction got in the way
-    /// (SQLSTATE 40001) the whole body runs again, so it must not keep anything from a failed run.
+    /// (SQLSTATE 40001) the whole body runs again, so it must not keep anything from a failed run. Once it has lost several
+    /// times, commits that would get in its way again wait for it, for a bounded time.
     ///
     /// ```
     /// # let conn = cairndb::Database::open_in_memory()?.connect()?;
@@ -215,11 +218,13 @@ impl Connection {
     /// # Ok::<(), cairndb::Error>(())
     /// ```
     pub fn transaction<T>(&self, mut body: impl FnMut(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        retry(|| {
+        let done = retry(|| {
             let tx = self.begin()?;
             let value = body(&tx)?;
             tx.commit().map(|()| value)
-        })
+        });
+        self.state.borrow_mut().lost = Losses::default();
+        done
     }
 
     /// Whether a transaction is open, failed ones included.
@@ -247,12 +252,12 @@ impl Connection {
         self.change_settings(|settings| settings.durability = Some(durability));
     }
 
-    fn change_settings(&self, change: impl Fn(&mut Settings)) {
+    pub(super) fn change_settings(&self, change: impl Fn(&mut Settings)) {
         let mut state = self.state.borrow_mut();
-        change(&mut state.settings);
-        if let Some(open) = &mut state.transaction {
-            change(&mut open.kept);
+        if let Some(kept) = state.kept() {
+            change(kept);
         }
+        change(&mut state.settings);
     }
 
     /// IANA name of the session's time zone.

@@ -1,5 +1,6 @@
 //! BEGIN, COMMIT, ROLLBACK, SAVEPOINT and their kin.
 
+use cairn_storage::Losses;
 use sqlparser::ast;
 
 use super::Connection;
@@ -23,6 +24,20 @@ impl Connection {
         }
     }
 
+    /// BEGIN, COMMIT and ROLLBACK without their texts.
+    pub(super) fn begin_now(&self) -> Result<()> {
+        let begin = || self.begin_transaction(&[]).map(|()| Executed::tag("BEGIN"));
+        self.run_as_statement(false, begin).map(drop)
+    }
+
+    pub(super) fn commit_now(&self) -> Result<()> {
+        self.run_as_statement(false, || self.commit_transaction(false)).map(drop)
+    }
+
+    pub(super) fn rollback_now(&self) -> Result<()> {
+        self.run_as_statement(true, || self.rollback_transaction(false)).map(drop)
+    }
+
     fn begin_transaction(&self, modes: &[ast::TransactionMode]) -> Result<()> {
         let read_only = ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadOnly);
         let mut state = self.state.borrow_mut();
@@ -33,7 +48,7 @@ impl Connection {
             self.notice("WARNING", SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
             return Ok(());
         }
-        let tx = self.shared().store.begin()?;
+        let tx = self.shared().store.begin_after(&state.lost)?;
         state.begin(tx, modes.contains(&read_only));
         Ok(())
     }
@@ -51,7 +66,10 @@ impl Connection {
         let durability = state.settings.durability;
         let Some(open) = state.end(true) else { return Ok(Executed::tag("COMMIT")) };
         let read_only = open.read_only;
-        open.tx.commit(durability).map_err(super::execute::conflict)?;
+        open.tx.commit_or_note(durability, &mut state.lost).map_err(super::execute::conflict)?;
+        if state.lost.times() > 0 {
+            state.lost = Losses::default();
+        }
         drop(state);
         self.chain(chain, read_only)?;
         Ok(Executed::tag("COMMIT"))

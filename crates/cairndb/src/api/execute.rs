@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use cairn_storage::{Reader, Transaction};
+use cairn_storage::{Losses, Reader, Transaction};
 use sqlparser::ast;
 
 use super::control::aborted;
@@ -99,8 +99,19 @@ fn back_off(attempt: u32) {
 impl Connection {
     /// Runs a statement; its errors fail the open transaction.
     pub(crate) fn run_one(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
+        let is_rollback = matches!(statement.parsed.statement, ast::Statement::Rollback { savepoint: None, .. });
+        self.run_as_statement(is_rollback, || self.dispatch(statement, params))
+    }
+
+    /// Runs what is a statement, by whichever way it was asked for; its errors fail the open transaction. ROLLBACK is always
+    /// in time.
+    pub(super) fn run_as_statement(
+        &self,
+        is_rollback: bool,
+        work: impl FnOnce() -> Result<Executed>,
+    ) -> Result<Executed> {
         self.interrupt.store(false, Ordering::Relaxed);
-        let result = self.check_time(statement).and_then(|()| self.dispatch(statement, params));
+        let result = self.check_time(is_rollback).and_then(|()| work());
         let state = self.state.borrow();
         if result.is_err() {
             state.fail();
@@ -111,10 +122,9 @@ impl Connection {
         result
     }
 
-    /// Whether the open transaction has time left. ROLLBACK is always in time.
-    fn check_time(&self, statement: &Runnable) -> Result<()> {
+    /// Whether the open transaction has time left.
+    fn check_time(&self, is_rollback: bool) -> Result<()> {
         let state = self.state.borrow();
-        let is_rollback = matches!(statement.parsed.statement, ast::Statement::Rollback { savepoint: None, .. });
         match &state.transaction {
             Some(open) if !is_rollback => open.check_time(&state.settings.limits),
             _ => Ok(()),
@@ -141,7 +151,10 @@ impl Connection {
         drop(state);
         match access {
             Access::Read => self.run_on_snapshot(statement, params),
-            _ => retry(|| self.run_alone(statement, access, params)),
+            _ => {
+                let mut lost = Losses::default();
+                retry(|| self.run_alone(statement, access, params, &mut lost))
+            }
         }
     }
 
@@ -179,8 +192,14 @@ impl Connection {
     }
 
     /// In a transaction of its own.
-    fn run_alone(&self, statement: &mut Runnable, access: Access, params: &dyn Params) -> Result<Executed> {
-        let tx = self.shared().store.begin()?;
+    fn run_alone(
+        &self,
+        statement: &mut Runnable,
+        access: Access,
+        params: &dyn Params,
+        lost: &mut Losses,
+    ) -> Result<Executed> {
+        let tx = self.shared().store.begin_after(lost)?;
         let (stamp, catalog) = self.shared().catalog(tx.reader())?;
         let state = State { reader: tx.reader(), stamp, catalog, started: None, read_only: false };
         let executed = match access {
@@ -188,7 +207,7 @@ impl Connection {
             _ => self.write(&tx, statement, &state, params)?,
         };
         let durability = self.state.borrow().settings.durability;
-        tx.commit(durability).map_err(conflict)?;
+        tx.commit_or_note(durability, lost).map_err(conflict)?;
         Ok(executed)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cairn_storage::{Durability, Savepoint, Transaction, TreeId};
+use cairn_storage::{Durability, Losses, Savepoint, Transaction, TreeId};
 
 use super::limits::Limits;
 use crate::catalog::{Catalog, CatalogStamp};
@@ -40,9 +40,8 @@ pub(crate) struct OpenTransaction {
     savepoints: Vec<(String, Savepoint)>,
     /// The catalog with this transaction's own changes, once it made some.
     pub(crate) catalog: Option<(CatalogStamp, Arc<Catalog>)>,
-    /// The settings that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
-    before: Settings,
-    pub(crate) kept: Settings,
+    /// Once a setting was changed: those that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
+    changed: Option<Box<(Settings, Settings)>>,
     /// The catalog was noted as read.
     schema_noted: Cell<bool>,
 }
@@ -51,11 +50,13 @@ pub(crate) struct OpenTransaction {
 pub(crate) struct SessionState {
     pub(crate) settings: Settings,
     pub(crate) transaction: Option<OpenTransaction>,
+    /// What the transactions since the last that committed have lost to others: the next is the same work, most likely.
+    pub(crate) lost: Losses,
 }
 
 impl SessionState {
     pub(crate) fn new(settings: Settings) -> SessionState {
-        SessionState { settings, transaction: None }
+        SessionState { settings, transaction: None, lost: Losses::default() }
     }
 
     /// Whether the open transaction failed and waits for ROLLBACK.
@@ -79,8 +80,7 @@ impl SessionState {
             started: clock_micros(),
             savepoints: Vec::new(),
             catalog: None,
-            before: self.settings.clone(),
-            kept: self.settings.clone(),
+            changed: None,
             schema_noted: Cell::new(false),
         });
     }
@@ -88,8 +88,18 @@ impl SessionState {
     /// Takes the transaction out, with the settings that its end leaves.
     pub(crate) fn end(&mut self, committed: bool) -> Option<OpenTransaction> {
         let open = self.transaction.take()?;
-        self.settings = if committed { open.kept.clone() } else { open.before.clone() };
+        if let Some(changed) = &open.changed {
+            self.settings = if committed { changed.1.clone() } else { changed.0.clone() };
+        }
         Some(open)
+    }
+
+    /// To be called before a setting is changed: what the open transaction's COMMIT leaves, to be changed too where that
+    /// is meant to last.
+    pub(crate) fn kept(&mut self) -> Option<&mut Settings> {
+        let open = self.transaction.as_mut()?;
+        let settings = &self.settings;
+        Some(&mut open.changed.get_or_insert_with(|| Box::new((settings.clone(), settings.clone()))).1)
     }
 }
 

@@ -225,16 +225,16 @@ impl Connection {
             self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
             return Ok(Executed::tag("SET"));
         }
-        state.settings.set(name, value, &defaults)?;
-        if let (false, Some(open)) = (local, &mut state.transaction) {
-            open.kept.set(name, value, &defaults)?;
+        if let (Some(kept), false) = (state.kept(), local) {
+            kept.set(name, value, &defaults)?;
         }
+        state.settings.set(name, value, &defaults)?;
         Ok(Executed::tag("SET"))
     }
 
     fn reset(&self, reset: &ast::ResetStatement) -> Result<Executed> {
         match &reset.reset {
-            ast::Reset::ALL => self.state.borrow_mut().settings = Settings::of(&self.database),
+            ast::Reset::ALL => self.change_settings(|settings| *settings = Settings::of(&self.database)),
             ast::Reset::ConfigurationParameter(name) => {
                 self.change_setting(&name.to_string().to_lowercase(), None, false)?;
             }

@@ -218,6 +218,11 @@ impl SlotId {
         SlotId { holder: self.at, version, ..self }
     }
 
+    /// The slot, for looking at pages that are held in another way.
+    pub(crate) fn following_nobody(self) -> SlotId {
+        SlotId { holder: self.at, version: NONE, ..self }
+    }
+
     /// The slot, for looking at the pages of the version that another one is registered with.
     pub(crate) fn following(self, holder: SlotId) -> SlotId {
         SlotId { at: self.at, ..holder }

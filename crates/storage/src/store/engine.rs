@@ -48,6 +48,8 @@ pub(crate) struct Engine {
     pub(crate) freeing: Mutex<()>,
     /// Microseconds by which each commit is slowed, while the log is filling up.
     pub(crate) pressure_us: AtomicU64,
+    /// Whoever lost often, and what commits wait for while it has its turn.
+    pub(crate) turns: crate::txn::Turns,
     pub(crate) signals: Signals,
 }
 
@@ -160,6 +162,32 @@ impl Engine {
                 return Err(Error::CacheFull);
             }
             self.provide(error, &mut full).map_err(|error| self.pages.slots.explain(slot, error))?;
+        }
+    }
+
+    /// As `with_pages`, for a walk that keeps its place over a miss, however many pages it passes in all. `progress` grows
+    /// as it gets on.
+    pub(crate) fn with_pages_onward<W, R, E>(
+        &self,
+        slot: SlotId,
+        walk: &mut W,
+        progress: impl Fn(&W) -> u64,
+        mut run: impl FnMut(&mut W, &Pages, &crate::page::Pin<'_>) -> Result<R, E>,
+    ) -> Result<R>
+    where
+        Error: From<E>,
+    {
+        loop {
+            let before = progress(walk);
+            let onward = |pin: &crate::page::Pin<'_>| match run(walk, &self.pages, pin).map_err(Error::from) {
+                // Missed, but further on than before: its misses count anew.
+                Err(Error::NotResident(page)) if progress(walk) > before => Ok::<_, Error>(Err(page)),
+                result => result.map(Ok),
+            };
+            match self.with_pages::<_, Error>(slot, onward)? {
+                Ok(result) => return Ok(result),
+                Err(page) => self.pages.load(page).map_err(|error| self.pages.slots.explain(slot, error))?,
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use crate::io::{LockGuard, LockOutcome};
 use crate::log::log_path;
 use crate::stats::Stats;
 use crate::sync::{Mutex, Ordering};
-use crate::txn::{Session, Snapshot, Transaction};
+use crate::txn::{Losses, Session, Snapshot, Transaction};
 use crate::{Error, Options, Result};
 
 /// An open database. Cheap to clone. It is closed, with a last checkpoint, when its last clone and everything that
@@ -137,6 +137,12 @@ impl Store {
     /// A serializable transaction on the latest durable state.
     pub fn begin(&self) -> Result<Transaction> {
         Transaction::begin(&self.0)
+    }
+
+    /// As `begin`, for work whose earlier tries lost: after many of them commits of others that would beat it once more
+    /// wait until it has ended, for a bounded time. This waits until nobody else is served so.
+    pub fn begin_after(&self, lost: &Losses) -> Result<Transaction> {
+        Transaction::begin_after(&self.0, lost)
     }
 
     /// A handle for point statements; one per connection.

@@ -296,6 +296,7 @@ fn assemble(
         drops: Mutex::new(drops),
         freeing: Mutex::new(()),
         pressure_us: AtomicU64::new(0),
+        turns: Default::default(),
         signals: Signals::default(),
     }
 }

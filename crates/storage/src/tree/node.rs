@@ -246,6 +246,25 @@ impl<'a> Node<'a> {
         (low, false)
     }
 
+    /// How entry `i`'s key compares with `key`.
+    pub(crate) fn key_cmp(&self, i: usize, key: &[u8]) -> std::cmp::Ordering {
+        let prefix = self.prefix();
+        match key.split_at_checked(prefix.len()) {
+            Some((start, rest)) => prefix.cmp(start).then_with(|| self.suffix(i).cmp(rest)),
+            None => prefix.cmp(key),
+        }
+    }
+
+    /// How entry `i`'s key compares with that of entry `j` of another page.
+    #[inline]
+    pub(crate) fn key_order(&self, i: usize, other: &Node<'_>, j: usize) -> std::cmp::Ordering {
+        if self.prefix() == other.prefix() {
+            return self.suffix(i).cmp(other.suffix(j));
+        }
+        let (mine, others) = (self.prefix().iter().chain(self.suffix(i)), other.prefix().iter().chain(other.suffix(j)));
+        mine.cmp(others)
+    }
+
     /// Whether `key` lies behind every entry.
     #[inline]
     pub(crate) fn is_behind_last(&self, key: &[u8]) -> bool {

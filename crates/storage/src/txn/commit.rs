@@ -1,31 +1,37 @@
 //! A transaction's commit: validate, then adopt its trees or apply its operations again.
 //!
 //! A tree that nobody changed since the transaction began is adopted as it is. Where somebody did, what the transaction
-//! read is compared by key with what changed: a hit is a conflict, none lets its operations be applied to the newer
-//! tree. Large transactions do most of that outside the commit lock, against newer and newer published snapshots.
+//! read is compared by key with what changed (`validate`): a hit is a conflict, none lets its operations be applied to the
+//! newer tree. What is much of that is done outside the commit lock, against newer and newer published states (`rebase`):
+//! under the lock only what was committed since the last of them is looked at, and no more than a little.
 
-use super::ops::{Op, OpList};
-use super::parts::Parts;
+use super::ops::Op;
+use super::private::PrivateTree;
 use super::reader::{Claimed, View};
-use super::transaction::{PrivateTree, State, Ticket, Transaction};
+use super::reads::Sorted;
+use super::state::State;
+use super::ticket::Ticket;
+use super::transaction::Transaction;
+use super::turn::Losses;
+use super::validate::{self, Effort};
 use super::version::{TreeId, Trees};
 use crate::broken::{self, Broken};
-use crate::page::PageRef;
-use crate::page::{Pin, SlotId};
-use crate::store::{Engine, Signal, Writer, WriterGuard};
-use crate::tree::{LongValue, is_changed};
+use crate::page::{PageRef, SlotId};
+use crate::store::{Engine, Handle, Signal, Writer, WriterGuard};
 use crate::{Durability, Error, Result};
 
 /// Transactions with more bytes of operations are brought up to date outside the commit lock first.
 const LARGE: u64 = 64 << 10;
 /// How often that is tried before the rest is done under the lock.
 const ROUNDS: usize = 4;
+/// How often a commit may find too much to compare, or a page missing, under the lock, before it does that there.
+const TRIES: usize = 16;
 
 impl Transaction {
-    pub(super) fn commit_as(self, durability: Option<Durability>) -> Result<()> {
-        let engine = self.private.handle().engine();
+    pub(super) fn commit_as(self, durability: Option<Durability>, lost: Option<&mut Losses>) -> Result<()> {
+        let engine = self.private.engine();
         let mode = durability.unwrap_or(engine.options.durability);
-        match self.append()? {
+        match self.append(lost)? {
             Some((writer, position)) => engine.acknowledge(writer, position, mode),
             None => Ok(()),
         }
@@ -34,7 +40,7 @@ impl Transaction {
     pub(super) fn commit_pipelined(self) -> Result<Ticket> {
         let handle = self.private.handle().clone();
         let engine = handle.engine();
-        let position = match self.append()? {
+        let position = match self.append(None)? {
             Some((mut writer, position)) => {
                 writer.turn.must_be_durable(position);
                 position
@@ -46,27 +52,20 @@ impl Transaction {
     }
 
     /// Everything up to the record in the batch; the commit lock is still held. `None`: there was nothing to commit.
-    fn append(&self) -> Result<Option<(WriterGuard<'_>, u64)>> {
+    fn append(&self, lost: Option<&mut Losses>) -> Result<Option<(WriterGuard<'_>, u64)>> {
         let private = &self.private;
-        let engine = private.handle().engine();
+        let engine = private.engine();
         let mut state = private.lock()?;
         if state.ops.is_empty() {
             state.end(engine);
             return Ok(None);
         }
         engine.check_writable()?;
-        let claimed = Claimed::new(private.handle())?;
-        state.parts.wait_readable(engine)?;
-        if state.ops.length() > LARGE {
-            for _ in 0..ROUNDS {
-                if !state.catch_up(engine, claimed.slot)? {
-                    break;
-                }
-            }
-        }
-        let State { parts, ops, .. } = &mut *state;
-        let last = parts.send_rest(engine, ops)?;
-        match state.append(engine, claimed.slot, last) {
+        let appended = match state.is_all_short() {
+            true => state.append_short(engine).transpose(),
+            false => None,
+        };
+        match appended.unwrap_or_else(|| state.append_long(engine, private.handle())) {
             Ok((writer, position)) => {
                 state.end(engine);
                 Ok(Some((writer, position)))
@@ -75,6 +74,10 @@ impl Transaction {
                 state.parts.forget(engine);
                 if matches!(error, Error::Conflict) {
                     engine.counters.conflicts.add(1);
+                    if let Some(lost) = lost {
+                        let took = state.began.map(|began| engine.env.host.now().saturating_sub(began));
+                        lost.note(std::mem::take(&mut state.reads), took.unwrap_or_default());
+                    }
                     engine.wait_for_all()?;
                 }
                 Err(error)
@@ -84,32 +87,115 @@ impl Transaction {
 }
 
 impl State {
-    /// Under the commit lock: validate, adopt or apply, append. `last`: where among the operations in memory those of
-    /// the commit record begin.
-    fn append<'e>(&mut self, engine: &'e Engine, slot: SlotId, last: usize) -> Result<(WriterGuard<'e>, u64)> {
+    /// Whether all that it did is in its list, and nothing in the log: it may have rolled back to when that was so.
+    fn is_all_short(&self) -> bool {
+        self.trees.is_empty() && !self.own.is_empty() && self.parts.is_unused()
+    }
+
+    /// With private trees.
+    fn append_long<'e>(&mut self, engine: &'e Engine, handle: &Handle) -> Result<(WriterGuard<'e>, u64)> {
+        let claimed = Claimed::new(handle)?;
+        let slot = claimed.slot;
+        self.outgrow(engine)?;
+        self.parts.wait_readable(engine)?;
+        let reads = std::mem::take(&mut self.reads);
+        let appended = self.append_validated(engine, slot, &reads.sorted());
+        self.reads = reads;
+        appended
+    }
+
+    fn append_validated<'e>(
+        &mut self,
+        engine: &'e Engine,
+        slot: SlotId,
+        reads: &Sorted<'_>,
+    ) -> Result<(WriterGuard<'e>, u64)> {
+        if self.ops.length() > LARGE {
+            for _ in 0..ROUNDS {
+                if !self.catch_up(engine, slot, reads)? {
+                    break;
+                }
+            }
+        }
+        let last = self.parts.send_rest(engine, &self.ops)?;
+        self.append(engine, slot, reads, last)
+    }
+
+    /// Validates, brings the operations to the latest state and appends the record, whose operations begin `last` in those
+    /// in memory. The commit lock is held from then on.
+    ///
+    /// It ends whatever others commit meanwhile: who was overtaken [`TRIES`] times does what is left under the lock.
+    fn append<'e>(
+        &mut self,
+        engine: &'e Engine,
+        slot: SlotId,
+        reads: &Sorted<'_>,
+        last: usize,
+    ) -> Result<(WriterGuard<'e>, u64)> {
         let (mut full, mut gone) = (0, None);
+        let mut tried = 0;
         loop {
-            let mut writer = engine.lock_with_room(self.ops.bytes().len() - last)?;
+            let effort = if tried < TRIES { Effort::Little } else { Effort::Whatever };
+            let writer = engine.lock_with_room(self.ops.bytes().len() - last)?;
             self.parts.check_kept(&writer)?;
-            match self.validate(engine, slot, &writer.trees).and_then(|()| self.touch(engine, slot, &writer.trees)) {
-                Ok(()) => {}
+            if let Some(turn) = self.must_wait(engine) {
+                drop(writer);
+                engine.turns.wait_for(engine, turn);
+                continue;
+            }
+            tried += 1;
+            let ready = self.validate_latest(engine, slot, reads, &writer.trees, effort).and_then(|valid| {
+                if valid && effort == Effort::Little {
+                    self.touch(engine, slot, &writer.trees)?;
+                }
+                Ok(valid)
+            });
+            match ready {
+                Ok(true) => return self.finish(engine, slot, writer, last),
+                Ok(false) => {
+                    // What was committed meanwhile is compared outside the lock, once it is published.
+                    let position = writer.appended;
+                    engine.wait_durable(writer, position)?;
+                    self.catch_up(engine, slot, reads)?;
+                }
                 Err(error) => {
                     drop(writer);
                     engine.provide_latest(error, &mut full, &mut gone)?;
-                    continue;
+                    self.touch_published(engine, slot)?;
                 }
             }
-            self.apply(engine, slot, &mut writer)?;
-            let kind = self.parts.commit_record(self.ops.sent() + last as u64);
-            let position = engine.append(&mut writer, kind, &self.ops.bytes()[last..]);
-            self.parts.close(&mut writer);
-            engine.counters.commits.add(1);
-            return Ok((writer, position));
         }
     }
 
-    /// Fails with a conflict if anything that was read is different in `latest`. All pages must be in memory.
-    fn validate(&self, engine: &Engine, slot: SlotId, latest: &Trees) -> Result<()> {
+    /// The turn of another transaction that this one would beat. Under the commit lock.
+    pub(super) fn must_wait(&self, engine: &Engine) -> Option<u64> {
+        if self.turn.is_some() {
+            return None;
+        }
+        match self.parts.has_sent() {
+            false => engine.turns.before(engine, self.ops.bytes()),
+            true => engine.turns.before_trees(engine, self.trees.iter().map(|tree| tree.id)),
+        }
+    }
+
+    /// Under the commit lock, validated: applies the changes and appends the record.
+    fn finish<'e>(
+        &mut self,
+        engine: &'e Engine,
+        slot: SlotId,
+        mut writer: WriterGuard<'e>,
+        last: usize,
+    ) -> Result<(WriterGuard<'e>, u64)> {
+        self.apply(engine, slot, &mut writer)?;
+        let kind = self.parts.commit_record(self.ops.sent() + last as u64);
+        let position = engine.append(&mut writer, kind, &self.ops.bytes()[last..]);
+        self.parts.close(&mut writer);
+        engine.counters.commits.add(1);
+        Ok((writer, position))
+    }
+
+    /// Whether the transaction's changes still make sense: no tree of them was dropped, and none that it drops changed.
+    pub(super) fn check_trees(&self, latest: &Trees) -> Result<()> {
         for private in &self.trees {
             let Some(base) = private.base else { continue };
             let now = latest.root(private.id).ok_or(Error::Conflict)?;
@@ -117,46 +203,25 @@ impl State {
                 return Err(Error::Conflict);
             }
         }
-        let base = self.base.as_ref().ok_or(Error::Ended)?;
-        let pin = engine.pages.slots.pin(slot.following(base.slot))?;
-        for tree in self.reads.trees() {
-            if broken::is(Broken::Reads) || (tree == TreeId::CATALOG && broken::is(Broken::SchemaVersions)) {
-                continue;
-            }
-            let Some(base) = self.base_root(tree) else { continue };
-            let now = latest.root(tree).ok_or(Error::Conflict)?;
-            if now != base && self.is_read_changed(engine, &pin, tree, base, now)? {
-                return Err(Error::Conflict);
-            }
-        }
         Ok(())
     }
 
-    fn is_read_changed(
+    /// Fails with a conflict if anything that was read is different in `latest`; false if that takes more than the effort.
+    fn validate_latest(
         &self,
         engine: &Engine,
-        pin: &Pin<'_>,
-        tree: TreeId,
-        base: PageRef,
-        now: PageRef,
+        slot: SlotId,
+        reads: &Sorted<'_>,
+        latest: &Trees,
+        effort: Effort,
     ) -> Result<bool> {
-        for (lower, upper) in self.reads.of(tree) {
-            if is_changed(&engine.pages, pin, base, now, lower, upper)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.check_trees(latest)?;
+        let base = self.base.as_ref().ok_or(Error::Ended)?;
+        let states = (&base.version().trees, latest);
+        validate::validate_latest(engine, slot.following(base.slot), reads, states, effort)
     }
 
-    /// The root that the transaction began with; `None` for a tree of its own.
-    fn base_root(&self, tree: TreeId) -> Option<PageRef> {
-        match self.find(tree) {
-            Some(at) => self.trees[at].base,
-            None => self.base.as_ref().and_then(|base| base.version().trees.root(tree)),
-        }
-    }
-
-    fn must_reapply(private: &PrivateTree, latest: &Trees) -> bool {
+    pub(super) fn must_reapply(private: &PrivateTree, latest: &Trees) -> bool {
         !private.dropped && private.base.is_some() && private.base != latest.root(private.id)
     }
 
@@ -168,16 +233,42 @@ impl State {
             return Ok(());
         }
         let pin = engine.pages.slots.pin(slot)?;
+        self.for_each_again(engine, latest, |root, key| {
+            crate::tree::get(&engine.pages, &pin, root, key)?;
+            Ok(())
+        })
+    }
+
+    /// Loads the pages that `touch` will look for, as far as the newest published state has them: not one for each time
+    /// that the commit lock is taken.
+    fn touch_published(&self, engine: &Engine, slot: SlotId) -> Result<()> {
+        if self.parts.has_sent() {
+            return Ok(());
+        }
+        let newest = View::unending(&self.base.as_ref().ok_or(Error::Ended)?.handle)?;
+        let slot = slot.following(newest.slot);
+        self.for_each_again(engine, &newest.version().trees, |root, key| {
+            engine.with_pages(slot, |pin| crate::tree::get(&engine.pages, pin, root, key).map(drop))
+        })
+    }
+
+    /// Calls `each` with the root and the key of every operation that must be applied again to `latest`.
+    fn for_each_again(
+        &self,
+        engine: &Engine,
+        latest: &Trees,
+        mut each: impl FnMut(PageRef, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         self.parts.for_each(engine, &self.ops, |op| {
             let (tree, key) = match op {
                 Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key } => (tree, key),
                 Op::Create { .. } | Op::Drop { .. } => return Ok(()),
             };
             let again = self.find(tree).is_some_and(|at| Self::must_reapply(&self.trees[at], latest));
-            if let (true, Some(root)) = (again, latest.root(tree)) {
-                crate::tree::get(&engine.pages, &pin, root, key)?;
+            match latest.root(tree).filter(|_| again) {
+                Some(root) => each(root, key),
+                None => Ok(()),
             }
-            Ok(())
         })
     }
 
@@ -206,79 +297,6 @@ impl State {
             true => engine.apply(writer, slot, op),
             false => Ok(()),
         })
-    }
-
-    /// Validates against the newest published version and moves the private trees onto it; false if nothing relevant
-    /// had changed.
-    fn catch_up(&mut self, engine: &Engine, slot: SlotId) -> Result<bool> {
-        let handle = self.base.as_ref().ok_or(Error::Ended)?.handle.clone();
-        // The commit ends by itself.
-        let newest = View::unending(&handle)?;
-        let trees = &newest.version().trees;
-        let moved = |private: &&PrivateTree| Self::must_reapply(private, trees);
-        let again: Vec<TreeId> = self.trees.iter().filter(moved).map(|tree| tree.id).collect();
-        loop {
-            match self.validate(engine, slot, trees) {
-                Ok(()) => break,
-                Err(Error::NotResident(page)) => engine.pages.load(page)?,
-                Err(error) => {
-                    engine.counters.conflicts.add(matches!(error, Error::Conflict) as u64);
-                    return Err(error);
-                }
-            }
-        }
-        if again.is_empty() {
-            return Ok(false);
-        }
-        self.rebase(engine, slot, newest, &again)?;
-        Ok(true)
-    }
-
-    /// Applies the operations on some trees to the version's; the others had not changed, so their base moves too.
-    fn rebase(&mut self, engine: &Engine, slot: SlotId, newest: View, again: &[TreeId]) -> Result<()> {
-        self.forget_places();
-        for at in 0..self.trees.len() {
-            let private = &mut self.trees[at];
-            if again.contains(&private.id) {
-                private.discard(&engine.pages);
-                self.trees[at] = PrivateTree::new(private.id, newest.version().trees.root(private.id), self.stamp);
-            }
-        }
-        let (parts, ops): (Parts, OpList) = (std::mem::take(&mut self.parts), std::mem::take(&mut self.ops));
-        let result = parts.for_each(engine, &ops, |op| match (again.contains(&op.tree()), self.find(op.tree())) {
-            (true, Some(at)) => self.redo(engine, slot, at, op),
-            _ => Ok(()),
-        });
-        (self.parts, self.ops) = (parts, ops);
-        self.base = Some(newest);
-        result
-    }
-
-    fn redo_put(&mut self, engine: &Engine, slot: SlotId, at: usize, key: &[u8], value: &[u8]) -> Result<()> {
-        let (pages, stamp, tree) = (&engine.pages, self.stamp, self.trees[at].id);
-        let long = LongValue::write(pages, tree, stamp, key, value, &mut self.trees[at].created)?;
-        engine.with_pages(slot, |pin| self.edit(at, pages, pin).put(key, long.cell(value)).map(drop))
-    }
-
-    fn redo(&mut self, engine: &Engine, slot: SlotId, at: usize, op: Op<'_>) -> Result<()> {
-        use crate::tree::Patched;
-        self.spill_if_large(engine);
-        let pages = &engine.pages;
-        match op {
-            Op::Put { key, value, .. } => self.redo_put(engine, slot, at, key, value),
-            Op::Delete { key, .. } => engine.with_pages(slot, |pin| self.edit(at, pages, pin).delete(key).map(drop)),
-            Op::Patch { key, offset, bytes, .. } => {
-                match engine.with_pages(slot, |pin| self.edit(at, pages, pin).patch(key, offset, bytes, |_| ()))? {
-                    Patched::Done => Ok(()),
-                    Patched::Impossible => Err(Error::Conflict),
-                    Patched::Long(length, first) => {
-                        let value = engine.patched(slot, length, first, offset, bytes)?;
-                        self.redo_put(engine, slot, at, key, &value)
-                    }
-                }
-            }
-            Op::Create { .. } | Op::Drop { .. } => Ok(()),
-        }
     }
 }
 

@@ -141,8 +141,8 @@ fn begin(
         Source::Snapshot(view) => Ok((view.root(tree)?, None, None)),
         Source::Transaction(private) => {
             let mut state = private.lock()?;
-            let (root, held) = state.root_for_cursor(private, tree)?;
-            let number = state.reads.open(tree, lower, upper);
+            let (root, held) = state.root_for_cursor(private.engine(), tree)?;
+            let number = state.note_cursor(tree, (lower, upper));
             Ok((root, held, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec)))))
         }
     }

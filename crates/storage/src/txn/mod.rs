@@ -1,15 +1,26 @@
 //! Snapshots, transactions, and the point path.
 
+mod changes;
 mod commit;
 mod cursor;
 mod holds;
+mod latest;
 mod lookup;
 mod ops;
+mod own;
 mod parts;
 mod point;
+mod private;
 mod reader;
 mod reads;
+mod rebase;
+mod savepoint;
+mod short;
+mod state;
+mod ticket;
 mod transaction;
+mod turn;
+mod validate;
 mod version;
 
 pub use cursor::Cursor;
@@ -20,6 +31,10 @@ pub(crate) use ops::{Op, OpStream, Ops};
 pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};
 pub(crate) use reader::Claimed;
 pub use reader::{Reader, Snapshot};
-pub use transaction::{Savepoint, Ticket, Transaction};
+pub use savepoint::Savepoint;
+pub use ticket::Ticket;
+pub use transaction::Transaction;
+pub use turn::Losses;
+pub(crate) use turn::Turns;
 pub use version::TreeId;
 pub(crate) use version::{Trees, Version, VersionPtr};

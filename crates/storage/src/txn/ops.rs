@@ -28,7 +28,15 @@ pub(crate) enum Op<'a> {
     Drop { tree: TreeId },
 }
 
-impl Op<'_> {
+impl<'a> Op<'a> {
+    /// The key of the entry that it changes; `None`: it makes or drops a tree.
+    pub(crate) fn key(&self) -> Option<&'a [u8]> {
+        match *self {
+            Op::Put { key, .. } | Op::Patch { key, .. } | Op::Delete { key, .. } => Some(key),
+            Op::Create { .. } | Op::Drop { .. } => None,
+        }
+    }
+
     pub(crate) fn tree(&self) -> TreeId {
         match *self {
             Op::Put { tree, .. }

@@ -88,6 +88,12 @@ impl Parts {
         }
     }
 
+    /// What a failure to read them back means: where the log gave them up meanwhile, others' bytes lie there. Not under the
+    /// commit lock.
+    pub(super) fn explain(&self, engine: &Engine, error: Error) -> Error {
+        self.check_kept(&engine.lock_writer()).err().unwrap_or(error)
+    }
+
     /// The record of a commit whose last operations begin `at`.
     pub(super) fn commit_record(&self, at: u64) -> RecordKind {
         self.transaction.map_or(RecordKind::Commit, |transaction| RecordKind::CommitParts { transaction, at })
@@ -111,6 +117,11 @@ impl Parts {
     /// The list was cut back, perhaps before what was sent.
     pub(super) fn cut(&mut self, ops: &OpList) {
         self.sent.cut(ops.sent());
+    }
+
+    /// Whether the log has never had any of them, those that were taken back since included.
+    pub(super) fn is_unused(&self) -> bool {
+        self.transaction.is_none()
     }
 
     /// Whether some operations are in the log only.

@@ -6,15 +6,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::ops::{Op, OpList, Ops};
-use super::transaction::{Ticket, check_key};
+use super::changes::check_key;
+use super::latest::{Latest, inline, roll_back};
+use super::ops::OpList;
+use super::ticket::Ticket;
 use super::version::{TreeId, Version};
 use crate::broken::{self, Broken};
 use crate::log::{OpenBatch, RecordKind};
-use crate::page::{PageRef, Pin, SlotId};
-use crate::store::{Engine, Handle, Signal, Writer};
-use crate::tree::node::{Cell, Node, inline_limit};
-use crate::tree::{Patched, Value, get};
+use crate::page::{Pin, SlotId};
+use crate::store::{Engine, Handle, Signal};
+use crate::tree::get;
 use crate::{Durability, Error, Result};
 
 /// Bytes of operations for which a point write has log space before it begins.
@@ -98,10 +99,16 @@ impl Session {
             undo.clear();
             let result = {
                 let pin = engine.pages.slots.pin(*slot)?;
-                write(&mut PointWriter { engine, writer: &mut writer, pin: &pin, ops, undo })
+                write(&mut PointWriter { latest: Latest { engine, writer: &mut writer, pin: &pin, undo }, ops })
             };
-            if result.is_err() {
+            let turn = result.as_ref().ok().and_then(|_| engine.turns.before(engine, ops.bytes()));
+            if result.is_err() || turn.is_some() {
                 roll_back(engine, *slot, undo, &mut writer)?;
+            }
+            if let Some(turn) = turn {
+                drop(writer);
+                engine.turns.wait_for(engine, turn);
+                continue;
             }
             match result {
                 Err(WriteError::Storage(lacked @ (Error::NotResident(_) | Error::CacheFull))) => {
@@ -145,21 +152,6 @@ pub enum Acknowledge {
     Later,
 }
 
-/// Undoes what a failed run changed, last change first.
-fn roll_back(engine: &Engine, slot: SlotId, undo: &OpList, writer: &mut Writer) -> Result<()> {
-    if undo.is_empty() || broken::is(Broken::UndoForgotten) {
-        return Ok(());
-    }
-    let undo: Vec<Op<'_>> = Ops::new(undo.bytes()).filter_map(Result::ok).collect();
-    for op in undo.into_iter().rev() {
-        if let Err(error) = engine.apply(writer, slot, op) {
-            engine.poison(&error);
-            return Err(error);
-        }
-    }
-    Ok(())
-}
-
 impl Drop for Session {
     fn drop(&mut self) {
         self.handle.engine().pages.slots.release(self.slot);
@@ -195,22 +187,10 @@ impl<'a> PointReader<'a> {
     }
 }
 
-fn inline(value: Option<Value<'_>>) -> Result<Option<&[u8]>> {
-    match value {
-        None => Ok(None),
-        Some(Value::Inline(bytes)) => Ok(Some(bytes)),
-        Some(Value::Long(..)) => Err(Error::TooLarge),
-    }
-}
-
 /// Reads and changes the latest state under the commit lock.
 pub struct PointWriter<'a> {
-    engine: &'a Engine,
-    writer: &'a mut Writer,
-    pin: &'a Pin<'a>,
+    latest: Latest<'a>,
     ops: &'a mut OpList,
-    /// What takes each change back, first change first.
-    undo: &'a mut OpList,
 }
 
 impl fmt::Debug for PointWriter<'_> {
@@ -219,48 +199,34 @@ impl fmt::Debug for PointWriter<'_> {
     }
 }
 
-impl<'a> PointWriter<'a> {
-    fn root(&self, tree: TreeId) -> Result<PageRef> {
-        self.writer.trees.root(tree).ok_or(Error::NoSuchTree(tree))
-    }
-
+impl PointWriter<'_> {
     /// The value under `key`. [`Error::TooLarge`] for a value that does not lie in its leaf: use a transaction.
     ///
     /// A change of the same key that follows needs no second descent.
     pub fn get(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<&[u8]>> {
         // The slice ends before the next change, which borrows `self` mutably.
-        inline(self.find(tree, key)?)
-    }
-
-    fn find(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<Value<'a>>> {
-        let mut root = self.root(tree)?;
-        let place = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).find(key)?;
-        let Some((leaf, at)) = place else { return Ok(None) };
-        let page = self.engine.pages.get(self.pin, leaf).ok_or(Error::NotResident(leaf))?;
-        Ok(Some(Node::new(page).cell(at).0.into()))
+        self.latest.get(tree, key)
     }
 
     /// Whether any key between the two (lower included, upper not) is there.
     pub fn any_in(&self, tree: TreeId, lower: &[u8], upper: &[u8]) -> Result<bool> {
-        let root = self.root(tree)?;
-        Ok(crate::tree::first_at_or_after(&self.engine.pages, self.pin, root, lower, |key| key < upper)?
-            .unwrap_or(false))
+        Ok(self.first_at_or_after(tree, lower, |key| key < upper)?.unwrap_or(false))
     }
 
     /// Calls `read` with the first key at or after `key`; `None` where there is none.
     pub fn first_at_or_after<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        let root = self.root(tree)?;
-        Ok(crate::tree::first_at_or_after(&self.engine.pages, self.pin, root, key, read)?)
+        let Latest { engine, pin, .. } = self.latest;
+        Ok(crate::tree::first_at_or_after(&engine.pages, pin, self.latest.root(tree)?, key, read)?)
     }
 
     /// See [`Reader::tree_stamp`](super::Reader::tree_stamp).
     #[inline]
     pub fn tree_stamp(&self, tree: TreeId) -> u64 {
-        self.writer.trees.root(tree).map_or(0, |root| root.birth)
+        self.latest.writer.trees.root(tree).map_or(0, |root| root.birth)
     }
 
     fn room(&self, bytes: usize) -> Result<()> {
-        let limit = ROOM.min(OpenBatch::record_limit(self.engine.segments()?.size()));
+        let limit = ROOM.min(OpenBatch::record_limit(self.latest.engine.segments()?.size()));
         match self.ops.bytes().len() + bytes + 64 <= limit {
             true => Ok(()),
             false => Err(Error::TooLarge),
@@ -269,46 +235,18 @@ impl<'a> PointWriter<'a> {
 
     /// Inserts or replaces.
     pub fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
-        check_key(&self.engine.pages, key)?;
-        self.room(key.len() + value.len())?;
         self.put_if(tree, key, value, |_| true).map(drop)
     }
 
     /// Inserts, unless the key is there: then `Ok(false)`.
     pub fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
-        check_key(&self.engine.pages, key)?;
-        self.room(key.len() + value.len())?;
         self.put_if(tree, key, value, |found| !found)
     }
 
-    /// Puts the value if `wanted` says so, knowing whether the key is there.
     fn put_if(&mut self, tree: TreeId, key: &[u8], value: &[u8], wanted: impl Fn(bool) -> bool) -> Result<bool> {
-        let mut root = self.root(tree)?;
-        let mark = self.undo.mark();
-        let mut long = false;
-        if key.len() + value.len() > inline_limit(self.engine.pages.page_size()) {
-            return Err(Error::TooLarge);
-        }
-        let undo = &mut *self.undo;
-        let note = |old: Option<Cell<'_>>| {
-            match old {
-                _ if !wanted(old.is_some()) => return false,
-                Some(Cell::Inline(old)) => undo.put(tree, key, old),
-                Some(Cell::Overflow(_)) => {
-                    long = true;
-                    return false;
-                }
-                None => undo.delete(tree, key),
-            }
-            true
-        };
-        let cell = Cell::Inline(value);
-        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).put_if(key, cell, note);
-        self.writer.trees.set(tree, root);
-        let (_, put) = self.done(result, mark)?;
-        if long {
-            return Err(Error::TooLarge);
-        }
+        check_key(&self.latest.engine.pages, key)?;
+        self.room(key.len() + value.len())?;
+        let put = self.latest.put_if(tree, key, value, wanted)?;
         if put {
             self.ops.put(tree, key, value);
         }
@@ -318,47 +256,18 @@ impl<'a> PointWriter<'a> {
     /// Overwrites `bytes` at `offset` of the value under `key`, which must exist and be long enough.
     pub fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
         self.room(key.len() + bytes.len())?;
-        let mut root = self.root(tree)?;
-        let mark = self.undo.mark();
-        let undo = &mut *self.undo;
-        let note = |old: &[u8]| undo.patch(tree, key, offset, old);
-        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).patch(key, offset, bytes, note);
-        self.writer.trees.set(tree, root);
-        match self.done(result, mark)? {
-            Patched::Done => {
-                self.ops.patch(tree, key, offset, bytes);
-                Ok(())
-            }
-            Patched::Impossible => Err(Error::BadPatch),
-            Patched::Long(..) => Err(Error::TooLarge),
-        }
+        self.latest.patch(tree, key, offset, bytes)?;
+        self.ops.patch(tree, key, offset, bytes);
+        Ok(())
     }
 
     /// Removes `key`; whether it was there.
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         self.room(key.len())?;
-        let mut root = self.root(tree)?;
-        let Some(old) = inline(self.find(tree, key)?)? else { return Ok(false) };
-        let mark = self.undo.mark();
-        self.undo.put(tree, key, old);
-        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).delete(key);
-        self.writer.trees.set(tree, root);
-        let found = self.done(result, mark)?;
-        self.ops.delete(tree, key);
-        Ok(found)
-    }
-
-    /// A change that failed changed nothing, so there is nothing to take back.
-    fn done<T>(&mut self, result: Result<T>, mark: super::ops::OpMark) -> Result<T> {
-        match result {
-            Ok(value) => {
-                self.writer.changed = true;
-                Ok(value)
-            }
-            Err(error) => {
-                self.undo.cut(mark);
-                Err(error)
-            }
+        let found = self.latest.delete(tree, key)?;
+        if found {
+            self.ops.delete(tree, key);
         }
+        Ok(found)
     }
 }

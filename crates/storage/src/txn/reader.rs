@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::lookup::Lookup;
-use super::transaction::Private;
+use super::state::Private;
 use super::version::{TreeId, Version};
 use crate::page::{PageRef, SlotId};
 use crate::store::Handle;
 use crate::sync::Ordering;
-use crate::tree::{Changed, Value, changed_keys, overflow_value};
+use crate::tree::{Difference, Next, Value, overflow_value};
 use crate::{Error, Result};
 
 /// A registered reader of one version, which stays whole while this lives.
@@ -121,41 +121,92 @@ impl Snapshot {
     }
 
     /// Calls `each` with every key between the bounds whose entry differs between `self` and a newer (or older)
-    /// snapshot of the same store, in order: (key, is it in `self`, is it in `other`). Stops when it returns false.
+    /// snapshot of the same store, in order: the key, its value in `self`, its value in `other`. Stops when it returns
+    /// false. A long value that was written again counts as another, even if its bytes are the same.
     ///
-    /// Costs what changed: pages that both snapshots share are not looked at. All pages that differ must fit in the
-    /// cache at once.
+    /// Costs what changed: pages that both snapshots share are not looked at. It keeps its place in both, and needs room
+    /// in the cache for two pages.
     pub fn diff(
         &self,
         other: &Snapshot,
         tree: TreeId,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
-        mut each: impl FnMut(&[u8], bool, bool) -> bool,
+        mut each: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> bool,
     ) -> Result<()> {
         let root = |snapshot: &Snapshot| snapshot.view().version().trees.root(tree).unwrap_or(PageRef::NONE);
-        let handle = &self.view().handle;
-        let claimed = Claimed::new(handle)?;
-        let slots = &handle.engine().pages.slots;
-        let mut found = Vec::new();
-        handle.engine().with_pages(claimed.slot.following(self.view().slot), |pin| {
-            found.clear();
-            if slots.is_ended(other.view().slot) {
-                return Err(Error::SnapshotTooOld);
-            }
-            let pages = &handle.engine().pages;
-            changed_keys(pages, pin, root(self), root(other), lower, upper, &mut |key, changed: Changed| {
-                found.push((key.to_vec(), changed));
-                true
+        let engine = self.view().handle.engine();
+        let claimed = Claimed::new(&self.view().handle)?;
+        let (mine, others) = (claimed.slot.following(self.view().slot), claimed.slot.following(other.view().slot));
+        let mut difference = Difference::new(root(self), root(other), lower, upper);
+        let mut told = Told::default();
+        let walk = |difference: &mut Difference, told: &mut Told| {
+            engine.with_pages_onward(mine, difference, Difference::entered, |difference, pages, pin| {
+                if pages.slots.is_ended(others) {
+                    return Err(Error::SnapshotTooOld);
+                }
+                Ok(told.take(difference.next(pages, pin)?))
             })
-            .map_err(Error::from)
-        })?;
-        for (key, changed) in found {
-            if !each(&key, changed.in_older, changed.in_newer) {
-                break;
+        };
+        loop {
+            let explain = |error| engine.pages.slots.explain(others, error);
+            if !walk(&mut difference, &mut told).map_err(explain)? {
+                return Ok(());
+            }
+            let older = told.older.bytes(&engine.pages, mine)?;
+            let newer = told.newer.bytes(&engine.pages, others)?;
+            if !each(&told.key, older, newer) {
+                return Ok(());
             }
         }
-        Ok(())
+    }
+}
+
+/// A change that was told, copied so that nothing is pinned while the caller looks at it.
+#[derive(Default)]
+struct Told {
+    key: Vec<u8>,
+    older: ToldValue,
+    newer: ToldValue,
+}
+
+#[derive(Default)]
+struct ToldValue {
+    is_there: bool,
+    /// Its length and first page, if it lies outside its leaf.
+    long: Option<(u64, PageRef)>,
+    bytes: Vec<u8>,
+}
+
+impl Told {
+    /// False at the end.
+    fn take(&mut self, next: Next<'_>) -> bool {
+        let Next::Changed(changed) = next else { return false };
+        self.key.clear();
+        self.key.extend_from_slice(changed.key);
+        self.older.take(changed.older.map(Value::from));
+        self.newer.take(changed.newer.map(Value::from));
+        true
+    }
+}
+
+impl ToldValue {
+    fn take(&mut self, value: Option<Value<'_>>) {
+        self.is_there = value.is_some();
+        self.long = None;
+        self.bytes.clear();
+        match value {
+            Some(Value::Inline(bytes)) => self.bytes.extend_from_slice(bytes),
+            Some(Value::Long(length, first)) => self.long = Some((length, first)),
+            None => {}
+        }
+    }
+
+    fn bytes(&mut self, pages: &crate::page::Pages, slot: SlotId) -> Result<Option<&[u8]>> {
+        if let Some((length, first)) = self.long {
+            overflow_value(pages, slot, length, first, &mut self.bytes)?;
+        }
+        Ok(self.is_there.then_some(&self.bytes[..]))
     }
 }
 
@@ -184,13 +235,7 @@ impl Reader {
                 let claimed = Claimed::new(&view.handle)?;
                 get_at(&view.handle, claimed.slot.following(view.slot), view.root(tree)?, key, read)
             }
-            Source::Transaction(private) => {
-                let state = private.lock()?;
-                let root = state.root(private, tree)?;
-                let found = get_at(private.handle(), state.slot()?, root, key, read);
-                private.note_key(state, tree, key);
-                found
-            }
+            Source::Transaction(private) => private.get_with(tree, key, read),
         }
     }
 
@@ -223,7 +268,7 @@ impl Reader {
     pub fn tree_stamp(&self, tree: TreeId) -> Result<u64> {
         match &self.0 {
             Source::Snapshot(view) => view.root(tree).map(|root| root.birth),
-            Source::Transaction(private) => private.lock()?.tree_stamp(private, tree),
+            Source::Transaction(private) => private.lock()?.tree_stamp(tree),
         }
     }
 
@@ -231,7 +276,7 @@ impl Reader {
     /// there is nothing to remember.
     pub fn note_read(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<()> {
         if let Source::Transaction(private) = &self.0 {
-            private.lock()?.reads.range(tree, lower, upper);
+            private.lock()?.note_range(tree, (lower, upper));
         }
         Ok(())
     }
@@ -263,6 +308,24 @@ pub(super) fn get_at<R>(
             overflow_value(&engine.pages, slot, length, first, &mut value)?;
             apply(&value)
         }
+    })
+}
+
+/// As `get_at`, of a value that lies in its leaf; `Some(None)` for one that does not.
+pub(super) fn get_inline_at<R>(
+    handle: &Handle,
+    slot: SlotId,
+    root: PageRef,
+    key: &[u8],
+    mut read: impl FnMut(&[u8]) -> R,
+) -> Result<Option<Option<R>>> {
+    let engine = handle.engine();
+    engine.with_pages(slot, |pin| {
+        Ok::<_, Error>(match crate::tree::get(&engine.pages, pin, root, key)? {
+            None => None,
+            Some(Value::Inline(value)) => Some(Some(read(value))),
+            Some(Value::Long(..)) => Some(None),
+        })
     })
 }
 

@@ -1,12 +1,16 @@
-//! What a transaction read: per tree, keys and ranges that no commit may have changed by the time it commits.
+//! What a transaction read: keys and ranges that no commit may have changed by the time it commits.
+//!
+//! Noting a key allocates nothing but room for its bytes. Beyond a bound neighbours are joined, so that what is noted
+//! takes little memory however much was read: it covers at least what was read.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use super::version::TreeId;
 
-/// Ranges kept per tree before neighbours are joined.
-const RANGES: usize = 4096;
+/// Keys and ranges kept before neighbours are joined.
+const NOTES: usize = 8192;
+/// Keys that are few.
+const FEW: usize = 32;
 /// How many neighbouring keys become one range then.
 const JOINED: usize = 4;
 
@@ -16,134 +20,165 @@ pub(crate) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 /// A range of keys with its own bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyRange {
-    pub(crate) lower: Bound<Box<[u8]>>,
-    pub(crate) upper: Bound<Box<[u8]>>,
+    lower: Bound<Box<[u8]>>,
+    upper: Bound<Box<[u8]>>,
 }
 
 impl KeyRange {
-    fn new(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> KeyRange {
+    pub(crate) fn new((lower, upper): Bounds<'_>) -> KeyRange {
         KeyRange { lower: lower.map(Box::from), upper: upper.map(Box::from) }
     }
 
-    pub(crate) fn lower(&self) -> Bound<&[u8]> {
-        self.lower.as_ref().map(|key| &key[..])
-    }
-
-    pub(crate) fn upper(&self) -> Bound<&[u8]> {
-        self.upper.as_ref().map(|key| &key[..])
+    pub(crate) fn bounds(&self) -> Bounds<'_> {
+        (self.lower.as_ref().map(|key| &key[..]), self.upper.as_ref().map(|key| &key[..]))
     }
 }
 
 /// All that a transaction read.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
-    trees: BTreeMap<TreeId, Ranges>,
-    /// Ranges of cursors that are still open, whole until they close: by number.
-    open: BTreeMap<u64, (TreeId, KeyRange)>,
-    next_open: u64,
-}
-
-#[derive(Debug, Default)]
-struct Ranges {
-    list: Vec<KeyRange>,
-    /// Single keys, one behind the other, and where each ends.
+    /// Single keys, one behind the other; of each its tree, and where it ends.
     keys: Vec<u8>,
-    ends: Vec<usize>,
+    points: Vec<(TreeId, usize)>,
+    ranges: Vec<(TreeId, KeyRange)>,
+    /// Ranges of cursors that are still open, whole until they close, by number.
+    open: Vec<(u64, TreeId, KeyRange)>,
+    next_open: u64,
+    /// Notes beyond [`NOTES`] that joining could not take away, being of too many trees.
+    scattered: usize,
 }
 
-impl Ranges {
-    fn keys(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.keys[start..end])
-    }
-
-    #[inline]
-    fn bound(&mut self) {
-        if self.list.len() + self.ends.len() > RANGES {
-            self.join();
-        }
-    }
-
-    /// Neighbouring keys become ranges, and neighbouring ranges one, so that half as many are kept at most.
-    #[cold]
-    fn join(&mut self) {
-        let mut list = std::mem::take(&mut self.list);
-        let mut keys: Vec<&[u8]> = self.keys().collect();
-        // Rows that are inserted or read in order are sorted already.
-        keys.sort_unstable();
-        let range = |keys: &[&[u8]]| KeyRange::new(Bound::Included(keys[0]), Bound::Included(keys[keys.len() - 1]));
-        list.extend(keys.chunks(JOINED).map(range));
-        while list.len() > RANGES / 2 {
-            coalesce(&mut list);
-        }
-        *self = Ranges { list, ..Ranges::default() };
-    }
-}
+/// What was read, by tree, in order, disjoint.
+pub(crate) type Sorted<'r> = Vec<(TreeId, Bounds<'r>)>;
 
 impl Reads {
+    #[inline]
     pub(crate) fn key(&mut self, tree: TreeId, key: &[u8]) {
-        let ranges = self.trees.entry(tree).or_default();
-        ranges.keys.extend_from_slice(key);
-        ranges.ends.push(ranges.keys.len());
-        ranges.bound();
+        let start = self.points.len().checked_sub(2).map_or(0, |before| self.points[before].1);
+        // Whoever changes a row has read it just before.
+        if self.points.last().is_some_and(|&(last, end)| last == tree && &self.keys[start..end] == key) {
+            return;
+        }
+        self.keys.extend_from_slice(key);
+        self.points.push((tree, self.keys.len()));
+        self.bound();
     }
 
     pub(crate) fn range(&mut self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) {
-        let ranges = self.trees.entry(tree).or_default();
-        ranges.list.push(KeyRange::new(lower, upper));
-        ranges.bound();
+        self.ranges.push((tree, KeyRange::new((lower, upper))));
+        self.bound();
     }
 
     /// A cursor over the range was opened; close it with the number returned.
     pub(crate) fn open(&mut self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> u64 {
         self.next_open += 1;
-        self.open.insert(self.next_open, (tree, KeyRange::new(lower, upper)));
+        self.open.push((self.next_open, tree, KeyRange::new((lower, upper))));
         self.next_open
     }
 
     /// The cursor closed, having passed over only this part of its range.
     pub(crate) fn close(&mut self, number: u64, part: Option<Bounds<'_>>) {
-        if let Some((tree, whole)) = self.open.remove(&number) {
-            match part {
-                Some((lower, upper)) => self.range(tree, lower, upper),
-                None => self.range(tree, whole.lower(), whole.upper()),
+        let Some(at) = self.open.iter().position(|(open, ..)| *open == number) else { return };
+        let (_, tree, whole) = self.open.swap_remove(at);
+        self.ranges.push((tree, part.map_or(whole, KeyRange::new)));
+        self.bound();
+    }
+
+    fn points(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
+        let starts = std::iter::once(0).chain(self.points.iter().map(|&(_, end)| end));
+        starts.zip(&self.points).map(|(start, &(tree, end))| (tree, &self.keys[start..end]))
+    }
+
+    /// The single keys, if they are few.
+    pub(crate) fn few_points(&self) -> Option<impl Iterator<Item = (TreeId, &[u8])>> {
+        (self.points.len() <= FEW).then(|| self.points())
+    }
+
+    /// The trees of which ranges were read, some more than once.
+    pub(crate) fn range_trees(&self) -> impl Iterator<Item = TreeId> {
+        self.ranges.iter().map(|(tree, _)| *tree).chain(self.open.iter().map(|(_, tree, _)| *tree))
+    }
+
+    /// All of it, open cursors' ranges included.
+    pub(crate) fn sorted(&self) -> Sorted<'_> {
+        let points = self.points().map(|(tree, key)| (tree, (Bound::Included(key), Bound::Included(key))));
+        let ranges = self.ranges.iter().map(|(tree, range)| (*tree, range.bounds()));
+        let open = self.open.iter().map(|(_, tree, range)| (*tree, range.bounds()));
+        let mut all: Sorted<'_> = points.chain(ranges).chain(open).collect();
+        all.sort_unstable_by(|(a, (lower, _)), (b, (other, _))| {
+            a.cmp(b).then_with(|| lower_order(*lower).cmp(&lower_order(*other)))
+        });
+        all.dedup_by(|(tree, (lower, upper)), (before, (_, last))| {
+            let meets = tree == before && !is_below(*last, *lower);
+            if meets && upper_is_below(*last, *upper) {
+                *last = *upper;
             }
+            meets
+        });
+        all
+    }
+
+    /// As `sorted`, with bounds of their own.
+    pub(crate) fn to_sorted_ranges(&self) -> Vec<(TreeId, KeyRange)> {
+        self.sorted().into_iter().map(|(tree, range)| (tree, KeyRange::new(range))).collect()
+    }
+
+    #[inline]
+    fn bound(&mut self) {
+        if self.points.len() + self.ranges.len() > NOTES + self.scattered {
+            self.join();
         }
     }
 
-    /// The trees that were read; one may come twice.
-    pub(crate) fn trees(&self) -> impl Iterator<Item = TreeId> {
-        self.trees.keys().copied().chain(self.open.values().map(|(tree, _)| *tree))
-    }
-
-    /// What was read of a tree, in no order.
-    pub(crate) fn of(&self, tree: TreeId) -> impl Iterator<Item = Bounds<'_>> {
-        let ranges = self.trees.get(&tree);
-        let keys = ranges.into_iter().flat_map(Ranges::keys).map(|key| (Bound::Included(key), Bound::Included(key)));
-        let listed = ranges.into_iter().flat_map(|ranges| &ranges.list);
-        let open = self.open.values().filter(move |(of, _)| *of == tree).map(|(_, range)| range);
-        keys.chain(listed.chain(open).map(|range| (range.lower(), range.upper())))
+    /// Neighbouring keys become ranges, and neighbouring ranges one, so that half as many are kept.
+    #[cold]
+    fn join(&mut self) {
+        let mut points: Vec<(TreeId, &[u8])> = self.points().collect();
+        // Rows that are inserted or read in order are sorted already.
+        points.sort_unstable();
+        let of_one_tree = points.chunk_by(|a, b| a.0 == b.0).flat_map(|points| points.chunks(JOINED));
+        let range = |keys: &[(TreeId, &[u8])]| {
+            let (first, last) = (keys[0], keys[keys.len() - 1]);
+            (first.0, KeyRange::new((Bound::Included(first.1), Bound::Included(last.1))))
+        };
+        let joined: Vec<(TreeId, KeyRange)> = of_one_tree.map(range).collect();
+        self.ranges.extend(joined);
+        self.points.clear();
+        self.keys.clear();
+        let mut before = usize::MAX;
+        while self.ranges.len() > NOTES / 2 && self.ranges.len() < before {
+            before = self.ranges.len();
+            coalesce(&mut self.ranges);
+        }
+        self.scattered = self.ranges.len();
     }
 }
 
-/// Joins neighbours pairwise: half as many ranges, which cover at least what they covered.
-fn coalesce(ranges: &mut Vec<KeyRange>) {
-    ranges.sort_by(|a, b| lower_order(&a.lower).cmp(&lower_order(&b.lower)));
-    let mut joined: Vec<KeyRange> = Vec::with_capacity(ranges.len() / 2 + 1);
-    for (i, range) in ranges.drain(..).enumerate() {
+/// Joins neighbours pairwise: half as many ranges of each tree, which cover at least what they covered.
+fn coalesce(ranges: &mut Vec<(TreeId, KeyRange)>) {
+    ranges.sort_by(|(a, range), (b, other)| {
+        a.cmp(b).then_with(|| lower_order(range.bounds().0).cmp(&lower_order(other.bounds().0)))
+    });
+    let mut joined: Vec<(TreeId, KeyRange)> = Vec::with_capacity(ranges.len() / 2 + 1);
+    let mut is_alone = false;
+    for (tree, range) in ranges.drain(..) {
         match joined.last_mut() {
-            Some(last) if i % 2 == 1 => {
-                if upper_is_below(&last.upper, &range.upper) {
-                    last.upper = range.upper;
+            Some((last, before)) if is_alone && *last == tree => {
+                if upper_is_below(before.bounds().1, range.bounds().1) {
+                    before.upper = range.upper;
                 }
+                is_alone = false;
             }
-            _ => joined.push(range),
+            _ => {
+                joined.push((tree, range));
+                is_alone = true;
+            }
         }
     }
     *ranges = joined;
 }
 
-fn lower_order(bound: &Bound<Box<[u8]>>) -> (u8, &[u8], u8) {
+fn lower_order(bound: Bound<&[u8]>) -> (u8, &[u8], u8) {
     match bound {
         Bound::Unbounded => (0, &[], 0),
         Bound::Included(key) => (1, key, 0),
@@ -151,7 +186,7 @@ fn lower_order(bound: &Bound<Box<[u8]>>) -> (u8, &[u8], u8) {
     }
 }
 
-fn upper_is_below(a: &Bound<Box<[u8]>>, b: &Bound<Box<[u8]>>) -> bool {
+fn upper_is_below(a: Bound<&[u8]>, b: Bound<&[u8]>) -> bool {
     match (a, b) {
         (Bound::Unbounded, _) => false,
         (_, Bound::Unbounded) => true,
@@ -161,25 +196,88 @@ fn upper_is_below(a: &Bound<Box<[u8]>>, b: &Bound<Box<[u8]>>) -> bool {
     }
 }
 
+/// Whether a range that ends at `upper` lies wholly before one that begins at `lower`, with no key in both.
+fn is_below(upper: Bound<&[u8]>, lower: Bound<&[u8]>) -> bool {
+    match (upper, lower) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(upper), Bound::Included(lower)) => upper < lower,
+        (Bound::Included(upper) | Bound::Excluded(upper), Bound::Included(lower) | Bound::Excluded(lower)) => {
+            upper <= lower
+        }
+    }
+}
+
+/// Whether the key lies behind all of the range.
+pub(crate) fn is_behind(key: &[u8], (_, upper): &Bounds<'_>) -> bool {
+    match upper {
+        Bound::Unbounded => false,
+        Bound::Included(upper) => key > upper,
+        Bound::Excluded(upper) => key >= upper,
+    }
+}
+
+/// Whether the key lies before all of the range.
+pub(crate) fn is_before(key: &[u8], (lower, _): &Bounds<'_>) -> bool {
+    match lower {
+        Bound::Unbounded => false,
+        Bound::Included(lower) => key < lower,
+        Bound::Excluded(lower) => key <= lower,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn covers(sorted: &Sorted<'_>, tree: TreeId, key: &[u8]) -> bool {
+        sorted.iter().any(|(of, range)| *of == tree && !is_before(key, range) && !is_behind(key, range))
+    }
+
     #[test]
     fn joined_ranges_still_cover_every_key() {
         let mut reads = Reads::default();
-        for i in 0..20_000u32 {
-            reads.key(TreeId(1), &i.wrapping_mul(2654435761).to_be_bytes());
+        let key = |i: u32| i.wrapping_mul(2654435761).to_be_bytes();
+        for i in 0..40_000u32 {
+            reads.key(TreeId(1 + i % 2), &key(i));
         }
-        let ranges: Vec<_> = reads.of(TreeId(1)).map(|(lower, upper)| KeyRange::new(lower, upper)).collect();
-        assert!(ranges.len() <= RANGES);
-        for i in 0..20_000u32 {
-            let key = i.wrapping_mul(2654435761).to_be_bytes();
-            let covers = |range: &KeyRange| {
-                lower_order(&range.lower) <= (1, &key[..], 0)
-                    && !upper_is_below(&range.upper, &Bound::Included(Box::from(key)))
-            };
-            assert!(ranges.iter().any(covers), "key {i} was forgotten");
+        let sorted = reads.sorted();
+        assert!(sorted.len() <= NOTES);
+        for i in 0..40_000u32 {
+            assert!(covers(&sorted, TreeId(1 + i % 2), &key(i)), "key {i} was forgotten");
         }
+    }
+
+    #[test]
+    fn keys_of_many_trees_are_never_joined_across_them() {
+        let mut reads = Reads::default();
+        for tree in 0..20_000u32 {
+            reads.key(TreeId(tree), &tree.to_be_bytes());
+        }
+        let sorted = reads.sorted();
+        assert!((0..20_000u32).all(|tree| covers(&sorted, TreeId(tree), &tree.to_be_bytes())));
+        assert!(!covers(&sorted, TreeId(1), &2u32.to_be_bytes()));
+    }
+
+    #[test]
+    fn sorted_ranges_are_disjoint_and_cover_what_was_read() {
+        let mut reads = Reads::default();
+        let (included, excluded) = (Bound::Included::<&[u8]>, Bound::Excluded::<&[u8]>);
+        reads.range(TreeId(1), included(b"d"), excluded(b"g"));
+        reads.range(TreeId(1), included(b"a"), included(b"b"));
+        reads.range(TreeId(1), excluded(b"b"), included(b"c"));
+        reads.range(TreeId(1), included(b"e"), Bound::Unbounded);
+        reads.key(TreeId(2), b"x");
+        reads.key(TreeId(2), b"x");
+        let open = reads.open(TreeId(1), included(b"0"), excluded(b"1"));
+        let expected: Sorted<'_> = vec![
+            (TreeId(1), (included(b"0"), excluded(b"1"))),
+            (TreeId(1), (included(b"a"), included(b"b"))),
+            (TreeId(1), (excluded(b"b"), included(b"c"))),
+            (TreeId(1), (included(b"d"), Bound::Unbounded)),
+            (TreeId(2), (included(b"x"), included(b"x"))),
+        ];
+        assert_eq!(reads.sorted(), expected);
+        reads.close(open, Some((included(b"0"), included(b"0"))));
+        assert_eq!(reads.sorted()[0].1, (included(b"0"), included(b"0")));
     }
 }

@@ -1,0 +1,148 @@
+//! Changes of the latest state, under the commit lock, that can be taken back one by one.
+//!
+//! For point statements, and for transactions of a few operations. What takes a change back is an operation too: sealing the
+//! state instead would copy every page again.
+
+use super::ops::{Op, OpList, OpMark, Ops};
+use super::version::TreeId;
+use crate::broken::{self, Broken};
+use crate::page::{PageRef, Pin, SlotId};
+use crate::store::{Engine, Writer};
+use crate::tree::node::{Cell, Node, inline_limit};
+use crate::tree::{Patched, Value};
+use crate::{Error, Result};
+
+/// See above. Values that do not lie in their leaf are [`Error::TooLarge`] for it.
+pub(super) struct Latest<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) writer: &'a mut Writer,
+    pub(super) pin: &'a Pin<'a>,
+    /// What takes each change back, first change first.
+    pub(super) undo: &'a mut OpList,
+}
+
+impl<'a> Latest<'a> {
+    pub(super) fn root(&self, tree: TreeId) -> Result<PageRef> {
+        self.writer.trees.root(tree).ok_or(Error::NoSuchTree(tree))
+    }
+
+    /// The value under `key`. A change of the same key that follows needs no second descent.
+    pub(super) fn get(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<&'a [u8]>> {
+        inline(self.find(tree, key)?)
+    }
+
+    fn find(&mut self, tree: TreeId, key: &[u8]) -> Result<Option<Value<'a>>> {
+        let mut root = self.root(tree)?;
+        let place = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).find(key)?;
+        let Some((leaf, at)) = place else { return Ok(None) };
+        let page = self.engine.pages.get(self.pin, leaf).ok_or(Error::NotResident(leaf))?;
+        Ok(Some(Node::new(page).cell(at).0.into()))
+    }
+
+    /// Puts the value if `wanted` says so, knowing whether the key is there; whether it did.
+    pub(super) fn put_if(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        value: &[u8],
+        wanted: impl Fn(bool) -> bool,
+    ) -> Result<bool> {
+        let mut root = self.root(tree)?;
+        let mark = self.undo.mark();
+        let mut long = false;
+        if key.len() + value.len() > inline_limit(self.engine.pages.page_size()) {
+            return Err(Error::TooLarge);
+        }
+        let undo = &mut *self.undo;
+        let note = |old: Option<Cell<'_>>| {
+            match old {
+                _ if !wanted(old.is_some()) => return false,
+                Some(Cell::Inline(old)) => undo.put(tree, key, old),
+                Some(Cell::Overflow(_)) => {
+                    long = true;
+                    return false;
+                }
+                None => undo.delete(tree, key),
+            }
+            true
+        };
+        let cell = Cell::Inline(value);
+        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).put_if(key, cell, note);
+        self.writer.trees.set(tree, root);
+        let (_, put) = self.done(result, mark)?;
+        if long { Err(Error::TooLarge) } else { Ok(put) }
+    }
+
+    /// Overwrites `bytes` at `offset` of the value under `key`, which must exist and be long enough.
+    pub(super) fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
+        let mut root = self.root(tree)?;
+        let mark = self.undo.mark();
+        let undo = &mut *self.undo;
+        let note = |old: &[u8]| undo.patch(tree, key, offset, old);
+        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).patch(key, offset, bytes, note);
+        self.writer.trees.set(tree, root);
+        match self.done(result, mark)? {
+            Patched::Done => Ok(()),
+            Patched::Impossible => Err(Error::BadPatch),
+            Patched::Long(..) => Err(Error::TooLarge),
+        }
+    }
+
+    /// Removes `key`; whether it was there.
+    pub(super) fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
+        let mut root = self.root(tree)?;
+        let Some(old) = inline(self.find(tree, key)?)? else { return Ok(false) };
+        let mark = self.undo.mark();
+        self.undo.put(tree, key, old);
+        let result = self.writer.edit(&self.engine.pages, self.pin, tree, &mut root).delete(key);
+        self.writer.trees.set(tree, root);
+        self.done(result, mark)
+    }
+
+    /// Applies one operation on a tree's entries.
+    pub(super) fn apply(&mut self, op: Op<'_>) -> Result<()> {
+        match op {
+            Op::Put { tree, key, value } => self.put_if(tree, key, value, |_| true).map(drop),
+            Op::Patch { tree, key, offset, bytes } => self.patch(tree, key, offset, bytes),
+            Op::Delete { tree, key } => self.delete(tree, key).map(drop),
+            Op::Create { .. } | Op::Drop { .. } => Err(Error::TooLarge),
+        }
+    }
+
+    /// A change that failed changed nothing, so there is nothing to take back.
+    fn done<T>(&mut self, result: Result<T>, mark: OpMark) -> Result<T> {
+        match result {
+            Ok(value) => {
+                self.writer.changed = true;
+                Ok(value)
+            }
+            Err(error) => {
+                self.undo.cut(mark);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Takes back what was changed, last change first. Failing that, the state is nobody's: the database is read-only then.
+pub(super) fn roll_back(engine: &Engine, slot: SlotId, undo: &OpList, writer: &mut Writer) -> Result<()> {
+    if undo.is_empty() || broken::is(Broken::UndoForgotten) {
+        return Ok(());
+    }
+    let undo: Vec<Op<'_>> = Ops::new(undo.bytes()).filter_map(Result::ok).collect();
+    for op in undo.into_iter().rev() {
+        if let Err(error) = engine.apply(writer, slot, op) {
+            engine.poison(&error);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn inline(value: Option<Value<'_>>) -> Result<Option<&[u8]>> {
+    match value {
+        None => Ok(None),
+        Some(Value::Inline(bytes)) => Ok(Some(bytes)),
+        Some(Value::Long(..)) => Err(Error::TooLarge),
+    }
+}

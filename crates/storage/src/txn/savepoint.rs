@@ -1,0 +1,84 @@
+//! Savepoints: where a transaction can be rolled back to.
+
+use super::holds::HoldToken;
+use super::ops::OpMark;
+use super::own::OwnMark;
+use super::private::PrivateTree;
+use super::state::State;
+use super::version::TreeId;
+use crate::broken::{self, Broken};
+use crate::page::PageRef;
+use crate::store::Engine;
+
+/// Where a transaction can be rolled back to.
+#[derive(Debug)]
+pub struct Savepoint {
+    trees: Vec<SavedTree>,
+    /// What the list had. Private trees that were made since are given up, so it is all there again.
+    own: OwnMark,
+    ops: OpMark,
+    /// While it lives, pages that the savepoint sees are kept.
+    _hold: HoldToken,
+}
+
+#[derive(Debug)]
+struct SavedTree {
+    id: TreeId,
+    root: PageRef,
+    dropped: bool,
+    created: usize,
+    waiting: usize,
+    dead: usize,
+    chains: usize,
+}
+
+impl State {
+    pub(super) fn savepoint(&mut self, engine: &Engine) -> Savepoint {
+        self.free_waiting(&engine.pages);
+        if !broken::is(Broken::SealedChanged) {
+            self.seal(engine);
+        }
+        let save = |tree: &PrivateTree| SavedTree {
+            id: tree.id,
+            root: tree.root,
+            dropped: tree.dropped,
+            created: tree.created.len(),
+            waiting: tree.created.waiting(),
+            dead: tree.dead.len(),
+            chains: tree.chains.len(),
+        };
+        let trees = self.trees.iter().map(save).collect();
+        Savepoint { trees, own: self.own.mark(), ops: self.ops.mark(), _hold: self.holds.savepoint(self.stamp) }
+    }
+
+    /// Undoes every change since the savepoint; what was read stays remembered.
+    pub(super) fn rollback_to(&mut self, engine: &Engine, savepoint: &Savepoint) {
+        let kept = savepoint.trees.len();
+        let mut undone = Vec::new();
+        let restored = if broken::is(Broken::SavepointKeepsTrees) { 1 } else { usize::MAX };
+        for (tree, saved) in self.trees.iter_mut().zip(&savepoint.trees).take(restored) {
+            assert_eq!(tree.id, saved.id, "a savepoint belongs to its transaction");
+            tree.root = saved.root;
+            tree.dropped = saved.dropped;
+            undone.append(&mut tree.created.cut(saved.created, saved.waiting));
+            tree.dead.truncate(saved.dead);
+            tree.chains.truncate(saved.chains);
+            tree.writes += 1;
+        }
+        let gone: Vec<PrivateTree> = self.trees.drain(kept..).collect();
+        gone.into_iter().for_each(|mut tree| undone.append(&mut tree.created.cut(0, 0)));
+        match self.holds.any_cursor() {
+            false => engine.pages.free_private(&undone),
+            // Cursors may see them: they wait for the end.
+            true => self.undone.append(&mut undone),
+        }
+        if !broken::is(Broken::SavepointKeepsList) {
+            self.own.cut(&savepoint.own);
+        }
+        if !broken::is(Broken::SavepointKeepsOperations) {
+            self.ops.cut(savepoint.ops);
+            self.parts.cut(&self.ops);
+        }
+        self.seal(engine);
+    }
+}

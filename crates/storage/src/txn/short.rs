@@ -1,0 +1,82 @@
+//! The commit of a transaction of a few operations, all of them in its list.
+//!
+//! As a point statement: under the commit lock what it read is looked up again, then its operations are applied to the
+//! latest state, with no page of its own and no second time. What is not in memory is loaded with the lock released. Whatever
+//! is out of the ordinary goes the long way (`commit`): long values, much to compare, a page missing again and again.
+
+use super::latest::{Latest, roll_back};
+use super::ops::{OpList, Ops};
+use super::state::State;
+use super::validate::{self, Effort};
+use super::version::Trees;
+use crate::log::RecordKind;
+use crate::store::{Engine, Writer, WriterGuard};
+use crate::{Error, Result};
+
+/// How often the commit lock is taken before the long way is.
+const TRIES: u32 = 8;
+
+impl State {
+    /// Validates, applies and appends; the commit lock is still held. `None`: it has to go the long way.
+    pub(super) fn append_short<'e>(&mut self, engine: &'e Engine) -> Result<Option<(WriterGuard<'e>, u64)>> {
+        let (mut full, mut gone) = (0, None);
+        let mut tried = 0;
+        while tried < TRIES {
+            let mut writer = engine.lock_with_room(self.ops.bytes().len())?;
+            if let Some(turn) = self.must_wait(engine) {
+                drop(writer);
+                engine.turns.wait_for(engine, turn);
+                continue;
+            }
+            tried += 1;
+            let applied = match self.is_valid_in(engine, &writer.trees) {
+                Ok(true) => self.apply_short(engine, &mut writer),
+                Ok(false) => return Ok(None),
+                Err(error) => Err(error),
+            };
+            match applied {
+                Ok(()) => {
+                    let position = engine.append(&mut writer, RecordKind::Commit, self.ops.bytes());
+                    engine.counters.commits.add(1);
+                    return Ok(Some((writer, position)));
+                }
+                Err(lacked @ (Error::NotResident(_) | Error::CacheFull)) => {
+                    drop(writer);
+                    engine.provide_latest(lacked, &mut full, &mut gone)?;
+                }
+                Err(Error::TooLarge) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fails with a conflict if anything that was read is different in `latest`; false if that takes more than a little.
+    fn is_valid_in(&self, engine: &Engine, latest: &Trees) -> Result<bool> {
+        let base = self.base()?;
+        let states = (&base.version().trees, latest);
+        match validate::validate_few(engine, base.slot, &self.reads, states)? {
+            true => Ok(true),
+            false => validate::validate_latest(engine, base.slot, &self.reads.sorted(), states, Effort::Little),
+        }
+    }
+
+    /// Applies all operations to the latest state, or none.
+    fn apply_short(&self, engine: &Engine, writer: &mut Writer) -> Result<()> {
+        // It looks at the latest state, and goes on with that even if the one it began with is given up meanwhile.
+        let slot = self.slot()?.following_nobody();
+        let mut undo = OpList::default();
+        let applied = engine.pages.slots.pin(slot).and_then(|pin| {
+            let mut latest = Latest { engine, writer, pin: &pin, undo: &mut undo };
+            Ops::new(self.ops.bytes()).try_for_each(|op| latest.apply(op.map_err(|()| Error::TooLarge)?))
+        });
+        if applied.is_err() {
+            roll_back(engine, slot, &undo, writer)?;
+        }
+        applied.map_err(|error| match error {
+            // Dropped meanwhile, or no longer what a blind write took it for.
+            Error::NoSuchTree(_) | Error::BadPatch => Error::Conflict,
+            error => error,
+        })
+    }
+}

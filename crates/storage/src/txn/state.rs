@@ -1,0 +1,205 @@
+//! What a running transaction has: the state it rests on, what it read, and what it wrote.
+//!
+//! Its writes are in a small list (`own`) or, where that was outgrown, in private trees (`private`): never both for one tree. A
+//! read looks through the list and then in the tree, so nothing is merged. Every write is also an operation, in the log's
+//! encoding.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::holds::Holds;
+use super::ops::OpList;
+use super::own::OwnWrites;
+use super::parts::Parts;
+use super::private::PrivateTree;
+use super::reader::{View, get_at};
+use super::reads::{Bounds, Reads};
+use super::turn::Turn;
+use super::version::TreeId;
+use crate::page::{PageRef, SlotId};
+use crate::store::{Engine, Handle};
+use crate::sync::{Mutex, MutexGuard};
+use crate::tree::Scratch;
+use crate::{Error, Result};
+
+/// A transaction's private part, shared with its readers and cursors.
+#[derive(Debug)]
+pub(crate) struct Private {
+    state: Mutex<State>,
+    handle: Arc<Handle>,
+}
+
+/// See above.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// What it began with (or was brought up to). `None` once it ended.
+    pub(super) base: Option<View>,
+    /// Writes to trees that are not among `trees`.
+    pub(super) own: OwnWrites,
+    /// Whether the list takes more: not once it was outgrown.
+    pub(super) is_short: bool,
+    pub(super) trees: Vec<PrivateTree>,
+    pub(super) ops: OpList,
+    pub(super) parts: Parts,
+    pub(super) reads: Reads,
+    /// Birth stamp of its unsealed pages.
+    pub(super) stamp: u64,
+    /// Who else sees its pages.
+    pub(super) holds: Holds,
+    pub(super) scratch: Scratch,
+    /// While it lives, commits wait that would change what was read.
+    pub(super) turn: Option<Turn>,
+    /// When it began, by the host's clock, if it is another try of what lost before.
+    pub(super) began: Option<Duration>,
+    /// Pages of undone work that cursors may still see: freed at the end.
+    pub(super) undone: Vec<u32>,
+}
+
+impl Private {
+    pub(super) fn new(handle: &Arc<Handle>, turn: Option<Turn>, began: Option<Duration>) -> Result<Private> {
+        let base = Some(View::newest(handle)?);
+        let stamp = handle.engine().stamp();
+        let state = State {
+            base,
+            own: OwnWrites::default(),
+            is_short: true,
+            trees: Vec::new(),
+            ops: OpList::default(),
+            parts: Parts::default(),
+            reads: Reads::default(),
+            stamp,
+            holds: Holds::new(stamp),
+            scratch: Scratch::default(),
+            turn,
+            began,
+            undone: Vec::new(),
+        };
+        Ok(Private { state: Mutex::new(state), handle: handle.clone() })
+    }
+
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
+    pub(super) fn engine(&self) -> &Engine {
+        self.handle.engine()
+    }
+
+    /// Fails once the transaction has ended.
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, State>> {
+        // A transaction that a panic left in the middle of a change is at its end.
+        let mut is_whole = true;
+        let state = self.state.lock_noting(|| is_whole = false);
+        if state.base.is_none() || !is_whole { Err(Error::Ended) } else { Ok(state) }
+    }
+
+    /// Ends the transaction without a trace, if it has not ended yet.
+    pub(super) fn abandon(&self) {
+        let mut state = self.state.lock_noting(|| ());
+        if state.base.is_some() {
+            state.end(self.engine());
+        }
+    }
+
+    /// Calls `read` with the value under `key`, the transaction's own if it wrote one. Remembers the key as read.
+    pub(super) fn get_with<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let mut state = self.lock()?;
+        // What it wrote itself rests on nobody.
+        if let Some(own) = state.own.get(tree, key) {
+            return Ok(own.map(read));
+        }
+        state.note_key(tree, key);
+        get_at(&self.handle, state.slot()?, state.root(tree)?, key, read)
+    }
+}
+
+impl State {
+    pub(super) fn base(&self) -> Result<&View> {
+        self.base.as_ref().ok_or(Error::Ended)
+    }
+
+    /// For looking at pages, by who holds the transaction's lock.
+    pub(super) fn slot(&self) -> Result<SlotId> {
+        self.base().map(|base| base.slot)
+    }
+
+    pub(super) fn find(&self, tree: TreeId) -> Option<usize> {
+        self.trees.iter().position(|private| private.id == tree)
+    }
+
+    /// The tree's root: with the transaction's own changes, except for those in the list.
+    pub(super) fn root(&self, tree: TreeId) -> Result<PageRef> {
+        match self.find(tree).map(|at| &self.trees[at]) {
+            Some(private) if private.dropped => Err(Error::NoSuchTree(tree)),
+            Some(private) => Ok(private.root),
+            None => self.base()?.root(tree),
+        }
+    }
+
+    /// The root with all of the transaction's own changes, sealed: what the transaction changes from now on is copied, and
+    /// the cursor does not see it. With it, what the cursor gives back to `holds` when it closes.
+    pub(super) fn root_for_cursor(&mut self, engine: &Engine, tree: TreeId) -> Result<(PageRef, Option<u64>)> {
+        if self.own.changes_of(tree).is_some() {
+            self.open(engine, tree)?;
+        }
+        let root = self.root(tree)?;
+        if self.find(tree).is_none() {
+            return Ok((root, None));
+        }
+        self.free_waiting(&engine.pages);
+        self.seal(engine);
+        self.holds.cursor(self.stamp);
+        Ok((root, Some(self.stamp)))
+    }
+
+    pub(super) fn tree_stamp(&self, tree: TreeId) -> Result<u64> {
+        let birth = self.root(tree)?.birth;
+        // Changes in place, and those in the list, keep the root's birth; counting them in the high bits keeps the stamps
+        // apart.
+        let changes = self.find(tree).map(|at| self.trees[at].writes).or(self.own.changes_of(tree));
+        Ok(birth ^ changes.unwrap_or(0) << 40)
+    }
+
+    /// Remembers a key as read, or about to be.
+    pub(super) fn note_key(&mut self, tree: TreeId, key: &[u8]) {
+        self.announce(tree, (Bound::Included(key), Bound::Included(key)));
+        self.reads.key(tree, key);
+    }
+
+    /// As `note_key`, of a range.
+    pub(super) fn note_range(&mut self, tree: TreeId, (lower, upper): Bounds<'_>) {
+        self.announce(tree, (lower, upper));
+        self.reads.range(tree, lower, upper);
+    }
+
+    /// As `note_range`, of a cursor that is about to be used; returns the number under which it is closed.
+    pub(super) fn note_cursor(&mut self, tree: TreeId, (lower, upper): Bounds<'_>) -> u64 {
+        self.announce(tree, (lower, upper));
+        self.reads.open(tree, lower, upper)
+    }
+
+    fn announce(&self, tree: TreeId, range: Bounds<'_>) {
+        if let Some(turn) = &self.turn {
+            turn.announce(tree, range);
+        }
+    }
+
+    pub(super) fn seal(&mut self, engine: &Engine) {
+        self.stamp = engine.stamp();
+    }
+
+    /// Ends the transaction's use of its own pages and its snapshot.
+    pub(super) fn end(&mut self, engine: &Engine) {
+        let pages = &engine.pages;
+        self.parts.forget(engine);
+        for tree in &mut self.trees {
+            tree.discard(pages);
+        }
+        self.trees.clear();
+        pages.free_private(&self.undone);
+        self.undone.clear();
+        self.base = None;
+        self.turn = None;
+    }
+}

@@ -1,0 +1,228 @@
+//! A turn for who lost often.
+//!
+//! A transaction that reads much loses to those that write little, again and again. After [`LOSSES`] times it gets a turn: it
+//! announces what its last try read, and reads on as it reads; until it is through, commits that would change any of that
+//! wait.
+//!
+//! What must hold:
+//! - It is announced under the commit lock, and the owner begins with a state that holds all that was appended before. So no
+//!   commit beats it on what it announced at its start.
+//! - There is one turn at a time, it lasts no longer than its time, and longer than that many times over there is none
+//!   before the next: others keep most of the time, and nobody waits for ever.
+//! - Who waits holds no lock, and the owner waits for nobody who waits for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ops::Ops;
+use super::reads::{Bounds, KeyRange, Reads, is_before, is_behind};
+use super::version::TreeId;
+use crate::Result;
+use crate::broken::{self, Broken};
+use crate::store::{Engine, Handle, WriterGuard};
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
+
+/// How often a transaction loses before it gets a turn.
+const LOSSES: u32 = 6;
+/// A turn is over after this and twice what the longest lost try took, and at the latest after [`LONGEST`].
+const LEAST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(10);
+/// How many times as long as a turn took there is none after it.
+const PAUSE: u32 = 5;
+
+/// What tries that lost leave to the next one of the same work.
+#[derive(Debug, Default)]
+pub struct Losses {
+    pub(super) reads: Reads,
+    times: u32,
+    longest: Duration,
+}
+
+impl Losses {
+    /// How often the work has lost.
+    pub fn times(&self) -> u32 {
+        self.times
+    }
+
+    /// One try more has lost, that had read this.
+    pub(super) fn note(&mut self, reads: Reads, took: Duration) {
+        self.reads = reads;
+        self.times += 1;
+        self.longest = self.longest.max(took);
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.times >= LOSSES
+    }
+}
+
+/// Who has a turn, and what they announced.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    /// Whether there is a turn. Changed under the commit lock when it begins; what every commit looks at.
+    taken: AtomicBool,
+    state: Mutex<TurnState>,
+    over: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct TurnState {
+    /// Of the turn; each has another.
+    number: u64,
+    /// By tree and key, disjoint; and what was read since.
+    announced: Vec<(TreeId, KeyRange)>,
+    more: Vec<(TreeId, KeyRange)>,
+    began: Duration,
+    until: Duration,
+    /// No other turn before that.
+    next: Duration,
+}
+
+impl TurnState {
+    fn covers(&self, tree: TreeId, key: &[u8]) -> bool {
+        let behind = |(of, range): &(TreeId, KeyRange)| *of < tree || *of == tree && is_behind(key, &range.bounds());
+        let holds = |(of, range): &(TreeId, KeyRange)| {
+            *of == tree && !is_before(key, &range.bounds()) && !is_behind(key, &range.bounds())
+        };
+        let at = self.announced.partition_point(behind);
+        self.announced.get(at).is_some_and(holds) || self.more.iter().any(holds)
+    }
+
+    fn has_any_of(&self, tree: TreeId) -> bool {
+        self.announced.iter().chain(&self.more).any(|(of, _)| *of == tree)
+    }
+}
+
+impl Turns {
+    /// The turn that this record, about to be appended by somebody else, has to wait for. Under the commit lock.
+    #[inline]
+    pub(super) fn before(&self, engine: &Engine, operations: &[u8]) -> Option<u64> {
+        match self.taken.load(Ordering::Relaxed) {
+            true => self.in_the_way(engine, |state| {
+                let changes = |op: super::ops::Op<'_>| match op.key() {
+                    Some(key) => state.covers(op.tree(), key),
+                    None => state.has_any_of(op.tree()),
+                };
+                Ops::new(operations).filter_map(Result::ok).any(changes)
+            }),
+            false => None,
+        }
+    }
+
+    /// As `before`, of whoever changes these trees, in places that are not looked at.
+    pub(super) fn before_trees(&self, engine: &Engine, mut trees: impl Iterator<Item = TreeId>) -> Option<u64> {
+        match self.taken.load(Ordering::Relaxed) {
+            true => self.in_the_way(engine, |state| trees.any(|tree| state.has_any_of(tree))),
+            false => None,
+        }
+    }
+
+    #[cold]
+    fn in_the_way(&self, engine: &Engine, mut hits: impl FnMut(&TurnState) -> bool) -> Option<u64> {
+        if broken::is(Broken::TurnUnseen) {
+            return None;
+        }
+        let state = self.state.lock();
+        let is_hit = engine.env.host.now() < state.until && hits(&state);
+        is_hit.then_some(state.number)
+    }
+
+    /// Waits until a turn is over. Not under the commit lock.
+    pub(super) fn wait_for(&self, engine: &Engine, number: u64) {
+        let mut state = self.state.lock();
+        while state.number == number && self.taken.load(Ordering::Relaxed) {
+            let Some(left) = state.until.checked_sub(engine.env.host.now()).filter(|left| !left.is_zero()) else {
+                break;
+            };
+            state = self.over.wait_for(state, left);
+        }
+    }
+
+    /// Waits until nobody has a turn and the pause after the last is over, then takes it. `None`: others had it for too
+    /// long.
+    fn take(&self, engine: &Engine, lost: &Losses) -> Option<u64> {
+        let now = || engine.env.host.now();
+        let patience = now() + LONGEST;
+        loop {
+            // Under the commit lock, so that no commit is between its look at the turn and its record.
+            let writer: WriterGuard<'_> = engine.lock_writer();
+            let mut state = self.state.lock();
+            let is_free = !self.taken.load(Ordering::Relaxed) || now() >= state.until;
+            if is_free && now() >= state.next {
+                state.number += 1;
+                state.announced = lost.reads.to_sorted_ranges();
+                state.more.clear();
+                state.began = now();
+                state.until = now() + (LEAST + 2 * lost.longest).min(LONGEST);
+                self.taken.store(true, Ordering::Relaxed);
+                return Some(state.number);
+            }
+            drop(writer);
+            if now() >= patience {
+                return None;
+            }
+            let until = if is_free { state.next } else { state.until };
+            let left = until.saturating_sub(now()).max(Duration::from_micros(100));
+            drop(self.over.wait_for(state, left));
+        }
+    }
+
+    /// What the owner reads beyond what it announced: commits wait for that too from now on.
+    fn announce(&self, engine: &Engine, number: u64, tree: TreeId, range: Bounds<'_>) {
+        let (lower, upper) = range;
+        if let (std::ops::Bound::Included(key), true) = (lower, lower == upper)
+            && self.state.lock().covers(tree, key)
+        {
+            return;
+        }
+        let _writer: WriterGuard<'_> = engine.lock_writer();
+        let mut state = self.state.lock();
+        if state.number == number {
+            state.more.push((tree, KeyRange::new(range)));
+        }
+    }
+
+    fn end(&self, engine: &Engine, number: u64) {
+        let mut state = self.state.lock();
+        if state.number == number {
+            let now = engine.env.host.now();
+            state.next = now + PAUSE * now.saturating_sub(state.began);
+            self.taken.store(false, Ordering::Relaxed);
+            if !broken::is(Broken::TurnKept) {
+                self.over.notify_all();
+            }
+        }
+    }
+}
+
+/// A transaction's turn; over when it is dropped.
+#[derive(Debug)]
+pub(super) struct Turn {
+    handle: Arc<Handle>,
+    number: u64,
+}
+
+impl Turn {
+    /// Takes a turn for what the lost tries read, and waits until the newest published state has all that was committed
+    /// before. `None`: no turn was to be had in time.
+    pub(super) fn take(handle: &Arc<Handle>, lost: &Losses) -> Result<Option<Turn>> {
+        let engine = handle.engine();
+        let Some(number) = engine.turns.take(engine, lost) else { return Ok(None) };
+        let turn = Turn { handle: handle.clone(), number };
+        engine.wait_for_all()?;
+        engine.counters.turns.add(1);
+        Ok(Some(turn))
+    }
+
+    pub(super) fn announce(&self, tree: TreeId, range: Bounds<'_>) {
+        let engine = self.handle.engine();
+        engine.turns.announce(engine, self.number, tree, range);
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let engine = self.handle.engine();
+        engine.turns.end(engine, self.number);
+    }
+}
