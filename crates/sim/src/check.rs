@@ -44,11 +44,35 @@ fn is_before(one: &Transaction, other: &Transaction) -> bool {
     one.end < other.begin
 }
 
+/// Which write replaced which.
+struct Successors {
+    of_nothing: HashMap<Register, Op>,
+    /// By number; 0: nothing replaced it.
+    of: Vec<Op>,
+}
+
+impl Successors {
+    /// Returns what had replaced it before.
+    fn insert(&mut self, register: Register, replaced: Op, by: Op) -> Option<Op> {
+        match replaced {
+            0 => self.of_nothing.insert(register, by),
+            _ => Some(std::mem::replace(&mut self.of[replaced as usize], by)).filter(|&other| other != 0),
+        }
+    }
+
+    fn get(&self, register: Register, op: Op) -> Option<Op> {
+        match op {
+            0 => self.of_nothing.get(&register).copied(),
+            _ => Some(self.of[op as usize]).filter(|&by| by != 0),
+        }
+    }
+}
+
 struct Judge<'a> {
     history: &'a History,
     fates: Vec<Fate>,
     /// Who saw a write, other than its own transaction.
-    seen_by: HashMap<Op, Txn>,
+    seen_by: Vec<Option<Txn>>,
     /// What a flipped bit of the log took.
     torn: HashSet<Op>,
     /// The writes of the catalog that name a tree. (A crash may take a tree back, and its number be given again.)
@@ -57,13 +81,13 @@ struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     fn new(history: &'a History) -> Judge<'a> {
-        let mut seen_by = HashMap::new();
+        let mut seen_by = vec![None; history.writes.len()];
         for (txn, transaction) in history.txns.iter().enumerate() {
             if !transaction.published && !matches!(transaction.outcome, Outcome::Committed { .. }) {
                 continue;
             }
             for (_, op) in &transaction.reads {
-                seen_by.entry(*op).or_insert(txn);
+                seen_by[*op as usize].get_or_insert(txn);
             }
         }
         let mut created: HashMap<u32, Vec<Op>> = HashMap::new();
@@ -136,17 +160,18 @@ impl<'a> Judge<'a> {
         if writer.is_promised() {
             return Err(format!("acknowledged, then lost: {}", self.describe(op)));
         }
-        match self.seen_by.get(&op).filter(|_| !writer.weak) {
-            Some(&reader) => Err(format!("seen by {}, then lost: {}", self.name(reader), self.describe(op))),
+        match self.seen_by[op as usize].filter(|_| !writer.weak) {
+            Some(reader) => Err(format!("seen by {}, then lost: {}", self.name(reader), self.describe(op))),
             None => Ok(()),
         }
     }
 
     /// Decides what recoveries left open, and that every transaction is there as a whole or not at all.
     fn settle(&mut self) -> Result<(), String> {
-        for (op, txn) in self.seen_by.clone() {
+        for op in 1..self.seen_by.len() as Op {
+            let Some(txn) = self.seen_by[op as usize] else { continue };
             let is_kept = self.history.txns[txn].writes.iter().any(|&op| self.fates[op as usize] == Fate::Alive);
-            if op != 0 && (self.fates[op as usize] != Fate::Lost || is_kept) {
+            if self.fates[op as usize] != Fate::Lost || is_kept {
                 self.alive(op)?;
             }
         }
@@ -246,12 +271,12 @@ impl<'a> Judge<'a> {
     }
 
     fn order(&self) -> Result<(), String> {
-        let mut next: HashMap<(Register, Op), Op> = HashMap::new();
+        let mut next = Successors { of_nothing: HashMap::new(), of: vec![0; self.history.writes.len()] };
         for (op, write) in self.history.writes.iter().enumerate().skip(1) {
             if self.fates[op] != Fate::Alive {
                 continue;
             }
-            if let Some(other) = next.insert((write.register, write.replaced), op as Op) {
+            if let Some(other) = next.insert(write.register, write.replaced, op as Op) {
                 let (one, two) = (self.describe(other), self.describe(op as Op));
                 return Err(format!("a lost update: {one} and {two} both replaced write {}", write.replaced));
             }
@@ -263,18 +288,18 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn graph(&self, next: &HashMap<(Register, Op), Op>) -> Result<Graph, String> {
+    fn graph(&self, next: &Successors) -> Result<Graph, String> {
         let writes = &self.history.writes;
         let mut graph = Graph::default();
         let mut moments = BTreeMap::new();
         for (txn, transaction) in self.history.txns.iter().enumerate().filter(|(txn, _)| self.counts(*txn)) {
             for &op in transaction.writes.iter().filter(|&&op| !writes[op as usize].undone) {
-                if let Some(&after) = next.get(&(writes[op as usize].register, op)) {
+                if let Some(after) = next.get(writes[op as usize].register, op) {
                     graph.edge(txn, writes[after as usize].txn);
                 }
             }
             for &(register, op) in &transaction.reads {
-                let after = next.get(&(register, op)).copied();
+                let after = next.get(register, op);
                 if op != 0 {
                     let writer = writes[op as usize].txn;
                     if after.is_some_and(|after| writes[after as usize].txn == writer) {

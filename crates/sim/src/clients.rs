@@ -1,23 +1,28 @@
 //! The clients of a run: writers, readers, changers of the schema, and who looks after the database.
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cairn_storage::io::{FileSystem, SimDisk};
 use cairn_storage::simulated::Scheduler as _;
 use cairn_storage::{
-    Acknowledge, Durability, Error, Result, Session, Snapshot, Store, Ticket, Transaction, TreeId, WriteError,
+    Acknowledge, Durability, Error, PointWriter, Result, Session, Snapshot, Store, Ticket, Transaction, TreeId,
+    WriteError,
 };
 
+use crate::company;
 use crate::history::{Outcome, Txn};
 use crate::machine;
 use crate::random::Random;
 use crate::rows::{Get, Noted, Point, Shared, TABLES, Table, is_expected};
+use crate::run::Did;
 use crate::scheduler;
-use crate::shape::Shape;
+use crate::shape::{Shape, is_tried};
 use crate::value::Register;
 
 /// What the clients of one life share.
@@ -32,6 +37,34 @@ pub struct World {
     pub sync_failed: machine::SyncFailed,
     /// Operations that the clients may still begin.
     pub left: Cell<u32>,
+    /// What was done.
+    pub did: Arc<Mutex<Did>>,
+}
+
+impl World {
+    /// Whether there is something left to do.
+    pub fn take_turn(&self) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0 && !self.disk.has_crashed()
+    }
+
+    /// Notes what was done.
+    pub fn note(&self, note: impl FnOnce(&mut Did)) {
+        note(&mut self.did.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Whether the error ends this life of the database. One that nothing explains ends the run.
+    pub fn is_over(&self, error: &Error) -> bool {
+        let has_lost = self.sync_failed.load(Ordering::Relaxed) || self.disk.fault_counts().writebacks > 0;
+        let is_gone = matches!(error, Error::Corrupt { .. }) && has_lost;
+        let is_old = matches!(error, Error::SnapshotTooOld) && self.shape.max_snapshot_age.is_some();
+        if !is_expected(error) && !is_gone && !is_old {
+            scheduler::current().fail(format!("an error that nothing explains: {error} ({error:?})"));
+        }
+        let ended = matches!(error, Error::OutcomeUnknown { .. } | Error::Poisoned { .. } | Error::Closed);
+        ended || is_gone || self.disk.has_crashed()
+    }
 }
 
 /// What a client does all the time.
@@ -41,8 +74,14 @@ pub enum Kind {
     Writer,
     /// Snapshots and point reads.
     Reader,
-    /// Checkpoints, backups, compaction.
+    /// Checkpoints, backups, compaction, checks.
     Keeper,
+    /// Closes the database at some time.
+    Closer,
+    /// Snapshots of many versions.
+    Holder,
+    /// Sessions that do nothing.
+    Idler,
 }
 
 /// One client.
@@ -53,6 +92,8 @@ pub struct Client {
     random: Random,
     /// Commits that were not waited for yet.
     tickets: Vec<(Txn, Ticket)>,
+    /// Whether there was no slot for something of its own.
+    refused: Cell<bool>,
 }
 
 /// Whether a crash may take back what was committed so, although readers saw it.
@@ -64,12 +105,19 @@ const PROMISED: Outcome = Outcome::Committed { promised: true };
 
 /// Runs a client until there is nothing left to do, or the database is gone.
 pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
-    let mut client = Client { world, store, session: None, random: Random::new(seed), tickets: Vec::new() };
+    match kind {
+        Kind::Closer => return company::close(&world, store, seed),
+        Kind::Holder => return company::hold(&world, &store, seed),
+        Kind::Idler => return company::idle(&world, &store, seed),
+        _ => {}
+    }
+    let (random, refused) = (Random::new(seed), Cell::new(false));
+    let mut client = Client { world, store, session: None, random, tickets: Vec::new(), refused };
     while client.take_turn() {
         let result = match kind {
             Kind::Writer => client.write(),
             Kind::Reader => client.read(),
-            Kind::Keeper => client.keep(),
+            _ => client.keep(),
         };
         if result.is_err_and(|error| client.is_over(&error)) {
             break;
@@ -81,9 +129,7 @@ pub fn run(kind: Kind, world: Rc<World>, store: Store, seed: u64) {
 
 impl Client {
     fn take_turn(&self) -> bool {
-        let left = self.world.left.get();
-        self.world.left.set(left.saturating_sub(1));
-        left > 0 && !self.world.disk.has_crashed()
+        self.world.take_turn()
     }
 
     fn rest(&mut self) {
@@ -95,13 +141,15 @@ impl Client {
 
     /// Whether the error ends this life of the database. One that nothing explains ends the run.
     fn is_over(&self, error: &Error) -> bool {
-        let is_gone = matches!(error, Error::Corrupt { .. }) && self.world.sync_failed.load(Ordering::Relaxed);
-        let is_old = matches!(error, Error::SnapshotTooOld) && self.world.shape.max_snapshot_age.is_some();
-        if !is_expected(error) && !is_gone && !is_old {
-            scheduler::current().fail(format!("an error that nothing explains: {error} ({error:?})"));
+        if matches!(error, Error::TooManySnapshots { .. }) && !self.refused.take() && is_tried("slots") {
+            scheduler::current().fail("what needs no slot was refused for want of one".to_owned());
         }
-        let ended = matches!(error, Error::OutcomeUnknown { .. } | Error::Poisoned { .. } | Error::Closed);
-        ended || is_gone || self.world.disk.has_crashed()
+        self.world.is_over(error)
+    }
+
+    /// Asks for what takes a slot.
+    fn ask<T>(&self, opened: Result<T>) -> Result<T> {
+        opened.inspect_err(|_| self.refused.set(true))
     }
 
     fn begin(&self, kind: &'static str, published: bool) -> Noted {
@@ -141,7 +189,7 @@ impl Client {
 
     fn length(&mut self) -> usize {
         match self.random.one_in(self.world.shape.long) {
-            true => 150 + self.random.below(1500) as usize,
+            true => 150 + self.random.below(self.world.shape.sizes.value_bytes - 150) as usize,
             false => self.random.below(70) as usize,
         }
     }
@@ -165,7 +213,7 @@ impl Client {
     fn point_write(&mut self) -> Result<()> {
         let mut session = match self.session.take() {
             Some(session) => session,
-            None => self.store.session()?,
+            None => self.ask(self.store.session())?,
         };
         let result = self.point_write_by(&mut session);
         self.session = Some(session);
@@ -182,7 +230,8 @@ impl Client {
         let by = Random::new(self.random.number());
         noted.history.borrow_mut().txns[noted.txn].weak =
             matches!(acknowledge, Acknowledge::Now(Some(mode)) if is_weak(mode));
-        let result = session.write(acknowledge, |writer| {
+        let panics = self.world.shape.company.panics && self.random.one_in(60);
+        let closure = |writer: &mut PointWriter<'_>| {
             noted.history.borrow_mut().restart(noted.txn);
             let mut by = by.clone();
             let writer = &mut Point::new(writer);
@@ -193,9 +242,20 @@ impl Client {
                     false => noted.change(writer, &table, key, length, &mut by)?,
                 }
             }
+            if panics {
+                // Told to nobody: it is not a failure of the run.
+                std::panic::resume_unwind(Box::new("on purpose"));
+            }
             if fails { Err(WriteError::Caller(())) } else { Ok(()) }
-        });
-        self.point_written(&noted, result, mode)
+        };
+        match catch_unwind(AssertUnwindSafe(|| session.write(acknowledge, closure))) {
+            Ok(result) => self.point_written(&noted, result, mode),
+            Err(_) => {
+                self.world.note(|did| did.panics += 1);
+                self.end(&noted, Outcome::Aborted);
+                Ok(())
+            }
+        }
     }
 
     fn point_written(
@@ -226,7 +286,7 @@ impl Client {
 
     fn transaction(&mut self) -> Result<()> {
         let noted = self.begin("transaction", true);
-        let mut transaction = self.store.begin()?;
+        let mut transaction = self.ask(self.store.begin())?;
         let outcome = self.fill_transaction(&noted, &mut transaction);
         self.commit(&noted, transaction, outcome)
     }
@@ -306,7 +366,7 @@ impl Client {
         if filled.is_err() || self.random.one_in(12) {
             transaction.rollback();
             self.end(noted, Outcome::Aborted);
-            return filled;
+            return self.ask(filled);
         }
         if self.random.one_in(5) {
             let result = transaction.commit_async();
@@ -335,7 +395,7 @@ impl Client {
 
     fn change_schema(&mut self) -> Result<()> {
         let noted = self.begin("schema change", true);
-        let mut transaction = self.store.begin()?;
+        let mut transaction = self.ask(self.store.begin())?;
         let outcome = self.fill_schema_change(&noted, &mut transaction);
         self.commit(&noted, transaction, outcome)
     }
@@ -375,11 +435,16 @@ impl Client {
     // Reading.
 
     fn read(&mut self) -> Result<()> {
-        match self.random.below(4) {
+        let read = match self.random.below(4) {
             0 => self.point_read(),
             1 => self.hold_snapshot(),
             _ => self.read_snapshot(),
+        };
+        if matches!(read, Err(Error::DiskFull { .. })) && is_tried("full reads") {
+            scheduler::current().fail("a full disk failed who only read".to_owned());
         }
+        // Cursors take slots.
+        self.ask(read)
     }
 
     fn read_snapshot(&mut self) -> Result<()> {
@@ -449,18 +514,27 @@ impl Client {
     fn keep(&mut self) -> Result<()> {
         scheduler::current().sleep(Duration::from_micros(self.random.below(8000)));
         match self.random.below(12) {
-            0 if self.world.shape.backups => self.back_up(),
-            1 if self.world.shape.compactions => self.store.compact().map(drop),
+            0 if self.world.shape.backups => self.ask(self.back_up()),
+            1 if self.world.shape.compactions => self.ask(self.store.compact().map(drop)),
             2 => {
                 self.store.stats();
                 Ok(())
             }
+            // Takes slots.
+            8 if is_tried("verify") => self.ask(self.check()),
             3..8 => self.store.checkpoint(),
             _ => Ok(()),
         }
     }
 
-    fn back_up(&mut self) -> Result<()> {
+    fn check(&self) -> Result<()> {
+        match self.store.verify()?.leaked_pages {
+            0 => Ok(()),
+            lost => scheduler::current().fail(format!("{lost} pages are lost, beside work")),
+        }
+    }
+
+    fn back_up(&self) -> Result<()> {
         let path = Path::new("backup");
         let noted = self.begin("backup", true);
         self.remove_backup();

@@ -98,6 +98,12 @@ impl Tally {
         sum.faults.syncs += did.faults.syncs;
         sum.faults.full += did.faults.full;
         sum.flips += did.flips;
+        sum.faults.writebacks += did.faults.writebacks;
+        sum.spawns += did.spawns;
+        sum.closings += did.closings;
+        sum.held = sum.held.max(did.held);
+        sum.idle = sum.idle.max(did.idle);
+        sum.panics += did.panics;
     }
 }
 
@@ -124,16 +130,23 @@ impl fmt::Display for Tally {
         let (faults, flips) = (did.faults, did.flips);
         writeln!(
             f,
-            "faults: {} reads, {} writes, {} syncs failed, {} writes without space; {} bits flipped at rest: {} harmless, {} \
-             named as damage, {} took the last batch",
+            "faults: {} reads, {} writes, {} syncs, {} writebacks failed, {} writes without space; {} bits flipped at rest: {} \
+             harmless, {} named as damage, {} took the last batch",
             faults.reads,
             faults.writes,
             faults.syncs,
+            faults.writebacks,
             faults.full,
             flips.tried,
             flips.harmless,
             flips.named,
             flips.torn
+        )?;
+        writeln!(
+            f,
+            "{} openings without all threads, {} closings beside work, {} closures that panicked; up to {} snapshots held, {} \
+             idle sessions",
+            did.spawns, did.closings, did.panics, did.held, did.idle
         )?;
         write!(
             f,

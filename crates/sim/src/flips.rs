@@ -14,7 +14,7 @@ use cairn_storage::io::{DiskImage, SimDisk};
 use cairn_storage::{Error, Result, Store};
 
 use crate::check::check;
-use crate::history::Txn;
+use crate::history::Transaction;
 use crate::machine::{self, SyncFailed};
 use crate::random::Random;
 use crate::rows::Shared;
@@ -55,16 +55,16 @@ pub(crate) fn try_some(disk: &SimDisk, shape: &Shape, history: &Shared, random: 
         Ok(copy) => copy.digest,
         Err(error) => fail(format!("a copy does not open: {error}")),
     };
-    for _ in 0..3 {
+    for _ in 0..5 {
         let name = random.pick(&[DATABASE, LOG]);
         let Some(bytes) = image.bytes(Path::new(name)).filter(|bytes| !bytes.is_empty()) else { continue };
-        let bit = random.below(8 * bytes.len() as u64);
+        let Some(bit) = used_bit(&bytes, random) else { continue };
         let mut damaged = image.clone();
         damaged.flip_bit(Path::new(name), bit);
         flips.tried += 1;
         match Copy::of(&damaged, shape, history, random) {
             Ok(copy) if copy.digest == whole => flips.harmless += 1,
-            Ok(copy) => match copy.lacks_one_batch() {
+            Ok(copy) => match copy.lacks_one_batch(history) {
                 Ok(()) if name == LOG => flips.torn += 1,
                 why => fail(format!("bit {bit} of {name} flipped, and the answer is wrong: {why:?}")),
             },
@@ -73,6 +73,15 @@ pub(crate) fn try_some(disk: &SimDisk, shape: &Shape, history: &Shared, random: 
         }
     }
     flips
+}
+
+/// A bit of a sector that holds something: most of a log is zeroes that nobody reads.
+fn used_bit(bytes: &[u8], random: &mut Random) -> Option<u64> {
+    const SECTOR: usize = 512;
+    let used = |at: &usize| bytes[*at..].iter().take(SECTOR).any(|&byte| byte != 0);
+    let sectors: Vec<usize> = (0..bytes.len()).step_by(SECTOR).filter(used).collect();
+    let start = (!sectors.is_empty()).then(|| random.pick(&sectors))?;
+    Some(8 * start as u64 + random.below(8 * SECTOR.min(bytes.len() - start) as u64))
 }
 
 /// The files as a reader sees them now.
@@ -87,9 +96,8 @@ fn image_of(disk: &SimDisk) -> DiskImage {
 /// What a copy of the disk held.
 struct Copy {
     digest: u64,
-    /// The run's history, with the reading of the copy.
-    history: Shared,
-    reading: Txn,
+    /// What its reader saw.
+    reading: Transaction,
 }
 
 impl Copy {
@@ -98,17 +106,18 @@ impl Copy {
         disk.set_best_sync_method(shape.method);
         let env = machine::environment(&disk, &SyncFailed::default());
         let store = Store::open_with(Path::new(DATABASE), shape.options(), env)?;
-        let history: Shared = Rc::new(RefCell::new(history.borrow().clone()));
-        let (reading, digest) = look(&history, &store, shape.keys)?;
+        let seen: Shared = Rc::new(RefCell::new(history.borrow().for_reading()));
+        let (reading, digest) = look(&seen, &store, shape.keys)?;
         store.verify()?;
         store.close()?;
-        Ok(Copy { digest, history, reading })
+        let reading = seen.borrow_mut().txns.swap_remove(reading);
+        Ok(Copy { digest, reading })
     }
 
     /// Whether it is what there was before the last batch.
-    fn lacks_one_batch(self) -> std::result::Result<(), String> {
-        let mut history = self.history.borrow_mut();
-        history.txns[self.reading].damaged = true;
+    fn lacks_one_batch(self, history: &Shared) -> std::result::Result<(), String> {
+        let mut history = history.borrow().clone();
+        history.txns.push(Transaction { damaged: true, ..self.reading });
         check(&history)
     }
 }

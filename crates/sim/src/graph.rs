@@ -1,17 +1,20 @@
 //! Who must come before whom: a cycle means that no order of all transactions explains what they saw.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::history::Txn;
 
 /// Edges from each node to those that come after it.
 #[derive(Default)]
-pub(crate) struct Graph(BTreeMap<usize, Vec<usize>>);
+pub(crate) struct Graph(Vec<Vec<usize>>);
 
 impl Graph {
     pub(crate) fn edge(&mut self, before: usize, after: usize) {
         if before != after {
-            self.0.entry(before).or_default().push(after);
+            if self.0.len() <= before.max(after) {
+                self.0.resize_with(before.max(after) + 1, Vec::new);
+            }
+            self.0[before].push(after);
         }
     }
 
@@ -31,25 +34,24 @@ impl Graph {
 
     /// A cycle, if there is one: the shortest through some node that no order can place.
     pub(crate) fn cycle(&self) -> Option<Vec<usize>> {
-        let mut before: HashMap<usize, usize> = HashMap::new();
-        for (&node, edges) in &self.0 {
-            before.entry(node).or_default();
-            edges.iter().for_each(|&after| *before.entry(after).or_default() += 1);
-        }
-        let mut free: Vec<usize> = before.iter().filter(|(_, count)| **count == 0).map(|(node, _)| *node).collect();
+        let mut before = vec![0_usize; self.0.len()];
+        self.0.iter().flatten().for_each(|&after| before[after] += 1);
+        let mut free: Vec<usize> = (0..before.len()).filter(|&node| before[node] == 0).collect();
+        let mut left = before.len();
         while let Some(node) = free.pop() {
-            before.remove(&node);
-            for after in self.0.get(&node).into_iter().flatten() {
-                let count = before.get_mut(after).expect("every node was counted");
-                *count -= 1;
-                if *count == 0 {
-                    free.push(*after);
+            left -= 1;
+            for &after in &self.0[node] {
+                before[after] -= 1;
+                if before[after] == 0 {
+                    free.push(after);
                 }
             }
         }
-        let mut left: Vec<usize> = before.keys().copied().collect();
-        left.sort_unstable();
-        left.iter().take(200).filter_map(|&node| self.way_back(node)).min_by_key(Vec::len)
+        if left == 0 {
+            return None;
+        }
+        let stuck = (0..before.len()).filter(|&node| before[node] > 0);
+        stuck.take(200).filter_map(|node| self.way_back(node)).min_by_key(Vec::len)
     }
 
     /// The shortest way from a node to itself.
@@ -57,7 +59,7 @@ impl Graph {
         let mut from: HashMap<usize, usize> = HashMap::new();
         let mut queue = std::collections::VecDeque::from([node]);
         while let Some(at) = queue.pop_front() {
-            for &after in self.0.get(&at).into_iter().flatten() {
+            for &after in &self.0[at] {
                 if after == node {
                     let mut way = vec![at];
                     while let Some(&before) = from.get(way.last().expect("not empty")) {

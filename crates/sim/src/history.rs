@@ -84,6 +84,8 @@ pub struct History {
     pub writes: Vec<Write>,
     /// Which opening of the database this is.
     pub life: u32,
+    /// The most bytes of a key.
+    pub key_bytes: usize,
     clock: u64,
     latest: BTreeMap<(Txn, Register), Op>,
 }
@@ -129,10 +131,36 @@ impl History {
 
     /// A transaction is told its outcome.
     pub fn end(&mut self, txn: Txn, outcome: Outcome) {
-        self.txns[txn].outcome = outcome;
+        let History { txns, writes, latest, .. } = self;
+        txns[txn].outcome = outcome;
+        // It reads no more.
+        for &op in &txns[txn].writes {
+            latest.remove(&(txn, writes[op as usize].register));
+        }
         if outcome != Outcome::Unknown {
             self.txns[txn].end = self.tick();
         }
+    }
+
+    /// Closing made everything durable that was committed when it began.
+    pub fn closed(&mut self, began: u64) {
+        let life = self.life;
+        for txn in self.txns.iter_mut().rev().take_while(|txn| txn.life == life) {
+            if txn.end < began && matches!(txn.outcome, Outcome::Committed { .. }) {
+                txn.outcome = Outcome::Committed { promised: true };
+            }
+        }
+    }
+
+    /// A history that knows all writes, and as yet no transaction, for who reads a copy of the database.
+    pub fn for_reading(&self) -> History {
+        let History { writes, life, key_bytes, clock, .. } = self;
+        History { writes: writes.clone(), life: *life, key_bytes: *key_bytes, clock: *clock, ..History::default() }
+    }
+
+    /// A moment on the run's clock.
+    pub fn now(&mut self) -> u64 {
+        self.tick()
     }
 
     /// What a transaction saw; what is wrong with that at once.

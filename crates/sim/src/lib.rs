@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod clients;
+mod company;
 pub mod fleet;
 pub mod flips;
 mod graph;

@@ -7,7 +7,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use cairn_storage::io::{File, FileSystem, LockOutcome, OpenHow, SimDisk, SyncMethod};
@@ -15,18 +15,27 @@ use cairn_storage::{Environment, Host, simulated::Scheduler as _};
 
 use crate::random::Random;
 use crate::scheduler;
+use crate::shape::is_tried;
 
 /// Whether a sync has failed.
 pub type SyncFailed = Arc<AtomicBool>;
 
 /// The engine's surroundings on a disk; `failed` is set by the first sync that fails.
 pub fn environment(disk: &SimDisk, failed: &SyncFailed) -> Environment {
+    environment_with(disk, failed, u64::MAX)
+}
+
+/// As `environment`, where so many threads can be started, and then one can not.
+pub fn environment_with(disk: &SimDisk, failed: &SyncFailed, spawns: u64) -> Environment {
     let files = SlowFiles { disk: disk.clone(), failed: failed.clone() };
-    Environment { files: Arc::new(files), host: Arc::new(SimHost) }
+    Environment { files: Arc::new(files), host: Arc::new(SimHost { spawns: AtomicU64::new(spawns) }) }
 }
 
 #[derive(Debug)]
-struct SimHost;
+struct SimHost {
+    /// Threads that can be started before one can not.
+    spawns: AtomicU64,
+}
 
 impl Host for SimHost {
     fn now(&self) -> Duration {
@@ -42,7 +51,19 @@ impl Host for SimHost {
     }
 
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn FnOnce() + Send>> {
-        let number = scheduler::current().spawn(name, work);
+        if self.spawns.fetch_sub(1, Ordering::Relaxed) == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        // A thread begins to run when the system lets it.
+        let mut random = Random::new(scheduler::current().random());
+        let late = Duration::from_micros(if random.one_in(4) { random.below(30_000) } else { 0 });
+        let work = move || {
+            if !late.is_zero() {
+                scheduler::current().sleep(late);
+            }
+            work();
+        };
+        let number = scheduler::current().spawn(name, Box::new(work));
         Ok(Box::new(move || scheduler::current().join(number)))
     }
 }
@@ -125,10 +146,18 @@ impl File for SlowFile {
     }
 
     fn write_durable_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        if scheduler::current().random().is_multiple_of(3) {
+        let is_direct = self.sync_method() == SyncMethod::DirectDsync;
+        let has_two_steps =
+            matches!(self.sync_method(), SyncMethod::WriteSync | SyncMethod::FullFsync) && is_tried("descriptors");
+        let is_slow = scheduler::current().random().is_multiple_of(3);
+        if is_slow || has_two_steps {
             // On its way for a while, in any part.
             self.file.write_at(buf, offset)?;
             pass();
+        }
+        // Through the system's cache, where anybody's sync takes the data along, and hears of it if that fails.
+        if has_two_steps || (is_slow && !is_direct && is_tried("descriptors")) {
+            return self.sync();
         }
         timed(place(7, offset, buf.len()), || self.file.write_durable_at(buf, offset))
     }

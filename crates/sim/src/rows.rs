@@ -40,11 +40,14 @@ pub fn catalog(table: u32) -> Register {
 }
 
 /// The key's bytes: in the order of the numbers, of different lengths, with long common beginnings.
-pub fn key_bytes(register: Register) -> Vec<u8> {
+/// One in eight is as long as may be.
+pub fn key_bytes(register: Register, most: usize) -> Vec<u8> {
     let mut bytes = b"the same beginning".to_vec();
     bytes.truncate(register.tree as usize % 19);
     bytes.extend_from_slice(&register.key.to_be_bytes());
-    bytes.extend_from_slice(&filler(register.key, mix(register.key.into()) as usize % 13));
+    let spread = mix(register.key.into()) as usize;
+    let rest = if spread.is_multiple_of(8) { most - bytes.len() } else { spread % 13 };
+    bytes.extend_from_slice(&filler(register.key, rest));
     bytes
 }
 
@@ -156,6 +159,10 @@ pub struct Noted {
 }
 
 impl Noted {
+    fn key_bytes(&self, register: Register) -> Vec<u8> {
+        key_bytes(register, self.history.borrow().key_bytes)
+    }
+
     /// A violation that shows at once ends the run.
     pub fn must<T>(&self, result: std::result::Result<T, String>) -> T {
         result.unwrap_or_else(|what| {
@@ -173,7 +180,7 @@ impl Noted {
 
     /// Reads a row, or a catalog entry.
     pub fn read(&self, from: &impl Get, register: Register) -> Result<Option<Version>> {
-        let bytes = from.get(TreeId(register.tree), &key_bytes(register))?;
+        let bytes = from.get(TreeId(register.tree), &self.key_bytes(register))?;
         Ok(self.saw(register, bytes.as_deref()))
     }
 
@@ -206,13 +213,13 @@ impl Noted {
         let op = self.history.borrow_mut().wrote(self.txn, register, old, [rows, index]);
         let payload = [rows.to_le_bytes(), index.to_le_bytes()].concat();
         let entry = successor(op, old, op, payload);
-        to.put(TreeId::CATALOG, &key_bytes(register), &entry.encode(register))
+        to.put(TreeId::CATALOG, &self.key_bytes(register), &entry.encode(register))
     }
 
     /// Changes a row, or makes it, with its index entry.
     pub fn change(&self, to: &mut impl Put, table: &Table, key: u32, length: usize, by: &mut Random) -> Result<()> {
         let register = Register { tree: table.rows.0, key };
-        let bytes = key_bytes(register);
+        let bytes = self.key_bytes(register);
         let old = self.read(to, register)?;
         let op = self.history.borrow_mut().wrote(self.txn, register, old.as_ref(), [0; 2]);
         match &old {
@@ -253,7 +260,8 @@ impl Noted {
         backward: bool,
         limit: usize,
     ) -> Result<Vec<(u32, Version)>> {
-        let bound = |key: u32| key_bytes(Register { tree: tree.0, key })[..tree.0 as usize % 19 + 4].to_vec();
+        let most = self.history.borrow().key_bytes;
+        let bound = |key: u32| key_bytes(Register { tree: tree.0, key }, most)[..tree.0 as usize % 19 + 4].to_vec();
         let (lower, upper) = (bound(first), bound(end));
         let mut cursor = from.cursor(tree, Bound::Included(&lower), Bound::Excluded(&upper))?;
         let mut found = Vec::new();
@@ -264,7 +272,7 @@ impl Noted {
             let number = key_number(tree.0, key);
             let register = Register { tree: tree.0, key: number };
             let is_next = if backward { number < at } else { number >= at };
-            if !is_next || number < first || number >= end || key != key_bytes(register) {
+            if !is_next || number < first || number >= end || key != key_bytes(register, most) {
                 self.must(Err(format!("a scan from {first} to {end} of tree {} met {key:?} at {at}", tree.0)))
             }
             let value = value.to_vec();

@@ -4,9 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use cairn_storage::io::{CrashStrategy, FaultCounts, SimDisk};
-use cairn_storage::{Result, Store};
+use cairn_storage::simulated::Scheduler as _;
+use cairn_storage::{Error, Result, Store};
 
 use crate::check::check;
 use crate::clients::{self, Kind, World};
@@ -57,14 +59,25 @@ pub struct Did {
     pub faults: FaultCounts,
     /// Bits that flipped between two lives.
     pub flips: Flips,
+    /// Segments that the log has no place for any more.
+    pub segments_left_over: u64,
+    /// Openings that failed because a thread could not be started.
+    pub spawns: u64,
+    /// Closings beside work.
+    pub closings: u64,
+    /// Snapshots of different versions held at once, at most.
+    pub held: u64,
+    /// Idle sessions.
+    pub idle: u64,
+    /// Closures that panicked.
+    pub panics: u64,
 }
 
 impl Did {
     /// Whether the run filled more segments than the log has places (each opening begins one), evicted pages, crashed,
     /// and made checkpoints while at work.
     pub fn is_crossed(&self) -> bool {
-        let segments = self.openings + self.log_bytes / (16 << 10);
-        segments > 4 && self.evicted > 0 && self.crashes > 0 && self.checkpoints > self.openings
+        self.segments_left_over > 0 && self.evicted > 0 && self.crashes > 0 && self.checkpoints > self.openings
     }
 }
 
@@ -116,6 +129,7 @@ impl Director {
         let disk = SimDisk::new(seed);
         disk.set_best_sync_method(shape.method);
         let history = Rc::new(RefCell::new(History::new()));
+        history.borrow_mut().key_bytes = shape.sizes.key_bytes;
         let sync_failed = machine::SyncFailed::default();
         Director { shape, random: Random::new(!seed), history, disk, sync_failed, did }
     }
@@ -135,7 +149,7 @@ impl Director {
                     Err(error) => fail(format!("the first commit failed: {error}")),
                 }
             }
-            self.live(&store);
+            let store = self.live(store);
             self.end_life(store);
         }
         let store = self.open();
@@ -151,7 +165,8 @@ impl Director {
     fn is_to_go_on(&self, steps: u64) -> bool {
         let life = self.history.borrow().life;
         let is_crossed = self.did.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_crossed();
-        scheduler::current().steps() < steps || life < 3 || (!is_crossed && life < 10)
+        let is_least = self.shape.sizes.is_least;
+        scheduler::current().steps() < steps || life < 3 || (is_least && !is_crossed && life < 10)
     }
 
     /// Opens the database, through crashes on the way.
@@ -167,8 +182,18 @@ impl Director {
                 self.disk.crash_at(self.disk.operation_count() + self.random.below(25));
             }
             self.sync_failed = machine::SyncFailed::default();
-            let env = machine::environment(&self.disk, &self.sync_failed);
+            let spawns_fail = attempt < 3 && self.shape.company.spawns_fail && self.random.one_in(2);
+            let spawns = if spawns_fail { self.random.below(3) } else { u64::MAX };
+            let env = machine::environment_with(&self.disk, &self.sync_failed, spawns);
             match Store::open_with(Path::new(DATABASE), self.shape.options(), env) {
+                Err(Error::Io { .. }) if spawns_fail && !self.disk.has_crashed() => {
+                    self.disk.crash_at(u64::MAX);
+                    self.note(|did| did.spawns += 1);
+                    continue;
+                }
+                Ok(_) if spawns_fail && !self.disk.has_crashed() => {
+                    fail("a thread less, and nobody was told".to_owned())
+                }
                 Ok(store) if !self.disk.has_crashed() => {
                     self.disk.crash_at(u64::MAX);
                     return store;
@@ -211,10 +236,10 @@ impl Director {
         }
     }
 
-    /// Lets clients work until their time is over, or the database's.
-    fn live(&mut self, store: &Store) {
+    /// Lets clients work until their time is over, or the database's. `None`: it was dropped meanwhile.
+    fn live(&mut self, store: Store) -> Option<Store> {
         if self.random.one_in(4) {
-            self.verify(store);
+            self.verify(&store);
         }
         let before = self.disk.fault_counts();
         self.arm();
@@ -225,15 +250,25 @@ impl Director {
             disk: self.disk.clone(),
             sync_failed: self.sync_failed.clone(),
             left: Cell::new(left),
+            did: self.did.clone(),
         });
+        let company = self.shape.company;
         let kinds = std::iter::repeat_n(Kind::Writer, self.shape.writers as usize)
             .chain(std::iter::repeat_n(Kind::Reader, self.shape.readers as usize))
-            .chain([Kind::Keeper]);
+            .chain([Kind::Keeper])
+            .chain((company.closes && self.random.one_in(2)).then_some(Kind::Closer))
+            .chain(company.holds.then_some(Kind::Holder))
+            .chain(company.idles.then_some(Kind::Idler));
         let mut clients = Vec::new();
         for kind in kinds {
             let (world, store, seed) = (world.clone(), store.clone(), self.random.number());
             let work = move || clients::run(kind, world, store, seed);
             clients.push(scheduler::current().spawn(&format!("{kind:?}"), Box::new(work)));
+        }
+        let mut store = Some(store);
+        if company.drops && self.random.one_in(2) {
+            scheduler::current().sleep(Duration::from_micros(self.random.below(20_000)));
+            store = None;
         }
         clients.into_iter().for_each(|client| scheduler::current().join(client));
         self.disk.clear_faults();
@@ -243,14 +278,18 @@ impl Director {
             did.faults.writes += after.writes - before.writes;
             did.faults.syncs += after.syncs - before.syncs;
             did.faults.full += after.full - before.full;
+            did.faults.writebacks += after.writebacks - before.writebacks;
         });
-        self.take_stats(store);
+        store.iter().for_each(|store| self.take_stats(store));
+        store
     }
 
     fn take_stats(&self, store: &Store) {
-        let stats = store.stats();
+        let (stats, sizes) = (store.stats(), self.shape.sizes);
         self.note(|did| {
             did.log_bytes += stats.log_bytes_written;
+            let segments = did.openings + did.log_bytes / sizes.segment as u64;
+            did.segments_left_over = segments.saturating_sub(sizes.segments);
             did.checkpoints += stats.checkpoints;
             did.evicted += stats.pages_evicted;
             did.conflicts += stats.conflicts;
@@ -267,6 +306,7 @@ impl Director {
         if faults.reads_ppm + faults.writes_ppm > 0 {
             self.disk.fail_randomly(faults.reads_ppm, faults.writes_ppm);
         }
+        self.disk.fail_writeback_randomly(faults.writebacks_ppm);
         if faults.writes_ppm > 0 && self.random.one_in(2) {
             self.disk.fail_sync(1 + self.random.below(60));
         }
@@ -283,15 +323,22 @@ impl Director {
     }
 
     /// Kills the database, or closes it, cleanly or not.
-    fn end_life(&mut self, store: Store) {
-        let result: Result<()> = match self.random.below(3) {
-            0 => store.close(),
-            1 => {
+    fn end_life(&mut self, store: Option<Store>) {
+        let began = self.history.borrow_mut().now();
+        let result: Result<()> = match (self.random.below(3), store) {
+            (0, Some(store)) => {
+                let closed = store.close();
+                if closed.is_ok() && !self.disk.has_crashed() {
+                    self.history.borrow_mut().closed(began);
+                }
+                closed
+            }
+            (1, store) => {
                 self.disk.crash(CrashStrategy::KeepNone);
                 drop(store);
                 Ok(())
             }
-            _ => {
+            (_, store) => {
                 drop(store);
                 Ok(())
             }

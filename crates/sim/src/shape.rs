@@ -1,10 +1,22 @@
 //! How a run leans: drawn from its seed, so that different runs look for different things.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use cairn_storage::{Options, SyncMethod};
 
 use crate::random::Random;
+
+/// What the engine does not withstand yet. `CAIRN_SIM_HELD_BACK` names others, separated by commas; empty: nothing is held
+/// back.
+const HELD_BACK: &str = "slots,sizes,full reads,verify";
+
+/// Whether so named a dimension is tried.
+pub(crate) fn is_tried(dimension: &str) -> bool {
+    static CHOSEN: OnceLock<String> = OnceLock::new();
+    let held_back = CHOSEN.get_or_init(|| std::env::var("CAIRN_SIM_HELD_BACK").unwrap_or(HELD_BACK.to_owned()));
+    !held_back.split(',').any(|name| name == dimension)
+}
 
 /// Faults of the disk while clients are at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +31,8 @@ pub struct Faults {
     pub ranges: bool,
     /// Whether bits flip while the database is closed.
     pub flips: bool,
+    /// Of a million writes, those after which the system fails to write back what is not synced.
+    pub writebacks_ppm: u32,
 }
 
 /// See the module.
@@ -54,16 +68,61 @@ pub struct Shape {
     pub large: bool,
     /// When snapshots are ended.
     pub max_snapshot_age: Option<Duration>,
+    /// Of everything that options size.
+    pub sizes: Sizes,
+    /// Who is there besides writers, readers and the keeper, and what else they do.
+    pub company: Company,
+}
+
+/// How much of everything there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// As small as options allow: everything wraps around, and is evicted, all the time.
+    pub is_least: bool,
+    /// Bytes of a log segment.
+    pub segment: usize,
+    /// Segments that the log may have.
+    pub segments: u64,
+    /// The most bytes of a key.
+    pub key_bytes: usize,
+    /// The most bytes of a long value.
+    pub value_bytes: u64,
+    /// Snapshots, cursors and sessions at once.
+    pub snapshots: usize,
+}
+
+/// What happens beside the usual work.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Company {
+    /// Now and then a background thread can not be started.
+    pub spawns_fail: bool,
+    /// Somebody closes the database while everybody is at work.
+    pub closes: bool,
+    /// The director's handle is dropped while everybody is at work: the last one to leave closes the database.
+    pub drops: bool,
+    /// Snapshots of different versions are held by the hundred.
+    pub holds: bool,
+    /// Sessions that do nothing take every slot there is.
+    pub idles: bool,
+    /// Closures of point writes panic.
+    pub panics: bool,
 }
 
 impl Shape {
     /// The shape of a seed's run.
     pub fn of(seed: u64) -> Shape {
         let mut random = Random::new(seed ^ 0x5ea9_e000);
+        // Streams of their own: what is drawn for one thing does not depend on the others.
+        let mut other = Random::new(seed ^ 0x517e_5000);
+        let (least, keys) = (random.pick(&[512, 512, 512, 1024]), random.pick(&[12, 40, 80]));
+        let is_least = !(other.one_in(3) && is_tried("sizes"));
+        let page_size = if is_least { least } else { other.pick(&[512, 1024, 2048, 4096, 8192]) };
+        let company = Company::of(&mut other);
+        let sizes = Sizes::of(is_least, page_size, company, &mut other);
         let methods = [SyncMethod::DirectDsync, SyncMethod::DirectDsync, SyncMethod::Dsync, SyncMethod::WriteSync];
         Shape {
-            page_size: random.pick(&[512, 512, 512, 1024]),
-            keys: random.pick(&[12, 40, 80]),
+            page_size,
+            keys: if sizes.is_least { keys } else { other.pick(&[40, 120, 250]) },
             writers: random.pick(&[2, 3, 4, 4, 6, 8]),
             readers: 1 + random.below(2),
             weak: random.one_in(4),
@@ -74,7 +133,10 @@ impl Shape {
             faults: Faults::of(&mut random),
             method: random.pick(&methods),
             separate_blocks: random.one_in(4),
-            frames: random.pick(&[64, 64, 96]),
+            frames: match (random.pick(&[64, 64, 96]), is_least) {
+                (frames, true) => frames,
+                (_, false) => other.pick(&[64, 80, 128, 200, 600]),
+            },
             large: random.one_in(3),
             max_snapshot_age: random.pick(&[
                 None,
@@ -82,22 +144,55 @@ impl Shape {
                 Some(Duration::from_millis(1)),
                 Some(Duration::from_millis(8)),
             ]),
+            sizes,
+            company,
         }
     }
 
-    /// As small as options allow: everything wraps around, and is evicted, all the time.
+    /// What the database is opened with.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.page_size = self.page_size;
         options.cache_bytes = self.frames * self.page_size;
-        options.log_segment_bytes = 16 << 10;
-        options.log_limit_bytes = 64 << 10;
-        options.checkpoint_log_bytes = 20 << 10;
-        options.max_snapshots = 40;
+        options.log_segment_bytes = self.sizes.segment;
+        options.log_limit_bytes = self.sizes.segments * self.sizes.segment as u64;
+        options.checkpoint_log_bytes = self.sizes.segment as u64 * 5 / 4;
+        options.max_snapshots = self.sizes.snapshots;
         options.max_pages = 4096;
         options.separate_blocks = self.separate_blocks;
         options.max_snapshot_age = self.max_snapshot_age;
         options
+    }
+}
+
+impl Sizes {
+    fn of(is_least: bool, page_size: usize, company: Company, random: &mut Random) -> Sizes {
+        let snapshots = if company.holds { 600 } else { 40 };
+        if is_least {
+            return Sizes { is_least, segment: 16 << 10, segments: 4, key_bytes: 34, value_bytes: 1650, snapshots };
+        }
+        let page = page_size as u64;
+        Sizes {
+            is_least,
+            segment: random.pick(&[16 << 10, 32 << 10, 64 << 10, 256 << 10]),
+            segments: random.pick(&[4, 5, 8]),
+            key_bytes: random.pick(&[34, (page_size - 128) / 4 - 24]),
+            value_bytes: random.pick(&[1650, 3 * page, 8 * page]),
+            snapshots,
+        }
+    }
+}
+
+impl Company {
+    fn of(random: &mut Random) -> Company {
+        Company {
+            spawns_fail: random.one_in(4) && is_tried("spawns"),
+            closes: random.one_in(4) && is_tried("closes"),
+            drops: random.one_in(4) && is_tried("drops"),
+            holds: random.one_in(12) && is_tried("holds"),
+            idles: random.one_in(10) && is_tried("slots"),
+            panics: random.one_in(10) && is_tried("panics"),
+        }
     }
 }
 
@@ -111,7 +206,8 @@ impl Faults {
             writes_ppm: random.pick(&[0, 300, 1000, 5000]),
             full: random.one_in(3),
             ranges: random.one_in(3),
-            flips: random.one_in(3),
+            flips: random.one_in(2),
+            writebacks_ppm: if is_tried("writebacks") { random.pick(&[0, 0, 500, 3000]) } else { 0 },
         }
     }
 }

@@ -10,7 +10,7 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 43] = [
+const CANARIES: [(Broken, u64); 51] = [
     (Broken::Checksums, MANY),
     (Broken::DurablePosition, MANY),
     (Broken::EndedUnpinned, MANY),
@@ -20,6 +20,14 @@ const CANARIES: [(Broken, u64); 43] = [
     (Broken::PassedOver, MANY),
     (Broken::RecoveryUnsettled, MANY),
     (Broken::AcknowledgeEarly, FEW),
+    (Broken::AheadUnchecked, MANY),
+    (Broken::BackupShort, FEW),
+    (Broken::BackupTorn, MANY),
+    (Broken::CompactRootKept, FEW),
+    (Broken::CutTooShort, FEW),
+    (Broken::EvictedDirty, FEW),
+    (Broken::SavepointForgetsReads, MANY),
+    (Broken::TicketEarly, MANY),
     (Broken::AnswerEarly, MANY),
     (Broken::CheckpointUndurable, MANY),
     (Broken::DropConflicts, FEW),

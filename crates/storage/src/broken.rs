@@ -104,6 +104,22 @@ pub enum Broken {
     UndurablePublished,
     /// A damaged batch where recovery begins is passed over.
     PassedOver,
+    /// A backup copies each tree as it is when its turn comes.
+    BackupTorn,
+    /// A backup ends without the last step of each tree.
+    BackupShort,
+    /// Compaction moves pages, and leaves the root where it was.
+    CompactRootKept,
+    /// A file is cut one page too short.
+    CutTooShort,
+    /// Pages that are read ahead are not checked.
+    AheadUnchecked,
+    /// Dirty pages go from the cache without having been written.
+    EvictedDirty,
+    /// Waiting for a pipelined commit does not wait.
+    TicketEarly,
+    /// Rolling back to a savepoint forgets what was read.
+    SavepointForgetsReads,
 }
 
 #[cfg(feature = "broken-for-tests")]

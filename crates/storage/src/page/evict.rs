@@ -151,7 +151,9 @@ impl Pages {
                 let _ = entry.compare_exchange(hot, hot | COOLING, Ordering::SeqCst, Ordering::Relaxed);
                 Cooled::Kept
             }
-            cool if cool == address | COOLING && state & DIRTY != 0 => Cooled::Dirty(id),
+            cool if cool == address | COOLING && state & DIRTY != 0 && !broken::is(Broken::EvictedDirty) => {
+                Cooled::Dirty(id)
+            }
             cool if cool == address | COOLING => {
                 // From here on a loader may give the page another frame; this one is nobody's until it leaves limbo.
                 if entry.compare_exchange(cool, 0, Ordering::SeqCst, Ordering::Relaxed).is_err() {

@@ -325,7 +325,8 @@ impl Pages {
             supply.ids.remove(last);
             supply.end = last;
         }
-        let length = u64::from(supply.end) * self.page_size() as u64;
+        let end = supply.end - u32::from(broken::is(Broken::CutTooShort));
+        let length = u64::from(end) * self.page_size() as u64;
         self.file().set_len(length).map_err(Error::io("truncate the database file"))
     }
 }

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::handle::Handle;
 use super::writer::Writer;
+use crate::broken::{self, Broken};
 use crate::page::SlotId;
 use crate::tree::overflow_value;
 use crate::txn::{Claimed, Op, TreeId};
@@ -124,7 +125,9 @@ impl Step {
             let mut edit = writer.edit(&engine.pages, pin, self.tree, &mut new_root);
             edit.move_down(self.wanted_end, made + self.pages, from, &mut long)
         });
-        writer.trees.set(self.tree, new_root);
+        if !broken::is(Broken::CompactRootKept) {
+            writer.trees.set(self.tree, new_root);
+        }
         writer.changed |= new_root != root || !long.is_empty();
         step?;
         let moved = writer.changes.created.len().saturating_sub(made) + long.len();

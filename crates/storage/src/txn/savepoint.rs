@@ -79,6 +79,9 @@ impl State {
             self.ops.cut(savepoint.ops);
             self.parts.cut(&self.ops);
         }
+        if broken::is(Broken::SavepointForgetsReads) {
+            self.reads = super::reads::Reads::default();
+        }
         self.seal(engine);
     }
 }

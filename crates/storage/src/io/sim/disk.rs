@@ -2,10 +2,11 @@
 //!
 //! Every call takes one lock, so operations have one order, and their numbers follow it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::content::CHUNK;
@@ -32,6 +33,8 @@ struct Machine {
     crashed: bool,
     recording: Option<Recording>,
     faults: Faults,
+    /// Of a file: how often its unsynced data could not be brought to the disk.
+    lost: HashMap<u64, u64>,
     random: Random,
     locked: HashSet<Arc<Path>>,
     best_method: SyncMethod,
@@ -53,6 +56,7 @@ impl SimDisk {
             crashed: false,
             recording: None,
             faults: Faults::default(),
+            lost: HashMap::new(),
             random: Random::new(seed),
             locked: HashSet::new(),
             best_method: SyncMethod::DirectDsync,
@@ -143,6 +147,12 @@ impl SimDisk {
     /// Lets each read, and each write, change of length or sync, fail with a chance in parts per million.
     pub fn fail_randomly(&self, reads_ppm: u32, writes_ppm: u32) {
         self.machine().faults.fail_randomly(reads_ppm, writes_ppm);
+    }
+
+    /// Lets the system, after each write that is not durable yet, fail with a chance in parts per million to bring the
+    /// file's unsynced data to the disk. Nobody is told before the next sync, and then each open file once.
+    pub fn fail_writeback_randomly(&self, ppm: u32) {
+        self.machine().faults.fail_writeback_randomly(ppm);
     }
 
     /// Limits the space of all files together, in bytes, counted in blocks of 4096; holes are free. A write that does
@@ -257,7 +267,12 @@ impl Machine {
             return Err(ErrorKind::StorageFull.into());
         }
         if !durable {
-            return self.perform(Operation::Write { file, offset, bytes });
+            let written = file.clone();
+            self.perform(Operation::Write { file, offset, bytes })?;
+            return match self.faults.writeback_fails(&mut self.random) {
+                Some(seed) => self.lose_unsynced(written, seed),
+                None => Ok(()),
+            };
         }
         let failed = self.faults.next_sync_fails(&mut self.random);
         self.perform(Operation::WriteDurable { file, offset, bytes, failed })?;
@@ -272,9 +287,23 @@ impl Machine {
 
     fn sync(&mut self, file: &FileRef) -> io::Result<()> {
         self.check_alive()?;
-        let failed = self.faults.next_sync_of_fails(file.id, &mut self.random);
-        self.perform(Operation::Sync { file: file.clone(), failed })?;
-        sync_outcome(failed)
+        match self.faults.next_sync_of_fails(file.id, &mut self.random) {
+            None => self.perform(Operation::Sync { file: file.clone(), failed: None }),
+            Some(seed) => {
+                self.lose_unsynced(file.clone(), seed)?;
+                Err(input_output_error())
+            }
+        }
+    }
+
+    /// Brings what it can of a file's unsynced data to the disk; the rest never will be there.
+    fn lose_unsynced(&mut self, file: FileRef, seed: u64) -> io::Result<()> {
+        *self.lost.entry(file.id).or_default() += 1;
+        self.perform(Operation::Sync { file, failed: Some(seed) })
+    }
+
+    fn times_lost(&self, file: &FileRef) -> u64 {
+        self.lost.get(&file.id).copied().unwrap_or(0)
     }
 }
 
@@ -301,7 +330,8 @@ impl FileSystem for SimDisk {
             method => method,
         };
         let method = Mutex::new(best_method);
-        Ok(Arc::new(SimFile { disk: self.clone(), file, read_only: how.read_only, best_method, method }))
+        let told = AtomicU64::new(machine.times_lost(&file));
+        Ok(Arc::new(SimFile { disk: self.clone(), file, read_only: how.read_only, best_method, method, told }))
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
@@ -361,9 +391,28 @@ struct SimFile {
     /// What works best on this file.
     best_method: SyncMethod,
     method: Mutex<SyncMethod>,
+    /// How often the file had lost data when this open file last heard of it.
+    told: AtomicU64,
 }
 
 impl SimFile {
+    /// What a sync tells: as in Linux, each open file hears once of data that was lost, whoever's it was and whoever asked
+    /// for the sync that lost it; and so who shares an open file with another may not hear of it.
+    fn hear(&self, machine: &Machine, synced: io::Result<()>) -> io::Result<()> {
+        let lost = machine.times_lost(&self.file);
+        let is_news = self.told.swap(lost, Ordering::Relaxed) != lost;
+        match synced {
+            Ok(()) if is_news => Err(input_output_error()),
+            synced => synced,
+        }
+    }
+
+    fn write_durable(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let mut machine = self.disk.machine();
+        let written = machine.write(&self.file, buf, offset, true);
+        self.hear(&machine, written)
+    }
+
     fn check_writable(&self) -> io::Result<()> {
         match self.read_only {
             true => Err(ErrorKind::PermissionDenied.into()),
@@ -395,16 +444,18 @@ impl File for SimFile {
         self.check_writable()?;
         self.check_alignment(buf, offset)?;
         match self.sync_method() {
-            SyncMethod::DirectDsync | SyncMethod::Dsync => self.disk.machine().write(&self.file, buf, offset, true),
+            SyncMethod::DirectDsync | SyncMethod::Dsync => self.write_durable(buf, offset),
             _ => {
-                self.disk.machine().write(&self.file, buf, offset, false)?;
-                self.disk.machine().sync(&self.file)
+                self.write_at(buf, offset)?;
+                self.sync()
             }
         }
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.disk.machine().sync(&self.file)
+        let mut machine = self.disk.machine();
+        let synced = machine.sync(&self.file);
+        self.hear(&machine, synced)
     }
 
     fn len(&self) -> io::Result<u64> {

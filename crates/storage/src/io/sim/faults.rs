@@ -20,6 +20,8 @@ pub struct FaultCounts {
     pub syncs: u64,
     /// Writes for which there was no space.
     pub full: u64,
+    /// Writes that the system took and then could not bring to the disk, without being asked to.
+    pub writebacks: u64,
 }
 
 #[derive(Debug, Default)]
@@ -34,6 +36,7 @@ pub(super) struct Faults {
     unwritable: Vec<(u64, Range<u64>)>,
     read_failures_ppm: u32,
     write_failures_ppm: u32,
+    writeback_failures_ppm: u32,
     pub(super) capacity: Option<u64>,
 }
 
@@ -58,6 +61,17 @@ impl Faults {
     pub(super) fn fail_randomly(&mut self, reads_ppm: u32, writes_ppm: u32) {
         self.read_failures_ppm = reads_ppm;
         self.write_failures_ppm = writes_ppm;
+    }
+
+    pub(super) fn fail_writeback_randomly(&mut self, ppm: u32) {
+        self.writeback_failures_ppm = ppm;
+    }
+
+    /// The seed of a failure, if the system now tries to write back what a file has unsynced, and fails.
+    pub(super) fn writeback_fails(&mut self, random: &mut Random) -> Option<u64> {
+        let fails = self.writeback_failures_ppm > 0 && random.chance(self.writeback_failures_ppm.into(), MILLION);
+        self.counts.writebacks += u64::from(fails);
+        fails.then(|| random.next())
     }
 
     pub(super) fn fail_sync_of(&mut self, file: u64, nth_from_now: u64) {

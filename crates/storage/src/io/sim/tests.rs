@@ -450,3 +450,25 @@ fn images_are_cheap_enough_for_a_hundred_thousand() {
     }
     assert!(images > 10_000 && distinct.len() > 200);
 }
+
+/// Linux keeps one count of writeback errors per file, and for each open file how far it was told.
+#[test]
+fn each_open_file_hears_once_of_data_that_was_lost() {
+    let disk = SimDisk::new(1);
+    let path = Path::new("log");
+    let one = disk.open(path, OpenHow { create: Create::New, ..OpenHow::default() }).unwrap();
+    let other = disk.open(path, OpenHow::default()).unwrap();
+    one.write_at(&[1; 4096], 0).unwrap();
+    disk.fail_sync(1);
+    assert!(other.sync().is_err());
+    assert!(one.sync().is_err(), "whose data it was hears of it, too");
+    assert!(one.sync().is_ok() && other.sync().is_ok(), "and is not told again");
+    let late = disk.open(path, OpenHow::default()).unwrap();
+    assert!(late.sync().is_ok());
+
+    disk.fail_writeback_randomly(1_000_000);
+    one.write_at(&[2; 4096], 0).unwrap();
+    disk.clear_faults();
+    assert_eq!(disk.fault_counts().writebacks, 1);
+    assert!(other.sync().is_err() && one.sync().is_err());
+}
