@@ -32,6 +32,10 @@ impl FileSystem for RealFs {
         }
         let (parent, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
         let directory = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        // A link to what is still to be created.
+        if let Ok(target) = fs::read_link(path) {
+            return self.absolute(&directory.join(target));
+        }
         match name {
             Some(name) => Ok(fs::canonicalize(directory)?.join(name)),
             None => Err(ErrorKind::NotFound.into()),
@@ -438,6 +442,23 @@ mod tests {
             assert_ne!(chosen, SyncMethod::DirectDsync);
             assert_eq!(file.alignment(), 1);
         }
+    }
+
+    /// The link itself became the database.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_what_is_still_to_be_created_leads_there() {
+        let dir = TempDir::new();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        fs::create_dir(root.join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("elsewhere/link", root.join("db")).unwrap();
+        std::os::unix::fs::symlink(root.join("elsewhere/new"), root.join("elsewhere/link")).unwrap();
+        assert_eq!(RealFs.absolute(&root.join("db")).unwrap(), root.join("elsewhere/new"));
+        std::os::unix::fs::symlink("nowhere/new", root.join("broken")).unwrap();
+        assert_eq!(RealFs.absolute(&root.join("broken")).unwrap_err().kind(), ErrorKind::NotFound);
+        std::os::unix::fs::symlink("loop", root.join("loop")).unwrap();
+        assert!(RealFs.absolute(&root.join("loop")).is_err());
+        assert_eq!(RealFs.absolute(&root.join("none")).unwrap(), root.join("none"));
     }
 
     #[test]
