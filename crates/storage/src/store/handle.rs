@@ -28,6 +28,8 @@ pub(crate) struct Handle {
     engine: Arc<Engine>,
     /// `None` once the database is being closed.
     background: Mutex<Option<Background>>,
+    /// Where backups go.
+    pub(super) copies: Environment,
     /// Kept while the database is open; given back last.
     _lock: Option<LockGuard>,
 }
@@ -94,19 +96,19 @@ impl Store {
         Self::open_with(path, options, Environment::real())
     }
 
-    /// A database in memory, gone with its last handle.
+    /// A database in memory, gone with its last handle. Its backups are files.
     pub fn open_in_memory(options: Options) -> Result<Store> {
-        Self::open_with(
-            "memory",
-            Options { log_limit_bytes: 64 << 20, checkpoint_log_bytes: 16 << 20, ..options },
-            Environment::in_memory(),
-        )
+        let options = Options { log_limit_bytes: 64 << 20, checkpoint_log_bytes: 16 << 20, ..options };
+        Self::open_and_copy_to(Path::new("memory"), options, Environment::in_memory(), Environment::real())
     }
 
     /// As `open`, in surroundings of the caller's choice.
     pub fn open_with(path: impl AsRef<Path>, options: Options, env: Environment) -> Result<Store> {
+        Self::open_and_copy_to(path.as_ref(), options, env.clone(), env)
+    }
+
+    fn open_and_copy_to(path: &Path, options: Options, env: Environment, copies: Environment) -> Result<Store> {
         options.check()?;
-        let path = path.as_ref();
         let path = env
             .files
             .absolute(path)
@@ -118,7 +120,7 @@ impl Store {
         };
         let engine = open::open(&path, &options, &env)?;
         let background = Mutex::new(Some(Background::start(&engine)?));
-        Ok(Store(Arc::new(Handle { engine, background, _lock: lock })))
+        Ok(Store(Arc::new(Handle { engine, background, copies, _lock: lock })))
     }
 
     pub(crate) fn handle(&self) -> &Arc<Handle> {
@@ -179,8 +181,8 @@ impl Store {
         super::verify::verify(self)
     }
 
-    /// A consistent copy of the newest durable state in a new file, made while the database is in use. `progress` hears
-    /// of the bytes written so far.
+    /// A consistent copy of the newest durable state in a new file, made while the database is in use. The file has its
+    /// name once it is whole. `progress` hears of the bytes written so far.
     pub fn backup_to(&self, path: impl AsRef<Path>, progress: &mut dyn FnMut(u64)) -> Result<()> {
         super::backup::backup(self, path.as_ref(), progress)
     }

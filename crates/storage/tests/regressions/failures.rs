@@ -72,7 +72,7 @@ fn a_panic_in_a_point_writes_closure_makes_the_database_read_only() {
 /// Dropping the transaction panicked again, which aborted the process if it was dropped by the first panic.
 #[test]
 fn a_panic_while_a_transaction_reads_ends_the_transaction_alone() {
-    let store = Store::open_in_memory(Options::default()).unwrap();
+    let store = Store::open_with("db", Options::default(), Environment::in_memory()).unwrap();
     put(&store, b"key", 10).unwrap();
     let read = || {
         let transaction = store.begin().unwrap();

@@ -1,5 +1,6 @@
 //! Failures that the crash tests found, each by itself.
 
+mod backups;
 mod closing;
 mod failures;
 mod files;
