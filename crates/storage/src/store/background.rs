@@ -25,15 +25,28 @@ pub(crate) enum Signal {
     Log = 0,
     /// Write the log within the sync interval.
     Interval = 1,
+    /// The log is not idle any more.
+    Active = 2,
     /// Log space, frames, drops.
-    House = 2,
-    Checkpoint = 3,
+    House = 3,
+    Checkpoint = 4,
+}
+
+impl Signal {
+    /// The thread that it is for: log, house, checkpoint.
+    fn thread(self) -> usize {
+        match self {
+            Signal::Log | Signal::Interval | Signal::Active => 0,
+            Signal::House => 1,
+            Signal::Checkpoint => 2,
+        }
+    }
 }
 
 /// Requests to the background threads. Raising one that is raised already is one load.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    raised: [AtomicBool; 4],
+    raised: [AtomicBool; 5],
     stop: AtomicBool,
     lock: Mutex<()>,
     changed: [Condvar; 3],
@@ -62,7 +75,11 @@ impl Signals {
     fn raise_slowly(&self, signal: Signal) {
         let _lock = self.lock.lock();
         self.raised[signal as usize].store(true, Ordering::Release);
-        self.changed[(signal as usize).saturating_sub(1)].notify_one();
+        self.changed[signal.thread()].notify_one();
+    }
+
+    fn is_raised(&self, signal: Signal) -> bool {
+        self.raised[signal as usize].load(Ordering::Acquire)
     }
 
     pub(crate) fn take(&self, signal: Signal) -> bool {
@@ -79,13 +96,13 @@ impl Signals {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Sleeps until one of the signals is raised, or for at most so long. (0, 1: log; 2: house; 3: checkpoint.)
+    /// Sleeps until one of the signals is raised, all of which are for the caller's thread, or for at most so long.
     fn wait(&self, signals: &[Signal], longest: Option<Duration>) {
         let guard = self.lock.lock();
-        if self.stopped() || signals.iter().any(|&signal| self.raised[signal as usize].load(Ordering::Acquire)) {
+        if self.stopped() || signals.iter().any(|&signal| self.is_raised(signal)) {
             return;
         }
-        let changed = &self.changed[(signals[0] as usize).saturating_sub(1)];
+        let changed = &self.changed[signals[0].thread()];
         match longest {
             Some(longest) => drop(changed.wait_for(guard, longest)),
             None => drop(changed.wait(guard)),
@@ -149,13 +166,15 @@ fn log_thread(engine: &Engine) {
     while !signals.stopped() {
         if signals.take(Signal::Log) {
             flush(engine);
-        } else if signals.take(Signal::Interval) {
-            engine.env.host.sleep(engine.options.sync_interval);
+        } else if signals.is_raised(Signal::Interval) {
+            signals.wait(&[Signal::Log], Some(engine.options.sync_interval));
+            signals.take(Signal::Interval);
             flush(engine);
         } else {
+            signals.take(Signal::Active);
             let appended = engine.lock_writer().appended;
             let wait = (appended != idle_noted).then_some(IDLE);
-            signals.wait(&[Signal::Log, Signal::Interval], wait);
+            signals.wait(&[Signal::Log, Signal::Interval, Signal::Active], wait);
             if wait.is_some() && note_idle(engine, appended) {
                 idle_noted = appended;
             }
@@ -182,6 +201,7 @@ fn note_idle(engine: &Engine, appended: u64) -> bool {
         return false;
     }
     let Some(segments) = &engine.segments else { return true };
+    writer.turn.begin_idle();
     if writer.batch.reserve(0, segments, engine.database).is_ok() {
         engine.lead(writer);
     }
@@ -230,7 +250,14 @@ fn checkpoint_thread(engine: &Engine) {
             return;
         }
         longest = None;
-        if engine.signals.take(Signal::Checkpoint) && engine.run_checkpoint().is_err() {
+        if !engine.signals.take(Signal::Checkpoint) {
+            continue;
+        }
+        let done = engine.run_checkpoint();
+        if matches!(done, Err(Error::Closed)) {
+            return;
+        }
+        if done.is_err() {
             // No room, say: the log keeps what the file does not have yet. Commits are told when that is full too.
             longest = Some(RETRY);
             engine.signals.raise(Signal::Checkpoint);

@@ -14,7 +14,7 @@
 
 use super::background::Signal;
 use super::engine::Engine;
-use super::publisher::Step;
+use super::publisher::{Leading, Step};
 use super::stage::Act;
 use super::writer::{Cut, Writer};
 use crate::broken::{self, Broken};
@@ -85,7 +85,10 @@ impl Engine {
                 self.signals.raise(Signal::Log);
                 Ok(())
             }
-            Durability::Full => self.wait_durable(writer, position),
+            Durability::Full => {
+                writer.turn.must_be_durable(position);
+                self.wait_durable(writer, position)
+            }
             Durability::Group => match self.wait_for_group(writer, position) {
                 Some(writer) => self.wait_durable(writer, position),
                 None => Ok(()),
@@ -105,9 +108,6 @@ impl Engine {
 
     /// Waits until everything before `position` is durable and published, leading where nobody does.
     pub(crate) fn wait_durable<'a>(&'a self, mut writer: WriterGuard<'a>, position: u64) -> Result<()> {
-        if self.publisher.durable() < position {
-            writer.turn.must_be_durable(position);
-        }
         loop {
             // Under the lock: who was woken may find that the batch was done just before it came here, and would lead
             // one that is empty, for which no room was reserved.
@@ -151,12 +151,19 @@ impl Engine {
     }
 
     /// Cuts the open batch, writes it, publishes, wakes.
-    pub(crate) fn lead(&self, mut writer: WriterGuard<'_>) {
+    pub(crate) fn lead(&self, writer: WriterGuard<'_>) {
+        let leading = Leading(self);
+        // Let go of before `leading` if this panics.
+        let mut writer = writer;
         let records = writer.batch.records();
         let number = writer.turn.begin(records);
         self.look_at_memory(number);
         let mut cut = writer.changed.then(|| writer.cut(self.stamp()));
+        if cut.is_some() {
+            writer.turn.will_publish();
+        }
         let mut batch = writer.batch.seal();
+        let was_idle = writer.turn.end_idle(records);
         drop(writer);
 
         let too_early = cut.take_if(|_| broken::is(Broken::PublishBeforeSync)).map(|cut| self.publish(cut));
@@ -183,9 +190,13 @@ impl Engine {
         let records = writer.batch.records();
         let woken = writer.turn.end(number, records, took, || began + took);
         drop(writer);
+        leading.end();
         match written {
             Ok(_) => self.publisher.wake(number, woken),
             Err(_) => self.publisher.wake_everybody(),
+        }
+        if was_idle {
+            self.signals.raise(Signal::Active);
         }
     }
 

@@ -56,15 +56,12 @@ impl Handle {
     fn close(&self) -> Result<()> {
         // One closes at a time.
         let mut background = self.background.lock();
+        let settled = self.settle();
         drop(background.take());
-        let life = &self.engine.publisher.life;
-        if life.stage() == Stage::ReadOnly {
+        settled?;
+        if self.engine.publisher.life.stage() == Stage::ReadOnly {
             return Ok(());
         }
-        life.check(Act::Log)?;
-        // A file that is too long is no error: the next close tries again.
-        let _ = super::compact::compact_at_close(self);
-        self.engine.accept_no_more()?;
         // What cannot be freed now is named in the checkpoint.
         let _ = self.engine.work_off_drops();
         if broken::is(Broken::LogRemovedFirst) {
@@ -78,6 +75,18 @@ impl Handle {
             files.remove(&log).map_err(Error::io("remove the log"))?;
         }
         files.sync_directory(&log).map_err(Error::io("sync the log's directory"))
+    }
+
+    /// Until nothing is committed any more the background does what it promised to those who did not wait.
+    fn settle(&self) -> Result<()> {
+        let life = &self.engine.publisher.life;
+        if life.stage() == Stage::ReadOnly {
+            return Ok(());
+        }
+        life.check(Act::Log)?;
+        // A file that is too long is no error: the next close tries again.
+        let _ = super::compact::compact_at_close(self);
+        self.engine.accept_no_more()
     }
 }
 

@@ -1,8 +1,9 @@
 //! What readers may see, what is durable, and whose turn it is to write the log.
 //!
 //! What must hold:
-//! - The newest version that readers see changes here only: by the leader of a batch, or by whoever holds the commit
-//!   lock while nobody leads and all is durable that must be before it is seen ([`Engine::publish_latest`]).
+//! - The newest version that readers see changes here only: by the leader of a batch that has one to publish, or by
+//!   whoever holds the commit lock while no such leader writes and all is durable that must be before it is seen
+//!   ([`Engine::publish_latest`]).
 //! - Who waits for a batch sleeps at its gate, without the commit lock. The leader opens the gate after it has
 //!   published, so who was told of a commit sees it, and goes on without the commit lock.
 //! - Somebody is awake, or will wake, to write what is waited for: the leader of a batch wakes one of the next one's,
@@ -11,7 +12,8 @@
 //! Company: who was just told of a commit often commits again at once. A leader that does not wait for them writes the
 //! half of the threads that waited meanwhile, and so does the next, for ever: each write carries half of the commits it
 //! could. So the next leader waits for as many as are expected, at most for a part of what a write takes; the last who
-//! comes leads, without being woken. Where that did not pay it is not tried for a while.
+//! comes leads, without being woken. Where that did not pay it is not tried for a while. What a write takes is the less
+//! of what the last two took: after one that the medium held up nobody waits for half as long again.
 
 use std::time::Duration;
 
@@ -147,6 +149,10 @@ pub(crate) struct Turn {
     number: u64,
     /// A leader is writing the batch before.
     leading: bool,
+    /// It has a version to publish.
+    publishes: bool,
+    /// An empty batch says that all is durable, and nothing was written since.
+    is_idle: bool,
     /// Everything before this position must be durable before readers see it.
     strong: u64,
     /// Threads that wait for a batch, by the parity of its number.
@@ -156,7 +162,15 @@ pub(crate) struct Turn {
 
 impl Default for Turn {
     fn default() -> Turn {
-        Turn { number: 1, leading: false, strong: 0, waiting: [0; 2], company: Company::default() }
+        Turn {
+            number: 1,
+            leading: false,
+            publishes: false,
+            is_idle: false,
+            strong: 0,
+            waiting: [0; 2],
+            company: Company::default(),
+        }
     }
 }
 
@@ -194,10 +208,31 @@ impl Turn {
 
     /// Batch `number` is done; writing it took so long. `records`: how many are in the next one already.
     pub(super) fn end(&mut self, number: u64, records: u32, took: Duration, now: impl FnOnce() -> Duration) -> Woken {
-        self.leading = false;
+        self.give_up();
         let done = std::mem::take(&mut self.waiting[(number & 1) as usize]);
         self.company.expect(done, records, took, now);
         Woken { done: done > 0, next: self.waiting[(number as usize + 1) & 1] > 0 }
+    }
+
+    /// The leader's batch has a version to publish.
+    pub(super) fn will_publish(&mut self) {
+        self.publishes = true;
+    }
+
+    /// The caller leads no more.
+    fn give_up(&mut self) {
+        self.leading = false;
+        self.publishes = false;
+    }
+
+    /// The caller is about to note that all is durable.
+    pub(super) fn begin_idle(&mut self) {
+        self.is_idle = true;
+    }
+
+    /// So many records are written: whether the log was idle before.
+    pub(super) fn end_idle(&mut self, records: u32) -> bool {
+        records > 0 && std::mem::take(&mut self.is_idle)
     }
 
     /// A sleeper is awake, who waited for batch `number`: it is still counted, unless the batch is done.
@@ -218,6 +253,8 @@ struct Company {
     /// When waiting ends. (One sleeper wakes then.)
     until: Duration,
     is_watched: bool,
+    /// What the last write took.
+    took: Option<Duration>,
     /// Batches not to wait for, and how many that will be when nobody comes again.
     pause: u32,
     backoff: u32,
@@ -227,10 +264,11 @@ impl Company {
     /// `done`: how many were waiting for the batch that is done now, beside its leader.
     fn expect(&mut self, done: u32, records: u32, took: Duration, now: impl FnOnce() -> Duration) {
         self.expected = 0;
+        let usual = self.took.replace(took).map_or(took, |last| last.min(took));
         if done + records == 0 {
             return;
         }
-        let patience = took / PATIENCE;
+        let patience = usual / PATIENCE;
         if patience < PATIENCE_MIN {
             return;
         }
@@ -272,6 +310,24 @@ impl Company {
     }
 }
 
+/// Kept by a leader while it leads. If it panics the others are told: nobody else would wake them.
+pub(super) struct Leading<'a>(pub(super) &'a Engine);
+
+impl Leading<'_> {
+    pub(super) fn end(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Leading<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        self.0.publisher.life.fail("a thread panicked while it wrote the log");
+        self.0.lock_writer().turn.give_up();
+        self.0.publisher.wake_everybody();
+    }
+}
+
 impl Engine {
     /// Lets readers see a version, and frees what died with it.
     pub(super) fn publish(&self, cut: Cut) -> (VersionPtr, Changes) {
@@ -298,10 +354,10 @@ impl Engine {
         let may_publish = life.stage() == Stage::ReadOnly || life.check(Act::Log).is_ok();
         // A commit whose write failed is in the state, and must not be seen.
         let may_be_seen = self.publisher.durable() >= turn.strong && may_publish;
-        if turn.leading || !(may_be_seen || broken::is(Broken::UndurablePublished)) {
+        if turn.publishes || !(may_be_seen || broken::is(Broken::UndurablePublished)) {
             return false;
         }
-        // SAFETY: only who holds the commit lock, or leads, replaces the published version; nobody leads.
+        // SAFETY: only who holds the commit lock, or leads and publishes, replaces the published version, and frees none.
         let position = unsafe { (*self.publisher.newest()).position };
         if writer.changed || position < writer.appended {
             let cut = writer.cut(self.stamp());
@@ -362,5 +418,22 @@ impl Engine {
             writer = self.wait_for_batch(writer, number, Some(left), position)?;
         }
         Some(writer)
+    }
+}
+
+#[cfg(test)]
+mod patience {
+    use super::*;
+
+    /// Who came behind it waited for half of that again.
+    #[test]
+    fn after_one_slow_write_nobody_waits_for_as_long() {
+        let (mut company, ms) = (Company::default(), Duration::from_millis(1));
+        for took in [ms, 1000 * ms] {
+            company.expect(1, 1, took, || Duration::ZERO);
+            assert_eq!(company.next_step(1, || Duration::ZERO), Step::Wait(Some(ms / PATIENCE)));
+        }
+        company.expect(1, 1, 1000 * ms, || Duration::ZERO);
+        assert_eq!(company.next_step(1, || Duration::ZERO), Step::Wait(Some(1000 * ms / PATIENCE)));
     }
 }

@@ -6,6 +6,7 @@ mod failures;
 mod files;
 mod log_errors;
 mod opening;
+mod waiting;
 
 use std::io;
 use std::sync::Arc;
