@@ -4,6 +4,12 @@
 //! *held* version lies between: neither a reader's, nor a checkpoint's that is durable or in progress. Dead pages that
 //! are still held wait in the list of the newest held version that sees them; when that version is let go, they move to
 //! the next older one or are free. Lists are linked through the pages' own records, so nothing is allocated.
+//!
+//! Which versions readers hold is told by their slots, and looking at all of these for every commit would make commits pay
+//! for every snapshot. So with many slots in use they are looked at once in many publications. What must hold:
+//! - A version counts as held until the slots, looked at after a newer one was published, show that it is not: nobody
+//!   registers with any but the newest.
+//! - Between two looks the version before the newest counts as held. What died since waits in its list.
 
 use super::cache::Pages;
 use crate::broken::{self, Broken};
@@ -16,14 +22,26 @@ const SWEEP: usize = 64;
 /// Pages retired under one hold of the lock.
 const RETIRED_AT_ONCE: usize = 8;
 
+/// Slots looked at per publication, on average, when many are in use.
+const LOOK: usize = 8;
+
 /// Which dead pages wait for whom.
 #[derive(Debug, Default)]
 pub(crate) struct Reuse {
-    /// By version, ascending.
+    /// Of versions that count as held: by version, ascending.
     lists: Vec<DeadList>,
+    /// Of versions that nobody holds any more.
+    loose: Vec<DeadList>,
     /// Versions that checkpoints hold.
     holds: Vec<u64>,
+    /// Versions that readers held when it was last looked, ascending.
     held: Vec<u64>,
+    /// No other version before this is held by a reader.
+    looked: u64,
+    /// The newest published version, and the one before.
+    newest: [u64; 2],
+    /// Publications since it was last looked.
+    since: usize,
     /// Pages that are free now but for being handed over, and their frames.
     freed: (Vec<u32>, Vec<u32>),
 }
@@ -35,9 +53,21 @@ struct DeadList {
 }
 
 impl Reuse {
-    /// The newest held version before `version`.
+    /// The newest version before `version` that counts as held; `version` is not newer than the newest.
     fn held_before(&self, version: u64) -> u64 {
-        self.held.iter().copied().filter(|&held| held < version).max().unwrap_or(0)
+        let below = self.held.partition_point(|&held| held < version);
+        let by_readers = if below == 0 { 0 } else { self.held[below - 1] };
+        let unknown = if version > self.looked { self.newest[1] } else { 0 };
+        let by_checkpoints = self.by_checkpoints().iter().copied().filter(|&held| held < version).max().unwrap_or(0);
+        by_readers.max(unknown).max(by_checkpoints)
+    }
+
+    fn is_held(&self, version: u64) -> bool {
+        self.held.binary_search(&version).is_ok() || self.by_checkpoints().contains(&version)
+    }
+
+    fn by_checkpoints(&self) -> &[u64] {
+        if broken::is(Broken::ReuseTooEarly) { &[] } else { &self.holds }
     }
 
     fn list(&mut self, version: u64) -> &mut DeadList {
@@ -67,7 +97,10 @@ impl Pages {
         loop {
             let (step, others) = rest.split_at(rest.len().min(RETIRED_AT_ONCE));
             let mut reuse = self.reuse.lock();
-            self.gather_held(&mut reuse);
+            if reuse.newest[0] != version {
+                reuse.newest = [version, reuse.newest[0]];
+                self.look_sometimes(&mut reuse);
+            }
             let newest = reuse.held_before(version);
             for &id in step {
                 self.info[id as usize].death.store(version, Ordering::Release);
@@ -90,7 +123,7 @@ impl Pages {
     pub(crate) fn retire_dropped(&self, version: u64, ids: &[u32]) {
         let _whole = (!broken::is(Broken::HalfRetired)).then(|| self.retiring.lock());
         let mut reuse = self.reuse.lock();
-        self.gather_held(&mut reuse);
+        self.look(&mut reuse);
         let newest_checkpoint = reuse.holds.iter().copied().max().unwrap_or(0);
         let newest = match broken::is(Broken::DroppedUnderSnapshot) {
             false => reuse.held_before(version).max(newest_checkpoint),
@@ -135,7 +168,7 @@ impl Pages {
     /// Frees what nobody holds any more; returns whether there may be more.
     pub(crate) fn sweep_some(&self, pages: usize) -> bool {
         let mut reuse = self.reuse.lock();
-        self.gather_held(&mut reuse);
+        self.look(&mut reuse);
         let more = self.sweep(&mut reuse, pages);
         self.hand_over(&mut reuse);
         more
@@ -150,16 +183,27 @@ impl Pages {
         self.hand_over(&mut reuse);
     }
 
-    fn gather_held(&self, reuse: &mut Reuse) {
+    /// After a publication: looks which versions are held, unless that would cost too much.
+    fn look_sometimes(&self, reuse: &mut Reuse) {
+        reuse.since += 1;
+        if reuse.newest[1] == 0 || reuse.since * LOOK >= self.slots.used() {
+            self.look(reuse);
+        }
+    }
+
+    /// Looks which versions are held; lists of others are loose. (Who reads the newest may register at any moment; nothing
+    /// that died waits for it yet.)
+    fn look(&self, reuse: &mut Reuse) {
+        reuse.since = 0;
+        reuse.looked = reuse.newest[0];
         reuse.held.clear();
-        let Reuse { held, holds, .. } = reuse;
         if !broken::is(Broken::ReuseUnderSnapshot) {
-            self.slots.versions(held);
+            self.slots.versions(&mut reuse.held);
         }
-        if broken::is(Broken::ReuseTooEarly) {
-            return;
-        }
-        held.extend_from_slice(holds);
+        reuse.held.sort_unstable();
+        let (mut lists, mut loose) = (std::mem::take(&mut reuse.lists), std::mem::take(&mut reuse.loose));
+        loose.extend(lists.extract_if(.., |list| !reuse.is_held(list.version)));
+        (reuse.lists, reuse.loose) = (lists, loose);
     }
 
     /// `newest`: the newest held version that could see the dead page.
@@ -173,24 +217,22 @@ impl Pages {
         list.head = id;
     }
 
+    /// Places so many pages anew that wait for versions that nobody holds; returns whether there are more.
     fn sweep(&self, reuse: &mut Reuse, pages: usize) -> bool {
         let mut left = pages;
-        let mut at = 0;
-        while let Some(&DeadList { version, head }) = reuse.lists.get(at) {
+        while let Some(&DeadList { version, head }) = reuse.loose.last() {
             if head == 0 {
-                reuse.lists.remove(at);
-            } else if reuse.held.contains(&version) {
-                at += 1;
+                reuse.loose.pop();
             } else if left == 0 {
                 return true;
             } else {
                 left -= 1;
-                reuse.lists[at].head = self.info[head as usize].next.load(Ordering::Relaxed);
+                let next = self.info[head as usize].next.load(Ordering::Relaxed);
+                if let Some(list) = reuse.loose.last_mut() {
+                    list.head = next;
+                }
                 let newest = reuse.held_before(version);
-                let lists = reuse.lists.len();
                 self.place(reuse, head, newest);
-                // Moving to an older list may have put one in front of this.
-                at += reuse.lists.len() - lists;
             }
         }
         false
@@ -352,6 +394,42 @@ mod tests {
             assert!(matches!(pages.take_checkpoint_ids(1, 16), Err(Error::DiskFull { .. })));
         }
         assert_eq!(pages.take_checkpoint_ids(1, 15).unwrap().len(), 15);
+    }
+
+    /// Every commit looked at the slots of all snapshots, and for each list of dead pages at all that they hold.
+    #[test]
+    fn commits_beside_many_held_snapshots_look_at_few_slots() {
+        const HELD: u64 = 1000;
+        let options = crate::Options { cache_bytes: 16 << 20, ..Default::default() };
+        let store = crate::Store::open_in_memory(options).unwrap();
+        let mut session = store.session().unwrap();
+        let mut put = |key: u64| {
+            let key = (key % 500).to_be_bytes();
+            let done = session.write::<_, ()>(crate::Acknowledge::Now(None), |writer| {
+                Ok(writer.put(crate::TreeId::CATALOG, &key, &[1; 200])?)
+            });
+            assert!(done.is_ok());
+        };
+        let hold = |key| {
+            put(key);
+            store.snapshot().unwrap()
+        };
+        let held: Vec<_> = (0..HELD).map(hold).collect();
+        let pages = &store.engine().pages;
+        let before = pages.slots.looks.load(Ordering::Relaxed);
+        (0..4 * HELD).for_each(&mut put);
+        let looks = pages.slots.looks.load(Ordering::Relaxed) - before;
+        assert!(looks as u64 <= 4 * HELD * 16, "{looks} slots looked at");
+        // What they keep is free soon after them.
+        let in_use = || {
+            let (end, free) = pages.page_counts();
+            end - free
+        };
+        assert!(in_use() > HELD as u32);
+        drop(held);
+        (0..HELD).for_each(put);
+        while pages.sweep_some(64) {}
+        assert!(in_use() < 400, "{} pages in use", in_use());
     }
 
     /// A free map that was made while the pages of a dropped tree were retired had parents among the free ones whose

@@ -50,6 +50,9 @@ pub(crate) struct Slots {
     used: AtomicUsize,
     /// Frames evicted in an epoch are free once every reader began in a later one. Begins at 1.
     epoch: AtomicU64,
+    /// Slots looked at for their versions.
+    #[cfg(test)]
+    pub(crate) looks: AtomicUsize,
 }
 
 thread_local! {
@@ -69,7 +72,13 @@ impl Slots {
             ended: zero(),
             gone: zero(),
         };
-        Slots { slots: (0..count).map(slot).collect(), used: AtomicUsize::new(0), epoch: AtomicU64::new(1) }
+        Slots {
+            slots: (0..count).map(slot).collect(),
+            used: AtomicUsize::new(0),
+            epoch: AtomicU64::new(1),
+            #[cfg(test)]
+            looks: AtomicUsize::new(0),
+        }
     }
 
     /// Claims a slot; give it back with [`Slots::release`].
@@ -149,6 +158,11 @@ impl Slots {
         if self.is_ended(id) { Error::SnapshotTooOld } else { error }
     }
 
+    /// How many slots [`Slots::versions`] looks at.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// Collects the versions being read whose pages must stay, in no order.
     pub(crate) fn versions(&self, into: &mut Vec<u64>) {
         self.collect(into, |slot, version| slot.gone.load(Ordering::SeqCst) != version);
@@ -161,6 +175,8 @@ impl Slots {
 
     fn collect(&self, into: &mut Vec<u64>, wanted: impl Fn(&Slot, u64) -> bool) {
         let used = self.used.load(Ordering::SeqCst);
+        #[cfg(test)]
+        self.looks.fetch_add(used, Ordering::Relaxed);
         for slot in &self.slots[..used] {
             let version = slot.version.load(Ordering::SeqCst);
             if version != NONE && wanted(slot, version) {

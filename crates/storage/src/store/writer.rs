@@ -75,6 +75,8 @@ pub(crate) struct Spares {
     retired: Vec<VersionPtr>,
     changes: Vec<Changes>,
     held: Vec<u64>,
+    /// How many are to be retired before it is looked which of them are still read: as many again as were then.
+    look_at: usize,
 }
 
 impl Writer {
@@ -156,18 +158,16 @@ impl Writer {
         changes.clear();
         self.spare.changes.push(changes);
         self.spare.retired.push(old);
-        if self.spare.retired.len() < 4 {
+        if self.spare.retired.len() < self.spare.look_at.max(4) {
             return;
         }
-        let Spares { versions, retired, held, .. } = &mut self.spare;
+        let Spares { versions, retired, held, look_at, .. } = &mut self.spare;
         held.clear();
         pages.slots.named_versions(held);
-        for i in (0..retired.len()).rev() {
-            // SAFETY: retired versions are freed only with the writer.
-            if !held.contains(&unsafe { retired[i].number() }) {
-                versions.push(retired.swap_remove(i));
-            }
-        }
+        held.sort_unstable();
+        // SAFETY: retired versions are freed only with the writer.
+        versions.extend(retired.extract_if(.., |old| held.binary_search(&unsafe { old.number() }).is_err()));
+        *look_at = 2 * retired.len();
     }
 }
 
