@@ -120,6 +120,10 @@ pub enum Broken {
     TicketEarly,
     /// Rolling back to a savepoint forgets what was read.
     SavepointForgetsReads,
+    /// Who gives a page to eviction gives whatever page has its frame by then.
+    AnothersFrame,
+    /// Who looks at pages may do so before others see that he does.
+    PinUnfenced,
 }
 
 #[cfg(feature = "broken-for-tests")]

@@ -203,7 +203,7 @@ impl fmt::Display for Error {
             Error::BadPatch => f.write_str("patch of a missing or shorter value"),
             Error::CacheFull => f.write_str("every page of the cache is in use; raise cache_bytes"),
             Error::TooLarge => f.write_str("too large for a point write"),
-            Error::TooManySnapshots { limit } => write!(f, "more than {limit} snapshots and cursors are open"),
+            Error::TooManySnapshots { limit } => write!(f, "more than {limit} snapshots, transactions and cursors are open"),
             Error::SnapshotTooOld => f.write_str(
                 "snapshot too old: it was held for longer than max_snapshot_age; run the query or transaction again, or raise the limit",
             ),

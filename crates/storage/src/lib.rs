@@ -22,6 +22,8 @@ mod env;
 mod error;
 pub mod io;
 mod log;
+#[cfg(cairn_loom)]
+mod modelled;
 mod options;
 mod page;
 #[cfg(feature = "simulated")]

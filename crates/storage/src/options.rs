@@ -63,7 +63,7 @@ pub struct Options {
     /// The most bytes of operations (keys and values, in the log's encoding) that a transaction may hold; 0: no limit of
     /// their own.
     pub max_transaction_bytes: u64,
-    /// Snapshots, cursors and sessions that may be open at once.
+    /// Snapshots, transactions and cursors that may be open at once. Sessions take none of these, and neither does the engine.
     pub max_snapshots: usize,
     /// Pages that the database may grow to.
     pub max_pages: u32,

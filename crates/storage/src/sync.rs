@@ -1,15 +1,15 @@
 //! The one place threads, locks and atomics come from, so that a model checker can stand in for them
-//! (`--cfg cairn_shuttle` swaps in `shuttle`, which then owns every interleaving) or a simulation (the feature
-//! `simulated`, see `simulated.rs`).
+//! (`--cfg cairn_shuttle` swaps in `shuttle`, which then owns every interleaving, `--cfg cairn_loom` `loom`, see
+//! `modelled.rs`) or a simulation (the feature `simulated`, see `simulated.rs`).
 
-#[cfg(all(not(cairn_shuttle), not(feature = "simulated")))]
+#[cfg(all(not(cairn_shuttle), not(cairn_loom), not(feature = "simulated")))]
 mod primitives {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
     pub(crate) use std::sync::{Condvar as RawCondvar, Mutex as RawMutex, MutexGuard};
     pub(crate) use std::thread;
 }
 
-#[cfg(all(not(cairn_shuttle), feature = "simulated"))]
+#[cfg(all(not(cairn_shuttle), not(cairn_loom), feature = "simulated"))]
 mod primitives {
     pub(crate) use std::sync::atomic::Ordering;
 
@@ -31,8 +31,51 @@ mod primitives {
     pub(crate) use shuttle::thread;
 }
 
+#[cfg(cairn_loom)]
+use crate::modelled as primitives;
+
 pub(crate) use primitives::*;
 use std::time::Duration;
+
+/// Stands before every change of a frame's word or the page table that rests on what was read of them before: a test has
+/// others do there what they could do ([`steps`]). Nothing in other builds.
+#[inline(always)]
+pub(crate) fn step() {
+    #[cfg(test)]
+    steps::reached();
+}
+
+/// Lets others go on, on whom the caller waits.
+#[cold]
+pub(crate) fn give_way() {
+    thread::sleep(Duration::from_micros(1));
+}
+
+/// What a test does at each [`step`] of a thread.
+#[cfg(test)]
+pub(crate) mod steps {
+    use std::cell::RefCell;
+
+    /// Whether to be called again.
+    type Hook = Box<dyn FnMut() -> bool>;
+
+    thread_local! {
+        static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
+    }
+
+    /// Calls `hook` at each step that this thread comes to from now on, but for those of the hook itself, until it
+    /// returns false.
+    pub(crate) fn at_each(hook: impl FnMut() -> bool + 'static) {
+        HOOK.set(Some(Box::new(hook)));
+    }
+
+    pub(super) fn reached() {
+        let Some(mut hook) = HOOK.take() else { return };
+        if hook() {
+            HOOK.set(Some(hook));
+        }
+    }
+}
 
 /// A mutex without poisoning by value: a thread that panicked while it held one of the engine's locks may have left
 /// half a change, so everyone after it panics too instead of going on with it. (Locks under which callers' closures run

@@ -8,7 +8,8 @@
 
 use std::io::IoSliceMut;
 
-use super::cache::{COOLING, Pages};
+use super::cache::Pages;
+use super::frames::{COOLING, Frame};
 use super::layout::PageRef;
 use crate::broken::{self, Broken};
 use crate::io::BLOCK;
@@ -55,7 +56,7 @@ impl Pages {
             return None;
         }
         let renewals = self.renewals(page.id).load(Ordering::SeqCst);
-        let is_missing = self.table[page.id as usize].load(Ordering::SeqCst) == 0;
+        let is_missing = self.frames.address_of(page.id) == 0;
         is_missing.then_some(Coming { page, renewals })
     }
 
@@ -74,42 +75,41 @@ impl Pages {
     /// Reads the pages, and those that lie between them, into frames; the frames of these go back.
     fn read_run(&self, run: &[Coming]) {
         let first = run[0].page.id;
-        let frames = self.spare_frames((run[run.len() - 1].page.id - first) as usize + 1);
-        let is_read = !frames.is_empty() && self.read_into(first, &frames).is_ok();
+        let mut frames = self.spare_frames((run[run.len() - 1].page.id - first) as usize + 1);
+        let is_read = !frames.is_empty() && self.read_into(first, &mut frames).is_ok();
         let mut coming = run.iter().peekable();
         for (id, frame) in (first..).zip(frames) {
             let coming = coming.next_if(|coming| coming.page.id == id).filter(|_| is_read);
-            match coming.filter(|coming| self.is_good(coming.page, frame)) {
+            match coming.filter(|coming| self.is_good(coming.page, &frame)) {
                 Some(coming) => drop(self.enter(coming.page, frame, coming.renewals, COOLING)),
                 None => self.give_back(frame),
             }
         }
     }
 
-    fn is_good(&self, page: PageRef, frame: u32) -> bool {
+    fn is_good(&self, page: PageRef, frame: &Frame) -> bool {
         self.counters.pages_read_ahead.add(1);
-        // SAFETY: the frame was free, and `read_into` gave it its first bytes.
-        let bytes = unsafe { self.blank(frame, false) };
+        // SAFETY: the frame is this thread's alone, and `read_into` gave it its first bytes.
+        let bytes = unsafe { self.frames.memory.page(self.frames.memory.address(frame.index())) };
         self.check(page, bytes).is_ok() || broken::is(Broken::AheadUnchecked)
     }
 
     /// Up to so many frames, which others then lack.
-    fn spare_frames(&self, wanted: usize) -> Vec<u32> {
+    fn spare_frames(&self, wanted: usize) -> Vec<Frame> {
         if self.frames_free() < wanted {
             // Who needs a frame evicts again, and tells of what goes wrong.
             let _ = self.evict(wanted.max(self.frame_count() / SHARE));
         }
-        let mut frames: Vec<u32> = (0..wanted).map_while(|_| self.pop_frame()).collect();
+        let mut frames: Vec<Frame> = (0..wanted).map_while(|_| self.pop_frame()).collect();
         // Pages side by side in memory are fewer pieces for the disk.
-        frames.sort_unstable();
+        frames.sort_unstable_by_key(Frame::index);
         frames
     }
 
     /// Fills the frames with what the file has from page `first` on.
-    fn read_into(&self, first: u32, frames: &[u32]) -> std::io::Result<()> {
-        // SAFETY: the frames were free, each a different one: nobody refers to them.
-        let piece = |&frame: &u32| IoSliceMut::new(unsafe { self.blank(frame, true) });
-        let mut pieces: Vec<IoSliceMut<'_>> = frames.iter().map(piece).collect();
+    fn read_into(&self, first: u32, frames: &mut [Frame]) -> std::io::Result<()> {
+        let mut pieces: Vec<IoSliceMut<'_>> =
+            frames.iter_mut().map(|frame| IoSliceMut::new(self.cleared(frame))).collect();
         self.file().read_vectored_at(&mut pieces, u64::from(first) * self.page_size() as u64)
     }
 }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn is_resident(pages: &Pages, page: PageRef) -> bool {
-        pages.table[page.id as usize].load(Ordering::SeqCst) != 0
+        pages.frames.address_of(page.id) != 0
     }
 
     /// Pages in the file, and none in memory.

@@ -17,7 +17,7 @@ use crate::sync::Ordering;
 pub(crate) struct Created {
     ids: Vec<u32>,
     /// `ids` up to here were given to eviction.
-    unfixed: usize,
+    evictable: usize,
     /// A transaction's first stamp: what was born before is not its own. `None`: nothing waits.
     began: Option<u64>,
     /// Replaced, but still seen by a savepoint or a cursor.
@@ -54,7 +54,7 @@ impl Created {
     pub(crate) fn clear(&mut self) {
         self.ids.clear();
         self.waiting.clear();
-        self.unfixed = 0;
+        self.evictable = 0;
     }
 
     /// Takes over another owner's pages; those that waited are `dead` now. (The pages' records keep their old places;
@@ -62,18 +62,18 @@ impl Created {
     pub(crate) fn append(&mut self, other: &mut Created, dead: &mut Vec<u32>) {
         self.ids.append(&mut other.ids);
         dead.extend(other.waiting.drain(..).map(|page| page.id));
-        other.unfixed = 0;
+        other.evictable = 0;
     }
 
     /// How many were not given to eviction yet.
     pub(crate) fn kept(&self) -> usize {
-        self.ids.len() - self.unfixed
+        self.ids.len() - self.evictable
     }
 
     /// Gives all to eviction; the owner has sealed them.
-    pub(crate) fn unfix(&mut self, pages: &Pages) {
-        pages.unfix(&self.ids[self.unfixed..]);
-        self.unfixed = self.ids.len();
+    pub(crate) fn allow_eviction(&mut self, pages: &Pages) {
+        pages.allow_eviction(&self.ids[self.evictable..]);
+        self.evictable = self.ids.len();
     }
 
     /// The owner has replaced a page. False if it is not the owner's own: it is dead then, but others may see it.
@@ -127,17 +127,17 @@ impl Created {
     /// Goes back to earlier lengths: takes the pages from there on out of the list, and those that have waited since
     /// are the owner's again.
     pub(crate) fn cut(&mut self, at: usize, waiting: usize) -> Vec<u32> {
-        self.unfixed = self.unfixed.min(at);
+        self.evictable = self.evictable.min(at);
         self.waiting.truncate(waiting);
         self.ids.split_off(at)
     }
 
     /// The gap is closed by the last of its part, and that of the front part by the last of all.
     fn remove(&mut self, pages: &Pages, mut at: usize) {
-        if at < self.unfixed {
-            self.unfixed -= 1;
-            self.shift(pages, self.unfixed, at);
-            at = self.unfixed;
+        if at < self.evictable {
+            self.evictable -= 1;
+            self.shift(pages, self.evictable, at);
+            at = self.evictable;
         }
         self.shift(pages, self.ids.len() - 1, at);
         self.ids.pop();

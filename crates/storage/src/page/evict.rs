@@ -3,17 +3,21 @@
 //! What must hold:
 //! - A dirty page is in the file before its frame goes.
 //! - An evicted frame waits in *limbo* until every reader that could have found it is gone.
-//! - Whatever can go does go before the cache counts as full.
+//! - Whatever can go does go before the cache counts as full, or the failure of a write is told.
 
 use std::time::Duration;
 
-use super::cache::{COOLING, DIRTY, FIXED, Pages, RUN, USED};
+use super::cache::Pages;
+use super::frames::{COOLING, DIRTY, FIXED, Frame, Place, WRITING};
+use super::write::RUN;
 use crate::broken::{self, Broken};
-use crate::sync::Ordering;
+use crate::sync::{Ordering, step};
 use crate::{Error, Result};
 
 /// How often nothing is found to evict before the cache counts as full: what others write out just now can go soon.
 const IDLE_ROUNDS: u32 = 64;
+/// As `IDLE_ROUNDS`, where nothing can be written out.
+const FAILED_ROUNDS: u32 = 2;
 /// How long it is waited for readers: so many naps.
 const PATIENCE: u32 = 20_000;
 const NAP: Duration = Duration::from_micros(500);
@@ -22,12 +26,20 @@ const NAP: Duration = Duration::from_micros(500);
 pub(super) struct Evictor {
     hand: u32,
     /// Evicted frames with the epoch they were evicted in.
-    limbo: Vec<(u64, u32)>,
+    limbo: Vec<(u64, Frame)>,
+}
+
+impl Evictor {
+    /// Frames that still wait for readers.
+    #[cfg(any(test, feature = "broken-for-tests"))]
+    pub(super) fn in_limbo(&self) -> impl Iterator<Item = &Frame> {
+        self.limbo.iter().map(|(_, frame)| frame)
+    }
 }
 
 impl Pages {
     /// A frame for a page to be loaded. The caller must not be pinned.
-    pub(super) fn take_frame(&self) -> Result<u32> {
+    pub(super) fn take_frame(&self) -> Result<Frame> {
         loop {
             if let Some(frame) = self.pop_frame() {
                 return Ok(frame);
@@ -38,10 +50,10 @@ impl Pages {
 
     /// Sees to it that some frames are free. The caller must not be pinned.
     #[cold]
-    pub(crate) fn make_room(&self) -> Result<()> {
+    pub(crate) fn free_some_frames(&self) -> Result<()> {
         let wanted = (self.frames.count() as usize / 8).min(64);
         match self.free_frames(wanted, wanted) {
-            Err(Error::CacheFull) if self.frames_free() > 0 => Ok(()),
+            Err(_) if self.frames_free() > 0 => Ok(()),
             result => result,
         }
     }
@@ -50,20 +62,29 @@ impl Pages {
     ///
     /// The cache counts as full only when there is nothing to evict. Frames that others took meanwhile are evicted again;
     /// those in limbo come back as soon as readers that were interrupted while they looked at pages go on, which on a
-    /// busy machine takes them a while. They need nothing that the caller could hold, so the wait ends.
+    /// busy machine takes them a while. They need nothing that the caller could hold, so the wait ends. Where dirty pages
+    /// can not be written (the disk is full), clean ones go; only when there are none is the failure told.
     fn free_frames(&self, needed: usize, step: usize) -> Result<()> {
-        let (mut idle, mut naps) = (0, 0);
-        while idle < IDLE_ROUNDS && naps < PATIENCE {
+        let (mut idle, mut naps, mut failed) = (0, 0, None);
+        while idle < if failed.is_some() { FAILED_ROUNDS } else { IDLE_ROUNDS } && naps < PATIENCE {
             if self.frames_free() >= needed {
                 return Ok(());
             }
             let waiting = self.reclaim_now();
-            if waiting >= step || self.evict(step)? == 0 {
+            let gone = match &failed {
+                _ if waiting >= step => 0,
+                Some(_) => self.turn_hand(step, None),
+                None => self.evict(step).unwrap_or_else(|error| {
+                    failed = Some(error);
+                    0
+                }),
+            };
+            if gone == 0 {
                 crate::sync::thread::sleep(NAP);
                 *(if waiting > 0 { &mut naps } else { &mut idle }) += 1;
             }
         }
-        Err(Error::CacheFull)
+        Err(failed.unwrap_or(Error::CacheFull))
     }
 
     /// Returns how many frames still wait for readers.
@@ -74,39 +95,43 @@ impl Pages {
     }
 
     /// Makes up to `wanted` frames free: pages that nobody looked at since the hand last passed go; dirty ones are
-    /// written first, and go then. Returns how many went.
+    /// written first, and go then. Returns how many went; fails where none did, and a write failed.
     pub(crate) fn evict(&self, wanted: usize) -> Result<usize> {
         let mut dirty = Vec::new();
-        let mut gone = self.turn_hand(wanted, &mut dirty);
+        let mut gone = self.turn_hand(wanted, Some(&mut dirty));
         if gone < wanted {
             self.counters.pages_written_back.add(dirty.len() as u64);
-            self.write_out(&mut dirty)?;
+            let written = self.write_out(&mut dirty);
             gone += self.drop_written(&dirty);
+            if let Err(error) = written {
+                gone += self.turn_hand(wanted.saturating_sub(gone), None);
+                return if gone > 0 { Ok(gone) } else { Err(error) };
+            }
         }
         Ok(gone)
     }
 
     /// Moves the hand over the frames, twice round at most; returns how many it evicted, and in `dirty` the pages that
-    /// would have gone if they were in the file.
-    fn turn_hand(&self, wanted: usize, dirty: &mut Vec<u32>) -> usize {
+    /// would have gone if they were in the file. Without `dirty` it passes over these.
+    fn turn_hand(&self, wanted: usize, mut dirty: Option<&mut Vec<u32>>) -> usize {
         let mut evictor = self.evictor.lock();
         let mut gone = 0;
         for _ in 0..2 * self.frames.count() {
-            if gone >= wanted || dirty.len() >= wanted.max(RUN) {
+            if gone >= wanted || dirty.as_ref().is_some_and(|dirty| dirty.len() >= wanted.max(RUN)) {
                 break;
             }
             evictor.hand = (evictor.hand + 1) % self.frames.count();
             let frame = evictor.hand;
             match self.cool(frame) {
-                Cooled::Evicted => {
+                Cooled::Evicted(frame) => {
                     evictor.limbo.push((0, frame));
                     gone += 1;
                 }
-                Cooled::Dirty(id) => dirty.push(id),
+                Cooled::Dirty(id) => dirty.iter_mut().for_each(|dirty| dirty.push(id)),
                 Cooled::Kept => {}
             }
         }
-        self.retire_frames(&mut evictor, gone);
+        self.close_epoch(&mut evictor, gone);
         gone
     }
 
@@ -116,22 +141,20 @@ impl Pages {
         let mut evictor = self.evictor.lock();
         let mut gone = 0;
         for &id in ids {
-            let entry = self.table[id as usize].load(Ordering::SeqCst);
-            if entry & COOLING == 0 {
-                continue;
-            }
-            let frame = self.frames.frame_of(entry & !COOLING);
-            if matches!(self.cool(frame), Cooled::Evicted) {
+            if let Some(Place { frame, .. }) = self.frames.find(id)
+                && self.frames.address_of(id) & COOLING != 0
+                && let Cooled::Evicted(frame) = self.cool(frame)
+            {
                 evictor.limbo.push((0, frame));
                 gone += 1;
             }
         }
-        self.retire_frames(&mut evictor, gone);
+        self.close_epoch(&mut evictor, gone);
         gone
     }
 
-    /// After the entries of frames in limbo were cleared: they are free once every reader of this epoch is gone.
-    fn retire_frames(&self, evictor: &mut Evictor, gone: usize) {
+    /// After the entries of frames in limbo were removed: they are free once every reader of this epoch is gone.
+    fn close_epoch(&self, evictor: &mut Evictor, gone: usize) {
         self.counters.pages_evicted.add(gone as u64);
         let epoch = self.slots.next_epoch();
         evictor.limbo.iter_mut().filter(|(at, _)| *at == 0).for_each(|(at, _)| *at = epoch);
@@ -139,28 +162,22 @@ impl Pages {
     }
 
     fn cool(&self, frame: u32) -> Cooled {
-        let state = self.states[frame as usize].load(Ordering::Acquire);
-        if state & USED == 0 || state & FIXED != 0 {
-            return Cooled::Kept;
-        }
-        let id = state as u32;
-        let entry = &self.table[id as usize];
-        let address = self.frames.address(frame);
+        let state = self.frames.state(frame);
+        let Some(id) = state.page().filter(|_| !state.any(FIXED | WRITING)) else { return Cooled::Kept };
+        let Some(entry) = self.frames.entry(id) else { return Cooled::Kept };
+        let address = self.frames.memory.address(frame);
         match entry.load(Ordering::SeqCst) {
             hot if hot == address => {
+                step();
                 let _ = entry.compare_exchange(hot, hot | COOLING, Ordering::SeqCst, Ordering::Relaxed);
                 Cooled::Kept
             }
-            cool if cool == address | COOLING && state & DIRTY != 0 && !broken::is(Broken::EvictedDirty) => {
+            cool if cool == address | COOLING && state.is(DIRTY) && !broken::is(Broken::EvictedDirty) => {
                 Cooled::Dirty(id)
             }
+            // From then on a loader may give the page another frame; this one is nobody's until it leaves limbo.
             cool if cool == address | COOLING => {
-                // From here on a loader may give the page another frame; this one is nobody's until it leaves limbo.
-                if entry.compare_exchange(cool, 0, Ordering::SeqCst, Ordering::Relaxed).is_err() {
-                    return Cooled::Kept;
-                }
-                self.states[frame as usize].store(0, Ordering::Relaxed);
-                Cooled::Evicted
+                self.frames.take(id, Place { frame, state }).map_or(Cooled::Kept, Cooled::Evicted)
             }
             _ => Cooled::Kept,
         }
@@ -170,18 +187,13 @@ impl Pages {
     fn reclaim(&self, evictor: &mut Evictor) {
         let oldest = self.slots.oldest_epoch();
         let mut supply = self.supply.lock();
-        evictor.limbo.retain(|&(epoch, frame)| {
-            let wait = epoch >= oldest && !broken::is(Broken::FramesUnderReaders);
-            if !wait {
-                supply.frames.push(frame);
-            }
-            wait
-        });
+        let is_over = |epoch: u64| epoch < oldest || broken::is(Broken::FramesUnderReaders);
+        supply.frames.extend(evictor.limbo.extract_if(.., |(epoch, _)| is_over(*epoch)).map(|(_, frame)| frame));
     }
 }
 
 enum Cooled {
-    Evicted,
+    Evicted(Frame),
     Dirty(u32),
     Kept,
 }
@@ -191,6 +203,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
+    use super::super::testing::{SlowFile, create, evict_all, few_pages};
     use super::*;
     use crate::io::{Create, FileSystem, MemFs, OpenHow};
     use crate::stats::Counters;
@@ -200,7 +213,7 @@ mod tests {
             crate::Options { page_size: 512, cache_bytes: frames * 512, max_pages: 1 << 18, ..Default::default() };
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
-        Pages::new(file, &options, 512, Arc::new(Counters::default()))
+        Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true)
     }
 
     /// Eviction wrote dirty pages out and left them where they were until its hand came round again; with more of them
@@ -209,10 +222,32 @@ mod tests {
     fn a_cache_full_of_dirty_pages_makes_room() {
         let pages = pages(16 << 10);
         while let Ok(page) = pages.create(1, None) {
-            pages.unfix(&[page.id]);
+            pages.allow_eviction(&[page.id]);
         }
         assert_eq!(pages.frames_free(), 0);
-        pages.make_room().unwrap();
+        pages.free_some_frames().unwrap();
         assert!(pages.frames_free() > 0);
+    }
+
+    /// A full disk failed every read that needed a frame as soon as the hand met a dirty page.
+    #[test]
+    fn pages_are_loaded_into_the_frames_of_clean_ones_while_the_disk_is_full() {
+        let file = SlowFile::new();
+        let pages = few_pages(file.clone());
+        let clean: Vec<_> = (0..60).map(|birth| create(&pages, birth + 1)).collect();
+        evict_all(&pages);
+        let dirty: Vec<_> = (0..63).map(|birth| create(&pages, birth + 100)).collect();
+        file.refuse_writes(true);
+        // One frame is left for all of them.
+        for &page in clean.iter().chain(&clean) {
+            pages.load(page).unwrap();
+        }
+        assert!(dirty.iter().all(|page| pages.is_dirty(page.id)));
+        // Now there is none.
+        let last = pages.create(200, None).or_else(|_| pages.free_some_frames().and_then(|()| pages.create(200, None)));
+        assert!(last.is_ok() && matches!(pages.load(clean[0]), Err(Error::DiskFull { .. })));
+        file.refuse_writes(false);
+        clean.iter().for_each(|&page| pages.load(page).unwrap());
+        assert_eq!(pages.broken_frames(true), Vec::<String>::new());
     }
 }

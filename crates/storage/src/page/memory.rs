@@ -17,6 +17,8 @@ pub(super) struct Frames {
     base: *mut u8,
     layout: Layout,
     page_size: usize,
+    /// The page size is two to this power.
+    shift: u32,
     count: u32,
 }
 
@@ -34,7 +36,8 @@ impl Frames {
             handle_alloc_error(layout);
         }
         advise_huge_pages(base, layout.size());
-        Frames { base, layout, page_size, count }
+        assert!(page_size.is_power_of_two());
+        Frames { base, layout, page_size, shift: page_size.trailing_zeros(), count }
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -43,11 +46,11 @@ impl Frames {
 
     pub(super) fn address(&self, frame: u32) -> u64 {
         debug_assert!(frame < self.count);
-        self.base as u64 + frame as u64 * self.page_size as u64
+        self.base as u64 + ((frame as u64) << self.shift)
     }
 
     pub(super) fn frame_of(&self, address: u64) -> u32 {
-        ((address - self.base as u64) / self.page_size as u64) as u32
+        ((address - self.base as u64) >> self.shift) as u32
     }
 
     /// Asks the operating system for the memory of some frames before they are used: the first touch of fresh memory
@@ -161,7 +164,7 @@ fn populate(_start: *mut u8, _len: usize) {}
 
 /// An atomic whose all-zero bytes are a valid zero.
 pub(super) trait ZeroAtomic: Sized {
-    #[cfg_attr(not(cairn_shuttle), allow(dead_code))]
+    #[cfg_attr(not(any(cairn_shuttle, cairn_loom)), allow(dead_code))]
     fn zero() -> Self;
 }
 
@@ -178,7 +181,7 @@ impl ZeroAtomic for AtomicU32 {
 }
 
 /// A large array of zeroes that costs memory only where it is touched.
-#[cfg(not(cairn_shuttle))]
+#[cfg(not(any(cairn_shuttle, cairn_loom)))]
 pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Box<[T]> {
     let layout = Layout::array::<T>(len).expect("array size is checked");
     // SAFETY: the size is not zero (options demand at least 64 pages).
@@ -191,7 +194,7 @@ pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Box<[T]> {
     unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory.cast::<T>(), len)) }
 }
 
-#[cfg(cairn_shuttle)]
+#[cfg(any(cairn_shuttle, cairn_loom))]
 pub(super) fn zeroed<T: ZeroAtomic>(len: usize) -> Box<[T]> {
     (0..len).map(|_| T::zero()).collect()
 }

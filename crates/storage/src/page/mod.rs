@@ -4,17 +4,24 @@ mod ahead;
 mod cache;
 mod created;
 mod evict;
+mod frames;
 mod free_ids;
+#[cfg(any(test, feature = "broken-for-tests"))]
+mod invariants;
 pub(crate) mod layout;
+mod load;
 mod memory;
+#[cfg(all(test, cairn_loom))]
+mod models;
 mod reuse;
 mod slots;
 mod supply;
 #[cfg(test)]
 mod testing;
+mod write;
 
 pub(crate) use cache::Pages;
 pub(crate) use created::Created;
 pub use layout::PageRef;
 pub(crate) use memory::{CACHE_LINE, prefetch};
-pub(crate) use slots::{Pin, SlotId};
+pub(crate) use slots::{COMMIT, Owner, PAGES_ONLY, Pin, SlotId};

@@ -12,6 +12,7 @@
 //! - Between two looks the version before the newest counts as held. What died since waits in its list.
 
 use super::cache::Pages;
+use super::frames::{FREED, Frame, WRITING};
 use crate::broken::{self, Broken};
 use crate::sync::Ordering;
 use crate::{Error, Result};
@@ -19,11 +20,11 @@ use crate::{Error, Result};
 /// Pages looked at per publication in lists that nobody holds any more: bounds what one commit pays.
 const SWEEP: usize = 64;
 
-/// Pages retired under one hold of the lock.
-const RETIRED_AT_ONCE: usize = 8;
+/// Pages buried under one hold of the lock.
+const BURIED_AT_ONCE: usize = 8;
 
 /// Slots looked at per publication, on average, when many are in use.
-const LOOK: usize = 8;
+const LOOK: usize = 32;
 
 /// Which dead pages wait for whom.
 #[derive(Debug, Default)]
@@ -43,7 +44,7 @@ pub(crate) struct Reuse {
     /// Publications since it was last looked.
     since: usize,
     /// Pages that are free now but for being handed over, and their frames.
-    freed: (Vec<u32>, Vec<u32>),
+    freed: (Vec<u32>, Vec<Frame>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +63,14 @@ impl Reuse {
         by_readers.max(unknown).max(by_checkpoints)
     }
 
+    #[inline]
     fn is_held(&self, version: u64) -> bool {
-        self.held.binary_search(&version).is_ok() || self.by_checkpoints().contains(&version)
+        self.by_checkpoints().contains(&version) || self.held.binary_search(&version).is_ok()
+    }
+
+    #[cfg(any(test, feature = "broken-for-tests"))]
+    pub(super) fn freed_frames(&self) -> &[Frame] {
+        &self.freed.1
     }
 
     fn by_checkpoints(&self) -> &[u64] {
@@ -81,21 +88,21 @@ impl Reuse {
 
 impl Pages {
     /// Marks pages as part of `version`, before it is published, and gives them to eviction.
-    pub(crate) fn adopt(&self, version: u64, created: &[u32]) {
+    pub(crate) fn join_version(&self, version: u64, created: &[u32]) {
         for &id in created {
             self.info[id as usize].adopted.store(version, Ordering::Release);
+            self.frames.allow_eviction(id);
         }
-        self.unfix(created);
     }
 
     /// After `version` was published: frees the pages that died with it, or keeps them for whoever still sees them.
     ///
     /// In steps, between which others get the lock: whoever commits meanwhile needs it for a page and should not wait for
     /// all of a batch's. A reader that registers meanwhile reads this version or a later one.
-    pub(crate) fn retire(&self, version: u64, dead: &[u32]) {
+    pub(crate) fn bury(&self, version: u64, dead: &[u32]) {
         let mut rest = dead;
         loop {
-            let (step, others) = rest.split_at(rest.len().min(RETIRED_AT_ONCE));
+            let (step, others) = rest.split_at(rest.len().min(BURIED_AT_ONCE));
             let mut reuse = self.reuse.lock();
             if reuse.newest[0] != version {
                 reuse.newest = [version, reuse.newest[0]];
@@ -115,13 +122,13 @@ impl Pages {
         }
     }
 
-    /// Retires pages of something that was dropped in `version`.
+    /// Buries pages of something that was dropped in `version`.
     ///
     /// A checkpoint made since then names what was dropped, and a recovery from it walks there to free these pages: they
     /// keep their bytes until that checkpoint is replaced. That walk takes a page that is free for one whose children
     /// are: so no free map may be made of the middle of this.
-    pub(crate) fn retire_dropped(&self, version: u64, ids: &[u32]) {
-        let _whole = (!broken::is(Broken::HalfRetired)).then(|| self.retiring.lock());
+    pub(crate) fn bury_dropped(&self, version: u64, ids: &[u32]) {
+        let _whole = (!broken::is(Broken::HalfRetired)).then(|| self.burying.lock());
         let mut reuse = self.reuse.lock();
         self.look(&mut reuse);
         let newest_checkpoint = reuse.holds.iter().copied().max().unwrap_or(0);
@@ -130,7 +137,7 @@ impl Pages {
             true => 0,
         };
         for &id in ids {
-            if self.is_retirable(id, version) {
+            if self.can_bury(id, version) {
                 self.info[id as usize].death.store(version, Ordering::Release);
                 self.place(&mut reuse, id, newest);
             }
@@ -138,9 +145,9 @@ impl Pages {
         self.hand_over(&mut reuse);
     }
 
-    /// Whether the page belongs to something dropped in `version` and was not retired yet: not by a walk that a crash
+    /// Whether the page belongs to something dropped in `version` and was not buried yet: not by a walk that a crash
     /// cut short, after which the id may have become another page's.
-    pub(crate) fn is_retirable(&self, id: u32, version: u64) -> bool {
+    pub(crate) fn can_bury(&self, id: u32, version: u64) -> bool {
         let Some(info) = self.info.get(id as usize) else { return false };
         let adopted = info.adopted.load(Ordering::Acquire);
         adopted != 0 && adopted <= version && info.death.load(Ordering::Acquire) == 0
@@ -201,12 +208,22 @@ impl Pages {
             self.slots.versions(&mut reuse.held);
         }
         reuse.held.sort_unstable();
-        let (mut lists, mut loose) = (std::mem::take(&mut reuse.lists), std::mem::take(&mut reuse.loose));
-        loose.extend(lists.extract_if(.., |list| !reuse.is_held(list.version)));
-        (reuse.lists, reuse.loose) = (lists, loose);
+        if reuse.lists.iter().all(|list| reuse.is_held(list.version)) {
+            return;
+        }
+        let mut lists = std::mem::take(&mut reuse.lists);
+        lists.retain(|&list| {
+            let is_held = reuse.is_held(list.version);
+            if !is_held {
+                reuse.loose.push(list);
+            }
+            is_held
+        });
+        reuse.lists = lists;
     }
 
     /// `newest`: the newest held version that could see the dead page.
+    #[inline]
     fn place(&self, reuse: &mut Reuse, id: u32, newest: u64) {
         let info = &self.info[id as usize];
         if newest == 0 || newest < info.adopted.load(Ordering::Relaxed) {
@@ -238,28 +255,27 @@ impl Pages {
         false
     }
 
-    fn free(&self, reuse: &mut Reuse, id: u32) {
-        // A write in flight under this id must land before anybody else's may begin.
-        let writing = &self.info[id as usize].writing;
-        if broken::is(Broken::FreedInFlight)
-            || writing.compare_exchange(1, 2, Ordering::AcqRel, Ordering::Relaxed).is_err()
-        {
-            self.free_now(reuse, id);
-        }
-    }
-
     /// The caller hands over soon, under the same hold of the lock.
-    fn free_now(&self, reuse: &mut Reuse, id: u32) {
+    #[inline]
+    fn free(&self, reuse: &mut Reuse, id: u32) {
+        while let Some(place) = self.frames.find(id) {
+            // A write in flight under this id must land before anybody else's may begin.
+            if place.state.is(WRITING) && !broken::is(Broken::FreedInFlight) {
+                if self.frames.change(place, place.state.with(FREED)) {
+                    return;
+                }
+            } else if let Some(frame) = self.frames.take(id, place) {
+                if cfg!(feature = "simulated") {
+                    self.spoil(&frame);
+                }
+                reuse.freed.1.push(frame);
+                break;
+            }
+        }
         let info = &self.info[id as usize];
         info.adopted.store(0, Ordering::Release);
         info.death.store(0, Ordering::Release);
-        let (ids, frames) = &mut reuse.freed;
-        ids.push(id);
-        let frame = self.discard(id);
-        if cfg!(feature = "simulated") {
-            frame.into_iter().for_each(|frame| self.spoil(frame));
-        }
-        frames.extend(frame);
+        reuse.freed.0.push(id);
     }
 
     /// Gives free frames and ids to whoever makes pages.
@@ -270,12 +286,6 @@ impl Pages {
             supply.frames.append(frames);
             ids.drain(..).for_each(|id| supply.ids.insert(id));
         }
-    }
-
-    /// A write of the page has ended, during which it was freed.
-    pub(super) fn free_written(&self, reuse: &mut Reuse, id: u32) {
-        self.free_now(reuse, id);
-        self.hand_over(reuse);
     }
 
     // What checkpoints and recovery need of the allocation.
@@ -305,7 +315,7 @@ impl Pages {
     /// The ids that are not part of `version` (which is held), and those in `replaced`, as runs of (first, length)
     /// below the returned end.
     pub(crate) fn free_runs(&self, version: u64, replaced: &[u32]) -> (Vec<(u32, u32)>, u32) {
-        let _whole = (!broken::is(Broken::HalfRetired)).then(|| self.retiring.lock());
+        let _whole = (!broken::is(Broken::HalfRetired)).then(|| self.burying.lock());
         let end = self.supply.lock().end;
         let mut replaced = replaced.to_vec();
         replaced.sort_unstable();
@@ -388,7 +398,7 @@ mod tests {
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
         let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: 100, ..Default::default() };
-        let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()));
+        let pages = Pages::new(file, &options, 512, Arc::new(Counters::default()), |_| true);
         pages.restore(1, 90, &[(50, 5)]).unwrap();
         for _ in 0..3 {
             assert!(matches!(pages.take_checkpoint_ids(1, 16), Err(Error::DiskFull { .. })));
@@ -419,7 +429,7 @@ mod tests {
         let before = pages.slots.looks.load(Ordering::Relaxed);
         (0..4 * HELD).for_each(&mut put);
         let looks = pages.slots.looks.load(Ordering::Relaxed) - before;
-        assert!(looks as u64 <= 4 * HELD * 16, "{looks} slots looked at");
+        assert!(looks as u64 <= 4 * HELD * 64, "{looks} slots looked at");
         // What they keep is free soon after them.
         let in_use = || {
             let (end, free) = pages.page_counts();
@@ -432,21 +442,21 @@ mod tests {
         assert!(in_use() < 400, "{} pages in use", in_use());
     }
 
-    /// A free map that was made while the pages of a dropped tree were retired had parents among the free ones whose
+    /// A free map that was made while the pages of a dropped tree were buried had parents among the free ones whose
     /// children were not: a recovery, which enters no free page, lost the children for ever.
     #[test]
-    fn a_free_map_has_all_of_what_is_retired_at_once_or_nothing() {
+    fn a_free_map_has_all_of_what_is_buried_at_once_or_nothing() {
         const END: u32 = 20_000;
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
         let options = crate::Options { page_size: 512, cache_bytes: 64 * 512, max_pages: END, ..Default::default() };
         let children_first: Vec<u32> = (2..END).collect();
         for _ in 0..10 {
-            let pages = Pages::new(file.clone(), &options, 512, Arc::new(Counters::default()));
+            let pages = Pages::new(file.clone(), &options, 512, Arc::new(Counters::default()), |_| true);
             pages.restore(1, END, &[]).unwrap();
             pages.hold(1);
             std::thread::scope(|scope| {
-                scope.spawn(|| pages.retire_dropped(1, &children_first));
+                scope.spawn(|| pages.bury_dropped(1, &children_first));
                 let mut runs = Vec::new();
                 while runs.is_empty() {
                     runs = pages.free_runs(1, &[]).0;

@@ -1,11 +1,15 @@
-//! Who is reading what: a slot per session, snapshot or cursor.
+//! Who is reading what: a slot per running statement, held snapshot or cursor. Who does nothing has none.
 //!
 //! A slot names the *version* its owner reads (pages of that version are not reused) and, while it looks at pages, the
 //! *epoch* in which it began (frames evicted since are not reused). Both are published by one locked operation and
-//! need no other lock. Invariants:
+//! need no other lock; naming the version is what claims the slot. Invariants:
 //! - whoever scans the slots after publishing version V sees every reader of versions before V, or that reader's
 //!   recheck sees V and it registers again (store, fence, recheck: Dekker's pattern; all accesses are SeqCst);
 //! - whoever scans after clearing a table entry sees every reader that could have loaded the entry.
+//!
+//! Slots lie in three ranges, so that nobody waits for those who keep theirs: the engine's own (checkpoints, drops,
+//! validation, backups; the first belongs to the holder of the commit lock), those of statements, of which each thread
+//! has one at hand, and those of who holds something for long, as many as the options allow.
 //!
 //! A snapshot may be *ended* by force (`store::ending`): its pages are then reused although it lives. Who looks at pages
 //! for a snapshot, through whichever slot, pins first and then looks whether the snapshot was ended; who ends it marks
@@ -21,20 +25,34 @@ use crate::{Error, Result};
 /// No version, no epoch.
 const NONE: u64 = 0;
 
-/// What a slot is claimed for: 0: nothing.
-const CLAIMED: u64 = 1;
-/// For a snapshot that may be ended.
-const MAY_END: u64 = 2;
+/// In place of a version: claimed for looking at pages whose version another slot names.
+pub(crate) const PAGES_ONLY: u64 = u64::MAX;
+
+/// Slots of the engine, and of statements. Beyond these they take those of who holds something.
+const ENGINE: usize = if cfg!(cairn_loom) { 2 } else { 64 };
+const STATEMENTS: usize = if cfg!(cairn_loom) { 2 } else { 64 };
+
+/// What a slot is claimed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Engine = 0,
+    Statement = 1,
+    Held = 2,
+}
 
 #[derive(Debug)]
 #[repr(align(128))]
 struct Slot {
-    claimed: AtomicU64,
+    /// [`NONE`]: it is free.
     version: AtomicU64,
     epoch: AtomicU64,
     /// Pages found in memory, and look-ups of keys, by all owners so far. Only the owner adds.
     hits: AtomicU64,
     searches: AtomicU64,
+    /// The thread that takes this one first for its statements.
+    home: AtomicUsize,
+    /// The version of a snapshot that may be ended.
+    may_end: AtomicU64,
     /// The version whose reading was ended here. A mark that comes too late, when the slot is another's, names a version
     /// that nobody registers with any more.
     ended: AtomicU64,
@@ -42,12 +60,21 @@ struct Slot {
     gone: AtomicU64,
 }
 
+/// A part of the slots.
+#[derive(Debug)]
+struct Range {
+    first: usize,
+    end: usize,
+    /// None of it at or beyond this was ever claimed.
+    used: AtomicUsize,
+}
+
 /// All slots of a store.
 #[derive(Debug)]
 pub(crate) struct Slots {
     slots: Box<[Slot]>,
-    /// No slot at or beyond this was ever claimed.
-    used: AtomicUsize,
+    /// By [`Owner`].
+    ranges: [Range; 3],
     /// Frames evicted in an epoch are free once every reader began in a later one. Begins at 1.
     epoch: AtomicU64,
     /// Slots looked at for their versions.
@@ -56,73 +83,131 @@ pub(crate) struct Slots {
 }
 
 thread_local! {
-    /// Where this thread found a free slot the last time.
+    /// This thread's slot for statements, in the store where it claimed one the last time. Its address tells threads apart.
+    static HOME: Cell<usize> = const { Cell::new(0) };
+    /// Where it found a free slot to hold the last time.
     static HINT: Cell<usize> = const { Cell::new(0) };
 }
 
 impl Slots {
+    /// `count`: for those who hold something.
     pub(crate) fn new(count: usize) -> Slots {
         let zero = || AtomicU64::new(0);
         let slot = |_| Slot {
-            claimed: zero(),
             version: zero(),
             epoch: zero(),
             hits: zero(),
             searches: zero(),
+            home: AtomicUsize::new(0),
+            may_end: zero(),
             ended: zero(),
             gone: zero(),
         };
+        let range = |first, length| Range { first, end: first + length, used: AtomicUsize::new(first) };
+        let ranges = [range(0, ENGINE), range(ENGINE, STATEMENTS), range(ENGINE + STATEMENTS, count)];
+        ranges[0].used.store(COMMIT.at + 1, Ordering::Relaxed);
         Slots {
-            slots: (0..count).map(slot).collect(),
-            used: AtomicUsize::new(0),
+            slots: (0..ENGINE + STATEMENTS + count).map(slot).collect(),
+            ranges,
             epoch: AtomicU64::new(1),
             #[cfg(test)]
             looks: AtomicUsize::new(0),
         }
     }
 
-    /// Claims a slot; give it back with [`Slots::release`].
-    pub(crate) fn claim(&self) -> Result<SlotId> {
-        self.claim_as(CLAIMED)
-    }
-
-    /// Claims a slot for a snapshot that may be ended by force.
-    pub(crate) fn claim_to_end(&self) -> Result<SlotId> {
-        self.claim_as(MAY_END)
-    }
-
-    fn claim_as(&self, kind: u64) -> Result<SlotId> {
-        let start = HINT.get();
-        for i in 0..self.slots.len() {
-            let at = (start + i) % self.slots.len();
-            let claimed = &self.slots[at].claimed;
-            if claimed.load(Ordering::Relaxed) == 0
-                && claimed.compare_exchange(0, kind, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    /// Claims a slot, and names the version that its owner is about to read (he rechecks that it is still current), or
+    /// [`PAGES_ONLY`]. Give it back with [`Slots::release`].
+    #[inline]
+    pub(crate) fn claim(&self, owner: Owner, version: u64) -> Result<SlotId> {
+        if owner == Owner::Statement {
+            let at = HOME.get();
+            if let Some(slot) = self.slots.get(at)
+                && slot.home.load(Ordering::Relaxed) == this_thread()
+                && self.try_claim(at, version)
             {
-                self.used.fetch_max(at + 1, Ordering::SeqCst);
-                HINT.set(at);
-                return Ok(SlotId { at, holder: at, version: NONE });
+                return Ok(SlotId::new(at));
             }
         }
-        Err(Error::TooManySnapshots { limit: self.slots.len() })
+        self.claim_any(owner, version)
     }
 
+    #[inline]
+    fn try_claim(&self, at: usize, version: u64) -> bool {
+        self.slots[at].version.compare_exchange(NONE, version, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn claim_any(&self, owner: Owner, version: u64) -> Result<SlotId> {
+        let first = match owner {
+            Owner::Engine => self.claim_in(Owner::Engine, COMMIT.at + 1, version, |_| true),
+            Owner::Statement => self.claim_home(version),
+            Owner::Held => None,
+        };
+        let held = || self.claim_in(Owner::Held, HINT.get(), version, |_| true).inspect(|&at| HINT.set(at));
+        let Range { first: start, end, .. } = &self.ranges[Owner::Held as usize];
+        first.or_else(held).map(SlotId::new).ok_or(Error::TooManySnapshots { limit: end - start })
+    }
+
+    /// A slot that this thread takes first from now on: one that no other thread does so, or any.
+    fn claim_home(&self, version: u64) -> Option<usize> {
+        let thread = this_thread();
+        let is_ours = |slot: &Slot| [0, thread].contains(&slot.home.load(Ordering::Relaxed));
+        let at = self
+            .claim_in(Owner::Statement, 0, version, is_ours)
+            .or_else(|| self.claim_in(Owner::Statement, 0, version, |_| true))?;
+        self.slots[at].home.store(thread, Ordering::Relaxed);
+        HOME.set(at);
+        Some(at)
+    }
+
+    /// Claims the first free one of the owner's slots from `start` on, and round.
+    fn claim_in(&self, owner: Owner, start: usize, version: u64, wanted: impl Fn(&Slot) -> bool) -> Option<usize> {
+        let Range { first, end, used } = &self.ranges[owner as usize];
+        let start = start.clamp(*first, *end);
+        let skipped = if owner == Owner::Engine { COMMIT.at + 1 } else { *first };
+        let found = (start..*end).chain(skipped..start).find(|&at| {
+            let slot = &self.slots[at];
+            slot.version.load(Ordering::Relaxed) == NONE && wanted(slot) && self.try_claim(at, version)
+        })?;
+        used.fetch_max(found + 1, Ordering::SeqCst);
+        Some(found)
+    }
+
+    /// The slots that were ever claimed, and where they are.
+    fn used_slots(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        self.ranges.iter().flat_map(|range| {
+            let used = range.used.load(Ordering::SeqCst);
+            (range.first..used).zip(&self.slots[range.first..used])
+        })
+    }
+
+    #[inline]
     pub(crate) fn release(&self, id: SlotId) {
-        let slot = &self.slots[id.at];
-        slot.epoch.store(NONE, Ordering::Release);
-        slot.version.store(NONE, Ordering::Release);
-        slot.claimed.store(0, Ordering::Release);
-        // Low slots first: whoever scans them scans up to the highest that was ever used.
-        HINT.set(HINT.get().min(id.at));
-    }
-
-    /// Names the version that the slot's owner is about to read; the caller rechecks that it is still current.
-    pub(crate) fn set_version(&self, id: SlotId, version: u64) {
-        self.slots[id.at].version.store(version, Ordering::SeqCst);
-    }
-
-    pub(crate) fn clear_version(&self, id: SlotId) {
         self.slots[id.at].version.store(NONE, Ordering::Release);
+        if id.at >= self.ranges[Owner::Held as usize].first {
+            // Low slots first: whoever scans them scans up to the highest that was ever used.
+            HINT.set(HINT.get().min(id.at));
+        }
+    }
+
+    /// Claims a slot as a reader of the newest published version, which `newest` returns with its number, and returns it.
+    #[inline]
+    pub(crate) fn enter<V: PartialEq>(&self, owner: Owner, newest: impl Fn() -> (V, u64)) -> Result<(SlotId, V)> {
+        let mut named = newest();
+        let id = self.claim(owner, named.1)?;
+        loop {
+            let again = newest();
+            if broken::is(Broken::NoRecheck) || again == named {
+                return Ok((id, named.0));
+            }
+            named = again;
+            self.slots[id.at].version.store(named.1, Ordering::SeqCst);
+        }
+    }
+
+    /// Lets the snapshot that registered with this version be ended by force, or no longer: not the slot's next owner.
+    pub(crate) fn set_may_end(&self, id: SlotId, version: Option<u64>) {
+        self.slots[id.at].may_end.store(version.unwrap_or(NONE), Ordering::Release);
     }
 
     /// Begins looking at pages; fails where the snapshot that they belong to was ended.
@@ -130,7 +215,8 @@ impl Slots {
     pub(crate) fn pin(&self, id: SlotId) -> Result<Pin<'_>> {
         let slot = &self.slots[id.at];
         // A swap is a full fence on every processor: the entries loaded after it are no older than the epoch.
-        slot.epoch.swap(self.epoch.load(Ordering::SeqCst), Ordering::SeqCst);
+        let fence = if broken::is(Broken::PinUnfenced) { Ordering::Release } else { Ordering::SeqCst };
+        slot.epoch.swap(self.epoch.load(Ordering::SeqCst), fence);
         let pin = Pin { slot, hits: Cell::new(0), searches: Cell::new(0) };
         // After the fence: a mark that this does not see was set by one who sees the pin.
         match self.is_ended(id) && !broken::is(Broken::EndedUntold) {
@@ -141,10 +227,10 @@ impl Slots {
 
     /// How many pages were found in memory, and how many keys were looked up.
     pub(crate) fn hits_and_searches(&self) -> (u64, u64) {
-        let used = &self.slots[..self.used.load(Ordering::SeqCst)];
-        let sum =
-            |counter: fn(&Slot) -> &AtomicU64| used.iter().map(|slot| counter(slot).load(Ordering::Relaxed)).sum();
-        (sum(|slot| &slot.hits), sum(|slot| &slot.searches))
+        let add = |(hits, searches), (_, slot): (usize, &Slot)| {
+            (hits + slot.hits.load(Ordering::Relaxed), searches + slot.searches.load(Ordering::Relaxed))
+        };
+        self.used_slots().fold((0, 0), add)
     }
 
     /// Whether the snapshot that the slot looks at pages for was ended.
@@ -160,7 +246,7 @@ impl Slots {
 
     /// How many slots [`Slots::versions`] looks at.
     pub(crate) fn used(&self) -> usize {
-        self.used.load(Ordering::Relaxed)
+        self.ranges.iter().map(|range| range.used.load(Ordering::Relaxed) - range.first).sum()
     }
 
     /// Collects the versions being read whose pages must stay, in no order.
@@ -174,23 +260,23 @@ impl Slots {
     }
 
     fn collect(&self, into: &mut Vec<u64>, wanted: impl Fn(&Slot, u64) -> bool) {
-        let used = self.used.load(Ordering::SeqCst);
         #[cfg(test)]
-        self.looks.fetch_add(used, Ordering::Relaxed);
-        for slot in &self.slots[..used] {
-            let version = slot.version.load(Ordering::SeqCst);
-            if version != NONE && wanted(slot, version) {
-                into.push(version);
+        self.looks.fetch_add(self.used(), Ordering::Relaxed);
+        for range in &self.ranges {
+            for slot in &self.slots[range.first..range.used.load(Ordering::SeqCst)] {
+                let version = slot.version.load(Ordering::SeqCst);
+                if version != NONE && version != PAGES_ONLY && wanted(slot, version) {
+                    into.push(version);
+                }
             }
         }
     }
 
     /// The snapshots that may be ended and were not, each by its slot's place and its version.
     pub(crate) fn may_end(&self) -> impl Iterator<Item = (usize, u64)> {
-        let used = self.used.load(Ordering::SeqCst);
-        self.slots[..used].iter().enumerate().filter_map(|(at, slot)| {
+        self.used_slots().filter_map(|(at, slot)| {
             let version = slot.version.load(Ordering::SeqCst);
-            let may = slot.claimed.load(Ordering::SeqCst) == MAY_END && version != NONE;
+            let may = version != NONE && slot.may_end.load(Ordering::SeqCst) == version;
             (may && slot.ended.load(Ordering::SeqCst) != version).then_some((at, version))
         })
     }
@@ -212,10 +298,15 @@ impl Slots {
 
     /// The oldest epoch that somebody still looks at pages in.
     pub(crate) fn oldest_epoch(&self) -> u64 {
-        let used = self.used.load(Ordering::SeqCst);
-        let epochs = self.slots[..used].iter().map(|slot| slot.epoch.load(Ordering::SeqCst));
+        let epochs = self.used_slots().map(|(_, slot)| slot.epoch.load(Ordering::SeqCst));
         epochs.filter(|&epoch| epoch != NONE).min().unwrap_or(u64::MAX)
     }
+}
+
+/// Tells the calling thread from others that live.
+#[inline]
+fn this_thread() -> usize {
+    HOME.with(|home| std::ptr::from_ref(home).addr())
 }
 
 /// A claimed slot, and for which snapshot its owner looks at pages through it.
@@ -228,15 +319,18 @@ pub(crate) struct SlotId {
     version: u64,
 }
 
+/// The slot through which the holder of the commit lock looks at pages.
+pub(crate) const COMMIT: SlotId = SlotId::new(0);
+
 impl SlotId {
+    /// For no snapshot.
+    const fn new(at: usize) -> SlotId {
+        SlotId { at, holder: at, version: NONE }
+    }
+
     /// The slot, registered with a version itself.
     pub(crate) fn registered(self, version: u64) -> SlotId {
         SlotId { holder: self.at, version, ..self }
-    }
-
-    /// The slot, for looking at pages that are held in another way.
-    pub(crate) fn following_nobody(self) -> SlotId {
-        SlotId { holder: self.at, version: NONE, ..self }
     }
 
     /// The slot, for looking at the pages of the version that another one is registered with.
@@ -279,5 +373,48 @@ impl Drop for Pin<'_> {
         add(&self.slot.hits, self.hits.get());
         add(&self.slot.searches, self.searches.get());
         self.slot.epoch.store(NONE, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_takes_its_slot_again_and_others_have_their_own() {
+        let slots = Slots::new(4);
+        let at = || {
+            let id = slots.claim(Owner::Statement, PAGES_ONLY).unwrap();
+            slots.release(id);
+            id.at
+        };
+        let here = at();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let other = at();
+                assert_eq!(other, at());
+                other
+            });
+            assert_ne!(other.join().unwrap(), here);
+        });
+        assert_eq!(at(), here);
+    }
+
+    #[test]
+    fn each_owner_has_slots_that_others_can_not_take() {
+        let slots = Slots::new(4);
+        let all = |owner| std::iter::from_fn(|| slots.claim(owner, 7).ok()).collect::<Vec<_>>();
+        let held = all(Owner::Held);
+        assert_eq!(held.len(), 4);
+        let statements = all(Owner::Statement);
+        assert_eq!(statements.len(), STATEMENTS);
+        assert_eq!(all(Owner::Engine).len(), ENGINE - 1);
+        slots.pin(COMMIT).unwrap();
+        held.into_iter().for_each(|id| slots.release(id));
+        // Who finds none of his own takes one of those.
+        assert_eq!(all(Owner::Statement).len(), 4);
+        let mut versions = Vec::new();
+        slots.versions(&mut versions);
+        assert_eq!(versions, vec![7; 4 + STATEMENTS + ENGINE - 1]);
     }
 }

@@ -3,6 +3,7 @@
 //! Under a lock of its own, which is only held to take or to give: a commit takes it for every page that it copies, while
 //! whoever publishes the commits before it is busy with `Reuse`. Where both locks are taken, this is the second.
 
+use super::frames::Frame;
 use super::free_ids::FreeIds;
 use crate::{Error, Result};
 
@@ -12,20 +13,24 @@ pub(crate) struct Supply {
     /// No page at or beyond this was ever used.
     pub(super) end: u32,
     /// Free frames, last freed first used: a warm frame halves the cost of a copy.
-    pub(super) frames: Vec<u32>,
+    pub(super) frames: Vec<Frame>,
 }
 
 impl Supply {
-    pub(super) fn new(max_pages: u32, frames: u32) -> Supply {
-        Supply { ids: FreeIds::new(max_pages), end: 2, frames: (0..frames).rev().collect() }
+    pub(super) fn new(max_pages: u32, frames: Vec<Frame>) -> Supply {
+        Supply { ids: FreeIds::new(max_pages), end: 2, frames }
     }
 
     /// A frame and an id, or neither.
-    pub(super) fn take(&mut self, max_pages: u32) -> Result<(u32, u32)> {
-        let &frame = self.frames.last().ok_or(Error::CacheFull)?;
-        let id = self.take_id(max_pages)?;
-        self.frames.pop();
-        Ok((frame, id))
+    pub(super) fn take(&mut self, max_pages: u32) -> Result<(Frame, u32)> {
+        let frame = self.frames.pop().ok_or(Error::CacheFull)?;
+        match self.take_id(max_pages) {
+            Ok(id) => Ok((frame, id)),
+            Err(error) => {
+                self.frames.push(frame);
+                Err(error)
+            }
+        }
     }
 
     pub(super) fn take_id(&mut self, max_pages: u32) -> Result<u32> {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::layout::{self, Kind, PageRef};
@@ -13,17 +14,23 @@ pub(super) const PAGE: usize = 512;
 
 type Hook = Box<dyn FnOnce() + Send>;
 
-/// Does something else between reading bytes and returning them.
+/// Does something else between reading bytes and returning them, or has no room.
 pub(super) struct SlowFile {
     file: Arc<dyn File>,
     meanwhile: Mutex<VecDeque<Hook>>,
+    is_full: AtomicBool,
 }
 
 impl SlowFile {
     pub(super) fn new() -> Arc<SlowFile> {
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
-        Arc::new(SlowFile { file, meanwhile: Mutex::default() })
+        Arc::new(SlowFile { file, meanwhile: Mutex::default(), is_full: AtomicBool::new(false) })
+    }
+
+    /// Has no more room, or has it again.
+    pub(super) fn refuse_writes(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::Relaxed);
     }
 
     /// Called once for each of the coming reads, the first one's first.
@@ -47,6 +54,9 @@ impl File for SlowFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> std::io::Result<()> {
+        if self.is_full.load(Ordering::Relaxed) {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
         self.file.write_at(buf, offset)
     }
 
@@ -87,7 +97,7 @@ pub(super) fn few_pages(file: Arc<dyn File>) -> Pages {
 /// A cache for 256 pages.
 pub(super) fn pages_of(page_size: usize, frames: usize, file: Arc<dyn File>) -> Pages {
     let options = crate::Options { page_size, cache_bytes: frames * page_size, max_pages: 256, ..Default::default() };
-    Pages::new(file, &options, page_size, Arc::new(Counters::default()))
+    Pages::new(file, &options, page_size, Arc::new(Counters::default()), |_| true)
 }
 
 /// A page that anybody may write out and evict.
@@ -97,7 +107,7 @@ pub(super) fn create(pages: &Pages, birth: u64) -> PageRef {
     let bytes = unsafe { pages.unsealed(page) };
     layout::format(bytes, Kind::Overflow, 0, 1, page);
     bytes[HEADER..].fill(birth as u8);
-    pages.unfix(&[page.id]);
+    pages.allow_eviction(&[page.id]);
     page
 }
 

@@ -13,8 +13,8 @@ use super::stage::{Act, Stage};
 use crate::broken::{self, Broken};
 use crate::io::AlignedBuf;
 use crate::log::Epoch;
-use crate::page::PageRef;
 use crate::page::layout::Kind;
+use crate::page::{Owner, PageRef};
 use crate::sync::Ordering;
 use crate::txn::Trees;
 use crate::{Error, Result};
@@ -118,8 +118,7 @@ impl Engine {
 
     /// Registers the newest version as held by the checkpoint, once the log is durable up to it.
     fn hold_newest(&self) -> Result<Target> {
-        let slot = self.pages.slots.claim()?;
-        let version = self.enter(slot);
+        let (slot, version) = self.enter_newest(Owner::Engine)?;
         let number = version.number.load(Ordering::Acquire);
         let target = Target {
             version: number,

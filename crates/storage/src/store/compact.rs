@@ -75,7 +75,7 @@ fn move_down(handle: &Handle) -> Result<usize> {
     let engine = handle.engine();
     let (end, free) = engine.pages.page_counts();
     let wanted_end = end - free;
-    let claimed = Claimed::new(handle)?;
+    let claimed = Claimed::by_engine(handle)?;
     let mut moved = 0;
     // Pages moved per commit.
     let step_pages = (engine.pages.frame_count() / 16).min(256);

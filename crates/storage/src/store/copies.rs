@@ -13,8 +13,8 @@ use super::engine::Engine;
 use super::lists::{next_u32, push_number};
 use super::meta::{META_BYTES, Meta, MetaPage};
 use crate::log::format::read_varint;
-use crate::page::PageRef;
 use crate::page::layout::{get_u32, put_u32};
+use crate::page::{Owner, PAGES_ONLY, PageRef};
 use crate::tree::node::Node;
 use crate::tree::{Value, overflow_value, walk};
 use crate::txn::{TreeId, Trees};
@@ -179,7 +179,7 @@ impl Engine {
     }
 
     fn read_catalog(&self, copy: &mut CatalogCopy, limit: usize) -> Result<bool> {
-        let slot = self.pages.slots.claim()?;
+        let slot = self.pages.slots.claim(Owner::Engine, PAGES_ONLY)?;
         let (mut key, mut long) = (Vec::new(), Vec::new());
         let result = walk(
             &self.pages,

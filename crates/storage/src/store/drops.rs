@@ -6,7 +6,7 @@
 
 use super::engine::{Dropped, Engine};
 use super::writer::Changes;
-use crate::page::PageRef;
+use crate::page::{Owner, PAGES_ONLY, PageRef};
 use crate::{Error, Result};
 
 impl Engine {
@@ -19,18 +19,18 @@ impl Engine {
         self.signals.raise(super::background::Signal::House);
     }
 
-    /// Retires the pages of what was dropped: children first, so that after a crash in between a second walk from the
+    /// Buries the pages of what was dropped: children first, so that after a crash in between a second walk from the
     /// same root finds all that the first did not get to.
     pub(crate) fn work_off_drops(&self) -> Result<()> {
         let _one = self.freeing.lock();
         loop {
             let Some(dropped) = self.drops.lock().first().copied() else { return Ok(()) };
-            let slot = self.pages.slots.claim()?;
+            let slot = self.pages.slots.claim(Owner::Engine, PAGES_ONLY)?;
             let mut ids = Vec::new();
             let result = self.walk_dropped(slot, dropped, &mut ids);
             self.pages.slots.release(slot);
             result?;
-            self.pages.retire_dropped(dropped.version, &ids);
+            self.pages.bury_dropped(dropped.version, &ids);
             self.drops.lock().remove(0);
         }
     }
@@ -39,14 +39,14 @@ impl Engine {
         let mut visit = |visit: crate::tree::Visit<'_>| {
             ids.push(visit.page.id);
             if ids.len() >= 1024 {
-                self.pages.retire_dropped(dropped.version, ids);
+                self.pages.bury_dropped(dropped.version, ids);
                 ids.clear();
             }
             Ok(true)
         };
         // What a walk before a crash freed is passed by, with all below it. A damaged page stays allocated, which harms
         // nobody; one that cannot be read now may be readable later.
-        let enter = |page: PageRef| self.pages.is_retirable(page.id, dropped.version);
+        let enter = |page: PageRef| self.pages.can_bury(page.id, dropped.version);
         let mut broken = |_, error| match error {
             Error::Corrupt { .. } => Ok(()),
             error => Err(error),

@@ -7,11 +7,10 @@ use super::background::Signals;
 use super::publisher::Publisher;
 use super::stage::Act;
 use super::writer::Writer;
-use crate::broken::{self, Broken};
 use crate::env::Environment;
 use crate::log::format::BLOCK;
 use crate::log::{SealedBatch, Segments};
-use crate::page::{PageRef, Pages, SlotId};
+use crate::page::{Owner, PageRef, Pages, SlotId};
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
 use crate::txn::Version;
@@ -120,26 +119,20 @@ impl Engine {
         self.publisher.life.fail(cause);
     }
 
-    /// Registers the slot as a reader of the newest published version, and returns it.
+    /// Claims a slot as a reader of the newest published version, and returns that.
     ///
     /// The version object may be in reuse until its number was seen unchanged after registering (see `page::slots`).
     #[inline]
-    pub(crate) fn enter(&self, slot: SlotId) -> &Version {
-        loop {
+    pub(crate) fn enter_newest(&self, owner: Owner) -> Result<(SlotId, &Version)> {
+        let newest = || {
             let version = self.publisher.newest();
-            // SAFETY: version objects live until the engine is dropped; `number` is atomic, so reading it races with
-            // nothing.
-            let number = unsafe { (*version).number.load(Ordering::SeqCst) };
-            self.pages.slots.set_version(slot, number);
-            // SAFETY: as above.
-            let unchanged = || unsafe { (*version).number.load(Ordering::SeqCst) } == number;
-            let is_current = || self.publisher.newest() == version && unchanged();
-            if broken::is(Broken::NoRecheck) || is_current() {
-                // SAFETY: the slot names the version and it was published afterwards: it is not reused until the slot
-                // lets go, which its owner does after the last use of this reference.
-                return unsafe { &*version };
-            }
-        }
+            // SAFETY: version objects live until the engine is dropped; `number` is atomic: reading it races with nothing.
+            (version, unsafe { (*version).number.load(Ordering::SeqCst) })
+        };
+        let (slot, version) = self.pages.slots.enter(owner, newest)?;
+        // SAFETY: the slot names the version and it was published afterwards: it is not reused until the slot lets go,
+        // which its owner does after the last use of this reference.
+        Ok((slot, unsafe { &*version }))
     }
 
     /// Runs an operation that needs pages in memory: loads what it misses, makes room where it needs some, and runs it
@@ -207,7 +200,7 @@ impl Engine {
             Error::NotResident(page) => self.pages.load(page),
             Error::CacheFull if *full < FULL_TRIES => {
                 *full += 1;
-                self.pages.make_room()
+                self.pages.free_some_frames()
             }
             error => Err(error),
         }

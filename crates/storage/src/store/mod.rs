@@ -11,6 +11,8 @@ mod drops;
 mod ending;
 mod engine;
 mod handle;
+#[cfg(feature = "broken-for-tests")]
+mod invariants;
 mod lists;
 mod log_room;
 mod meta;

@@ -26,7 +26,7 @@ use crate::page::layout::Kind;
 use crate::page::{PageRef, Pages};
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
-use crate::tree::Scratch;
+use crate::tree::{Scratch, is_well_formed};
 use crate::txn::{TreeId, Trees, VersionPtr};
 use crate::{Error, Options, Result};
 
@@ -182,7 +182,7 @@ fn start(
 ) -> Result<Arc<Engine>> {
     let page_size = meta.page_size as usize;
     let counters = Arc::new(Counters::default());
-    let pages = Pages::new(file, options, page_size, counters.clone());
+    let pages = Pages::new(file, options, page_size, counters.clone(), is_well_formed);
     let restored = restore(&pages, &mut meta)?;
     let mut engine = assemble(path, options, env, pages, counters, &meta, restored);
     if !options.read_only {

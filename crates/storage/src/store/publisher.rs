@@ -334,9 +334,9 @@ impl Engine {
         let Cut { version, changes } = cut;
         // SAFETY: just cut, not freed.
         let number = unsafe { version.number() };
-        self.pages.adopt(number, changes.created.ids());
+        self.pages.join_version(number, changes.created.ids());
         let old = self.publisher.published.swap(version.as_raw(), Ordering::SeqCst);
-        self.pages.retire(number, &changes.dead);
+        self.pages.bury(number, &changes.dead);
         if !changes.drops.is_empty() || !changes.chains.is_empty() {
             self.drop_later(number, &changes);
         }

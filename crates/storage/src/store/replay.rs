@@ -10,7 +10,7 @@ use crate::broken::{self, Broken};
 use crate::io::File;
 use crate::log::format::read_record;
 use crate::log::{Pieces, RecordKind, Visited};
-use crate::page::SlotId;
+use crate::page::{Owner, PAGES_ONLY, SlotId};
 use crate::sync::Ordering;
 use crate::txn::{Op, OpStream, Ops};
 use crate::{Error, Result};
@@ -29,7 +29,8 @@ pub(crate) struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     pub(crate) fn new(engine: &'a Engine, position: u64) -> Replay<'a> {
-        let slot = engine.pages.slots.claim().expect("no slot is taken while the database is opened");
+        let slot =
+            engine.pages.slots.claim(Owner::Engine, PAGES_ONLY).expect("no slot is taken while the database is opened");
         Replay { engine, slot, position, parts: HashMap::default(), pending: Pending::default() }
     }
 

@@ -66,7 +66,7 @@ fn check_tree(
     found: &mut Verified,
 ) -> Result<()> {
     let engine = store.engine();
-    let claimed = crate::txn::Claimed::new(store.handle())?;
+    let claimed = crate::txn::Claimed::by_engine(store.handle())?;
     let mut on_disk = crate::io::AlignedBuf::zeroed(engine.pages.page_size());
     let broken = |page: u32, what: &str| Error::corrupt(format!("tree {}, page {page}: {what}", tree.number()));
     walk(

@@ -101,7 +101,7 @@ impl Writer {
     pub(crate) fn spill(&mut self, engine: &super::Engine) {
         if self.changes.created.kept() * SPILL >= engine.pages.frame_count() {
             self.stamp = engine.stamp();
-            self.changes.created.unfix(&engine.pages);
+            self.changes.created.allow_eviction(&engine.pages);
         }
     }
 
@@ -165,8 +165,12 @@ impl Writer {
         held.clear();
         pages.slots.named_versions(held);
         held.sort_unstable();
-        // SAFETY: retired versions are freed only with the writer.
-        versions.extend(retired.extract_if(.., |old| held.binary_search(&unsafe { old.number() }).is_err()));
+        for i in (0..retired.len()).rev() {
+            // SAFETY: retired versions are freed only with the writer.
+            if held.binary_search(&unsafe { retired[i].number() }).is_err() {
+                versions.push(retired.swap_remove(i));
+            }
+        }
         *look_at = 2 * retired.len();
     }
 }

@@ -13,6 +13,7 @@ pub use cursor::LeafEntries;
 pub(crate) use cursor::TreeCursor;
 pub(crate) use diff::{Difference, Next, differs_at};
 pub(crate) use edit::{Patched, Scratch, TreeEdit};
+pub(crate) use node::is_well_formed;
 pub(crate) use overflow::{LongValue, next as next_in_chain};
 pub(crate) use read::{Value, first_at_or_after, get, overflow_value};
 pub(crate) use walk::{Visit, chain, walk};

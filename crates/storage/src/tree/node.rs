@@ -88,6 +88,12 @@ impl<'a> Cell<'a> {
     }
 }
 
+/// Whether a page from the file is what its header says it is, as far as trees know: others than their nodes are not
+/// looked at.
+pub(crate) fn is_well_formed(page: &[u8]) -> bool {
+    !matches!(Kind::of(page), Some(Kind::Leaf | Kind::Inner)) || Node::is_valid(page)
+}
+
 impl<'a> Node<'a> {
     #[inline]
     pub(crate) fn new(page: &'a [u8]) -> Node<'a> {

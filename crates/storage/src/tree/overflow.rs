@@ -27,7 +27,7 @@ pub(crate) fn write(
     let mut next = PageRef::NONE;
     for piece in value.chunks(pages.page_size() - DATA).rev() {
         if pages.frames_free() == 0 {
-            pages.make_room()?;
+            pages.free_some_frames()?;
         }
         let page = pages.create(stamp, None)?;
         created.push(pages, page.id);
@@ -37,7 +37,7 @@ pub(crate) fn write(
         bytes[NEXT..LENGTH].copy_from_slice(&next.to_bytes());
         put_u16(bytes, LENGTH, piece.len() as u16);
         bytes[DATA..DATA + piece.len()].copy_from_slice(piece);
-        pages.unfix(&[page.id]);
+        pages.allow_eviction(&[page.id]);
         next = page;
     }
     let mut reference = [0; OVERFLOW_REF];

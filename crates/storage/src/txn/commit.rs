@@ -94,7 +94,7 @@ impl State {
 
     /// With private trees.
     fn append_long<'e>(&mut self, engine: &'e Engine, handle: &Handle) -> Result<(WriterGuard<'e>, u64)> {
-        let claimed = Claimed::new(handle)?;
+        let claimed = Claimed::by_engine(handle)?;
         let slot = claimed.slot;
         self.outgrow(engine)?;
         self.parts.wait_readable(engine)?;

@@ -34,8 +34,11 @@ impl fmt::Debug for Cursor {
 
 impl Cursor {
     pub(super) fn open(reader: &Reader, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
-        let (root, held, read) = begin(reader, tree, lower, upper)?;
+        // The slot first: what is begun is only ended by the cursor.
         let slot = reader.claim_slot()?;
+        let begun = begin(reader, tree, lower, upper);
+        let release = |_: &Error| reader.handle().engine().pages.slots.release(slot);
+        let (root, held, read) = begun.inspect_err(release)?;
         let tree = TreeCursor::new(root, lower, upper);
         Ok(Cursor { reader: reader.clone(), slot, tree, read, held, backward: false })
     }
@@ -160,5 +163,30 @@ impl Drop for Cursor {
     fn drop(&mut self) {
         self.close_read();
         self.reader.handle().engine().pages.slots.release(self.slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Bound;
+
+    use super::super::reader::Source;
+    use crate::{Error, Options, Store, TreeId};
+
+    /// It kept the transaction's pages for a cursor that there was none of, and its range as read.
+    #[test]
+    fn a_cursor_that_finds_no_slot_keeps_nothing() {
+        let options = Options { max_snapshots: 4, ..Options::default() };
+        let store = Store::open_in_memory(options).unwrap();
+        let transaction = store.begin().unwrap();
+        transaction.put(TreeId::CATALOG, b"key", b"value").unwrap();
+        let held: Vec<_> = (0..3).map(|_| store.snapshot().unwrap()).collect();
+        let cursor = transaction.reader().cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded);
+        assert!(matches!(cursor, Err(Error::TooManySnapshots { limit: 4 })));
+        let Source::Transaction(private) = &transaction.reader().0 else { panic!("a transaction's reader") };
+        let state = private.lock().unwrap();
+        assert!(!state.holds.any_cursor());
+        assert!(state.reads.to_sorted_ranges().is_empty());
+        drop(held);
     }
 }

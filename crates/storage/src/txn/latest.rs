@@ -6,7 +6,7 @@
 use super::ops::{Op, OpList, OpMark, Ops};
 use super::version::TreeId;
 use crate::broken::{self, Broken};
-use crate::page::{PageRef, Pin, SlotId};
+use crate::page::{COMMIT, PageRef, Pin};
 use crate::store::{Engine, Writer};
 use crate::tree::node::{Cell, Node, inline_limit};
 use crate::tree::{Patched, Value};
@@ -125,13 +125,13 @@ impl<'a> Latest<'a> {
 }
 
 /// Takes back what was changed, last change first. Failing that, the state is nobody's: the database is read-only then.
-pub(super) fn roll_back(engine: &Engine, slot: SlotId, undo: &OpList, writer: &mut Writer) -> Result<()> {
+pub(super) fn roll_back(engine: &Engine, undo: &OpList, writer: &mut Writer) -> Result<()> {
     if undo.is_empty() || broken::is(Broken::UndoForgotten) {
         return Ok(());
     }
     let undo: Vec<Op<'_>> = Ops::new(undo.bytes()).filter_map(Result::ok).collect();
     for op in undo.into_iter().rev() {
-        if let Err(error) = engine.apply(writer, slot, op) {
+        if let Err(error) = engine.apply(writer, COMMIT, op) {
             engine.poison(&error);
             return Err(error);
         }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use super::changes::check_key;
 use super::latest::{Latest, inline, roll_back};
 use super::ops::OpList;
+use super::reader::Claimed;
 use super::ticket::Ticket;
 use super::version::{TreeId, Version};
 use crate::broken::{self, Broken};
 use crate::log::{OpenBatch, RecordKind};
-use crate::page::{Pin, SlotId};
+use crate::page::{COMMIT, Pin};
 use crate::store::{Engine, Handle, Signal};
 use crate::tree::get;
 use crate::{Durability, Error, Result};
@@ -36,10 +37,9 @@ impl<E> From<Error> for WriteError<E> {
     }
 }
 
-/// A handle for point statements; one per connection.
+/// A handle for point statements; one per connection. Keeps nothing while it does nothing, so there may be any number.
 pub struct Session {
     handle: Arc<Handle>,
-    slot: SlotId,
     ops: OpList,
     undo: OpList,
 }
@@ -52,8 +52,7 @@ impl fmt::Debug for Session {
 
 impl Session {
     pub(crate) fn new(handle: &Arc<Handle>) -> Result<Session> {
-        let slot = handle.engine().pages.slots.claim()?;
-        Ok(Session { handle: handle.clone(), slot, ops: OpList::default(), undo: OpList::default() })
+        Ok(Session { handle: handle.clone(), ops: OpList::default(), undo: OpList::default() })
     }
 
     /// Reads the latest durable state. `read` may use several gets; all see one state. It may be run again from its
@@ -63,20 +62,16 @@ impl Session {
         mut read: impl FnMut(&PointReader<'_>) -> Result<R, WriteError<E>>,
     ) -> Result<R, WriteError<E>> {
         let engine = self.handle.engine();
-        let version = engine.enter(self.slot);
+        let (claimed, version) = Claimed::newest(&self.handle)?;
         let mut full = 0;
-        let result = loop {
+        loop {
             let result = {
-                let pin = engine.pages.slots.pin(self.slot)?;
+                let pin = engine.pages.slots.pin(claimed.slot)?;
                 read(&PointReader { engine, version, pin: &pin })
             };
-            let Err(WriteError::Storage(error @ Error::NotResident(_))) = result else { break result };
-            if let Err(error) = engine.provide(error, &mut full) {
-                break Err(error.into());
-            }
-        };
-        engine.pages.slots.clear_version(self.slot);
-        result
+            let Err(WriteError::Storage(error @ Error::NotResident(_))) = result else { return result };
+            engine.provide(error, &mut full)?;
+        }
     }
 
     /// Takes the commit lock, runs `write` on the latest state, and returns what it returned, acknowledged as asked.
@@ -89,7 +84,7 @@ impl Session {
         acknowledge: Acknowledge,
         mut write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
     ) -> Result<(R, Ticket), WriteError<E>> {
-        let Session { handle, slot, ops, undo } = self;
+        let Session { handle, ops, undo } = self;
         let engine = handle.engine();
         let (mut full, mut gone) = (0, None);
         let (mut writer, result) = loop {
@@ -98,12 +93,12 @@ impl Session {
             ops.clear();
             undo.clear();
             let result = {
-                let pin = engine.pages.slots.pin(*slot)?;
+                let pin = engine.pages.slots.pin(COMMIT)?;
                 write(&mut PointWriter { latest: Latest { engine, writer: &mut writer, pin: &pin, undo }, ops })
             };
             let turn = result.as_ref().ok().and_then(|_| engine.turns.before(engine, ops.bytes()));
             if result.is_err() || turn.is_some() {
-                roll_back(engine, *slot, undo, &mut writer)?;
+                roll_back(engine, undo, &mut writer)?;
             }
             if let Some(turn) = turn {
                 drop(writer);
@@ -150,12 +145,6 @@ pub enum Acknowledge {
     /// At once; the ticket's `wait` returns when the commit is durable. What the write saw may rest on commits that
     /// are not durable before the ticket is.
     Later,
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.handle.engine().pages.slots.release(self.slot);
-    }
 }
 
 /// Gets from one durable state; slices borrow the page itself.

@@ -211,7 +211,7 @@ impl State {
     /// Gives the pages made so far to eviction, sealed.
     pub(super) fn spill(&mut self, engine: &Engine) {
         self.seal(engine);
-        self.trees.iter_mut().for_each(|tree| tree.created.unfix(&engine.pages));
+        self.trees.iter_mut().for_each(|tree| tree.created.allow_eviction(&engine.pages));
     }
 }
 

@@ -8,7 +8,7 @@ use super::cursor::Cursor;
 use super::lookup::Lookup;
 use super::state::Private;
 use super::version::{TreeId, Version};
-use crate::page::{PageRef, SlotId};
+use crate::page::{Owner, PAGES_ONLY, PageRef, SlotId};
 use crate::store::Handle;
 use crate::sync::Ordering;
 use crate::tree::{Difference, Next, Value, overflow_value};
@@ -19,6 +19,7 @@ pub(crate) struct View {
     pub(crate) handle: Arc<Handle>,
     /// Registered with the version. A transaction, which works under a lock, also looks at pages through it.
     pub(super) slot: SlotId,
+    owner: Owner,
     version: *const Version,
 }
 
@@ -30,18 +31,22 @@ unsafe impl Sync for View {}
 impl View {
     /// Registers with the newest published version.
     pub(crate) fn newest(handle: &Arc<Handle>) -> Result<View> {
-        Ok(View::register(handle, handle.engine().pages.slots.claim_to_end()?))
+        View::register(handle, Owner::Held)
     }
 
-    /// As `newest`, and never ended by force: for what ends by itself.
+    /// As `newest`, and never ended by force: for what the engine does, and ends by itself.
     pub(crate) fn unending(handle: &Arc<Handle>) -> Result<View> {
-        Ok(View::register(handle, handle.engine().pages.slots.claim()?))
+        View::register(handle, Owner::Engine)
     }
 
-    fn register(handle: &Arc<Handle>, slot: SlotId) -> View {
-        let version = handle.engine().enter(slot);
-        let slot = slot.registered(version.number.load(Ordering::SeqCst));
-        View { handle: handle.clone(), slot, version: version as *const Version }
+    fn register(handle: &Arc<Handle>, owner: Owner) -> Result<View> {
+        let engine = handle.engine();
+        let (slot, version) = engine.enter_newest(owner)?;
+        let number = version.number.load(Ordering::SeqCst);
+        if owner == Owner::Held {
+            engine.pages.slots.set_may_end(slot, Some(number));
+        }
+        Ok(View { handle: handle.clone(), slot: slot.registered(number), owner, version: version as *const Version })
     }
 
     pub(crate) fn version(&self) -> &Version {
@@ -56,7 +61,9 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        self.handle.engine().pages.slots.release(self.slot);
+        let slots = &self.handle.engine().pages.slots;
+        slots.set_may_end(self.slot, None);
+        slots.release(self.slot);
     }
 }
 
@@ -73,8 +80,25 @@ pub(crate) struct Claimed<'a> {
 }
 
 impl<'a> Claimed<'a> {
+    /// For a statement that looks at pages of a state that is held.
     pub(crate) fn new(handle: &'a Handle) -> Result<Claimed<'a>> {
-        Ok(Claimed { handle, slot: handle.engine().pages.slots.claim()? })
+        Claimed::by(handle, Owner::Statement)
+    }
+
+    /// For what the engine does: those who read do not keep it from going on.
+    pub(crate) fn by_engine(handle: &'a Handle) -> Result<Claimed<'a>> {
+        Claimed::by(handle, Owner::Engine)
+    }
+
+    fn by(handle: &'a Handle, owner: Owner) -> Result<Claimed<'a>> {
+        Ok(Claimed { handle, slot: handle.engine().pages.slots.claim(owner, PAGES_ONLY)? })
+    }
+
+    /// For a statement that reads the newest published version.
+    #[inline]
+    pub(super) fn newest(handle: &'a Handle) -> Result<(Claimed<'a>, &'a Version)> {
+        let (slot, version) = handle.engine().enter_newest(Owner::Statement)?;
+        Ok((Claimed { handle, slot }, version))
     }
 }
 
@@ -246,11 +270,11 @@ impl Reader {
 
     /// A slot for looking at the state's pages: it notices when the state is ended.
     pub(super) fn claim_slot(&self) -> Result<SlotId> {
-        let holder = match &self.0 {
-            Source::Snapshot(view) => view.slot,
-            Source::Transaction(private) => private.lock()?.slot()?,
+        let (holder, owner) = match &self.0 {
+            Source::Snapshot(view) => (view.slot, view.owner),
+            Source::Transaction(private) => (private.lock()?.slot()?, Owner::Held),
         };
-        Ok(self.handle().engine().pages.slots.claim()?.following(holder))
+        Ok(self.handle().engine().pages.slots.claim(owner, PAGES_ONLY)?.following(holder))
     }
 
     /// A copy of the value under `key`.

@@ -10,6 +10,7 @@ use super::state::State;
 use super::validate::{self, Effort};
 use super::version::Trees;
 use crate::log::RecordKind;
+use crate::page::COMMIT;
 use crate::store::{Engine, Writer, WriterGuard};
 use crate::{Error, Result};
 
@@ -63,15 +64,13 @@ impl State {
 
     /// Applies all operations to the latest state, or none.
     fn apply_short(&self, engine: &Engine, writer: &mut Writer) -> Result<()> {
-        // It looks at the latest state, and goes on with that even if the one it began with is given up meanwhile.
-        let slot = self.slot()?.following_nobody();
         let mut undo = OpList::default();
-        let applied = engine.pages.slots.pin(slot).and_then(|pin| {
+        let applied = engine.pages.slots.pin(COMMIT).and_then(|pin| {
             let mut latest = Latest { engine, writer, pin: &pin, undo: &mut undo };
             Ops::new(self.ops.bytes()).try_for_each(|op| latest.apply(op.map_err(|()| Error::TooLarge)?))
         });
         if applied.is_err() {
-            roll_back(engine, slot, &undo, writer)?;
+            roll_back(engine, &undo, writer)?;
         }
         applied.map_err(|error| match error {
             // Dropped meanwhile, or no longer what a blind write took it for.

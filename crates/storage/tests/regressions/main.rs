@@ -325,3 +325,60 @@ fn a_transaction_that_is_done_again_knows_nothing_of_the_pages_it_gave_up() {
         store.verify().unwrap();
     }
 }
+
+/// With every slot taken by snapshots no checkpoint ran: the log filled up, and commits failed.
+#[test]
+fn snapshots_in_every_slot_stop_neither_checkpoints_nor_commits_nor_statements() {
+    let mut options = Options::default();
+    options.max_snapshots = 8;
+    options.log_segment_bytes = 16 << 10;
+    options.log_limit_bytes = 64 << 10;
+    options.checkpoint_log_bytes = 32 << 10;
+    let env = Environment::in_memory();
+    let store = Store::open_with("memory", options, env.clone()).unwrap();
+    let transaction = store.begin().unwrap();
+    let dropped = transaction.create_tree().unwrap();
+    transaction.put(dropped, b"key", &[1; 10_000]).unwrap();
+    transaction.commit(None).unwrap();
+    let transaction = store.begin().unwrap();
+    let held: Vec<_> = (0..7).map(|_| store.snapshot().unwrap()).collect();
+    assert!(matches!(store.snapshot(), Err(Error::TooManySnapshots { limit: 8 })));
+    assert_eq!(transaction.reader().get(dropped, b"key").unwrap().unwrap().len(), 10_000);
+    transaction.drop_tree(dropped).unwrap();
+    let last = store.snapshot();
+    transaction.commit(None).unwrap();
+    assert!(matches!(last, Err(Error::TooManySnapshots { .. })));
+    let mut held = held;
+    held.push(store.snapshot().unwrap());
+    let mut session = store.session().unwrap();
+    for i in 0..1000u32 {
+        let put = session.write::<_, ()>(Acknowledge::Now(None), |writer| {
+            Ok(writer.put(TreeId::CATALOG, &(i % 50).to_be_bytes(), &i.to_be_bytes().repeat(50))?)
+        });
+        assert!(put.is_ok(), "{i}: {put:?}");
+    }
+    assert!(store.stats().checkpoints > 0);
+    store.checkpoint().unwrap();
+    let read = session.read::<_, ()>(|reader| Ok(reader.get(TreeId::CATALOG, &[0; 4])?.map(<[u8]>::len)));
+    assert!(matches!(read, Ok(Some(200))));
+    assert_eq!(held[0].reader().get(dropped, b"key").unwrap().unwrap().len(), 10_000);
+    store.backup_to("copy", &mut |_| ()).unwrap();
+    store.compact().unwrap();
+    store.verify().unwrap();
+    assert_eq!(store.broken_frames(), Vec::<String>::new());
+}
+
+/// Each session kept a slot for its life.
+#[test]
+fn sessions_that_do_nothing_are_not_limited_by_slots() {
+    let mut options = Options::default();
+    options.max_snapshots = 4;
+    let store = Store::open_in_memory(options).unwrap();
+    let mut sessions: Vec<_> = (0..10_000).map(|_| store.session().unwrap()).collect();
+    let put = sessions[0].write::<_, ()>(Acknowledge::Now(None), |w| Ok(w.put(TreeId::CATALOG, b"key", b"value")?));
+    assert!(put.is_ok());
+    for session in &mut sessions {
+        let read = session.read::<_, ()>(|reader| Ok(reader.get(TreeId::CATALOG, b"key")?.is_some()));
+        assert!(matches!(read, Ok(true)));
+    }
+}

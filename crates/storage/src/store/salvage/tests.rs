@@ -9,8 +9,8 @@ use super::*;
 use crate::env::Environment;
 use crate::io::{Create, OpenHow};
 use crate::log::log_path;
-use crate::page::PageRef;
 use crate::page::layout::Kind;
+use crate::page::{Owner, PAGES_ONLY, PageRef};
 use crate::store::Store;
 use crate::tree::node::Node;
 use crate::tree::{Visit, walk};
@@ -183,7 +183,7 @@ fn live_pages(store: &Store) -> BTreeMap<u32, Held> {
     let engine = store.engine();
     let trees = engine.writer.lock().trees.clone();
     let mut held = BTreeMap::new();
-    let slot = engine.pages.slots.claim().unwrap();
+    let slot = engine.pages.slots.claim(Owner::Engine, PAGES_ONLY).unwrap();
     for entry in trees.entries() {
         let mut chain: Vec<u32> = Vec::new();
         let mut visit = |visit: Visit<'_>| {

@@ -1,0 +1,12 @@
+//! What tests and simulations ask of an open database as a whole.
+
+use super::Store;
+
+impl Store {
+    /// What does not hold of the cache's frames; see `page/frames.rs`. Stops nobody for longer than the page cache's
+    /// locks.
+    #[doc(hidden)]
+    pub fn broken_frames(&self) -> Vec<String> {
+        self.engine().pages.broken_frames(false)
+    }
+}
