@@ -63,11 +63,6 @@ impl Reuse {
         by_readers.max(unknown).max(by_checkpoints)
     }
 
-    #[inline]
-    fn is_held(&self, version: u64) -> bool {
-        self.by_checkpoints().contains(&version) || self.held.binary_search(&version).is_ok()
-    }
-
     #[cfg(any(test, feature = "broken-for-tests"))]
     pub(super) fn freed_frames(&self) -> &[Frame] {
         &self.freed.1
@@ -208,18 +203,18 @@ impl Pages {
             self.slots.versions(&mut reuse.held);
         }
         reuse.held.sort_unstable();
-        if reuse.lists.iter().all(|list| reuse.is_held(list.version)) {
-            return;
-        }
-        let mut lists = std::mem::take(&mut reuse.lists);
+        let Reuse { lists, loose, held, holds, .. } = reuse;
+        let holds = if broken::is(Broken::ReuseTooEarly) { &[] } else { holds.as_slice() };
+        // Both ascend.
+        let mut at = 0;
         lists.retain(|&list| {
-            let is_held = reuse.is_held(list.version);
+            at += held[at..].iter().take_while(|&&held| held < list.version).count();
+            let is_held = held.get(at) == Some(&list.version) || holds.contains(&list.version);
             if !is_held {
-                reuse.loose.push(list);
+                loose.push(list);
             }
             is_held
         });
-        reuse.lists = lists;
     }
 
     /// `newest`: the newest held version that could see the dead page.
