@@ -42,7 +42,7 @@ pub struct Options {
     pub log_limit_bytes: u64,
     /// A checkpoint begins after this many bytes of log.
     pub checkpoint_log_bytes: u64,
-    /// A database with at most so many bytes in use, of whose file more than an eighth is free, is compacted when it is
+    /// A database with at most so many bytes in use, of whose file a tenth or more is free, is compacted when it is
     /// closed. (A larger one only gives back what is free at its end; `Store::compact` does the rest.) 0: never.
     pub close_compact_bytes: u64,
     /// How the log reaches the medium; `Auto` probes.

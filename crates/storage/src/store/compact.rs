@@ -9,8 +9,8 @@ use crate::tree::overflow_value;
 use crate::txn::{Claimed, Op, TreeId};
 use crate::{Error, Result};
 
-/// A database closes with at most one page in so many free, if it is small enough to be gone through then.
-const FREE_AT_CLOSE: u32 = 8;
+/// A database closes with less than one page in so many free, if it is small enough to be gone through then.
+const FREE_AT_CLOSE: u32 = 10;
 const PASSES_AT_CLOSE: u32 = 3;
 
 /// Moves live pages down until none lies beyond as many ids as there are live pages, and truncates. Returns the file's
@@ -52,7 +52,7 @@ pub(super) fn compact_at_close(handle: &Handle) -> Result<()> {
 
 fn has_too_much(engine: &Engine) -> bool {
     let (end, free) = engine.pages.page_counts();
-    free > end / FREE_AT_CLOSE
+    free > 0 && free >= end / FREE_AT_CLOSE
 }
 
 /// Moves pages down once. Two checkpoints: after the first, pages that only the one before needed are free; the second
