@@ -68,6 +68,8 @@ fn create(path: &Path, options: &Options, env: &Environment) -> Result<()> {
     let files = env.files.as_ref();
     if files.exists(unfinished).map_err(cannot_open(path))? {
         files.remove(unfinished).map_err(cannot_open(path))?;
+        // Or a crash could keep the renaming below, and not this: the old file would have the database's name.
+        files.sync_directory(unfinished).map_err(Error::io("sync the new database's directory"))?;
     }
     let how = OpenHow { create: Create::New, read_only: false, direct: false };
     let file = files.open(unfinished, how).map_err(cannot_open(path))?;
