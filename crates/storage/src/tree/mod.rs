@@ -10,7 +10,7 @@ mod read;
 mod walk;
 
 pub use cursor::LeafEntries;
-pub(crate) use cursor::TreeCursor;
+pub(crate) use cursor::{TreeCursor, is_empty};
 pub(crate) use diff::{Difference, Next, differs_at};
 pub(crate) use edit::{Patched, Scratch, TreeEdit};
 pub(crate) use node::is_well_formed;

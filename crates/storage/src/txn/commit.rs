@@ -16,6 +16,7 @@ use super::turn::Losses;
 use super::validate::{self, Effort};
 use super::version::{TreeId, Trees};
 use crate::broken::{self, Broken};
+use crate::log::OpenBatch;
 use crate::page::{PageRef, SlotId};
 use crate::store::{Engine, Handle, Signal, Writer, WriterGuard};
 use crate::{Durability, Error, Result};
@@ -61,7 +62,7 @@ impl Transaction {
             return Ok(None);
         }
         engine.check_writable()?;
-        let appended = match state.is_all_short() {
+        let appended = match state.is_all_short(engine)? {
             true => state.append_short(engine).transpose(),
             false => None,
         };
@@ -87,9 +88,11 @@ impl Transaction {
 }
 
 impl State {
-    /// Whether all that it did is in its list, and nothing in the log: it may have rolled back to when that was so.
-    fn is_all_short(&self) -> bool {
-        self.trees.is_empty() && !self.own.is_empty() && self.parts.is_unused()
+    /// Whether all that it did is in its list, and nothing in the log: it may have rolled back to when that was so. A key
+    /// that was written often has one place in the list, but each of its operations one in the record.
+    fn is_all_short(&self, engine: &Engine) -> Result<bool> {
+        let fits = self.ops.bytes().len() <= OpenBatch::record_limit(engine.segments()?.size());
+        Ok(fits && self.trees.is_empty() && !self.own.is_empty() && self.parts.is_unused())
     }
 
     /// With private trees.

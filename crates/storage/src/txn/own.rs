@@ -50,7 +50,8 @@ impl OwnWrites {
 
     /// Whether the list takes one more write.
     pub(super) fn has_room(&self, key: &[u8], value: usize) -> bool {
-        self.places.len() < WRITES && self.bytes.len() + key.len() + value <= BYTES
+        // An empty value under the empty key takes no bytes, but operations.
+        self.places.len() < WRITES && self.changes < BYTES as u64 && self.bytes.len() + key.len() + value <= BYTES
     }
 
     fn key(&self, place: &Place) -> &[u8] {

@@ -292,7 +292,7 @@ impl Reader {
     pub fn tree_stamp(&self, tree: TreeId) -> Result<u64> {
         match &self.0 {
             Source::Snapshot(view) => view.root(tree).map(|root| root.birth),
-            Source::Transaction(private) => private.lock()?.tree_stamp(tree),
+            Source::Transaction(private) => private.lock()?.tree_stamp(private.engine(), tree),
         }
     }
 

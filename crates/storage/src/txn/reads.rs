@@ -6,6 +6,7 @@
 use std::ops::Bound;
 
 use super::version::TreeId;
+use crate::tree::is_empty;
 
 /// Keys and ranges kept before neighbours are joined.
 const NOTES: usize = 8192;
@@ -31,6 +32,11 @@ impl KeyRange {
 
     pub(crate) fn bounds(&self) -> Bounds<'_> {
         (self.lower.as_ref().map(|key| &key[..]), self.upper.as_ref().map(|key| &key[..]))
+    }
+
+    fn is_empty(&self) -> bool {
+        let (lower, upper) = self.bounds();
+        is_empty(lower, upper)
     }
 }
 
@@ -65,8 +71,15 @@ impl Reads {
     }
 
     pub(crate) fn range(&mut self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) {
-        self.ranges.push((tree, KeyRange::new((lower, upper))));
-        self.bound();
+        self.note((tree, KeyRange::new((lower, upper))));
+    }
+
+    /// One that holds no key is none: it would stand before what lies behind it, or end what is compared too early.
+    fn note(&mut self, (tree, range): (TreeId, KeyRange)) {
+        if !range.is_empty() {
+            self.ranges.push((tree, range));
+            self.bound();
+        }
     }
 
     /// A cursor over the range was opened; close it with the number returned.
@@ -80,8 +93,7 @@ impl Reads {
     pub(crate) fn close(&mut self, number: u64, part: Option<Bounds<'_>>) {
         let Some(at) = self.open.iter().position(|(open, ..)| *open == number) else { return };
         let (_, tree, whole) = self.open.swap_remove(at);
-        self.ranges.push((tree, part.map_or(whole, KeyRange::new)));
-        self.bound();
+        self.note((tree, part.map_or(whole, KeyRange::new)));
     }
 
     fn points(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
@@ -103,7 +115,8 @@ impl Reads {
     pub(crate) fn sorted(&self) -> Sorted<'_> {
         let points = self.points().map(|(tree, key)| (tree, (Bound::Included(key), Bound::Included(key))));
         let ranges = self.ranges.iter().map(|(tree, range)| (*tree, range.bounds()));
-        let open = self.open.iter().map(|(_, tree, range)| (*tree, range.bounds()));
+        let open = self.open.iter().filter(|(.., range)| !range.is_empty());
+        let open = open.map(|(_, tree, range)| (*tree, range.bounds()));
         let mut all: Sorted<'_> = points.chain(ranges).chain(open).collect();
         all.sort_unstable_by(|(a, (lower, _)), (b, (other, _))| {
             a.cmp(b).then_with(|| lower_order(*lower).cmp(&lower_order(*other)))
@@ -267,6 +280,12 @@ mod tests {
         reads.range(TreeId(1), excluded(b"b"), included(b"c"));
         reads.range(TreeId(1), included(b"e"), Bound::Unbounded);
         reads.key(TreeId(2), b"x");
+        // With no key in them.
+        reads.range(TreeId(1), included(b"f"), included(b"a"));
+        reads.range(TreeId(2), excluded(b"y"), included(b"y"));
+        let never_moved = reads.open(TreeId(2), included(b"z"), Bound::Unbounded);
+        reads.close(never_moved, Some((included(b"z"), included(b""))));
+        reads.open(TreeId(2), included(b"z"), included(b"y"));
         reads.key(TreeId(2), b"x");
         let open = reads.open(TreeId(1), included(b"0"), excluded(b"1"));
         let expected: Sorted<'_> = vec![

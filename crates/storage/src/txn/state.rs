@@ -37,6 +37,8 @@ pub(crate) struct State {
     pub(super) base: Option<View>,
     /// Writes to trees that are not among `trees`.
     pub(super) own: OwnWrites,
+    /// After how many changes of the list it was asked for a stamp, and which it got.
+    own_stamp: (u64, u64),
     /// Whether the list takes more: not once it was outgrown.
     pub(super) is_short: bool,
     pub(super) trees: Vec<PrivateTree>,
@@ -63,6 +65,7 @@ impl Private {
         let state = State {
             base,
             own: OwnWrites::default(),
+            own_stamp: (0, 0),
             is_short: true,
             trees: Vec::new(),
             ops: OpList::default(),
@@ -153,12 +156,21 @@ impl State {
         Ok((root, Some(self.stamp)))
     }
 
-    pub(super) fn tree_stamp(&self, tree: TreeId) -> Result<u64> {
+    pub(super) fn tree_stamp(&mut self, engine: &Engine, tree: TreeId) -> Result<u64> {
         let birth = self.root(tree)?.birth;
-        // Changes in place, and those in the list, keep the root's birth; counting them in the high bits keeps the stamps
-        // apart.
-        let changes = self.find(tree).map(|at| self.trees[at].writes).or(self.own.changes_of(tree));
-        Ok(birth ^ changes.unwrap_or(0) << 40)
+        if let Some(at) = self.find(tree) {
+            // Changes in place keep the root's birth; counting them in the high bits keeps the stamps apart.
+            return Ok(birth ^ self.trees[at].writes << 40);
+        }
+        Ok(match (self.own.changes_of(tree), self.own_stamp) {
+            (None, _) => birth,
+            (Some(changes), (known, stamp)) if changes == known => stamp,
+            // Others on the same state have as many changes: a stamp that nobody else has tells them apart.
+            (Some(changes), _) => {
+                self.own_stamp = (changes, engine.stamp());
+                self.own_stamp.1
+            }
+        })
     }
 
     /// Remembers a key as read, or about to be.

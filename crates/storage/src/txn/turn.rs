@@ -79,6 +79,17 @@ struct TurnState {
 }
 
 impl TurnState {
+    /// The turn is over, or its time is, which is longer ago then: the pause begins.
+    fn end(&mut self, now: Duration) {
+        let over = now.min(self.until);
+        self.next = over + PAUSE * over.saturating_sub(self.began);
+    }
+
+    /// Until when a turn lasts.
+    fn until_of(&self, number: u64) -> Duration {
+        if self.number == number { self.until } else { Duration::ZERO }
+    }
+
     fn covers(&self, tree: TreeId, key: &[u8]) -> bool {
         let behind = |(of, range): &(TreeId, KeyRange)| *of < tree || *of == tree && is_behind(key, &range.bounds());
         let holds = |(of, range): &(TreeId, KeyRange)| {
@@ -147,7 +158,12 @@ impl Turns {
             // Under the commit lock, so that no commit is between its look at the turn and its record.
             let writer: WriterGuard<'_> = engine.lock_writer();
             let mut state = self.state.lock();
-            let is_free = !self.taken.load(Ordering::Relaxed) || now() >= state.until;
+            let is_taken = self.taken.load(Ordering::Relaxed);
+            let is_free = !is_taken || now() >= state.until;
+            if is_taken && is_free {
+                let now = now();
+                state.end(now);
+            }
             if is_free && now() >= state.next {
                 state.number += 1;
                 state.announced = lost.reads.to_sorted_ranges();
@@ -162,7 +178,7 @@ impl Turns {
                 return None;
             }
             let until = if is_free { state.next } else { state.until };
-            let left = until.saturating_sub(now()).max(Duration::from_micros(100));
+            let left = until.min(patience).saturating_sub(now()).max(Duration::from_micros(100));
             drop(self.over.wait_for(state, left));
         }
     }
@@ -170,6 +186,10 @@ impl Turns {
     /// What the owner reads beyond what it announced: commits wait for that too from now on.
     fn announce(&self, engine: &Engine, number: u64, tree: TreeId, range: Bounds<'_>) {
         let (lower, upper) = range;
+        // Over: nobody waits for it any more, so nobody needs to know.
+        if engine.env.host.now() >= self.state.lock().until_of(number) {
+            return;
+        }
         if let (std::ops::Bound::Included(key), true) = (lower, lower == upper)
             && self.state.lock().covers(tree, key)
         {
@@ -186,7 +206,7 @@ impl Turns {
         let mut state = self.state.lock();
         if state.number == number {
             let now = engine.env.host.now();
-            state.next = now + PAUSE * now.saturating_sub(state.began);
+            state.end(now);
             self.taken.store(false, Ordering::Relaxed);
             if !broken::is(Broken::TurnKept) {
                 self.over.notify_all();
