@@ -33,9 +33,11 @@ impl File for Overlay {
             let within = (at % size) as usize;
             let length = (self.page_size - within).min(rest.len());
             let (piece, behind) = std::mem::take(&mut rest).split_at_mut(length);
-            match self.written().get(&(at / size)) {
-                Some(page) => piece.copy_from_slice(&page[within..][..piece.len()]),
-                None => self.file.read_at(piece, at)?,
+            let copy = |page: &Box<[u8]>| piece.copy_from_slice(&page[within..][..length]);
+            // Others read meanwhile: the lock is not held while the file is.
+            let is_written = self.written().get(&(at / size)).map(copy).is_some();
+            if !is_written {
+                self.file.read_at(piece, at)?;
             }
             at += piece.len() as u64;
             rest = behind;

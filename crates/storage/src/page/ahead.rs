@@ -228,6 +228,30 @@ mod tests {
         assert_eq!(pages.frames_free(), 62);
     }
 
+    /// As for a page that is loaded, but nobody else waits for who reads ahead: who loaded the id's new page, and held it,
+    /// met the old one there and was told of damage.
+    #[test]
+    fn who_meets_bytes_that_arrived_late_is_told_of_no_damage() {
+        let slow = SlowFile::new();
+        let pages = Arc::new(few_pages(slow.clone()));
+        let old = written(&pages, 1);
+        let renewed = PageRef { id: old[0].id, birth: 7 };
+        pages.free_private(&[renewed.id]);
+        let (first, second) = (pages.clone(), pages.clone());
+        slow.during_next_read(move || {
+            assert_eq!(create(&first, 7), renewed);
+            evict_all(&first);
+        });
+        slow.during_next_read(move || second.load(renewed).unwrap());
+        pages.read_ahead(&old);
+        assert!(is_resident(&pages, renewed));
+        pages.load(renewed).unwrap();
+        assert!(matches!(pages.load(old[0]), Err(crate::Error::Corrupt { .. })));
+        pages.load(renewed).unwrap();
+        assert_eq!(pages.frames_free(), 63);
+        assert_eq!(pages.broken_frames(true), Vec::<String>::new());
+    }
+
     /// While one reads ahead, another loads the page itself.
     #[test]
     fn a_page_that_came_meanwhile_stays_the_one_that_came() {

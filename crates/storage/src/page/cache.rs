@@ -18,10 +18,10 @@ use super::memory::{ZeroAtomic, prefetch_value, zeroed};
 use super::reuse::Reuse;
 use super::slots::{Pin, Slots};
 use super::supply::Supply;
-use crate::Result;
 use crate::io::File;
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
+use crate::{Error, Result};
 
 /// Bytes of a page that are asked for together before it is searched.
 const SEARCHED: usize = 256;
@@ -214,7 +214,14 @@ impl Pages {
     /// Takes what frames are free: to evict others, the caller would have to let go of its pin first. So after
     /// [`Error::CacheFull`] it does, calls [`Pages::free_some_frames`] and begins again.
     pub(crate) fn create(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
-        let (frame, id) = self.supply.lock().take(self.max_pages)?;
+        let taken = self.supply.lock().take(self.max_pages);
+        let (frame, id) = match taken {
+            Err(Error::DiskFull { .. }) => {
+                self.look_for_free_ids();
+                self.supply.lock().take(self.max_pages)?
+            }
+            taken => taken?,
+        };
         self.touch(&frame);
         let page = PageRef { id, birth };
         let address = self.frames.memory.address(frame.index());

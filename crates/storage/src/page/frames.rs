@@ -81,6 +81,13 @@ pub(super) struct Place {
     pub(super) state: State,
 }
 
+impl Place {
+    /// Whether the frame was not given away between the two.
+    pub(super) fn is_same_use(self, other: Place) -> bool {
+        self.frame == other.frame && self.state.same_use(other.state)
+    }
+}
+
 /// The frames, whose they are, and where each page is.
 #[derive(Debug)]
 pub(super) struct FrameTable {

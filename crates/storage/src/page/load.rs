@@ -5,7 +5,7 @@
 //! - Who loads may have no hold on the page: its id may be another page's when the bytes arrive. They do not stay then.
 
 use super::cache::Pages;
-use super::frames::{COOLING, Frame};
+use super::frames::{DIRTY, FIXED, Frame, WRITING};
 use super::layout::{self, PageRef};
 use crate::broken::{self, Broken};
 use crate::io::AlignedBuf;
@@ -38,12 +38,9 @@ impl Pages {
         let renewals = self.renewals(page.id).load(Ordering::SeqCst);
         let entry = self.frames.address_of(page.id);
         if entry != 0 {
-            let found = self.frames.identity_at(entry);
-            // Without a pin, the frame may have become another page's since the entry was looked at.
-            let is_still_there = || self.frames.address_of(page.id) & !COOLING == entry & !COOLING;
-            return match found == page {
-                false if is_still_there() => Err(misplaced(page, found)),
-                is_loaded => Ok(is_loaded),
+            return match self.frames.identity_at(entry) == page {
+                true => Ok(true),
+                false => self.drop_late(page).map(|()| false),
             };
         }
         self.counters.page_misses.add(1);
@@ -53,6 +50,27 @@ impl Pages {
             return Err(error);
         }
         self.enter(page, frame, renewals, 0)
+    }
+
+    /// Makes room for a page whose id another's bytes stand under: who read ahead, for whom nobody waits, may have brought
+    /// them there after the id had become this page's, and not have noticed yet. Damage only if the file says so too.
+    #[cold]
+    fn drop_late(&self, page: PageRef) -> Result<()> {
+        let Some(place) = self.frames.find(page.id) else { return Ok(()) };
+        let found = self.frames.identity_at(self.frames.memory.address(place.frame));
+        // Without a pin, the frame may have become another page's since the entry was looked at.
+        let is_still_there = || self.frames.find(page.id).is_some_and(|now| now.is_same_use(place));
+        if found == page || !is_still_there() {
+            return Ok(());
+        }
+        // What was made here is no late bytes.
+        let is_own = place.state.any(DIRTY | FIXED | WRITING) || broken::is(Broken::LateBytes);
+        if is_own || self.read(page, &mut AlignedBuf::zeroed(self.page_size())).is_err() {
+            return if is_still_there() { Err(misplaced(page, found)) } else { Ok(()) };
+        }
+        // Nothing refers to the page that was there, so nobody looks at its frame.
+        self.frames.take(page.id, place).into_iter().for_each(|late| self.give_back(late));
+        Ok(())
     }
 
     /// A frame's bytes, cleared.

@@ -176,6 +176,12 @@ impl Pages {
         more
     }
 
+    /// For whoever finds no id: what waits for the next look at the slots may be free.
+    #[cold]
+    pub(super) fn look_for_free_ids(&self) {
+        self.sweep_some(usize::MAX);
+    }
+
     /// Frees pages that were never published (an aborted transaction's).
     pub(crate) fn free_private(&self, ids: &[u32]) {
         let mut reuse = self.reuse.lock();
@@ -287,6 +293,13 @@ impl Pages {
 
     /// Takes ids for pages that only the checkpoint of `version` holds and that never enter the cache.
     pub(crate) fn take_checkpoint_ids(&self, version: u64, count: usize) -> Result<Vec<u32>> {
+        self.try_take_checkpoint_ids(version, count).or_else(|_| {
+            self.look_for_free_ids();
+            self.try_take_checkpoint_ids(version, count)
+        })
+    }
+
+    fn try_take_checkpoint_ids(&self, version: u64, count: usize) -> Result<Vec<u32>> {
         let mut supply = self.supply.lock();
         let mut taken = Vec::with_capacity(count);
         for _ in 0..count {
@@ -435,6 +448,21 @@ mod tests {
         (0..HELD).for_each(put);
         while pages.sweep_some(64) {}
         assert!(in_use() < 400, "{} pages in use", in_use());
+    }
+
+    /// Pages that waited for the next look at the slots were missed where there were no others: the disk was full.
+    #[test]
+    fn pages_that_nobody_holds_are_found_when_there_are_no_others() {
+        let options = crate::Options { max_pages: 64, ..Default::default() };
+        let store = crate::Store::open_in_memory(options).unwrap();
+        drop((0..4000).map(|_| store.snapshot().unwrap()).collect::<Vec<_>>());
+        let mut session = store.session().unwrap();
+        for key in 0..1000u64 {
+            let done = session.write::<_, ()>(crate::Acknowledge::Now(None), |writer| {
+                Ok(writer.put(crate::TreeId::CATALOG, &(key % 50).to_be_bytes(), &[key as u8; 200])?)
+            });
+            assert!(done.is_ok(), "{key}: {done:?}");
+        }
     }
 
     /// A free map that was made while the pages of a dropped tree were buried had parents among the free ones whose

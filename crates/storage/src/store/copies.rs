@@ -38,6 +38,8 @@ pub(crate) struct CatalogCopy {
     bytes: Vec<u8>,
     /// Whether these are all: otherwise the catalog is too large, or can not be read, and there is no copy.
     is_whole: bool,
+    /// How many bytes it was to take at most when it was read last; 0: it was not, or could not be.
+    limit: usize,
 }
 
 /// What the chain of the list of trees holds behind the list.
@@ -114,7 +116,7 @@ pub(crate) fn after_directory(mut bytes: &[u8]) -> Option<DirectoryCopies> {
     let is_whole = read_varint(bytes)? == 1;
     let root = PageRef { id: next_u32(bytes)?, birth: read_varint(bytes)? };
     let bytes = next_slice(bytes)?.to_vec();
-    Some(DirectoryCopies { meta: *meta, catalog: CatalogCopy { root, bytes, is_whole } })
+    Some(DirectoryCopies { meta: *meta, catalog: CatalogCopy { root, bytes, is_whole, limit: 0 } })
 }
 
 /// What a meta page of checkpoint `number` holds behind its own bytes: each list, if there is `room` for it.
@@ -160,18 +162,20 @@ fn next_list(bytes: &mut &[u8]) -> Option<Option<Vec<u8>>> {
 }
 
 impl Engine {
-    /// The catalog of a version that is held, read again only if it is another than the last copy's. A checkpoint does not
-    /// fail for one that can not be read.
+    /// The catalog of a version that is held, read again only if it is another than the last copy's, or if that is none and
+    /// one may be larger now. A checkpoint does not fail for one that can not be read.
     pub(super) fn copy_catalog(&self, trees: &Trees, last: &CatalogCopy) -> CatalogCopy {
         let root = trees.root(TreeId::CATALOG).unwrap_or(PageRef::NONE);
-        if root == last.root {
-            return last.clone();
-        }
         let (end, free) = self.pages.page_counts();
         let in_use = (end.saturating_sub(free)) as usize * self.pages.page_size();
         let limit = (in_use / CATALOG_SHARE).clamp(CATALOG_BYTES[0], CATALOG_BYTES[1]);
-        let mut copy = CatalogCopy { root, bytes: Vec::new(), is_whole: false };
-        copy.is_whole = self.read_catalog(&mut copy, limit).unwrap_or(false);
+        if root == last.root && (last.is_whole || last.limit >= limit || root.is_none()) {
+            return last.clone();
+        }
+        let mut copy = CatalogCopy { root, ..CatalogCopy::default() };
+        let read = self.read_catalog(&mut copy, limit);
+        copy.limit = if read.is_ok() { limit } else { 0 };
+        copy.is_whole = read.unwrap_or(false);
         if !copy.is_whole {
             copy.bytes = Vec::new();
         }
@@ -231,6 +235,27 @@ mod tests {
         }
         assert_eq!(encode_lists(7, &directory, &free_map, 0), []);
         assert_eq!(decode_lists(7, &[]), None);
+    }
+
+    /// A catalog that was too large for the database when it was made was never kept twice: it was looked at again only
+    /// when it changed.
+    #[test]
+    fn a_catalog_is_kept_twice_once_the_database_is_large_enough() {
+        let store = crate::Store::open_in_memory(crate::Options::default()).unwrap();
+        let put = |tree, keys: std::ops::Range<u32>, length| {
+            let transaction = store.begin().unwrap();
+            keys.for_each(|key| transaction.put(tree, &key.to_be_bytes(), &vec![7; length]).unwrap());
+            transaction.commit(None).unwrap();
+            store.checkpoint().unwrap();
+        };
+        let is_kept = || store.engine().checkpoint.lock().catalog.is_whole;
+        let transaction = store.begin().unwrap();
+        let table = transaction.create_tree().unwrap();
+        transaction.commit(None).unwrap();
+        put(TreeId::CATALOG, 0..200, 100);
+        assert!(!is_kept());
+        put(table, 0..2000, 1000);
+        assert!(is_kept());
     }
 
     #[test]

@@ -41,11 +41,12 @@ pub fn salvage_with(
             error: Arc::new(std::io::ErrorKind::AlreadyExists.into()),
         });
     }
-    let (mut source, metas) = Source::open(from, &env, progress)?;
+    // First: what whoever has it open writes while it closes is not what was read before.
     let _lock = match env.files.lock(from) {
         Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path: from.to_path_buf(), pid }),
         outcome => outcome.ok(),
     };
+    let (mut source, metas) = Source::open(from, &env, progress)?;
     let state = State::find(&mut source, metas);
     let saved = rescue(&mut source, &state, from, to, &options, &env);
     if saved.is_err() {
