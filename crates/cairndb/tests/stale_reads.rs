@@ -1,4 +1,4 @@
-//! What adversarial reading of the transactions found.
+//! What a connection keeps of a transaction that is gone, and ranges without rows, decide nothing they should not.
 
 use cairndb::{Connection, Database, Result};
 

@@ -1,4 +1,4 @@
-//! What adversarial reading of the transactions found.
+//! Transactions of a few operations, their conflicts and turns: what adversarial reading found.
 
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::time::{Duration, Instant};
@@ -69,7 +69,7 @@ fn equal_tree_stamps_mean_equal_content() {
 
 /// Commits `write` with so large a segment of the log, and finds what it wrote in a copy that nobody closed.
 fn survives(name: &str, segment: usize, write: impl Fn(&Transaction)) {
-    let base = std::env::temp_dir().join(format!("attack2-{name}-{}", std::process::id()));
+    let base = std::env::temp_dir().join(format!("cairn-{name}-{}", std::process::id()));
     let (first, second) = (base.join("first"), base.join("second"));
     for directory in [&first, &second] {
         std::fs::create_dir_all(directory).unwrap();
