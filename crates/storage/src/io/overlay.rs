@@ -33,10 +33,9 @@ impl File for Overlay {
             let within = (at % size) as usize;
             let length = (self.page_size - within).min(rest.len());
             let (piece, behind) = std::mem::take(&mut rest).split_at_mut(length);
-            let copy = |page: &Box<[u8]>| piece.copy_from_slice(&page[within..][..length]);
-            // Others read meanwhile: the lock is not held while the file is.
-            let is_written = self.written().get(&(at / size)).map(copy).is_some();
-            if !is_written {
+            // Others read meanwhile: the lock is not held while the file is read.
+            let page = self.written().get(&(at / size)).map(|page| piece.copy_from_slice(&page[within..][..length]));
+            if page.is_none() {
                 self.file.read_at(piece, at)?;
             }
             at += piece.len() as u64;
