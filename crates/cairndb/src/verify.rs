@@ -87,7 +87,13 @@ fn check_index(table: &Table, layout: &TableLayout, index: &Index, context: &Exe
     }
 }
 
-fn expected(table: &Table, layout: &TableLayout, index: &Index, context: &ExecContext) -> Result<EntrySorter> {
+/// The entries that an index should have, by the rows of its table.
+pub(crate) fn expected(
+    table: &Table,
+    layout: &TableLayout,
+    index: &Index,
+    context: &ExecContext,
+) -> Result<EntrySorter> {
     let columns: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
     let (mut row, mut entry) = (vec![Value::Null; table.columns.len()], Vec::new());
     let mut sorter = EntrySorter::new(context);

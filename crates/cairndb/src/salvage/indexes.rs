@@ -5,9 +5,10 @@ use std::ops::Bound;
 use cairn_storage::{Store, Transaction, TreeId};
 
 use super::uncertain::UncertainRows;
+use crate::Result;
 use crate::catalog::{Index, Table, TableLayout};
-use crate::exec::{EntrySorter, ExecContext};
-use crate::{Result, Value};
+use crate::exec::ExecContext;
+use crate::verify::expected;
 
 /// Bytes put into the database per transaction.
 const STEP: usize = 256 << 10;
@@ -70,16 +71,7 @@ fn fill(
     duplicates: &mut Vec<Vec<u8>>,
 ) -> Result<()> {
     let layout = TableLayout::new(table);
-    let columns: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
-    let (mut row, mut entry) = (vec![Value::Null; table.columns.len()], Vec::new());
-    let mut sorter = EntrySorter::new(context);
-    let mut cursor = context.reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
-    while let Some((key, value)) = cursor.next()? {
-        layout.decode_some(key, value, &columns, &mut row)?;
-        entry.clear();
-        let row_key = index.encode_entry(table, &row, key, &mut entry);
-        sorter.add(&entry, row_key)?;
-    }
+    let sorter = expected(table, &layout, index, context)?;
     let mut last = Vec::new();
     sorter.for_each(|entry, row_key| {
         // Only entries of unique indexes without NULL have values; only these can be there twice.
