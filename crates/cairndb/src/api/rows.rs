@@ -46,11 +46,19 @@ impl BatchRow {
     /// Moves to the next row of the batch, if there is one.
     #[inline]
     fn step(&mut self) -> bool {
-        if let Some(values) = self.values.take() {
-            self.spare.set(values);
+        if self.values.get().is_some() {
+            self.keep_buffer();
         }
         self.at += 1;
         self.batch.as_ref().is_some_and(|batch| self.at < batch.len())
+    }
+
+    // Apart, as `Rows::advance`, so that going from row to row is little enough to stand where it is called.
+    #[inline(never)]
+    fn keep_buffer(&mut self) {
+        if let Some(values) = self.values.take() {
+            self.spare.set(values);
+        }
     }
 
     /// Comes to the first row of a batch.
@@ -149,6 +157,7 @@ impl Rows {
     }
 
     /// Comes to the next row where that is none of the current batch; whether there was one.
+    #[inline(never)]
     fn advance(&mut self) -> Result<bool> {
         self.advance_source().inspect_err(|_| {
             self.source = RowSource::Buffered { rows: Vec::new().into_iter(), current: Vec::new() };

@@ -8,7 +8,7 @@
 use super::ops::Op;
 use super::private::PrivateTree;
 use super::reader::{Claimed, View};
-use super::reads::Sorted;
+use super::reads::Noted;
 use super::state::State;
 use super::ticket::Ticket;
 use super::transaction::Transaction;
@@ -102,7 +102,7 @@ impl State {
         self.outgrow(engine)?;
         self.parts.wait_readable(engine)?;
         let reads = std::mem::take(&mut self.reads);
-        let appended = self.append_validated(engine, slot, &reads.sorted());
+        let appended = self.append_validated(engine, slot, &reads.noted());
         self.reads = reads;
         appended
     }
@@ -111,7 +111,7 @@ impl State {
         &mut self,
         engine: &'e Engine,
         slot: SlotId,
-        reads: &Sorted<'_>,
+        reads: &Noted<'_>,
     ) -> Result<(WriterGuard<'e>, u64)> {
         if self.ops.length() > LARGE {
             for _ in 0..ROUNDS {
@@ -132,7 +132,7 @@ impl State {
         &mut self,
         engine: &'e Engine,
         slot: SlotId,
-        reads: &Sorted<'_>,
+        reads: &Noted<'_>,
         last: usize,
     ) -> Result<(WriterGuard<'e>, u64)> {
         let (mut full, mut gone) = (0, None);
@@ -214,7 +214,7 @@ impl State {
         &self,
         engine: &Engine,
         slot: SlotId,
-        reads: &Sorted<'_>,
+        reads: &Noted<'_>,
         latest: &Trees,
         effort: Effort,
     ) -> Result<bool> {

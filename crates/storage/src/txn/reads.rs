@@ -3,6 +3,7 @@
 //! Noting a key allocates nothing but room for its bytes. Beyond a bound neighbours are joined, so that what is noted
 //! takes little memory however much was read: it covers at least what was read.
 
+use std::cell::OnceCell;
 use std::ops::Bound;
 
 use super::version::TreeId;
@@ -56,6 +57,24 @@ pub(crate) struct Reads {
 
 /// What was read, by tree, in order, disjoint.
 pub(crate) type Sorted<'r> = Vec<(TreeId, Bounds<'r>)>;
+
+/// What was read, for validation. It is sorted when that is asked for: mostly no tree of it was changed, and nobody asks.
+pub(crate) struct Noted<'r> {
+    reads: &'r Reads,
+    sorted: OnceCell<Sorted<'r>>,
+}
+
+impl<'r> Noted<'r> {
+    /// The trees, some more than once.
+    pub(crate) fn trees(&self) -> impl Iterator<Item = TreeId> {
+        let of_points = self.reads.points.chunk_by(|a, b| a.0 == b.0).map(|points| points[0].0);
+        of_points.chain(self.reads.range_trees())
+    }
+
+    pub(crate) fn sorted(&self) -> &Sorted<'r> {
+        self.sorted.get_or_init(|| self.reads.sorted())
+    }
+}
 
 impl Reads {
     #[inline]
@@ -111,8 +130,12 @@ impl Reads {
         self.ranges.iter().map(|(tree, _)| *tree).chain(self.open.iter().map(|(_, tree, _)| *tree))
     }
 
+    pub(crate) fn noted(&self) -> Noted<'_> {
+        Noted { reads: self, sorted: OnceCell::new() }
+    }
+
     /// All of it, open cursors' ranges included.
-    pub(crate) fn sorted(&self) -> Sorted<'_> {
+    fn sorted(&self) -> Sorted<'_> {
         let points = self.points().map(|(tree, key)| (tree, (Bound::Included(key), Bound::Included(key))));
         let ranges = self.ranges.iter().map(|(tree, range)| (*tree, range.bounds()));
         let open = self.open.iter().filter(|(.., range)| !range.is_empty());

@@ -4,7 +4,7 @@ use super::ops::{Op, OpList};
 use super::parts::Parts;
 use super::private::PrivateTree;
 use super::reader::View;
-use super::reads::Sorted;
+use super::reads::Noted;
 use super::state::State;
 use super::validate::validate;
 use super::version::TreeId;
@@ -16,7 +16,7 @@ use crate::{Error, Result};
 impl State {
     /// Validates against the newest published version, which the transaction rests on from then on, and moves the private
     /// trees onto it; false if none of them had been overtaken.
-    pub(super) fn catch_up(&mut self, engine: &Engine, slot: SlotId, reads: &Sorted<'_>) -> Result<bool> {
+    pub(super) fn catch_up(&mut self, engine: &Engine, slot: SlotId, reads: &Noted<'_>) -> Result<bool> {
         let base = self.base.as_ref().ok_or(Error::Ended)?;
         // The commit ends by itself.
         let newest = View::unending(&base.handle)?;

@@ -58,7 +58,7 @@ impl State {
         let states = (&base.version().trees, latest);
         match validate::validate_few(engine, base.slot, &self.reads, states)? {
             true => Ok(true),
-            false => validate::validate_latest(engine, base.slot, &self.reads.sorted(), states, Effort::Little),
+            false => validate::validate_latest(engine, base.slot, &self.reads.noted(), states, Effort::Little),
         }
     }
 

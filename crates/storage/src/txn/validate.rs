@@ -8,7 +8,7 @@
 //!   its place over misses and works in pieces, so it fits in the cache and ends, whatever differs and whoever commits.
 //! - Under the lock the latest state is compared with that, and no more than [`UNDER_LOCK`] pages of it.
 
-use super::reads::{Bounds, Reads, Sorted, is_before, is_behind};
+use super::reads::{Bounds, Noted, Reads, is_before, is_behind};
 use super::version::{TreeId, Trees};
 use crate::broken::{self, Broken};
 use crate::page::{PageRef, Pages, Pin, SlotId};
@@ -32,7 +32,7 @@ pub(super) enum Effort {
 
 /// Fails with a conflict if what was read differs between the two states. Not under the commit lock; both states are
 /// held.
-pub(super) fn validate(engine: &Engine, slot: SlotId, reads: &Sorted<'_>, from: &Trees, to: &Trees) -> Result<()> {
+pub(super) fn validate(engine: &Engine, slot: SlotId, reads: &Noted<'_>, from: &Trees, to: &Trees) -> Result<()> {
     for check in checks(reads, from, to) {
         check?.run_to_end(engine, slot)?;
     }
@@ -43,7 +43,7 @@ pub(super) fn validate(engine: &Engine, slot: SlotId, reads: &Sorted<'_>, from: 
 pub(super) fn validate_latest(
     engine: &Engine,
     slot: SlotId,
-    reads: &Sorted<'_>,
+    reads: &Noted<'_>,
     (from, to): (&Trees, &Trees),
     effort: Effort,
 ) -> Result<bool> {
@@ -87,8 +87,10 @@ fn is_unchecked(tree: TreeId) -> bool {
 }
 
 /// One for each tree of which something was read and that is another one now.
-fn checks<'r>(reads: &'r Sorted<'r>, from: &Trees, to: &Trees) -> impl Iterator<Item = Result<Check<'r>>> {
-    let of_one_tree = reads.chunk_by(|a, b| a.0 == b.0);
+fn checks<'n>(reads: &'n Noted<'_>, from: &Trees, to: &Trees) -> impl Iterator<Item = Result<Check<'n>>> {
+    let all_stand = reads.trees().all(|tree| from.root(tree) == to.root(tree));
+    let moved: &'n [(TreeId, Bounds<'n>)] = if all_stand { &[][..] } else { reads.sorted() };
+    let of_one_tree = moved.chunk_by(|a, b| a.0 == b.0);
     of_one_tree.filter_map(|ranges| {
         let tree = ranges[0].0;
         // A tree that is not in the older state is the transaction's own.
