@@ -88,6 +88,8 @@ impl Held {
         round: usize,
         report: &mut Report,
     ) -> Result<()> {
+        // Once before: the rows get their new widths, as they have when the same commits come again.
+        self.commits(engine, round)?;
         let alone = self.commits(engine, round)?;
         report.add_latencies(self.place, engine.name(), "commit beside 0 snapshots", &alone, &SHARES)?;
         let mut snapshots = Vec::new();

@@ -474,6 +474,12 @@ impl<'a> TreeEdit<'a> {
         scratch.clear();
         scratch.extend_from_slice(bytes);
         let node = Node::new(scratch);
+        if node.has_room_in_gaps(key, payload) {
+            node::close_gaps(bytes, scratch);
+            let is_in = node::insert_in_place(bytes, at, key, payload);
+            assert!(is_in, "the gaps have room");
+            return None;
+        }
         let entries = Entries::with(node, at, key, payload);
         let n = entries.len();
         if entries.size(0, n) <= node.capacity() {

@@ -406,14 +406,38 @@ impl Node<'_> {
 
     /// Whether [`insert_in_place`] would succeed.
     pub(crate) fn has_room(&self, key: &[u8], payload: Payload<'_>) -> bool {
+        self.size_of(key, payload)
+            .is_some_and(|size| get_u16(self.page, HEAP) as usize >= self.slots + (self.count + 1) * SLOT + size)
+    }
+
+    /// Whether it would succeed after [`close_gaps`].
+    pub(crate) fn has_room_in_gaps(&self, key: &[u8], payload: Payload<'_>) -> bool {
+        self.size_of(key, payload).is_some_and(|size| self.used() + SLOT + size <= self.capacity())
+    }
+
+    /// What a new entry's cell would take, if the page has entries and the key their form.
+    fn size_of(&self, key: &[u8], payload: Payload<'_>) -> Option<usize> {
         if self.count == 0 || !self.has_form(key) {
-            return false;
+            return None;
         }
         let rest = key.len() - self.prefix;
         let length_bytes = if self.suffix == VARIABLE { key_length_bytes(rest) } else { 0 };
-        let size = length_bytes + rest + payload.size();
-        get_u16(self.page, HEAP) as usize >= self.slots + (self.count + 1) * SLOT + size
+        Some(length_bytes + rest + payload.size())
     }
+}
+
+/// Moves the cells together, so that what lay between them is room again. `copy`: the page as it is.
+pub(crate) fn close_gaps(page: &mut [u8], copy: &[u8]) {
+    let node = Node::new(copy);
+    let mut heap = page.len();
+    for i in 0..node.count {
+        let (cell, size) = (node.slot(i).1, node.cell_size(i));
+        heap -= size;
+        page[heap..heap + size].copy_from_slice(&copy[cell..cell + size]);
+        put_u16(page, node.slots + i * SLOT + 2, heap as u16);
+    }
+    put_u16(page, HEAP, heap as u16);
+    put_u16(page, GARBAGE, 0);
 }
 
 /// Begins an empty page with its left neighbour's form (prefix and suffix length) and the first key behind it, so that
@@ -688,6 +712,40 @@ pub(crate) fn separator_length(left: &[u8], right: &[u8]) -> usize {
 mod tests {
     use super::*;
     use crate::page::layout;
+
+    #[test]
+    fn closing_gaps_keeps_the_entries_and_makes_their_room_one() {
+        // Keys of one length, and of two.
+        for rest in [&b""[..], b"x"] {
+            let key = |i: usize| [&[7, i as u8][..], if i.is_multiple_of(2) { rest } else { &[] }].concat();
+            let value = |i: usize| vec![i as u8; 40];
+            let mut page = vec![0; 512];
+            layout::format(&mut page, Kind::Leaf, 0, 2, PageRef { id: 3, birth: 4 });
+            init_body(&mut page);
+            insert_at(&mut page, 0, &key(0), Payload::Value(Cell::Inline(&value(0))));
+            let count =
+                (1..).find(|&i| !insert_in_place(&mut page, i, &key(i), Payload::Value(Cell::Inline(&value(i)))));
+            let (count, copy) = (count.unwrap(), page.clone());
+            Entries { node: Node::new(&copy), at: usize::MAX, new: None, tail: None }.build(&mut page, 0, count);
+            (0..count).rev().step_by(2).for_each(|i| remove(&mut page, i));
+            let entries = |page: &[u8]| -> Vec<(Vec<u8>, Vec<u8>)> {
+                let node = Node::new(page);
+                let entry = |i| ([node.prefix(), node.suffix(i)].concat(), node.cell(i).0.bytes().to_vec());
+                (0..node.count()).map(entry).collect()
+            };
+            let (left, copy, long) = (entries(&page), page.clone(), [1; 90]);
+            assert!(left.len() >= 3 && Node::new(&page).has_garbage());
+            let at = left.len();
+            let new = Payload::Value(Cell::Inline(&long));
+            assert!(!insert_in_place(&mut page, at, &key(99), new) && Node::new(&page).has_room_in_gaps(&key(99), new));
+            close_gaps(&mut page, &copy);
+            assert!(Node::is_valid(&page) && !Node::new(&page).has_garbage());
+            assert_eq!(entries(&page), left);
+            assert!(insert_in_place(&mut page, at, &key(99), new));
+            let too_long = [1; 400];
+            assert!(!Node::new(&page).has_room_in_gaps(&key(101), Payload::Value(Cell::Inline(&too_long))));
+        }
+    }
 
     /// A forged page with more garbage than bytes behind its heap's start made the arithmetic of the next change overflow.
     #[test]

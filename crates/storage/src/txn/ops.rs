@@ -18,6 +18,9 @@ use crate::log::format::{read_varint, varint_into};
 /// The most that a put takes besides its key and value: two tags, a tree, two lengths.
 const PUT_BYTES: usize = 2 + 3 * 10;
 
+/// Room that a list takes when it is first written to: enough for a few rows.
+const FEW_BYTES: usize = 512;
+
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op<'a> {
@@ -135,6 +138,9 @@ impl OpList {
     }
 
     fn begin(&mut self, tree: TreeId, tag: u8) {
+        if self.bytes.capacity() == 0 {
+            self.bytes.reserve(FEW_BYTES);
+        }
         if self.tree != tree.0 {
             self.bytes.push(1);
             self.number(tree_code(tree));

@@ -11,6 +11,8 @@ use super::version::TreeId;
 /// Writes that the list takes, and bytes of their keys and values.
 const WRITES: usize = 32;
 const BYTES: usize = 8 << 10;
+/// For how many writes and bytes room is made at first.
+const FEW: (usize, usize) = (8, 512);
 
 /// One key's last write.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +85,10 @@ impl OwnWrites {
 
     /// Writes a value with some of its bytes replaced. They must lie within it.
     pub(super) fn write_patched(&mut self, tree: TreeId, key: &[u8], value: Own<'_>, offset: usize, bytes: &[u8]) {
+        if self.places.capacity() == 0 {
+            self.places.reserve(FEW.0);
+            self.bytes.reserve(FEW.1);
+        }
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value.unwrap_or_default());

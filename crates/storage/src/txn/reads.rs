@@ -11,8 +11,9 @@ use crate::tree::is_empty;
 
 /// Keys and ranges kept before neighbours are joined.
 const NOTES: usize = 8192;
-/// Keys that are few.
+/// Keys that are few, and bytes of a usual one: for so many room is made at first.
 const FEW: usize = 32;
+const KEY: usize = 12;
 /// How many neighbouring keys become one range then.
 const JOINED: usize = 4;
 
@@ -83,6 +84,10 @@ impl Reads {
         // Whoever changes a row has read it just before.
         if self.points.last().is_some_and(|&(last, end)| last == tree && &self.keys[start..end] == key) {
             return;
+        }
+        if self.keys.capacity() == 0 {
+            self.keys.reserve(FEW * KEY);
+            self.points.reserve(FEW);
         }
         self.keys.extend_from_slice(key);
         self.points.push((tree, self.keys.len()));

@@ -23,12 +23,12 @@ use crate::store::{Engine, Handle, WriterGuard};
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
 
 /// How often a transaction loses before it gets a turn.
-const LOSSES: u32 = 6;
+const LOSSES: u32 = 8;
 /// A turn is over after this and twice what the longest lost try took, and at the latest after [`LONGEST`].
 const LEAST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(10);
 /// How many times as long as a turn took there is none after it.
-const PAUSE: u32 = 5;
+const PAUSE: u32 = 8;
 
 /// What tries that lost leave to the next one of the same work.
 #[derive(Debug, Default)]
