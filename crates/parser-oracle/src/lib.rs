@@ -2,7 +2,7 @@
 //!
 //! The judge is the raw parser of the PostgreSQL server that the differential tests start: [`Grammar::judge`] tells
 //! what it takes and what it refuses, with its words and the place, and nothing is ever run. [`statements`] gathers
-//! what the repository's tests say to a database, [`grammar_file`] reads a grammar in yacc's form, [`derive`] makes
+//! what the repository's tests say to a database, [`grammar_file`] reads a grammar in yacc's form, [`mod@derive`] makes
 //! statements from it and [`mutate`] spoils them.
 
 mod grammar;

@@ -87,7 +87,7 @@ fn is_statement(text: &str) -> bool {
     let text = text.trim_start();
     let begins = |opening: &&str| text.get(..opening.len()).is_some_and(|start| start.eq_ignore_ascii_case(opening));
     // What `format!` fills in later is not SQL yet.
-    OPENINGS.iter().any(|opening| begins(opening)) && !text.contains('{')
+    OPENINGS.iter().any(begins) && !text.contains('{')
 }
 
 /// The string literals of a Rust file, as far as finding statements takes.
