@@ -165,10 +165,10 @@ pub struct Args {
     /// Of the keys
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
-    /// Threads that commit
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = at_least_one::<usize>)]
-    #[arg(help_heading = "Options of concurrent")]
-    pub threads: usize,
+    /// Threads that commit [default: 32; of short: one after the other 1, 2 and 8 in memory, 1 and 32 on disk]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>)]
+    #[arg(help_heading = "Options of concurrent and short")]
+    pub threads: Option<usize>,
     /// Commits that may wait for the medium at a time
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = at_least_one::<usize>)]
     #[arg(help_heading = "Options of pipelined")]

@@ -75,7 +75,7 @@ macro_rules! atomics {
 }
 
 atomics! {
-    AtomicBool: bool, swap;
+    AtomicBool: bool, swap, fetch_or;
     AtomicU32: u32, swap, fetch_add, fetch_max;
     AtomicU64: u64, swap, fetch_add, fetch_max, fetch_and;
     AtomicUsize: usize, swap, fetch_add, fetch_max;
@@ -85,5 +85,11 @@ atomics! {
 impl Default for AtomicU64 {
     fn default() -> Self {
         AtomicU64::new(0)
+    }
+}
+
+impl Default for AtomicBool {
+    fn default() -> Self {
+        AtomicBool::new(false)
     }
 }

@@ -51,6 +51,15 @@ pub(crate) fn give_way() {
     thread::sleep(Duration::from_micros(1));
 }
 
+/// A moment in which somebody else is about to be done, on another processor.
+#[inline]
+fn spin() {
+    #[cfg(all(not(cairn_shuttle), not(cairn_loom), not(feature = "simulated")))]
+    std::hint::spin_loop();
+    #[cfg(any(cairn_shuttle, cairn_loom, feature = "simulated"))]
+    give_way();
+}
+
 /// What a test does at each [`step`] of a thread.
 #[cfg(test)]
 pub(crate) mod steps {
@@ -92,6 +101,25 @@ impl<T> Mutex<T> {
         self.0.lock().expect("a thread panicked while it held this lock")
     }
 
+    /// As `lock_noting`, for a lock that is held for less time than it takes to fall asleep and be woken: one of those who
+    /// wait stays awake for that long.
+    #[inline]
+    pub(crate) fn lock_soon(&self, awake: &Awake, panicked: impl FnOnce()) -> MutexGuard<'_, T> {
+        // A model tries every order of taking the lock without this.
+        let quickly = || self.try_lock().or_else(|| awake.wait(|| self.try_lock()));
+        let guard = if IS_MODELLED { None } else { quickly() };
+        guard.unwrap_or_else(|| self.lock_noting(panicked))
+    }
+
+    /// The lock, if nobody has it and nobody panicked under it. Never in a model.
+    #[inline]
+    fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        #[cfg(any(cairn_shuttle, cairn_loom, feature = "simulated"))]
+        return None;
+        #[cfg(all(not(cairn_shuttle), not(cairn_loom), not(feature = "simulated")))]
+        self.0.try_lock().ok()
+    }
+
     /// As `lock`, for who can do with half a change, or knows how to keep it from spreading: `panicked` is called when
     /// there may be one.
     #[inline]
@@ -100,6 +128,42 @@ impl<T> Mutex<T> {
             panicked();
             poison.into_inner()
         })
+    }
+}
+
+/// At most one who waits without sleeping, where two threads can run at once. (More would keep whom they wait for from a
+/// processor.)
+#[derive(Debug)]
+pub(crate) struct Awake {
+    has_processors: bool,
+    is_taken: AtomicBool,
+}
+
+/// How often who stays awake looks, and for how many moments it does not in between: together about what falling asleep and
+/// being woken takes.
+const LOOKS: u32 = if IS_MODELLED { 4 } else { 128 };
+const MOMENTS: u32 = if IS_MODELLED { 1 } else { 8 };
+/// By a model checker or a simulation, whose choices must not depend on the machine.
+const IS_MODELLED: bool = cfg!(any(cairn_shuttle, cairn_loom, feature = "simulated"));
+
+impl Awake {
+    pub(crate) fn new() -> Awake {
+        let are_many = || std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+        Awake { has_processors: IS_MODELLED || are_many(), is_taken: AtomicBool::new(false) }
+    }
+
+    /// Looks again and again, for a moment; `None`: there was nothing, or it is not worth it, and the caller should sleep.
+    #[cold]
+    pub(crate) fn wait<R>(&self, mut look: impl FnMut() -> Option<R>) -> Option<R> {
+        if !self.has_processors || self.is_taken.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let found = (0..LOOKS).find_map(|_| {
+            (0..MOMENTS).for_each(|_| spin());
+            look()
+        });
+        self.is_taken.store(false, Ordering::Release);
+        found
     }
 }
 

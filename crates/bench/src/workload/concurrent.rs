@@ -18,6 +18,8 @@ const NUMBERS_PER_RUN: i64 = 1 << 32;
 
 type Operation = fn(&mut dyn Session, i64, i64) -> Result<()>;
 
+const THREADS: usize = 32;
+
 const OPERATIONS: [(&str, Operation); 2] = [
     ("upsert", |session, key, number| session.upsert(key, number)),
     ("update", |session, key, number| session.update(key, number)),
@@ -30,7 +32,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let rows = args.rows.unwrap_or(args.size(100_000, 5_000));
     let run = Run {
         rows,
-        threads: args.threads,
+        threads: args.threads.unwrap_or(THREADS),
         time: Duration::from_secs_f64(args.seconds.unwrap_or(args.size(3.0, 0.5))),
         seed: args.seed,
         numbers: AtomicI64::new(0),

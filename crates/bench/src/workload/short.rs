@@ -33,7 +33,11 @@ fn on(setup: &Setup, medium: &Medium, report: &mut Report) -> Result<()> {
         rows: args.rows.unwrap_or(args.size(100_000, 5_000)).max(2),
         time: Duration::from_secs_f64(args.seconds.unwrap_or(args.size(2.0, 0.25))),
         seed: args.seed,
-        threads: if medium.name == "disk" { THREADS_DISK } else { THREADS_TMPFS },
+        threads: match args.threads {
+            Some(threads) => vec![threads],
+            None if medium.name == "disk" => THREADS_DISK.to_vec(),
+            None => THREADS_TMPFS.to_vec(),
+        },
     };
     let mut banks = Vec::new();
     for kind in setup.sql_kinds(SqlKind::OF_LOADS) {
@@ -41,7 +45,7 @@ fn on(setup: &Setup, medium: &Medium, report: &mut Report) -> Result<()> {
     }
     for round in 0..args.rounds() {
         progress(load.place, round, args.rounds());
-        for &threads in load.threads {
+        for &threads in &load.threads {
             for bank in &banks {
                 load.transfers(bank, threads, report)?;
             }
@@ -86,7 +90,7 @@ struct Load {
     rows: i64,
     time: Duration,
     seed: u64,
-    threads: &'static [usize],
+    threads: Vec<usize>,
 }
 
 /// What a thread got done before the time was over, and the latencies of that and of the last one.

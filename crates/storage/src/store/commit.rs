@@ -29,7 +29,7 @@ impl Engine {
     /// Takes the commit lock. Who panicked under it may have left half a change: nothing is written any more then.
     #[inline]
     pub(crate) fn lock_writer(&self) -> WriterGuard<'_> {
-        self.writer.lock_noting(|| self.publisher.life.fail("a thread panicked in the middle of a change"))
+        self.writer.lock_soon(&self.awake, || self.publisher.life.fail("a thread panicked in the middle of a change"))
     }
 
     /// Takes the commit lock with room for a record of so many bytes of operations.
@@ -107,7 +107,8 @@ impl Engine {
     }
 
     /// Waits until everything before `position` is durable and published, leading where nobody does.
-    pub(crate) fn wait_durable<'a>(&'a self, mut writer: WriterGuard<'a>, position: u64) -> Result<()> {
+    pub(crate) fn wait_durable<'a>(&'a self, writer: WriterGuard<'a>, position: u64) -> Result<()> {
+        let mut writer = self.wait_awake(writer);
         loop {
             // Under the lock: who was woken may find that the batch was done just before it came here, and would lead
             // one that is empty, for which no room was reserved.

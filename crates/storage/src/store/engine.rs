@@ -12,7 +12,7 @@ use crate::log::format::BLOCK;
 use crate::log::{SealedBatch, Segments};
 use crate::page::{Owner, PageRef, Pages, SlotId};
 use crate::stats::Counters;
-use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::txn::Version;
 use crate::{Error, Options, Result};
 
@@ -32,6 +32,8 @@ pub(crate) struct Engine {
     pub(crate) segments: Option<Segments>,
     /// The commit lock: taken by `lock_writer`.
     pub(crate) writer: Mutex<Writer>,
+    /// Who waits for it without sleeping.
+    pub(crate) awake: Awake,
     pub(crate) publisher: Publisher,
     /// The checksum chain; used by the one who writes a batch.
     pub(crate) chain: Mutex<Chain>,

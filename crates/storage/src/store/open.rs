@@ -25,7 +25,7 @@ use crate::log::{self, Epoch, OpenBatch, Scan, ScanEnd, Segments, log_path, scan
 use crate::page::layout::Kind;
 use crate::page::{PageRef, Pages};
 use crate::stats::Counters;
-use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::tree::{Scratch, is_well_formed};
 use crate::txn::{TreeId, Trees, VersionPtr};
 use crate::{Error, Options, Result};
@@ -288,6 +288,7 @@ fn assemble(
             scratch: Scratch::default(),
             spare: Spares::default(),
         }),
+        awake: Awake::new(),
         publisher: Publisher::new(published, meta.position, stage),
         chain: Mutex::new(Chain::new(0)),
         next_stamp: AtomicU64::new(next_stamp + 1),

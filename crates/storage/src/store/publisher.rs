@@ -9,6 +9,9 @@
 //! - Somebody is awake, or will wake, to write what is waited for: the leader of a batch wakes one of the next one's,
 //!   and who waits for company does so for a bounded time.
 //!
+//! Where a write is quick (memory), one of those who wait for the leader stays awake, and leads the next batch without having
+//! been woken: two threads would else sleep for longer than they work.
+//!
 //! Company: who was just told of a commit often commits again at once. A leader that does not wait for them writes the
 //! half of the threads that waited meanwhile, and so does the next, for ever: each write carries half of the commits it
 //! could. So the next leader waits for as many as are expected, at most for a part of what a write takes; the last who
@@ -22,7 +25,7 @@ use super::engine::Engine;
 use super::stage::{Act, Life, Stage};
 use super::writer::{Changes, Cut, Writer};
 use crate::broken::{self, Broken};
-use crate::sync::{AtomicPtr, AtomicU64, Condvar, Mutex, Ordering};
+use crate::sync::{AtomicPtr, AtomicU64, Awake, Condvar, Mutex, Ordering};
 use crate::txn::{Version, VersionPtr};
 
 /// One part in so many of what a write takes is waited for company.
@@ -31,6 +34,8 @@ const PATIENCE: u32 = 2;
 const PATIENCE_MIN: Duration = Duration::from_micros(20);
 /// Batches written without waiting after company failed to come, at most.
 const BACKOFF: u32 = 63;
+/// Where a write takes no longer than this, falling asleep and being woken takes longer than the write.
+const QUICK: Duration = Duration::from_micros(20);
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -42,6 +47,10 @@ pub(crate) struct Publisher {
     durable: AtomicU64,
     /// By the parity of a batch's number.
     gates: [Gate; 2],
+    /// The number of the last batch that is done: for who waits awake.
+    done: AtomicU64,
+    /// Who waits for a quick leader.
+    awake: Awake,
 }
 
 /// Where those sleep who wait for a batch.
@@ -81,6 +90,8 @@ impl Publisher {
             published: AtomicPtr::new(version.as_raw()),
             durable: AtomicU64::new(durable),
             gates: [Gate::default(), Gate::default()],
+            done: AtomicU64::new(0),
+            awake: Awake::new(),
         }
     }
 
@@ -112,6 +123,7 @@ impl Publisher {
     /// After batch `number`.
     pub(super) fn wake(&self, number: u64, woken: Woken) {
         let gate = |number: u64| &self.gates[(number & 1) as usize];
+        self.done.store(number, Ordering::Release);
         if woken.done {
             gate(number).open();
         }
@@ -196,6 +208,11 @@ impl Turn {
             true => Step::Wait(None),
             false => self.company.next_step(records, now),
         }
+    }
+
+    /// Whether a batch is being written that will be done soon.
+    fn is_done_soon(&self) -> bool {
+        self.leading && self.company.took.is_some_and(|took| took <= QUICK)
     }
 
     /// The caller leads from now on. Returns the number of its batch.
@@ -365,6 +382,19 @@ impl Engine {
             writer.recycle(old, changes, &self.pages);
         }
         true
+    }
+
+    /// Waits for the batch that is being written without sleeping, if that is worth it. The caller has a record in the next
+    /// one, most likely, and leads that then.
+    pub(super) fn wait_awake<'a>(&'a self, writer: WriterGuard<'a>) -> WriterGuard<'a> {
+        if !writer.turn.is_done_soon() {
+            return writer;
+        }
+        let number = writer.turn.number - 1;
+        drop(writer);
+        let publisher = &self.publisher;
+        publisher.awake.wait(|| (publisher.done.load(Ordering::Acquire) >= number).then_some(()));
+        self.lock_writer()
     }
 
     /// Sleeps until batch `number` is done, or there is need of a leader, or for so long. `None`: the log is durable up
