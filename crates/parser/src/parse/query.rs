@@ -1,0 +1,391 @@
+//! Queries: what stands around SELECT.
+//!
+//! A query in parentheses may be the beginning of a longer one, and what is behind the parentheses then belongs to it
+//! as if they were not there: `((SELECT 1) ORDER BY 1)` is one query. So a query is handed around as its view, which
+//! becomes a node when it is complete.
+
+use super::Parser;
+use crate::error::{ParseError, Result, SYNTAX_ERROR};
+use crate::syntax::{Expr, LimitForm, LockStrength, LockWait, Locking, Query, QueryBody, Row, SetOperation, With};
+use crate::token::TokenKind as T;
+use crate::tree::{Id, List};
+
+/// A query that may still become longer, and where it begins.
+#[derive(Clone, Copy)]
+pub(super) struct OpenQuery {
+    start: u32,
+    query: Query,
+    /// The node that is the same query, if there is one.
+    node: Option<Id<Query>>,
+}
+
+/// A set operation that waits for its right side.
+type Waiting = Option<(OpenQuery, SetOperation, bool)>;
+
+impl Parser<'_> {
+    /// Whether a query begins here that is not in parentheses.
+    #[inline]
+    pub(crate) fn at_query(&mut self) -> bool {
+        matches!(self.kind(), T::Select | T::With | T::Table) || self.at_two(T::Values, T::LeftParen)
+    }
+
+    /// A query, in parentheses or not: `SelectStmt`.
+    pub(crate) fn query(&mut self) -> Result<Id<Query>> {
+        self.enter(Self::query_id)
+    }
+
+    /// A query, its parentheses being open already.
+    pub(super) fn query_id(&mut self) -> Result<Id<Query>> {
+        let query = self.open_query()?;
+        self.close_query(query)
+    }
+
+    /// A query that begins with `with`, which was read.
+    pub(crate) fn query_with(&mut self, start: u32, with: Id<With>) -> Result<Id<Query>> {
+        let first = self.query_operand()?;
+        let query = self.with_before(first, start, with)?;
+        let query = self.rest_of_query(query)?;
+        self.close_query(query)
+    }
+
+    /// The rest of a query that begins with another in parentheses.
+    pub(super) fn query_after(&mut self, start: u32, first: Id<Query>) -> Result<Id<Query>> {
+        let first = OpenQuery { start, query: self.tree.get(first), node: Some(first) };
+        let query = self.rest_of_query(first)?;
+        self.close_query(query)
+    }
+
+    /// `(SELECT ...)`: `select_with_parens`.
+    pub(crate) fn query_in_parentheses(&mut self) -> Result<Id<Query>> {
+        let query = self.enter(Self::parenthesized_query)?;
+        self.close_query(query)
+    }
+
+    fn open_query(&mut self) -> Result<OpenQuery> {
+        let start = self.start();
+        if self.at(T::With) {
+            let with = self.with_clause()?;
+            let first = self.query_operand()?;
+            let query = self.with_before(first, start, with)?;
+            return self.rest_of_query(query);
+        }
+        let first = self.query_operand()?;
+        self.rest_of_query(first)
+    }
+
+    fn with_before(&self, mut query: OpenQuery, start: u32, with: Id<With>) -> Result<OpenQuery> {
+        if query.query.with.is_some() {
+            return Err(ParseError::new(SYNTAX_ERROR, "multiple WITH clauses not allowed", start));
+        }
+        query.query.with = Some(with);
+        query.start = start;
+        query.node = None;
+        Ok(query)
+    }
+
+    fn close_query(&mut self, query: OpenQuery) -> Result<Id<Query>> {
+        match query.node {
+            Some(node) => Ok(node),
+            None => self.node(query.start, query.query),
+        }
+    }
+
+    /// A query in parentheses, its leading ones read in a loop: each may hold a longer query than the one in it.
+    fn parenthesized_query(&mut self) -> Result<OpenQuery> {
+        let mark = self.mark();
+        while self.at(T::LeftParen) {
+            let start = self.start();
+            self.advance();
+            self.scratch.push(start);
+        }
+        if self.mark() == mark || !self.at_query() {
+            return Err(self.unexpected());
+        }
+        let mut query = self.open_query()?;
+        while let Some(start) = self.scratch.pop() {
+            self.expect(T::RightParen)?;
+            if query.node.is_none() {
+                query.node = Some(self.node(query.start, query.query)?);
+            }
+            query.start = start;
+            if self.mark() == mark {
+                break;
+            }
+            query = self.rest_of_query(query)?;
+        }
+        Ok(query)
+    }
+
+    /// SELECT, VALUES, TABLE, or a query in parentheses: `select_clause`.
+    fn query_operand(&mut self) -> Result<OpenQuery> {
+        if self.at(T::LeftParen) {
+            return self.enter(Self::parenthesized_query);
+        }
+        let start = self.start();
+        let body = match self.kind() {
+            T::Select => self.select()?,
+            T::Values => self.values()?,
+            T::Table => self.table()?,
+            _ => return Err(self.unexpected()),
+        };
+        let body = self.node(start, body)?;
+        Ok(OpenQuery { start, query: bare(body), node: None })
+    }
+
+    fn values(&mut self) -> Result<QueryBody> {
+        self.expect(T::Values)?;
+        let rows = self.comma_list(Self::values_row)?;
+        Ok(QueryBody::Values { rows })
+    }
+
+    fn values_row(&mut self) -> Result<Id<Row>> {
+        let start = self.start();
+        let values = self.parenthesized(Self::expr)?;
+        self.node(start, Row { values })
+    }
+
+    fn table(&mut self) -> Result<QueryBody> {
+        self.expect(T::Table)?;
+        let relation = self.relation()?;
+        Ok(QueryBody::Table { relation })
+    }
+
+    /// Set operations, ORDER BY, LIMIT and locking behind a query's first part.
+    fn rest_of_query(&mut self, first: OpenQuery) -> Result<OpenQuery> {
+        let mut query = self.set_operations(first)?;
+        if matches!(self.kind(), T::Order) {
+            let position = self.start();
+            let keys = self.order_by()?;
+            self.set_once(query.query.order_by.is_empty(), "ORDER BY", position)?;
+            query = changed(query, |query| query.order_by = keys);
+        }
+        // Either may come first.
+        let locked = self.locking(&mut query)?;
+        self.limits(&mut query)?;
+        if !locked {
+            self.locking(&mut query)?;
+        }
+        Ok(query)
+    }
+
+    fn set_once(&self, unset: bool, what: &str, position: u32) -> Result<()> {
+        let message = || format!("multiple {what} clauses not allowed");
+        if unset { Ok(()) } else { Err(ParseError::new(SYNTAX_ERROR, message(), position)) }
+    }
+
+    /// UNION and EXCEPT from left to right, INTERSECT before them.
+    fn set_operations(&mut self, first: OpenQuery) -> Result<OpenQuery> {
+        let mut query = first;
+        let mut waiting: Waiting = None;
+        loop {
+            let operation = match self.kind() {
+                T::Union => SetOperation::Union,
+                T::Except => SetOperation::Except,
+                T::Intersect => SetOperation::Intersect,
+                _ => return self.combine_waiting(waiting, query),
+            };
+            self.advance();
+            let all = self.eat(T::All);
+            if !all {
+                self.eat(T::Distinct);
+            }
+            if operation == SetOperation::Intersect {
+                let right = self.query_operand()?;
+                query = self.combine(query, operation, all, right)?;
+            } else {
+                let left = self.combine_waiting(waiting, query)?;
+                waiting = Some((left, operation, all));
+                query = self.query_operand()?;
+            }
+        }
+    }
+
+    fn combine_waiting(&mut self, waiting: Waiting, right: OpenQuery) -> Result<OpenQuery> {
+        match waiting {
+            Some((left, operation, all)) => self.combine(left, operation, all, right),
+            None => Ok(right),
+        }
+    }
+
+    fn combine(&mut self, left: OpenQuery, operation: SetOperation, all: bool, right: OpenQuery) -> Result<OpenQuery> {
+        let start = left.start;
+        let left_end = self.tree.span(left.query.body).end;
+        let left = match left.node {
+            Some(node) => node,
+            None => self.node_to(start, left_end, left.query)?,
+        };
+        let right = self.close_query(right)?;
+        let body = self.node(start, QueryBody::SetOperation { operation, all, left, right })?;
+        Ok(OpenQuery { start, query: bare(body), node: None })
+    }
+
+    /// `LIMIT`, `OFFSET` and `FETCH`.
+    fn limits(&mut self, open: &mut OpenQuery) -> Result<()> {
+        let (mut limited, mut offset) = (false, false);
+        loop {
+            let position = self.start();
+            match self.kind() {
+                T::Limit | T::Fetch if !limited => {
+                    limited = true;
+                    let unset = open.query.limit.is_none() && open.query.limit_form == LimitForm::Plain;
+                    let (limit, form) = if self.eat(T::Limit) { self.limit(position)? } else { self.fetch()? };
+                    self.set_once(unset, "LIMIT", position)?;
+                    *open = changed(*open, |query| (query.limit, query.limit_form) = (limit, form));
+                    self.check_ties(open, position)?;
+                }
+                T::Offset if !offset => {
+                    offset = true;
+                    self.advance();
+                    let rows = self.expr()?;
+                    if matches!(self.kind(), T::Row | T::Rows) {
+                        self.advance();
+                    }
+                    self.set_once(open.query.offset.is_none(), "OFFSET", position)?;
+                    *open = changed(*open, |query| query.offset = Some(rows));
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn limit(&mut self, position: u32) -> Result<(Option<Id<Expr>>, LimitForm)> {
+        if self.eat(T::All) {
+            return Ok((None, LimitForm::All));
+        }
+        let limit = self.expr()?;
+        if self.eat(T::Comma) {
+            self.expr()?;
+            let error = ParseError::new(SYNTAX_ERROR, "LIMIT #,# syntax is not supported", position);
+            return Err(error.with_hint(crate::hints::LIMIT_COMMA));
+        }
+        Ok((Some(limit), LimitForm::Plain))
+    }
+
+    fn fetch(&mut self) -> Result<(Option<Id<Expr>>, LimitForm)> {
+        self.expect(T::Fetch)?;
+        if !matches!(self.kind(), T::First | T::Next) {
+            return Err(self.unexpected());
+        }
+        self.advance();
+        let limit = match self.kind() {
+            T::Row | T::Rows => self.one_row()?,
+            T::Plus | T::Minus => self.signed_number()?,
+            _ => self.simple_expr()?,
+        };
+        if !matches!(self.kind(), T::Row | T::Rows) {
+            return Err(self.unexpected());
+        }
+        self.advance();
+        if self.eat(T::Only) {
+            return Ok((Some(limit), LimitForm::Plain));
+        }
+        self.expect_all(&[T::With, T::Ties])?;
+        Ok((Some(limit), LimitForm::WithTies))
+    }
+
+    /// `FETCH FIRST ROW ONLY` says 1 without writing it.
+    fn one_row(&mut self) -> Result<Id<Expr>> {
+        let place = self.end();
+        let text = self.unwritten_text("1", place);
+        self.node_to(place, place, Expr::Integer { text })
+    }
+
+    fn check_ties(&self, open: &OpenQuery, position: u32) -> Result<()> {
+        let query = &open.query;
+        if query.limit_form != LimitForm::WithTies {
+            return Ok(());
+        }
+        if query.order_by.is_empty() {
+            let message = "WITH TIES cannot be specified without ORDER BY clause";
+            return Err(ParseError::new(SYNTAX_ERROR, message, position));
+        }
+        let skips = |lock: Id<Locking>| self.tree.get(lock).wait == Some(LockWait::SkipLocked);
+        if self.tree.list(query.locking).any(skips) {
+            let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+            return Err(ParseError::new(SYNTAX_ERROR, message, position));
+        }
+        Ok(())
+    }
+
+    /// `FOR UPDATE ...`, any number of them, or `FOR READ ONLY`. Whether there was one.
+    fn locking(&mut self, open: &mut OpenQuery) -> Result<bool> {
+        if !self.at(T::For) {
+            return Ok(false);
+        }
+        if self.peek() == T::Read {
+            self.advance();
+            self.expect_all(&[T::Read, T::Only])?;
+            return Ok(true);
+        }
+        let mark = self.mark();
+        for lock in self.tree.list(open.query.locking) {
+            self.scratch.push(lock.0.get());
+        }
+        while self.at(T::For) {
+            let lock = self.lock()?;
+            self.push(lock);
+        }
+        let locking = self.list_since(mark);
+        let position = self.start();
+        *open = changed(*open, |query| query.locking = locking);
+        self.check_ties(open, position)?;
+        Ok(true)
+    }
+
+    fn lock(&mut self) -> Result<Id<Locking>> {
+        let start = self.start();
+        self.expect(T::For)?;
+        let strength = match self.kind() {
+            T::Update => LockStrength::Update,
+            T::Share => LockStrength::Share,
+            T::No => {
+                self.advance();
+                self.expect(T::Key)?;
+                LockStrength::NoKeyUpdate
+            }
+            T::Key => {
+                self.advance();
+                LockStrength::KeyShare
+            }
+            _ => return Err(self.unexpected()),
+        };
+        match strength {
+            LockStrength::Update | LockStrength::NoKeyUpdate => self.expect(T::Update)?,
+            _ => self.expect(T::Share)?,
+        };
+        let tables = if self.eat(T::Of) { self.comma_list(Self::qualified_name)? } else { List::EMPTY };
+        let wait = self.lock_wait()?;
+        self.node(start, Locking { strength, tables, wait })
+    }
+
+    fn lock_wait(&mut self) -> Result<Option<LockWait>> {
+        if self.eat(T::Nowait) {
+            return Ok(Some(LockWait::NoWait));
+        }
+        if !self.eat(T::Skip) {
+            return Ok(None);
+        }
+        self.expect(T::Locked)?;
+        Ok(Some(LockWait::SkipLocked))
+    }
+}
+
+/// A query that is nothing but its body.
+fn bare(body: Id<QueryBody>) -> Query {
+    Query {
+        with: None,
+        body,
+        order_by: List::EMPTY,
+        limit: None,
+        limit_form: LimitForm::Plain,
+        offset: None,
+        locking: List::EMPTY,
+    }
+}
+
+/// The query with something more to it, which no node is yet.
+fn changed<T>(mut open: OpenQuery, change: impl FnOnce(&mut Query) -> T) -> OpenQuery {
+    change(&mut open.query);
+    open.node = None;
+    open
+}

@@ -1,0 +1,138 @@
+//! What callers ask for: a statement, a script's statements one after another, an expression, a type.
+
+use super::Parser;
+use crate::error::{PROGRAM_LIMIT_EXCEEDED, ParseError, Result};
+use crate::syntax::{Expr, Statement, TypeName};
+use crate::token::{Placeholders, TokenKind as T};
+use crate::tree::{Id, Tree};
+
+/// What a caller allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Which placeholders there may be besides `$1`.
+    pub placeholders: Placeholders,
+    /// How deep a tree may be. Whoever walks trees by recursion chooses it by his stack.
+    pub depth_max: u16,
+    /// How long a text may be, in bytes; never more than 4 GiB less one.
+    pub text_bytes_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { placeholders: Placeholders::default(), depth_max: 1000, text_bytes_max: 64 << 20 }
+    }
+}
+
+/// A statement of a script.
+#[derive(Clone, Debug)]
+pub struct ParsedStatement<'a> {
+    /// Its tree. Spans count in the whole script.
+    pub tree: Tree<'a>,
+    /// The statement in it.
+    pub statement: Id<Statement>,
+    /// Names of `:name` parameters in the order of their numbers; empty where they have none.
+    pub parameter_names: Vec<&'a str>,
+}
+
+/// The statements of a script; empty ones are skipped. After an error it goes on behind the next semicolon.
+#[derive(Debug)]
+pub struct Statements<'a> {
+    text: &'a str,
+    at: usize,
+    options: Options,
+}
+
+impl<'a> Iterator for Statements<'a> {
+    type Item = Result<ParsedStatement<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Err(error) = check_length(self.text, self.options) {
+            let first = self.at == 0;
+            self.at = usize::MAX;
+            return first.then_some(Err(error));
+        }
+        let mut parser = Parser::new(self.text, self.at.min(self.text.len()), self.options);
+        while parser.eat(T::Semicolon) {}
+        if parser.at(T::Eof) {
+            self.at = self.text.len();
+            return None;
+        }
+        parser.reserve();
+        let result = parser.statement().and_then(|statement| parser.end_of_statement().map(|()| statement));
+        self.at = parser.skip_statement();
+        Some(result.map(|statement| parser.finish(statement)))
+    }
+}
+
+impl<'a> Parser<'a> {
+    fn end_of_statement(&mut self) -> Result<()> {
+        if matches!(self.kind(), T::Semicolon | T::Eof) { Ok(()) } else { Err(self.unexpected()) }
+    }
+
+    /// The byte behind the next semicolon.
+    fn skip_statement(&mut self) -> usize {
+        while !matches!(self.kind(), T::Semicolon | T::Eof) {
+            self.advance();
+        }
+        self.token.end as usize
+    }
+
+    fn finish(mut self, statement: Id<Statement>) -> ParsedStatement<'a> {
+        let text = self.lexer.text();
+        let name = |(start, end): &(u32, u32)| text.get(*start as usize + 1..*end as usize).unwrap_or("");
+        let parameter_names = self.named_parameters.iter().map(name).collect();
+        self.tree.settle();
+        ParsedStatement { tree: self.tree, statement, parameter_names }
+    }
+}
+
+fn check_length(text: &str, options: Options) -> Result<()> {
+    let limit = options.text_bytes_max.min(u32::MAX as usize - 1);
+    if text.len() <= limit {
+        return Ok(());
+    }
+    let message = format!("statement of {} bytes exceeds the limit of {limit} bytes", text.len());
+    Err(ParseError::new(PROGRAM_LIMIT_EXCEEDED, message, 0))
+}
+
+/// The statements of a script, parsed as they are asked for.
+pub fn parse_statements(text: &str, options: Options) -> Statements<'_> {
+    Statements { text, at: 0, options }
+}
+
+/// The only statement of a text; none where it is empty. More than one is an error at the second.
+pub fn parse_statement(text: &str, options: Options) -> Result<Option<ParsedStatement<'_>>> {
+    let mut statements = parse_statements(text, options);
+    let first = statements.next().transpose()?;
+    let mut rest = Parser::new(text, statements.at.min(text.len()), options);
+    while rest.eat(T::Semicolon) {}
+    if rest.at(T::Eof) {
+        Ok(first)
+    } else {
+        Err(rest.near("cannot insert multiple commands into a prepared statement"))
+    }
+}
+
+/// A text that is an expression.
+pub fn parse_expression(text: &str, options: Options) -> Result<(Tree<'_>, Id<Expr>)> {
+    parse_whole(text, options, |parser| parser.expr())
+}
+
+/// A text that is a type's name.
+pub fn parse_type_name(text: &str, options: Options) -> Result<(Tree<'_>, Id<TypeName>)> {
+    parse_whole(text, options, |parser| parser.type_name())
+}
+
+fn parse_whole<'a, N>(
+    text: &'a str,
+    options: Options,
+    read: impl FnOnce(&mut Parser<'a>) -> Result<N>,
+) -> Result<(Tree<'a>, N)> {
+    check_length(text, options)?;
+    let mut parser = Parser::new(text, 0, options);
+    let result = read(&mut parser)?;
+    match parser.at(T::Eof) {
+        true => Ok((parser.tree, result)),
+        false => Err(parser.unexpected()),
+    }
+}

@@ -1,0 +1,14 @@
+//! Tokens: PostgreSQL 15's lexical rules.
+
+mod keyword;
+mod kind;
+mod lexer;
+pub(crate) mod literal;
+mod name;
+mod script;
+
+pub use keyword::{KEYWORDS, Keyword, KeywordClass, find_keyword};
+pub use kind::TokenKind;
+pub use lexer::{Lexer, Placeholders, Token};
+pub use name::{IDENTIFIER_BYTES_MAX, fold_identifier, quote_identifier};
+pub use script::{Piece, PieceKind, SourceStatement, pieces, split_statements};

@@ -1,0 +1,41 @@
+//! What PostgreSQL 15 takes and refuses, statement by statement.
+
+use cairn_parser::{Options, ParseError, parse_statements};
+
+fn first_error(text: &str) -> Option<Box<ParseError>> {
+    parse_statements(text, Options::default()).find_map(Result::err)
+}
+
+#[test]
+fn what_postgresql_takes_is_parsed() {
+    for statement in include_str!("accepted.sql").lines() {
+        if let Some(error) = first_error(statement) {
+            panic!("{error} at byte {}\n{statement}", error.position);
+        }
+    }
+}
+
+/// Each statement has PostgreSQL's SQLSTATE, message and place in the line below it.
+#[test]
+fn what_postgresql_refuses_is_refused_with_its_words_and_place() {
+    let lines: Vec<&str> = include_str!("refused.txt").lines().collect();
+    for pair in lines.chunks(2) {
+        let error = first_error(pair[0]).unwrap_or_else(|| panic!("accepted: {}", pair[0]));
+        let told = format!("{} {} @{}", error.sqlstate, error.message, error.position + 1);
+        assert_eq!(told, pair[1].trim(), "{}", pair[0]);
+    }
+}
+
+#[test]
+fn a_script_goes_on_behind_an_error() {
+    let script = "SELECT 1; SELECT FROM WHERE 'x;'; ; SELECT 2 -- ;\n;; SELECT 3 4; SELECT 5";
+    let told: Vec<_> = parse_statements(script, Options::default()).map(|parsed| parsed.is_ok()).collect();
+    assert_eq!(told, [true, false, true, false, true]);
+}
+
+#[test]
+fn spans_count_in_the_whole_script() {
+    let script = "SELECT 1; SELECT (a + b) * c FROM t";
+    let last = parse_statements(script, Options::default()).last().expect("a statement").expect("it parses");
+    assert_eq!(last.tree.written(last.statement), "SELECT (a + b) * c FROM t");
+}
