@@ -10,7 +10,7 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 51] = [
+const CANARIES: [(Broken, u64); 53] = [
     (Broken::Checksums, MANY),
     (Broken::DurablePosition, MANY),
     (Broken::EndedUnpinned, MANY),
@@ -46,6 +46,7 @@ const CANARIES: [(Broken, u64); 51] = [
     (Broken::NoRecheck, MANY),
     (Broken::PartsReleased, MANY),
     (Broken::PublishBeforeSync, MANY),
+    (Broken::ReadersStarved, MANY),
     (Broken::Reads, FEW),
     (Broken::ReplayTooMuch, FEW),
     (Broken::ReuseTooEarly, FEW),
@@ -61,6 +62,7 @@ const CANARIES: [(Broken, u64); 51] = [
     (Broken::TailUnsealed, FEW),
     (Broken::TornBatches, MANY),
     (Broken::UndoForgotten, FEW),
+    (Broken::VerifiedUnburied, MANY),
     (Broken::WakeBeforePublish, MANY),
 ];
 

@@ -124,6 +124,10 @@ pub enum Broken {
     AnothersFrame,
     /// Who looks at pages may do so before others see that he does.
     PinUnfenced,
+    /// A check counts pages as lost that a publication under way is about to free.
+    VerifiedUnburied,
+    /// New pages take the frames that are kept for who reads.
+    ReadersStarved,
 }
 
 #[cfg(feature = "broken-for-tests")]

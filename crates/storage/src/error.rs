@@ -126,6 +126,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// What a commit is told that is in the log's buffer, when the database fails before it is durable.
+    pub(crate) fn of_appended_commit(self) -> Error {
+        match self {
+            Error::Poisoned { cause } => Error::OutcomeUnknown { cause },
+            error => error,
+        }
+    }
+
     /// The PostgreSQL SQLSTATE code (appendix A of its manual) that fits.
     pub fn sqlstate(&self) -> &'static str {
         match self {

@@ -118,7 +118,7 @@ impl Pages {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::testing::{PAGE, SlowFile, create, evict_all, few_pages, pages_of};
+    use super::super::testing::{PAGE, SlowFile, create, evict_all, few_pages, few_pages_all_for_new, pages_of};
     use super::*;
 
     fn is_resident(pages: &Pages, page: PageRef) -> bool {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_full_cache_makes_room_only_with_what_can_go_at_once() {
-        let pages = few_pages(SlowFile::new());
+        let pages = few_pages_all_for_new(SlowFile::new());
         let all = written(&pages, 4);
         let fixed: Vec<PageRef> = (0..62).map(|birth| pages.create(100 + birth, None).unwrap()).collect();
         pages.read_ahead(&all);

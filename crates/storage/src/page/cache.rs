@@ -35,6 +35,10 @@ const LOADERS: usize = if cfg!(cairn_loom) { 1 } else { 64 };
 /// The least frames of a cache.
 const FRAMES_MIN: usize = if cfg!(cairn_loom) { 2 } else { 64 };
 
+/// One frame in so many is kept for who loads pages, and how many at most.
+const KEPT: usize = 8;
+const KEPT_MAX: usize = 64;
+
 /// The most bytes of frames whose memory is asked for ahead of their first use: half as many as are in use.
 const AHEAD: usize = 16 << 20;
 
@@ -103,6 +107,7 @@ impl Pages {
     ) -> Pages {
         let count = (options.cache_bytes / page_size).clamp(FRAMES_MIN, 1 << 31) as u32;
         let (table, frames) = FrameTable::new(page_size, options.max_pages, count);
+        let kept = (frames.len() / KEPT).min(KEPT_MAX);
         Pages {
             page_size,
             max_pages: options.max_pages,
@@ -112,7 +117,7 @@ impl Pages {
             touched: AtomicU32::new(0),
             populated: AtomicU32::new(0),
             reuse: Mutex::new(Reuse::default()),
-            supply: Mutex::new(Supply::new(options.max_pages, frames)),
+            supply: Mutex::new(Supply::new(options.max_pages, frames, kept)),
             burying: Mutex::new(()),
             evictor: Mutex::new(Evictor::default()),
             loading: (0..LOADERS).map(|_| Mutex::new(())).collect(),
@@ -211,7 +216,7 @@ impl Pages {
 
     /// A new unsealed page with the given bytes (a copy, or zeroes), its identity set.
     ///
-    /// Takes what frames are free: to evict others, the caller would have to let go of its pin first. So after
+    /// Takes what frames are free beyond those that are kept for who loads: to evict others, the caller would have to let go of its pin first. So after
     /// [`Error::CacheFull`] it does, calls [`Pages::free_some_frames`] and begins again.
     pub(crate) fn create(&self, birth: u64, copy_of: Option<&[u8]>) -> Result<PageRef> {
         let taken = self.supply.lock().take(self.max_pages);
@@ -300,8 +305,18 @@ impl Pages {
         touched.saturating_add(ahead).min(self.frames.count())
     }
 
-    /// Frames that could be had at once.
-    pub(crate) fn frames_free(&self) -> usize {
+    /// Frames that are nobody's.
+    pub(super) fn frames_free(&self) -> usize {
         self.supply.lock().frames.len()
+    }
+
+    /// Frames that new pages could have at once.
+    pub(crate) fn frames_for_new(&self) -> usize {
+        let supply = self.supply.lock();
+        supply.frames.len().saturating_sub(supply.kept)
+    }
+
+    pub(super) fn frames_kept(&self) -> usize {
+        self.supply.lock().kept
     }
 }

@@ -16,7 +16,8 @@ use crate::{Error, Result};
 
 /// How often nothing is found to evict before the cache counts as full: what others write out just now can go soon.
 const IDLE_ROUNDS: u32 = 64;
-/// As `IDLE_ROUNDS`, where nothing can be written out.
+/// As `IDLE_ROUNDS`, where nothing can be written out and a new page needs the frame. Who loads a page waits as ever: only
+/// others who load have the frames that he could get.
 const FAILED_ROUNDS: u32 = 2;
 /// How long it is waited for readers: so many naps.
 const PATIENCE: u32 = 20_000;
@@ -44,16 +45,16 @@ impl Pages {
             if let Some(frame) = self.pop_frame() {
                 return Ok(frame);
             }
-            self.free_frames(1, self.frames.count() as usize / 32 + 8)?;
+            self.free_frames(1, self.frames.count() as usize / 32 + 8, IDLE_ROUNDS)?;
         }
     }
 
-    /// Sees to it that some frames are free. The caller must not be pinned.
+    /// Sees to it that some frames are free for new pages. The caller must not be pinned.
     #[cold]
     pub(crate) fn free_some_frames(&self) -> Result<()> {
         let wanted = (self.frames.count() as usize / 8).min(64);
-        match self.free_frames(wanted, wanted) {
-            Err(_) if self.frames_free() > 0 => Ok(()),
+        match self.free_frames(self.frames_kept() + wanted, wanted, FAILED_ROUNDS) {
+            Err(_) if self.frames_for_new() > 0 => Ok(()),
             result => result,
         }
     }
@@ -63,17 +64,22 @@ impl Pages {
     /// The cache counts as full only when there is nothing to evict. Frames that others took meanwhile are evicted again;
     /// those in limbo come back as soon as readers that were interrupted while they looked at pages go on, which on a
     /// busy machine takes them a while. They need nothing that the caller could hold, so the wait ends. Where dirty pages
-    /// can not be written (the disk is full), clean ones go; only when there are none is the failure told.
-    fn free_frames(&self, needed: usize, step: usize) -> Result<()> {
+    /// can not be written (the disk is full), clean ones go; only when there are none, `patience` rounds long, is the
+    /// failure told.
+    fn free_frames(&self, needed: usize, step: usize, patience: u32) -> Result<()> {
         let (mut idle, mut naps, mut failed) = (0, 0, None);
-        while idle < if failed.is_some() { FAILED_ROUNDS } else { IDLE_ROUNDS } && naps < PATIENCE {
+        loop {
             if self.frames_free() >= needed {
                 return Ok(());
+            }
+            if idle >= if failed.is_some() { patience } else { IDLE_ROUNDS } || naps >= PATIENCE {
+                return Err(failed.unwrap_or(Error::CacheFull));
             }
             let waiting = self.reclaim_now();
             let gone = match &failed {
                 _ if waiting >= step => 0,
-                Some(_) => self.turn_hand(step, None),
+                // No more than is needed: they are few by now.
+                Some(_) => self.turn_hand(needed.saturating_sub(self.frames_free()), None),
                 None => self.evict(step).unwrap_or_else(|error| {
                     failed = Some(error);
                     0
@@ -84,7 +90,6 @@ impl Pages {
                 *(if waiting > 0 { &mut naps } else { &mut idle }) += 1;
             }
         }
-        Err(failed.unwrap_or(Error::CacheFull))
     }
 
     /// Returns how many frames still wait for readers.
@@ -224,29 +229,33 @@ mod tests {
         while let Ok(page) = pages.create(1, None) {
             pages.allow_eviction(&[page.id]);
         }
-        assert_eq!(pages.frames_free(), 0);
+        assert_eq!(pages.frames_for_new(), 0);
         pages.free_some_frames().unwrap();
-        assert!(pages.frames_free() > 0);
+        assert!(pages.frames_for_new() > 0);
     }
 
-    /// A full disk failed every read that needed a frame as soon as the hand met a dirty page.
+    /// A full disk failed every read that needed a frame as soon as the hand met a dirty page, and then those for which
+    /// there was no clean one left: new pages had taken all.
     #[test]
-    fn pages_are_loaded_into_the_frames_of_clean_ones_while_the_disk_is_full() {
+    fn pages_are_loaded_while_the_disk_is_full_however_many_are_dirty() {
         let file = SlowFile::new();
         let pages = few_pages(file.clone());
-        let clean: Vec<_> = (0..60).map(|birth| create(&pages, birth + 1)).collect();
+        let clean: Vec<_> = (0..50).map(|birth| create(&pages, birth + 1)).collect();
         evict_all(&pages);
-        let dirty: Vec<_> = (0..63).map(|birth| create(&pages, birth + 100)).collect();
         file.refuse_writes(true);
-        // One frame is left for all of them.
-        for &page in clean.iter().chain(&clean) {
-            pages.load(page).unwrap();
+        let mut dirty = Vec::new();
+        for _ in 0..100 {
+            let made =
+                pages.create(100, None).or_else(|_| pages.free_some_frames().and_then(|()| pages.create(100, None)));
+            pages.allow_eviction(&made.iter().map(|page| page.id).collect::<Vec<_>>());
+            dirty.extend(made.ok());
+            clean.iter().for_each(|&page| pages.load(page).unwrap());
         }
+        assert_eq!(dirty.len(), 56);
         assert!(dirty.iter().all(|page| pages.is_dirty(page.id)));
-        // Now there is none.
-        let last = pages.create(200, None).or_else(|_| pages.free_some_frames().and_then(|()| pages.create(200, None)));
-        assert!(last.is_ok() && matches!(pages.load(clean[0]), Err(Error::DiskFull { .. })));
+        assert!(matches!(pages.free_some_frames(), Err(Error::DiskFull { .. })));
         file.refuse_writes(false);
+        pages.free_some_frames().unwrap();
         clean.iter().for_each(|&page| pages.load(page).unwrap());
         assert_eq!(pages.broken_frames(true), Vec::<String>::new());
     }

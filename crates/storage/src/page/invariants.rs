@@ -56,7 +56,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex};
 
-    use super::super::testing::{PAGE, SlowFile, create, evict_all, few_pages};
+    use super::super::testing::{PAGE, SlowFile, create, evict_all, few_pages, few_pages_all_for_new};
     use super::super::{PageRef, Pages};
     use crate::Error;
     use crate::sync::steps;
@@ -65,7 +65,7 @@ mod tests {
     /// one was evicted while it was changed.
     #[test]
     fn a_page_whose_frame_went_to_an_unsealed_one_leaves_that_as_it_is() {
-        let pages = Arc::new(few_pages(SlowFile::new()));
+        let pages = Arc::new(few_pages_all_for_new(SlowFile::new()));
         let old = create(&pages, 1);
         let (others, made) = (pages.clone(), Arc::new(Mutex::new(Vec::new())));
         let unsealed = made.clone();

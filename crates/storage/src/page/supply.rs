@@ -2,9 +2,13 @@
 //!
 //! Under a lock of its own, which is only held to take or to give: a commit takes it for every page that it copies, while
 //! whoever publishes the commits before it is busy with `Reuse`. Where both locks are taken, this is the second.
+//!
+//! The last frames are for who loads pages: a new page is dirty, and while the disk is full it can not go. Pages that were
+//! loaded can always go, so who only reads finds frames however much was changed.
 
 use super::frames::Frame;
 use super::free_ids::FreeIds;
+use crate::broken::{self, Broken};
 use crate::{Error, Result};
 
 #[derive(Debug)]
@@ -14,15 +18,20 @@ pub(crate) struct Supply {
     pub(super) end: u32,
     /// Free frames, last freed first used: a warm frame halves the cost of a copy.
     pub(super) frames: Vec<Frame>,
+    /// Frames that no new page gets.
+    pub(super) kept: usize,
 }
 
 impl Supply {
-    pub(super) fn new(max_pages: u32, frames: Vec<Frame>) -> Supply {
-        Supply { ids: FreeIds::new(max_pages), end: 2, frames }
+    pub(super) fn new(max_pages: u32, frames: Vec<Frame>, kept: usize) -> Supply {
+        Supply { ids: FreeIds::new(max_pages), end: 2, frames, kept }
     }
 
     /// A frame and an id, or neither.
     pub(super) fn take(&mut self, max_pages: u32) -> Result<(Frame, u32)> {
+        if self.frames.len() <= self.kept && !broken::is(Broken::ReadersStarved) {
+            return Err(Error::CacheFull);
+        }
         let frame = self.frames.pop().ok_or(Error::CacheFull)?;
         match self.take_id(max_pages) {
             Ok(id) => Ok((frame, id)),

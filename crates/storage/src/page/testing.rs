@@ -94,6 +94,13 @@ pub(super) fn few_pages(file: Arc<dyn File>) -> Pages {
     pages_of(PAGE, 64, file)
 }
 
+/// As `few_pages`, where new pages may have every frame.
+pub(super) fn few_pages_all_for_new(file: Arc<dyn File>) -> Pages {
+    let pages = few_pages(file);
+    pages.supply.lock().kept = 0;
+    pages
+}
+
 /// A cache for 256 pages.
 pub(super) fn pages_of(page_size: usize, frames: usize, file: Arc<dyn File>) -> Pages {
     let options = crate::Options { page_size, cache_bytes: frames * page_size, max_pages: 256, ..Default::default() };

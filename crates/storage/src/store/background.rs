@@ -236,7 +236,7 @@ fn keep_house(engine: &Engine) -> Result<()> {
     engine.pages.populate_ahead();
     while segments.ready() < READY && engine.grow_log()? {}
     let frames = engine.pages.frame_count();
-    if engine.pages.frames_free() < frames / 32 {
+    if engine.pages.frames_for_new() < frames / 32 {
         engine.pages.evict(frames / 16)?;
     }
     engine.work_off_drops()

@@ -72,13 +72,12 @@ impl Engine {
         end
     }
 
-    /// Waits as the durability mode says for everything up to `position`, which was just appended.
-    pub(crate) fn acknowledge<'a>(
-        &'a self,
-        mut writer: WriterGuard<'a>,
-        position: u64,
-        mode: Durability,
-    ) -> Result<()> {
+    /// Waits as the durability mode says for the commit up to `position`, which was just appended.
+    pub(crate) fn acknowledge<'a>(&'a self, writer: WriterGuard<'a>, position: u64, mode: Durability) -> Result<()> {
+        self.wait_as(mode, writer, position).map_err(Error::of_appended_commit)
+    }
+
+    fn wait_as<'a>(&'a self, mode: Durability, mut writer: WriterGuard<'a>, position: u64) -> Result<()> {
         match mode {
             Durability::Full if broken::is(Broken::AcknowledgeEarly) => {
                 writer.turn.must_be_durable(position);
@@ -135,7 +134,7 @@ impl Engine {
         }
     }
 
-    /// Whether a commit that waits in a database that is not written to any more came through.
+    /// Whether what somebody waits for came through in a database that is not written to any more.
     #[cold]
     fn outcome(&self, position: u64) -> Result<()> {
         if self.publisher.durable() >= position {
@@ -145,10 +144,7 @@ impl Engine {
             // The caller may be the one thread that was woken to lead: nobody else would tell the others.
             self.publisher.wake_everybody();
         }
-        match self.publisher.life.check(Act::Log) {
-            Err(Error::Poisoned { cause }) => Err(Error::OutcomeUnknown { cause }),
-            result => result,
-        }
+        self.publisher.life.check(Act::Log)
     }
 
     /// Cuts the open batch, writes it, publishes, wakes.
@@ -203,7 +199,7 @@ impl Engine {
 
     /// Has frames made free ahead of need.
     fn look_at_memory(&self, number: u64) {
-        let are_few = number.is_multiple_of(64) && self.pages.frames_free() * 32 < self.pages.frame_count();
+        let are_few = number.is_multiple_of(64) && self.pages.frames_for_new() * 32 < self.pages.frame_count();
         if are_few || self.pages.is_memory_short() {
             self.signals.raise(Signal::House);
         }

@@ -26,7 +26,7 @@ pub(crate) fn write(
 ) -> Result<[u8; OVERFLOW_REF]> {
     let mut next = PageRef::NONE;
     for piece in value.chunks(pages.page_size() - DATA).rev() {
-        if pages.frames_free() == 0 {
+        if pages.frames_for_new() == 0 {
             pages.free_some_frames()?;
         }
         let page = pages.create(stamp, None)?;

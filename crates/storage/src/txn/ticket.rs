@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::Result;
 use crate::broken::{self, Broken};
 use crate::store::Handle;
+use crate::{Error, Result};
 
 /// A commit on its way to the disk.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Ticket {
         if engine.durable() >= self.position || broken::is(Broken::TicketEarly) {
             return Ok(());
         }
-        engine.wait_durable(engine.lock_writer(), self.position)
+        engine.wait_durable(engine.lock_writer(), self.position).map_err(Error::of_appended_commit)
     }
 
     /// Whether `wait` would return at once, successfully.

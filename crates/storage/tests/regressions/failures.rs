@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cairn_storage::io::SimDisk;
-use cairn_storage::{Acknowledge, Environment, Error, Options, Store, TreeId};
+use cairn_storage::{Acknowledge, Environment, Error, Options, PointWriter, Store, TreeId, WriteError};
 
 use super::{open_on, put};
 
@@ -43,6 +43,30 @@ fn a_database_whose_log_failed_answers_reads() {
     assert_refuses(&store, "write the log");
     assert_reads(&store);
     assert!(matches!(store.close(), Err(Error::Poisoned { .. })));
+}
+
+/// Who had only looked, or had lost to another, was told that the outcome of what it wrote is unknown.
+#[test]
+fn who_wrote_nothing_is_told_that_the_database_is_read_only() {
+    let disk = SimDisk::new(1);
+    let store = open_on(&disk).unwrap();
+    put(&store, b"key", 10).unwrap();
+    let (mut looking, mut failing) = (store.session().unwrap(), store.session().unwrap());
+    let loser = store.begin().unwrap();
+    loser.reader().get(TreeId::CATALOG, b"key").unwrap();
+    loser.put(TreeId::CATALOG, b"other", b"value").unwrap();
+    disk.fail_sync(1);
+    // Appended, and never durable: all that follow rest on it.
+    let late = |writer: &mut PointWriter<'_>| Ok(writer.put(TreeId::CATALOG, b"key", b"late")?);
+    let (_, ticket) = store.session().unwrap().write::<_, ()>(Acknowledge::Later, late).unwrap();
+    let looked = looking
+        .write::<_, ()>(Acknowledge::Now(None), |writer| Ok(writer.get(TreeId::CATALOG, b"key")?.map(<[u8]>::to_vec)));
+    let failed = failing.write::<(), ()>(Acknowledge::Now(None), |_| Err(WriteError::Caller(())));
+    let lost = loser.commit(None);
+    assert!(matches!(looked, Err(WriteError::Storage(Error::Poisoned { .. }))), "{looked:?}");
+    assert!(matches!(failed, Err(WriteError::Storage(Error::Poisoned { .. }))), "{failed:?}");
+    assert!(matches!(lost, Err(Error::Poisoned { .. })), "{lost:?}");
+    assert!(matches!(ticket.wait(), Err(Error::OutcomeUnknown { .. })));
 }
 
 /// Whoever came next panicked too, the threads in the background among them, and dropping the store aborted the process.
