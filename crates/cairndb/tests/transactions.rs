@@ -2,7 +2,9 @@
 
 mod common;
 
-use cairndb::Result;
+use std::time::{Duration, Instant};
+
+use cairndb::{Database, Result};
 use common::{connect, fails, rows};
 
 #[test]
@@ -170,5 +172,44 @@ fn a_running_statement_can_be_stopped() -> Result<()> {
     assert_eq!(error.message(), "canceling statement due to user request");
     stopper.join().unwrap();
     assert_eq!(rows(&conn, "SELECT 1"), ["1"]);
+    Ok(())
+}
+
+/// Whoever waited for a turn, after many lost tries, waited for all of it, whatever the statement's limit.
+#[test]
+fn a_statement_that_waits_for_its_turn_can_be_stopped() -> Result<()> {
+    let db = Database::open_in_memory()?;
+    let (first, second, other) = (db.connect()?, db.connect()?, db.connect()?);
+    other.execute_script("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 0), (2, 0)")?;
+    for loser in [&first, &second] {
+        for tried in 0..8 {
+            loser.execute("BEGIN", ())?;
+            rows(loser, "SELECT b FROM t WHERE a = 1");
+            loser.execute("UPDATE t SET b = 1 WHERE a = 2", ())?;
+            // A turn is the longer, the longer the tries took.
+            std::thread::sleep(Duration::from_millis(if tried == 0 { 150 } else { 0 }));
+            other.execute("UPDATE t SET b = b + 1 WHERE a = 1", ())?;
+            fails(loser, "COMMIT", "40001");
+        }
+    }
+    first.execute("BEGIN", ())?;
+    second.execute("SET statement_timeout = '50ms'", ())?;
+    let asked = Instant::now();
+    let error = fails(&second, "BEGIN", "57014");
+    assert_eq!(error.message(), "canceling statement due to statement timeout");
+    second.execute("SET statement_timeout = 0", ())?;
+    let handle = second.interrupt_handle();
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        handle.interrupt();
+    });
+    let error = fails(&second, "BEGIN", "57014");
+    assert_eq!(error.message(), "canceling statement due to user request");
+    stopper.join().unwrap();
+    assert!(asked.elapsed() < Duration::from_millis(350), "{:?}", asked.elapsed());
+    // Its turn comes all the same.
+    first.execute("ROLLBACK", ())?;
+    second.execute("BEGIN", ())?;
+    second.execute("ROLLBACK", ())?;
     Ok(())
 }

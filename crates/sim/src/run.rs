@@ -28,6 +28,9 @@ pub(crate) const LOG: &str = "db-log";
 /// The most steps of a run, for each that it has to do: more means that it does not end.
 const STEPS_MAX: u64 = 2000;
 
+/// How many milliseconds the background has to come to rest once nobody works any more.
+const NAPS: u32 = 500;
+
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Did {
@@ -155,6 +158,7 @@ impl Director {
         let store = self.open();
         self.look(&store);
         self.verify(&store);
+        self.check_frames(&store);
         if let Err(error) = store.close() {
             fail(format!("the last closing failed: {error}"));
         }
@@ -236,6 +240,22 @@ impl Director {
         }
     }
 
+    /// Looks whether each frame of the cache is in one place; when nobody works, and the background has come to its end, also
+    /// whether none is lost and every unsealed page is in memory.
+    fn check_frames(&self, store: &Store) {
+        let broken = store.broken_frames(false);
+        if !broken.is_empty() {
+            fail(format!("frames: {broken:?}"));
+        }
+        for nap in 1.. {
+            match store.broken_frames(true) {
+                broken if broken.is_empty() || self.disk.has_crashed() => return,
+                broken if nap > NAPS => fail(format!("frames, at rest: {broken:?}")),
+                _ => scheduler::current().sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+
     /// Lets clients work until their time is over, or the database's. `None`: it was dropped meanwhile.
     fn live(&mut self, store: Store) -> Option<Store> {
         if self.random.one_in(4) {
@@ -280,7 +300,12 @@ impl Director {
             did.faults.full += after.full - before.full;
             did.faults.writebacks += after.writebacks - before.writebacks;
         });
-        store.iter().for_each(|store| self.take_stats(store));
+        if let Some(store) = &store {
+            self.take_stats(store);
+            if self.random.one_in(2) {
+                self.check_frames(store);
+            }
+        }
         store
     }
 

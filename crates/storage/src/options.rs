@@ -28,7 +28,7 @@ pub struct Options {
     /// The mode of commits that do not choose their own.
     pub durability: Durability,
     /// Opens for reading only; works from read-only media. A database that was not closed is recovered in memory, which
-    /// takes as much of it as the commits in its log changed.
+    /// takes as much of it as the commits in its log changed, at most four times `cache_bytes`.
     pub read_only: bool,
     /// Fails instead of creating a database that is not there.
     pub must_exist: bool,

@@ -48,7 +48,12 @@ impl Connection {
             self.notice("WARNING", SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
             return Ok(());
         }
-        let tx = self.shared().store.begin_after(&state.lost)?;
+        let lost = std::mem::take(&mut state.lost);
+        drop(state);
+        let begun = self.begin_in_time(&lost, self.deadline());
+        let mut state = self.state.borrow_mut();
+        state.lost = lost;
+        let tx = begun?;
         state.begin(tx, modes.contains(&read_only));
         Ok(())
     }

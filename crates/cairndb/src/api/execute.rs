@@ -152,8 +152,11 @@ impl Connection {
         match access {
             Access::Read => self.run_on_snapshot(statement, params),
             _ => {
-                let mut lost = Losses::default();
-                retry(|| self.run_alone(statement, access, params, &mut lost))
+                let (mut lost, deadline) = (Losses::default(), self.deadline());
+                retry(|| {
+                    let tx = self.begin_in_time(&lost, deadline)?;
+                    self.run_alone(tx, statement, access, params, &mut lost)
+                })
             }
         }
     }
@@ -191,15 +194,30 @@ impl Connection {
         self.read(statement, &state, params)
     }
 
+    /// When a statement that begins now has to be over.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.state.borrow().settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit))
+    }
+
+    /// Begins a transaction, which may have to wait for its turn where it lost often: for as long as the statement may.
+    pub(super) fn begin_in_time(&self, lost: &Losses, deadline: Option<Instant>) -> Result<Transaction> {
+        if lost.times() == 0 {
+            return Ok(self.shared().store.begin()?);
+        }
+        let in_time = || exec::check_statement(&self.interrupt, deadline);
+        let tx = self.shared().store.begin_after_unless(lost, &|| in_time().is_err())?;
+        in_time().map(|()| tx)
+    }
+
     /// In a transaction of its own.
     fn run_alone(
         &self,
+        tx: Transaction,
         statement: &mut Runnable,
         access: Access,
         params: &dyn Params,
         lost: &mut Losses,
     ) -> Result<Executed> {
-        let tx = self.shared().store.begin_after(lost)?;
         let (stamp, catalog) = self.shared().catalog(tx.reader())?;
         let state = State { reader: tx.reader(), stamp, catalog, started: None, read_only: false };
         let executed = match access {

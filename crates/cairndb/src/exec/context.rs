@@ -98,6 +98,21 @@ pub struct ExecContext {
     pub analyze: bool,
 }
 
+fn has_passed(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// Fails when a statement was cancelled or its time is up.
+pub(crate) fn check_statement(interrupt: &AtomicBool, deadline: Option<Instant>) -> Result<()> {
+    if interrupt.load(Ordering::Relaxed) {
+        return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
+    }
+    match has_passed(deadline) {
+        true => Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")),
+        false => Ok(()),
+    }
+}
+
 impl ExecContext {
     /// A context with defaults: no parameters, no deadline, no sequences.
     pub fn new(reader: Reader, eval: Arc<EvalContext>) -> ExecContext {
@@ -119,14 +134,8 @@ impl ExecContext {
 
     /// Fails when the statement was cancelled or its time is up.
     pub fn check(&self) -> Result<()> {
-        if self.interrupt.load(Ordering::Relaxed) {
-            return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
-        }
-        let passed = |deadline: Option<Instant>| deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if passed(self.deadline) {
-            return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout"));
-        }
-        if passed(self.transaction_deadline) {
+        check_statement(&self.interrupt, self.deadline)?;
+        if has_passed(self.transaction_deadline) {
             let message = "rolling back the transaction due to transaction timeout";
             return Err(Error::new(SqlState::TRANSACTION_TIMEOUT, message));
         }

@@ -33,6 +33,7 @@ mod with;
 pub use batch::Batch;
 pub use bitmap::Bitmap;
 pub use byte_strings::ByteStrings;
+pub(crate) use context::check_statement;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource};
 pub(crate) use entry_sort::EntrySorter;
 pub use row_eval::eval_row;

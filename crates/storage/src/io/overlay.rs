@@ -1,5 +1,7 @@
 //! A file that is only read, with what is written to it kept in memory: for looking at a database that was not closed,
 //! which has to be recovered first, without changing it.
+//!
+//! What is kept takes a bounded number of pages: a write beyond that fails, and says what to do.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,17 +9,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::face::{File, SyncMethod};
 
+const FULL: &str = "what the log holds takes more memory than four times cache_bytes: raise that, or open the database once \
+    for writing, which recovers it in its file";
+
 /// See the module's text. Writes are of whole pages.
 #[derive(Debug)]
 pub(crate) struct Overlay {
     file: Arc<dyn File>,
     page_size: usize,
+    /// The most pages that are kept.
+    most: usize,
     written: Mutex<HashMap<u64, Box<[u8]>>>,
 }
 
 impl Overlay {
-    pub(crate) fn over(file: Arc<dyn File>, page_size: usize) -> Overlay {
-        Overlay { file, page_size, written: Mutex::default() }
+    pub(crate) fn over(file: Arc<dyn File>, page_size: usize, most: usize) -> Overlay {
+        Overlay { file, page_size, most, written: Mutex::default() }
     }
 
     fn written(&self) -> MutexGuard<'_, HashMap<u64, Box<[u8]>>> {
@@ -49,8 +56,13 @@ impl File for Overlay {
         if !offset.is_multiple_of(size) || !buf.len().is_multiple_of(self.page_size) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let pages = buf.chunks_exact(self.page_size).zip(offset / size..);
-        self.written().extend(pages.map(|(page, id)| (id, page.into())));
+        let mut written = self.written();
+        for (page, id) in buf.chunks_exact(self.page_size).zip(offset / size..) {
+            if written.len() >= self.most && !written.contains_key(&id) {
+                return Err(io::Error::new(io::ErrorKind::OutOfMemory, FULL));
+            }
+            written.insert(id, page.into());
+        }
         Ok(())
     }
 
@@ -96,10 +108,13 @@ mod tests {
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::new().open(Path::new("file"), how).unwrap();
         file.write_at(&[1; 1536], 0).unwrap();
-        let overlay = Overlay::over(file.clone(), 512);
+        let overlay = Overlay::over(file.clone(), 512, 2);
         overlay.write_at(&[2; 512], 512).unwrap();
         overlay.write_at(&[3; 512], 1536).unwrap();
         assert_eq!(overlay.len().unwrap(), 2048);
+        let refused = overlay.write_at(&[4; 1024], 0).unwrap_err();
+        assert!(refused.to_string().contains("cache_bytes"), "{refused}");
+        overlay.write_at(&[2; 512], 512).unwrap();
         let mut read = [0; 1000];
         overlay.read_at(&mut read, 400).unwrap();
         assert_eq!((&read[..112], &read[112..624], &read[624..]), (&[1; 112][..], &[2; 512][..], &[1; 376][..]));

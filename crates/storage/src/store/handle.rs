@@ -153,7 +153,12 @@ impl Store {
     /// As `begin`, for work whose earlier tries lost: after many of them commits of others that would beat it once more
     /// wait until it has ended, for a bounded time. This waits until nobody else is served so.
     pub fn begin_after(&self, lost: &Losses) -> Result<Transaction> {
-        Transaction::begin_after(&self.0, lost)
+        Transaction::begin_after(&self.0, lost, &|| false)
+    }
+
+    /// As `begin_after`; soon after `gives_up` returns true it waits no longer, and the transaction begins like any other.
+    pub fn begin_after_unless(&self, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Result<Transaction> {
+        Transaction::begin_after(&self.0, lost, gives_up)
     }
 
     /// A handle for point statements; one per connection.

@@ -3,10 +3,10 @@
 use super::Store;
 
 impl Store {
-    /// What does not hold of the cache's frames; see `page/frames.rs`. Stops nobody for longer than the page cache's
-    /// locks.
+    /// What does not hold of the cache's frames; see `page/frames.rs`. `at_rest`: nobody does anything, the background
+    /// neither, so that more must hold. Stops nobody for longer than the page cache's locks.
     #[doc(hidden)]
-    pub fn broken_frames(&self) -> Vec<String> {
-        self.engine().pages.broken_frames(false)
+    pub fn broken_frames(&self, at_rest: bool) -> Vec<String> {
+        self.engine().pages.broken_frames(at_rest)
     }
 }

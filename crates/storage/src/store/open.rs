@@ -30,6 +30,9 @@ use crate::tree::{Scratch, is_well_formed};
 use crate::txn::{TreeId, Trees, VersionPtr};
 use crate::{Error, Options, Result};
 
+/// A recovery in memory may take so many times as much of it as the cache.
+const OVERLAY: usize = 4;
+
 /// Opens (or creates) the database; the caller holds its lock.
 pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<Arc<Engine>> {
     let files = env.files.as_ref();
@@ -49,7 +52,10 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
     let log = open_log(path, files, &meta, options.read_only)?;
     // Recovered in memory: nothing may be written.
     let file = match options.read_only {
-        true => Arc::new(Overlay::over(file, meta.page_size as usize)),
+        true => {
+            let page_size = meta.page_size as usize;
+            Arc::new(Overlay::over(file, page_size, options.cache_bytes / page_size * OVERLAY))
+        }
         false => file,
     };
     start(path, options, env, file, meta, Some(log))

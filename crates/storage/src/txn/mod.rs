@@ -1,5 +1,6 @@
 //! Snapshots, transactions, and the point path.
 
+mod announced;
 mod changes;
 mod commit;
 mod cursor;

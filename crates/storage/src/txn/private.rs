@@ -74,12 +74,9 @@ impl State {
         let moved = own.of(tree).try_for_each(|(key, value)| {
             self.spill_if_large(engine);
             let cell = value.map(node::Cell::Inline);
-            engine.with_pages(slot, |pin| {
-                let mut edit = self.edit(at, &engine.pages, pin);
-                match cell {
-                    Some(cell) => edit.put(key, cell).map(drop),
-                    None => edit.delete(key).map(drop),
-                }
+            self.try_and_spill(engine, slot, at, |edit| match cell {
+                Some(cell) => edit.put(key, cell).map(drop),
+                None => edit.delete(key).map(drop),
             })
         });
         self.own = own;
@@ -132,18 +129,30 @@ impl State {
         self.spill_if_large(engine);
         let slot = self.slot()?;
         let chains = self.trees[at].chains.len();
-        let mut change = |state: &mut State| engine.with_pages(slot, |pin| run(&mut state.edit(at, pages, pin)));
-        match change(self) {
-            Err(Error::CacheFull) => {
-                self.spill(engine);
-                change(self)?;
-            }
-            result => result?,
-        }
+        self.try_and_spill(engine, slot, at, &mut run)?;
         self.free_chains(engine, slot, at, chains);
         self.free_waiting(pages);
         self.trees[at].writes += 1;
         Ok(())
+    }
+
+    /// Changes a tree; where its own pages fill the cache, once more without them.
+    fn try_and_spill(
+        &mut self,
+        engine: &Engine,
+        slot: SlotId,
+        at: usize,
+        mut run: impl FnMut(&mut TreeEdit<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let pages = &engine.pages;
+        let mut change = |state: &mut State| engine.with_pages(slot, |pin| run(&mut state.edit(at, pages, pin)));
+        match change(self) {
+            Err(Error::CacheFull) => {
+                self.spill(engine);
+                change(self)
+            }
+            result => result,
+        }
     }
 
     /// Puts a value that may be long.

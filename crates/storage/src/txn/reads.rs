@@ -219,7 +219,7 @@ fn coalesce(ranges: &mut Vec<(TreeId, KeyRange)>) {
     *ranges = joined;
 }
 
-fn lower_order(bound: Bound<&[u8]>) -> (u8, &[u8], u8) {
+pub(super) fn lower_order(bound: Bound<&[u8]>) -> (u8, &[u8], u8) {
     match bound {
         Bound::Unbounded => (0, &[], 0),
         Bound::Included(key) => (1, key, 0),
@@ -227,7 +227,7 @@ fn lower_order(bound: Bound<&[u8]>) -> (u8, &[u8], u8) {
     }
 }
 
-fn upper_is_below(a: Bound<&[u8]>, b: Bound<&[u8]>) -> bool {
+pub(super) fn upper_is_below(a: Bound<&[u8]>, b: Bound<&[u8]>) -> bool {
     match (a, b) {
         (Bound::Unbounded, _) => false,
         (_, Bound::Unbounded) => true,
@@ -238,7 +238,7 @@ fn upper_is_below(a: Bound<&[u8]>, b: Bound<&[u8]>) -> bool {
 }
 
 /// Whether a range that ends at `upper` lies wholly before one that begins at `lower`, with no key in both.
-fn is_below(upper: Bound<&[u8]>, lower: Bound<&[u8]>) -> bool {
+pub(super) fn is_below(upper: Bound<&[u8]>, lower: Bound<&[u8]>) -> bool {
     match (upper, lower) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
         (Bound::Included(upper), Bound::Included(lower)) => upper < lower,

@@ -36,8 +36,8 @@ impl Transaction {
     }
 
     /// After tries that lost; with a turn if these were many.
-    pub(crate) fn begin_after(handle: &Arc<Handle>, lost: &Losses) -> Result<Transaction> {
-        let turn = if lost.is_due() { Turn::take(handle, lost)? } else { None };
+    pub(crate) fn begin_after(handle: &Arc<Handle>, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Result<Transaction> {
+        let turn = if lost.is_due() { Turn::take(handle, lost, gives_up)? } else { None };
         let began = (lost.times() > 0).then(|| handle.engine().env.host.now());
         Self::begin_with(handle, turn, began)
     }

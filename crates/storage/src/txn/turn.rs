@@ -14,8 +14,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::announced::Announced;
 use super::ops::Ops;
-use super::reads::{Bounds, KeyRange, Reads, is_before, is_behind};
+use super::reads::{Bounds, Reads};
 use super::version::TreeId;
 use crate::Result;
 use crate::broken::{self, Broken};
@@ -27,6 +28,8 @@ const LOSSES: u32 = 8;
 /// A turn is over after this and twice what the longest lost try took, and at the latest after [`LONGEST`].
 const LEAST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(10);
+/// How often who waits for a turn looks whether its caller has given up.
+const LOOK: Duration = Duration::from_millis(10);
 /// How many times as long as a turn took there is none after it.
 const PAUSE: u32 = 8;
 
@@ -69,9 +72,8 @@ pub(crate) struct Turns {
 struct TurnState {
     /// Of the turn; each has another.
     number: u64,
-    /// By tree and key, disjoint; and what was read since.
-    announced: Vec<(TreeId, KeyRange)>,
-    more: Vec<(TreeId, KeyRange)>,
+    /// What its owner's tries read, and what it has read since.
+    announced: Announced,
     began: Duration,
     until: Duration,
     /// No other turn before that.
@@ -89,19 +91,6 @@ impl TurnState {
     fn until_of(&self, number: u64) -> Duration {
         if self.number == number { self.until } else { Duration::ZERO }
     }
-
-    fn covers(&self, tree: TreeId, key: &[u8]) -> bool {
-        let behind = |(of, range): &(TreeId, KeyRange)| *of < tree || *of == tree && is_behind(key, &range.bounds());
-        let holds = |(of, range): &(TreeId, KeyRange)| {
-            *of == tree && !is_before(key, &range.bounds()) && !is_behind(key, &range.bounds())
-        };
-        let at = self.announced.partition_point(behind);
-        self.announced.get(at).is_some_and(holds) || self.more.iter().any(holds)
-    }
-
-    fn has_any_of(&self, tree: TreeId) -> bool {
-        self.announced.iter().chain(&self.more).any(|(of, _)| *of == tree)
-    }
 }
 
 impl Turns {
@@ -111,8 +100,8 @@ impl Turns {
         match self.taken.load(Ordering::Relaxed) {
             true => self.in_the_way(engine, |state| {
                 let changes = |op: super::ops::Op<'_>| match op.key() {
-                    Some(key) => state.covers(op.tree(), key),
-                    None => state.has_any_of(op.tree()),
+                    Some(key) => state.announced.covers(op.tree(), key),
+                    None => state.announced.has_any_of(op.tree()),
                 };
                 Ops::new(operations).filter_map(Result::ok).any(changes)
             }),
@@ -123,7 +112,7 @@ impl Turns {
     /// As `before`, of whoever changes these trees, in places that are not looked at.
     pub(super) fn before_trees(&self, engine: &Engine, mut trees: impl Iterator<Item = TreeId>) -> Option<u64> {
         match self.taken.load(Ordering::Relaxed) {
-            true => self.in_the_way(engine, |state| trees.any(|tree| state.has_any_of(tree))),
+            true => self.in_the_way(engine, |state| trees.any(|tree| state.announced.has_any_of(tree))),
             false => None,
         }
     }
@@ -150,8 +139,8 @@ impl Turns {
     }
 
     /// Waits until nobody has a turn and the pause after the last is over, then takes it. `None`: others had it for too
-    /// long.
-    fn take(&self, engine: &Engine, lost: &Losses) -> Option<u64> {
+    /// long, or the caller gave up.
+    fn take(&self, engine: &Engine, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Option<u64> {
         let now = || engine.env.host.now();
         let patience = now() + LONGEST;
         loop {
@@ -166,8 +155,7 @@ impl Turns {
             }
             if is_free && now() >= state.next {
                 state.number += 1;
-                state.announced = lost.reads.to_sorted_ranges();
-                state.more.clear();
+                state.announced = Announced::of(lost.reads.to_sorted_ranges());
                 state.began = now();
                 state.until = now() + (LEAST + 2 * lost.longest).min(LONGEST);
                 self.taken.store(true, Ordering::Relaxed);
@@ -178,8 +166,11 @@ impl Turns {
                 return None;
             }
             let until = if is_free { state.next } else { state.until };
-            let left = until.min(patience).saturating_sub(now()).max(Duration::from_micros(100));
+            let left = until.min(patience).saturating_sub(now()).clamp(Duration::from_micros(100), LOOK);
             drop(self.over.wait_for(state, left));
+            if gives_up() {
+                return None;
+            }
         }
     }
 
@@ -191,14 +182,14 @@ impl Turns {
             return;
         }
         if let (std::ops::Bound::Included(key), true) = (lower, lower == upper)
-            && self.state.lock().covers(tree, key)
+            && self.state.lock().announced.covers(tree, key)
         {
             return;
         }
         let _writer: WriterGuard<'_> = engine.lock_writer();
         let mut state = self.state.lock();
         if state.number == number {
-            state.more.push((tree, KeyRange::new(range)));
+            state.announced.add(tree, range);
         }
     }
 
@@ -225,9 +216,9 @@ pub(super) struct Turn {
 impl Turn {
     /// Takes a turn for what the lost tries read, and waits until the newest published state has all that was committed
     /// before. `None`: no turn was to be had in time.
-    pub(super) fn take(handle: &Arc<Handle>, lost: &Losses) -> Result<Option<Turn>> {
+    pub(super) fn take(handle: &Arc<Handle>, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Result<Option<Turn>> {
         let engine = handle.engine();
-        let Some(number) = engine.turns.take(engine, lost) else { return Ok(None) };
+        let Some(number) = engine.turns.take(engine, lost, gives_up) else { return Ok(None) };
         let turn = Turn { handle: handle.clone(), number };
         engine.wait_for_all()?;
         engine.counters.turns.add(1);

@@ -365,7 +365,7 @@ fn snapshots_in_every_slot_stop_neither_checkpoints_nor_commits_nor_statements()
     store.backup_to("copy", &mut |_| ()).unwrap();
     store.compact().unwrap();
     store.verify().unwrap();
-    assert_eq!(store.broken_frames(), Vec::<String>::new());
+    assert_eq!(store.broken_frames(false), Vec::<String>::new());
 }
 
 /// Each session kept a slot for its life.
