@@ -6,7 +6,7 @@
 //! did to the page cache is unknown, so it is never retried.
 
 use super::copies::{self, CatalogCopy};
-use super::engine::Engine;
+use super::engine::{Dropped, Engine};
 use super::lists::{encode_directory, encode_runs, pieces, push_number, write_chain};
 use super::meta::{META_BYTES, Meta};
 use super::stage::{Act, Stage};
@@ -249,8 +249,8 @@ impl Engine {
         own_pages: &mut Vec<u32>,
     ) -> Result<Lists> {
         // What was dropped after the version is still part of it; recovery finds the drop in the log.
-        let mut drops = self.drops.lock().clone();
-        drops.retain(|dropped| dropped.version <= target.version && !broken::is(Broken::DropsUnlisted));
+        let is_listed = |dropped: &&Dropped| dropped.version <= target.version && !broken::is(Broken::DropsUnlisted);
+        let drops: Vec<Dropped> = self.drops.lock().iter().filter(is_listed).copied().collect();
         let birth = self.stamp();
         let mut directory = encode_directory(&target.trees, &drops);
         let listed = directory.len();

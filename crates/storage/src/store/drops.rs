@@ -24,14 +24,14 @@ impl Engine {
     pub(crate) fn work_off_drops(&self) -> Result<()> {
         let _one = self.freeing.lock();
         loop {
-            let Some(dropped) = self.drops.lock().first().copied() else { return Ok(()) };
+            let Some(dropped) = self.drops.lock().front().copied() else { return Ok(()) };
             let slot = self.pages.slots.claim(Owner::Engine, PAGES_ONLY)?;
             let mut ids = Vec::new();
             let result = self.walk_dropped(slot, dropped, &mut ids);
             self.pages.slots.release(slot);
             result?;
             self.pages.bury_dropped(dropped.version, &ids);
-            self.drops.lock().remove(0);
+            self.drops.lock().pop_front();
         }
     }
 

@@ -1,5 +1,6 @@
 //! The engine behind a [`Store`](super::Store): what all its threads share.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ pub(crate) struct Engine {
     pub(crate) checkpoint_position: AtomicU64,
     pub(crate) checkpoint_number: AtomicU64,
     /// Trees and long values whose pages are still to be freed.
-    pub(crate) drops: Mutex<Vec<Dropped>>,
+    pub(crate) drops: Mutex<VecDeque<Dropped>>,
     /// Held by the one who frees them: two walks of the same tree would free pages twice.
     pub(crate) freeing: Mutex<()>,
     /// Microseconds by which each commit is slowed, while the log is filling up.
