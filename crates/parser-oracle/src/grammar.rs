@@ -2,20 +2,22 @@
 //!
 //! A server parses the whole text of a query before it runs any of it. So each text gets an end that no grammar takes:
 //! where the server complains about that end, it took the text; where it complains sooner, it did not. Either way
-//! nothing runs, and the answer is the grammar's alone, without names, types or settings.
+//! nothing runs, and the answer is the grammar's alone, without names, types or settings. BEGIN is part of that end
+//! because the body of a function in standard SQL, where it is not closed, would go on behind a semicolon, but has no BEGIN.
 
 use std::fmt;
 use std::io;
 
 use cairn_conformance::engine::{PostgresServer, StartError};
 
-use crate::wire::{Ask, ServerError, Wire};
+use crate::wire::{ServerError, Wire};
 
 /// What nothing may follow. On a line of its own: the text may end in a comment.
-const END: &str = "\n;\n)";
-/// As many characters after the text the semicolon and the parenthesis stand.
+const END: &str = "\n;\nBEGIN;\n)";
+/// As many characters after the text its parts stand.
 const SEMICOLON_AFTER: usize = 2;
-const PARENTHESIS_AFTER: usize = 4;
+const BEGIN_AFTER: usize = 4;
+const PARENTHESIS_AFTER: usize = 11;
 /// Bytes of queries under way: with their answers, less than a socket keeps.
 const UNDER_WAY_MAX: usize = 48 << 10;
 const QUERIES_UNDER_WAY_MAX: usize = 256;
@@ -67,7 +69,7 @@ impl Grammar {
         // Errors are what we ask for: they shall not fill a log, and warnings shall not cross the wire.
         let quiet = "SET log_min_messages = panic; SET log_min_error_statement = panic; \
                      SET client_min_messages = error; SET max_stack_depth = '6MB'";
-        match wire.ask(&[(Ask::Query, quiet.to_owned())])?.pop().flatten() {
+        match wire.ask(&[quiet.to_owned()])?.pop().flatten() {
             Some(error) => Err(StartError::Failed(error.message)),
             None => Ok(Grammar { wire, _server: server }),
         }
@@ -87,11 +89,8 @@ impl Grammar {
             rest = later;
             let queries = now.iter().map(|text| query(text.as_ref())).collect::<io::Result<Vec<_>>>()?;
             let errors = self.wire.ask(&queries)?;
-            for ((text, (ask, _)), error) in now.iter().zip(&queries).zip(errors) {
-                verdicts.push(match ask {
-                    Ask::Query => verdict(text.as_ref(), error)?,
-                    Ask::Parse => verdict_of_parse(error),
-                });
+            for (text, error) in now.iter().zip(errors) {
+                verdicts.push(verdict(text.as_ref(), error)?);
             }
         }
         Ok(verdicts)
@@ -108,16 +107,11 @@ fn share<T: AsRef<str>>(texts: &[T]) -> usize {
     fits.count().max(1)
 }
 
-/// In the body of a function in standard SQL our end would go on, so those are asked for by themselves. Parse goes on to
-/// analyse, but what it says of a command like that comes from the grammar.
-fn query(text: &str) -> io::Result<(Ask, String)> {
-    if text.contains('\0') {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a NUL byte cannot be sent"));
+fn query(text: &str) -> io::Result<String> {
+    match text.contains('\0') {
+        true => Err(io::Error::new(io::ErrorKind::InvalidInput, "a NUL byte cannot be sent")),
+        false => Ok(format!("{text}{END}")),
     }
-    if text.to_ascii_lowercase().contains("atomic") {
-        return Ok((Ask::Parse, text.to_owned()));
-    }
-    Ok((Ask::Query, format!("{text}{END}")))
 }
 
 fn verdict(text: &str, error: Option<ServerError>) -> io::Result<Verdict> {
@@ -129,8 +123,10 @@ fn verdict(text: &str, error: Option<ServerError>) -> io::Result<Verdict> {
         return Ok(Ok(()));
     }
     let mut refusal = Refusal { sqlstate: error.sqlstate, message: error.message, position: error.position };
-    if refusal.position == length + SEMICOLON_AFTER {
-        refusal.message = refusal.message.replace("at or near \";\"", "at end of input");
+    for (after, near) in [(SEMICOLON_AFTER, "at or near \";\""), (BEGIN_AFTER, "at or near \"BEGIN\"")] {
+        if refusal.position == length + after {
+            refusal.message = refusal.message.replace(near, "at end of input");
+        }
     }
     // What is not closed is quoted to the end, ours included.
     if let Some(message) = refusal.message.strip_suffix(&format!("{END}\"")) {
@@ -138,14 +134,4 @@ fn verdict(text: &str, error: Option<ServerError>) -> io::Result<Verdict> {
     }
     refusal.position = refusal.position.min(length + 1);
     Ok(Err(refusal))
-}
-
-/// Several statements are refused after they were parsed, names and types after that.
-fn verdict_of_parse(error: Option<ServerError>) -> Verdict {
-    match error {
-        Some(error) if error.sqlstate == "42601" && !error.message.starts_with("cannot insert multiple") => {
-            Err(Refusal { sqlstate: error.sqlstate, message: error.message, position: error.position })
-        }
-        _ => Ok(()),
-    }
 }

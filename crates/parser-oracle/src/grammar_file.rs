@@ -1,6 +1,7 @@
 //! Reads a grammar in yacc's form, PostgreSQL's `gram.y` among them: rules and alternatives, without the actions.
 //!
-//! Ours is written in the same form with two shorthands, `( a | b )?` and `( a | b )*`.
+//! Ours is written in the same form with shorthands: `x?` may be left out, `x*` repeats, `x+` repeats and is there at
+//! least once, `<x>` is a list with commas, `( )` groups, and `!x` (which takes nothing) means nothing here.
 
 use std::collections::HashMap;
 
@@ -96,50 +97,73 @@ impl Reader<'_> {
         }
     }
 
-    /// Up to the semicolon or the closing parenthesis.
+    /// Up to what closes them.
     fn alternatives(&mut self) -> Vec<Vec<Symbol>> {
         let mut alternatives = vec![Vec::new()];
         while let Some(lexeme) = self.next() {
-            let symbol = match lexeme {
-                Lexeme::Mark(';' | ')') => break,
-                Lexeme::Mark('|') => {
-                    alternatives.push(Vec::new());
-                    continue;
+            match lexeme {
+                Lexeme::Mark(';' | ')' | '>') => break,
+                Lexeme::Mark('|') => alternatives.push(Vec::new()),
+                Lexeme::Mark('!') => drop(self.symbol_next()),
+                Lexeme::Word(name) if name == "%prec" => drop(self.next()),
+                lexeme => {
+                    let symbol = self.symbol(lexeme);
+                    if let Some(last) = alternatives.last_mut() {
+                        last.push(symbol);
+                    }
                 }
-                Lexeme::Mark('(') => self.group(),
-                Lexeme::Mark(other) => Symbol::Token(other.to_string()),
-                Lexeme::Written(text) => Symbol::Token(text),
-                Lexeme::Word(name) if name == "%prec" => {
-                    self.next();
-                    continue;
-                }
-                Lexeme::Word(name) => match self.grammar.find(&name) {
-                    Some(number) => Symbol::Rule(number),
-                    None => Symbol::Token(name),
-                },
-            };
-            if let Some(last) = alternatives.last_mut() {
-                last.push(symbol);
             }
         }
         alternatives
     }
 
-    /// A group becomes a rule of its own; repeated, one that refers to itself.
-    fn group(&mut self) -> Symbol {
-        let start = self.at;
-        let mut alternatives = self.alternatives();
-        let number = self.grammar.number(&format!("group at {start}"));
-        match self.lexemes.get(self.at) {
-            Some(Lexeme::Mark('?')) => alternatives.push(Vec::new()),
-            Some(Lexeme::Mark('*')) => {
-                alternatives.iter_mut().for_each(|alternative| alternative.push(Symbol::Rule(number)));
-                alternatives.push(Vec::new());
+    fn symbol_next(&mut self) -> Option<Symbol> {
+        let lexeme = self.next()?;
+        Some(self.symbol(lexeme))
+    }
+
+    fn symbol(&mut self, lexeme: Lexeme) -> Symbol {
+        let symbol = match lexeme {
+            Lexeme::Mark('(') => {
+                let alternatives = self.alternatives();
+                self.made(alternatives)
             }
-            _ => self.at -= 1,
-        }
+            Lexeme::Mark('<') => self.commas(),
+            Lexeme::Mark(other) => Symbol::Token(other.to_string()),
+            Lexeme::Written(text) => Symbol::Token(text),
+            Lexeme::Word(name) => match self.grammar.find(&name) {
+                Some(number) => Symbol::Rule(number),
+                None => Symbol::Token(name),
+            },
+        };
+        self.repeated(symbol)
+    }
+
+    /// What repeats becomes a rule of its own that refers to itself.
+    fn repeated(&mut self, symbol: Symbol) -> Symbol {
+        let Some(Lexeme::Mark(mark @ ('?' | '*' | '+'))) = self.lexemes.get(self.at) else { return symbol };
         self.at += 1;
-        self.grammar.rules[number].alternatives = alternatives;
+        match mark {
+            '?' => self.made(vec![vec![symbol], Vec::new()]),
+            _ => {
+                let itself = Symbol::Rule(self.grammar.rules.len());
+                let end = if *mark == '+' { vec![symbol.clone()] } else { Vec::new() };
+                self.made(vec![vec![symbol, itself], end])
+            }
+        }
+    }
+
+    fn commas(&mut self) -> Symbol {
+        let alternatives = self.alternatives();
+        let item = self.made(alternatives);
+        let itself = Symbol::Rule(self.grammar.rules.len());
+        self.made(vec![vec![item.clone()], vec![item, Symbol::Token(",".to_owned()), itself]])
+    }
+
+    /// A rule without a name of its own.
+    fn made(&mut self, alternatives: Vec<Vec<Symbol>>) -> Symbol {
+        let number = self.grammar.rules.len();
+        self.grammar.rules.push(Rule { name: format!("part {number}"), alternatives });
         Symbol::Rule(number)
     }
 }
@@ -235,8 +259,9 @@ mod tests {
     #[test]
     fn groups_are_rules_of_their_own() {
         let grammar = GrammarFile::parse("x: A ( B | C )? ( ',' A )* ;");
-        assert_eq!(grammar.rules().len(), 3);
-        assert_eq!(grammar.rules()[1].alternatives.len(), 3);
-        assert_eq!(grammar.rules()[2].alternatives[0].last(), Some(&Symbol::Rule(2)));
+        let written: Vec<usize> = grammar.rules().iter().map(|rule| rule.alternatives.len()).collect();
+        assert_eq!(written, [1, 2, 2, 1, 2]);
+        assert_eq!(grammar.rules()[2].alternatives[1], vec![]);
+        assert_eq!(grammar.rules()[4].alternatives[0].last(), Some(&Symbol::Rule(4)));
     }
 }

@@ -11,6 +11,7 @@ mod wire;
 pub mod derive;
 pub mod grammar_file;
 pub mod mutate;
+pub mod ours;
 pub mod statements;
 
 pub use grammar::{Grammar, Refusal, Verdict};

@@ -134,17 +134,22 @@ pub fn mutated(tokens: &[String], random: &mut Random) -> String {
             _ => tokens.truncate(at),
         }
     }
+    // Two that stand together may become one.
+    if random.below(4) == 0 && tokens.len() > 1 {
+        let at = random.below(tokens.len() - 1);
+        let behind = tokens.remove(at + 1);
+        tokens[at].push_str(&behind);
+    }
     joined(&tokens, random)
 }
 
-/// The tokens as text, apart by a space, or where it may change nothing (or something: that is the point) by none.
+/// The tokens as text.
 pub fn joined(tokens: &[String], random: &mut Random) -> String {
     let mut text = String::new();
     for token in tokens {
         match random.below(24) {
-            0 => {}
-            1 => text.push('\n'),
-            2 => text.push_str(" /* c */ "),
+            0 => text.push('\n'),
+            1 => text.push_str(" /* c */ "),
             _ => text.push(' '),
         }
         text.push_str(token);

@@ -23,15 +23,6 @@ pub struct ServerError {
     pub position: usize,
 }
 
-/// What a query may ask of the protocol.
-#[derive(Clone, Copy)]
-pub enum Ask {
-    /// The simple protocol: parse all, then run.
-    Query,
-    /// The extended protocol's Parse: one statement, which is not run.
-    Parse,
-}
-
 impl Wire {
     pub fn connect(socket_folder: &Path, user: &str, database: &str) -> io::Result<Wire> {
         let writer = UnixStream::connect(socket_folder.join(".s.PGSQL.5432"))?;
@@ -50,16 +41,13 @@ impl Wire {
     }
 
     /// The first error of each query, in order; `None` for one without.
-    pub fn ask(&mut self, queries: &[(Ask, String)]) -> io::Result<Vec<Option<ServerError>>> {
+    pub fn ask(&mut self, queries: &[String]) -> io::Result<Vec<Option<ServerError>>> {
         let mut bytes = Vec::new();
-        for (ask, query) in queries {
-            match ask {
-                Ask::Query => message(&mut bytes, b'Q', &[query.as_bytes(), b"\0"]),
-                Ask::Parse => {
-                    message(&mut bytes, b'P', &[b"\0", query.as_bytes(), b"\0\0\0"]);
-                    message(&mut bytes, b'S', &[]);
-                }
-            }
+        for query in queries {
+            bytes.push(b'Q');
+            bytes.extend_from_slice(&(query.len() as u32 + 5).to_be_bytes());
+            bytes.extend_from_slice(query.as_bytes());
+            bytes.push(0);
         }
         self.writer.write_all(&bytes)?;
         queries.iter().map(|_| self.answer()).collect()
@@ -81,13 +69,6 @@ impl Wire {
             }
         }
     }
-}
-
-fn message(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
-    let length: usize = parts.iter().map(|part| part.len()).sum();
-    out.push(kind);
-    out.extend_from_slice(&(length as u32 + 4).to_be_bytes());
-    parts.iter().for_each(|part| out.extend_from_slice(part));
 }
 
 fn server_error(body: &[u8]) -> ServerError {
