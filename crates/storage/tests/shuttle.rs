@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use cairn_storage::io::MemFs;
 use cairn_storage::{Environment, Error, Host, Options, Store, TreeId};
-use shuttle::thread;
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, Runner, thread};
 
 /// No threads but the test's; time stands nearly still.
 #[derive(Debug, Default)]
@@ -58,8 +59,15 @@ fn asked_runs(runs: usize) -> usize {
 fn check(runs: usize, test: impl Fn() + Send + Sync + 'static) {
     let (runs, test) = (asked_runs(runs), Arc::new(test));
     let again = test.clone();
-    shuttle::check_random(move || test(), runs);
-    shuttle::check_pct(move || again(), runs, 3);
+    run(RandomScheduler::new(runs), move || test());
+    run(PctScheduler::new(3, runs), move || again());
+}
+
+fn run(scheduler: impl Scheduler + 'static, test: impl Fn() + Send + Sync + 'static) {
+    let mut config = Config::new();
+    // A thread opens the database, which has blocks of the log and pages on its stack.
+    config.stack_size = 256 << 10;
+    Runner::new(scheduler, config).run(test);
 }
 
 fn put(store: &Store, keys: &[u64], value: u8) -> cairn_storage::Result<()> {
@@ -173,5 +181,5 @@ fn readers_find_pages_that_are_evicted_under_them() {
         readers.into_iter().for_each(|reader| reader.join().unwrap());
         assert!(store.stats().pages_evicted > 0 && store.stats().pages_read_ahead > 0);
     };
-    shuttle::check_random(test, asked_runs(40));
+    run(RandomScheduler::new(asked_runs(40)), test);
 }
