@@ -23,6 +23,7 @@
 //!   [`Tree::get`] gives a node's view by value, an `enum` or a `struct` to match on.
 //! - `syntax`: what nodes there are, one `syntax!` for each family of kinds.
 //! - `parse`: the parser, a file for each part of the grammar.
+//! - `print`: the way back, [`Tree::print`].
 //!
 //! # Adding a kind of statement
 //!
@@ -34,10 +35,13 @@
 //!    lists with `comma_list` and `parenthesized`; nodes with `node(start, ...)`. Anything else is
 //!    `Err(self.unexpected())`, at the first token that no statement could have there.
 //! 3. In `parse/statement.rs`, dispatch to it by the statement's first words.
+//! 4. In a file of its own below `print/`, implement `Print` for its families: `say` words, then `node`, `list`,
+//!    `optional`, `dotted`, ... in order; in `print/statement.rs`, print the variant's node.
 
 mod error;
 mod hints;
 mod parse;
+mod print;
 mod syntax;
 pub mod token;
 mod tree;

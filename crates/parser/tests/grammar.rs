@@ -39,3 +39,19 @@ fn spans_count_in_the_whole_script() {
     let last = parse_statements(script, Options::default()).last().expect("a statement").expect("it parses");
     assert_eq!(last.tree.written(last.statement), "SELECT (a + b) * c FROM t");
 }
+
+/// Printing loses nothing, and prints what was printed the same way.
+#[test]
+fn what_is_printed_parses_to_the_same_tree() {
+    for statement in include_str!("accepted.sql").lines() {
+        for parsed in parse_statements(statement, Options::default()) {
+            let parsed = parsed.expect("accepted");
+            let printed = parsed.tree.print(parsed.statement);
+            let again = parse_statements(&printed, Options::default()).next().expect("a statement");
+            let again = again.unwrap_or_else(|error| panic!("{error}\n{statement}\n{printed}"));
+            let roots = (parsed.tree.reference(parsed.statement), again.tree.reference(again.statement));
+            assert!(parsed.tree.same(roots.0, &again.tree, roots.1), "{statement}\n{printed}");
+            assert_eq!(again.tree.print(again.statement), printed, "{statement}");
+        }
+    }
+}

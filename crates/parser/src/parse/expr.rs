@@ -151,7 +151,7 @@ impl Parser<'_> {
 
 /// Whether a chain of the frame's operator is read from left to right; otherwise it is an error.
 fn associates(frame: &Frame) -> bool {
-    use super::frames::{COMPARISON, IS, MATCH};
+    use super::power::{COMPARISON, IS, MATCH};
     !matches!(frame.power(), COMPARISON | IS | MATCH)
 }
 

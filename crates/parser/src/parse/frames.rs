@@ -1,42 +1,9 @@
 //! What is open while an expression is read.
 
 use super::Parser;
+use super::power::{AND, AT, IS, MATCH, OR, OVERLAPS, Power};
 use crate::syntax::{CallForm, Expr, Matching, Name, Operator, SpecialForm};
 use crate::tree::{Id, List};
-
-/// How tightly an operator binds: PostgreSQL's table of precedences, from OR to `::`.
-pub(crate) type Power = u8;
-
-/// `OR`
-pub(super) const OR: Power = 1;
-/// `AND`
-pub(super) const AND: Power = 2;
-/// `NOT`
-pub(super) const NOT: Power = 3;
-/// `IS`, `ISNULL`, `NOTNULL`
-pub(super) const IS: Power = 4;
-/// `<`, `=` and the like; they do not associate.
-pub(super) const COMPARISON: Power = 5;
-/// `BETWEEN`, `IN`, `LIKE`; they do not associate.
-pub(super) const MATCH: Power = 6;
-/// Operators that have no level of their own.
-pub(super) const OTHER: Power = 9;
-/// `+`, `-`
-pub(super) const SUM: Power = 10;
-/// `*`, `/`, `%`
-pub(super) const PRODUCT: Power = 11;
-/// `^`
-pub(super) const EXPONENT: Power = 12;
-/// `AT TIME ZONE`
-pub(super) const AT: Power = 13;
-/// `COLLATE`
-pub(super) const COLLATE: Power = 14;
-/// A sign
-pub(super) const SIGN: Power = 15;
-/// `::`
-pub(super) const CAST: Power = 18;
-/// `OVERLAPS` takes rows only.
-const OVERLAPS: Power = 100;
 
 /// Which of the grammar's kinds of expressions is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,6 +22,7 @@ mod merge;
 mod names;
 mod operand;
 mod operator;
+pub(crate) mod power;
 mod query;
 mod resume;
 mod script;
@@ -33,6 +34,7 @@ mod types;
 mod window;
 mod xml;
 
+pub(crate) use power::Power;
 pub use script::{
     Options, ParsedStatement, Statements, parse_expression, parse_statement, parse_statements, parse_type_name,
 };

@@ -1,7 +1,8 @@
 //! Operands: what an expression begins with.
 
 use super::Parser;
-use super::frames::{CasePart, Frame, Items, Mode, NOT, OTHER, SIGN, Value};
+use super::frames::{CasePart, Frame, Items, Mode, Value};
+use super::power::{NOT, OTHER, SIGN};
 use crate::error::{FEATURE_NOT_SUPPORTED, ParseError, Result};
 use crate::syntax::{Expr, SpecialForm};
 use crate::token::TokenKind as T;
@@ -123,7 +124,7 @@ impl Parser<'_> {
         self.advance();
         if self.eat(T::RightParen) {
             let mark = self.mark();
-            return match self.row(start, mark)? {
+            return match self.row(start, mark, true)? {
                 super::expr::After::Value(value) => Ok(Some(value)),
                 super::expr::After::Operand => Ok(None),
             };

@@ -2,9 +2,8 @@
 
 use super::Parser;
 use super::expr::After;
-use super::frames::{
-    AND, AT, CAST, COLLATE, COMPARISON, EXPONENT, Frame, IS, Items, MATCH, Mode, OR, OTHER, PRODUCT, Power, SUM, Value,
-};
+use super::frames::{Frame, Items, Mode, Value};
+use super::power::{AND, AT, CAST, COLLATE, COMPARISON, EXPONENT, IS, MATCH, OR, OTHER, PRODUCT, Power, SUM};
 use crate::error::Result;
 use crate::syntax::{Expr, IsTest, JsonSort, Matching, NormalForm, Operator};
 use crate::token::TokenKind as T;

@@ -79,7 +79,7 @@ impl Parser<'_> {
 
     fn resume_overlaps(&mut self, left: Value, right: Value) -> Result<After> {
         for (side, value) in [("left", left), ("right", right)] {
-            let Expr::Row { items } = self.tree.get(value.id) else { return Err(self.unexpected()) };
+            let Expr::Row { items, .. } = self.tree.get(value.id) else { return Err(self.unexpected()) };
             if self.tree.len(items) != 2 {
                 let message = format!("wrong number of parameters on {side} side of OVERLAPS expression");
                 return Err(ParseError::new(SYNTAX_ERROR, message, value.start));
@@ -103,7 +103,7 @@ impl Parser<'_> {
         self.mode = mode;
         if self.mark() > mark as usize {
             self.push(value.id);
-            return self.row(start, mark as usize);
+            return self.row(start, mark as usize, false);
         }
         self.indirection_behind(Value { id: value.id, start }).map(After::Value)
     }
@@ -148,7 +148,7 @@ impl Parser<'_> {
 
     fn finish_items(&mut self, value: Value, items: Items, start: u32, mark: usize) -> Result<After> {
         if let Items::Row = items {
-            return self.row(start, mark);
+            return self.row(start, mark, true);
         }
         let list = self.list_since(mark);
         let node = match items {
@@ -168,9 +168,9 @@ impl Parser<'_> {
     }
 
     /// A row is complete; OVERLAPS may follow it.
-    pub(super) fn row(&mut self, start: u32, mark: usize) -> Result<After> {
+    pub(super) fn row(&mut self, start: u32, mark: usize, explicit: bool) -> Result<After> {
         let items = self.list_since(mark);
-        let id = self.node(start, Expr::Row { items })?;
+        let id = self.node(start, Expr::Row { items, explicit })?;
         let left = Value { id, start };
         if !self.at(T::Overlaps) || self.mode != Mode::Full {
             return Ok(After::Value(left));

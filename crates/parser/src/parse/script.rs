@@ -1,9 +1,9 @@
 //! What callers ask for: a statement, a script's statements one after another, an expression, a type.
 
 use super::Parser;
-use crate::error::{PROGRAM_LIMIT_EXCEEDED, ParseError, Result};
+use crate::error::{PROGRAM_LIMIT_EXCEEDED, ParseError, Result, SYNTAX_ERROR};
 use crate::syntax::{Expr, Statement, TypeName};
-use crate::token::{Placeholders, TokenKind as T};
+use crate::token::{Lexer, Placeholders, TokenKind as T};
 use crate::tree::{Id, Tree};
 
 /// What a caller allows.
@@ -104,12 +104,14 @@ pub fn parse_statements(text: &str, options: Options) -> Statements<'_> {
 pub fn parse_statement(text: &str, options: Options) -> Result<Option<ParsedStatement<'_>>> {
     let mut statements = parse_statements(text, options);
     let first = statements.next().transpose()?;
-    let mut rest = Parser::new(text, statements.at.min(text.len()), options);
-    while rest.eat(T::Semicolon) {}
-    if rest.at(T::Eof) {
-        Ok(first)
-    } else {
-        Err(rest.near("cannot insert multiple commands into a prepared statement"))
+    let mut rest = Lexer::new(text, statements.at.min(text.len()), options.placeholders);
+    let behind = std::iter::repeat_with(|| rest.next_token()).find(|token| token.kind != T::Semicolon);
+    match behind {
+        Some(token) if token.kind != T::Eof => {
+            let message = "cannot insert multiple commands into a prepared statement";
+            Err(ParseError::new(SYNTAX_ERROR, message, token.start))
+        }
+        _ => Ok(first),
     }
 }
 

@@ -87,8 +87,8 @@ syntax! {
         Grouping { args: List<Expr> },
         /// `CASE a WHEN b THEN c ELSE d END`
         Case { operand: Option<Id<Expr>>, whens: List<When>, otherwise: Option<Id<Expr>> },
-        /// `(a, b)`, `ROW (a)`
-        Row { items: List<Expr> },
+        /// `(a, b)`, and with `explicit` `ROW (a)`: GROUP BY tells them apart.
+        Row { items: List<Expr>, explicit: bool },
         /// `ARRAY[a, b]`, and an array within it.
         Array { items: List<Expr> },
         /// `ARRAY (SELECT ...)`
