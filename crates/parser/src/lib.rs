@@ -23,6 +23,8 @@
 //!   [`Tree::get`] gives a node's view by value, an `enum` or a `struct` to match on.
 //! - `syntax`: what nodes there are, one `syntax!` for each family of kinds.
 //! - `parse`: the parser, a file for each part of the grammar.
+//! - `utility`: every command that is neither a query nor a change of rows, by a grammar that is a text; [`Parts`] looks
+//!   at their trees.
 //! - `print`: the way back, [`Tree::print`].
 //!
 //! # Adding a kind of statement
@@ -45,6 +47,7 @@ mod print;
 mod syntax;
 pub mod token;
 mod tree;
+mod utility;
 
 pub use error::*;
 pub use hints::Hint;
@@ -54,3 +57,4 @@ pub use parse::{
 pub use syntax::*;
 pub use token::{Placeholders, Token, TokenKind};
 pub use tree::{FieldSort, Id, KindInfo, List, NodeRef, Span, Syntax, Text, Tree};
+pub use utility::Parts;

@@ -181,7 +181,7 @@ impl Parser<'_> {
     }
 
     /// The same, its name being read already.
-    pub(super) fn windowless_call(&mut self, start: u32, name: List<Name>) -> Result<Id<Expr>> {
+    pub(crate) fn windowless_call(&mut self, start: u32, name: List<Name>) -> Result<Id<Expr>> {
         let outer = std::mem::replace(&mut self.mode, Mode::Windowless);
         let base = self.frames.len();
         let first = self.call(start, name)?;

@@ -84,7 +84,7 @@ impl Parser<'_> {
         let mark = self.mark();
         let first = self.name()?;
         self.push(first);
-        self.more_labels()?;
+        self.more_parts()?;
         self.qualified_since(start, mark)
     }
 
@@ -101,12 +101,25 @@ impl Parser<'_> {
 
     /// A function's name: `func_name`.
     pub(crate) fn function_name(&mut self) -> Result<List<Name>> {
-        let qualified = self.peek() == T::Dot;
+        let qualified = matches!(self.peek(), T::Dot | T::LeftBracket);
         let mark = self.mark();
         let first = if qualified { self.name()? } else { self.type_function_name()? };
         self.push(first);
-        self.more_labels()?;
+        self.more_parts()?;
         Ok(self.list_since(mark))
+    }
+
+    /// Pushes what stands behind dots. The grammar takes subscripts and stars there too, and then complains.
+    fn more_parts(&mut self) -> Result<()> {
+        let mut only_names = true;
+        while matches!(self.kind(), T::Dot | T::LeftBracket) {
+            let step = self.enter(Self::step)?;
+            match self.tree.get(step) {
+                Indirection::Field { name } => self.push(name),
+                _ => only_names = false,
+            }
+        }
+        if only_names { Ok(()) } else { Err(self.near("syntax error")) }
     }
 
     /// Steps to a part of what was read: `opt_indirection`.

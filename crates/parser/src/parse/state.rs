@@ -7,7 +7,7 @@ use super::script::Options;
 use crate::error::{ParseError, Result, STATEMENT_TOO_COMPLEX};
 use crate::hints::{Place, hint_for};
 use crate::token::{Lexer, Token, TokenKind};
-use crate::tree::{Id, List, Syntax, Text, Tree};
+use crate::tree::{Id, List, Syntax, Text, Tree, TreeSize};
 
 /// How deep what recurses may be. A query in a query counts twice or three times.
 pub(crate) const RECURSION_MAX: u32 = 300;
@@ -42,7 +42,65 @@ pub(crate) struct Parser<'a> {
     pub(super) question_marks: u32,
 }
 
+/// A place to go back to.
+#[derive(Clone, Copy)]
+pub(crate) struct Position {
+    start: u32,
+    previous: Token,
+    tree: TreeSize,
+    scratch: usize,
+    frames: usize,
+    mode: Mode,
+    recursion: u32,
+    named_parameters: usize,
+    question_marks: u32,
+}
+
 impl<'a> Parser<'a> {
+    /// Where the parser is.
+    pub(crate) fn here(&self) -> Position {
+        Position {
+            start: self.token.start,
+            previous: self.previous,
+            tree: self.tree.size(),
+            scratch: self.scratch.len(),
+            frames: self.frames.len(),
+            mode: self.mode,
+            recursion: self.recursion,
+            named_parameters: self.named_parameters.len(),
+            question_marks: self.question_marks,
+        }
+    }
+
+    /// Takes back what was read since.
+    pub(crate) fn back_to(&mut self, position: Position) {
+        if self.token.start != position.start {
+            self.lexer.go_to(position.start);
+            self.ahead = None;
+            self.token = self.lexer.next_token();
+        }
+        self.previous = position.previous;
+        self.tree.cut_to(position.tree);
+        self.scratch.truncate(position.scratch);
+        self.frames.truncate(position.frames);
+        self.mode = position.mode;
+        self.recursion = position.recursion;
+        self.named_parameters.truncate(position.named_parameters);
+        self.question_marks = position.question_marks;
+    }
+
+    /// The token's text as written.
+    pub(crate) fn written_token(&self) -> &'a str {
+        self.lexer.text().get(self.token.start as usize..self.token.end as usize).unwrap_or("")
+    }
+
+    /// An error of this wording at the word that begins here.
+    pub(crate) fn near_word(&self, what: &str, start: u32) -> Box<ParseError> {
+        let rest = self.lexer.text().get(start as usize..).unwrap_or("");
+        let end = rest.find(|character: char| !character.is_alphanumeric() && character != '_').unwrap_or(rest.len());
+        ParseError::near(what, &rest[..end], start)
+    }
+
     pub(crate) fn new(text: &'a str, start: usize, options: Options) -> Parser<'a> {
         let mut lexer = Lexer::new(text, start, options.placeholders);
         let token = lexer.next_token();
@@ -215,7 +273,7 @@ impl<'a> Parser<'a> {
         }
         self.recursion += 1;
         let result = match self.recursion % RECURSION_OF_A_STACK {
-            0 => self.on_another_stack(read),
+            0 => self.on_another_stack(STACK_BYTES, read),
             _ => read(self),
         };
         self.recursion -= 1;
@@ -224,14 +282,18 @@ impl<'a> Parser<'a> {
 
     /// Goes on in a thread of its own: only statements that are nested as hardly any is come here.
     #[cold]
-    fn on_another_stack<N: Send>(&mut self, read: impl FnOnce(&mut Self) -> Result<N> + Send) -> Result<N> {
+    pub(crate) fn on_another_stack<N: Send>(
+        &mut self,
+        bytes: usize,
+        read: impl FnOnce(&mut Self) -> Result<N> + Send,
+    ) -> Result<N> {
         if cfg!(target_family = "wasm") {
             // There are no threads, and the stack is the embedder's to choose.
             return read(self);
         }
         let position = self.token.start;
         let result = thread::scope(|scope| {
-            let stack = thread::Builder::new().stack_size(STACK_BYTES);
+            let stack = thread::Builder::new().stack_size(bytes);
             let reader = stack.spawn_scoped(scope, || read(self)).ok()?;
             Some(reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });

@@ -20,7 +20,7 @@ impl Parser<'_> {
             | T::Update
             | T::Delete
             | T::Merge => self.row_statement()?,
-            _ => return Err(self.unexpected()),
+            _ => Statement::Utility { command: self.utility()? },
         };
         self.node(start, statement)
     }

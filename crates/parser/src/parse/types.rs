@@ -94,7 +94,7 @@ impl Parser<'_> {
             T::Real => self.known_type(BaseType::Real),
             T::Boolean => self.known_type(BaseType::Boolean),
             T::Float => self.float(),
-            T::Double => {
+            T::Double if self.peek() == T::Precision => {
                 self.advance();
                 self.expect(T::Precision)?;
                 plain(BaseType::DoublePrecision)

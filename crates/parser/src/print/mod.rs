@@ -13,6 +13,7 @@ mod power;
 mod query;
 mod statement;
 mod types;
+mod utility;
 mod xml;
 
 use crate::parse::Power;
@@ -37,6 +38,10 @@ enum Part {
     Constant(Text),
     Verbatim(Text),
     Number(u32),
+    /// By the number of its kind.
+    Keyword(u32),
+    /// A name that may not look like a keyword.
+    Identifier(Text),
 }
 
 /// Writes a tree.
@@ -67,6 +72,8 @@ impl Printer<'_, '_> {
                 Part::Constant(text) => self.constant(text),
                 Part::Verbatim(text) => self.out.push_str(self.tree.text(text)),
                 Part::Number(number) => self.out.push_str(&number.to_string()),
+                Part::Keyword(kind) => self.out.push_str(&crate::utility::keyword_text(kind)),
+                Part::Identifier(text) => self.identifier(text),
                 Part::Node(print, number) => {
                     print(&mut self, number);
                     work.extend(self.parts.drain(..).rev());
@@ -80,6 +87,24 @@ impl Printer<'_, '_> {
         self.out.push('\'');
         self.out.push_str(&self.tree.text(text).replace('\'', "''"));
         self.out.push('\'');
+    }
+
+    fn identifier(&mut self, text: Text) {
+        let name = self.tree.text(text);
+        match crate::token::find_keyword(name.as_bytes()) {
+            Some(_) => self.out.push_str(&format!("\"{name}\"")),
+            None => crate::token::quote_identifier(name, &mut self.out),
+        }
+    }
+
+    /// A keyword or symbol, by the number of its kind.
+    pub(crate) fn keyword(&mut self, kind: u32) {
+        self.parts.push(Part::Keyword(kind));
+    }
+
+    /// A name that may not look like a keyword.
+    pub(crate) fn identifier_text(&mut self, text: Text) {
+        self.parts.push(Part::Identifier(text));
     }
 
     /// Says a text.

@@ -12,6 +12,7 @@ impl Print for Statement {
             Statement::Update { update } => p.node(update),
             Statement::Delete { delete } => p.node(delete),
             Statement::Merge { merge } => p.node(merge),
+            Statement::Utility { command } => p.node(command),
         }
     }
 }

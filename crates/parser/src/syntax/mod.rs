@@ -7,6 +7,7 @@ mod names;
 mod query;
 mod statement;
 mod types;
+mod utility;
 mod xml;
 
 pub use dml::*;
@@ -16,6 +17,7 @@ pub use names::*;
 pub use query::*;
 pub use statement::*;
 pub use types::*;
+pub use utility::*;
 pub use xml::*;
 
 use crate::tree::KindInfo;
@@ -72,6 +74,7 @@ static FAMILIES: &[&[KindInfo]] = &[
     MergeAction::KINDS,
     StorageOption::KINDS,
     OptionValue::KINDS,
+    Part::KINDS,
 ];
 
 /// What is known of the kind with this number.

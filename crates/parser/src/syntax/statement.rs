@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::{Delete, Insert, Merge, Query, Update};
+use super::{Delete, Insert, Merge, Part, Query, Update};
 use crate::tree::{Id, syntax};
 
 syntax! {
@@ -17,5 +17,7 @@ syntax! {
         Delete { delete: Id<Delete> },
         /// `MERGE`
         Merge { merge: Id<Merge> },
+        /// Any other command: a [`Part::Rule`].
+        Utility { command: Id<Part> },
     }
 }

@@ -68,6 +68,11 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
+    /// Goes on at this byte, where a token begins.
+    pub(crate) fn go_to(&mut self, at: u32) {
+        self.at = at as usize;
+    }
+
     /// The next token.
     #[inline]
     pub fn next_token(&mut self) -> Token {

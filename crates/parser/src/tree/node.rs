@@ -44,6 +44,16 @@ pub struct Tree<'a> {
     parameters: u32,
 }
 
+/// How much a tree holds.
+#[derive(Clone, Copy)]
+pub(crate) struct TreeSize {
+    nodes: usize,
+    words: usize,
+    decoded: usize,
+    texts: usize,
+    parameters: u32,
+}
+
 /// A node about to be added.
 #[doc(hidden)]
 pub struct Draft {
@@ -221,6 +231,26 @@ impl<'a> Tree<'a> {
     pub(crate) fn note_decoded(&mut self, from: usize) -> u32 {
         self.texts.push((from as u32, self.decoded.len() as u32));
         self.texts.len() as u32
+    }
+
+    /// How much there is now.
+    pub(crate) fn size(&self) -> TreeSize {
+        TreeSize {
+            nodes: self.nodes.len(),
+            words: self.words.len(),
+            decoded: self.decoded.len(),
+            texts: self.texts.len(),
+            parameters: self.parameters,
+        }
+    }
+
+    /// Takes away what was added since.
+    pub(crate) fn cut_to(&mut self, size: TreeSize) {
+        self.nodes.truncate(size.nodes);
+        self.words.truncate(size.words);
+        self.decoded.truncate(size.decoded);
+        self.texts.truncate(size.texts);
+        self.parameters = size.parameters;
     }
 
     /// Gives back what was reserved for more nodes than there are, where it is much.
