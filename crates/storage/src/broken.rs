@@ -94,7 +94,7 @@ pub enum Broken {
     EndedUntold,
     /// Bytes that arrive after their page's id became another's stay under it.
     LateBytes,
-    /// A free map may be made of half of what is being retired.
+    /// A free map may be made of half of what is being freed.
     HalfRetired,
     /// Commits do not wait for whoever has a turn.
     TurnUnseen,

@@ -46,7 +46,7 @@ const AHEAD: usize = 16 << 20;
 #[derive(Debug)]
 pub(super) struct PageInfo {
     /// The first version that holds it; 0: free, or private to a transaction.
-    pub(super) adopted: AtomicU64,
+    pub(super) joined: AtomicU64,
     /// The first version that no longer does; 0: the newest still does.
     pub(super) death: AtomicU64,
     /// The next page in the same list of dead pages; before it was published: its place in its owner's list.
@@ -55,18 +55,18 @@ pub(super) struct PageInfo {
 
 impl ZeroAtomic for PageInfo {
     fn zero() -> Self {
-        let (adopted, death) = (AtomicU64::new(0), AtomicU64::new(0));
-        PageInfo { adopted, death, next: AtomicU32::new(0) }
+        let (joined, death) = (AtomicU64::new(0), AtomicU64::new(0));
+        PageInfo { joined, death, next: AtomicU32::new(0) }
     }
 }
 
 impl PageInfo {
     /// Whether the page belongs to `version`, which must be held.
     pub(super) fn lives_in(&self, version: u64) -> bool {
-        // Death first: freeing clears `adopted` before `death`, so a freed page can not look alive.
+        // Death first: freeing clears `joined` before `death`, so a freed page can not look alive.
         let death = self.death.load(Ordering::Acquire);
-        let adopted = self.adopted.load(Ordering::Acquire);
-        adopted != 0 && adopted <= version && (death == 0 || death > version)
+        let joined = self.joined.load(Ordering::Acquire);
+        joined != 0 && joined <= version && (death == 0 || death > version)
     }
 }
 

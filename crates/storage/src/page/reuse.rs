@@ -1,6 +1,6 @@
 //! When a page's id may be used again.
 //!
-//! A page lives from the version that adopted it to its death, the version that no longer holds it. It is free when no
+//! A page lives from the version that it joined to its death, the version that no longer holds it. It is free when no
 //! *held* version lies between: neither a reader's, nor a checkpoint's that is durable or in progress. Dead pages that
 //! are still held wait in the list of the newest held version that sees them; when that version is let go, they move to
 //! the next older one or are free. Lists are linked through the pages' own records, so nothing is allocated.
@@ -85,7 +85,7 @@ impl Pages {
     /// Marks pages as part of `version`, before it is published, and gives them to eviction.
     pub(crate) fn join_version(&self, version: u64, created: &[u32]) {
         for &id in created {
-            self.info[id as usize].adopted.store(version, Ordering::Release);
+            self.info[id as usize].joined.store(version, Ordering::Release);
             self.frames.allow_eviction(id);
         }
     }
@@ -144,8 +144,8 @@ impl Pages {
     /// cut short, after which the id may have become another page's.
     pub(crate) fn can_bury(&self, id: u32, version: u64) -> bool {
         let Some(info) = self.info.get(id as usize) else { return false };
-        let adopted = info.adopted.load(Ordering::Acquire);
-        adopted != 0 && adopted <= version && info.death.load(Ordering::Acquire) == 0
+        let joined = info.joined.load(Ordering::Acquire);
+        joined != 0 && joined <= version && info.death.load(Ordering::Acquire) == 0
     }
 
     /// The oldest version that a reader holds.
@@ -227,7 +227,7 @@ impl Pages {
     #[inline]
     fn place(&self, reuse: &mut Reuse, id: u32, newest: u64) {
         let info = &self.info[id as usize];
-        if newest == 0 || newest < info.adopted.load(Ordering::Relaxed) {
+        if newest == 0 || newest < info.joined.load(Ordering::Relaxed) {
             return self.free(reuse, id);
         }
         let list = reuse.list(newest);
@@ -274,7 +274,7 @@ impl Pages {
             }
         }
         let info = &self.info[id as usize];
-        info.adopted.store(0, Ordering::Release);
+        info.joined.store(0, Ordering::Release);
         info.death.store(0, Ordering::Release);
         reuse.freed.0.push(id);
     }
@@ -311,7 +311,7 @@ impl Pages {
                 }
             }
         }
-        taken.iter().for_each(|&id| self.info[id as usize].adopted.store(version, Ordering::Release));
+        taken.iter().for_each(|&id| self.info[id as usize].joined.store(version, Ordering::Release));
         Ok(taken)
     }
 
@@ -351,11 +351,11 @@ impl Pages {
         for &(first, length) in runs {
             let after = first.checked_add(length).filter(|&after| first >= next && after <= end);
             let after = after.ok_or_else(|| Error::corrupt("the free map is out of order"))?;
-            (next..first).for_each(|id| self.info[id as usize].adopted.store(version, Ordering::Relaxed));
+            (next..first).for_each(|id| self.info[id as usize].joined.store(version, Ordering::Relaxed));
             (first..after).for_each(|id| supply.ids.insert(id));
             next = after;
         }
-        (next..end).for_each(|id| self.info[id as usize].adopted.store(version, Ordering::Relaxed));
+        (next..end).for_each(|id| self.info[id as usize].joined.store(version, Ordering::Relaxed));
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use crate::page::layout::{self, Kind};
 use crate::page::{Created, PageRef, Pages, Pin};
 use crate::{Result, counted};
 
-/// Long values of up to this many pages are retired at once, others in the background.
+/// Long values of up to this many pages are freed at once, others in the background.
 const SHORT_CHAIN: usize = 4;
 
 /// What became of a patch.

@@ -160,7 +160,7 @@ impl SimContent {
     fn force(&mut self, operation: u64, offset: u64, bytes: &Arc<[u8]>) {
         let end = offset + bytes.len() as u64;
         self.force_lengths(end);
-        self.settle();
+        self.harden();
         let undisturbed = self.pending.iter().all(|pending| pending.change.spares(offset, end));
         if undisturbed && end <= self.durable.len() {
             self.durable.write_within(offset, bytes);
@@ -186,7 +186,7 @@ impl SimContent {
         }
     }
 
-    fn settle(&mut self) {
+    fn harden(&mut self) {
         while let Some(first) = self.pending.front().filter(|first| first.forced) {
             first.change.apply(&mut self.durable);
             self.pending.pop_front();

@@ -32,7 +32,7 @@ impl Rescue<'_, '_> {
             let inner = self.look(&mut unread);
             for InnerPage { tree, page, .. } in inner {
                 if !self.reached.contains(page.id) {
-                    self.adopt(tree, page)?;
+                    self.assign(tree, page)?;
                 }
             }
             self.leaves()?;
@@ -79,7 +79,7 @@ impl Rescue<'_, '_> {
     }
 
     /// Copies what lies below a page that nothing refers to. What is missing there is missing in the hole that it fills.
-    fn adopt(&mut self, tree: TreeId, page: PageRef) -> Result<()> {
+    fn assign(&mut self, tree: TreeId, page: PageRef) -> Result<()> {
         let Ok(bytes) = self.source.node(page, tree.0) else { return Ok(()) };
         let level = Node::new(&bytes).level();
         let Some((lower, upper)) = self.place(tree, &bytes) else { return Ok(()) };
