@@ -5,7 +5,7 @@ use super::expr::After;
 use super::frames::{Frame, Mode, Value};
 use crate::error::{ParseError, Result, SYNTAX_ERROR};
 use crate::syntax::{CallForm, CallTail, Expr, Name, Over, SortKey};
-use crate::token::TokenKind as T;
+use crate::token::{KeywordClass, TokenKind as T};
 use crate::tree::{Id, List};
 
 impl Parser<'_> {
@@ -176,8 +176,33 @@ impl Parser<'_> {
 
     /// A function in FROM or in an index, where nothing may follow its arguments: `func_expr_windowless`.
     pub(crate) fn windowless_function(&mut self) -> Result<Id<Expr>> {
+        let value = self.kind().class() == Some(KeywordClass::Reserved) && !self.at_function_keyword();
+        if value || !self.kind().is_label() {
+            return Err(self.unexpected());
+        }
         let expr = self.expression(Mode::Windowless, None, false)?;
         self.expect_function(expr)
+    }
+
+    /// Whether a reserved word is a function here.
+    fn at_function_keyword(&self) -> bool {
+        use T::{
+            Cast, CurrentCatalog, CurrentDate, CurrentRole, CurrentTime, CurrentTimestamp, CurrentUser, Localtime,
+            Localtimestamp, SessionUser, User,
+        };
+        matches!(
+            self.kind(),
+            Cast | CurrentCatalog
+                | CurrentDate
+                | CurrentRole
+                | CurrentTime
+                | CurrentTimestamp
+                | CurrentUser
+                | Localtime
+                | Localtimestamp
+                | SessionUser
+                | User
+        )
     }
 
     /// The same, its name being read already.

@@ -47,6 +47,11 @@ impl Parser<'_> {
         self.expression(Mode::Full, None, true)
     }
 
+    /// An expression whose first operand was read.
+    pub(super) fn expr_from(&mut self, start: u32, first: Id<Expr>) -> Result<Id<Expr>> {
+        self.expression(Mode::Full, Some(Value { id: first, start }), false)
+    }
+
     /// Expressions with commas between them: `expr_list`.
     pub(crate) fn exprs(&mut self) -> Result<crate::tree::List<Expr>> {
         self.comma_list(Self::expr)
@@ -143,7 +148,18 @@ impl Parser<'_> {
     fn at_bare_label(&mut self) -> bool {
         let word = matches!(
             self.kind(),
-            T::And | T::Or | T::Not | T::Is | T::Between | T::In | T::Like | T::Ilike | T::Similar | T::Collate
+            T::And
+                | T::Or
+                | T::Not
+                | T::Is
+                | T::Between
+                | T::In
+                | T::Like
+                | T::Ilike
+                | T::Similar
+                | T::Collate
+                | T::At
+                | T::Operator
         );
         word && ends_target(self.peek())
     }

@@ -184,7 +184,7 @@ impl Parser<'_> {
             },
         };
         let tables = self.joins(start, first)?;
-        if !matches!(self.tree.get(tables), TableRef::Join { .. }) {
+        if !matches!(self.tree.get(tables), TableRef::Join { alias: None, .. }) {
             return Err(self.unexpected());
         }
         self.expect(T::RightParen)?;
@@ -210,7 +210,8 @@ impl Parser<'_> {
     fn named_item(&mut self, start: u32) -> Result<Id<TableRef>> {
         let next = self.peek();
         let name = self.kind().is_column_name();
-        if name && next != T::LeftParen && next != T::Dot && !self.at_two(T::Collation, T::For) {
+        let call = next == T::LeftParen && (self.kind().is_function_name() || self.at_special_function());
+        if name && !call && next != T::Dot && !self.at_two(T::Collation, T::For) {
             return self.plain_table(start);
         }
         if !name || next != T::Dot {
@@ -219,7 +220,7 @@ impl Parser<'_> {
         let mark = self.mark();
         let first = self.name()?;
         self.push(first);
-        self.more_labels()?;
+        self.more_parts()?;
         if !self.at(T::LeftParen) {
             let name = self.qualified_since(start, mark)?;
             self.eat(T::Star);

@@ -110,7 +110,7 @@ impl Parser<'_> {
     }
 
     /// Pushes what stands behind dots. The grammar takes subscripts and stars there too, and then complains.
-    fn more_parts(&mut self) -> Result<()> {
+    pub(super) fn more_parts(&mut self) -> Result<()> {
         let mut only_names = true;
         while matches!(self.kind(), T::Dot | T::LeftBracket) {
             let step = self.enter(Self::step)?;

@@ -32,7 +32,7 @@ impl Parser<'_> {
             T::Op => OTHER,
             T::DoubleColon => CAST,
             T::Is => IS,
-            T::Operator if self.peek() == T::LeftParen => OTHER,
+            T::Operator => OTHER,
             _ if self.mode == Mode::Full => return self.word_infix(),
             _ => return None,
         };
@@ -50,7 +50,7 @@ impl Parser<'_> {
             T::Escape if matches!(self.frames.last(), Some(Frame::Like { .. })) => MATCH,
             T::Similar if self.peek() == T::To => MATCH,
             T::Not if matches!(self.peek(), T::Between | T::In | T::Like | T::Ilike | T::Similar) => MATCH,
-            T::At if self.peek() == T::Time => AT,
+            T::At => AT,
             T::Collate => COLLATE,
             _ => return None,
         };

@@ -19,6 +19,14 @@ pub(super) struct OpenQuery {
     node: Option<Id<Query>>,
 }
 
+/// How many rows are wanted, and from which on.
+#[derive(Default)]
+struct Limits {
+    /// Where it was said, how many, and how they are counted.
+    limit: Option<(u32, Option<Id<Expr>>, LimitForm)>,
+    offset: Option<Id<Expr>>,
+}
+
 /// A set operation that waits for its right side.
 type Waiting = Option<(OpenQuery, SetOperation, bool)>;
 
@@ -42,10 +50,15 @@ impl Parser<'_> {
 
     /// A query that begins with `with`, which was read.
     pub(crate) fn query_with(&mut self, start: u32, with: Id<With>) -> Result<Id<Query>> {
-        let first = self.query_operand()?;
-        let query = self.with_before(first, start, with)?;
-        let query = self.rest_of_query(query)?;
+        let query = self.open_query_with(start, with)?;
         self.close_query(query)
+    }
+
+    fn open_query_with(&mut self, start: u32, with: Id<With>) -> Result<OpenQuery> {
+        let first = self.query_operand()?;
+        let query = self.set_operations(first)?;
+        let query = self.behind_set_operations(query)?;
+        self.with_before(query, start, with)
     }
 
     /// The rest of a query that begins with another in parentheses.
@@ -65,9 +78,7 @@ impl Parser<'_> {
         let start = self.start();
         if self.at(T::With) {
             let with = self.with_clause()?;
-            let first = self.query_operand()?;
-            let query = self.with_before(first, start, with)?;
-            return self.rest_of_query(query);
+            return self.open_query_with(start, with);
         }
         let first = self.query_operand()?;
         self.rest_of_query(first)
@@ -152,25 +163,59 @@ impl Parser<'_> {
 
     /// Set operations, ORDER BY, LIMIT and locking behind a query's first part.
     fn rest_of_query(&mut self, first: OpenQuery) -> Result<OpenQuery> {
-        let mut query = self.set_operations(first)?;
-        if matches!(self.kind(), T::Order) {
-            let position = self.start();
-            let keys = self.order_by()?;
-            self.set_once(query.query.order_by.is_empty(), "ORDER BY", position)?;
+        let query = self.set_operations(first)?;
+        self.behind_set_operations(query)
+    }
+
+    /// ORDER BY, LIMIT and locking; that none of them is said twice, inside the parentheses and behind them, is seen
+    /// when all are read.
+    fn behind_set_operations(&mut self, mut query: OpenQuery) -> Result<OpenQuery> {
+        let keys = self.optional_order_by()?;
+        let mut locks = self.locking()?;
+        let limits = self.limits()?;
+        if locks.is_none() {
+            locks = self.locking()?;
+        }
+        if let Some(first) = self.tree.nth(keys, 0) {
+            self.set_once(query.query.order_by.is_empty(), "ORDER BY", self.tree.get(first).expr)?;
             query = changed(query, |query| query.order_by = keys);
         }
-        // Either may come first.
-        let locked = self.locking(&mut query)?;
-        self.limits(&mut query)?;
-        if !locked {
-            self.locking(&mut query)?;
+        if let Some(locks) = locks.filter(|locks| !locks.is_empty()) {
+            let locking = self.joined(query.query.locking, locks);
+            query = changed(query, |query| query.locking = locking);
         }
+        self.set_limits(query, limits)
+    }
+
+    /// A list and another behind it.
+    fn joined<N>(&mut self, first: List<N>, second: List<N>) -> List<N> {
+        let mark = self.mark();
+        for list in [first, second] {
+            self.scratch.extend(self.tree.list(list).map(|item| item.0.get()));
+        }
+        self.list_since(mark)
+    }
+
+    fn set_limits(&mut self, mut query: OpenQuery, limits: Limits) -> Result<OpenQuery> {
+        if let Some(offset) = limits.offset {
+            self.set_once(query.query.offset.is_none(), "OFFSET", offset)?;
+            query = changed(query, |query| query.offset = Some(offset));
+        }
+        let Some((place, limit, form)) = limits.limit else { return Ok(query) };
+        if query.query.limit.is_some() || query.query.limit_form != LimitForm::Plain {
+            let position = limit.map_or(place, |limit| self.tree.span(limit).start);
+            return Err(ParseError::new(SYNTAX_ERROR, "multiple LIMIT clauses not allowed", position));
+        }
+        query = changed(query, |query| (query.limit, query.limit_form) = (limit, form));
+        self.check_ties(&query, place)?;
         Ok(query)
     }
 
-    fn set_once(&self, unset: bool, what: &str, position: u32) -> Result<()> {
-        let message = || format!("multiple {what} clauses not allowed");
-        if unset { Ok(()) } else { Err(ParseError::new(SYNTAX_ERROR, message(), position)) }
+    fn set_once(&self, unset: bool, what: &str, place: Id<Expr>) -> Result<()> {
+        let error = || {
+            ParseError::new(SYNTAX_ERROR, format!("multiple {what} clauses not allowed"), self.tree.span(place).start)
+        };
+        if unset { Ok(()) } else { Err(error()) }
     }
 
     /// UNION and EXCEPT from left to right, INTERSECT before them.
@@ -220,32 +265,51 @@ impl Parser<'_> {
     }
 
     /// `LIMIT`, `OFFSET` and `FETCH`.
-    fn limits(&mut self, open: &mut OpenQuery) -> Result<()> {
-        let (mut limited, mut offset) = (false, false);
+    fn limits(&mut self) -> Result<Limits> {
+        let mut limits = Limits::default();
         loop {
-            let position = self.start();
+            let place = self.start();
             match self.kind() {
-                T::Limit | T::Fetch if !limited => {
-                    limited = true;
-                    let unset = open.query.limit.is_none() && open.query.limit_form == LimitForm::Plain;
-                    let (limit, form) = if self.eat(T::Limit) { self.limit(position)? } else { self.fetch()? };
-                    self.set_once(unset, "LIMIT", position)?;
-                    *open = changed(*open, |query| (query.limit, query.limit_form) = (limit, form));
-                    self.check_ties(open, position)?;
-                }
-                T::Offset if !offset => {
-                    offset = true;
+                T::Limit if limits.limit.is_none() => {
                     self.advance();
-                    let rows = self.expr()?;
-                    if matches!(self.kind(), T::Row | T::Rows) {
-                        self.advance();
-                    }
-                    self.set_once(open.query.offset.is_none(), "OFFSET", position)?;
-                    *open = changed(*open, |query| query.offset = Some(rows));
+                    let (limit, form) = self.limit(place)?;
+                    limits.limit = Some((place, limit, form));
                 }
-                _ => return Ok(()),
+                T::Fetch if limits.limit.is_none() => {
+                    let (limit, form) = self.fetch()?;
+                    limits.limit = Some((place, limit, form));
+                }
+                T::Offset if limits.offset.is_none() => {
+                    self.advance();
+                    limits.offset = Some(self.offset()?);
+                }
+                _ => return Ok(limits),
             }
         }
+    }
+
+    /// An offset; ROWS may stand behind one without operators.
+    fn offset(&mut self) -> Result<Id<Expr>> {
+        let start = self.start();
+        if matches!(self.kind(), T::Not | T::Op | T::Operator | T::Default | T::Unique) {
+            return self.expr();
+        }
+        let rows = if matches!(self.kind(), T::Plus | T::Minus) {
+            let number = matches!(self.peek(), T::IntegerConst | T::NumberConst);
+            let rows = self.expr()?;
+            let alone = matches!(self.tree.get(rows), Expr::Unary { operand, .. } if self.tree.depth(operand) == 1);
+            if !number || !alone {
+                return Ok(rows);
+            }
+            rows
+        } else {
+            self.simple_expr()?
+        };
+        if matches!(self.kind(), T::Row | T::Rows) {
+            self.advance();
+            return Ok(rows);
+        }
+        self.expr_from(start, rows)
     }
 
     fn limit(&mut self, position: u32) -> Result<(Option<Id<Expr>>, LimitForm)> {
@@ -268,6 +332,7 @@ impl Parser<'_> {
         }
         self.advance();
         let limit = match self.kind() {
+            T::Row if self.peek() == T::LeftParen => self.simple_expr()?,
             T::Row | T::Rows => self.one_row()?,
             T::Plus | T::Minus => self.signed_number()?,
             _ => self.simple_expr()?,
@@ -307,29 +372,22 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `FOR UPDATE ...`, any number of them, or `FOR READ ONLY`. Whether there was one.
-    fn locking(&mut self, open: &mut OpenQuery) -> Result<bool> {
+    /// `FOR UPDATE ...`, any number of them, or `FOR READ ONLY`, which is an empty list.
+    fn locking(&mut self) -> Result<Option<List<Locking>>> {
         if !self.at(T::For) {
-            return Ok(false);
+            return Ok(None);
         }
         if self.peek() == T::Read {
             self.advance();
             self.expect_all(&[T::Read, T::Only])?;
-            return Ok(true);
+            return Ok(Some(List::EMPTY));
         }
         let mark = self.mark();
-        for lock in self.tree.list(open.query.locking) {
-            self.scratch.push(lock.0.get());
-        }
         while self.at(T::For) {
             let lock = self.lock()?;
             self.push(lock);
         }
-        let locking = self.list_since(mark);
-        let position = self.start();
-        *open = changed(*open, |query| query.locking = locking);
-        self.check_ties(open, position)?;
-        Ok(true)
+        Ok(Some(self.list_since(mark)))
     }
 
     fn lock(&mut self) -> Result<Id<Locking>> {

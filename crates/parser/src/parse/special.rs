@@ -55,6 +55,27 @@ impl<'a> Parser<'a> {
         Ok(Some(Some(Value { id, start })))
     }
 
+    /// Whether the keyword at hand is a function that is no name of a function.
+    pub(super) fn at_special_function(&mut self) -> bool {
+        let listed = matches!(
+            self.kind(),
+            T::Coalesce
+                | T::Greatest
+                | T::Least
+                | T::Nullif
+                | T::Xmlconcat
+                | T::Cast
+                | T::Treat
+                | T::Extract
+                | T::Normalize
+                | T::Overlay
+                | T::Position
+                | T::Substring
+                | T::Trim
+        );
+        listed || self.xml_function().is_some()
+    }
+
     fn close(&mut self, expr: Expr) -> Result<Expr> {
         self.expect(T::RightParen)?;
         Ok(expr)

@@ -124,7 +124,10 @@ impl Printer<'_, '_> {
 
     fn unary(&mut self, operator: Id<Operator>, operand: Id<Expr>) {
         let power = self.prefix_power(operator);
+        let own = self.is_prefix_symbol(operator);
+        self.say_if(!own, "OPERATOR(");
         self.node(operator);
+        self.say_if(!own, ")");
         // Two signs in a row would be a comment, an operator and a sign another operator.
         let sign_follows = matches!(self.tree.get(operand), Expr::Unary { .. });
         self.say_if(power != power::SIGN || sign_follows, " ");

@@ -54,6 +54,12 @@ impl Printer<'_, '_> {
         }
     }
 
+    /// Whether the operator may stand before an operand as it is.
+    pub(super) fn is_prefix_symbol(&self, operator: Id<Operator>) -> bool {
+        let Operator::Plain { text } = self.tree.get(operator) else { return true };
+        matches!(operator_kind(self.tree.text(text).as_bytes()), T::Plus | T::Minus | T::Op)
+    }
+
     /// Whether the expression may stand where few operators are allowed (`b_expr`, `c_expr`) without parentheses.
     pub(super) fn is_simple(&self, id: Id<Expr>) -> bool {
         self.power(id) == PRIMARY && !matches!(self.tree.get(id), Expr::Default)

@@ -71,6 +71,7 @@ impl<'a> Lexer<'a> {
     /// Goes on at this byte, where a token begins.
     pub(crate) fn go_to(&mut self, at: u32) {
         self.at = at as usize;
+        self.signs = Signs::default();
     }
 
     /// The next token.
