@@ -26,6 +26,7 @@
 //! - `utility`: every command that is neither a query nor a change of rows, by a grammar that is a text; [`Parts`] looks
 //!   at their trees.
 //! - `print`: the way back, [`Tree::print`].
+//! - `fingerprint`: what statements have in common that differ in constants, [`Tree::fingerprint`].
 //!
 //! # Adding a kind of statement
 //!
@@ -41,6 +42,7 @@
 //!    `optional`, `dotted`, ... in order; in `print/statement.rs`, print the variant's node.
 
 mod error;
+mod fingerprint;
 mod hints;
 mod parse;
 mod print;

@@ -162,15 +162,16 @@ impl<'a> Lexer<'a> {
     #[inline]
     fn word(&mut self, start: usize) -> Token {
         let bytes = self.text.as_bytes();
-        let (mut end, mut capitals) = (start, false);
+        let (mut end, mut seen) = (start, 0);
         while let Some(byte) = bytes.get(end) {
-            match byte {
-                b'a'..=b'z' | b'0'..=b'9' | b'_' | b'$' | 0x80.. => {}
-                b'A'..=b'Z' => capitals = true,
-                _ => break,
+            let class = CLASSES[usize::from(*byte)];
+            if class & WORD == 0 {
+                break;
             }
+            seen |= class;
             end += 1;
         }
+        let capitals = seen & CAPITAL != 0;
         if end == start + 1
             && let Some(token) = self.prefixed(start)
         {
@@ -208,17 +209,17 @@ impl<'a> Lexer<'a> {
         let bytes = self.text.as_bytes();
         let (mut at, mut encoded, mut backslash) = (quote + 1, false, false);
         loop {
+            at = string_stop(bytes, at, escapes);
             match bytes.get(at) {
                 None => return self.bad(start, bytes.len(), unterminated(kind)),
-                Some(b'\\') if escapes => (at, backslash) = ((at + 2).min(bytes.len()), true),
-                Some(b'\'') if bytes.get(at + 1) == Some(&b'\'') && matches!(kind, TokenKind::StringConst) => {
+                Some(b'\\') => (at, backslash) = ((at + 2).min(bytes.len()), true),
+                Some(_) if bytes.get(at + 1) == Some(&b'\'') && matches!(kind, TokenKind::StringConst) => {
                     (at, encoded) = (at + 2, true);
                 }
-                Some(b'\'') => match literal::continuation(bytes, at + 1) {
+                Some(_) => match literal::continuation(bytes, at + 1) {
                     Some(next) => (at, encoded) = (next, true),
                     None => break,
                 },
-                Some(_) => at += 1,
             }
         }
         let encoded = encoded || (kind == TokenKind::StringConst && quote > start);
@@ -423,6 +424,38 @@ impl<'a> Lexer<'a> {
         }
         (end, foreign)
     }
+}
+
+/// The next quote, or backslash where there are escapes, or the end.
+#[inline]
+fn string_stop(bytes: &[u8], from: usize, escapes: bool) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    let stop = match escapes {
+        false => rest.iter().position(|byte| *byte == b'\''),
+        true => rest.iter().position(|byte| matches!(byte, b'\'' | b'\\')),
+    };
+    from + stop.unwrap_or(rest.len())
+}
+
+/// A byte that may be in a word.
+const WORD: u8 = 1;
+/// A capital letter.
+const CAPITAL: u8 = 2;
+
+/// What each byte may be part of.
+static CLASSES: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let letter = byte as u8;
+        if letter.is_ascii_alphanumeric() || letter == b'_' || letter == b'$' || letter >= 0x80 {
+            classes[byte] = if letter.is_ascii_uppercase() { WORD | CAPITAL } else { WORD };
+        }
+        byte += 1;
+    }
+    classes
 }
 
 fn unterminated(kind: TokenKind) -> &'static str {
