@@ -154,6 +154,10 @@ impl Difference {
         let ((a, i), (b, j)) = (self.older.entry(pages, pin)?, self.newer.entry(pages, pin)?);
         let (count_a, count_b) = (self.older.last().end, self.newer.last().end);
         let (mut i, mut j, mut differs) = (i, j, None);
+        // Written again with what was there.
+        if (i, count_a) == (j, count_b) && a.is_copy_of(&b) {
+            (i, j) = (count_a, count_b);
+        }
         while i < count_a && j < count_b {
             let order = a.key_order(i, &b, j);
             if order.is_ne() || a.cell(i).0 != b.cell(j).0 {

@@ -21,6 +21,8 @@ const SLOT: usize = 4;
 /// Bytes of an overflow reference.
 pub(crate) const OVERFLOW_REF: usize = 20;
 
+/// Kind, level and number of entries.
+const WHAT: std::ops::Range<usize> = 4..8;
 const COUNT: usize = 6;
 const HEAP: usize = 24;
 const GARBAGE: usize = 26;
@@ -269,6 +271,11 @@ impl<'a> Node<'a> {
         }
         let (mine, others) = (self.prefix().iter().chain(self.suffix(i)), other.prefix().iter().chain(other.suffix(j)));
         mine.cmp(others)
+    }
+
+    /// Whether another page has the same entries at the same places. (False says nothing: they may lie elsewhere in it.)
+    pub(crate) fn is_copy_of(&self, other: &Node<'_>) -> bool {
+        self.page[WHAT] == other.page[WHAT] && self.page[HEAP..] == other.page[HEAP..]
     }
 
     /// Whether `key` lies behind every entry.
