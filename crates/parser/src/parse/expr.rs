@@ -121,6 +121,11 @@ impl Parser<'_> {
     fn step_after(&mut self, value: Value, base: usize) -> Result<After> {
         let waiting = if self.frames.len() > base { self.frames.last().copied() } else { None };
         let held = waiting.as_ref().map_or(0, Frame::power);
+        if self.at(T::Similar) && self.peek() != T::To && waiting.is_some() && held < super::power::MATCH {
+            // SUBSTRING has a SIMILAR of its own, but only behind an expression that is complete.
+            self.advance();
+            return Err(self.unexpected());
+        }
         match (self.infix(), waiting) {
             (Some(Infix { what: T::Escape, .. }), Some(Frame::Like { left, matching, negated })) => {
                 self.advance();

@@ -109,7 +109,7 @@ impl Parser<'_> {
             self.advance();
             self.scratch.push(start);
         }
-        if self.mark() == mark || !self.at_query() {
+        if self.mark() == mark || !(self.at_query() || self.at(T::Values)) {
             return Err(self.unexpected());
         }
         let mut query = self.open_query()?;
@@ -332,8 +332,8 @@ impl Parser<'_> {
         }
         self.advance();
         let limit = match self.kind() {
-            T::Row if self.peek() == T::LeftParen => self.simple_expr()?,
-            T::Row | T::Rows => self.one_row()?,
+            // Both may be columns, too, and begin a row.
+            T::Row | T::Rows if matches!(self.peek(), T::Only | T::With) => self.one_row()?,
             T::Plus | T::Minus => self.signed_number()?,
             _ => self.simple_expr()?,
         };

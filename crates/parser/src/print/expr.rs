@@ -258,7 +258,12 @@ impl Printer<'_, '_> {
             Expr::Special { form, args } => self.special(form, args),
             Expr::Extract { field, source } => {
                 self.say("EXTRACT(");
-                self.node(field);
+                let word = self.tree.get(field).text;
+                match self.tree.text(word) {
+                    // Only a string can be empty.
+                    "" => self.string_text(word),
+                    _ => self.node(field),
+                }
                 self.say(" FROM ");
                 self.node(source);
                 self.say(")");
