@@ -5,8 +5,8 @@
 //! parentheses, the functions with a syntax of their own) is counted by [`Parser::enter`]; the tree's depth is counted
 //! as its nodes are made. Neither count depends on the machine or on how this was compiled.
 //!
-//! Invariant: an error is told of the first token that no statement could have there, as PostgreSQL does; nothing is
-//! tried and taken back. Where a choice needs the token behind the next, [`Parser::peek`] looks at it.
+//! Invariant: an error is told of the first token that no statement could have there, as PostgreSQL does; in queries,
+//! expressions and statements that change rows nothing is tried and taken back (utility commands do go back). Where a choice needs the token behind the next, [`Parser::peek`] looks at it.
 
 mod call;
 mod constant;
