@@ -10,10 +10,9 @@ use cairn_storage::broken::Broken;
 
 /// Switches that are noticed within seconds, and the most seeds that each may take: many times what it took from
 /// several first seeds, so that a change of the engine, which changes all runs, does not make the test miss one by chance.
-const CANARIES: [(Broken, u64); 53] = [
+const CANARIES: [(Broken, u64); 56] = [
     (Broken::Checksums, MANY),
     (Broken::DurablePosition, MANY),
-    (Broken::EndedUnpinned, MANY),
     (Broken::EndedUntold, MANY),
     (Broken::LateBytes, MANY),
     (Broken::OlderMeta, MANY),
@@ -29,14 +28,17 @@ const CANARIES: [(Broken, u64); 53] = [
     (Broken::SavepointForgetsReads, MANY),
     (Broken::TicketEarly, MANY),
     (Broken::AnswerEarly, MANY),
+    (Broken::CheckpointAfterClose, MANY),
     (Broken::CheckpointUndurable, MANY),
     (Broken::DropConflicts, FEW),
     (Broken::DroppedUnderSnapshot, FEW),
     (Broken::DropsUnlisted, FEW),
     (Broken::EmptyRanges, MANY),
+    (Broken::EngineWithoutSlots, MANY),
     (Broken::EpochUnannounced, FEW),
     (Broken::FramesUnderReaders, FEW),
     (Broken::FreedInFlight, FEW),
+    (Broken::FullDiskFailsReads, MANY),
     (Broken::LogRemovedFirst, FEW),
     (Broken::LogReset, MANY),
     (Broken::LogUnnamed, FEW),
@@ -60,6 +62,7 @@ const CANARIES: [(Broken, u64); 53] = [
     (Broken::SyncErrors, FEW),
     (Broken::SyncRetried, MANY),
     (Broken::TailUnsealed, FEW),
+    (Broken::ThreadsLeft, FEW),
     (Broken::TornBatches, MANY),
     (Broken::UndoForgotten, FEW),
     (Broken::VerifiedUnburied, MANY),
@@ -67,7 +70,11 @@ const CANARIES: [(Broken, u64); 53] = [
 ];
 
 /// Switches that take too long for every day.
-const RARE: [(Broken, u64); 4] = [
+const RARE: [(Broken, u64); 6] = [
+    // What it breaks panics in the middle of things, and now and then once more in what is dropped then: that ends the process.
+    (Broken::EndedUnpinned, RAREST),
+    // A test beside the code notices it every time, and so does `loom`.
+    (Broken::AnothersFrame, RAREST),
     (Broken::ExtensionUnsynced, RAREST),
     // Needs a thread that was just woken to lead, two more that wait behind it, and a checkpoint that fails between.
     // `scenarios.rs` has a test of its own for it, and for `UndurablePublished`.

@@ -340,37 +340,48 @@ fn is_over(error: Error) -> bool {
 /// error to one of them only: the other must hear of it, too, before it acknowledges what may be lost.
 #[test]
 fn a_commit_is_not_acknowledged_when_extending_the_log_heard_that_it_was_lost() {
-    under_schedules(1500, |seed| {
-        let disk = SimDisk::new(seed);
-        disk.set_best_sync_method(if seed.is_multiple_of(2) { SyncMethod::WriteSync } else { SyncMethod::Dsync });
-        let mut options = options();
-        options.log_limit_bytes = 1 << 20;
-        let environment = machine::environment(&disk, &SyncFailed::default());
-        let store = Store::open_with(Path::new("db"), options, environment).unwrap();
-        let told = Rc::new(RefCell::new(Vec::new()));
-        let committers: Vec<usize> = (0..3u8)
-            .map(|id| {
-                let (store, told) = (store.clone(), told.clone());
-                spawn(move || {
-                    for round in 0..60 {
-                        let filled = store.begin().and_then(|transaction| {
-                            transaction.put(TREE, &[id, round], &[7; 900]).map(|()| transaction)
-                        });
-                        if filled.and_then(|transaction| transaction.commit(None)).is_err() {
-                            return;
-                        }
-                        told.borrow_mut().push([id, round]);
+    under_schedules(1500, extend_beside_commits);
+    let is_noticed = |seed| {
+        let Ran { failure, .. } = scheduler::run(seed, 200_000, move || {
+            broken::choose(Some(Broken::GrowUnheard));
+            extend_beside_commits(seed);
+            broken::choose(None);
+        });
+        failure.is_some()
+    };
+    assert!((1..=1500).any(is_noticed), "an error that a commit never hears is not noticed");
+}
+
+fn extend_beside_commits(seed: u64) {
+    let disk = SimDisk::new(seed);
+    disk.set_best_sync_method(if seed.is_multiple_of(2) { SyncMethod::WriteSync } else { SyncMethod::Dsync });
+    let mut options = options();
+    options.log_limit_bytes = 1 << 20;
+    let environment = machine::environment(&disk, &SyncFailed::default());
+    let store = Store::open_with(Path::new("db"), options, environment).unwrap();
+    let told = Rc::new(RefCell::new(Vec::new()));
+    let committers: Vec<usize> = (0..3u8)
+        .map(|id| {
+            let (store, told) = (store.clone(), told.clone());
+            spawn(move || {
+                for round in 0..60 {
+                    let filled = store
+                        .begin()
+                        .and_then(|transaction| transaction.put(TREE, &[id, round], &[7; 900]).map(|()| transaction));
+                    if filled.and_then(|transaction| transaction.commit(None)).is_err() {
+                        return;
                     }
-                })
+                    told.borrow_mut().push([id, round]);
+                }
             })
-            .collect();
-        pause(seed);
-        disk.fail_sync_of(Path::new("db-log"), 1 + seed % 40);
-        committers.into_iter().for_each(|committer| scheduler::current().join(committer));
-        let image = disk.crash(CrashStrategy::KeepNone);
-        drop(store);
-        let store = open(&SimDisk::from_image(&image, 1));
-        told.borrow().iter().for_each(|key| assert!(has(&store, key), "{key:?} was acknowledged, and is lost"));
-        drop(store);
-    });
+        })
+        .collect();
+    pause(seed);
+    disk.fail_sync_of(Path::new("db-log"), 1 + seed % 40);
+    committers.into_iter().for_each(|committer| scheduler::current().join(committer));
+    let image = disk.crash(CrashStrategy::KeepNone);
+    drop(store);
+    let store = open(&SimDisk::from_image(&image, 1));
+    told.borrow().iter().for_each(|key| assert!(has(&store, key), "{key:?} was acknowledged, and is lost"));
+    drop(store);
 }

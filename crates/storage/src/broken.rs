@@ -124,6 +124,34 @@ pub enum Broken {
     AnothersFrame,
     /// Who looks at pages may do so before others see that he does.
     PinUnfenced,
+    /// An opening that fails leaves the threads that it could start.
+    ThreadsLeft,
+    /// Checkpoints are made of a database that is closed by now.
+    CheckpointAfterClose,
+    /// Validation outside the commit lock begins again after each page that it missed.
+    ValidationForgets,
+    /// The database's path stays as it was given.
+    PathAsGiven,
+    /// The engine has no slots of its own.
+    EngineWithoutSlots,
+    /// After a panic in the middle of a change everybody panics.
+    PanicsSpread,
+    /// A dirty page that can not be written fails who needs a frame, although there are clean ones.
+    FullDiskFailsReads,
+    /// A transaction whose operations the log gave up is told what it reads in their place.
+    GivenUpAsDamage,
+    /// Every commit looks at all slots.
+    SlotsLookedAtAlways,
+    /// Who extends the log uses the leader's open file, and keeps to itself what it is told.
+    GrowUnheard,
+    /// A cursor that finds no slot keeps pages, and its range as read.
+    CursorKeepsHold,
+    /// Ids taken for a checkpoint that there are too few for are never given back.
+    CheckpointIdsLeak,
+    /// Moving a short transaction's list to pages does not spill.
+    ListUnspilled,
+    /// Salvage takes entries that may have been deleted for those that are there.
+    SalvageRaisesDead,
     /// A check counts pages as lost that a publication under way is about to free.
     VerifiedUnburied,
     /// New pages take the frames that are kept for who reads.
@@ -139,6 +167,22 @@ thread_local! {
 #[cfg(feature = "broken-for-tests")]
 pub fn choose(broken: Option<Broken>) {
     CHOSEN.set(broken);
+}
+
+/// What is left out on this thread, to be passed on to others.
+#[cfg(feature = "broken-for-tests")]
+pub fn chosen() -> Option<Broken> {
+    CHOSEN.get()
+}
+
+/// Runs a test with the engine broken on this thread: it must fail.
+#[cfg(feature = "broken-for-tests")]
+#[track_caller]
+pub fn must_be_caught(what: Broken, test: impl FnOnce()) {
+    choose(Some(what));
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(test));
+    choose(None);
+    assert!(caught.is_err(), "{what:?} was not noticed");
 }
 
 #[cfg(feature = "broken-for-tests")]

@@ -125,6 +125,10 @@ impl<T> Mutex<T> {
     #[inline]
     pub(crate) fn lock_noting(&self, panicked: impl FnOnce()) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(|poison| {
+            assert!(
+                !crate::broken::is(crate::broken::Broken::PanicsSpread),
+                "a thread panicked while it held this lock"
+            );
             panicked();
             poison.into_inner()
         })

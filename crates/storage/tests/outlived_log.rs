@@ -126,3 +126,9 @@ fn a_transaction_whose_operations_the_log_gave_up_is_told_so() {
     assert!(matches!(result, Err(Error::OutlivedLog)), "{result:?}");
     assert!(files.work.lock().unwrap().is_none(), "the operations were not read back");
 }
+
+#[test]
+fn what_is_told_as_damage_and_is_none_is_noticed() {
+    let test = a_transaction_whose_operations_the_log_gave_up_is_told_so;
+    cairn_storage::broken::must_be_caught(cairn_storage::broken::Broken::GivenUpAsDamage, test);
+}

@@ -4,6 +4,7 @@ use std::ops::Bound::Unbounded;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use cairn_storage::broken;
 use cairn_storage::{Environment, Error, Options, Result, Store, Transaction, TreeId};
 
 const TREE: TreeId = TreeId::CATALOG;
@@ -44,7 +45,11 @@ fn report(store: &Store, rows: usize) -> Transaction {
 
 fn commit_elsewhere(transaction: Transaction) -> Receiver<Result<()>> {
     let (tell, told) = channel();
-    std::thread::spawn(move || tell.send(transaction.commit(None)));
+    let broken = broken::chosen();
+    std::thread::spawn(move || {
+        broken::choose(broken);
+        tell.send(transaction.commit(None))
+    });
     told
 }
 
@@ -84,6 +89,12 @@ fn a_report_on_rows_that_were_written_again_as_they_were_commits() {
         told.recv_timeout(Duration::from_millis(1)).ok()
     });
     assert!(matches!(result, Some(Ok(()))), "{result:?}");
+}
+
+#[test]
+fn a_validation_that_forgets_its_place_is_noticed() {
+    let test = a_report_on_rows_that_were_written_again_as_they_were_commits;
+    cairn_storage::broken::must_be_caught(cairn_storage::broken::Broken::ValidationForgets, test);
 }
 
 fn report_without_last(store: &Store) -> Transaction {

@@ -115,6 +115,7 @@ impl Segments {
     }
 
     fn new(file: Arc<dyn File>, growing: Arc<dyn File>, identity: LogIdentity, limit_bytes: u64) -> Segments {
+        let growing = if broken::is(Broken::GrowUnheard) { file.clone() } else { growing };
         let limit = (limit_bytes / identity.segment_bytes as u64) as usize;
         let (places, filling) = (Mutex::default(), Mutex::default());
         Segments { file, growing, identity, limit, places, filling, failed: AtomicBool::new(false) }

@@ -49,13 +49,14 @@ impl Pages {
         }
     }
 
-    /// Sees to it that some frames are free for new pages. The caller must not be pinned.
+    /// Sees to it that some frames are free for new pages. The caller must not be pinned. False: nothing can go, but a few
+    /// are free.
     #[cold]
-    pub(crate) fn free_some_frames(&self) -> Result<()> {
+    pub(crate) fn free_some_frames(&self) -> Result<bool> {
         let wanted = (self.frames.count() as usize / 8).min(64);
         match self.free_frames(self.frames_kept() + wanted, wanted, FAILED_ROUNDS) {
-            Err(_) if self.frames_for_new() > 0 => Ok(()),
-            result => result,
+            Err(_) if self.frames_for_new() > 0 => Ok(false),
+            result => result.map(|()| true),
         }
     }
 
@@ -80,10 +81,14 @@ impl Pages {
                 _ if waiting >= step => 0,
                 // No more than is needed: they are few by now.
                 Some(_) => self.turn_hand(needed.saturating_sub(self.frames_free()), None),
-                None => self.evict(step).unwrap_or_else(|error| {
-                    failed = Some(error);
-                    0
-                }),
+                None => match self.evict(step) {
+                    Ok(gone) => gone,
+                    Err(error) if broken::is(Broken::FullDiskFailsReads) => return Err(error),
+                    Err(error) => {
+                        failed = Some(error);
+                        0
+                    }
+                },
             };
             if gone == 0 {
                 crate::sync::thread::sleep(NAP);
@@ -109,6 +114,9 @@ impl Pages {
             let written = self.write_out(&mut dirty);
             gone += self.drop_written(&dirty);
             if let Err(error) = written {
+                if broken::is(Broken::FullDiskFailsReads) {
+                    return Err(error);
+                }
                 gone += self.turn_hand(wanted.saturating_sub(gone), None);
                 return if gone > 0 { Ok(gone) } else { Err(error) };
             }
@@ -246,7 +254,7 @@ mod tests {
         let mut dirty = Vec::new();
         for _ in 0..100 {
             let made =
-                pages.create(100, None).or_else(|_| pages.free_some_frames().and_then(|()| pages.create(100, None)));
+                pages.create(100, None).or_else(|_| pages.free_some_frames().and_then(|_| pages.create(100, None)));
             pages.allow_eviction(&made.iter().map(|page| page.id).collect::<Vec<_>>());
             dirty.extend(made.ok());
             clean.iter().for_each(|&page| pages.load(page).unwrap());
@@ -258,5 +266,12 @@ mod tests {
         pages.free_some_frames().unwrap();
         clean.iter().for_each(|&page| pages.load(page).unwrap());
         assert_eq!(pages.broken_frames(true), Vec::<String>::new());
+    }
+
+    #[test]
+    fn reads_that_a_full_disk_fails_are_noticed() {
+        let test = pages_are_loaded_while_the_disk_is_full_however_many_are_dirty;
+        crate::broken::must_be_caught(Broken::FullDiskFailsReads, test);
+        crate::broken::must_be_caught(Broken::ReadersStarved, test);
     }
 }

@@ -207,6 +207,10 @@ impl FrameTable {
         let frame = self.memory.frame_of(entry & !COOLING);
         step();
         if broken::is(Broken::AnothersFrame) {
+            if cfg!(feature = "simulated") {
+                // As if the system took the processor away.
+                crate::sync::thread::sleep(std::time::Duration::from_micros(u64::from(id % 4 == 1) * 500));
+            }
             self.states[frame as usize].fetch_and(!FIXED, Ordering::Release);
             return;
         }

@@ -84,6 +84,12 @@ mod tests {
         assert_eq!(pages.broken_frames(true), Vec::<String>::new());
     }
 
+    #[test]
+    fn an_unsealed_page_that_loses_its_frame_is_noticed() {
+        let test = a_page_whose_frame_went_to_an_unsealed_one_leaves_that_as_it_is;
+        crate::broken::must_be_caught(crate::broken::Broken::AnothersFrame, test);
+    }
+
     /// Lets other threads go on at about every second step of the calling thread.
     fn hesitate(seed: u64) {
         let state = Cell::new(seed);

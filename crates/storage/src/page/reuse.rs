@@ -194,7 +194,7 @@ impl Pages {
     /// After a publication: looks which versions are held, unless that would cost too much.
     fn look_sometimes(&self, reuse: &mut Reuse) {
         reuse.since += 1;
-        if reuse.newest[1] == 0 || reuse.since * LOOK >= self.slots.used() {
+        if reuse.newest[1] == 0 || reuse.since * LOOK >= self.slots.used() || broken::is(Broken::SlotsLookedAtAlways) {
             self.look(reuse);
         }
     }
@@ -306,7 +306,9 @@ impl Pages {
             match supply.take_id(self.max_pages()) {
                 Ok(id) => taken.push(id),
                 Err(error) => {
-                    taken.into_iter().for_each(|id| supply.ids.insert(id));
+                    if !broken::is(Broken::CheckpointIdsLeak) {
+                        taken.into_iter().for_each(|id| supply.ids.insert(id));
+                    }
                     return Err(error);
                 }
             }
@@ -414,6 +416,11 @@ mod tests {
         assert_eq!(pages.take_checkpoint_ids(1, 15).unwrap().len(), 15);
     }
 
+    #[test]
+    fn ids_that_a_checkpoint_loses_are_noticed() {
+        crate::broken::must_be_caught(Broken::CheckpointIdsLeak, a_checkpoint_that_finds_too_few_free_pages_takes_none);
+    }
+
     /// Every commit looked at the slots of all snapshots, and for each list of dead pages at all that they hold.
     #[test]
     fn commits_beside_many_held_snapshots_look_at_few_slots() {
@@ -448,6 +455,14 @@ mod tests {
         (0..HELD).for_each(put);
         while pages.sweep_some(64) {}
         assert!(in_use() < 400, "{} pages in use", in_use());
+    }
+
+    #[test]
+    fn commits_that_look_at_all_slots_are_noticed() {
+        crate::broken::must_be_caught(
+            Broken::SlotsLookedAtAlways,
+            commits_beside_many_held_snapshots_look_at_few_slots,
+        );
     }
 
     /// Pages that waited for the next look at the slots were missed where there were no others: the disk was full.

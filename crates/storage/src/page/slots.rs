@@ -139,6 +139,7 @@ impl Slots {
     #[cold]
     fn claim_any(&self, owner: Owner, version: u64) -> Result<SlotId> {
         let first = match owner {
+            Owner::Engine if broken::is(Broken::EngineWithoutSlots) => None,
             Owner::Engine => self.claim_in(Owner::Engine, COMMIT.at + 1, version, |_| true),
             Owner::Statement => self.claim_home(version),
             Owner::Held => None,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::ending::Ending;
 use super::engine::Engine;
 use super::stage::Act;
+use crate::broken::{self, Broken};
 use crate::env::Join;
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
 use crate::{Error, Result};
@@ -144,6 +145,9 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
+        if self.joins.len() < 3 && broken::is(Broken::ThreadsLeft) {
+            return;
+        }
         self.engine.signals.stop();
         self.joins.drain(..).for_each(|join| join());
     }

@@ -202,8 +202,9 @@ impl Engine {
         match lacked {
             Error::NotResident(page) => self.pages.load(page),
             Error::CacheFull if *full < FULL_TRIES => {
-                *full += 1;
-                self.pages.free_some_frames()
+                // Where nothing can go, what is free is too little, or others take it.
+                *full += if self.pages.free_some_frames()? { 1 } else { FULL_TRIES / 10 };
+                Ok(())
             }
             error => Err(error),
         }

@@ -118,10 +118,11 @@ impl Store {
 
     fn open_and_copy_to(path: &Path, options: Options, env: Environment, copies: Environment) -> Result<Store> {
         options.check()?;
-        let path = env
-            .files
-            .absolute(path)
-            .map_err(|error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) })?;
+        let absolute = match broken::is(Broken::PathAsGiven) {
+            true => Ok(path.to_path_buf()),
+            false => env.files.absolute(path),
+        };
+        let path = absolute.map_err(|error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) })?;
         let lock = match env.files.lock(&path) {
             Ok(LockOutcome::Held(guard)) => Some(guard),
             Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid }),

@@ -1,6 +1,7 @@
 //! Space for the log, and what happens while there is little: commits are slowed, then wait for a checkpoint.
 
 use super::engine::Engine;
+use crate::broken::{self, Broken};
 use crate::sync::Ordering;
 use crate::{Error, Result};
 
@@ -33,7 +34,7 @@ impl Engine {
     pub(crate) fn grow_log(&self) -> Result<bool> {
         let segments = self.segments()?;
         segments.grow().inspect_err(|error| {
-            if segments.failed() {
+            if segments.failed() && !broken::is(Broken::GrowUnheard) {
                 self.publisher.life.fail(error);
             }
         })

@@ -34,6 +34,9 @@ impl fmt::Debug for Cursor {
 
 impl Cursor {
     pub(super) fn open(reader: &Reader, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
+        if broken::is(Broken::CursorKeepsHold) {
+            let _ = begin(reader, tree, lower, upper)?;
+        }
         // The slot first: what is begun is only ended by the cursor.
         let slot = reader.claim_slot()?;
         let begun = begin(reader, tree, lower, upper);
@@ -188,5 +191,13 @@ mod tests {
         assert!(!state.holds.any_cursor());
         assert!(state.reads.to_sorted_ranges().is_empty());
         drop(held);
+    }
+
+    #[test]
+    fn a_cursor_that_keeps_its_hold_is_noticed() {
+        crate::broken::must_be_caught(
+            crate::broken::Broken::CursorKeepsHold,
+            a_cursor_that_finds_no_slot_keeps_nothing,
+        );
     }
 }

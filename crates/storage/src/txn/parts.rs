@@ -8,6 +8,7 @@
 //! not reused meanwhile.
 
 use super::ops::{Op, OpList, OpStream, Ops};
+use crate::broken::{self, Broken};
 use crate::log::{OpenBatch, Pieces, RecordKind};
 use crate::store::{Engine, Writer};
 use crate::{Error, Result};
@@ -91,6 +92,9 @@ impl Parts {
     /// What a failure to read them back means: where the log gave them up meanwhile, others' bytes lie there. Not under the
     /// commit lock.
     pub(super) fn explain(&self, engine: &Engine, error: Error) -> Error {
+        if broken::is(Broken::GivenUpAsDamage) {
+            return error;
+        }
         self.check_kept(&engine.lock_writer()).err().unwrap_or(error)
     }
 

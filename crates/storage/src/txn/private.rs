@@ -5,6 +5,7 @@
 
 use super::state::State;
 use super::version::TreeId;
+use crate::broken::{self, Broken};
 use crate::page::{Created, PageRef, Pages, Pin, SlotId};
 use crate::store::{Engine, SPILL};
 use crate::tree::{LongValue, TreeEdit, node};
@@ -147,7 +148,7 @@ impl State {
         let pages = &engine.pages;
         let mut change = |state: &mut State| engine.with_pages(slot, |pin| run(&mut state.edit(at, pages, pin)));
         match change(self) {
-            Err(Error::CacheFull) => {
+            Err(Error::CacheFull) if !broken::is(Broken::ListUnspilled) => {
                 self.spill(engine);
                 change(self)
             }
@@ -227,4 +228,42 @@ impl State {
 /// The page that follows in a long value's chain.
 fn next_in_chain(pages: &Pages, pin: &Pin<'_>, page: PageRef) -> Result<PageRef> {
     pages.get(pin, page).map(crate::tree::next_in_chain).ok_or(Error::NotResident(page))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Store};
+
+    /// It failed as soon as its own pages filled the cache, although they could go.
+    #[test]
+    fn a_list_that_becomes_a_tree_in_a_full_cache_spills() {
+        const TREE: TreeId = TreeId::CATALOG;
+        let options = Options { page_size: 512, cache_bytes: 64 * 512, ..Options::default() };
+        let store = Store::open_in_memory(options).unwrap();
+        let base = store.begin().unwrap();
+        (0..200u8).for_each(|key| base.put(TREE, &[key], &[1; 100]).unwrap());
+        base.commit(None).unwrap();
+        for left in 4..9 {
+            let transaction = store.begin().unwrap();
+            (0..200u8).step_by(20).for_each(|key| transaction.put(TREE, &[key], &[2; 100]).unwrap());
+            let pages = &store.engine().pages;
+            let mut others = Vec::new();
+            // Unsealed: nothing but these frames is left.
+            while others.len() + left < 56 {
+                match pages.create(1, None) {
+                    Ok(page) => others.push(page.id),
+                    Err(_) => drop(pages.free_some_frames().unwrap()),
+                }
+            }
+            transaction.private.lock().unwrap().outgrow(store.engine()).unwrap();
+            pages.free_private(&others);
+            transaction.commit(None).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_list_that_does_not_spill_is_noticed() {
+        crate::broken::must_be_caught(Broken::ListUnspilled, a_list_that_becomes_a_tree_in_a_full_cache_spills);
+    }
 }

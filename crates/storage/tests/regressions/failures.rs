@@ -3,6 +3,7 @@
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use cairn_storage::broken::{self, Broken};
 use cairn_storage::io::SimDisk;
 use cairn_storage::{Acknowledge, Environment, Error, Options, PointWriter, Store, TreeId, WriteError};
 
@@ -69,9 +70,15 @@ fn who_wrote_nothing_is_told_that_the_database_is_read_only() {
     assert!(matches!(ticket.wait(), Err(Error::OutcomeUnknown { .. })));
 }
 
+/// Set: the next test is to fail.
+const SPREAD: &str = "CAIRN_PANICS_SPREAD";
+
 /// Whoever came next panicked too, the threads in the background among them, and dropping the store aborted the process.
 #[test]
 fn a_panic_in_a_point_writes_closure_makes_the_database_read_only() {
+    if std::env::var_os(SPREAD).is_some() {
+        broken::choose(Some(Broken::PanicsSpread));
+    }
     let env = Environment::in_memory();
     let store = Store::open_with("db", Options::default(), env.clone()).unwrap();
     put(&store, b"key", 10).unwrap();
@@ -91,6 +98,19 @@ fn a_panic_in_a_point_writes_closure_makes_the_database_read_only() {
     let snapshot = store.snapshot().unwrap();
     assert!(snapshot.reader().get(TreeId::CATALOG, b"key").unwrap().is_some());
     assert!(snapshot.reader().get(TreeId::CATALOG, b"lost").unwrap().is_none());
+}
+
+/// In processes of their own, which it aborts; not where the background notices the panic first.
+#[test]
+fn a_panic_that_spreads_is_noticed() {
+    let test = "failures::a_panic_in_a_point_writes_closure_makes_the_database_read_only";
+    let fails = |_| {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = child.args(["--nocapture", "--exact", test]).env(SPREAD, "1").output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stderr).contains("the caller's own"), "{output:?}");
+        !output.status.success()
+    };
+    assert!((0..30).any(fails));
 }
 
 /// Dropping the transaction panicked again, which aborted the process if it was dropped by the first panic.

@@ -368,6 +368,12 @@ fn snapshots_in_every_slot_stop_neither_checkpoints_nor_commits_nor_statements()
     assert_eq!(store.broken_frames(false), Vec::<String>::new());
 }
 
+#[test]
+fn an_engine_without_slots_of_its_own_is_noticed() {
+    let test = snapshots_in_every_slot_stop_neither_checkpoints_nor_commits_nor_statements;
+    cairn_storage::broken::must_be_caught(cairn_storage::broken::Broken::EngineWithoutSlots, test);
+}
+
 /// Each session kept a slot for its life.
 #[test]
 fn sessions_that_do_nothing_are_not_limited_by_slots() {

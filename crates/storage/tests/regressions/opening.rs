@@ -73,6 +73,14 @@ fn an_open_that_can_not_start_its_threads_leaves_none() {
     assert_eq!(host.running.load(Ordering::SeqCst), 0);
 }
 
+#[test]
+fn threads_that_are_left_are_noticed() {
+    cairn_storage::broken::must_be_caught(
+        cairn_storage::broken::Broken::ThreadsLeft,
+        an_open_that_can_not_start_its_threads_leaves_none,
+    );
+}
+
 /// A list whose last page names its first was read on until it had as many pages as a database may have.
 #[test]
 fn a_list_that_comes_back_to_itself_is_not_followed_for_ever() {

@@ -10,6 +10,7 @@ use super::report::Lost;
 use super::rescue::{Hole, Rescue, Step};
 use super::source::{PAGES_MAX, is_node_of};
 use crate::Result;
+use crate::broken::{self, Broken};
 use crate::page::PageRef;
 use crate::page::layout::{self, Kind, tree_of};
 use crate::tree::node::Node;
@@ -116,6 +117,7 @@ impl Rescue<'_, '_> {
                 continue;
             }
             let page = layout::identity(&bytes);
+            let sure = sure || broken::is(Broken::SalvageRaisesDead);
             match (sure, self.place(tree, &bytes)) {
                 (true, Some((lower, upper))) => {
                     self.target.ensure_tree(tree)?;

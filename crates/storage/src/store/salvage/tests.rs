@@ -491,6 +491,12 @@ fn without_free_map_and_inner_page_rows_are_set_apart_not_resurrected() {
 }
 
 #[test]
+fn a_salvage_that_raises_the_dead_is_noticed() {
+    let test = without_free_map_and_inner_page_rows_are_set_apart_not_resurrected;
+    crate::broken::must_be_caught(crate::broken::Broken::SalvageRaisesDead, test);
+}
+
+#[test]
 fn what_is_no_database_is_told_by_its_name() {
     let env = Environment::in_memory();
     write(&env, Path::new("text"), &b"no database, but some text\n".repeat(400));
