@@ -190,7 +190,7 @@ fn log_thread(engine: &Engine) {
 pub(crate) fn flush(engine: &Engine) {
     let mut writer = engine.lock_writer();
     while !writer.batch.is_empty() && engine.publisher.life.check(Act::Log).is_ok() {
-        if !writer.turn.is_leading() {
+        if !writer.queue.is_leading() {
             return engine.lead(writer);
         }
         writer = engine.wait_for_leader(writer);
@@ -200,12 +200,12 @@ pub(crate) fn flush(engine: &Engine) {
 /// If nothing was appended since, writes an empty batch: its header says that everything before it is durable.
 fn note_idle(engine: &Engine, appended: u64) -> bool {
     let mut writer = engine.lock_writer();
-    let quiet = writer.appended == appended && writer.batch.is_empty() && !writer.turn.is_leading();
+    let quiet = writer.appended == appended && writer.batch.is_empty() && !writer.queue.is_leading();
     if !quiet || engine.publisher.life.check(Act::Log).is_err() || engine.signals.stopped() {
         return false;
     }
     let Some(segments) = &engine.segments else { return true };
-    writer.turn.begin_idle();
+    writer.queue.begin_idle();
     if writer.batch.reserve(0, segments, engine.database).is_ok() {
         engine.lead(writer);
     }

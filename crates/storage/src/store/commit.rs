@@ -48,7 +48,7 @@ impl Engine {
                     writer.spill(self);
                     return Ok(writer);
                 }
-                Err(NoRoom::WriteFirst) if writer.turn.is_leading() => writer = self.wait_for_leader(writer),
+                Err(NoRoom::WriteFirst) if writer.queue.is_leading() => writer = self.wait_for_leader(writer),
                 Err(NoRoom::WriteFirst) => {
                     self.lead(writer);
                     writer = self.lock_writer();
@@ -80,12 +80,12 @@ impl Engine {
     fn wait_as<'a>(&'a self, mode: Durability, mut writer: WriterGuard<'a>, position: u64) -> Result<()> {
         match mode {
             Durability::Full if broken::is(Broken::AcknowledgeEarly) => {
-                writer.turn.must_be_durable(position);
+                writer.queue.must_be_durable(position);
                 self.signals.raise(Signal::Log);
                 Ok(())
             }
             Durability::Full => {
-                writer.turn.must_be_durable(position);
+                writer.queue.must_be_durable(position);
                 self.wait_durable(writer, position)
             }
             Durability::Group => match self.wait_for_group(writer, position) {
@@ -118,9 +118,9 @@ impl Engine {
                 return self.outcome(position);
             }
             let is_open = position > writer.batch.position();
-            let number = writer.turn.number() - u64::from(!is_open);
+            let number = writer.queue.number() - u64::from(!is_open);
             let records = writer.batch.records();
-            let again = match writer.turn.next_step(records, || self.env.host.now()) {
+            let again = match writer.queue.next_step(records, || self.env.host.now()) {
                 Step::Wait(longest) => self.wait_for_batch(writer, number, longest, position),
                 Step::Lead => {
                     self.lead(writer);
@@ -153,14 +153,14 @@ impl Engine {
         // Let go of before `leading` if this panics.
         let mut writer = writer;
         let records = writer.batch.records();
-        let number = writer.turn.begin(records);
+        let number = writer.queue.begin(records);
         self.look_at_memory(number);
         let mut cut = writer.changed.then(|| writer.cut(self.stamp()));
         if cut.is_some() {
-            writer.turn.will_publish();
+            writer.queue.will_publish();
         }
         let mut batch = writer.batch.seal();
-        let was_idle = writer.turn.end_idle(records);
+        let was_idle = writer.queue.end_idle(records);
         drop(writer);
 
         let too_early = cut.take_if(|_| broken::is(Broken::PublishBeforeSync)).map(|cut| self.publish(cut));
@@ -185,7 +185,7 @@ impl Engine {
             writer.recycle(old, changes, &self.pages);
         }
         let records = writer.batch.records();
-        let woken = writer.turn.end(number, records, took, || began + took);
+        let woken = writer.queue.end(number, records, took, || began + took);
         drop(writer);
         leading.end();
         match written {

@@ -14,7 +14,7 @@ use super::copies::{self, CatalogCopy};
 use super::engine::{Chain, Dropped, Engine};
 use super::lists::{decode_directory, decode_runs, read_chain};
 use super::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
-use super::publisher::{Publisher, Turn};
+use super::publisher::{Publisher, Queue};
 use super::stage::Stage;
 use super::writer::{Changes, Spares, Writer};
 use crate::broken::{self, Broken};
@@ -289,7 +289,7 @@ fn assemble(
             changed: false,
             batch: OpenBatch::new(meta.position, 1, 0, false, 0),
             appended: meta.position,
-            turn: Turn::default(),
+            queue: Queue::default(),
             open_parts: Vec::new(),
             scratch: Scratch::default(),
             spare: Spares::default(),

@@ -1,4 +1,4 @@
-//! What readers may see, what is durable, and whose turn it is to write the log.
+//! What readers may see, what is durable, and who writes the log next.
 //!
 //! What must hold:
 //! - The newest version that readers see changes here only: by the leader of a batch that has one to publish, or by
@@ -154,9 +154,9 @@ pub(super) enum Step {
     Wait(Option<Duration>),
 }
 
-/// Whose turn it is to write the log. Guarded by the commit lock.
+/// Who writes the log, and who waits for it. Guarded by the commit lock.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Queue {
     /// Number of the batch being filled.
     number: u64,
     /// A leader is writing the batch before.
@@ -172,9 +172,9 @@ pub(crate) struct Turn {
     company: Company,
 }
 
-impl Default for Turn {
-    fn default() -> Turn {
-        Turn {
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue {
             number: 1,
             leading: false,
             publishes: false,
@@ -186,7 +186,7 @@ impl Default for Turn {
     }
 }
 
-impl Turn {
+impl Queue {
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -340,7 +340,7 @@ impl Drop for Leading<'_> {
     #[cold]
     fn drop(&mut self) {
         self.0.publisher.life.fail("a thread panicked while it wrote the log");
-        self.0.lock_writer().turn.give_up();
+        self.0.lock_writer().queue.give_up();
         self.0.publisher.wake_everybody();
     }
 }
@@ -365,13 +365,13 @@ impl Engine {
     /// content: who compares roots would lose to them again and again), and records that changed nothing (parts of
     /// transactions that failed: a checkpoint of the version before would keep them in the log).
     pub(crate) fn publish_latest(&self, writer: &mut Writer) -> bool {
-        let turn = &writer.turn;
+        let queue = &writer.queue;
         // A database that is only read has what recovery found; there are no commits.
         let life = &self.publisher.life;
         let may_publish = life.stage() == Stage::ReadOnly || life.check(Act::Log).is_ok();
         // A commit whose write failed is in the state, and must not be seen.
-        let may_be_seen = self.publisher.durable() >= turn.strong && may_publish;
-        if turn.publishes || !(may_be_seen || broken::is(Broken::UndurablePublished)) {
+        let may_be_seen = self.publisher.durable() >= queue.strong && may_publish;
+        if queue.publishes || !(may_be_seen || broken::is(Broken::UndurablePublished)) {
             return false;
         }
         // SAFETY: only who holds the commit lock, or leads and publishes, replaces the published version, and frees none.
@@ -387,10 +387,10 @@ impl Engine {
     /// Waits for the batch that is being written without sleeping, if that is worth it. The caller has a record in the next
     /// one, most likely, and leads that then.
     pub(super) fn wait_awake<'a>(&'a self, writer: WriterGuard<'a>) -> WriterGuard<'a> {
-        if !writer.turn.is_done_soon() {
+        if !writer.queue.is_done_soon() {
             return writer;
         }
-        let number = writer.turn.number - 1;
+        let number = writer.queue.number - 1;
         drop(writer);
         let publisher = &self.publisher;
         publisher.awake.wait(|| (publisher.done.load(Ordering::Acquire) >= number).then_some(()));
@@ -406,23 +406,23 @@ impl Engine {
         longest: Option<Duration>,
         position: u64,
     ) -> Option<WriterGuard<'a>> {
-        writer.turn.waiting[(number & 1) as usize] += 1;
+        writer.queue.waiting[(number & 1) as usize] += 1;
         self.publisher.gates[(number & 1) as usize].sleep(writer, longest);
         if self.publisher.durable() >= position {
             return None;
         }
         let mut writer = self.lock_writer();
-        writer.turn.woke(number);
+        writer.queue.woke(number);
         if longest.is_some() {
-            writer.turn.company.is_watched = false;
+            writer.queue.company.is_watched = false;
         }
         Some(writer)
     }
 
     /// Sleeps while a batch is being written.
     pub(super) fn wait_for_leader<'a>(&'a self, mut writer: WriterGuard<'a>) -> WriterGuard<'a> {
-        let number = writer.turn.number - 1;
-        while writer.turn.leading && writer.turn.number - 1 == number {
+        let number = writer.queue.number - 1;
+        while writer.queue.leading && writer.queue.number - 1 == number {
             match self.wait_for_batch(writer, number, None, u64::MAX) {
                 Some(again) => writer = again,
                 None => return self.lock_writer(),
@@ -434,13 +434,13 @@ impl Engine {
     /// Group mode: lets others join the batch for a while. `None`: somebody wrote it meanwhile.
     pub(super) fn wait_for_group<'a>(&'a self, mut writer: WriterGuard<'a>, position: u64) -> Option<WriterGuard<'a>> {
         let until = self.env.host.now() + self.options.group_interval;
-        let number = writer.turn.number;
-        writer.turn.must_be_durable(position);
+        let number = writer.queue.number;
+        writer.queue.must_be_durable(position);
         if writer.batch.records() >= self.options.group_size {
             self.publisher.gates[(number & 1) as usize].open();
             return Some(writer);
         }
-        while writer.turn.number == number
+        while writer.queue.number == number
             && writer.batch.records() < self.options.group_size
             && self.publisher.life.check(Act::Log).is_ok()
         {

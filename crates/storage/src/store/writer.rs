@@ -1,7 +1,7 @@
 //! The latest state, which the holder of the commit lock builds on: trees ahead of what readers see, and the batch that
 //! will make them durable.
 
-use super::publisher::Turn;
+use super::publisher::Queue;
 use crate::broken::{self, Broken};
 use crate::log::OpenBatch;
 use crate::page::{Created, PageRef};
@@ -60,7 +60,7 @@ pub(crate) struct Writer {
     pub(crate) batch: OpenBatch,
     /// Position behind the last record.
     pub(crate) appended: u64,
-    pub(crate) turn: Turn,
+    pub(crate) queue: Queue,
     /// Transactions that have parts in the log, with the position of the first.
     pub(crate) open_parts: Vec<(u64, u64)>,
     pub(crate) scratch: Scratch,

@@ -43,7 +43,7 @@ impl Transaction {
         let engine = handle.engine();
         let position = match self.append(None)? {
             Some((mut writer, position)) => {
-                writer.turn.must_be_durable(position);
+                writer.queue.must_be_durable(position);
                 position
             }
             None => 0,

@@ -121,7 +121,7 @@ impl Session {
         let position = writer.appended;
         match (&result, acknowledge) {
             (Ok(_), Acknowledge::Later) => {
-                writer.turn.must_be_durable(position);
+                writer.queue.must_be_durable(position);
                 drop(writer);
                 engine.signals.raise(Signal::Log);
                 return result.map(|result| (result, Ticket { handle: Some(handle.clone()), position }));
