@@ -8,7 +8,9 @@
 mod grammar;
 mod wire;
 
+pub mod compare;
 pub mod derive;
+pub mod differences;
 pub mod grammar_file;
 pub mod mutate;
 pub mod ours;

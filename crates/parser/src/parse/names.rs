@@ -103,6 +103,11 @@ impl Parser<'_> {
     pub(crate) fn function_name(&mut self) -> Result<List<Name>> {
         let qualified = matches!(self.peek(), T::Dot | T::LeftBracket);
         let mark = self.mark();
+        if !qualified && !self.kind().is_function_name() && self.kind().is_column_name() {
+            // A name of columns alone begins one with parts.
+            self.advance();
+            return Err(self.unexpected());
+        }
         let first = if qualified { self.name()? } else { self.type_function_name()? };
         self.push(first);
         self.more_parts()?;

@@ -1,7 +1,7 @@
 //! Utility commands.
 
 use super::{Print, Printer};
-use crate::syntax::{Expr, Part};
+use crate::syntax::{Expr, Part, Statement};
 use crate::token::TokenKind as T;
 use crate::tree::{Id, List};
 
@@ -14,12 +14,22 @@ impl Print for Part {
             Part::Ident { name } => p.identifier_text(p.tree.get(name).text),
             Part::Names { names } => p.dotted(names),
             Part::Expr { expr } => p.node(expr),
+            Part::Call { expr } => match p.tree.get(expr) {
+                Expr::Cast { operand, data_type } => p.cast_function("CAST(", operand, data_type),
+                _ => p.node(expr),
+            },
             Part::RestrictedExpr { expr } => p.restricted(expr),
             Part::Type { data_type } => p.node(data_type),
             Part::Table { name } => p.node(name),
             Part::Relation { relation } => p.node(relation),
             Part::From { tables } => p.list(tables),
             Part::Operator { operator } => p.node(operator),
+            // Behind a query without parentheses a word that follows could be its last column's name.
+            Part::Statement { statement } if matches!(p.tree.get(statement), Statement::Query { .. }) => {
+                p.say("(");
+                p.node(statement);
+                p.say(")");
+            }
             Part::Statement { statement } => p.node(statement),
         }
     }

@@ -23,6 +23,8 @@ syntax! {
         Names { names: List<Name> },
         /// A constant or an expression.
         Expr { expr: Id<Expr> },
+        /// A call, or what the grammar has a call's form for, such as CAST.
+        Call { expr: Id<Expr> },
         /// An expression of the kind that DEFAULT has: without NOT, AND, OR, IN at its top.
         RestrictedExpr { expr: Id<Expr> },
         Type { data_type: Id<TypeName> },

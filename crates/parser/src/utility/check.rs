@@ -50,6 +50,8 @@ pub(super) fn check(parser: &Parser<'_>, rule: &'static str, start: u32, parts: 
         "create_schema" => parts.schema_elements(),
         "alter_column" => parts.column_number(),
         "identity_option" => parts.identity_option(),
+        "alter_type" if parts.rule("type_command").is_some() || parts.has(T::Attribute) => parts.short_name(),
+        "create_type" if parts.has(T::As) && !parts.has(T::Enum) && !parts.has(T::Range) => parts.short_name(),
         "hash_bound" => parts.hash_bound(),
         "copy" => parts.copy(),
         "column_rule" => parts.generated(),
@@ -162,6 +164,20 @@ impl Parts<'_, '_> {
                 refused(SYNTAX_ERROR, format!("sequence option \"{name}\" not supported here"), option.start)
             }
             None => Ok(()),
+        }
+    }
+
+    /// A composite type's name is a table's: at most a database, a schema and a name.
+    fn short_name(&self) -> Result<()> {
+        let Some(name) = self.rule("any_name") else { return Ok(()) };
+        let parts = name.each().filter_map(|part| self.name_text(part));
+        let parts: Vec<&str> = parts.collect();
+        match parts.len() {
+            ..=3 => Ok(()),
+            _ => {
+                let message = format!("improper qualified name (too many dotted names): {}", parts.join("."));
+                refused(SYNTAX_ERROR, message, name.start)
+            }
         }
     }
 

@@ -126,7 +126,7 @@ impl Parser<'_> {
             Leaf::QualifiedOperator => Part::Operator { operator: self.qualified_operator()? },
             Leaf::Expr => Part::Expr { expr: self.expr()? },
             Leaf::RestrictedExpr => Part::RestrictedExpr { expr: self.restricted_expr()? },
-            Leaf::FunctionCall => Part::Expr { expr: self.called_function()? },
+            Leaf::FunctionCall => Part::Call { expr: self.called_function()? },
             Leaf::PlainCall => Part::Expr { expr: self.plain_call()? },
             Leaf::Type => Part::Type { data_type: self.type_name()? },
             Leaf::SimpleType => Part::Type { data_type: self.simple_type_name()? },
@@ -163,13 +163,14 @@ impl Parser<'_> {
 
     /// A name that only functions have stands alone; any other may have parts.
     fn function_reference(&mut self) -> Result<Part> {
-        if self.kind().class() == Some(KeywordClass::TypeFunctionName) {
-            return Ok(Part::FunctionWord { name: self.type_function_name()? });
-        }
-        if matches!(self.peek(), T::Dot | T::LeftBracket) {
+        let mark = self.mark();
+        if matches!(self.peek(), T::Dot | T::LeftBracket) && self.kind().is_column_name() {
             return Ok(Part::Names { names: self.function_name()? });
         }
-        Ok(Part::Name { name: self.name()? })
+        let alone = self.kind().class() == Some(KeywordClass::TypeFunctionName);
+        let name = if alone { self.type_function_name()? } else { self.name()? };
+        self.push(name);
+        Ok(Part::Names { names: self.list_since(mark) })
     }
 
     /// A call, which begins with a word.

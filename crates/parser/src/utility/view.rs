@@ -77,7 +77,12 @@ impl<'t, 'a> Parts<'t, 'a> {
 
     /// What the first part says, where it is a name.
     pub fn first_name(&self) -> Option<&'t str> {
-        let name = match self.tree.get(self.each().next()?) {
+        self.name_text(self.each().next()?)
+    }
+
+    /// What the part says, where it is a name.
+    pub(super) fn name_text(&self, part: Id<Part>) -> Option<&'t str> {
+        let name = match self.tree.get(part) {
             Part::Name { name } | Part::Ident { name } | Part::Label { name } | Part::FunctionWord { name } => name,
             _ => return None,
         };
