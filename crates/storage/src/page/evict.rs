@@ -14,12 +14,12 @@ use crate::broken::{self, Broken};
 use crate::sync::{Ordering, step};
 use crate::{Error, Result};
 
-/// How often nothing is found to evict before the cache counts as full: what others write out just now can go soon.
+/// How often nothing is found to evict, and nothing is on its way to be, before the cache counts as full.
 const IDLE_ROUNDS: u32 = 64;
 /// As `IDLE_ROUNDS`, where nothing can be written out and a new page needs the frame. Who loads a page waits as ever: only
 /// others who load have the frames that he could get.
 const FAILED_ROUNDS: u32 = 2;
-/// How long it is waited for readers: so many naps.
+/// How long it is waited for readers that still look, and for writes of others: so many naps.
 const PATIENCE: u32 = 20_000;
 const NAP: Duration = Duration::from_micros(500);
 
@@ -63,9 +63,9 @@ impl Pages {
     /// Evicts, `step` pages at a time, until so many frames are free.
     ///
     /// The cache counts as full only when there is nothing to evict. Frames that others took meanwhile are evicted again;
-    /// those in limbo come back as soon as readers that were interrupted while they looked at pages go on, which on a
-    /// busy machine takes them a while. They need nothing that the caller could hold, so the wait ends. Where dirty pages
-    /// can not be written (the disk is full), clean ones go; only when there are none, `patience` rounds long, is the
+    /// those in limbo come back as soon as readers that were interrupted while they looked at pages go on, and those that
+    /// others write as soon as these do, which on a busy machine takes them a while. They need nothing that the caller
+    /// could hold, so the wait ends. Where dirty pages can not be written (the disk is full), clean ones go; only when there are none, `patience` rounds long, is the
     /// failure told.
     fn free_frames(&self, needed: usize, step: usize, patience: u32) -> Result<()> {
         let (mut idle, mut naps, mut failed) = (0, 0, None);
@@ -91,8 +91,9 @@ impl Pages {
                 },
             };
             if gone == 0 {
+                let comes_back = waiting > 0 || failed.is_none() && self.frames.states().any(|state| state.is(WRITING));
                 crate::sync::thread::sleep(NAP);
-                *(if waiting > 0 { &mut naps } else { &mut idle }) += 1;
+                *(if comes_back { &mut naps } else { &mut idle }) += 1;
             }
         }
     }
@@ -216,7 +217,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use super::super::testing::{SlowFile, create, evict_all, few_pages};
+    use super::super::testing::{SlowFile, create, evict_all, few_pages, few_pages_all_for_new};
     use super::*;
     use crate::io::{Create, FileSystem, MemFs, OpenHow};
     use crate::stats::Counters;
@@ -266,6 +267,29 @@ mod tests {
         pages.free_some_frames().unwrap();
         clean.iter().for_each(|&page| pages.load(page).unwrap());
         assert_eq!(pages.broken_frames(true), Vec::<String>::new());
+    }
+
+    /// While whoever wrote pages was interrupted, for longer than a moment, a small cache counted as full.
+    #[test]
+    fn what_others_write_is_waited_for() {
+        let file = SlowFile::new();
+        let pages = few_pages_all_for_new(file.clone());
+        let ids: Vec<u32> = (0..64).map(|birth| create(&pages, birth + 1).id).collect();
+        let (first, second) = ids.split_at(RUN);
+        let (began, has_begun) = std::sync::mpsc::channel();
+        for _ in 0..2 {
+            let began = began.clone();
+            file.during_next_write(move || {
+                began.send(()).unwrap();
+                std::thread::sleep(Duration::from_millis(200));
+            });
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| pages.write_out(&mut first.to_vec()).unwrap());
+            scope.spawn(|| pages.write_out(&mut second.to_vec()).unwrap());
+            (0..2).for_each(|_| has_begun.recv().unwrap());
+            assert!(pages.free_some_frames().unwrap());
+        });
     }
 
     #[test]

@@ -14,10 +14,11 @@ pub(super) const PAGE: usize = 512;
 
 type Hook = Box<dyn FnOnce() + Send>;
 
-/// Does something else between reading bytes and returning them, or has no room.
+/// Does something else between reading bytes and returning them, or before it writes some, or has no room.
 pub(super) struct SlowFile {
     file: Arc<dyn File>,
-    meanwhile: Mutex<VecDeque<Hook>>,
+    during_reads: Mutex<VecDeque<Hook>>,
+    during_writes: Mutex<VecDeque<Hook>>,
     is_full: AtomicBool,
 }
 
@@ -25,7 +26,8 @@ impl SlowFile {
     pub(super) fn new() -> Arc<SlowFile> {
         let how = OpenHow { create: Create::New, read_only: false, direct: false };
         let file = MemFs::default().open(Path::new("pages"), how).unwrap();
-        Arc::new(SlowFile { file, meanwhile: Mutex::default(), is_full: AtomicBool::new(false) })
+        let (during_reads, during_writes) = (Mutex::default(), Mutex::default());
+        Arc::new(SlowFile { file, during_reads, during_writes, is_full: AtomicBool::new(false) })
     }
 
     /// Has no more room, or has it again.
@@ -35,7 +37,12 @@ impl SlowFile {
 
     /// Called once for each of the coming reads, the first one's first.
     pub(super) fn during_next_read(&self, work: impl FnOnce() + Send + 'static) {
-        self.meanwhile.lock().unwrap().push_back(Box::new(work));
+        self.during_reads.lock().unwrap().push_back(Box::new(work));
+    }
+
+    /// As `during_next_read`, for writes.
+    pub(super) fn during_next_write(&self, work: impl FnOnce() + Send + 'static) {
+        self.during_writes.lock().unwrap().push_back(Box::new(work));
     }
 }
 
@@ -48,12 +55,14 @@ impl std::fmt::Debug for SlowFile {
 impl File for SlowFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<()> {
         let read = self.file.read_at(buf, offset);
-        let work = self.meanwhile.lock().unwrap().pop_front();
+        let work = self.during_reads.lock().unwrap().pop_front();
         work.into_iter().for_each(|work| work());
         read
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> std::io::Result<()> {
+        let work = self.during_writes.lock().unwrap().pop_front();
+        work.into_iter().for_each(|work| work());
         if self.is_full.load(Ordering::Relaxed) {
             return Err(std::io::ErrorKind::StorageFull.into());
         }
