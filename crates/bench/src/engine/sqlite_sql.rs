@@ -1,5 +1,6 @@
 //! SQLite through `rusqlite`, any statement, in write-ahead mode with a sync per commit.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -90,12 +91,13 @@ impl SqlSession for SqliteConnection {
 
 /// An integer key is the table's own order only under this spelling, and numbered parameters have another sign. A
 /// transaction that will write says so, or it could fail when it does.
-pub fn translated(sql: &str) -> String {
-    let sql = sql.replace("BIGINT PRIMARY KEY", "INTEGER PRIMARY KEY").replace('$', "?");
-    match sql.as_str() {
-        "BEGIN" => "BEGIN IMMEDIATE".to_string(),
-        "BEGIN READ ONLY" => "BEGIN".to_string(),
-        _ => sql,
+pub fn translated(sql: &str) -> Cow<'_, str> {
+    match sql {
+        "BEGIN" => Cow::Borrowed("BEGIN IMMEDIATE"),
+        "BEGIN READ ONLY" => Cow::Borrowed("BEGIN"),
+        // Most texts are not copied: their time is SQLite's.
+        _ if !sql.contains('$') && !sql.contains("BIGINT PRIMARY KEY") => Cow::Borrowed(sql),
+        _ => Cow::Owned(sql.replace("BIGINT PRIMARY KEY", "INTEGER PRIMARY KEY").replace('$', "?")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which workloads there are.
 
 use super::{analytics, bulk, commit, concurrent, dispatch, documents, embedded, held, kv, live, memory, pipelined};
-use super::{read, recovery, reporting, short, stalls, syscalls, validation, vote};
+use super::{read, recovery, reporting, short, stalls, syscalls, text, validation, vote};
 use crate::Result;
 use crate::report::Report;
 use crate::setup::Setup;
@@ -33,6 +33,7 @@ pub const ALL: &[Workload] = &[
     Workload { name: "vote", about: "durable votes at set rates, and their counts read back", run: vote::run },
     Workload { name: "documents", about: "3 databases of JSON documents, 1 to 64 workers", run: documents::run },
     Workload { name: "dispatch", about: "what a call costs before any work, and what is left", run: dispatch::run },
+    Workload { name: "text", about: "statements as text that were never seen before", run: text::run },
     Workload { name: "live", about: "live queries (not built yet)", run: live::run },
     Workload { name: "analytics", about: "TPC-H, each query", run: analytics::run },
     Workload { name: "recovery", about: "time to reopen after a kill, against log size", run: recovery::run },

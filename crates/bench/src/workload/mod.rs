@@ -21,6 +21,7 @@ mod reporting;
 mod short;
 mod stalls;
 mod syscalls;
+mod text;
 mod together;
 mod validation;
 mod vote;
