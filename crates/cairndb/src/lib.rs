@@ -8,6 +8,7 @@
 pub mod api;
 pub mod bind;
 pub mod catalog;
+mod command;
 mod ddl;
 mod dml;
 mod error;

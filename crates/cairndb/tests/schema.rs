@@ -164,3 +164,79 @@ fn analyze_is_noticed_by_the_planner() -> Result<()> {
     fails(&conn, "ANALYZE nothing", "42P01");
     Ok(())
 }
+
+#[test]
+fn commands_do_what_all_of_their_words_say() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 10), (2, 20)");
+    conn.execute("CREATE TABLE empty (x) AS SELECT a, b FROM t WITH NO DATA", ())?;
+    assert_eq!(rows(&conn, "SELECT x, b FROM empty"), Vec::<String>::new());
+    conn.execute("VACUUM ANALYZE t", ())?;
+    assert!(conn.catalog()?.table("t").is_some_and(|table| table.statistics.is_some()));
+    fails(&conn, "VACUUM nothing", "42P01");
+    conn.execute_script("BEGIN; SET TRANSACTION READ ONLY")?;
+    assert_eq!(
+        fails(&conn, "INSERT INTO t VALUES (3, 30)", "25006").message(),
+        "cannot execute INSERT in a read-only transaction"
+    );
+    conn.execute("ROLLBACK", ())?;
+    let before = rows(&conn, "SHOW work_mem");
+    conn.execute_script("CREATE SEQUENCE s; SELECT nextval('s'); SET work_mem = '8MB'; DISCARD PLANS")?;
+    assert_eq!(rows(&conn, "SHOW work_mem"), ["8MB"]);
+    assert_eq!(rows(&conn, "SELECT currval('s')"), ["1"]);
+    conn.execute("DISCARD SEQUENCES", ())?;
+    fails(&conn, "SELECT currval('s')", "55000");
+    conn.execute("DISCARD ALL", ())?;
+    assert_eq!(rows(&conn, "SHOW work_mem"), before);
+    Ok(())
+}
+
+#[test]
+fn views_sequences_and_indexes_are_renamed_by_their_own_commands() -> Result<()> {
+    let conn =
+        connect("CREATE TABLE t (a int); CREATE VIEW v AS SELECT a FROM t; CREATE SEQUENCE s; CREATE INDEX i ON t (a)");
+    conn.execute_script("ALTER VIEW v RENAME TO w; ALTER SEQUENCE s RENAME TO r; ALTER INDEX i RENAME TO j")?;
+    conn.execute_script("SELECT * FROM w; SELECT nextval('r'); DROP INDEX j")?;
+    assert_eq!(fails(&conn, "ALTER VIEW t RENAME TO x", "42809").message(), "\"t\" is not a view");
+    fails(&conn, "ALTER SEQUENCE nothing RENAME TO x", "42P01");
+    conn.execute("ALTER SEQUENCE IF EXISTS nothing RENAME TO x", ())?;
+    assert_eq!(conn.take_notices()[0].message, "relation \"nothing\" does not exist, skipping");
+    Ok(())
+}
+
+#[test]
+fn comments_are_taken_where_there_is_something_to_comment_on() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int CONSTRAINT c CHECK (a > 0)); CREATE VIEW v AS SELECT a FROM t");
+    conn.execute_script(
+        "COMMENT ON TABLE t IS 'x'; COMMENT ON COLUMN public.t.a IS NULL; COMMENT ON CONSTRAINT c ON t IS 'x';\
+         COMMENT ON COLUMN v.a IS 'x'; COMMENT ON SCHEMA public IS 'x'",
+    )?;
+    fails(&conn, "COMMENT ON TABLE nothing IS 'x'", "42P01");
+    fails(&conn, "COMMENT ON COLUMN t.b IS 'x'", "42703");
+    fails(&conn, "COMMENT ON CONSTRAINT d ON t IS 'x'", "42704");
+    Ok(())
+}
+
+#[test]
+fn expressions_are_kept_whatever_their_names_are() -> Result<()> {
+    let conn = connect(
+        "CREATE TABLE \"Order\" (id serial, \"select\" int CHECK (\"select\" > 0), date text DEFAULT E'it\\'s\\\\', \"A b\" int);\
+         CREATE VIEW \"V\" AS SELECT \"select\" AS \"from\", date || 'x' FROM \"Order\" AS \"T\" WHERE NOT (date = '' OR \"A b\" IS NULL)",
+    );
+    conn.execute("INSERT INTO \"Order\" (\"select\", \"A b\") VALUES (1, 2)", ())?;
+    assert_eq!(rows(&conn, "SELECT currval('\"Order_id_seq\"')"), ["1"]);
+    conn.execute("ALTER SEQUENCE \"Order_id_seq\" RENAME TO \"it's\"", ())?;
+    assert_eq!(rows(&conn, "INSERT INTO \"Order\" VALUES (DEFAULT, 3) RETURNING id"), ["2"]);
+    assert_eq!(rows(&conn, "SELECT * FROM \"V\""), ["1|it's\\x"]);
+    fails(&conn, "INSERT INTO \"Order\" (\"select\") VALUES (0)", "23514");
+    conn.execute_script("DROP VIEW \"V\"; ALTER TABLE \"Order\" RENAME COLUMN \"select\" TO \"C \"\"d\"")?;
+    fails(&conn, "INSERT INTO \"Order\" (\"C \"\"d\") VALUES (0)", "23514");
+    Ok(())
+}
+
+#[test]
+fn a_type_that_there_is_not_is_told_with_its_place() {
+    let conn = connect("CREATE TABLE t (a int)");
+    assert_eq!(fails(&conn, "CREATE TABLE u (a int, b nothing)", "42704").position(), Some(26));
+    assert_eq!(fails(&conn, "ALTER TABLE t ALTER a TYPE nothing", "42704").position(), Some(28));
+    assert_eq!(fails(&conn, "CREATE VIEW v AS SELECT b FROM t", "42703").position(), Some(25));
+}

@@ -9,6 +9,7 @@ mod damage;
 mod database_and_log;
 mod machine;
 mod mutate;
+mod parse_and_print;
 mod row_and_key;
 mod sql_and_file;
 mod sql_text;
@@ -16,6 +17,7 @@ mod sql_text;
 pub use csv_import::csv_import;
 pub use database_and_log::database_and_log;
 pub use mutate::{Mutator, Random};
+pub use parse_and_print::parse_and_print;
 pub use row_and_key::row_and_key;
 pub use sql_and_file::sql_and_file;
 pub use sql_text::sql_text;
@@ -24,8 +26,9 @@ pub use sql_text::sql_text;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which its seed corpus has too.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("sql_text", sql_text),
+    ("parse_and_print", parse_and_print),
     ("sql_and_file", sql_and_file),
     ("database_and_log", database_and_log),
     ("row_and_key", row_and_key),

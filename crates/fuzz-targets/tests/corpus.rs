@@ -46,6 +46,11 @@ fn sql_text_neither_panics_nor_damages() {
 }
 
 #[test]
+fn what_parses_is_printed_as_what_means_the_same() {
+    check("parse_and_print", 10_000);
+}
+
+#[test]
 fn damaged_files_under_sql_give_right_rows_or_typed_errors() {
     check("sql_and_file", 1500);
 }

@@ -35,6 +35,8 @@ pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
 pub const INVALID_ESCAPE_SEQUENCE: &str = "22025";
 /// `character_not_in_repertoire`
 pub const CHARACTER_NOT_IN_REPERTOIRE: &str = "22021";
+/// `undefined_parameter`
+pub const UNDEFINED_PARAMETER: &str = "42P02";
 /// `windowing_error`
 pub const WINDOWING_ERROR: &str = "42P20";
 /// `invalid_parameter_value`

@@ -1,6 +1,6 @@
 //! What PostgreSQL 15 takes and refuses, statement by statement.
 
-use cairn_parser::{Options, ParseError, parse_statements};
+use cairn_parser::{Options, ParseError, Placeholders, parse_statement, parse_statements};
 
 fn first_error(text: &str) -> Option<Box<ParseError>> {
     parse_statements(text, Options::default()).find_map(Result::err)
@@ -53,5 +53,32 @@ fn what_is_printed_parses_to_the_same_tree() {
             assert!(parsed.tree.same(roots.0, &again.tree, roots.1), "{statement}\n{printed}");
             assert_eq!(again.tree.print(again.statement), printed, "{statement}");
         }
+    }
+}
+
+#[test]
+fn parameters_are_numbered_in_one_way() {
+    let placeholders = Placeholders { question_marks: true, names: true };
+    let options = Options { placeholders, ..Options::default() };
+    let told = |text: &str| match parse_statement(text, options) {
+        Ok(parsed) => parsed.map(|parsed| parsed.tree.parameters().to_string()).unwrap_or_default(),
+        Err(error) => format!("{} @{}", error.sqlstate, error.position + 1),
+    };
+    for (text, outcome) in [
+        ("SELECT $2, $1, '?', \"?\" -- ?", "2"),
+        ("SELECT ?, ? + ?", "3"),
+        ("SELECT :a, :b + :a", "2"),
+        ("SELECT $1, ?", "42601 @12"),
+        ("SELECT ?, $1", "42601 @11"),
+        ("SELECT :a, $1", "42601 @12"),
+        ("SELECT $1, :a", "42601 @12"),
+        ("SELECT ?, :a", "42601 @11"),
+        ("SELECT :a, ?", "42601 @12"),
+        ("SELECT $0", "42P02 @8"),
+        ("SELECT $65535", "65535"),
+        ("SELECT $65536", "42P02 @8"),
+        ("SELECT $99999999999", "42P02 @8"),
+    ] {
+        assert_eq!(told(text), outcome, "{text}");
     }
 }

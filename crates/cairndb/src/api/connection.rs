@@ -105,6 +105,11 @@ impl Connection {
         }
     }
 
+    /// Forgets every statement's plan.
+    pub(super) fn forget_plans(&self) {
+        self.cache.take();
+    }
+
     fn run_text(&self, sql: &str, params: &dyn Params) -> Result<Executed> {
         let mut runnable = self.runnable(sql)?;
         let before = runnable.prepared.clone();

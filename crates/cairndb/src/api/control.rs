@@ -1,32 +1,31 @@
 //! BEGIN, COMMIT, ROLLBACK, SAVEPOINT and their kin.
 
 use cairn_storage::Losses;
-use sqlparser::ast;
 
 use super::Connection;
 use super::execute::Executed;
+use crate::command::TransactionCommand;
 use crate::{Error, Result, SqlState};
 
 impl Connection {
-    pub(crate) fn control(&self, statement: &ast::Statement) -> Result<Executed> {
-        use ast::Statement as S;
-        match statement {
-            S::StartTransaction { modes, begin, .. } => {
-                self.begin_transaction(modes)?;
-                Ok(Executed::tag(if *begin { "BEGIN" } else { "START TRANSACTION" }))
+    pub(crate) fn control(&self, command: &TransactionCommand) -> Result<Executed> {
+        use TransactionCommand as T;
+        match command {
+            T::Begin { read_only, tag } => {
+                self.begin_transaction(*read_only)?;
+                Ok(Executed::tag(tag))
             }
-            S::Commit { chain, .. } => self.commit_transaction(*chain),
-            S::Rollback { savepoint: Some(name), .. } => self.rollback_to(&name_of(name)),
-            S::Rollback { chain, .. } => self.rollback_transaction(*chain),
-            S::Savepoint { name } => self.set_savepoint(&name_of(name)),
-            S::ReleaseSavepoint { name } => self.release_savepoint(&name_of(name)),
-            other => Err(Error::unsupported(other)),
+            T::Commit { chain } => self.commit_transaction(*chain),
+            T::Rollback { chain } => self.rollback_transaction(*chain),
+            T::RollbackTo(name) => self.rollback_to(name),
+            T::Savepoint(name) => self.set_savepoint(name),
+            T::Release(name) => self.release_savepoint(name),
         }
     }
 
     /// BEGIN, COMMIT and ROLLBACK without their texts.
     pub(super) fn begin_now(&self) -> Result<()> {
-        let begin = || self.begin_transaction(&[]).map(|()| Executed::tag("BEGIN"));
+        let begin = || self.begin_transaction(false).map(|()| Executed::tag("BEGIN"));
         self.run_as_statement(false, begin).map(drop)
     }
 
@@ -38,8 +37,7 @@ impl Connection {
         self.run_as_statement(true, || self.rollback_transaction(false)).map(drop)
     }
 
-    fn begin_transaction(&self, modes: &[ast::TransactionMode]) -> Result<()> {
-        let read_only = ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadOnly);
+    fn begin_transaction(&self, read_only: bool) -> Result<()> {
         let mut state = self.state.borrow_mut();
         if let Some(open) = &state.transaction {
             if open.failed() {
@@ -54,7 +52,7 @@ impl Connection {
         let mut state = self.state.borrow_mut();
         state.lost = lost;
         let tx = begun?;
-        state.begin(tx, modes.contains(&read_only));
+        state.begin(tx, read_only);
         Ok(())
     }
 
@@ -128,10 +126,6 @@ impl Connection {
         open.rollback_to(name)?;
         Ok(Executed::tag("ROLLBACK"))
     }
-}
-
-fn name_of(ident: &ast::Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }
 
 fn outside(what: &str) -> Error {

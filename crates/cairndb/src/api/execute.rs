@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use cairn_parser::Statement as Syntax;
 use cairn_storage::{Losses, Reader, Transaction};
-use sqlparser::ast;
 
 use super::control::aborted;
 use super::prepared::{Access, Body, Prepared};
@@ -18,6 +18,7 @@ use super::sequences::StatementSequences;
 use super::session::SessionState;
 use super::{Connection, Params, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp};
+use crate::command::{self, Command};
 use crate::ddl;
 use crate::dml::{DmlContext, DmlResult};
 use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
@@ -99,8 +100,7 @@ fn back_off(attempt: u32) {
 impl Connection {
     /// Runs a statement; its errors fail the open transaction.
     pub(crate) fn run_one(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
-        let is_rollback = matches!(statement.parsed.statement, ast::Statement::Rollback { savepoint: None, .. });
-        self.run_as_statement(is_rollback, || self.dispatch(statement, params))
+        self.run_as_statement(command::is_rollback(&statement.parsed), || self.dispatch(statement, params))
     }
 
     /// Runs what is a statement, by whichever way it was asked for; its errors fail the open transaction. ROLLBACK is always
@@ -132,10 +132,9 @@ impl Connection {
     }
 
     fn dispatch(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
-        let syntax = &statement.parsed.statement;
-        let access = Access::of(syntax);
+        let access = Access::of(&statement.parsed);
         if access == Access::TransactionControl {
-            return self.control(syntax);
+            return self.control_or_session(&statement.parsed);
         }
         let state = self.state.borrow_mut();
         if state.failed() {
@@ -143,7 +142,7 @@ impl Connection {
         }
         if access == Access::Session {
             drop(state);
-            return self.session_statement(syntax);
+            return self.control_or_session(&statement.parsed);
         }
         if state.transaction.is_some() {
             return self.run_in_open(state, statement, access, params);
@@ -161,9 +160,17 @@ impl Connection {
         }
     }
 
+    fn control_or_session(&self, parsed: &ParsedStatement) -> Result<Executed> {
+        match Command::of(parsed)? {
+            Command::Transaction(command) => self.control(&command),
+            Command::Session(command) => self.session_command(&command),
+            Command::Schema(_) => Err(Error::internal("a schema change was taken for a session's command")),
+        }
+    }
+
     /// Plans the statement without running it, where it is one that has a plan.
     pub(super) fn prepare_now(&self, statement: &mut Runnable) -> Result<()> {
-        if !matches!(Access::of(&statement.parsed.statement), Access::Read | Access::Write) {
+        if !matches!(Access::of(&statement.parsed), Access::Read | Access::Write) {
             return Ok(());
         }
         let planned = self.with_state(|state| self.plan(statement, state));
@@ -238,7 +245,7 @@ impl Connection {
     ) -> Result<Executed> {
         let Some(open) = session.transaction.as_mut() else { return Err(Error::internal("no open transaction")) };
         if open.read_only && access != Access::Read {
-            return Err(read_only_violation(&statement.parsed.statement));
+            return Err(read_only_violation(&statement.parsed));
         }
         let stamp = CatalogStamp::of(open.tx.reader(), self.shared().trees)?;
         let catalog = match &open.catalog {
@@ -394,13 +401,13 @@ fn note_schema(tx: &Transaction) -> Result<()> {
     Ok(tx.reader().note_read(cairn_storage::TreeId::CATALOG, Unbounded, Unbounded)?)
 }
 
-fn read_only_violation(statement: &ast::Statement) -> Error {
-    let text = statement.to_string();
-    let mut words = text.split_whitespace();
-    let first = words.next().unwrap_or_default().to_uppercase();
-    let name = match first.as_str() {
-        "CREATE" | "DROP" | "ALTER" => format!("{first} {}", words.next().unwrap_or_default().to_uppercase()),
-        _ => first,
+fn read_only_violation(parsed: &ParsedStatement) -> Error {
+    let name = match parsed.syntax() {
+        Syntax::Insert { .. } => "INSERT".to_owned(),
+        Syntax::Update { .. } => "UPDATE".to_owned(),
+        Syntax::Delete { .. } => "DELETE".to_owned(),
+        Syntax::Merge { .. } => "MERGE".to_owned(),
+        Syntax::Query { .. } | Syntax::Utility { .. } => command::first_words(parsed).unwrap_or_default(),
     };
     let message = format!("cannot execute {name} in a read-only transaction");
     Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)

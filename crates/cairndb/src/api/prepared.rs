@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
+use cairn_parser::Statement as Syntax;
 
 use super::point::PointPlan;
 use crate::Result;
 use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, CatalogStamp};
+use crate::command::{self, CommandKind};
 use crate::dml::{DeletePlan, InsertPlan, UpdatePlan};
 use crate::plan::{Field, OptimizerOptions, PhysicalPlan, optimize};
 use crate::sql::ParsedStatement;
@@ -120,37 +121,24 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    pub(crate) fn of(statement: &ast::Statement) -> Access {
-        use ast::Statement as S;
+    pub(crate) fn of(parsed: &ParsedStatement) -> Access {
+        match CommandKind::of(parsed) {
+            None => Access::of_data(parsed.syntax()),
+            Some(CommandKind::Transaction) => Access::TransactionControl,
+            Some(CommandKind::Session) => Access::Session,
+            Some(CommandKind::Schema) => Access::Schema,
+            Some(CommandKind::Explain) => {
+                command::analyzed(parsed).map_or(Access::Read, |statement| Access::of_data(parsed.tree.get(statement)))
+            }
+        }
+    }
+
+    fn of_data(statement: Syntax) -> Access {
         match statement {
-            S::StartTransaction { .. }
-            | S::Commit { .. }
-            | S::Rollback { .. }
-            | S::Savepoint { .. }
-            | S::ReleaseSavepoint { .. } => Access::TransactionControl,
-            S::Set(_) | S::ShowVariable { .. } | S::Reset(_) | S::Discard { .. } => Access::Session,
-            S::Query(query) => Access::of_query(&query.body),
-            S::Explain { analyze, options, statement, .. } if *analyze || analyzes(options) => Access::of(statement),
-            S::Explain { .. } => Access::Read,
-            S::Insert(_) | S::Update { .. } | S::Delete(_) => Access::Write,
-            _ => Access::Schema,
+            Syntax::Query { .. } | Syntax::Utility { .. } => Access::Read,
+            Syntax::Insert { .. } | Syntax::Update { .. } | Syntax::Delete { .. } | Syntax::Merge { .. } => {
+                Access::Write
+            }
         }
     }
-
-    fn of_query(body: &ast::SetExpr) -> Access {
-        match body {
-            ast::SetExpr::Insert(_) | ast::SetExpr::Update(_) | ast::SetExpr::Delete(_) => Access::Write,
-            _ => Access::Read,
-        }
-    }
-}
-
-/// `EXPLAIN (ANALYZE, ..)`.
-fn analyzes(options: &Option<Vec<ast::UtilityOption>>) -> bool {
-    let is_on = |arg: &Option<ast::Expr>| {
-        let text = arg.as_ref().map(|arg| arg.to_string().to_lowercase());
-        !matches!(text.as_deref().map(|text| text.trim_matches('\'')), Some("off" | "false" | "0"))
-    };
-    let analyze = |option: &ast::UtilityOption| option.name.value.eq_ignore_ascii_case("analyze") && is_on(&option.arg);
-    options.iter().flatten().any(analyze)
 }

@@ -1,15 +1,17 @@
-//! SET, SHOW and RESET.
+//! SET, SHOW, RESET and DISCARD.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use cairn_storage::Durability;
-use sqlparser::ast;
 
 use super::Connection;
 use super::execute::Executed;
 use super::limits::Limits;
+use super::sequences::SessionSequences;
 use super::session::Settings;
 use super::{Database, Rows};
+use crate::command::{Discard, SessionCommand};
 use crate::plan::{Field, OptimizerOptions};
 use crate::types::datetime::Zone;
 use crate::types::{DataType, Value};
@@ -183,41 +185,51 @@ pub(super) fn show_duration(limit: &Duration) -> String {
 }
 
 impl Connection {
-    pub(crate) fn session_statement(&self, statement: &ast::Statement) -> Result<Executed> {
-        match statement {
-            ast::Statement::Set(set) => self.set(set),
-            ast::Statement::ShowVariable { variable } => self.show(variable),
-            ast::Statement::Reset(reset) => self.reset(reset),
-            ast::Statement::Discard { .. } => {
-                self.state.borrow_mut().settings = Settings::of(&self.database);
-                Ok(Executed::tag("DISCARD"))
+    pub(crate) fn session_command(&self, command: &SessionCommand) -> Result<Executed> {
+        use SessionCommand as S;
+        match command {
+            S::Set { name, value, local } => self.change_setting(name, value.as_deref(), *local),
+            S::SetTransaction { read_only } => self.set_transaction(*read_only),
+            S::SetCharacteristics => Ok(Executed::tag("SET")),
+            S::Show { name } => self.show(name),
+            S::Reset { name } => {
+                self.change_setting(name, None, false)?;
+                Ok(Executed::tag("RESET"))
             }
-            other => Err(Error::unsupported(other)),
+            S::ResetAll => {
+                self.change_settings(|settings| *settings = Settings::of(&self.database));
+                Ok(Executed::tag("RESET"))
+            }
+            S::Discard(what) => self.discard(*what),
         }
     }
 
-    fn set(&self, set: &ast::Set) -> Result<Executed> {
-        match set {
-            ast::Set::SingleAssignment { scope, variable, values, .. } => {
-                let local = matches!(scope, Some(ast::ContextModifier::Local));
-                let value = values.iter().map(setting_text).collect::<Result<Vec<_>>>()?.join(", ");
-                let is_default = matches!(values.as_slice(), [ast::Expr::Identifier(ident)]
-                    if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"));
-                let name = variable.to_string().replace('"', "").to_lowercase();
-                self.change_setting(&name, (!is_default).then_some(value.as_str()), local)
+    fn set_transaction(&self, read_only: Option<bool>) -> Result<Executed> {
+        match (self.state.borrow_mut().transaction.as_mut(), read_only) {
+            (Some(open), Some(read_only)) => open.read_only = read_only,
+            (Some(_), None) => {}
+            (None, _) => {
+                let message = "SET TRANSACTION can only be used in transaction blocks";
+                self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
             }
-            ast::Set::SetTimeZone { local, value } => {
-                let text = setting_text(value)?;
-                let is_default = matches!(text.to_lowercase().as_str(), "default" | "local");
-                self.change_setting("timezone", (!is_default).then_some(text.as_str()), *local)
-            }
-            ast::Set::SetNames { .. } | ast::Set::SetTransaction { .. } => Ok(Executed::tag("SET")),
-            other => Err(Error::unsupported(other)),
         }
+        Ok(Executed::tag("SET"))
+    }
+
+    fn discard(&self, what: Discard) -> Result<Executed> {
+        if matches!(what, Discard::All | Discard::Plans) {
+            self.forget_plans();
+        }
+        if matches!(what, Discard::All | Discard::Sequences) {
+            *self.sequences.lock().unwrap_or_else(PoisonError::into_inner) = SessionSequences::default();
+        }
+        if what == Discard::All {
+            self.state.borrow_mut().settings = Settings::of(&self.database);
+        }
+        Ok(Executed::tag("DISCARD"))
     }
 
     fn change_setting(&self, name: &str, value: Option<&str>, local: bool) -> Result<Executed> {
-        let name = if name == "time zone" { "timezone" } else { name };
         let defaults = Settings::of(&self.database);
         let mut state = self.state.borrow_mut();
         if local && state.transaction.is_none() {
@@ -232,42 +244,11 @@ impl Connection {
         Ok(Executed::tag("SET"))
     }
 
-    fn reset(&self, reset: &ast::ResetStatement) -> Result<Executed> {
-        match &reset.reset {
-            ast::Reset::ALL => self.change_settings(|settings| *settings = Settings::of(&self.database)),
-            ast::Reset::ConfigurationParameter(name) => {
-                self.change_setting(&name.to_string().to_lowercase(), None, false)?;
-            }
-            #[allow(unreachable_patterns)]
-            other => return Err(Error::unsupported(format!("RESET {other:?}"))),
-        }
-        Ok(Executed::tag("RESET"))
-    }
-
-    fn show(&self, variable: &[ast::Ident]) -> Result<Executed> {
-        let words: Vec<String> = variable.iter().map(|ident| ident.value.to_lowercase()).collect();
-        let name = match words.join(" ").as_str() {
-            "time zone" => "timezone".to_string(),
-            "transaction isolation level" => "transaction_isolation".to_string(),
-            name => name.to_string(),
-        };
-        let shown = self.state.borrow().settings.show(&name, self.shared().options.durability)?;
-        let title = if name == "timezone" { "TimeZone".to_string() } else { name };
-        let fields = vec![Field { name: title, data_type: DataType::Text }];
+    fn show(&self, name: &str) -> Result<Executed> {
+        let shown = self.state.borrow().settings.show(name, self.shared().options.durability)?;
+        let title = if name == "timezone" { "TimeZone" } else { name };
+        let fields = vec![Field { name: title.to_string(), data_type: DataType::Text }];
         Ok(Executed::rows("SHOW", Rows::buffered(fields, vec![vec![Value::text(shown)]])))
-    }
-}
-
-/// A setting's value as text: a string, a number or a word.
-fn setting_text(expr: &ast::Expr) -> Result<String> {
-    match expr {
-        ast::Expr::Value(value) => Ok(match &value.value {
-            ast::Value::SingleQuotedString(text) | ast::Value::DoubleQuotedString(text) => text.clone(),
-            other => other.to_string(),
-        }),
-        ast::Expr::Identifier(ident) => Ok(ident.value.clone()),
-        ast::Expr::UnaryOp { .. } | ast::Expr::CompoundIdentifier(_) => Ok(expr.to_string()),
-        other => Err(Error::unsupported(format!("{other} as a setting"))),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Conversions that the statement did not write: unknown literals and parameters take the type around them, values
 //! convert where PostgreSQL converts implicitly or on assignment, and branches agree on one type.
 
-use sqlparser::tokenizer::Span;
+use std::sync::LazyLock;
 
-use super::binder::Binder;
+use cairn_parser::Span;
+
+use super::binder::{Binder, NOWHERE};
 use crate::plan::Expr;
 use crate::types::{CastContext, DataType, EvalContext, Value, can_cast, cast, cast_is_immutable, from_text};
 use crate::{Error, Result, SqlState};
@@ -63,14 +65,14 @@ impl Binder<'_> {
             let input = Box::new(Expr::Literal { value, data_type: DataType::Text });
             return Ok(Expr::Cast { input, to: base });
         }
-        let value = from_text(text, base, &fixed_context()).map_err(|error| self.at(error, span))?;
+        let value = from_text(text, base, fixed_context()).map_err(|error| self.at(error, span))?;
         Ok(with_modifiers(Expr::Literal { value, data_type: base }, to, context))
     }
 
     /// What is still unknown becomes text.
     pub(super) fn known(&mut self, expr: Expr) -> Result<Expr> {
         match expr.data_type() {
-            DataType::Unknown => self.implicit(expr, DataType::Text, Span::empty()),
+            DataType::Unknown => self.implicit(expr, DataType::Text, NOWHERE),
             _ => Ok(expr),
         }
     }
@@ -84,22 +86,18 @@ impl Binder<'_> {
         })
     }
 
-    /// CAST, whose own errors stand at the operator after `span`.
-    pub(super) fn cast_to(&mut self, expr: Expr, to: DataType, span: Span) -> Result<Expr> {
+    /// CAST; errors of its own stand at `place` (see [`Binder::at_place`]), those of what is cast at `span`.
+    pub(super) fn cast_to(&mut self, expr: Expr, to: DataType, span: Span, place: Option<Span>) -> Result<Expr> {
         let from = expr.data_type();
         self.coerce(expr, to, CastContext::Explicit, span)?.ok_or_else(|| {
             let message = format!("cannot cast type {} to {}", from.type_name(), to.type_name());
-            self.at_end_of(Error::new(SqlState::CANNOT_COERCE, message), span)
+            self.at_place(Error::new(SqlState::CANNOT_COERCE, message), place, span)
         })
     }
 
     /// A conversion as by CAST.
     pub(super) fn explicit(&mut self, expr: Expr, to: DataType, span: Span) -> Result<Expr> {
-        let from = expr.data_type();
-        self.coerce(expr, to, CastContext::Explicit, span)?.ok_or_else(|| {
-            let message = format!("cannot cast type {} to {}", from.type_name(), to.type_name());
-            self.at(Error::new(SqlState::CANNOT_COERCE, message), span)
-        })
+        self.cast_to(expr, to, span, Some(span))
     }
 
     /// A condition: boolean, or an error naming the clause.
@@ -188,7 +186,7 @@ fn converted(expr: Expr, from: DataType, to: DataType, context: CastContext) -> 
 
 /// A literal is converted now; where that fails, it fails when (and if) it is evaluated.
 fn folded(value: Value, from: DataType, to: DataType) -> Expr {
-    match cast(&value, from, to, &fixed_context()) {
+    match cast(&value, from, to, fixed_context()) {
         Ok(value) => Expr::Literal { value, data_type: to },
         Err(_) => Expr::Cast { input: Box::new(Expr::Literal { value, data_type: from }), to },
     }
@@ -215,6 +213,8 @@ fn is_plain_date_text(text: &str, to: DataType) -> bool {
 }
 
 /// For conversions that depend neither on the clock nor on the time zone.
-fn fixed_context() -> EvalContext {
-    EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() }
+pub(super) fn fixed_context() -> &'static EvalContext {
+    static FIXED: LazyLock<EvalContext> =
+        LazyLock::new(|| EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() });
+    &FIXED
 }

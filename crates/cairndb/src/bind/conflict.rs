@@ -2,43 +2,49 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, ConflictTarget, OnConflictAction};
+use cairn_parser::{self as ast, Id, IndexElement, List, Name};
 
-use super::binder::{Binder, fold, name_span, plain_name};
+use super::binder::Binder;
 use super::context::{Clause, Context};
 use super::scope::{Env, Scope};
 use super::statement::{Arbiter, ConflictAction, OnConflict};
 use crate::catalog::Table;
+use crate::sql::{list_span, name_text};
 use crate::{Error, Result, SqlState};
 
 impl Binder<'_> {
     pub(super) fn on_conflict(
         &mut self,
-        clause: &ast::OnConflict,
+        clause: Id<ast::OnConflict>,
         table: &Arc<Table>,
         target: &Scope,
     ) -> Result<OnConflict> {
-        let arbiter = match &clause.conflict_target {
-            None => Arbiter::Any,
-            Some(ConflictTarget::Columns(columns)) => self.arbiter_of_columns(table, columns)?,
-            Some(ConflictTarget::OnConstraint(name)) => self.arbiter_of_constraint(table, name)?,
+        let clause = self.tree.get(clause);
+        let arbiter = match clause.constraint {
+            Some(name) => self.arbiter_of_constraint(table, name)?,
+            None if clause.index.is_empty() => Arbiter::Any,
+            None => self.arbiter_of_columns(table, clause.index)?,
         };
-        let action = match &clause.action {
-            OnConflictAction::DoNothing => ConflictAction::Nothing,
-            OnConflictAction::DoUpdate(_) if arbiter == Arbiter::Any => {
+        if let Some(condition) = clause.index_filter {
+            // No index is partial, so the rows of every one satisfy the condition.
+            self.filter(condition, &Env { scope: target, outer: None })?;
+        }
+        let action = match clause.update {
+            false => ConflictAction::Nothing,
+            true if arbiter == Arbiter::Any => {
                 let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
                 return Err(
                     Error::new(SqlState::SYNTAX_ERROR, message).with_hint("For example, ON CONFLICT (column_name).")
                 );
             }
-            OnConflictAction::DoUpdate(update) => self.conflict_update(update, table, target)?,
+            true => self.conflict_update(&clause, table, target)?,
         };
         Ok(OnConflict { arbiter, action })
     }
 
     fn conflict_update(
         &mut self,
-        update: &ast::DoUpdate,
+        clause: &ast::OnConflict,
         table: &Arc<Table>,
         target: &Scope,
     ) -> Result<ConflictAction> {
@@ -49,20 +55,16 @@ impl Binder<'_> {
         let scope = target.clone().joined(excluded)?;
         let env = Env { scope: &scope, outer: None };
         let mut context = Context::new(Some(&env), Clause::Update);
-        let assignments = self.assignments(table, &update.assignments, &mut context)?;
-        let filter = update.selection.as_ref().map(|condition| self.filter(condition, &env)).transpose()?;
+        let assignments = self.assignments(table, clause.assignments, &mut context)?;
+        let filter = clause.filter.map(|condition| self.filter(condition, &env)).transpose()?;
         Ok(ConflictAction::Update { assignments, filter })
     }
 
-    fn arbiter_of_columns(&self, table: &Table, names: &[ast::Ident]) -> Result<Arbiter> {
-        let mut wanted = Vec::with_capacity(names.len());
-        for name in names {
-            let folded = fold(name);
-            let position = table.columns.iter().position(|column| column.name == folded).ok_or_else(|| {
-                let message = format!("column \"{folded}\" does not exist");
-                self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), name.span)
-            })?;
-            wanted.push(position);
+    fn arbiter_of_columns(&self, table: &Table, elements: List<IndexElement>) -> Result<Arbiter> {
+        let tree = self.tree;
+        let mut wanted = Vec::with_capacity(tree.len(elements));
+        for element in tree.list(elements) {
+            wanted.push(self.arbiter_column(table, element)?);
         }
         let same = |columns: Vec<usize>| {
             columns.iter().all(|column| wanted.contains(column)) && wanted.iter().all(|column| columns.contains(column))
@@ -80,15 +82,39 @@ impl Binder<'_> {
         })
     }
 
-    fn arbiter_of_constraint(&self, table: &Table, name: &ast::ObjectName) -> Result<Arbiter> {
-        let plain = plain_name(name).map(|(plain, _)| plain).unwrap_or_default();
-        if table.primary_key_name.as_deref() == Some(plain.as_str()) {
+    fn arbiter_column(&self, table: &Table, element: Id<IndexElement>) -> Result<usize> {
+        let tree = self.tree;
+        let IndexElement { expr, collation, operator_class, direction, nulls, .. } = tree.get(element);
+        let place = tree.span(expr);
+        let refused = match (direction, nulls) {
+            (Some(_), _) => Some("ASC/DESC is not allowed in ON CONFLICT clause"),
+            (None, Some(_)) => Some("NULLS FIRST/LAST is not allowed in ON CONFLICT clause"),
+            (None, None) => None,
+        };
+        if let Some(message) = refused {
+            return Err(self.at(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message), place));
+        }
+        if let Some(span) = list_span(tree, collation).or(list_span(tree, operator_class)) {
+            return Err(self.at(Error::unsupported("a collation or operator class in ON CONFLICT"), span));
+        }
+        let Some(name) = self.plain_column(expr) else {
+            return Err(self.at(Error::unsupported("an expression in ON CONFLICT"), place));
+        };
+        table.columns.iter().position(|column| column.name == name).ok_or_else(|| {
+            let message = format!("column \"{name}\" does not exist");
+            self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), place)
+        })
+    }
+
+    fn arbiter_of_constraint(&self, table: &Table, name: Id<Name>) -> Result<Arbiter> {
+        let plain = name_text(self.tree, name);
+        if table.primary_key_name.as_deref() == Some(plain) {
             return Ok(Arbiter::PrimaryKey);
         }
         let index = table.indexes.iter().position(|index| index.unique && index.constraint && index.name == plain);
         index.map(Arbiter::Index).ok_or_else(|| {
             let message = format!("constraint \"{plain}\" for table \"{}\" does not exist", table.name);
-            self.at(Error::new(SqlState::UNDEFINED_OBJECT, message), name_span(name))
+            self.at(Error::new(SqlState::UNDEFINED_OBJECT, message), self.tree.span(name))
         })
     }
 }

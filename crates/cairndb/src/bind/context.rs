@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sqlparser::tokenizer::Span;
+use cairn_parser::Span;
 
 use super::scope::Env;
 use crate::plan::{AggregateCall, Expr};
@@ -96,6 +96,16 @@ impl<'e> Context<'e> {
         let message = match (&self.aggregates, self.in_aggregate) {
             (_, true) => "aggregate function calls cannot be nested".to_owned(),
             (None, _) => format!("aggregate functions are not allowed in {}", self.clause.name()),
+            (Some(_), false) => return None,
+        };
+        Some(Error::new(SqlState::GROUPING_ERROR, message))
+    }
+
+    /// The error for a GROUPING that may not stand here, if it may not.
+    pub(super) fn refuse_grouping(&self) -> Option<Error> {
+        let message = match (&self.aggregates, self.in_aggregate) {
+            (_, true) => "aggregate function calls cannot contain grouping operations".to_owned(),
+            (None, _) => format!("grouping operations are not allowed in {}", self.clause.name()),
             (Some(_), false) => return None,
         };
         Some(Error::new(SqlState::GROUPING_ERROR, message))

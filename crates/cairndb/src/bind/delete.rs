@@ -1,37 +1,39 @@
 //! DELETE: the rows to remove.
 
-use sqlparser::ast::{Delete, FromTable};
+use cairn_parser::{Delete, Id};
 
 use super::binder::Binder;
 use super::scope::Env;
 use super::statement::BoundDelete;
-use super::update::{returning_scope, target_of, with_values};
+use super::update::{returning_scope, with_values};
 use crate::plan::LogicalPlan;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 impl Binder<'_> {
-    pub(super) fn delete(&mut self, delete: &Delete) -> Result<BoundDelete> {
-        if !delete.tables.is_empty() || !delete.order_by.is_empty() || delete.limit.is_some() {
-            return Err(Error::unsupported("this form of DELETE of another SQL dialect"));
+    pub(super) fn delete(&mut self, delete: Id<Delete>) -> Result<BoundDelete> {
+        let delete = self.tree.get(delete);
+        self.within_with(delete.with, |binder| binder.plain_delete(&delete), |bound| &mut bound.source)
+    }
+
+    fn plain_delete(&mut self, delete: &Delete) -> Result<BoundDelete> {
+        let tree = self.tree;
+        if let Some(cursor) = delete.current_of {
+            return Err(self.at(Error::unsupported("WHERE CURRENT OF"), tree.span(cursor)));
         }
-        let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-        let [target] = from.as_slice() else {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "DELETE has one target; other tables stand in USING"));
-        };
-        let (name, alias) = target_of(target)?;
-        let table = self.target_table(name, "delete from")?;
-        let mut joined = self.target_scan(&table, alias);
+        let target = tree.get(delete.table);
+        let table = self.target_table(target.name, "delete from")?;
+        let mut joined = self.target_scan(&table, target.alias);
         let target_width = joined.1.width;
-        for item in delete.using.iter().flatten() {
+        for item in tree.list(delete.using) {
             joined = self.add_item(Some(joined), item, None)?;
         }
         let (mut plan, scope) = joined;
         let env = Env { scope: &scope, outer: None };
-        if let Some(condition) = &delete.selection {
+        if let Some(condition) = delete.filter {
             let predicate = self.filter(condition, &env)?;
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
         }
-        let returning = self.returning(delete.returning.as_ref(), &returning_scope(&scope, target_width, &table))?;
+        let returning = self.returning(delete.returning, &returning_scope(&scope, target_width, &table))?;
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         if scope.width > target_width + extra {
             plan = with_values(plan, target_width, vec![], extra);

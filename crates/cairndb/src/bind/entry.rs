@@ -1,15 +1,16 @@
 //! The ways in: whole statements, and single expressions over a table's row.
 
-use sqlparser::ast::{self, SetExpr, Statement};
+use cairn_parser::{self as ast, Id, Statement};
 
-use super::binder::{Binder, fold};
+use super::ParameterTypes;
+use super::binder::Binder;
 use super::context::{Clause, Context};
 use super::scope::{Env, Scope};
 use super::statement::{BoundExplain, BoundStatement};
-use super::{ParameterTypes, with};
 use crate::catalog::{Catalog, Table};
+use crate::command::Explain;
 use crate::plan::{Expr, LogicalPlan};
-use crate::sql::{self, Overriding, ParsedStatement, with_deep_stack};
+use crate::sql::{self, ParsedStatement, with_deep_stack};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -20,8 +21,22 @@ pub fn bind_statement(
     parameters: &mut ParameterTypes,
 ) -> Result<BoundStatement> {
     with_deep_stack(parsed.depth, || {
-        let mut binder = Binder::new(catalog, parameters, Some(&parsed.source));
-        let bound = binder.statement(&parsed.statement, parsed.overriding)?;
+        let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
+        let bound = binder.whole(parsed)?;
+        parameters.finish(parsed.parameters);
+        Ok(bound)
+    })?
+}
+
+/// Resolves a query within a statement: a view's, a new table's.
+pub fn bind_query(
+    parsed: &ParsedStatement,
+    query: Id<ast::Query>,
+    catalog: &Catalog,
+    parameters: &mut ParameterTypes,
+) -> Result<LogicalPlan> {
+    with_deep_stack(parsed.depth, || {
+        let bound = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth).query(query, None)?;
         parameters.finish(parsed.parameters);
         Ok(bound)
     })?
@@ -30,31 +45,31 @@ pub fn bind_statement(
 /// A CHECK condition over the table's columns, as a boolean.
 pub fn bind_check(condition: &str, table: &Table, catalog: &Catalog) -> Result<Expr> {
     let scope = Scope::of_table(table.name.clone(), true, &std::sync::Arc::new(table.clone()), table.columns.len());
-    alone(condition, catalog, |binder, ast| {
+    alone(condition, catalog, |binder, expr| {
         let env = Env { scope: &scope, outer: None };
-        let bound = binder.expr(ast, &mut Context::new(Some(&env), Clause::Check))?;
+        let (bound, span) = binder.operand(expr, &mut Context::new(Some(&env), Clause::Check))?;
         if contains_subquery(&bound) {
             let message = "cannot use subquery in check constraint";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        binder.condition(bound, "CHECK", ast::Spanned::span(ast))
+        binder.condition(bound, "CHECK", span)
     })
 }
 
 /// A column's default, converted to the column's type (as far as assignment does; see `BoundInsert::source`).
 pub fn bind_default(default: &str, data_type: DataType, catalog: &Catalog) -> Result<Expr> {
-    alone(default, catalog, |binder, ast| binder.default_value(ast, data_type, "default"))
+    alone(default, catalog, |binder, expr| binder.default_value(expr, data_type, "default"))
 }
 
 fn alone<T: Send>(
     text: &str,
     catalog: &Catalog,
-    bind: impl FnOnce(&mut Binder, &ast::Expr) -> Result<T> + Send,
+    bind: impl FnOnce(&mut Binder<'_>, Id<ast::Expr>) -> Result<T> + Send,
 ) -> Result<T> {
-    let (ast, depth) = sql::parse_expression(text)?;
-    with_deep_stack(depth, || {
+    let parsed = sql::parse_expression(text)?;
+    with_deep_stack(parsed.depth, || {
         let mut parameters = ParameterTypes::default();
-        let bound = bind(&mut Binder::new(catalog, &mut parameters, None), &ast)?;
+        let bound = bind(&mut Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth), parsed.expr)?;
         match parameters.types() {
             [] => Ok(bound),
             _ => Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")),
@@ -69,79 +84,27 @@ fn contains_subquery(expr: &Expr) -> bool {
 }
 
 impl Binder<'_> {
-    fn statement(&mut self, statement: &Statement, overriding: Option<Overriding>) -> Result<BoundStatement> {
-        match statement {
-            Statement::Query(query) => match &*query.body {
-                SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) => {
-                    self.with_change(query, inner, overriding)
-                }
-                _ => Ok(BoundStatement::Query(self.query(query, None)?)),
-            },
-            Statement::Insert(insert) => Ok(BoundStatement::Insert(Box::new(self.insert(insert, overriding)?))),
-            Statement::Update(update) => Ok(BoundStatement::Update(Box::new(self.update(update)?))),
-            Statement::Delete(delete) => Ok(BoundStatement::Delete(Box::new(self.delete(delete)?))),
-            Statement::Explain { .. } => self.explain(statement, overriding),
-            _ => Ok(BoundStatement::Utility),
+    fn whole(&mut self, parsed: &ParsedStatement) -> Result<BoundStatement> {
+        match parsed.command() {
+            Some(command) if command.name() == "explain" => self.explain(&Explain::of(parsed)?),
+            _ => self.statement(parsed.statement),
         }
     }
 
-    /// `WITH ... INSERT | UPDATE | DELETE`.
-    fn with_change(
-        &mut self,
-        query: &ast::Query,
-        inner: &Statement,
-        overriding: Option<Overriding>,
-    ) -> Result<BoundStatement> {
-        let definitions = match &query.with {
-            Some(with) => self.with(with, None)?,
-            None => vec![],
-        };
-        let mut bound = self.statement(inner, overriding)?;
-        let source = match &mut bound {
-            BoundStatement::Insert(insert) => &mut insert.source,
-            BoundStatement::Update(update) => &mut update.source,
-            BoundStatement::Delete(delete) => &mut delete.source,
-            _ => return Err(Error::internal("a change to data")),
-        };
-        let body = std::mem::replace(source, LogicalPlan::Values { rows: vec![], fields: vec![] });
-        *source = with::wrap(definitions, body);
-        Ok(bound)
+    fn statement(&mut self, statement: Id<Statement>) -> Result<BoundStatement> {
+        Ok(match self.tree.get(statement) {
+            Statement::Query { query } => BoundStatement::Query(self.query(query, None)?),
+            Statement::Insert { insert } => BoundStatement::Insert(Box::new(self.insert(insert)?)),
+            Statement::Update { update } => BoundStatement::Update(Box::new(self.update(update)?)),
+            Statement::Delete { delete } => BoundStatement::Delete(Box::new(self.delete(delete)?)),
+            Statement::Merge { .. } => return Err(self.at(Error::unsupported("MERGE"), self.tree.span(statement))),
+            Statement::Utility { .. } => BoundStatement::Utility,
+        })
     }
 
-    fn explain(&mut self, statement: &Statement, overriding: Option<Overriding>) -> Result<BoundStatement> {
-        let Statement::Explain { analyze, verbose, statement, options, .. } = statement else {
-            return Err(Error::internal("not EXPLAIN"));
-        };
-        let mut explain = BoundExplain {
-            analyze: *analyze,
-            verbose: *verbose,
-            costs: true,
-            timing: true,
-            statement: BoundStatement::Utility,
-        };
-        for option in options.iter().flatten() {
-            self.explain_option(option, &mut explain)?;
-        }
-        explain.statement = self.statement(statement, overriding)?;
-        Ok(BoundStatement::Explain(Box::new(explain)))
-    }
-
-    fn explain_option(&self, option: &ast::UtilityOption, explain: &mut BoundExplain) -> Result<()> {
-        let on = match option.arg.as_ref().map(|arg| arg.to_string().to_lowercase()) {
-            None => true,
-            Some(arg) => !matches!(arg.as_str(), "off" | "false" | "0"),
-        };
-        match fold(&option.name).as_str() {
-            "analyze" => explain.analyze = on,
-            "verbose" => explain.verbose = on,
-            "costs" => explain.costs = on,
-            "timing" => explain.timing = on,
-            "buffers" | "summary" | "settings" | "wal" | "format" => {}
-            other => {
-                let message = format!("unrecognized EXPLAIN option \"{other}\"");
-                return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), option.name.span));
-            }
-        }
-        Ok(())
+    fn explain(&mut self, explain: &Explain) -> Result<BoundStatement> {
+        let Explain { analyze, verbose, costs, timing, statement } = *explain;
+        let statement = self.statement(statement)?;
+        Ok(BoundStatement::Explain(Box::new(BoundExplain { analyze, verbose, costs, timing, statement })))
     }
 }

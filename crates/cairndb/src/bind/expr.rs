@@ -1,148 +1,248 @@
 //! Scalar expressions: the dispatcher, and the forms that fit a few lines.
 
-use sqlparser::ast::{self, Spanned, UnaryOperator};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{self as ast, Id, Indirection, IsTest, List, Matching, Name, Operator, Span};
 
-use super::binder::Binder;
-use super::coerce::{boolean, text};
+use super::binder::{Binder, NOWHERE};
+use super::coerce::{boolean, null, text};
 use super::context::Context;
+use super::operators::symbol;
 use crate::plan::Expr;
-use crate::{Error, Result};
+use crate::sql::list_span;
+use crate::{Error, Result, SqlState};
 
 impl Binder<'_> {
     /// Binds an expression. What is still untyped in the result takes its type from where it stands.
-    pub(super) fn expr(&mut self, expr: &ast::Expr, context: &mut Context) -> Result<Expr> {
+    pub(super) fn expr(&mut self, expr: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
         use ast::Expr as E;
-        match expr {
-            E::Identifier(_) | E::CompoundIdentifier(_) => self.column(expr, context),
-            E::Value(value) => self.value(value),
-            E::Nested(inner) => self.expr(inner, context),
-            E::BinaryOp { left, op, right } => self.binary(left, op, right, context),
-            E::UnaryOp { op, expr } => self.unary(*op, expr, context),
-            E::Function(function) => self.function(function, context),
-            E::Cast { kind, expr, data_type, .. } => self.cast(kind, expr, data_type, context),
-            E::Case { .. } => self.case(expr, context),
-            E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => self.subquery(expr, context),
-            E::AnyOp { .. } | E::AllOp { .. } => self.quantified(expr, context),
-            E::InList { expr, list, negated } => self.in_list(expr, list, *negated, context),
-            E::TypedString(typed) => self.typed_string(typed),
-            E::Interval(interval) => self.interval(interval, context),
-            _ => self.predicate(expr, context),
-        }
-    }
-
-    /// Tests that end in IS, LIKE, BETWEEN.
-    fn predicate(&mut self, expr: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        use ast::Expr as E;
-        match expr {
-            E::IsNull(input) => Ok(Expr::IsNull(Box::new(self.null_test(input, context)?))),
-            E::IsNotNull(input) => Ok(not(Expr::IsNull(Box::new(self.null_test(input, context)?)))),
-            E::IsTrue(input) => self.truth_test(input, Some(true), "IS TRUE", context),
-            E::IsNotTrue(input) => Ok(not(self.truth_test(input, Some(true), "IS NOT TRUE", context)?)),
-            E::IsFalse(input) => self.truth_test(input, Some(false), "IS FALSE", context),
-            E::IsNotFalse(input) => Ok(not(self.truth_test(input, Some(false), "IS NOT FALSE", context)?)),
-            E::IsUnknown(input) => self.truth_test(input, None, "IS UNKNOWN", context),
-            E::IsNotUnknown(input) => Ok(not(self.truth_test(input, None, "IS NOT UNKNOWN", context)?)),
-            E::IsDistinctFrom(left, right) => Ok(not(self.not_distinct(left, right, context)?)),
-            E::IsNotDistinctFrom(left, right) => self.not_distinct(left, right, context),
-            E::Between { expr, negated, low, high } => self.between(expr, *negated, low, high, context),
-            E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } => self.like(expr, context),
-            _ => self.form(expr, context),
-        }
-    }
-
-    fn column(&mut self, expr: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        let (bound, span) = match expr {
-            ast::Expr::Identifier(ident) => (self.resolve(context.env, ident)?, ident.span),
-            ast::Expr::CompoundIdentifier(idents) => {
-                let span = idents.first().map_or(Span::empty(), |ident| ident.span);
-                (self.resolve_qualified(context.env, idents)?, span)
+        match self.tree.get(expr) {
+            E::Column { names } => self.column(names, context),
+            E::Integer { text } | E::Number { text } => self.number(self.tree.text(text), self.tree.span(expr)),
+            E::String { text } => Ok(self.string(text)),
+            E::Null => Ok(null(crate::types::DataType::Unknown)),
+            E::Boolean { value } => Ok(boolean(value)),
+            E::Parameter { number } => self.parameter(number),
+            E::TypedString { data_type, literal } => self.typed_string(data_type, literal),
+            E::Binary { operator, left, right } => self.binary(left, operator, right, context),
+            E::Unary { operator, operand } => self.unary(operator, operand, context),
+            E::And { operands } | E::Or { operands } => self.chain(expr, operands, context),
+            E::Not { operand } => self.negation(operand, context),
+            E::Call { name, form, args, tail } => self.function(name, form, args, tail, context),
+            E::Special { form, args } => self.special(form, args, self.tree.span(expr), context),
+            E::Cast { operand, data_type } => self.cast(expr, operand, data_type, context),
+            E::Case { operand, whens, otherwise } => self.case(operand, whens, otherwise, context),
+            E::Subquery { .. } | E::Exists { .. } | E::InQuery { .. } => self.subquery(expr, context),
+            E::Quantified { .. } | E::QuantifiedQuery { .. } => self.quantified(expr, context),
+            E::InList { operand, items, negated } => self.in_list(operand, items, negated, context),
+            E::Is { operand, test, negated } => self.is(expr, operand, test, negated, context),
+            E::IsDistinct { left, right, negated } => self.is_distinct(left, right, negated, context),
+            E::Between { operand, low, high, symmetric, negated } => {
+                let between = if symmetric { Self::between_symmetric } else { Self::between };
+                between(self, operand, negated, [low, high], context)
             }
-            _ => return Err(Error::internal("not a column")),
+            E::Like { operand, pattern, escape, matching, negated } => match matching {
+                Matching::Like => self.like([operand, pattern], escape, if negated { "!~~" } else { "~~" }, context),
+                Matching::ILike => self.like([operand, pattern], escape, if negated { "!~~*" } else { "~~*" }, context),
+                Matching::SimilarTo => Err(self.refuse_behind("SIMILAR TO", operand)),
+            },
+            E::Extract { field, source } => self.extract(field, source, self.tree.span(expr), context),
+            E::AtTimeZone { operand, zone } => {
+                self.call_on("timezone", &[zone, operand], context, self.tree.span(expr))
+            }
+            E::Collate { operand, .. } => self.expr(operand, context),
+            E::SessionValue { value, precision } => self.session_value(value, precision, self.tree.span(expr)),
+            E::Grouping { args } => self.grouping(args, self.tree.span(expr), context),
+            E::Indirection { steps, .. } => Err(self.refuse_step(steps)),
+            E::Default => {
+                let error = Error::new(SqlState::SYNTAX_ERROR, "DEFAULT is not allowed in this context");
+                Err(self.at(error, self.tree.span(expr)))
+            }
+            E::IsNormalized { operand, .. } => Err(self.refuse_behind("IS NORMALIZED", operand)),
+            E::IsJson { operand, .. } => Err(self.refuse_behind("IS JSON", operand)),
+            E::Overlaps { left, .. } => Err(self.refuse_behind("OVERLAPS", left)),
+            E::Row { .. } => self.refuse("a row as a value", expr),
+            E::All { .. } => self.refuse("a whole row as a value", expr),
+            E::Array { .. } | E::ArrayQuery { .. } => self.refuse("ARRAY", expr),
+            E::BitString { .. } | E::HexString { .. } => self.refuse("a bit string", expr),
+            E::NamedArgument { .. } => self.refuse("a named argument", expr),
+            E::Treat { .. } => self.refuse("TREAT", expr),
+            E::Normalize { .. } => self.refuse("NORMALIZE", expr),
+            E::XmlElement { .. } => self.refuse("XMLELEMENT", expr),
+            E::XmlForest { .. } => self.refuse("XMLFOREST", expr),
+            E::XmlParse { .. } => self.refuse("XMLPARSE", expr),
+            E::XmlPi { .. } => self.refuse("XMLPI", expr),
+            E::XmlRoot { .. } => self.refuse("XMLROOT", expr),
+            E::XmlSerialize { .. } => self.refuse("XMLSERIALIZE", expr),
+            E::XmlExists { .. } => self.refuse("XMLEXISTS", expr),
+        }
+    }
+
+    /// An expression and its place.
+    pub(super) fn operand(&mut self, expr: Id<ast::Expr>, context: &mut Context) -> Result<(Expr, Span)> {
+        Ok((self.expr(expr, context)?, self.place(expr)))
+    }
+
+    /// Where PostgreSQL says that an expression stands: at its first word, whatever parentheses are before it, and of
+    /// `date '2026-01-01'` at the string.
+    pub(super) fn place(&self, expr: Id<ast::Expr>) -> Span {
+        let tree = self.tree;
+        let (mut first, mut span) = (expr, tree.span(expr));
+        loop {
+            let node = tree.get(first);
+            if let ast::Expr::TypedString { literal, .. } = node {
+                return tree.span(literal);
+            }
+            match first_operand(tree, node) {
+                Some(operand) if tree.source().as_bytes().get(span.start as usize) == Some(&b'(') => first = operand,
+                _ => return span,
+            }
+            span.start = tree.span(first).start;
+        }
+    }
+
+    /// What the engine lacks, at its place.
+    pub(super) fn refuse<T>(&self, what: &str, expr: Id<ast::Expr>) -> Result<T> {
+        Err(self.at(Error::unsupported(what), self.place(expr)))
+    }
+
+    fn refuse_behind(&self, what: &str, operand: Id<ast::Expr>) -> Error {
+        self.at_behind(Error::unsupported(what), self.tree.span(operand))
+    }
+
+    fn refuse_step(&self, steps: List<Indirection>) -> Error {
+        let what = match self.tree.nth(steps, 0).map(|step| self.tree.get(step)) {
+            Some(Indirection::Field { .. } | Indirection::All) | None => "a field of a row",
+            Some(Indirection::Index { .. } | Indirection::Slice { .. }) => "an element of an array",
+        };
+        self.at(Error::unsupported(what), list_span(self.tree, steps).unwrap_or(NOWHERE))
+    }
+
+    fn column(&mut self, names: List<Name>, context: &mut Context) -> Result<Expr> {
+        let mut parts = self.tree.list(names);
+        let bound = match (parts.next(), parts.next()) {
+            (Some(only), None) => self.resolve(context.env, only)?,
+            _ => self.resolve_qualified(context.env, names)?,
         };
         if let (Expr::Column { index, .. }, false) = (&bound, context.in_aggregate) {
+            let span = list_span(self.tree, names).unwrap_or(NOWHERE);
             context.mentions.entry(*index).or_insert(span);
         }
         Ok(bound)
     }
 
-    fn unary(&mut self, op: UnaryOperator, operand: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        // A sign binds tighter than `^` here, and looser in the parser.
-        if let (UnaryOperator::Plus | UnaryOperator::Minus, ast::Expr::BinaryOp { left, op: power, right }) =
-            (op, operand)
-            && *power == ast::BinaryOperator::PGExp
-        {
-            let signed = ast::Expr::UnaryOp { op, expr: left.clone() };
-            return self.binary(&signed, power, right, context);
-        }
-        if let Some(number) = self.signed_number(op, operand) {
+    fn unary(&mut self, operator: Id<Operator>, operand: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
+        let name = symbol(self.tree, operator).map_err(|error| self.at(error, self.tree.span(operator)))?;
+        if let Some(number) = self.signed_number(name, operand) {
             return number;
         }
-        let span = operand.span();
-        let bound = self.expr(operand, context)?;
-        match op {
-            UnaryOperator::Not => Ok(not(self.condition(bound, "NOT", span)?)),
-            UnaryOperator::Plus => self.operator("+", vec![(bound, span)]),
-            UnaryOperator::Minus => self.operator("-", vec![(bound, span)]),
-            UnaryOperator::BitwiseNot => self.operator("~", vec![(bound, span)]),
-            UnaryOperator::PGSquareRoot => self.operator("|/", vec![(bound, span)]),
-            UnaryOperator::PGAbs => self.operator("@", vec![(bound, span)]),
-            other => Err(Error::unsupported(format!("operator {other}"))),
-        }
+        let bound = self.operand(operand, context)?;
+        self.operator(name, vec![bound], Some(self.tree.span(operator)))
+    }
+
+    fn negation(&mut self, operand: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
+        let (bound, span) = self.operand(operand, context)?;
+        Ok(not(self.condition(bound, "NOT", span)?))
     }
 
     fn cast(
         &mut self,
-        kind: &ast::CastKind,
-        operand: &ast::Expr,
-        to: &ast::DataType,
+        cast: Id<ast::Expr>,
+        operand: Id<ast::Expr>,
+        to: Id<ast::TypeName>,
         context: &mut Context,
     ) -> Result<Expr> {
-        if !matches!(kind, ast::CastKind::Cast | ast::CastKind::DoubleColon) {
-            return Err(Error::unsupported("TRY_CAST"));
-        }
-        let bound = self.expr(operand, context)?;
-        let to = self.data_type(to).map_err(|error| self.at(error, to_span(operand)))?;
-        match kind {
-            ast::CastKind::DoubleColon => self.cast_to(bound, to, operand.span()),
-            _ => self.explicit(bound, to, operand.span()),
-        }
+        let (bound, span) = self.operand(operand, context)?;
+        let to = self.data_type(to)?;
+        // Behind the operand: at the `::`.
+        let place = self.is_cast_call(cast, operand).then(|| self.tree.span(cast));
+        self.cast_to(bound, to, span, place)
     }
 
-    fn null_test(&mut self, operand: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        let bound = self.expr(operand, context)?;
-        self.known(bound)
+    /// Whether it is `CAST (a AS b)`, and not `a::b`.
+    fn is_cast_call(&self, cast: Id<ast::Expr>, operand: Id<ast::Expr>) -> bool {
+        let begins = self.tree.written(cast).get(..4).is_some_and(|word| word.eq_ignore_ascii_case("cast"));
+        begins && self.tree.span(cast).start != self.tree.span(operand).start
     }
 
-    /// `x IS TRUE`, `IS FALSE`, `IS UNKNOWN`: never NULL themselves.
+    /// `x IS TRUE`, `IS NULL` and the like: never NULL themselves.
+    fn is(
+        &mut self,
+        expr: Id<ast::Expr>,
+        operand: Id<ast::Expr>,
+        test: IsTest,
+        negated: bool,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let tested = match (test, negated) {
+            (IsTest::Null, _) => {
+                let bound = self.expr(operand, context)?;
+                Expr::IsNull(Box::new(self.known(bound)?))
+            }
+            (IsTest::True, false) => self.truth_test(operand, Some(true), "IS TRUE", context)?,
+            (IsTest::True, true) => self.truth_test(operand, Some(true), "IS NOT TRUE", context)?,
+            (IsTest::False, false) => self.truth_test(operand, Some(false), "IS FALSE", context)?,
+            (IsTest::False, true) => self.truth_test(operand, Some(false), "IS NOT FALSE", context)?,
+            (IsTest::Unknown, false) => self.truth_test(operand, None, "IS UNKNOWN", context)?,
+            (IsTest::Unknown, true) => self.truth_test(operand, None, "IS NOT UNKNOWN", context)?,
+            (IsTest::Document, _) => return self.refuse("IS DOCUMENT", expr),
+        };
+        Ok(if negated { not(tested) } else { tested })
+    }
+
     fn truth_test(
         &mut self,
-        operand: &ast::Expr,
+        operand: Id<ast::Expr>,
         value: Option<bool>,
         name: &str,
         context: &mut Context,
     ) -> Result<Expr> {
-        let bound = self.expr(operand, context)?;
-        let bound = Box::new(self.condition(bound, name, operand.span())?);
+        let (bound, span) = self.operand(operand, context)?;
+        let bound = Box::new(self.condition(bound, name, span)?);
         Ok(match value {
             Some(value) => Expr::IsNotDistinct(bound, Box::new(boolean(value))),
             None => Expr::IsNull(bound),
         })
     }
 
-    fn not_distinct(&mut self, left: &ast::Expr, right: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        let operands = [self.expr(left, context)?, self.expr(right, context)?];
-        let [left_span, right_span] = [left.span(), right.span()];
-        let [left, right] = operands;
+    fn is_distinct(
+        &mut self,
+        left: Id<ast::Expr>,
+        right: Id<ast::Expr>,
+        negated: bool,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let operands = vec![self.operand(left, context)?, self.operand(right, context)?];
         // `=` decides which types compare and how both sides are converted.
-        let equal = self.operator("=", vec![(left, left_span), (right, right_span)])?;
-        match equal {
-            Expr::Call { args, .. } => match <[Expr; 2]>::try_from(args) {
-                Ok([left, right]) => Ok(Expr::IsNotDistinct(Box::new(left), Box::new(right))),
-                Err(_) => Err(Error::internal("a comparison of two")),
-            },
-            _ => Err(Error::internal("a comparison is a call")),
-        }
+        let equal = self.operator("=", operands, None)?;
+        let Expr::Call { args, .. } = equal else { return Err(Error::internal("a comparison is a call")) };
+        let Ok([left, right]) = <[Expr; 2]>::try_from(args) else {
+            return Err(Error::internal("a comparison of two"));
+        };
+        let same = Expr::IsNotDistinct(Box::new(left), Box::new(right));
+        Ok(if negated { same } else { not(same) })
+    }
+}
+
+/// What an expression begins with, where that is an expression.
+fn first_operand(tree: &ast::Tree<'_>, expr: ast::Expr) -> Option<Id<ast::Expr>> {
+    use ast::Expr as E;
+    match expr {
+        E::Binary { left: operand, .. }
+        | E::Quantified { left: operand, .. }
+        | E::QuantifiedQuery { left: operand, .. }
+        | E::Is { operand, .. }
+        | E::IsDistinct { left: operand, .. }
+        | E::IsNormalized { operand, .. }
+        | E::IsJson { operand, .. }
+        | E::Between { operand, .. }
+        | E::Like { operand, .. }
+        | E::InList { operand, .. }
+        | E::InQuery { operand, .. }
+        | E::AtTimeZone { operand, .. }
+        | E::Collate { operand, .. }
+        | E::Cast { operand, .. }
+        | E::Indirection { base: operand, .. } => Some(operand),
+        E::And { operands } | E::Or { operands } => tree.nth(operands, 0),
+        _ => None,
     }
 }
 
@@ -161,12 +261,6 @@ pub(super) fn conjunction(mut conditions: Vec<Expr>) -> Expr {
             Expr::And(conditions)
         }
     }
-}
-
-/// A type stands after what it converts; its own place is not in the tree.
-fn to_span(operand: &ast::Expr) -> Span {
-    let end = operand.span().end;
-    Span::new(end, end)
 }
 
 /// A keyword argument, such as EXTRACT's field.

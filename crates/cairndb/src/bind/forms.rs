@@ -1,101 +1,159 @@
-//! Expressions with a syntax of their own: CASE, EXTRACT, SUBSTRING, TRIM, POSITION, OVERLAY, AT TIME ZONE. All but
-//! CASE are calls of ordinary functions.
+//! Expressions with a syntax of their own: CASE, EXTRACT, SUBSTRING, TRIM, POSITION, OVERLAY, COALESCE, CURRENT_DATE.
+//! Most are calls of ordinary functions.
 
-use sqlparser::ast::{self, Spanned};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{self as ast, Id, List, SessionValue, Span, SpecialForm};
 
 use super::binder::Binder;
 use super::context::Context;
 use super::expr::keyword;
 use super::operators::Operand;
 use crate::plan::Expr;
+use crate::sql::name_text;
+use crate::types::DataType;
 use crate::{Error, Result};
 
 impl Binder<'_> {
-    pub(super) fn form(&mut self, expr: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        use ast::Expr as E;
-        let span = expr.span();
-        match expr {
-            E::Extract { field, expr, .. } => {
-                let field = (keyword(&field.to_string().replace('\'', "")), span);
-                let arg = self.operand(expr, context)?;
-                self.call("extract", vec![field, arg], span)
+    pub(super) fn special(
+        &mut self,
+        form: SpecialForm,
+        args: List<ast::Expr>,
+        span: Span,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let mut bound = self.operands_of(args, context)?;
+        match form {
+            SpecialForm::Coalesce => {
+                let (args, data_type) = self.unify("COALESCE", bound)?;
+                Ok(Expr::Coalesce { args, data_type })
             }
-            E::Ceil { expr, field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) } => {
-                self.call_on("ceil", &[expr], context, span)
+            SpecialForm::NullIf => self.nullif(bound, span),
+            SpecialForm::Greatest => self.extreme("greatest", bound, span),
+            SpecialForm::Least => self.extreme("least", bound, span),
+            SpecialForm::Overlay => self.call("overlay", bound, span),
+            SpecialForm::Position => {
+                bound.reverse();
+                self.call("position", bound, span)
             }
-            E::Floor { expr, field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) } => {
-                self.call_on("floor", &[expr], context, span)
+            SpecialForm::SubstringFrom | SpecialForm::SubstringFromFor => self.call("substring", bound, span),
+            SpecialForm::SubstringFor => {
+                bound.insert(1, (self.number("1", span)?, span));
+                self.call("substring", bound, span)
             }
-            E::Position { expr, r#in } => self.call_on("position", &[r#in, expr], context, span),
-            E::Substring { expr, substring_from, substring_for, .. } => {
-                self.substring(expr, substring_from.as_deref(), substring_for.as_deref(), context)
-            }
-            E::Trim { .. } => self.trim(expr, context),
-            E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
-                let mut args: Vec<&ast::Expr> = vec![expr, overlay_what, overlay_from];
-                args.extend(overlay_for.as_deref());
-                self.call_on("overlay", &args, context, span)
-            }
-            E::AtTimeZone { timestamp, time_zone } => self.call_on("timezone", &[time_zone, timestamp], context, span),
-            E::Collate { expr, .. } => self.expr(expr, context),
-            E::Tuple(_) => Err(self.at(Error::unsupported("a row as a value"), span)),
-            other => Err(self.at(Error::unsupported(describe(other)), span)),
+            SpecialForm::TrimBoth => self.call("btrim", bound, span),
+            SpecialForm::TrimLeading => self.call("ltrim", bound, span),
+            SpecialForm::TrimTrailing => self.call("rtrim", bound, span),
+            SpecialForm::SubstringSimilar => Err(self.at(Error::unsupported("SUBSTRING ... SIMILAR"), span)),
+            SpecialForm::CollationFor => Err(self.at(Error::unsupported("COLLATION FOR"), span)),
+            SpecialForm::XmlConcat => Err(self.at(Error::unsupported("XMLCONCAT"), span)),
         }
     }
 
-    pub(super) fn operand(&mut self, expr: &ast::Expr, context: &mut Context) -> Result<Operand> {
-        Ok((self.expr(expr, context)?, expr.span()))
+    pub(super) fn operands_of(&mut self, exprs: List<ast::Expr>, context: &mut Context) -> Result<Vec<Operand>> {
+        let tree = self.tree;
+        let mut operands = Vec::with_capacity(tree.len(exprs));
+        for expr in tree.list(exprs) {
+            operands.push(self.operand(expr, context)?);
+        }
+        Ok(operands)
     }
 
-    fn call_on(&mut self, name: &str, args: &[&ast::Expr], context: &mut Context, span: Span) -> Result<Expr> {
+    /// A call of an ordinary function.
+    pub(super) fn call_on(
+        &mut self,
+        name: &str,
+        args: &[Id<ast::Expr>],
+        context: &mut Context,
+        span: Span,
+    ) -> Result<Expr> {
         let mut bound = Vec::with_capacity(args.len());
         for arg in args {
-            bound.push(self.operand(arg, context)?);
+            bound.push(self.operand(*arg, context)?);
         }
         self.call(name, bound, span)
     }
 
-    fn substring(
+    pub(super) fn extract(
         &mut self,
-        input: &ast::Expr,
-        from: Option<&ast::Expr>,
-        length: Option<&ast::Expr>,
+        field: Id<ast::Name>,
+        source: Id<ast::Expr>,
+        span: Span,
         context: &mut Context,
     ) -> Result<Expr> {
-        let span = input.span();
-        let mut args = vec![self.operand(input, context)?];
-        match (from, length) {
-            (Some(from), _) => args.push(self.operand(from, context)?),
-            (None, _) => args.push((self.number("1", span)?, span)),
-        }
-        if let Some(length) = length {
-            args.push(self.operand(length, context)?);
-        }
-        self.call("substring", args, span)
+        let field = (keyword(name_text(self.tree, field)), self.tree.span(field));
+        let source = self.operand(source, context)?;
+        self.call("extract", vec![field, source], span)
     }
 
-    fn trim(&mut self, expr: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        let ast::Expr::Trim { trim_where, trim_what, expr: input, trim_characters } = expr else {
-            return Err(Error::internal("not TRIM"));
+    /// `CASE WHEN a = b THEN NULL ELSE a END`.
+    fn nullif(&mut self, args: Vec<Operand>, span: Span) -> Result<Expr> {
+        let Ok([left, right]) = <[Operand; 2]>::try_from(args) else {
+            return Err(Error::internal("NULLIF takes two arguments"));
         };
-        let name = match trim_where {
-            Some(ast::TrimWhereField::Leading) => "ltrim",
-            Some(ast::TrimWhereField::Trailing) => "rtrim",
-            Some(ast::TrimWhereField::Both) | None => "btrim",
+        let result = self.duplicate(&left.0)?;
+        let equal = self.operator("=", vec![left, right], Some(span))?;
+        let result = self.known(result)?;
+        // The result is what was compared: a varchar was compared as text.
+        let compared = match &equal {
+            Expr::Call { function, .. } => function.args.first().copied(),
+            _ => None,
         };
-        let mut args = vec![self.operand(input, context)?];
-        let listed = trim_characters.iter().flatten();
-        for what in trim_what.as_deref().into_iter().chain(listed) {
-            args.push(self.operand(what, context)?);
-        }
-        self.call(name, args, expr.span())
+        let data_type =
+            compared.filter(|compared| *compared != result.data_type().base()).unwrap_or(result.data_type());
+        let result = self.implicit(result, data_type, span)?;
+        let null = super::coerce::null(data_type);
+        Ok(Expr::Case { branches: vec![(equal, null)], otherwise: Some(Box::new(result)), data_type })
     }
 
-    pub(super) fn case(&mut self, expr: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        let ast::Expr::Case { operand, conditions, else_result, .. } = expr else {
-            return Err(Error::internal("not CASE"));
+    /// GREATEST, LEAST.
+    fn extreme(&mut self, name: &str, args: Vec<Operand>, span: Span) -> Result<Expr> {
+        let (args, common) = self.unify(&name.to_uppercase(), args)?;
+        // Texts among varchars are one representation, but the name of the result's type is at stake.
+        let labelled = |arg: Expr| match arg.data_type().base() == common.base() {
+            true => arg,
+            false => Expr::Cast { input: Box::new(arg), to: common.base() },
         };
+        self.call(name, args.into_iter().map(|arg| (labelled(arg), span)).collect(), span)
+    }
+
+    /// `CURRENT_DATE` and the like: the SQL standard's names for parts of `now()` and of the session.
+    pub(super) fn session_value(
+        &mut self,
+        value: SessionValue,
+        precision: Option<Id<ast::Expr>>,
+        span: Span,
+    ) -> Result<Expr> {
+        if let Some(precision) = precision.filter(|precision| self.tree.written(*precision) != "6") {
+            return self.refuse("a precision other than 6", precision);
+        }
+        let name = match value {
+            SessionValue::CurrentDate => return self.clock(DataType::Date, span),
+            SessionValue::CurrentTimestamp => return self.clock(DataType::TimestampTz, span),
+            SessionValue::LocalTimestamp => return self.clock(DataType::Timestamp, span),
+            SessionValue::LocalTime => return self.clock(DataType::Time, span),
+            SessionValue::CurrentTime => return Err(self.at(Error::unsupported("CURRENT_TIME"), span)),
+            SessionValue::CurrentRole => "current_role",
+            SessionValue::CurrentUser => "current_user",
+            SessionValue::SessionUser => "session_user",
+            SessionValue::User => "user",
+            SessionValue::CurrentCatalog => "current_catalog",
+            SessionValue::CurrentSchema => "current_schema",
+        };
+        self.call(name, vec![], span)
+    }
+
+    fn clock(&mut self, data_type: DataType, span: Span) -> Result<Expr> {
+        let now = self.call("now", vec![], span)?;
+        self.explicit(now, data_type, span)
+    }
+
+    pub(super) fn case(
+        &mut self,
+        operand: Option<Id<ast::Expr>>,
+        conditions: List<ast::When>,
+        otherwise: Option<Id<ast::Expr>>,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let tree = self.tree;
         let operand = match operand {
             Some(operand) => {
                 let (bound, span) = self.operand(operand, context)?;
@@ -103,35 +161,29 @@ impl Binder<'_> {
             }
             None => None,
         };
-        let mut whens = Vec::with_capacity(conditions.len());
+        let mut whens = Vec::with_capacity(tree.len(conditions));
         // PostgreSQL looks at ELSE first when it decides on the type.
         let mut results = vec![];
-        if let Some(otherwise) = else_result {
+        if let Some(otherwise) = otherwise {
             results.push(self.operand(otherwise, context)?);
         }
-        for when in conditions {
-            whens.push(self.when(operand.as_ref(), &when.condition, context)?);
-            results.push(self.operand(&when.result, context)?);
+        for when in tree.list(conditions) {
+            whens.push(self.when(operand.as_ref(), when, context)?);
+            results.push(self.operand(tree.get(when).result, context)?);
         }
         let (mut results, data_type) = self.unify("CASE", results)?;
-        let otherwise = else_result.as_ref().map(|_| Box::new(results.remove(0)));
+        let otherwise = otherwise.map(|_| Box::new(results.remove(0)));
         Ok(Expr::Case { branches: whens.into_iter().zip(results).collect(), otherwise, data_type })
     }
 
-    fn when(&mut self, operand: Option<&Operand>, condition: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        let (bound, span) = self.operand(condition, context)?;
+    fn when(&mut self, operand: Option<&Operand>, when: Id<ast::When>, context: &mut Context) -> Result<Expr> {
+        let (bound, span) = self.operand(self.tree.get(when).condition, context)?;
         match operand {
             Some((operand, at)) => {
                 let operand = (self.duplicate(operand)?, *at);
-                self.operator("=", vec![operand, (bound, span)])
+                self.operator("=", vec![operand, (bound, span)], Some(self.tree.span(when)))
             }
             None => self.condition(bound, "CASE/WHEN", span),
         }
     }
-}
-
-/// A short description of syntax that is not supported.
-fn describe(expr: &ast::Expr) -> String {
-    let text: String = expr.to_string().chars().take(60).collect();
-    format!("expression {text}")
 }

@@ -5,17 +5,15 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{
-    FunctionArg, FunctionArgExpr, ObjectName, Query, Spanned, TableAlias, TableFactor, TableWithJoins,
-};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{self as ast, FunctionItem, Id, List, Name, QualifiedName, Query, Span, TableRef};
 
-use super::binder::{Binder, dotted, fold, name_span, plain_name};
+use super::binder::Binder;
 use super::context::{Clause, Context};
 use super::nearest::nearest;
 use super::scope::{Env, Scope};
 use crate::catalog::{Table, View};
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
+use crate::sql::{dotted, list_span, name_text, plain_name};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -29,8 +27,18 @@ pub(super) struct Item {
     pub(super) lateral: bool,
 }
 
+/// What stands left of an item: the items before it, joined.
+pub(super) type Side = (LogicalPlan, Scope);
+
+/// The name that an item of FROM or a WITH query is given, and names for its columns.
+#[derive(Clone, Copy)]
+pub(super) struct Naming {
+    pub(super) name: Id<Name>,
+    pub(super) columns: List<Name>,
+}
+
 impl Item {
-    fn plain(plan: LogicalPlan, scope: Scope) -> Item {
+    fn plain((plan, scope): Side) -> Item {
         Item { plan, scope, lateral: false }
     }
 }
@@ -42,121 +50,125 @@ pub(super) fn one_row() -> LogicalPlan {
 
 impl Binder<'_> {
     /// The whole clause, items joined from left to right.
-    pub(super) fn all_items(&mut self, items: &[TableWithJoins], outer: Option<&Env>) -> Result<(LogicalPlan, Scope)> {
-        let mut joined: Option<(LogicalPlan, Scope)> = None;
-        for item in items {
+    pub(super) fn all_items(&mut self, items: List<TableRef>, outer: Option<&Env>) -> Result<Side> {
+        let tree = self.tree;
+        let mut joined: Option<Side> = None;
+        for item in tree.list(items) {
             joined = Some(self.add_item(joined, item, outer)?);
         }
         Ok(joined.unwrap_or_else(|| (one_row(), Scope::default())))
     }
 
     /// Joins one more item of the list.
-    pub(super) fn add_item(
-        &mut self,
-        left: Option<(LogicalPlan, Scope)>,
-        item: &TableWithJoins,
-        outer: Option<&Env>,
-    ) -> Result<(LogicalPlan, Scope)> {
-        let right = self.table_with_joins(item, left.as_ref().map(|(_, scope)| scope), outer)?;
+    pub(super) fn add_item(&mut self, left: Option<Side>, item: Id<TableRef>, outer: Option<&Env>) -> Result<Side> {
+        let right = self.item(item, left.as_ref().map(|(_, scope)| scope), outer)?;
         match left {
             None => Ok((right.plan, right.scope)),
-            Some(left) => self.cross(left, right, item),
+            Some(left) => self.cross(left, right, self.tree.span(item)),
         }
     }
 
-    fn cross(
-        &mut self,
-        (left, left_scope): (LogicalPlan, Scope),
-        right: Item,
-        item: &TableWithJoins,
-    ) -> Result<(LogicalPlan, Scope)> {
-        let scope = left_scope.joined(right.scope).map_err(|error| self.at(error, item.relation.span()))?;
+    fn cross(&mut self, (left, left_scope): Side, right: Item, span: Span) -> Result<Side> {
+        let scope = left_scope.joined(right.scope).map_err(|error| self.at(error, span))?;
         let (left, right_plan) = (Box::new(left), Box::new(right.plan));
         let plan =
             LogicalPlan::Join { kind: JoinKind::Inner, left, right: right_plan, on: None, lateral: right.lateral };
         Ok((plan, scope))
     }
 
-    /// An item with its joins. Only an item without joins may look at `left`.
-    fn table_with_joins(&mut self, item: &TableWithJoins, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
-        let first = self.table_factor(&item.relation, left, outer)?;
-        if item.joins.is_empty() {
-            return Ok(first);
-        }
-        if first.lateral {
-            let error = Error::unsupported("a join whose first item is LATERAL");
-            return Err(self.at(error, item.relation.span()));
-        }
-        let mut joined = (first.plan, first.scope);
-        for join in &item.joins {
-            joined = self.join(joined, join, outer)?;
-        }
-        Ok(Item::plain(joined.0, joined.1))
-    }
-
-    /// One relation, its names given by its alias.
-    pub(super) fn table_factor(
-        &mut self,
-        factor: &TableFactor,
-        left: Option<&Scope>,
-        outer: Option<&Env>,
-    ) -> Result<Item> {
-        self.charge_relation()?;
-        match factor {
-            TableFactor::Table { name, alias, args: None, sample: None, .. } => self.named(name, alias.as_ref()),
-            TableFactor::Table { name, alias, args: Some(args), with_ordinality: false, .. } => {
-                self.table_function(name, &args.args, alias.as_ref(), left, outer)
-            }
-            TableFactor::Function { name, args, alias, with_ordinality: false, .. } => {
-                self.table_function(name, args, alias.as_ref(), left, outer)
-            }
-            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
-                self.derived(*lateral, subquery, alias.as_ref(), left, outer)
-            }
-            TableFactor::NestedJoin { table_with_joins, alias } => {
-                let item = self.table_with_joins(table_with_joins, None, outer)?;
-                match alias {
-                    None => Ok(item),
-                    Some(alias) => self.aliased_join(item, alias),
+    /// One item, its names given by its alias. Of joined ones only the first may look at `left`.
+    pub(super) fn item(&mut self, item: Id<TableRef>, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
+        let tree = self.tree;
+        match tree.get(item) {
+            TableRef::Join { alias, .. } => {
+                let joined = self.joined(item, left, outer)?;
+                match alias.and_then(|alias| self.naming(alias)) {
+                    None => Ok(joined),
+                    Some(naming) => self.aliased_join(joined, naming),
                 }
             }
-            other => Err(self.at(Error::unsupported(format!("{other} in FROM")), other.span())),
+            TableRef::Table { sample: Some(sample), .. } => {
+                Err(self.at(Error::unsupported("TABLESAMPLE"), tree.span(sample)))
+            }
+            TableRef::Table { name, alias, .. } => {
+                self.charge_relation()?;
+                self.named(name, alias.and_then(|alias| self.naming(alias)))
+            }
+            TableRef::Function { .. } => {
+                self.charge_relation()?;
+                self.table_function(item, left, outer)
+            }
+            TableRef::Subquery { query, lateral, alias } => {
+                self.charge_relation()?;
+                self.derived(lateral, query, alias.and_then(|alias| self.naming(alias)), left, outer)
+            }
+            TableRef::Xml { .. } => Err(self.at(Error::unsupported("XMLTABLE"), tree.span(item))),
         }
+    }
+
+    /// A name for the item; an alias of nothing but column definitions has none.
+    fn naming(&self, alias: Id<ast::Alias>) -> Option<Naming> {
+        let ast::Alias { name, columns, .. } = self.tree.get(alias);
+        name.map(|name| Naming { name, columns })
+    }
+
+    /// Joined tables, without regard to the name that they may have together. Long chains are trees of the left.
+    fn joined(&mut self, item: Id<TableRef>, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
+        let tree = self.tree;
+        let (mut joins, mut first) = (vec![], item);
+        while let TableRef::Join { left, alias, .. } = tree.get(first) {
+            if alias.is_some() && !joins.is_empty() {
+                break;
+            }
+            joins.push(first);
+            first = left;
+        }
+        let first_item = self.item(first, left, outer)?;
+        if first_item.lateral {
+            let error = Error::unsupported("a join whose first item is LATERAL");
+            return Err(self.at(error, tree.span(first)));
+        }
+        let mut joined = (first_item.plan, first_item.scope);
+        for join in joins.into_iter().rev() {
+            joined = self.join(joined, join, outer)?;
+        }
+        Ok(Item::plain(joined))
     }
 
     /// A WITH query, a table or a view.
-    fn named(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Item> {
-        let Some((plain, span)) = plain_name(name) else { return Err(self.no_relation(name)) };
-        let cte = self.ctes.iter().rev().find(|cte| cte.name == plain && name.0.len() == 1);
+    pub(super) fn named(&mut self, name: Id<QualifiedName>, naming: Option<Naming>) -> Result<Item> {
+        let tree = self.tree;
+        let parts = tree.get(name).parts;
+        let Some((plain, span)) = plain_name(tree, parts) else { return Err(self.no_relation(name)) };
+        let cte = self.ctes.iter().rev().find(|cte| cte.name == plain && tree.len(parts) == 1);
         if let Some(cte) = cte {
             let (id, fields) = (cte.id, cte.fields.clone());
-            let scope = self.fields_scope(&plain, fields.clone(), alias)?;
-            return Ok(Item::plain(LogicalPlan::CteScan { id, fields }, scope));
+            let scope = self.fields_scope(plain, fields.clone(), naming)?;
+            return Ok(Item::plain((LogicalPlan::CteScan { id, fields }, scope)));
         }
-        if let Some(table) = self.catalog.table(&plain) {
-            return self.table(&Arc::clone(table), alias);
+        if let Some(table) = self.catalog.table(plain) {
+            return self.table(&Arc::clone(table), naming);
         }
-        match self.catalog.view(&plain) {
-            Some(view) => self.view(&Arc::clone(view), alias, span),
+        match self.catalog.view(plain) {
+            Some(view) => self.view(&Arc::clone(view), naming, span),
             None => Err(self.no_relation(name)),
         }
     }
 
-    fn table(&mut self, table: &Arc<Table>, alias: Option<&TableAlias>) -> Result<Item> {
+    fn table(&mut self, table: &Arc<Table>, naming: Option<Naming>) -> Result<Item> {
         let width = table.columns.len();
         let plan = LogicalPlan::Scan { table: Arc::clone(table), columns: (0..width).collect() };
-        let own = alias.is_none();
-        let name = alias.map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
-        let mut scope = Scope::of_table(name, own, table, width);
-        if let Some(alias) = alias {
-            self.rename(&mut scope, alias)?;
+        let name = naming.map_or(table.name.as_str(), |naming| name_text(self.tree, naming.name));
+        let mut scope = Scope::of_table(name.to_owned(), naming.is_none(), table, width);
+        if let Some(naming) = naming {
+            self.rename("table", &mut scope, naming)?;
         }
-        Ok(Item::plain(plan, scope))
+        Ok(Item::plain((plan, scope)))
     }
 
     /// `relation "x" does not exist`, with the nearest name.
-    pub(super) fn no_relation(&self, name: &ObjectName) -> Error {
-        let full = dotted(name);
+    pub(super) fn no_relation(&self, name: Id<QualifiedName>) -> Error {
+        let full = dotted(self.tree, self.tree.get(name).parts);
         let error = Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"));
         let names = self.catalog.tables.keys().chain(self.catalog.views.keys());
         let near = nearest(&full, names.map(|name| (name.as_str(), name)));
@@ -164,55 +176,76 @@ impl Binder<'_> {
             [near, ..] => error.with_hint(format!("Perhaps you meant the relation \"{near}\".")),
             [] => error,
         };
-        self.at(error, name_span(name))
+        self.at(error, self.tree.span(name))
     }
 
-    fn view(&mut self, view: &View, alias: Option<&TableAlias>, span: Span) -> Result<Item> {
+    fn view(&mut self, view: &View, naming: Option<Naming>, span: Span) -> Result<Item> {
         if self.views.contains(&view.name) || self.views.len() >= VIEW_DEPTH_MAX {
             let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
             return Err(self.at(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message), span));
         }
-        let (query, _) = crate::sql::parse_query(&view.query)?;
+        let parsed = crate::sql::parse_query(&view.query)?;
         self.views.push(view.name.clone());
-        let plan = self.isolated(|binder| binder.query(&query, None));
+        let plan = self.isolated(&parsed.tree, parsed.depth, |binder| binder.query(parsed.query, None));
         self.views.pop();
         let plan = plan?;
         let mut fields = plan.fields();
         for (field, name) in fields.iter_mut().zip(&view.columns) {
             field.name.clone_from(name);
         }
-        let mut scope = self.fields_scope(&view.name, fields, alias)?;
-        if let (Some(relation), None) = (scope.relations.first_mut(), alias) {
+        let mut scope = self.fields_scope(&view.name, fields, naming)?;
+        if let (Some(relation), None) = (scope.relations.first_mut(), naming) {
             relation.by_own_name = true;
         }
-        Ok(Item::plain(plan, scope))
+        Ok(Item::plain((plan, scope)))
     }
 
     /// A scope of one relation called by its alias, or by `name`.
-    fn fields_scope(&mut self, name: &str, fields: Vec<Field>, alias: Option<&TableAlias>) -> Result<Scope> {
-        let Some(alias) = alias else { return Ok(Scope::of_fields(name.to_owned(), &fields)) };
-        let fields = renamed(fields, alias).map_err(|error| self.at(error, alias.name.span))?;
-        Ok(Scope::of_fields(fold(&alias.name), &fields))
+    fn fields_scope(&mut self, name: &str, fields: Vec<Field>, naming: Option<Naming>) -> Result<Scope> {
+        let Some(naming) = naming else { return Ok(Scope::of_fields(name.to_owned(), &fields)) };
+        let fields = self.renamed("table", fields, naming)?;
+        Ok(Scope::of_fields(name_text(self.tree, naming.name).to_owned(), &fields))
     }
 
-    /// Applies an alias's column names.
-    fn rename(&self, scope: &mut Scope, alias: &TableAlias) -> Result<()> {
-        let Some(relation) = scope.relations.first_mut() else { return Ok(()) };
-        check_column_count("table", relation.columns.len(), alias).map_err(|error| self.at(error, alias.name.span))?;
-        for ((name, _), new) in relation.columns.iter_mut().zip(&alias.columns) {
-            *name = fold(&new.name);
+    /// The fields under an alias's column names.
+    pub(super) fn renamed(&self, what: &str, mut fields: Vec<Field>, naming: Naming) -> Result<Vec<Field>> {
+        self.check_column_count(what, fields.len(), naming)?;
+        for (field, new) in fields.iter_mut().zip(self.tree.list(naming.columns)) {
+            name_text(self.tree, new).clone_into(&mut field.name);
         }
-        for (column, new) in scope.columns.iter_mut().zip(&alias.columns) {
-            column.name = fold(&new.name);
+        Ok(fields)
+    }
+
+    /// Applies an alias's column names; `what` is it that is called by the alias.
+    fn rename(&self, what: &str, scope: &mut Scope, naming: Naming) -> Result<()> {
+        let Some(relation) = scope.relations.first_mut() else { return Ok(()) };
+        self.check_column_count(what, relation.columns.len(), naming)?;
+        let new_names = || self.tree.list(naming.columns).map(|new| name_text(self.tree, new));
+        for ((name, _), new) in relation.columns.iter_mut().zip(new_names()) {
+            new.clone_into(name);
+        }
+        for (column, new) in scope.columns.iter_mut().zip(new_names()) {
+            new.clone_into(&mut column.name);
         }
         Ok(())
+    }
+
+    fn check_column_count(&self, what: &str, available: usize, naming: Naming) -> Result<()> {
+        let given = self.tree.len(naming.columns);
+        if given <= available {
+            return Ok(());
+        }
+        let name = name_text(self.tree, naming.name);
+        let message = format!("{what} \"{name}\" has {available} columns available but {given} columns specified");
+        let error = Error::new(SqlState::INVALID_COLUMN_REFERENCE, message);
+        Err(self.at(error, self.tree.span(naming.name)))
     }
 
     fn derived(
         &mut self,
         lateral: bool,
-        query: &Query,
-        alias: Option<&TableAlias>,
+        query: Id<Query>,
+        naming: Option<Naming>,
         left: Option<&Scope>,
         outer: Option<&Env>,
     ) -> Result<Item> {
@@ -228,42 +261,64 @@ impl Binder<'_> {
             self.unreachable.truncate(hidden);
             (plan?, false)
         };
-        let scope = match alias {
-            Some(_) => self.fields_scope("", plan.fields(), alias)?,
-            None => Scope::of_fields(String::new(), &plan.fields()),
-        };
+        let scope = self.fields_scope("", plan.fields(), naming)?;
         Ok(Item { plan, scope, lateral })
     }
 
     /// `generate_series(...)`: one column, named by the alias.
-    fn table_function(
-        &mut self,
-        name: &ObjectName,
-        args: &[FunctionArg],
-        alias: Option<&TableAlias>,
-        left: Option<&Scope>,
-        outer: Option<&Env>,
-    ) -> Result<Item> {
-        let plain = plain_name(name).map(|(plain, _)| plain).unwrap_or_else(|| dotted(name));
+    fn table_function(&mut self, item: Id<TableRef>, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
+        let tree = self.tree;
+        let TableRef::Function { functions, rows_from, ordinality, alias, .. } = tree.get(item) else {
+            return Err(Error::internal("not a function in FROM"));
+        };
+        if rows_from || ordinality {
+            let what = if rows_from { "ROWS FROM" } else { "WITH ORDINALITY" };
+            return Err(self.at(Error::unsupported(what), tree.span(item)));
+        }
+        let function = tree.list(functions).next().ok_or_else(|| Error::internal("a function in FROM"))?;
+        let (name, args, span) = self.called_in_from(function)?;
         let scope = left.cloned().unwrap_or_default();
         let left = Env { scope: &scope, outer };
         // The function's row of its own has no columns; the left row is one level out.
         let nothing = Scope::default();
         let env = Env { scope: &nothing, outer: Some(&left) };
         let mut context = Context::new(Some(&env), Clause::From);
-        let mut bound = Vec::with_capacity(args.len());
-        for arg in args {
-            let FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) = arg else {
-                return Err(self.at(Error::unsupported(format!("argument {arg}")), name_span(name)));
-            };
-            bound.push((self.expr(arg, &mut context)?, arg.span()));
+        let mut bound = Vec::with_capacity(tree.len(args));
+        for arg in tree.list(args) {
+            bound.push((self.expr(arg, &mut context)?, tree.span(arg)));
         }
-        let (args, data_type) = self.series(&plain, bound, name_span(name))?;
-        let column = alias.map_or_else(|| plain.clone(), |alias| fold(&alias.name));
+        let (args, data_type) = self.series(&name, bound, span)?;
+        self.refuse_definitions(alias)?;
+        let naming = alias.and_then(|alias| self.naming(alias));
+        let column = naming.map_or(name.as_str(), |naming| name_text(tree, naming.name)).to_owned();
         let fields = vec![Field { name: column, data_type }];
-        let (plan, lateral) = settle(LogicalPlan::TableFunction { name: plain.clone(), args, fields: fields.clone() });
-        let scope = self.fields_scope(&plain, fields, alias)?;
+        let (plan, lateral) = settle(LogicalPlan::TableFunction { name: name.clone(), args, fields: fields.clone() });
+        let scope = self.fields_scope(&name, fields, naming)?;
         Ok(Item { plan, scope, lateral })
+    }
+
+    /// The name, the arguments and the place of a call in FROM.
+    fn called_in_from(&self, item: Id<FunctionItem>) -> Result<(String, List<ast::Expr>, Span)> {
+        let tree = self.tree;
+        let function = tree.get(item).function;
+        let span = tree.span(function);
+        let ast::Expr::Call { name, form: ast::CallForm::Plain, args, tail: None } = tree.get(function) else {
+            return Err(self.at(Error::unsupported(format!("{} in FROM", tree.written(function))), span));
+        };
+        let named = |arg: &Id<ast::Expr>| matches!(tree.get(*arg), ast::Expr::NamedArgument { .. });
+        if let Some(arg) = tree.list(args).find(named) {
+            return Err(self.at(Error::unsupported(format!("argument {}", tree.written(arg))), tree.span(arg)));
+        }
+        let plain = plain_name(tree, name).map_or_else(|| dotted(tree, name), |(plain, _)| plain.to_owned());
+        Ok((plain, args, span))
+    }
+
+    /// `AS (name type, ...)`: the types of the functions there are are known.
+    fn refuse_definitions(&self, alias: Option<Id<ast::Alias>>) -> Result<()> {
+        let definitions = alias.and_then(|alias| list_span(self.tree, self.tree.get(alias).definitions));
+        let Some(span) = definitions else { return Ok(()) };
+        let message = "a column definition list is only allowed for functions returning \"record\"";
+        Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span))
     }
 
     /// The arguments of `generate_series`, of one type (timestamps: and an interval).
@@ -300,45 +355,16 @@ impl Binder<'_> {
     }
 
     /// `(a JOIN b ...) AS alias`: one relation of all the columns.
-    fn aliased_join(&mut self, item: Item, alias: &TableAlias) -> Result<Item> {
+    fn aliased_join(&mut self, item: Item, naming: Naming) -> Result<Item> {
         let columns: Vec<(String, Expr)> =
             item.scope.columns.iter().map(|column| (column.name.clone(), column.expr.clone())).collect();
-        let name = fold(&alias.name);
-        let relation = super::scope::Relation { alias: name, by_own_name: false, columns, table: None };
+        let alias = name_text(self.tree, naming.name).to_owned();
+        let relation = super::scope::Relation { alias, by_own_name: false, columns, table: None };
         let columns = super::scope::visible(&relation, 0);
         let mut scope = Scope { relations: vec![relation], columns, width: item.scope.width };
-        self.rename(&mut scope, alias)?;
-        Ok(Item::plain(item.plan, scope))
+        self.rename("join expression", &mut scope, naming)?;
+        Ok(Item::plain((item.plan, scope)))
     }
-}
-
-/// The fields under an alias's column names.
-pub(super) fn renamed(fields: Vec<Field>, alias: &TableAlias) -> Result<Vec<Field>> {
-    check_column_count("table", fields.len(), alias)?;
-    Ok(with_names(fields, alias))
-}
-
-/// The same for a WITH query.
-pub(super) fn renamed_query(fields: Vec<Field>, alias: &TableAlias) -> Result<Vec<Field>> {
-    check_column_count("WITH query", fields.len(), alias)?;
-    Ok(with_names(fields, alias))
-}
-
-fn with_names(mut fields: Vec<Field>, alias: &TableAlias) -> Vec<Field> {
-    for (field, new) in fields.iter_mut().zip(&alias.columns) {
-        field.name = fold(&new.name);
-    }
-    fields
-}
-
-fn check_column_count(what: &str, available: usize, alias: &TableAlias) -> Result<()> {
-    if alias.columns.len() > available {
-        let given = alias.columns.len();
-        let name = fold(&alias.name);
-        let message = format!("{what} \"{name}\" has {available} columns available but {given} columns specified");
-        return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message));
-    }
-    Ok(())
 }
 
 /// Each row of `plan` with each value of `generate_series` over it.

@@ -1,89 +1,85 @@
-//! Function calls: ordinary functions, aggregates, and the few with rules of their own (COALESCE, GREATEST, nextval).
+//! Function calls: ordinary functions, aggregates, and the few with rules of their own (nextval, generate_series).
 
-use sqlparser::ast::{
-    self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Spanned,
-};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{self as ast, CallForm, Id, List, Span};
 
-use super::binder::{Binder, dotted, name_span, plain_name};
+use super::binder::{Binder, NOWHERE};
 use super::coerce::text;
 use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE};
 use super::equal::{is_volatile, same_call, same_expr};
-use super::operators::Operand;
 use super::overload::no_function;
 use crate::functions::aggregate_overloads;
 use crate::plan::{AggregateCall, Expr, SequenceOp};
-use crate::types::{DataType, Value};
+use crate::sql::{dotted, list_span, name_text, plain_name};
+use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 /// A call's syntax, taken apart.
-struct Call<'s> {
-    name: String,
+struct Call<'t> {
+    name: &'t str,
     span: Span,
-    args: Vec<&'s ast::Expr>,
+    args: List<ast::Expr>,
     /// `count(*)`.
     star: bool,
     distinct: bool,
-    order_by: &'s [ast::OrderByExpr],
-    filter: Option<&'s ast::Expr>,
+    order_by: List<ast::SortKey>,
+    filter: Option<Id<ast::Expr>>,
 }
 
-impl Binder<'_> {
-    pub(super) fn function(&mut self, function: &ast::Function, context: &mut Context) -> Result<Expr> {
-        let call = self.take_apart(function)?;
-        if !aggregate_overloads(&call.name).is_empty() {
+impl<'a> Binder<'a> {
+    pub(super) fn function(
+        &mut self,
+        name: List<ast::Name>,
+        form: CallForm,
+        args: List<ast::Expr>,
+        tail: Option<Id<ast::CallTail>>,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let call = self.take_apart(name, form, args, tail)?;
+        if !aggregate_overloads(call.name).is_empty() {
             return self.aggregate(&call, context);
         }
         self.refuse_aggregate_syntax(&call)?;
-        match call.name.as_str() {
-            "coalesce" => self.coalesce(&call, context),
-            "nullif" => self.nullif(&call, context),
-            "greatest" | "least" => self.extreme(&call, context),
+        match call.name {
             "nextval" | "currval" | "setval" => self.sequence(&call, context),
             "generate_series" if context.clause == Clause::Select && !context.in_aggregate => {
                 self.series_in_select(&call, context)
             }
-            "grouping" if context.aggregates.is_some() && !context.in_aggregate => self.grouping(&call, context),
             "pg_typeof" => self.type_name(&call, context),
-            "current_date" | "current_timestamp" | "localtimestamp" | "localtime" if call.args.is_empty() => {
-                self.clock(&call)
-            }
             _ => {
-                let args = self.operands_of(&call, context)?;
-                self.call(&call.name, args, call.span)
+                let args = self.operands_of(call.args, context)?;
+                self.call(call.name, args, call.span)
             }
         }
     }
 
-    fn take_apart<'s>(&self, function: &'s ast::Function) -> Result<Call<'s>> {
-        let span = name_span(&function.name);
-        let Some((name, _)) = plain_name(&function.name) else {
-            let full = dotted(&function.name);
+    fn take_apart(
+        &self,
+        names: List<ast::Name>,
+        form: CallForm,
+        args: List<ast::Expr>,
+        tail: Option<Id<ast::CallTail>>,
+    ) -> Result<Call<'a>> {
+        let tree = self.tree;
+        let Some((name, span)) = plain_name(tree, names) else {
+            let full = dotted(tree, names);
             let schema = full.rsplit_once('.').map_or("", |(schema, _)| schema);
             let message = format!("schema \"{schema}\" does not exist");
+            let span = list_span(tree, names).unwrap_or(NOWHERE);
             return Err(self.at(Error::new(SqlState::INVALID_SCHEMA_NAME, message), span));
         };
-        if function.over.is_some() {
-            return Err(self.at(Error::unsupported("a window function"), span));
+        if form == CallForm::Variadic {
+            return Err(self.at(Error::unsupported("VARIADIC"), span));
         }
-        if !function.within_group.is_empty() {
-            return Err(self.at(Error::unsupported("WITHIN GROUP"), span));
-        }
-        let mut call = Call {
-            name,
-            span,
-            args: vec![],
-            star: false,
-            distinct: false,
-            order_by: &[],
-            filter: function.filter.as_deref(),
-        };
-        if let FunctionArguments::List(list) = &function.args {
-            call.distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-            list.args.iter().try_for_each(|arg| take_argument(&mut call, arg))?;
-            list.clauses.iter().try_for_each(|clause| take_clause(&mut call, clause))?;
-        } else if let FunctionArguments::Subquery(_) = &function.args {
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, "a subquery argument needs parentheses"), span));
+        let (star, distinct) = (form == CallForm::Star, form == CallForm::Distinct);
+        let mut call = Call { name, span, args, star, distinct, order_by: List::EMPTY, filter: None };
+        if let Some(tail) = tail.map(|tail| tree.get(tail)) {
+            if tail.over.is_some() {
+                return Err(self.at(Error::unsupported("a window function"), span));
+            }
+            if !tail.within_group.is_empty() {
+                return Err(self.at(Error::unsupported("WITHIN GROUP"), span));
+            }
+            (call.order_by, call.filter) = (tail.order_by, tail.filter);
         }
         Ok(call)
     }
@@ -93,23 +89,15 @@ impl Binder<'_> {
         let what = match call {
             Call { distinct: true, .. } => "DISTINCT",
             Call { filter: Some(_), .. } => "FILTER",
-            Call { order_by: [_, ..], .. } => "ORDER BY",
-            Call { star: true, .. } => return Err(self.at(no_function(&call.name, &[]), call.span)),
+            Call { order_by, .. } if !order_by.is_empty() => "ORDER BY",
+            Call { star: true, .. } => return Err(self.at(no_function(call.name, &[]), call.span)),
             _ => return Ok(()),
         };
-        if crate::functions::overloads(&call.name).is_empty() {
-            return Err(self.at(no_function(&call.name, &[]), call.span));
+        if crate::functions::overloads(call.name).is_empty() {
+            return Err(self.at(no_function(call.name, &[]), call.span));
         }
         let message = format!("{what} specified, but {} is not an aggregate function", call.name);
         Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), call.span))
-    }
-
-    fn operands_of(&mut self, call: &Call, context: &mut Context) -> Result<Vec<Operand>> {
-        let mut args = Vec::with_capacity(call.args.len());
-        for arg in &call.args {
-            args.push(self.operand(arg, context)?);
-        }
-        Ok(args)
     }
 
     fn aggregate(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
@@ -130,7 +118,7 @@ impl Binder<'_> {
     }
 
     fn aggregate_call(&mut self, call: &Call, context: &mut Context) -> Result<AggregateCall> {
-        let args = self.operands_of(call, context)?;
+        let args = self.operands_of(call.args, context)?;
         if args.is_empty() && !call.star && call.name == "count" {
             let error = Error::new(
                 SqlState::WRONG_OBJECT_TYPE,
@@ -139,15 +127,15 @@ impl Binder<'_> {
             return Err(self.at(error, call.span));
         }
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let aggregate = self.find_aggregate(&call.name, &types, call.span)?;
+        let aggregate = self.find_aggregate(call.name, &types, call.span)?;
         let mut converted = Vec::with_capacity(args.len());
         for (i, (arg, span)) in args.into_iter().enumerate() {
             converted.push(self.argument(arg, aggregate.args.get(i).copied(), span)?);
         }
         let filter = match call.filter {
             Some(filter) => {
-                let bound = self.expr(filter, context)?;
-                Some(self.condition(bound, "FILTER", filter.span())?)
+                let (bound, span) = self.operand(filter, context)?;
+                Some(self.condition(bound, "FILTER", span)?)
             }
             None => None,
         };
@@ -155,77 +143,39 @@ impl Binder<'_> {
         let unlisted = |key: &crate::plan::SortKey| !converted.iter().any(|arg| same_expr(arg, &key.expr));
         if call.distinct && order_by.iter().any(unlisted) {
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
-            let span = call.order_by.first().map_or(call.span, |key| key.expr.span());
+            let tree = self.tree;
+            let span = tree.nth(call.order_by, 0).map_or(call.span, |key| tree.span(tree.get(key).expr));
             return Err(self.at(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message), span));
         }
         Ok(AggregateCall { aggregate, args: converted, distinct: call.distinct, filter, order_by })
     }
 
-    fn coalesce(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        let args = self.operands_of(call, context)?;
-        if args.is_empty() {
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, "syntax error at or near \")\""), call.span));
-        }
-        let (args, data_type) = self.unify("COALESCE", args)?;
-        Ok(Expr::Coalesce { args, data_type })
-    }
-
-    /// `CASE WHEN a = b THEN NULL ELSE a END`.
-    fn nullif(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        let mut args = self.operands_of(call, context)?;
-        let (Some(right), Some(left), 2) = (args.pop(), args.pop(), call.args.len()) else {
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, "NULLIF takes two arguments"), call.span));
-        };
-        let result = self.duplicate(&left.0)?;
-        let equal = self.operator("=", vec![left, right])?;
-        let result = self.known(result)?;
-        // The result is what was compared: a varchar was compared as text.
-        let compared = match &equal {
-            Expr::Call { function, .. } => function.args.first().copied(),
-            _ => None,
-        };
-        let data_type =
-            compared.filter(|compared| *compared != result.data_type().base()).unwrap_or(result.data_type());
-        let result = self.implicit(result, data_type, call.span)?;
-        let null = super::coerce::null(data_type);
-        Ok(Expr::Case { branches: vec![(equal, null)], otherwise: Some(Box::new(result)), data_type })
-    }
-
-    fn extreme(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        let args = self.operands_of(call, context)?;
-        let (args, common) = self.unify(&call.name.to_uppercase(), args)?;
-        // Texts among varchars are one representation, but the name of the result's type is at stake.
-        let labelled = |arg: Expr| match arg.data_type().base() == common.base() {
-            true => arg,
-            false => Expr::Cast { input: Box::new(arg), to: common.base() },
-        };
-        self.call(&call.name, args.into_iter().map(|arg| (labelled(arg), call.span)).collect(), call.span)
-    }
-
     fn sequence(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        let op = match call.name.as_str() {
+        let op = match call.name {
             "nextval" => SequenceOp::NextVal,
             "currval" => SequenceOp::CurrVal,
             _ => SequenceOp::SetVal,
         };
-        let (Some(name), wanted) = (call.args.first(), usize::from(op == SequenceOp::SetVal) + 1) else {
-            return Err(self.at(no_function(&call.name, &[]), call.span));
+        let tree = self.tree;
+        let (Some(name), wanted) = (tree.nth(call.args, 0), usize::from(op == SequenceOp::SetVal) + 1) else {
+            return Err(self.at(no_function(call.name, &[]), call.span));
         };
-        if call.args.len() != wanted {
-            let message = format!("{} with {} arguments", call.name, call.args.len());
+        if tree.len(call.args) != wanted {
+            let message = format!("{} with {} arguments", call.name, tree.len(call.args));
             return Err(self.at(Error::unsupported(message), call.span));
         }
         // `'name'::regclass` is how PostgreSQL writes a sequence's name.
-        let name = match name {
-            ast::Expr::Cast { expr, data_type, .. } if is_regclass(data_type) => expr,
-            other => *other,
+        let name = match tree.get(name) {
+            ast::Expr::Cast { operand, data_type } if is_regclass(tree, data_type) => operand,
+            ast::Expr::TypedString { data_type, literal } if is_regclass(tree, data_type) => literal,
+            _ => name,
         };
-        let bound = self.expr(name, context)?;
-        let name = Box::new(plain_sequence_name(self.implicit(bound, DataType::Text, name.span())?));
-        let value = match call.args.get(1) {
+        let (bound, span) = self.operand(name, context)?;
+        let name = Box::new(self.implicit(bound, DataType::Text, span)?);
+        let value = match tree.nth(call.args, 1) {
             Some(value) => {
-                let bound = self.expr(value, context)?;
-                Some(Box::new(self.implicit(bound, DataType::BigInt, value.span())?))
+                let (bound, span) = self.operand(value, context)?;
+                Some(Box::new(self.implicit(bound, DataType::BigInt, span)?))
             }
             None => None,
         };
@@ -234,8 +184,8 @@ impl Binder<'_> {
 
     /// `generate_series` in the select list: a row for each value. It becomes the column after the FROM row's.
     fn series_in_select(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        let args = self.operands_of(call, context)?;
-        let (args, data_type) = self.series(&call.name, args, call.span)?;
+        let args = self.operands_of(call.args, context)?;
+        let (args, data_type) = self.series(call.name, args, call.span)?;
         let index = context.env.map_or(0, |env| env.scope.width);
         let fixed = !args.iter().any(is_volatile);
         let same = |other: &[Expr]| {
@@ -253,40 +203,33 @@ impl Binder<'_> {
     }
 
     /// `GROUPING(a, b)`: which of the groups the row's grouping set lacks.
-    fn grouping(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        if call.args.is_empty() || call.args.len() >= 32 {
-            let error = Error::new(SqlState::TOO_MANY_ARGUMENTS, "GROUPING must have fewer than 32 arguments");
-            return Err(self.at(error, call.span));
+    pub(super) fn grouping(&mut self, args: List<ast::Expr>, span: Span, context: &mut Context) -> Result<Expr> {
+        if let Some(error) = context.refuse_grouping() {
+            return Err(self.at(error, span));
         }
-        let args = self.operands_of(call, context)?;
+        if self.tree.len(args) >= 32 {
+            let error = Error::new(SqlState::TOO_MANY_ARGUMENTS, "GROUPING must have fewer than 32 arguments");
+            return Err(self.at(error, span));
+        }
+        let args = self.operands_of(args, context)?;
         context.groupings.push(args);
         Ok(Expr::Column { index: GROUPING_BASE + context.groupings.len() - 1, data_type: DataType::Integer })
     }
 
     /// `pg_typeof(x)` is known at once.
     fn type_name(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        match self.operands_of(call, context)?.as_slice() {
+        match self.operands_of(call.args, context)?.as_slice() {
             [(arg, _)] => Ok(text(arg.data_type().type_name())),
-            _ => Err(self.at(no_function(&call.name, &[]), call.span)),
-        }
-    }
-
-    /// The SQL standard's names for parts of `now()`.
-    fn clock(&mut self, call: &Call) -> Result<Expr> {
-        let now = self.call("now", vec![], call.span)?;
-        match call.name.as_str() {
-            "current_date" => self.explicit(now, DataType::Date, call.span),
-            "localtimestamp" => self.explicit(now, DataType::Timestamp, call.span),
-            "localtime" => self.explicit(now, DataType::Time, call.span),
-            _ => Ok(now),
+            _ => Err(self.at(no_function(call.name, &[]), call.span)),
         }
     }
 
     /// Sort keys that are plain expressions (no output names): inside aggregates.
-    fn sort_keys(&mut self, keys: &[ast::OrderByExpr], context: &mut Context) -> Result<Vec<crate::plan::SortKey>> {
-        let mut bound = Vec::with_capacity(keys.len());
-        for key in keys {
-            let expr = self.expr(&key.expr, context)?;
+    fn sort_keys(&mut self, keys: List<ast::SortKey>, context: &mut Context) -> Result<Vec<crate::plan::SortKey>> {
+        let tree = self.tree;
+        let mut bound = Vec::with_capacity(tree.len(keys));
+        for key in tree.list(keys) {
+            let expr = self.expr(tree.get(key).expr, context)?;
             let expr = self.known(expr)?;
             bound.push(self.sort_key(expr, key)?);
         }
@@ -294,33 +237,7 @@ impl Binder<'_> {
     }
 }
 
-fn take_argument<'s>(call: &mut Call<'s>, arg: &'s FunctionArg) -> Result<()> {
-    match arg {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => call.args.push(expr),
-        FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => call.star = true,
-        other => return Err(Error::unsupported(format!("argument {other}"))),
-    }
-    Ok(())
-}
-
-fn take_clause<'s>(call: &mut Call<'s>, clause: &'s FunctionArgumentClause) -> Result<()> {
-    match clause {
-        FunctionArgumentClause::OrderBy(keys) => call.order_by = keys,
-        other => return Err(Error::unsupported(format!("{other} in a call"))),
-    }
-    Ok(())
-}
-
-fn is_regclass(data_type: &ast::DataType) -> bool {
-    matches!(data_type, ast::DataType::Regclass) || data_type.to_string().eq_ignore_ascii_case("regclass")
-}
-
-/// `public.name` and `"Name"` as the catalog has them.
-fn plain_sequence_name(name: Expr) -> Expr {
-    let Expr::Literal { value: Value::Text(full), .. } = &name else { return name };
-    let last = full.strip_prefix("public.").unwrap_or(full);
-    match last.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(quoted) => text(quoted),
-        None => text(&last.to_ascii_lowercase()),
-    }
+fn is_regclass(tree: &ast::Tree<'_>, data_type: Id<ast::TypeName>) -> bool {
+    let ast::TypeName { names, bounds, .. } = tree.get(data_type);
+    bounds.is_empty() && tree.list(names).next_back().is_some_and(|name| name_text(tree, name) == "regclass")
 }

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use sqlparser::tokenizer::Span;
+use cairn_parser::Span;
 
-use super::binder::Binder;
+use super::binder::{Binder, NOWHERE};
 use super::context::{AGGREGATE_BASE, Context, GROUPING_BASE};
 use super::equal::same_expr;
 use super::grouping_sets::GroupBy;
@@ -151,7 +151,7 @@ impl<'s> Grouping<'s> {
                 format!("column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function")
             }
         };
-        let span = self.mentions.get(&index).copied().unwrap_or(Span::empty());
+        let span = self.mentions.get(&index).copied().unwrap_or(NOWHERE);
         binder.at(Error::new(SqlState::GROUPING_ERROR, message), span)
     }
 

@@ -4,7 +4,9 @@
 //! together by UNION ALL. Whatever the set, a row is: every group expression (NULL where the set lacks it), the
 //! aggregates, then the GROUPING calls.
 
-use sqlparser::ast;
+use std::collections::HashSet;
+
+use cairn_parser::{self as ast, GroupItem, Id, List};
 
 use super::binder::Binder;
 use super::coerce::null;
@@ -37,14 +39,29 @@ impl GroupBy {
     /// Several elements of GROUP BY combine: each set of one with each of the other.
     fn combine(&mut self, alternatives: Vec<Vec<usize>>) -> Result<()> {
         let known = self.sets.take().unwrap_or_else(|| vec![vec![]]);
-        if known.len().saturating_mul(alternatives.len()) > SETS_MAX {
-            let message = format!("too many grouping sets present (maximum {SETS_MAX})");
-            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
-        }
+        check_count(known.len().saturating_mul(alternatives.len()))?;
         let joined = known.iter().flat_map(|set| alternatives.iter().map(move |other| union(set, other)));
         self.sets = Some(joined.collect());
         Ok(())
     }
+}
+
+fn check_count(sets: usize) -> Result<()> {
+    if sets <= SETS_MAX {
+        return Ok(());
+    }
+    let message = format!("too many grouping sets present (maximum {SETS_MAX})");
+    Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message))
+}
+
+/// GROUP BY DISTINCT: of sets of the same groups the first.
+fn keep_distinct(sets: &mut Vec<Vec<usize>>) {
+    let mut seen = HashSet::new();
+    sets.retain(|set| {
+        let mut sorted = set.clone();
+        sorted.sort_unstable();
+        seen.insert(sorted)
+    });
 }
 
 fn union(left: &[usize], right: &[usize]) -> Vec<usize> {
@@ -54,51 +71,82 @@ fn union(left: &[usize], right: &[usize]) -> Vec<usize> {
 }
 
 impl Binder<'_> {
-    /// The elements of GROUP BY.
-    pub(super) fn group_elements(&mut self, elements: &[ast::Expr], outputs: &[Output], env: &Env) -> Result<GroupBy> {
+    /// What GROUP BY lists.
+    pub(super) fn group_items(
+        &mut self,
+        items: List<GroupItem>,
+        distinct: bool,
+        outputs: &[Output],
+        env: &Env,
+    ) -> Result<GroupBy> {
+        let tree = self.tree;
         let mut groups = GroupBy::default();
         let mut several = false;
-        for element in elements {
-            let alternatives = match element {
-                ast::Expr::GroupingSets(sets) => self.composites(sets, &mut groups, outputs, env)?,
-                ast::Expr::Rollup(parts) => prefixes(&self.composites(parts, &mut groups, outputs, env)?),
-                ast::Expr::Cube(parts) => subsets(&self.composites(parts, &mut groups, outputs, env)?)?,
-                ast::Expr::Tuple(parts) => vec![self.composite(parts, &mut groups, outputs, env)?],
-                single => vec![self.composite(std::slice::from_ref(single), &mut groups, outputs, env)?],
-            };
-            several |= !matches!(element, ast::Expr::Tuple(_)) && alternatives.len() != 1;
+        for item in tree.list(items) {
+            let alternatives = self.alternatives(item, &mut groups, outputs, env)?;
+            several |= alternatives.len() != 1;
             groups.combine(alternatives)?;
         }
-        if !several {
-            groups.sets = None;
+        match groups.sets.as_mut() {
+            Some(sets) if several && distinct => keep_distinct(sets),
+            _ if several => {}
+            _ => groups.sets = None,
         }
         Ok(groups)
     }
 
-    fn composites(
+    /// The sets of one item.
+    fn alternatives(
         &mut self,
-        composites: &[Vec<ast::Expr>],
+        item: Id<GroupItem>,
         groups: &mut GroupBy,
         outputs: &[Output],
         env: &Env,
     ) -> Result<Vec<Vec<usize>>> {
-        composites.iter().map(|parts| self.composite(parts, groups, outputs, env)).collect()
+        let tree = self.tree;
+        match tree.get(item) {
+            GroupItem::Expr { expr } => Ok(vec![self.composite(expr, groups, outputs, env)?]),
+            GroupItem::Empty => Ok(vec![vec![]]),
+            GroupItem::Rollup { items } => Ok(prefixes(&self.composites(items, groups, outputs, env)?)),
+            GroupItem::Cube { items } => subsets(&self.composites(items, groups, outputs, env)?),
+            GroupItem::Sets { items } => {
+                let mut sets = vec![];
+                for item in tree.list(items) {
+                    sets.extend(self.alternatives(item, groups, outputs, env)?);
+                    check_count(sets.len())?;
+                }
+                Ok(sets)
+            }
+        }
     }
 
+    fn composites(
+        &mut self,
+        items: List<ast::Expr>,
+        groups: &mut GroupBy,
+        outputs: &[Output],
+        env: &Env,
+    ) -> Result<Vec<Vec<usize>>> {
+        let tree = self.tree;
+        tree.list(items).map(|item| self.composite(item, groups, outputs, env)).collect()
+    }
+
+    /// `(a, b)` is two expressions that come and go together; what else there is is one.
     fn composite(
         &mut self,
-        parts: &[ast::Expr],
+        expr: Id<ast::Expr>,
         groups: &mut GroupBy,
         outputs: &[Output],
         env: &Env,
     ) -> Result<Vec<usize>> {
-        let mut set = Vec::with_capacity(parts.len());
-        for part in parts {
-            let expr = self.group(part, outputs, env)?;
-            let position = groups.add(expr);
-            if !set.contains(&position) {
-                set.push(position);
-            }
+        let tree = self.tree;
+        let ast::Expr::Row { items, explicit: false } = tree.get(expr) else {
+            let group = self.group(expr, outputs, env)?;
+            return Ok(vec![groups.add(group)]);
+        };
+        let mut set = vec![];
+        for item in tree.list(items) {
+            set = union(&set, &self.composite(item, groups, outputs, env)?);
         }
         Ok(set)
     }

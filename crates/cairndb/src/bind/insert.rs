@@ -1,18 +1,19 @@
 //! INSERT: complete rows, in the table's column order.
 
-use sqlparser::ast::{self, Insert, ObjectName, ObjectNamePart, OnInsert, Query, SetExpr, Spanned, TableObject};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{
+    self as ast, AssignmentTarget, Id, Insert, LimitForm, List, Overriding, Query, QueryBody, Row, Span,
+};
 
-use super::binder::{Binder, fold};
+use super::binder::{Binder, NOWHERE};
+use super::coerce::null;
 use super::context::{Clause, Context};
 use super::query::{column_spans, span_at};
 use super::scope::{Env, Scope};
 use super::statement::BoundInsert;
-use super::target::is_default;
 use crate::catalog::{Column, Table};
 use crate::plan::{Expr, Field, LogicalPlan};
-use crate::sql::Overriding;
-use crate::types::DataType;
+use crate::sql::name_text;
+use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
 /// Where values go, and what the other columns get.
@@ -20,67 +21,91 @@ struct Targets<'t> {
     table: &'t Table,
     /// Column positions, in the order of the values.
     columns: Vec<usize>,
-    /// Whether the statement named them.
-    named: bool,
-    names: &'t [ObjectName],
+    /// As the statement names them, if it does.
+    names: List<AssignmentTarget>,
     /// One per column of the table, made when first needed.
     defaults: Vec<Option<Expr>>,
     overriding: Option<Overriding>,
 }
 
+impl Targets<'_> {
+    /// The columns that no value is given for.
+    fn gaps(&self) -> Vec<usize> {
+        let mut gaps = vec![true; self.table.columns.len()];
+        for column in &self.columns {
+            if let Some(gap) = gaps.get_mut(*column) {
+                *gap = false;
+            }
+        }
+        gaps.iter().enumerate().filter(|(_, gap)| **gap).map(|(column, _)| column).collect()
+    }
+}
+
 impl Binder<'_> {
-    pub(super) fn insert(&mut self, insert: &Insert, overriding: Option<Overriding>) -> Result<BoundInsert> {
-        let TableObject::TableName(name) = &insert.table else {
-            return Err(Error::unsupported("INSERT INTO a function"));
-        };
-        refuse_extensions(insert)?;
-        let table = self.target_table(name, "insert into")?;
+    pub(super) fn insert(&mut self, insert: Id<Insert>) -> Result<BoundInsert> {
+        let insert = self.tree.get(insert);
+        self.within_with(insert.with, |binder| binder.plain_insert(&insert), |bound| &mut bound.source)
+    }
+
+    fn plain_insert(&mut self, insert: &Insert) -> Result<BoundInsert> {
+        let table = self.target_table(insert.table, "insert into")?;
         let mut targets = Targets {
             table: &table,
-            columns: self.insert_columns(&table, &insert.columns)?,
-            named: !insert.columns.is_empty(),
-            names: &insert.columns,
+            columns: self.insert_columns(&table, insert.columns)?,
+            names: insert.columns,
             defaults: vec![None; table.columns.len()],
-            overriding,
+            overriding: insert.overriding,
         };
-        let source = match &insert.source {
+        let source = match insert.source {
             None => self.default_row(&mut targets)?,
-            Some(query) => match plain_values(query) {
-                Some(values) => self.insert_values(values, &mut targets)?,
+            Some(query) => match self.plain_values(query) {
+                Some(rows) => self.insert_values(rows, &mut targets)?,
                 None => self.insert_query(query, &mut targets)?,
             },
         };
         let mut given = targets.columns.clone();
         given.sort_unstable();
-        let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
-        let name = alias.clone().unwrap_or_else(|| table.name.clone());
+        let alias = insert.alias.map(|alias| name_text(self.tree, alias));
+        let name = alias.unwrap_or(&table.name).to_owned();
         let scope = Scope::of_table(name, alias.is_none(), &table, table.columns.len());
-        let on_conflict = match &insert.on {
+        let on_conflict = match insert.conflict {
             None => None,
-            Some(OnInsert::OnConflict(clause)) => Some(self.on_conflict(clause, &table, &scope)?),
-            Some(_) => return Err(Error::unsupported("ON DUPLICATE KEY UPDATE")),
+            Some(clause) => Some(self.on_conflict(clause, &table, &scope)?),
         };
-        let returning = self.returning(insert.returning.as_ref(), &scope)?;
+        let returning = self.returning(insert.returning, &scope)?;
         Ok(BoundInsert { source, given, on_conflict, returning, table })
     }
 
-    fn insert_columns(&self, table: &Table, names: &[ObjectName]) -> Result<Vec<usize>> {
+    fn insert_columns(&self, table: &Table, names: List<AssignmentTarget>) -> Result<Vec<usize>> {
         if names.is_empty() {
             return Ok((0..table.columns.len()).collect());
         }
-        let mut columns = Vec::with_capacity(names.len());
-        for name in names {
-            let Some(ObjectNamePart::Identifier(ident)) = name.0.last() else {
-                return Err(Error::unsupported("this column name"));
-            };
-            let column = self.target_column(table, ident)?;
+        let tree = self.tree;
+        let mut columns = Vec::with_capacity(tree.len(names));
+        for target in tree.list(names) {
+            let column = self.target_column(table, target)?;
             if columns.contains(&column) {
-                let message = format!("column \"{}\" specified more than once", fold(ident));
-                return Err(self.at(Error::new(SqlState::DUPLICATE_COLUMN, message), ident.span));
+                let name = name_text(tree, tree.get(target).column);
+                let message = format!("column \"{name}\" specified more than once");
+                return Err(self.at(Error::new(SqlState::DUPLICATE_COLUMN, message), tree.span(target)));
             }
             columns.push(column);
         }
         Ok(columns)
+    }
+
+    /// The rows of `VALUES (...), (...)` with nothing around them.
+    fn plain_values(&self, query: Id<Query>) -> Option<List<Row>> {
+        let query = self.tree.get(query);
+        let plain = query.with.is_none()
+            && query.order_by.is_empty()
+            && query.limit.is_none()
+            && query.limit_form == LimitForm::Plain
+            && query.offset.is_none();
+        match self.tree.get(query.body) {
+            QueryBody::Values { rows } if plain => Some(rows),
+            _ => None,
+        }
     }
 
     fn default_row(&mut self, targets: &mut Targets) -> Result<LogicalPlan> {
@@ -89,50 +114,93 @@ impl Binder<'_> {
         Ok(LogicalPlan::Values { rows: vec![row], fields: fields_of(targets.table) })
     }
 
-    fn insert_values(&mut self, values: &ast::Values, targets: &mut Targets) -> Result<LogicalPlan> {
-        let width = values.rows.first().map_or(0, |row| row.len());
-        let extra = values.rows.first().and_then(|row| row.get(targets.columns.len()));
-        self.check_width(width, targets, extra.map(Spanned::span))?;
+    fn insert_values(&mut self, rows: List<Row>, targets: &mut Targets) -> Result<LogicalPlan> {
+        let tree = self.tree;
+        let width = self.values_width(rows);
+        let first = tree.list(rows).next().map_or(List::EMPTY, |row| tree.get(row).values);
+        let extra = tree.nth(first, targets.columns.len());
+        self.check_width(width, targets, extra.map(|value| tree.span(value)))?;
         targets.columns.truncate(width);
+        let gaps = targets.gaps();
         let scope = Scope::default();
         let env = Env { scope: &scope, outer: None };
         let mut context = Context::new(Some(&env), Clause::Values);
-        let mut rows = Vec::with_capacity(values.rows.len());
-        for row in &values.rows {
-            if row.len() != width {
-                let error = Error::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length");
-                return Err(row.first().map_or(error.clone(), |value| self.at(error, value.span())));
-            }
-            rows.push(self.insert_row(row, targets, &mut context)?);
+        let mut bound = Vec::with_capacity(tree.len(rows));
+        for row in tree.list(rows) {
+            let values = tree.get(row).values;
+            self.check_row_width(values, width)?;
+            bound.push(self.insert_row(values, targets, &gaps, &mut context)?);
         }
-        Ok(LogicalPlan::Values { rows, fields: fields_of(targets.table) })
+        Ok(LogicalPlan::Values { rows: bound, fields: fields_of(targets.table) })
     }
 
     /// `extra`: the first value that has no column.
     fn check_width(&self, width: usize, targets: &Targets, extra: Option<Span>) -> Result<()> {
         let message = match width.cmp(&targets.columns.len()) {
             std::cmp::Ordering::Greater => "INSERT has more expressions than target columns",
-            std::cmp::Ordering::Less if targets.named => "INSERT has more target columns than expressions",
+            std::cmp::Ordering::Less if !targets.names.is_empty() => "INSERT has more target columns than expressions",
             _ => return Ok(()),
         };
-        let lacking = targets.names.get(width).map(super::binder::name_span);
-        let span = extra.or(lacking).unwrap_or(Span::empty());
+        let lacking = self.tree.nth(targets.names, width).map(|name| self.tree.span(name));
+        let span = extra.or(lacking).unwrap_or(NOWHERE);
         Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span))
     }
 
-    fn insert_row(&mut self, row: &[ast::Expr], targets: &mut Targets, context: &mut Context) -> Result<Vec<Expr>> {
-        let mut values = Vec::with_capacity(row.len());
-        for (position, value) in row.iter().enumerate() {
+    /// A row, made in place: there may be very many.
+    fn insert_row(
+        &mut self,
+        values: List<ast::Expr>,
+        targets: &mut Targets,
+        gaps: &[usize],
+        context: &mut Context,
+    ) -> Result<Vec<Expr>> {
+        let (tree, table) = (self.tree, targets.table);
+        let mut row = Vec::with_capacity(table.columns.len());
+        for (position, value) in tree.list(values).enumerate() {
             let index = targets.columns.get(position).copied().unwrap_or_default();
-            let column = column_at(targets.table, index)?;
-            if is_default(value) || self.ignores_given(column, targets, value.span())? {
-                values.push((index, self.default_of(index, targets)?));
-                continue;
-            }
-            let bound = self.expr(value, context)?;
-            values.push((index, self.assignment(bound, column.data_type, &column.name, value.span())?));
+            put(&mut row, index, self.insert_value(value, index, targets, context)?);
         }
-        self.complete_row(values, targets)
+        for gap in gaps {
+            put(&mut row, *gap, self.default_of(*gap, targets)?);
+        }
+        Ok(row)
+    }
+
+    fn insert_value(
+        &mut self,
+        value: Id<ast::Expr>,
+        index: usize,
+        targets: &mut Targets,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let tree = self.tree;
+        let column = column_at(targets.table, index)?;
+        let syntax = tree.get(value);
+        if syntax == ast::Expr::Default || self.ignores_given(column, targets, tree.span(value))? {
+            return self.default_of(index, targets);
+        }
+        if let Some(constant) = self.plain_constant(syntax, column.data_type) {
+            return Ok(constant);
+        }
+        let (bound, span) = self.operand(value, context)?;
+        self.assignment(bound, column.data_type, &column.name, span)
+    }
+
+    /// What `assignment` makes of a constant, where that is plain to see; most values of long INSERTs are such.
+    fn plain_constant(&self, syntax: ast::Expr, to: DataType) -> Option<Expr> {
+        let tree = self.tree;
+        let value = match (syntax, to) {
+            (ast::Expr::Null, _) => return Some(null(to)),
+            (ast::Expr::Integer { text } | ast::Expr::Number { text }, _) => plain_number(tree.text(text), 1, to)?,
+            (ast::Expr::Unary { operator, operand }, _) if tree.written(operator) == "-" => match tree.get(operand) {
+                ast::Expr::Integer { text } | ast::Expr::Number { text } => plain_number(tree.text(text), -1, to)?,
+                _ => return None,
+            },
+            (ast::Expr::String { text }, DataType::Text | DataType::Varchar(_)) => Value::text(tree.text(text)),
+            (ast::Expr::Boolean { value }, DataType::Boolean) => Value::Boolean(value),
+            _ => return None,
+        };
+        Some(Expr::Literal { value, data_type: to.base() })
     }
 
     /// Whether a value given for this column is to be ignored; an error where it is not allowed.
@@ -177,10 +245,10 @@ impl Binder<'_> {
         complete.collect()
     }
 
-    fn insert_query(&mut self, query: &Query, targets: &mut Targets) -> Result<LogicalPlan> {
+    fn insert_query(&mut self, query: Id<Query>, targets: &mut Targets) -> Result<LogicalPlan> {
         let plan = self.untyped_query(query, None)?;
         let given = plan.fields();
-        let spans = column_spans(&query.body);
+        let spans = column_spans(self.tree, query);
         self.check_width(given.len(), targets, spans.get(targets.columns.len()).copied())?;
         targets.columns.truncate(given.len());
         let wanted = targets.columns.iter().map(|index| column_at(targets.table, *index));
@@ -190,7 +258,7 @@ impl Binder<'_> {
         let mut values = Vec::with_capacity(types.len());
         for (position, (data_type, column)) in types.into_iter().zip(wanted).enumerate() {
             let index = targets.columns.get(position).copied().unwrap_or_default();
-            if self.ignores_given(column, targets, query.span())? {
+            if self.ignores_given(column, targets, self.tree.span(query))? {
                 values.push((index, self.default_of(index, targets)?));
                 continue;
             }
@@ -199,6 +267,31 @@ impl Binder<'_> {
         }
         let exprs = self.complete_row(values, targets)?;
         Ok(LogicalPlan::Project { input: Box::new(plan), exprs, fields: fields_of(targets.table) })
+    }
+}
+
+/// Puts a value at its column's place. Most come in order.
+fn put(row: &mut Vec<Expr>, index: usize, value: Expr) {
+    if row.len() < index {
+        row.resize_with(index, || null(DataType::Unknown));
+    }
+    match row.get_mut(index) {
+        Some(slot) => *slot = value,
+        None => row.push(value),
+    }
+}
+
+/// A number as a column's type, where nothing is lost and nothing can fail. (A decimal number's nearest double is the
+/// same whether it was a `numeric` before or not, except at the ends of the range.)
+fn plain_number(text: &str, sign: i32, to: DataType) -> Option<Value> {
+    match to {
+        DataType::Integer => Some(Value::Integer(sign * text.parse::<i32>().ok()?)),
+        DataType::BigInt => Some(Value::BigInt(i64::from(sign) * text.parse::<i64>().ok()?)),
+        DataType::Double => {
+            let value = text.parse().ok().filter(|value: &f64| value.is_normal())?;
+            Some(Value::Double(f64::from(sign) * value))
+        }
+        _ => None,
     }
 }
 
@@ -214,24 +307,4 @@ fn column_at(table: &Table, index: usize) -> Result<&Column> {
 pub(super) fn fields_of(table: &Table) -> Vec<Field> {
     let field = |column: &Column| Field { name: column.name.clone(), data_type: column.data_type };
     table.columns.iter().map(field).collect()
-}
-
-/// The rows of `VALUES (...), (...)` with nothing around them.
-fn plain_values(query: &Query) -> Option<&ast::Values> {
-    let plain =
-        query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
-    match &*query.body {
-        SetExpr::Values(values) if plain => Some(values),
-        _ => None,
-    }
-}
-
-fn refuse_extensions(insert: &Insert) -> Result<()> {
-    let odd = insert.or.is_some()
-        || insert.ignore
-        || insert.overwrite
-        || insert.replace_into
-        || !insert.assignments.is_empty()
-        || insert.partitioned.is_some();
-    if odd { Err(Error::unsupported("this form of INSERT of another SQL dialect")) } else { Ok(()) }
 }

@@ -1,69 +1,77 @@
 //! JOIN: kinds, ON, USING and NATURAL with their merged columns.
 
-use sqlparser::ast::{Expr as SyntaxExpr, Join, JoinConstraint, JoinOperator, ObjectName, Spanned};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{self as ast, Id, List, Name, Span, TableRef};
 
-use super::binder::{Binder, name_span, plain_name};
+use super::binder::{Binder, NOWHERE};
 use super::context::{Clause, Context};
 use super::expr::conjunction;
-use super::scope::{Env, Scope, ScopeColumn};
+use super::from::Side;
+use super::scope::{Env, Relation, Scope, ScopeColumn};
 use crate::plan::{Expr, JoinKind, LogicalPlan};
+use crate::sql::name_text;
 use crate::{Error, Result, SqlState};
 
-type Side = (LogicalPlan, Scope);
+/// What rows must have in common to be joined.
+enum Condition {
+    None,
+    On(Id<ast::Expr>),
+    /// USING or NATURAL: columns of these names, and where they are named.
+    Merged {
+        names: Vec<(String, Span)>,
+        alias: Option<Id<Name>>,
+    },
+}
 
 impl Binder<'_> {
-    pub(super) fn join(&mut self, left: Side, join: &Join, outer: Option<&Env>) -> Result<Side> {
-        let (kind, constraint) = kind_of(&join.join_operator)?;
-        let right = self.table_factor(&join.relation, Some(&left.1), outer)?;
+    /// One join, its left side being bound already.
+    pub(super) fn join(&mut self, left: Side, join: Id<TableRef>, outer: Option<&Env>) -> Result<Side> {
+        let tree = self.tree;
+        let TableRef::Join { kind, natural, right: right_item, on, using, using_alias, .. } = tree.get(join) else {
+            return Err(Error::internal("not a join"));
+        };
+        let (kind, place) = (kind_of(kind), tree.span(right_item));
+        let right = self.item(right_item, Some(&left.1), outer)?;
         if right.lateral && matches!(kind, JoinKind::Right | JoinKind::Full) {
             let error = Error::new(SqlState::INVALID_COLUMN_REFERENCE, "invalid reference to FROM-clause entry")
                 .with_detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
-            return Err(self.at(error, join.relation.span()));
+            return Err(self.at(error, place));
         }
-        let names = self.merged_names(constraint, &left.1, &right.scope)?;
+        let condition = match on {
+            Some(on) => Condition::On(on),
+            None if natural => Condition::Merged { names: self.shared_names(&left.1, &right.scope), alias: None },
+            None if using.is_empty() => Condition::None,
+            None => Condition::Merged { names: self.using_names(using), alias: using_alias },
+        };
         let (left_width, left_scope) = (left.1.width, left.1.clone());
-        let joined = left.1.joined(right.scope.clone()).map_err(|error| self.at(error, join.relation.span()))?;
-        let (on, scope) = match constraint {
-            JoinConstraint::On(condition) => (Some(self.on(condition, &joined, outer)?), joined),
-            JoinConstraint::None if kind == JoinKind::Inner && is_cross(&join.join_operator) => (None, joined),
-            JoinConstraint::None => {
-                return Err(
-                    self.at(Error::new(SqlState::SYNTAX_ERROR, "JOIN without ON or USING"), join.relation.span())
-                );
-            }
-            JoinConstraint::Using(_) | JoinConstraint::Natural => {
+        let joined = left.1.joined(right.scope.clone()).map_err(|error| self.at(error, place))?;
+        let (on, scope) = match condition {
+            Condition::None => (None, joined),
+            Condition::On(condition) => (Some(self.on(condition, &joined, outer)?), joined),
+            Condition::Merged { names, alias } => {
                 let sides = (left_scope, right.scope.shifted(left_width));
-                self.merge(kind, &names, &sides, joined)?
+                let (on, scope) = self.merge(kind, &names, &sides, joined)?;
+                (on, self.with_using_alias(scope, names.len(), alias)?)
             }
         };
         let (left, right_plan) = (Box::new(left.0), Box::new(right.plan));
         Ok((LogicalPlan::Join { kind, left, right: right_plan, on, lateral: right.lateral }, scope))
     }
 
-    fn on(&mut self, condition: &SyntaxExpr, scope: &Scope, outer: Option<&Env>) -> Result<Expr> {
+    fn on(&mut self, condition: Id<ast::Expr>, scope: &Scope, outer: Option<&Env>) -> Result<Expr> {
         let env = Env { scope, outer };
         let bound = self.expr(condition, &mut Context::new(Some(&env), Clause::Join))?;
-        self.condition(bound, "JOIN/ON", condition.span())
+        self.condition(bound, "JOIN/ON", self.tree.span(condition))
     }
 
-    /// The columns that USING names, or that NATURAL finds.
-    fn merged_names(&self, constraint: &JoinConstraint, left: &Scope, right: &Scope) -> Result<Vec<(String, Span)>> {
-        match constraint {
-            JoinConstraint::Using(names) => names.iter().map(|name| self.using_name(name)).collect(),
-            JoinConstraint::Natural => {
-                let shared = left.columns.iter().filter(|column| self.is_column(right, &column.name));
-                Ok(shared.map(|column| (column.name.clone(), Span::empty())).collect())
-            }
-            _ => Ok(vec![]),
-        }
+    fn using_names(&self, names: List<Name>) -> Vec<(String, Span)> {
+        let tree = self.tree;
+        tree.list(names).map(|name| (name_text(tree, name).to_owned(), tree.span(name))).collect()
     }
 
-    fn using_name(&self, name: &ObjectName) -> Result<(String, Span)> {
-        let plain = plain_name(name).map(|(plain, _)| plain);
-        plain
-            .map(|plain| (plain, name_span(name)))
-            .ok_or_else(|| self.at(Error::new(SqlState::SYNTAX_ERROR, "USING takes column names"), name_span(name)))
+    /// What NATURAL finds.
+    fn shared_names(&self, left: &Scope, right: &Scope) -> Vec<(String, Span)> {
+        let shared = left.columns.iter().filter(|column| self.is_column(right, &column.name));
+        shared.map(|column| (column.name.clone(), NOWHERE)).collect()
     }
 
     /// The equalities, and the scope in which each pair is one column, shown first.
@@ -78,7 +86,7 @@ impl Binder<'_> {
         for (name, span) in names {
             let left = self.side_column(left, name, *span, "left")?;
             let right = self.side_column(right, name, *span, "right")?;
-            let equal = self.operator("=", vec![(left.clone(), *span), (right.clone(), *span)])?;
+            let equal = self.operator("=", vec![(left.clone(), *span), (right.clone(), *span)], Some(*span))?;
             conditions.push(equal);
             let expr = self.merged_column(kind, left, right, *span)?;
             merged.push(ScopeColumn { name: name.clone(), expr, relation: None });
@@ -87,6 +95,20 @@ impl Binder<'_> {
         let others = joined.columns.into_iter().filter(|column| !is_merged(column));
         joined.columns = merged.into_iter().chain(others).collect();
         Ok(((!conditions.is_empty()).then(|| conjunction(conditions)), joined))
+    }
+
+    /// `USING (...) AS alias`: a relation of the merged columns, which are the first; `*` does not show it again.
+    fn with_using_alias(&self, mut scope: Scope, merged: usize, alias: Option<Id<Name>>) -> Result<Scope> {
+        let Some(alias) = alias else { return Ok(scope) };
+        let (name, place) = (name_text(self.tree, alias), self.tree.span(alias));
+        if scope.relations.iter().any(|relation| relation.alias == name) {
+            let message = format!("table name \"{name}\" specified more than once");
+            return Err(self.at(Error::new(SqlState::DUPLICATE_ALIAS, message), place));
+        }
+        let columns = scope.columns.iter().take(merged);
+        let columns = columns.map(|column| (column.name.clone(), column.expr.clone())).collect();
+        scope.relations.push(Relation { alias: name.to_owned(), by_own_name: false, columns, table: None });
+        Ok(scope)
     }
 
     /// What the merged column is worth: the side that always has a row, or whichever has one.
@@ -119,17 +141,11 @@ impl Binder<'_> {
     }
 }
 
-fn kind_of(operator: &JoinOperator) -> Result<(JoinKind, &JoinConstraint)> {
-    use JoinOperator as J;
-    Ok(match operator {
-        J::Join(constraint) | J::Inner(constraint) | J::CrossJoin(constraint) => (JoinKind::Inner, constraint),
-        J::Left(constraint) | J::LeftOuter(constraint) => (JoinKind::Left, constraint),
-        J::Right(constraint) | J::RightOuter(constraint) => (JoinKind::Right, constraint),
-        J::FullOuter(constraint) => (JoinKind::Full, constraint),
-        _ => return Err(Error::unsupported("this kind of join")),
-    })
-}
-
-fn is_cross(operator: &JoinOperator) -> bool {
-    matches!(operator, JoinOperator::CrossJoin(_))
+fn kind_of(kind: ast::JoinKind) -> JoinKind {
+    match kind {
+        ast::JoinKind::Inner | ast::JoinKind::Cross => JoinKind::Inner,
+        ast::JoinKind::Left => JoinKind::Left,
+        ast::JoinKind::Right => JoinKind::Right,
+        ast::JoinKind::Full => JoinKind::Full,
+    }
 }

@@ -30,7 +30,7 @@ mod target;
 mod update;
 mod with;
 
-pub use entry::{bind_check, bind_default, bind_statement};
+pub use entry::{bind_check, bind_default, bind_query, bind_statement};
 pub use parameters::ParameterTypes;
 pub use statement::{
     Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundStatement, BoundUpdate, ConflictAction, OnConflict, Returning,

@@ -1,87 +1,162 @@
 //! What an output column is called when no alias says so: PostgreSQL's `FigureColname`.
 
-use sqlparser::ast::{self, Expr, SelectItem, SetExpr};
+use cairn_parser::{
+    BaseType, Expr, Id, Indirection, List, Name, Query, QueryBody, SessionValue, SpecialForm, Tree, TypeName,
+};
 
-use super::binder::fold;
-use crate::types::DataType;
-
-/// The column's name.
-pub(super) fn output_name(expr: &Expr) -> String {
-    named(expr).map_or_else(|| "?column?".to_owned(), |(name, _)| name)
-}
+use crate::sql::name_text;
 
 /// A name, and whether it is a strong one (a type's or CASE's name gives way to one from inside).
-fn named(expr: &Expr) -> Option<(String, bool)> {
-    let strong = |name: &str| Some((name.to_owned(), true));
-    match expr {
-        Expr::Identifier(ident) => Some((fold(ident), true)),
-        Expr::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), true)),
-        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => named(inner),
-        Expr::Function(function) => function.name.0.last().and_then(|part| part.as_ident()).map(|i| (fold(i), true)),
-        Expr::Cast { expr, data_type, .. } => {
-            named(expr).filter(|(_, strong)| *strong).or_else(|| Some((type_name(data_type)?, false)))
+type Named<'t> = Option<(&'t str, bool)>;
+
+/// The column's name.
+pub(super) fn output_name(tree: &Tree<'_>, expr: Id<Expr>) -> String {
+    named(tree, expr).map_or("?column?", |(name, _)| name).to_owned()
+}
+
+fn named<'t>(tree: &'t Tree<'_>, expr: Id<Expr>) -> Named<'t> {
+    let inner = |expr: Id<Expr>| named(tree, expr).filter(|(_, strong)| *strong);
+    let strong = match tree.get(expr) {
+        Expr::Column { names } | Expr::Call { name: names, .. } => return last_of(tree, names),
+        Expr::Indirection { base, steps } => return field_of(tree, steps).or_else(|| named(tree, base)),
+        Expr::Collate { operand, .. } => return named(tree, operand),
+        Expr::Cast { operand, data_type } => {
+            return inner(operand).or_else(|| Some((type_name(tree, data_type)?, false)));
         }
-        Expr::TypedString(typed) => Some((type_name(&typed.data_type)?, false)),
-        Expr::Interval(_) => Some(("interval".to_owned(), false)),
-        Expr::Case { else_result, .. } => {
-            let inner = else_result.as_deref().and_then(named).filter(|(_, strong)| *strong);
-            inner.or_else(|| Some(("case".to_owned(), false)))
+        Expr::TypedString { data_type, .. } => return Some((type_name(tree, data_type)?, false)),
+        Expr::Case { otherwise, .. } => return otherwise.and_then(inner).or(Some(("case", false))),
+        Expr::Subquery { query } => return subquery_name(tree, query),
+        Expr::Special { form, .. } => special_name(form),
+        Expr::SessionValue { value, .. } => session_value_name(value),
+        Expr::Treat { data_type, .. } => type_name(tree, data_type)?,
+        Expr::Exists { .. } => "exists",
+        Expr::Extract { .. } => "extract",
+        Expr::AtTimeZone { .. } => "timezone",
+        Expr::Grouping { .. } => "grouping",
+        Expr::Normalize { .. } => "normalize",
+        Expr::IsNormalized { .. } => "is_normalized",
+        Expr::Overlaps { .. } => "overlaps",
+        Expr::Row { .. } => "row",
+        Expr::Array { .. } | Expr::ArrayQuery { .. } => "array",
+        Expr::XmlElement { .. } => "xmlelement",
+        Expr::XmlForest { .. } => "xmlforest",
+        Expr::XmlParse { .. } => "xmlparse",
+        Expr::XmlPi { .. } => "xmlpi",
+        Expr::XmlRoot { .. } => "xmlroot",
+        Expr::XmlSerialize { .. } => "xmlserialize",
+        Expr::XmlExists { .. } => "xmlexists",
+        Expr::Null
+        | Expr::Boolean { .. }
+        | Expr::Integer { .. }
+        | Expr::Number { .. }
+        | Expr::String { .. }
+        | Expr::BitString { .. }
+        | Expr::HexString { .. }
+        | Expr::Parameter { .. }
+        | Expr::All { .. }
+        | Expr::Binary { .. }
+        | Expr::Unary { .. }
+        | Expr::And { .. }
+        | Expr::Or { .. }
+        | Expr::Not { .. }
+        | Expr::Quantified { .. }
+        | Expr::QuantifiedQuery { .. }
+        | Expr::Is { .. }
+        | Expr::IsDistinct { .. }
+        | Expr::IsJson { .. }
+        | Expr::Between { .. }
+        | Expr::Like { .. }
+        | Expr::InList { .. }
+        | Expr::InQuery { .. }
+        | Expr::NamedArgument { .. }
+        | Expr::Default => return None,
+    };
+    Some((strong, true))
+}
+
+fn last_of<'t>(tree: &'t Tree<'_>, names: List<Name>) -> Named<'t> {
+    tree.list(names).next_back().map(|name| (name_text(tree, name), true))
+}
+
+fn field_of<'t>(tree: &'t Tree<'_>, steps: List<Indirection>) -> Named<'t> {
+    tree.list(steps).rev().find_map(|step| match tree.get(step) {
+        Indirection::Field { name } => Some((name_text(tree, name), true)),
+        Indirection::All | Indirection::Index { .. } | Indirection::Slice { .. } => None,
+    })
+}
+
+fn subquery_name<'t>(tree: &'t Tree<'_>, query: Id<Query>) -> Named<'t> {
+    match tree.get(tree.get(query).body) {
+        QueryBody::Select { targets, .. } => {
+            let target = tree.get(tree.nth(targets, 0)?);
+            target.alias.map_or_else(|| named(tree, target.expr), |alias| Some((name_text(tree, alias), true)))
         }
-        Expr::Exists { negated: false, .. } => strong("exists"),
-        Expr::Subquery(query) => subquery_name(&query.body),
-        Expr::Extract { .. } => strong("extract"),
-        Expr::Substring { shorthand, .. } => strong(if *shorthand { "substr" } else { "substring" }),
-        Expr::Position { .. } => strong("position"),
-        Expr::Overlay { .. } => strong("overlay"),
-        Expr::Ceil { .. } => strong("ceil"),
-        Expr::Floor { .. } => strong("floor"),
-        Expr::AtTimeZone { .. } => strong("timezone"),
-        Expr::Trim { trim_where, .. } => strong(match trim_where {
-            Some(ast::TrimWhereField::Leading) => "ltrim",
-            Some(ast::TrimWhereField::Trailing) => "rtrim",
-            _ => "btrim",
-        }),
-        Expr::Tuple(_) => strong("row"),
-        Expr::Array(_) => strong("array"),
-        _ => None,
+        QueryBody::SetOperation { left, .. } => subquery_name(tree, left),
+        QueryBody::Values { .. } => Some(("column1", true)),
+        QueryBody::Table { .. } => None,
     }
 }
 
-fn subquery_name(body: &SetExpr) -> Option<(String, bool)> {
-    match body {
-        SetExpr::Select(select) => match select.projection.first()? {
-            SelectItem::ExprWithAlias { alias, .. } => Some((fold(alias), true)),
-            SelectItem::UnnamedExpr(expr) => named(expr),
-            _ => None,
-        },
-        SetExpr::SetOperation { left, .. } => subquery_name(left),
-        SetExpr::Query(query) => subquery_name(&query.body),
-        SetExpr::Values(_) => Some(("column1".to_owned(), true)),
-        _ => None,
+fn special_name(form: SpecialForm) -> &'static str {
+    match form {
+        SpecialForm::Coalesce => "coalesce",
+        SpecialForm::NullIf => "nullif",
+        SpecialForm::Greatest => "greatest",
+        SpecialForm::Least => "least",
+        SpecialForm::Overlay => "overlay",
+        SpecialForm::Position => "position",
+        SpecialForm::SubstringFrom
+        | SpecialForm::SubstringFromFor
+        | SpecialForm::SubstringFor
+        | SpecialForm::SubstringSimilar => "substring",
+        SpecialForm::TrimBoth => "btrim",
+        SpecialForm::TrimLeading => "ltrim",
+        SpecialForm::TrimTrailing => "rtrim",
+        SpecialForm::CollationFor => "pg_collation_for",
+        SpecialForm::XmlConcat => "xmlconcat",
+    }
+}
+
+fn session_value_name(value: SessionValue) -> &'static str {
+    match value {
+        SessionValue::CurrentDate => "current_date",
+        SessionValue::CurrentTime => "current_time",
+        SessionValue::CurrentTimestamp => "current_timestamp",
+        SessionValue::LocalTime => "localtime",
+        SessionValue::LocalTimestamp => "localtimestamp",
+        SessionValue::CurrentRole => "current_role",
+        SessionValue::CurrentUser => "current_user",
+        SessionValue::SessionUser => "session_user",
+        SessionValue::User => "user",
+        SessionValue::CurrentCatalog => "current_catalog",
+        SessionValue::CurrentSchema => "current_schema",
     }
 }
 
 /// PostgreSQL's internal name of a type.
-fn type_name(data_type: &ast::DataType) -> Option<String> {
-    let name = match DataType::from_ast(data_type).ok()? {
-        DataType::Boolean => "bool",
-        DataType::SmallInt => "int2",
-        DataType::Integer => "int4",
-        DataType::BigInt => "int8",
-        DataType::Real => "float4",
-        DataType::Double => "float8",
-        DataType::Numeric(_) => "numeric",
-        DataType::Text => "text",
-        DataType::Varchar(_) => "varchar",
-        DataType::Char(_) => "bpchar",
-        DataType::Bytea => "bytea",
-        DataType::Date => "date",
-        DataType::Time => "time",
-        DataType::Timestamp => "timestamp",
-        DataType::TimestampTz => "timestamptz",
-        DataType::Interval => "interval",
-        DataType::Uuid => "uuid",
-        DataType::Unknown => return None,
-    };
-    Some(name.to_owned())
+fn type_name<'t>(tree: &'t Tree<'_>, data_type: Id<TypeName>) -> Option<&'t str> {
+    let TypeName { base, names, modifiers, .. } = tree.get(data_type);
+    Some(match base {
+        BaseType::Named => return last_of(tree, names).map(|(name, _)| name),
+        BaseType::Boolean => "bool",
+        BaseType::SmallInt => "int2",
+        BaseType::Integer => "int4",
+        BaseType::BigInt => "int8",
+        BaseType::Real => "float4",
+        BaseType::DoublePrecision => "float8",
+        BaseType::Float => {
+            let bits = tree.nth(modifiers, 0).and_then(|bits| tree.written(bits).parse::<u32>().ok());
+            if bits.is_some_and(|bits| bits <= 24) { "float4" } else { "float8" }
+        }
+        BaseType::Numeric => "numeric",
+        BaseType::Bit => "bit",
+        BaseType::BitVarying => "varbit",
+        BaseType::Character => "bpchar",
+        BaseType::CharacterVarying => "varchar",
+        BaseType::Time => "time",
+        BaseType::TimeWithTimeZone => "timetz",
+        BaseType::Timestamp => "timestamp",
+        BaseType::TimestampWithTimeZone => "timestamptz",
+        BaseType::Interval => "interval",
+    })
 }

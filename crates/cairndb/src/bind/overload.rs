@@ -1,9 +1,9 @@
 //! Which function or operator: PostgreSQL's resolution by exact match, implicit conversions, preferred types, and the
 //! categories of unknown literals.
 
-use sqlparser::tokenizer::Span;
+use cairn_parser::Span;
 
-use super::binder::Binder;
+use super::binder::{Binder, NOWHERE};
 use super::nearest::nearest;
 use crate::functions::{ANY, Aggregate, Function, aggregate_overloads, function_names, overloads};
 use crate::plan::Expr;
@@ -167,24 +167,26 @@ impl Binder<'_> {
         }
     }
 
-    /// An operator with converted operands.
-    pub(super) fn operator(&mut self, symbol: &str, args: Vec<(Expr, Span)>) -> Result<Expr> {
-        let function = self.find_operator(symbol, &args)?;
+    /// An operator with converted operands. `place`: see [`Binder::at_place`].
+    pub(super) fn operator(&mut self, symbol: &str, args: Vec<(Expr, Span)>, place: Option<Span>) -> Result<Expr> {
+        let function = self.find_operator(symbol, &args, place)?;
         self.apply(function, args)
     }
 
     /// The operator for these operands.
-    pub(super) fn find_operator(&mut self, symbol: &str, args: &[(Expr, Span)]) -> Result<&'static Function> {
+    pub(super) fn find_operator(
+        &mut self,
+        symbol: &str,
+        args: &[(Expr, Span)],
+        place: Option<Span>,
+    ) -> Result<&'static Function> {
         let types = types_of(args);
         let error = match choose(overloads(symbol), &types, true) {
             Choice::One(function) => return Ok(function),
             Choice::None => no_operator(symbol, &types),
             Choice::Several => ambiguous_operator(symbol, &types),
         };
-        Err(match args {
-            [(_, left), (_, right)] => self.at_operator(error, *left, *right),
-            _ => error,
-        })
+        Err(self.at_place(error, place, args.first().map_or(NOWHERE, |(_, first)| *first)))
     }
 
     /// The operator for operands of these types, where the operands themselves are not at hand.

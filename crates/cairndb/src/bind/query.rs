@@ -1,12 +1,16 @@
 //! Queries: WITH, the body, ORDER BY and LIMIT around it; VALUES; set operations.
 
-use sqlparser::ast::{self, LimitClause, OrderBy, OrderByKind, Query, SetExpr, SetQuantifier, Spanned};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{
+    self as ast, Direction, Id, LimitForm, List, NullsOrder, Query, QueryBody, SetOperation, Span, Tree,
+};
 
-use super::binder::{Binder, fold};
+use super::binder::{Binder, NOWHERE};
+use super::coerce::null;
 use super::context::{Clause, Context};
+use super::operators::symbol;
 use super::scope::{Env, Scope};
 use crate::plan::{Expr, Field, LogicalPlan, SetOperator, SortKey};
+use crate::sql::name_text;
 use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
 
@@ -19,7 +23,7 @@ pub(super) struct Window {
 
 impl Binder<'_> {
     /// A query whose columns all have types.
-    pub(super) fn query(&mut self, query: &Query, outer: Option<&Env>) -> Result<LogicalPlan> {
+    pub(super) fn query(&mut self, query: Id<Query>, outer: Option<&Env>) -> Result<LogicalPlan> {
         let plan = self.untyped_query(query, outer)?;
         self.typed(plan)
     }
@@ -34,57 +38,42 @@ impl Binder<'_> {
         self.retype(plan, &types, &[])
     }
 
-    /// A query whose literal columns may still be untyped, for who reads it decides.
-    pub(super) fn untyped_query(&mut self, query: &Query, outer: Option<&Env>) -> Result<LogicalPlan> {
-        refuse_extensions(query)?;
+    /// A query whose literal columns may still be untyped, for who reads it decides. (FOR UPDATE needs nothing:
+    /// transactions are serializable.)
+    pub(super) fn untyped_query(&mut self, query: Id<Query>, outer: Option<&Env>) -> Result<LogicalPlan> {
+        let query = self.tree.get(query);
         let in_sight = self.ctes.len();
-        let definitions = match &query.with {
+        let definitions = match query.with {
             Some(with) => self.with(with, outer)?,
             None => vec![],
         };
-        let body = self.body(query, outer);
+        let body = self.body(&query, outer);
         self.ctes.truncate(in_sight);
         Ok(super::with::wrap(definitions, body?))
     }
 
     fn body(&mut self, query: &Query, outer: Option<&Env>) -> Result<LogicalPlan> {
-        let keys = order_keys(query.order_by.as_ref())?;
         let window = self.window(query, outer)?;
-        match &*query.body {
-            SetExpr::Select(select) => self.select(select, keys, window, outer),
-            other => {
-                let plan = self.set_expr(other, outer)?;
-                let sorted = self.sort_output(plan, keys)?;
-                Ok(limited(sorted, window))
+        let plan = match self.tree.get(query.body) {
+            QueryBody::Select { .. } | QueryBody::Table { .. } => {
+                return self.select(query.body, query.order_by, window, outer);
             }
-        }
+            QueryBody::Values { rows } => self.values(rows, outer)?,
+            QueryBody::SetOperation { operation, all, left, right } => {
+                let sides = [self.untyped_query(left, outer)?, self.untyped_query(right, outer)?];
+                let spans = [left, right].map(|side| column_spans(self.tree, side));
+                self.set_operation(set_operator(operation), all, sides, [&spans[0], &spans[1]])?
+            }
+        };
+        let sorted = self.sort_output(plan, query.order_by)?;
+        Ok(limited(sorted, window))
     }
 
-    pub(super) fn set_expr(&mut self, body: &SetExpr, outer: Option<&Env>) -> Result<LogicalPlan> {
-        match body {
-            SetExpr::Select(select) => self.select(select, &[], Window::default(), outer),
-            SetExpr::Query(query) => self.untyped_query(query, outer),
-            SetExpr::Values(values) => self.values(values, outer),
-            SetExpr::SetOperation { left, op, set_quantifier, right } => {
-                let (op, all) = (set_operator(op)?, is_all(*set_quantifier)?);
-                let left_plan = self.set_expr(left, outer)?;
-                let right_plan = self.set_expr(right, outer)?;
-                self.set_operation(op, all, left_plan, right_plan, [&column_spans(left), &column_spans(right)])
-            }
-            SetExpr::Table(table) => {
-                let message = format!("TABLE {} here", table.table_name.as_deref().unwrap_or_default());
-                Err(Error::unsupported(message))
-            }
-            _ => Err(Error::unsupported("a data-modifying statement inside a query")),
-        }
-    }
-
-    pub(super) fn set_operation(
+    fn set_operation(
         &mut self,
         op: SetOperator,
         all: bool,
-        left: LogicalPlan,
-        right: LogicalPlan,
+        [left, right]: [LogicalPlan; 2],
         [left_spans, right_spans]: [&[Span]; 2],
     ) -> Result<LogicalPlan> {
         let name = set_name(op);
@@ -105,63 +94,88 @@ impl Binder<'_> {
     }
 
     /// VALUES as a query: each column's rows agree on a type.
-    fn values(&mut self, values: &ast::Values, outer: Option<&Env>) -> Result<LogicalPlan> {
+    fn values(&mut self, rows: List<ast::Row>, outer: Option<&Env>) -> Result<LogicalPlan> {
+        let tree = self.tree;
         let scope = Scope::default();
         let env = Env { scope: &scope, outer };
         let mut context = Context::new(Some(&env), Clause::Values);
-        let mut rows = Vec::with_capacity(values.rows.len());
-        for row in &values.rows {
-            let mut bound = Vec::with_capacity(row.len());
-            for value in row.iter() {
-                bound.push((self.expr(value, &mut context)?, value.span()));
+        let width = self.values_width(rows);
+        let mut bound = Vec::with_capacity(tree.len(rows));
+        for row in tree.list(rows) {
+            let values = tree.get(row).values;
+            let mut exprs = Vec::with_capacity(width);
+            for value in tree.list(values) {
+                exprs.push(self.expr(value, &mut context)?);
             }
-            rows.push(bound);
+            self.check_row_width(values, width)?;
+            bound.push(exprs);
         }
-        let width = rows.first().map_or(0, Vec::len);
-        if let Some(odd) = values.rows.iter().find(|row| row.len() != width) {
-            let error = Error::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length");
-            return Err(odd.first().map_or(error.clone(), |value| self.at(error, value.span())));
-        }
-        self.unify_rows(rows, width)
+        self.unify_rows(rows, bound, width)
     }
 
-    fn unify_rows(&mut self, rows: Vec<Vec<(Expr, Span)>>, width: usize) -> Result<LogicalPlan> {
+    /// How many values the first row of VALUES has.
+    pub(super) fn values_width(&self, rows: List<ast::Row>) -> usize {
+        let first = self.tree.list(rows).next();
+        first.map_or(0, |row| self.tree.len(self.tree.get(row).values))
+    }
+
+    /// Every row of VALUES has as many values as the first.
+    pub(super) fn check_row_width(&self, values: List<ast::Expr>, width: usize) -> Result<()> {
+        if self.tree.len(values) == width {
+            return Ok(());
+        }
+        let error = Error::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length");
+        Err(self.at(error, self.tree.nth(values, 0).map_or(NOWHERE, |value| self.tree.span(value))))
+    }
+
+    fn unify_rows(&mut self, syntax: List<ast::Row>, mut rows: Vec<Vec<Expr>>, width: usize) -> Result<LogicalPlan> {
+        let tree = self.tree;
         let mut fields = Vec::with_capacity(width);
         for column in 0..width {
-            let of_column = rows.iter().filter_map(|row| row.get(column));
-            let types: Vec<(DataType, Span)> = of_column.map(|(expr, span)| (expr.data_type(), *span)).collect();
-            let untyped = types.iter().all(|(data_type, _)| *data_type == DataType::Unknown);
-            let data_type = if untyped { DataType::Unknown } else { self.common_type("VALUES", &types)? };
+            let data_type = self.values_type(syntax, &rows, column)?;
+            for (row, syntax) in rows.iter_mut().zip(tree.list(syntax)) {
+                let Some(value) = row.get_mut(column).filter(|value| value.data_type() != data_type) else { continue };
+                let untyped = std::mem::replace(value, null(data_type));
+                *value = self.implicit(untyped, data_type, self.value_span(syntax, column))?;
+            }
             fields.push(Field { name: format!("column{}", column + 1), data_type });
         }
-        let mut converted = Vec::with_capacity(rows.len());
-        for row in rows {
-            let mut values = Vec::with_capacity(width);
-            for ((expr, span), field) in row.into_iter().zip(&fields) {
-                values.push(match field.data_type {
-                    DataType::Unknown => expr,
-                    data_type => self.implicit(expr, data_type, span)?,
-                });
-            }
-            converted.push(values);
+        Ok(LogicalPlan::Values { rows, fields })
+    }
+
+    /// The type that a column's values agree on; of nothing but untyped literals: none yet.
+    fn values_type(&self, syntax: List<ast::Row>, rows: &[Vec<Expr>], column: usize) -> Result<DataType> {
+        let types = || rows.iter().filter_map(|row| row.get(column)).map(Expr::data_type);
+        let first = types().next().unwrap_or(DataType::Unknown);
+        if types().all(|data_type| data_type == first) {
+            return Ok(first);
         }
-        Ok(LogicalPlan::Values { rows: converted, fields })
+        let spans = self.tree.list(syntax).map(|row| self.value_span(row, column));
+        let types: Vec<(DataType, Span)> = types().zip(spans).collect();
+        self.common_type("VALUES", &types)
+    }
+
+    fn value_span(&self, row: Id<ast::Row>, column: usize) -> Span {
+        let value = self.tree.nth(self.tree.get(row).values, column);
+        value.map_or(NOWHERE, |value| self.tree.span(value))
     }
 
     /// ORDER BY of what is not a plain SELECT: output names and positions only.
-    fn sort_output(&mut self, plan: LogicalPlan, keys: &[ast::OrderByExpr]) -> Result<LogicalPlan> {
+    fn sort_output(&mut self, plan: LogicalPlan, keys: List<ast::SortKey>) -> Result<LogicalPlan> {
         if keys.is_empty() {
             return Ok(plan);
         }
+        let tree = self.tree;
         let plan = self.typed(plan)?;
         let fields = plan.fields();
-        let mut sort = Vec::with_capacity(keys.len());
-        for key in keys {
-            let index = self.output_column(&key.expr, &fields)?.ok_or_else(|| {
+        let mut sort = Vec::with_capacity(tree.len(keys));
+        for key in tree.list(keys) {
+            let expr = tree.get(key).expr;
+            let index = self.output_column(expr, &fields)?.ok_or_else(|| {
                 let error =
                     Error::new(SqlState::FEATURE_NOT_SUPPORTED, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
                         .with_detail("Only result column names can be used, not expressions or functions.");
-                self.at(error, key.expr.span())
+                self.at(error, tree.span(expr))
             })?;
             let data_type = fields.get(index).map_or(DataType::Unknown, |field| field.data_type);
             sort.push(self.sort_key(Expr::Column { index, data_type }, key)?);
@@ -169,91 +183,98 @@ impl Binder<'_> {
         Ok(LogicalPlan::Sort { input: Box::new(plan), keys: sort })
     }
 
-    fn output_column(&self, key: &ast::Expr, fields: &[Field]) -> Result<Option<usize>> {
+    fn output_column(&self, key: Id<ast::Expr>, fields: &[Field]) -> Result<Option<usize>> {
         if let Some(position) = self.position(key, "ORDER BY", fields.len())? {
             return Ok(Some(position));
         }
-        let ast::Expr::Identifier(ident) = key else { return Ok(None) };
-        let name = fold(ident);
+        let Some(name) = self.plain_column(key) else { return Ok(None) };
         let found = fields.iter().position(|field| field.name == name);
         found.map(Some).ok_or_else(|| {
             let error = Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"));
-            self.at(error, ident.span)
+            self.at(error, self.tree.span(key))
         })
     }
 
+    /// The name, where the expression is nothing but an unqualified column.
+    pub(super) fn plain_column(&self, expr: Id<ast::Expr>) -> Option<&str> {
+        let tree = self.tree;
+        let ast::Expr::Column { names } = tree.get(expr) else { return None };
+        let mut names = tree.list(names);
+        names.next().filter(|_| names.next().is_none()).map(|name| name_text(tree, name))
+    }
+
     /// A key that is an integer literal stands for an output column; other literals are errors.
-    pub(super) fn position(&self, key: &ast::Expr, clause: &str, columns: usize) -> Result<Option<usize>> {
-        let ast::Expr::Value(value) = key else { return Ok(None) };
-        let number = match &value.value {
-            ast::Value::Number(digits, _) => digits.parse::<usize>().ok(),
-            ast::Value::Placeholder(_) => return Ok(None),
-            _ => None,
+    pub(super) fn position(&self, key: Id<ast::Expr>, clause: &str, columns: usize) -> Result<Option<usize>> {
+        let tree = self.tree;
+        let digits = |text| tree.text(text).parse::<i64>().ok();
+        let number = match tree.get(key) {
+            ast::Expr::Integer { text } => digits(text),
+            ast::Expr::Unary { operator, operand } if tree.written(operator) == "-" => match tree.get(operand) {
+                ast::Expr::Integer { text } => digits(text).map(|number| -number),
+                _ => return Ok(None),
+            },
+            ast::Expr::Number { .. }
+            | ast::Expr::String { .. }
+            | ast::Expr::BitString { .. }
+            | ast::Expr::HexString { .. }
+            | ast::Expr::Boolean { .. }
+            | ast::Expr::Null => None,
+            _ => return Ok(None),
         };
         let Some(number) = number else {
             let error = Error::new(SqlState::SYNTAX_ERROR, format!("non-integer constant in {clause}"));
-            return Err(self.at(error, value.span));
+            return Err(self.at(error, tree.span(key)));
         };
-        match number.checked_sub(1).filter(|index| *index < columns) {
+        match usize::try_from(number - 1).ok().filter(|index| *index < columns) {
             Some(index) => Ok(Some(index)),
             None => {
                 let message = format!("{clause} position {number} is not in select list");
-                Err(self.at(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message), value.span))
+                Err(self.at(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message), tree.span(key)))
             }
         }
     }
 
     /// A sort key with its direction. NULLs are larger than everything unless said otherwise.
-    pub(super) fn sort_key(&self, expr: Expr, key: &ast::OrderByExpr) -> Result<SortKey> {
-        let descending = match &key.options.sort {
-            None | Some(ast::OrderBySort::Asc) => false,
-            Some(ast::OrderBySort::Desc) => true,
-            Some(ast::OrderBySort::Using(operator)) => match operator.to_string().as_str() {
+    pub(super) fn sort_key(&self, expr: Expr, key: Id<ast::SortKey>) -> Result<SortKey> {
+        let tree = self.tree;
+        let ast::SortKey { direction, operator, nulls, .. } = tree.get(key);
+        let descending = match operator {
+            None => direction == Some(Direction::Descending),
+            Some(operator) => match symbol(tree, operator)? {
                 "<" => false,
                 ">" => true,
-                other => return Err(Error::unsupported(format!("ORDER BY USING {other}"))),
+                other => {
+                    return Err(self.at(Error::unsupported(format!("ORDER BY USING {other}")), tree.span(operator)));
+                }
             },
         };
-        Ok(SortKey { expr, descending, nulls_first: key.options.nulls_first.unwrap_or(descending) })
+        Ok(SortKey { expr, descending, nulls_first: nulls.map_or(descending, |nulls| nulls == NullsOrder::First) })
     }
 
     fn window(&mut self, query: &Query, outer: Option<&Env>) -> Result<Window> {
-        let (mut limit, mut offset) = match &query.limit_clause {
-            None => (None, None),
-            Some(LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
-                (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
-            }
-            Some(_) => {
-                return Err(Error::new(SqlState::SYNTAX_ERROR, "LIMIT #,# syntax is not supported")
-                    .with_hint("Use separate LIMIT and OFFSET clauses."));
-            }
-        };
-        let one = ast::Expr::value(ast::Value::Number("1".into(), false));
-        if let Some(fetch) = &query.fetch {
-            if fetch.with_ties || fetch.percent {
-                return Err(Error::unsupported("FETCH FIRST ... WITH TIES or PERCENT"));
-            }
-            limit = Some(fetch.quantity.as_ref().unwrap_or(&one));
-        }
         let scope = Scope::default();
         let env = Env { scope: &scope, outer };
         let mut window = Window::default();
-        if let Some(limit) = limit.take() {
+        if let Some(limit) = query.limit {
+            if query.limit_form == LimitForm::WithTies {
+                return Err(self.at(Error::unsupported("FETCH FIRST ... WITH TIES"), self.tree.span(limit)));
+            }
             window.limit = Some(self.row_count(limit, Clause::Limit, "LIMIT", &env)?);
         }
-        if let Some(offset) = offset.take() {
+        if let Some(offset) = query.offset {
             window.offset = Some(self.row_count(offset, Clause::Offset, "OFFSET", &env)?);
         }
         Ok(window)
     }
 
-    fn row_count(&mut self, expr: &ast::Expr, clause: Clause, name: &str, env: &Env) -> Result<Expr> {
+    fn row_count(&mut self, expr: Id<ast::Expr>, clause: Clause, name: &str, env: &Env) -> Result<Expr> {
+        let span = self.tree.span(expr);
         let bound = self.expr(expr, &mut Context::new(Some(env), clause))?;
         let from = bound.data_type();
-        let converted = self.coerce(bound, DataType::BigInt, CastContext::Assignment, expr.span())?;
+        let converted = self.coerce(bound, DataType::BigInt, CastContext::Assignment, span)?;
         converted.filter(|_| from.is_numeric() || from == DataType::Unknown).ok_or_else(|| {
             let message = format!("argument of {name} must be type bigint, not type {}", from.type_name());
-            self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), expr.span())
+            self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), span)
         })
     }
 
@@ -306,18 +327,26 @@ impl Binder<'_> {
 }
 
 /// Where a query's columns are written; empty where that is not one place.
-pub(super) fn column_spans(body: &SetExpr) -> Vec<Span> {
-    match body {
-        SetExpr::Select(select) => select.projection.iter().map(Spanned::span).collect(),
-        SetExpr::Query(query) => column_spans(&query.body),
-        SetExpr::SetOperation { left, .. } => column_spans(left),
-        SetExpr::Values(values) => values.rows.first().map_or(vec![], |row| row.iter().map(Spanned::span).collect()),
-        _ => vec![],
+pub(super) fn column_spans(tree: &Tree, query: Id<Query>) -> Vec<Span> {
+    let mut query = query;
+    loop {
+        return match tree.get(tree.get(query).body) {
+            QueryBody::Select { targets, .. } => tree.list(targets).map(|target| tree.span(target)).collect(),
+            QueryBody::Values { rows } => {
+                let first = tree.list(rows).next().map_or(List::EMPTY, |row| tree.get(row).values);
+                tree.list(first).map(|value| tree.span(value)).collect()
+            }
+            QueryBody::Table { .. } => vec![],
+            QueryBody::SetOperation { left, .. } => {
+                query = left;
+                continue;
+            }
+        };
     }
 }
 
 pub(super) fn span_at(spans: &[Span], column: usize) -> Span {
-    spans.get(column).copied().unwrap_or(Span::empty())
+    spans.get(column).copied().unwrap_or(NOWHERE)
 }
 
 fn retyped(fields: Vec<Field>, types: &[DataType]) -> Vec<Field> {
@@ -336,20 +365,11 @@ pub(super) fn limited(plan: LogicalPlan, window: Window) -> LogicalPlan {
     }
 }
 
-fn order_keys(order_by: Option<&OrderBy>) -> Result<&[ast::OrderByExpr]> {
-    match order_by.map(|order_by| &order_by.kind) {
-        None => Ok(&[]),
-        Some(OrderByKind::Expressions(keys)) => Ok(keys),
-        Some(OrderByKind::All(_)) => Err(Error::unsupported("ORDER BY ALL")),
-    }
-}
-
-fn set_operator(op: &ast::SetOperator) -> Result<SetOperator> {
-    match op {
-        ast::SetOperator::Union => Ok(SetOperator::Union),
-        ast::SetOperator::Intersect => Ok(SetOperator::Intersect),
-        ast::SetOperator::Except => Ok(SetOperator::Except),
-        ast::SetOperator::Minus => Err(Error::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"MINUS\"")),
+fn set_operator(operation: SetOperation) -> SetOperator {
+    match operation {
+        SetOperation::Union => SetOperator::Union,
+        SetOperation::Intersect => SetOperator::Intersect,
+        SetOperation::Except => SetOperator::Except,
     }
 }
 
@@ -359,21 +379,4 @@ fn set_name(op: SetOperator) -> &'static str {
         SetOperator::Intersect => "INTERSECT",
         SetOperator::Except => "EXCEPT",
     }
-}
-
-fn is_all(quantifier: SetQuantifier) -> Result<bool> {
-    match quantifier {
-        SetQuantifier::All => Ok(true),
-        SetQuantifier::Distinct | SetQuantifier::None => Ok(false),
-        _ => Err(Error::unsupported("UNION BY NAME")),
-    }
-}
-
-fn refuse_extensions(query: &Query) -> Result<()> {
-    // FOR UPDATE needs nothing: transactions are serializable.
-    let odd = query.for_clause.is_some()
-        || query.settings.is_some()
-        || query.format_clause.is_some()
-        || !query.pipe_operators.is_empty();
-    if odd { Err(Error::unsupported("this clause of another SQL dialect")) } else { Ok(()) }
 }

@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::Ident;
-use sqlparser::tokenizer::Span;
+use cairn_parser::{Id, List, Name};
 
-use super::binder::{Binder, fold};
+use super::binder::{Binder, NOWHERE};
 use super::nearest::nearest;
 use crate::catalog::Table;
 use crate::plan::{Expr, Field, walk};
+use crate::sql::{list_span, name_text};
 use crate::{Error, Result, SqlState};
 
 /// A named expression over the row.
@@ -181,22 +181,22 @@ fn seen_from(expr: &Expr, level: usize) -> Expr {
 
 impl Binder<'_> {
     /// An unqualified column.
-    pub(super) fn resolve(&self, env: Option<&Env>, ident: &Ident) -> Result<Expr> {
-        let name = fold(ident);
+    pub(super) fn resolve(&self, env: Option<&Env>, ident: Id<Name>) -> Result<Expr> {
+        let (name, span) = (name_text(self.tree, ident), self.tree.span(ident));
         let (mut next, mut level) = (env, 0);
         while let Some(env) = next {
             let mut found = env.scope.columns.iter().filter(|column| column.name == name);
             if let Some(first) = found.next() {
                 if found.next().is_some() {
                     let message = format!("column reference \"{name}\" is ambiguous");
-                    return Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), ident.span));
+                    return Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span));
                 }
                 return Ok(seen_from(&first.expr, level));
             }
             (next, level) = (env.outer, level + 1);
         }
         let error = Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"));
-        Err(self.at(hinted(error, &name, env), ident.span))
+        Err(self.at(hinted(error, name, env), span))
     }
 
     /// Whether an unqualified name is a column in sight of the innermost scope.
@@ -205,13 +205,14 @@ impl Binder<'_> {
     }
 
     /// `table.column` or `public.table.column`.
-    pub(super) fn resolve_qualified(&self, env: Option<&Env>, idents: &[Ident]) -> Result<Expr> {
-        let (Some((column, qualifier)), span) = (idents.split_last(), idents.first().map_or(Span::empty(), |i| i.span))
-        else {
+    pub(super) fn resolve_qualified(&self, env: Option<&Env>, names: List<Name>) -> Result<Expr> {
+        let parts: Vec<Id<Name>> = self.tree.list(names).collect();
+        let Some((column, qualifier)) = parts.split_last() else {
             return Err(Error::internal("a name without parts"));
         };
-        let (relation, level) = self.relation(env, qualifier)?;
-        let name = fold(column);
+        let span = list_span(self.tree, names).unwrap_or(NOWHERE);
+        let (relation, level) = self.relation_of(env, qualifier)?;
+        let name = name_text(self.tree, *column);
         let mut found = relation.columns.iter().filter(|(candidate, _)| *candidate == name);
         match (found.next(), found.next()) {
             (Some((_, expr)), None) => Ok(seen_from(expr, level)),
@@ -221,32 +222,37 @@ impl Binder<'_> {
             }
             _ => {
                 let message = format!("column {}.{name} does not exist", relation.alias);
-                let error = hinted(Error::new(SqlState::UNDEFINED_COLUMN, message), &name, env);
+                let error = hinted(Error::new(SqlState::UNDEFINED_COLUMN, message), name, env);
                 Err(self.at(error, span))
             }
         }
     }
 
     /// The relation that a qualifier names, and how many queries out it is.
-    pub(super) fn relation<'e>(&self, env: Option<&'e Env>, qualifier: &[Ident]) -> Result<(&'e Relation, usize)> {
+    pub(super) fn relation<'e>(&self, env: Option<&'e Env>, qualifier: List<Name>) -> Result<(&'e Relation, usize)> {
+        let parts: Vec<Id<Name>> = self.tree.list(qualifier).collect();
+        self.relation_of(env, &parts)
+    }
+
+    fn relation_of<'e>(&self, env: Option<&'e Env>, qualifier: &[Id<Name>]) -> Result<(&'e Relation, usize)> {
         let (mut next, mut level) = (env, 0);
-        let alias = qualifier.last().map(fold).unwrap_or_default();
+        let text = |name: &Id<Name>| name_text(self.tree, *name);
+        let alias = qualifier.last().map_or("", text);
         let schema = match qualifier {
             [] | [_] => None,
-            [schema, ..] => Some(fold(schema)),
+            [schema, ..] => Some(text(schema)),
         };
         while let Some(env) = next {
             let found = env.scope.relations.iter().find(|relation| {
-                relation.alias == alias
-                    && (schema.is_none() || schema.as_deref() == Some("public") && relation.by_own_name)
+                relation.alias == alias && (schema.is_none() || schema == Some("public") && relation.by_own_name)
             });
             if let Some(relation) = found {
                 return Ok((relation, level));
             }
             (next, level) = (env.outer, level + 1);
         }
-        let error = self.no_entry(&alias, env);
-        Err(self.at(error, qualifier.first().map_or(Span::empty(), |i| i.span)))
+        let span = qualifier.first().map_or(NOWHERE, |first| self.tree.span(*first));
+        Err(self.at(self.no_entry(alias, env), span))
     }
 }
 

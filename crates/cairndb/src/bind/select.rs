@@ -3,20 +3,21 @@
 //! FROM, WHERE, groups, HAVING, the select list (with columns that only sorting needs behind it), DISTINCT, ORDER BY,
 //! LIMIT, and last the hidden columns are cut off.
 
-use sqlparser::ast::{
-    self, Distinct, GroupByExpr, OrderByExpr, Select, SelectItem, SelectItemQualifiedWildcardKind, Spanned,
+use cairn_parser::{
+    self as ast, GroupItem, Id, Indirection, List, Name, QueryBody, Relation, SelectQuantifier, Span, TableRef, Target,
 };
-use sqlparser::tokenizer::Span;
 
-use super::binder::{Binder, fold};
+use super::binder::{Binder, NOWHERE};
 use super::context::{Clause, Context};
 use super::equal::same_expr;
+use super::from::Side;
 use super::grouping::Grouping;
 use super::grouping_sets::GroupBy;
 use super::output_name::output_name;
 use super::query::{Window, limited};
 use super::scope::Env;
 use crate::plan::{Expr, Field, LogicalPlan, SortKey};
+use crate::sql::{list_span, name_text};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -28,6 +29,29 @@ pub(super) struct Output {
     pub(super) expr: Expr,
     pub(super) name: String,
     pub(super) span: Span,
+}
+
+/// What a SELECT says. `TABLE t` says less.
+struct Clauses {
+    quantifier: SelectQuantifier,
+    distinct_on: List<ast::Expr>,
+    output: OutputList,
+    input: Input,
+    filter: Option<Id<ast::Expr>>,
+    group_by: List<GroupItem>,
+    group_distinct: bool,
+    having: Option<Id<ast::Expr>>,
+}
+
+enum OutputList {
+    Targets(List<Target>),
+    /// Every column, and where that is said.
+    All(Span),
+}
+
+enum Input {
+    From(List<TableRef>),
+    Relation(Id<Relation>),
 }
 
 /// A SELECT, its expressions bound over the FROM row (aggregates standing in as columns).
@@ -49,25 +73,29 @@ enum Deduplication {
 }
 
 impl Binder<'_> {
+    /// SELECT or TABLE, with the ORDER BY and LIMIT behind it.
     pub(super) fn select(
         &mut self,
-        select: &Select,
-        keys: &[OrderByExpr],
+        body: Id<QueryBody>,
+        keys: List<ast::SortKey>,
         window: Window,
         outer: Option<&Env>,
     ) -> Result<LogicalPlan> {
-        self.refuse_select_extensions(select)?;
-        let (mut plan, scope) = self.all_items(&select.from, outer)?;
+        let clauses = self.clauses(body)?;
+        let (mut plan, scope) = self.input(&clauses.input, outer)?;
         let env = Env { scope: &scope, outer };
-        if let Some(condition) = &select.selection {
+        if let Some(condition) = clauses.filter {
             let predicate = self.filter(condition, &env)?;
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
         }
         let mut context = Context::with_aggregates(&env, Clause::Select);
-        let mut outputs = self.outputs(&select.projection, &mut context)?;
-        let groups = self.group_by(&select.group_by, &outputs, &env)?;
-        let having = self.having(select.having.as_ref(), &mut context)?;
-        if !keys.is_empty() || select.distinct.is_some() {
+        let mut outputs = match clauses.output {
+            OutputList::Targets(targets) => self.outputs(targets, &mut context)?,
+            OutputList::All(span) => self.every_column(span, &mut context)?,
+        };
+        let groups = self.group_by(&clauses, &outputs, &env)?;
+        let having = self.having(clauses.having, &mut context)?;
+        if !keys.is_empty() || clauses.quantifier != SelectQuantifier::All {
             for output in &mut outputs {
                 let expr = std::mem::replace(&mut output.expr, super::coerce::boolean(true));
                 output.expr = self.known(expr)?;
@@ -75,7 +103,7 @@ impl Binder<'_> {
         }
         let mut parts = Parts { outputs, having, sort: vec![], hidden: vec![], distinct: Deduplication::None };
         context.clause = Clause::OrderBy;
-        self.distinct(select.distinct.as_ref(), &mut parts, &mut context)?;
+        self.distinct(&clauses, &mut parts, &mut context)?;
         self.order_by(keys, &mut parts, &mut context)?;
         let aggregates = context.aggregates.take().unwrap_or_default();
         if let Some((args, data_type)) = context.series.take() {
@@ -90,140 +118,156 @@ impl Binder<'_> {
         Ok(assemble(plan, parts, window))
     }
 
-    /// WHERE.
-    pub(super) fn filter(&mut self, condition: &ast::Expr, env: &Env) -> Result<Expr> {
-        let bound = self.expr(condition, &mut Context::new(Some(env), Clause::Where))?;
-        self.condition(bound, "WHERE", condition.span())
-    }
-
-    fn having(&mut self, condition: Option<&ast::Expr>, context: &mut Context) -> Result<Option<Expr>> {
-        let Some(condition) = condition else { return Ok(None) };
-        context.clause = Clause::Having;
-        let bound = self.expr(condition, context)?;
-        self.condition(bound, "HAVING", condition.span()).map(Some)
-    }
-
-    fn refuse_select_extensions(&self, select: &Select) -> Result<()> {
-        let odd = select.top.is_some()
-            || select.into.is_some()
-            || select.prewhere.is_some()
-            || select.qualify.is_some()
-            || select.exclude.is_some()
-            || !select.lateral_views.is_empty()
-            || !select.connect_by.is_empty()
-            || !select.cluster_by.is_empty()
-            || !select.distribute_by.is_empty()
-            || !select.sort_by.is_empty();
-        match (odd, select.named_window.is_empty()) {
-            (true, _) => Err(Error::unsupported("this clause of another SQL dialect")),
-            (_, false) => Err(Error::unsupported("WINDOW")),
-            _ => Ok(()),
+    fn clauses(&self, body: Id<QueryBody>) -> Result<Clauses> {
+        let tree = self.tree;
+        match tree.get(body) {
+            QueryBody::Select {
+                quantifier,
+                distinct_on,
+                targets,
+                into,
+                from,
+                filter,
+                group_by,
+                group_distinct,
+                having,
+                windows,
+            } => {
+                if let Some(into) = into {
+                    return Err(self.at(Error::unsupported("SELECT INTO"), tree.span(into)));
+                }
+                if let Some(span) = list_span(tree, windows) {
+                    return Err(self.at(Error::unsupported("WINDOW"), span));
+                }
+                let (output, input) = (OutputList::Targets(targets), Input::From(from));
+                Ok(Clauses { quantifier, distinct_on, output, input, filter, group_by, group_distinct, having })
+            }
+            QueryBody::Table { relation } => Ok(Clauses {
+                quantifier: SelectQuantifier::All,
+                distinct_on: List::EMPTY,
+                output: OutputList::All(tree.span(relation)),
+                input: Input::Relation(relation),
+                filter: None,
+                group_by: List::EMPTY,
+                group_distinct: false,
+                having: None,
+            }),
+            _ => Err(Error::internal("not a SELECT")),
         }
     }
 
+    fn input(&mut self, input: &Input, outer: Option<&Env>) -> Result<Side> {
+        match *input {
+            Input::From(items) => self.all_items(items, outer),
+            Input::Relation(relation) => {
+                self.charge_relation()?;
+                let item = self.named(self.tree.get(relation).name, None)?;
+                Ok((item.plan, item.scope))
+            }
+        }
+    }
+
+    /// WHERE.
+    pub(super) fn filter(&mut self, condition: Id<ast::Expr>, env: &Env) -> Result<Expr> {
+        let bound = self.expr(condition, &mut Context::new(Some(env), Clause::Where))?;
+        self.condition(bound, "WHERE", self.tree.span(condition))
+    }
+
+    fn having(&mut self, condition: Option<Id<ast::Expr>>, context: &mut Context) -> Result<Option<Expr>> {
+        let Some(condition) = condition else { return Ok(None) };
+        context.clause = Clause::Having;
+        let bound = self.expr(condition, context)?;
+        self.condition(bound, "HAVING", self.tree.span(condition)).map(Some)
+    }
+
     /// The select list (or RETURNING's), `*` expanded.
-    pub(super) fn outputs(&mut self, items: &[SelectItem], context: &mut Context) -> Result<Vec<Output>> {
-        let mut outputs = Vec::with_capacity(items.len());
-        for item in items {
-            self.output(item, context, &mut outputs)?;
+    pub(super) fn outputs(&mut self, targets: List<Target>, context: &mut Context) -> Result<Vec<Output>> {
+        let tree = self.tree;
+        let mut outputs = Vec::with_capacity(tree.len(targets));
+        for target in tree.list(targets) {
+            self.output(target, context, &mut outputs)?;
             if outputs.len() > COLUMNS_MAX {
                 let message = format!("target lists can have at most {COLUMNS_MAX} entries");
-                return Err(Error::new(SqlState::TOO_MANY_COLUMNS, message));
+                return Err(self.at(Error::new(SqlState::TOO_MANY_COLUMNS, message), tree.span(target)));
             }
         }
         Ok(outputs)
     }
 
-    fn output(&mut self, item: &SelectItem, context: &mut Context, outputs: &mut Vec<Output>) -> Result<()> {
-        match item {
-            SelectItem::UnnamedExpr(expr) => {
-                outputs.push(Output { expr: self.expr(expr, context)?, name: output_name(expr), span: expr.span() });
+    fn output(&mut self, target: Id<Target>, context: &mut Context, outputs: &mut Vec<Output>) -> Result<()> {
+        let tree = self.tree;
+        let Target { expr, alias } = tree.get(target);
+        let span = tree.span(expr);
+        match tree.get(expr) {
+            ast::Expr::All { qualifier } if qualifier.is_empty() => {
+                outputs.extend(self.every_column(span, context)?);
             }
-            SelectItem::ExprWithAlias { expr, alias } if alias.quote_style == Some('\'') => {
-                let message = format!("syntax error at or near \"'{}'\"", alias.value);
-                return Err(self.at_end_of(Error::new(SqlState::SYNTAX_ERROR, message), expr.span()));
+            ast::Expr::All { qualifier } => self.columns_of(qualifier, span, context, outputs)?,
+            ast::Expr::Indirection { steps, .. } if self.is_all(steps) => {
+                return Err(self.at(Error::unsupported("a row's fields"), span));
             }
-            SelectItem::ExprWithAlias { expr, alias } => {
-                outputs.push(Output { expr: self.expr(expr, context)?, name: fold(alias), span: expr.span() });
-            }
-            SelectItem::Wildcard(options) => self.wildcard(options, context, outputs)?,
-            SelectItem::QualifiedWildcard(kind, options) => {
-                self.qualified_wildcard(kind, options.wildcard_token.0.span, context, outputs)?;
-            }
-            SelectItem::ExprWithAliases { expr, .. } => {
-                return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, "one alias per column"), expr.span()));
+            _ => {
+                let name = alias.map(|alias| name_text(tree, alias).to_owned());
+                let bound = self.expr(expr, context)?;
+                outputs.push(Output { expr: bound, name: name.unwrap_or_else(|| output_name(tree, expr)), span });
             }
         }
         Ok(())
     }
 
-    fn wildcard(
-        &self,
-        options: &ast::WildcardAdditionalOptions,
-        context: &mut Context,
-        outputs: &mut Vec<Output>,
-    ) -> Result<()> {
-        let span = options.wildcard_token.0.span;
-        if let Some(alias) = &options.opt_alias {
-            let message = format!("syntax error at or near \"{}\"", alias.value);
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), alias.span));
-        }
+    fn is_all(&self, steps: List<Indirection>) -> bool {
+        self.tree.list(steps).next_back().is_some_and(|last| self.tree.get(last) == Indirection::All)
+    }
+
+    /// `*`
+    fn every_column(&self, span: Span, context: &mut Context) -> Result<Vec<Output>> {
         let columns = context.env.map_or(&[][..], |env| &env.scope.columns);
         if context.env.is_none_or(|env| env.scope.relations.is_empty()) {
             let message = "SELECT * with no tables specified is not valid";
             return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span));
         }
+        let mut outputs = Vec::with_capacity(columns.len());
         for column in columns {
-            mention(context.mentions.entry(index_of(&column.expr)), span);
+            context.mentions.entry(index_of(&column.expr)).or_insert(span);
             outputs.push(Output { expr: column.expr.clone(), name: column.name.clone(), span });
         }
-        Ok(())
+        Ok(outputs)
     }
 
-    fn qualified_wildcard(
+    /// `t.*`
+    fn columns_of(
         &self,
-        kind: &SelectItemQualifiedWildcardKind,
+        qualifier: List<Name>,
         span: Span,
         context: &mut Context,
         outputs: &mut Vec<Output>,
     ) -> Result<()> {
-        let SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
-            return Err(self.at(Error::unsupported("a row's fields"), span));
-        };
-        let idents: Vec<ast::Ident> = name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
-        let (relation, level) = self.relation(context.env, &idents)?;
+        let (relation, level) = self.relation(context.env, qualifier)?;
         if level > 0 {
             return Err(self.at(Error::unsupported("an outer query's table.*"), span));
         }
         for (name, expr) in &relation.columns {
-            mention(context.mentions.entry(index_of(expr)), span);
+            context.mentions.entry(index_of(expr)).or_insert(span);
             outputs.push(Output { expr: expr.clone(), name: name.clone(), span });
         }
         Ok(())
     }
 
     /// The group expressions; `None` without GROUP BY.
-    fn group_by(&mut self, clause: &GroupByExpr, outputs: &[Output], env: &Env) -> Result<Option<GroupBy>> {
-        let GroupByExpr::Expressions(exprs, modifiers) = clause else {
-            return Err(Error::unsupported("GROUP BY ALL"));
-        };
-        if !modifiers.is_empty() {
-            return Err(Error::unsupported("GROUP BY ... WITH"));
-        }
-        if exprs.is_empty() {
+    fn group_by(&mut self, clauses: &Clauses, outputs: &[Output], env: &Env) -> Result<Option<GroupBy>> {
+        if clauses.group_by.is_empty() {
             return Ok(None);
         }
-        self.group_elements(exprs, outputs, env).map(Some)
+        self.group_items(clauses.group_by, clauses.group_distinct, outputs, env).map(Some)
     }
 
     /// A position, an input column, an output name, or any expression; in this order.
-    pub(super) fn group(&mut self, expr: &ast::Expr, outputs: &[Output], env: &Env) -> Result<Expr> {
+    pub(super) fn group(&mut self, expr: Id<ast::Expr>, outputs: &[Output], env: &Env) -> Result<Expr> {
+        let span = self.tree.span(expr);
         let chosen = match self.position(expr, "GROUP BY", outputs.len())? {
             Some(position) => outputs.get(position),
-            None => match expr {
-                ast::Expr::Identifier(ident) if !self.is_column(env.scope, &fold(ident)) => {
-                    self.named_output(outputs, &fold(ident), "GROUP BY", ident.span)?
-                }
+            None => match self.plain_column(expr) {
+                Some(name) if !self.is_column(env.scope, name) => self.named_output(outputs, name, "GROUP BY", span)?,
                 _ => None,
             },
         };
@@ -233,7 +277,7 @@ impl Binder<'_> {
         };
         if contains_aggregate(&bound) {
             let message = "aggregate functions are not allowed in GROUP BY";
-            let span = chosen.map_or_else(|| expr.span(), |output| output.span);
+            let span = chosen.map_or(span, |output| output.span);
             return Err(self.at(Error::new(SqlState::GROUPING_ERROR, message), span));
         }
         self.known(bound)
@@ -256,13 +300,14 @@ impl Binder<'_> {
         Ok(Some(first))
     }
 
-    fn distinct(&mut self, distinct: Option<&Distinct>, parts: &mut Parts, context: &mut Context) -> Result<()> {
-        parts.distinct = match distinct {
-            None | Some(Distinct::All) => Deduplication::None,
-            Some(Distinct::Distinct) => Deduplication::Rows,
-            Some(Distinct::On(exprs)) => {
-                let mut columns = Vec::with_capacity(exprs.len());
-                for expr in exprs {
+    fn distinct(&mut self, clauses: &Clauses, parts: &mut Parts, context: &mut Context) -> Result<()> {
+        let tree = self.tree;
+        parts.distinct = match clauses.quantifier {
+            SelectQuantifier::All => Deduplication::None,
+            SelectQuantifier::Distinct => Deduplication::Rows,
+            SelectQuantifier::DistinctOn => {
+                let mut columns = Vec::with_capacity(tree.len(clauses.distinct_on));
+                for expr in tree.list(clauses.distinct_on) {
                     columns.push(self.sorted_column(expr, "SELECT DISTINCT ON", parts, context)?);
                 }
                 Deduplication::On(columns)
@@ -271,14 +316,15 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn order_by(&mut self, keys: &[OrderByExpr], parts: &mut Parts, context: &mut Context) -> Result<()> {
-        for key in keys {
-            let visible = parts.hidden.len();
-            let column = self.sorted_column(&key.expr, "ORDER BY", parts, context)?;
+    fn order_by(&mut self, keys: List<ast::SortKey>, parts: &mut Parts, context: &mut Context) -> Result<()> {
+        let tree = self.tree;
+        for key in tree.list(keys) {
+            let (visible, expr) = (parts.hidden.len(), tree.get(key).expr);
+            let column = self.sorted_column(expr, "ORDER BY", parts, context)?;
             if parts.hidden.len() > visible && matches!(parts.distinct, Deduplication::Rows) {
                 let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
                 let error = Error::new(SqlState::INVALID_COLUMN_REFERENCE, message);
-                return Err(self.at(error, key.expr.span()));
+                return Err(self.at(error, tree.span(expr)));
             }
             parts.sort.push(self.sort_key(column, key)?);
         }
@@ -286,7 +332,7 @@ impl Binder<'_> {
     }
 
     /// DISTINCT ON takes the first row of each run: the sort must begin with its expressions.
-    fn check_distinct_on(&self, parts: &Parts, keys: &[OrderByExpr]) -> Result<()> {
+    fn check_distinct_on(&self, parts: &Parts, keys: List<ast::SortKey>) -> Result<()> {
         let Deduplication::On(columns) = &parts.distinct else { return Ok(()) };
         let is_on = |key: &SortKey| columns.iter().any(|column| same_expr(column, &key.expr));
         let leading = parts.sort.iter().take_while(|key| is_on(key)).count();
@@ -296,7 +342,8 @@ impl Binder<'_> {
         if stray || leading < parts.sort.len() && !covered {
             let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
             let error = Error::new(SqlState::INVALID_COLUMN_REFERENCE, message);
-            return Err(keys.first().map_or(error.clone(), |key| self.at(error, key.expr.span())));
+            let place = self.tree.nth(keys, 0).map_or(NOWHERE, |key| self.tree.span(key));
+            return Err(self.at(error, place));
         }
         Ok(())
     }
@@ -304,7 +351,7 @@ impl Binder<'_> {
     /// A column of the projected row that has the key's value; added where no output has it.
     fn sorted_column(
         &mut self,
-        key: &ast::Expr,
+        key: Id<ast::Expr>,
         clause: &str,
         parts: &mut Parts,
         context: &mut Context,
@@ -312,8 +359,8 @@ impl Binder<'_> {
         if let Some(index) = self.position(key, clause, parts.outputs.len())? {
             return Ok(column_of(parts, index));
         }
-        if let ast::Expr::Identifier(ident) = key
-            && let Some(output) = self.named_output(&parts.outputs, &fold(ident), clause, ident.span)?
+        if let Some(name) = self.plain_column(key)
+            && let Some(output) = self.named_output(&parts.outputs, name, clause, self.tree.span(key))?
         {
             let index = parts.outputs.iter().position(|other| std::ptr::eq(other, output)).unwrap_or(0);
             return Ok(column_of(parts, index));
@@ -334,10 +381,6 @@ impl Binder<'_> {
 fn column_of(parts: &Parts, index: usize) -> Expr {
     let data_type = parts.outputs.get(index).map_or(DataType::Unknown, |output| output.expr.data_type());
     Expr::Column { index, data_type }
-}
-
-fn mention(entry: std::collections::hash_map::Entry<usize, Span>, span: Span) {
-    entry.or_insert(span);
 }
 
 fn index_of(expr: &Expr) -> usize {

@@ -18,7 +18,7 @@ pub enum BoundStatement {
     Delete(Box<BoundDelete>),
     /// EXPLAIN.
     Explain(Box<BoundExplain>),
-    /// DDL, transaction control, settings: executed from the syntax tree.
+    /// DDL, transaction control, settings: executed as what `crate::command` makes of them.
     Utility,
 }
 

@@ -2,86 +2,88 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, BinaryOperator, Query, Spanned};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{self as ast, Id, List, Operator, Query};
 
 use super::binder::Binder;
 use super::context::Context;
 use super::expr::not;
-use super::operators::{Operand, row_of, symbol, unnested};
+use super::operators::{Operand, row_of, symbol};
 use crate::functions::{ANY, Function};
 use crate::plan::{Expr, Field, LogicalPlan, QuantifiedOp, Subquery, SubqueryKind};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 impl Binder<'_> {
-    pub(super) fn subquery(&mut self, expr: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        match expr {
-            ast::Expr::Subquery(query) => self.scalar_subquery(query, context),
-            ast::Expr::Exists { subquery, negated } => {
-                let plan = self.query(subquery, context.env)?;
-                Ok(negated_if(*negated, make(SubqueryKind::Exists, plan)))
+    pub(super) fn subquery(&mut self, expr: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
+        let tree = self.tree;
+        match tree.get(expr) {
+            ast::Expr::Subquery { query } => self.scalar_subquery(expr, query, context),
+            ast::Expr::Exists { query } => {
+                let plan = self.query(query, context.env)?;
+                Ok(make(SubqueryKind::Exists, plan))
             }
-            ast::Expr::InSubquery { expr, subquery, negated } => {
-                let plan = self.query(subquery, context.env)?;
-                let lefts = self.left_side(expr, context)?;
+            ast::Expr::InQuery { operand, query, negated } => {
+                let plan = self.query(query, context.env)?;
+                let lefts = self.left_side(operand, context)?;
                 let compared = self.compare_with(lefts, "=", QuantifiedOp::Any, plan);
-                Ok(negated_if(*negated, self.at_result(compared, expr.span(), subquery.span())?))
+                let found = compared.map_err(|error| self.at_behind(error, tree.span(operand)))?;
+                Ok(if negated { not(found) } else { found })
             }
             _ => Err(Error::internal("not a subquery")),
         }
     }
 
-    fn scalar_subquery(&mut self, query: &Query, context: &mut Context) -> Result<Expr> {
+    fn scalar_subquery(&mut self, expr: Id<ast::Expr>, query: Id<Query>, context: &mut Context) -> Result<Expr> {
         let plan = self.query(query, context.env)?;
         match plan.fields().as_slice() {
             [only] => Ok(make(SubqueryKind::Scalar { data_type: only.data_type }, plan)),
             _ => {
                 let error = Error::new(SqlState::SYNTAX_ERROR, "subquery must return only one column");
-                Err(self.at_parenthesis(error, query.span()))
+                Err(self.at(error, self.tree.span(expr)))
             }
         }
     }
 
     /// `x op ANY (...)`, `x op ALL (...)`, over a query or an array written out.
-    pub(super) fn quantified(&mut self, expr: &ast::Expr, context: &mut Context) -> Result<Expr> {
-        let (left, op, right, quantifier) = match expr {
-            ast::Expr::AnyOp { left, compare_op, right, .. } => (left, compare_op, right, QuantifiedOp::Any),
-            ast::Expr::AllOp { left, compare_op, right } => (left, compare_op, right, QuantifiedOp::All),
-            _ => return Err(Error::internal("not ANY or ALL")),
-        };
-        match unnested(right) {
-            ast::Expr::Subquery(query) => {
+    pub(super) fn quantified(&mut self, expr: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
+        let tree = self.tree;
+        match tree.get(expr) {
+            ast::Expr::QuantifiedQuery { left, operator, all, query } => {
                 let plan = self.query(query, context.env)?;
                 let lefts = self.left_side(left, context)?;
-                let compared = self.compare_with(lefts, symbol(op)?, quantifier, plan);
-                self.at_result(compared, left.span(), query.span())
+                let compared = self.compare_with(lefts, symbol(tree, operator)?, quantifier(all), plan);
+                compared.map_err(|error| self.at(error, tree.span(operator)))
             }
-            ast::Expr::Array(array) => self.quantified_array(left, op, &array.elem, quantifier, context),
-            other => Err(self.at(Error::unsupported("ANY or ALL of an array"), other.span())),
+            ast::Expr::Quantified { left, operator, all, right } => match tree.get(right) {
+                ast::Expr::Array { items } => self.quantified_array(left, operator, items, quantifier(all), context),
+                _ => Err(self.at(Error::unsupported("ANY or ALL of an array"), tree.span(right))),
+            },
+            _ => Err(Error::internal("not ANY or ALL")),
         }
     }
 
     fn quantified_array(
         &mut self,
-        left: &ast::Expr,
-        op: &BinaryOperator,
-        elements: &[ast::Expr],
+        left: Id<ast::Expr>,
+        operator: Id<Operator>,
+        elements: List<ast::Expr>,
         quantifier: QuantifiedOp,
         context: &mut Context,
     ) -> Result<Expr> {
+        let tree = self.tree;
+        let (symbol, place) = (symbol(tree, operator)?, Some(tree.span(operator)));
         let input = self.operand(left, context)?;
-        let mut bound = Vec::with_capacity(elements.len());
-        for element in elements {
+        let mut bound = Vec::with_capacity(tree.len(elements));
+        for element in tree.list(elements) {
             bound.push(self.operand(element, context)?);
         }
-        if *op == BinaryOperator::Eq && quantifier == QuantifiedOp::Any && !bound.is_empty() {
-            return self.any_of(input, bound);
+        if symbol == "=" && quantifier == QuantifiedOp::Any && !bound.is_empty() {
+            return self.any_of(input, bound, place);
         }
         let mut parts = Vec::with_capacity(bound.len());
         for element in bound {
             let copy = (self.duplicate(&input.0)?, input.1);
-            parts.push(self.operator(symbol(op)?, vec![copy, element])?);
+            parts.push(self.operator(symbol, vec![copy, element], place)?);
         }
         Ok(if quantifier == QuantifiedOp::Any { Expr::Or(parts) } else { Expr::And(parts) })
     }
@@ -89,29 +91,21 @@ impl Binder<'_> {
     /// `(a, b) = (SELECT ...)`: a row of one query.
     pub(super) fn row_subquery(
         &mut self,
-        lefts: &[ast::Expr],
+        lefts: List<ast::Expr>,
         symbol: &str,
-        query: &Query,
+        query: Id<Query>,
         context: &mut Context,
     ) -> Result<Expr> {
         let plan = self.query(query, context.env)?;
-        let mut operands = Vec::with_capacity(lefts.len());
-        for left in lefts {
-            operands.push(self.operand(left, context)?);
-        }
+        let operands = self.operands_of(lefts, context)?;
         // Over the one row that may come, ANY is the comparison. (Where PostgreSQL reports a second row, or answers NULL
         // for none, this answers for the rows there are.)
         self.compare_with(operands, symbol, QuantifiedOp::Any, plan)
     }
 
-    /// An error of the comparison belongs to its operator.
-    fn at_result(&self, result: Result<Expr>, left: Span, right: Span) -> Result<Expr> {
-        result.map_err(|error| self.at_operator(error, left, right))
-    }
-
-    fn left_side(&mut self, left: &ast::Expr, context: &mut Context) -> Result<Vec<Operand>> {
-        match row_of(left) {
-            Some(parts) => parts.iter().map(|part| self.operand(part, context)).collect(),
+    fn left_side(&mut self, left: Id<ast::Expr>, context: &mut Context) -> Result<Vec<Operand>> {
+        match row_of(self.tree, left) {
+            Some(parts) => self.operands_of(parts, context),
             None => Ok(vec![self.operand(left, context)?]),
         }
     }
@@ -155,8 +149,8 @@ fn make(kind: SubqueryKind, plan: LogicalPlan) -> Expr {
     Expr::Subquery(Box::new(Subquery { kind, plan: Arc::new(plan) }))
 }
 
-fn negated_if(negated: bool, expr: Expr) -> Expr {
-    if negated { not(expr) } else { expr }
+fn quantifier(all: bool) -> QuantifiedOp {
+    if all { QuantifiedOp::All } else { QuantifiedOp::Any }
 }
 
 /// One column of a query as a scalar subquery.

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, Assignment, AssignmentTarget, Ident, ObjectName, SelectItem, Spanned};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{
+    self as ast, Assignment, AssignmentTarget, Id, Indirection, List, Name, QualifiedName, Query, Span,
+};
 
-use super::binder::{Binder, dotted, fold, name_span, plain_name};
+use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
 use super::context::{Clause, Context};
 use super::nearest::nearest;
-use super::operators::{row_of, unnested};
+use super::operators::row_of;
 use super::scope::{Env, Scope};
 use super::statement::Returning;
 use crate::catalog::{Column, Table};
 use crate::plan::{Expr, Field, LogicalPlan, SequenceOp};
+use crate::sql::{dotted, name_text, plain_name};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -22,31 +24,46 @@ const ROW_NUMBER: usize = usize::MAX;
 
 impl Binder<'_> {
     /// The table that a statement changes.
-    pub(super) fn target_table(&self, name: &ObjectName, verb: &str) -> Result<Arc<Table>> {
-        let plain = plain_name(name).map(|(plain, _)| plain).unwrap_or_else(|| dotted(name));
-        if let Some(table) = self.catalog.table(&plain).filter(|_| plain_name(name).is_some()) {
+    pub(super) fn target_table(&self, name: Id<QualifiedName>, verb: &str) -> Result<Arc<Table>> {
+        let tree = self.tree;
+        let parts = tree.get(name).parts;
+        let plain = plain_name(tree, parts).map(|(plain, _)| plain);
+        if let Some(table) = plain.and_then(|plain| self.catalog.table(plain)) {
             return Ok(Arc::clone(table));
         }
+        let plain = plain.map_or_else(|| dotted(tree, parts), str::to_owned);
         if self.catalog.view(&plain).is_some() {
             let message = format!("cannot {verb} view \"{plain}\"");
             let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
-            return Err(self.at(error, name_span(name)));
+            return Err(self.at(error, tree.span(name)));
         }
         Err(self.no_relation(name))
     }
 
-    /// A column of the table by its name.
-    pub(super) fn target_column(&self, table: &Table, ident: &Ident) -> Result<usize> {
-        let name = fold(ident);
+    /// A column of the table that a value goes to.
+    pub(super) fn target_column(&self, table: &Table, target: Id<AssignmentTarget>) -> Result<usize> {
+        let tree = self.tree;
+        let AssignmentTarget { column, steps } = tree.get(target);
+        let index = self.named_column(table, column)?;
+        let Some(step) = tree.nth(steps, 0) else { return Ok(index) };
+        let what = match tree.get(step) {
+            Indirection::Index { .. } | Indirection::Slice { .. } => "an assignment to an element of an array",
+            Indirection::Field { .. } | Indirection::All => "an assignment to a field of a column",
+        };
+        Err(self.at(Error::unsupported(what), tree.span(target)))
+    }
+
+    fn named_column(&self, table: &Table, column: Id<Name>) -> Result<usize> {
+        let name = name_text(self.tree, column);
         table.columns.iter().position(|column| column.name == name).ok_or_else(|| {
             let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
             let error = Error::new(SqlState::UNDEFINED_COLUMN, message);
             let names = table.columns.iter().map(|column| (column.name.as_str(), &column.name));
-            let error = match nearest(&name, names).as_slice() {
+            let error = match nearest(name, names).as_slice() {
                 [near] => error.with_hint(format!("Perhaps you meant the column \"{near}\".")),
                 _ => error,
             };
-            self.at(error, ident.span)
+            self.at(error, self.tree.span(column))
         })
     }
 
@@ -56,18 +73,20 @@ impl Binder<'_> {
             let sequence = self.catalog.sequences.values().find(|sequence| sequence.id == identity.sequence);
             let sequence = sequence.ok_or_else(|| Error::internal("an identity column without its sequence"))?;
             let next = Expr::Sequence { op: SequenceOp::NextVal, name: Box::new(text(&sequence.name)), value: None };
-            return self.assignment(next, column.data_type, &column.name, Span::empty());
+            return self.assignment(next, column.data_type, &column.name, NOWHERE);
         }
         let Some(default) = &column.default else { return Ok(null(column.data_type)) };
-        let (ast, _) = crate::sql::parse_expression(default)?;
-        self.isolated(|binder| binder.default_value(&ast, column.data_type, &column.name))
+        let parsed = crate::sql::parse_expression(default)?;
+        self.isolated(&parsed.tree, parsed.depth, |binder| {
+            binder.default_value(parsed.expr, column.data_type, &column.name)
+        })
     }
 
     /// A default expression as the column's type.
-    pub(super) fn default_value(&mut self, ast: &ast::Expr, to: DataType, column: &str) -> Result<Expr> {
-        let bound = self.expr(ast, &mut Context::new(None, Clause::Default))?;
+    pub(super) fn default_value(&mut self, expr: Id<ast::Expr>, to: DataType, column: &str) -> Result<Expr> {
+        let bound = self.expr(expr, &mut Context::new(None, Clause::Default))?;
         let from = bound.data_type();
-        self.coerce(bound, to, crate::types::CastContext::Assignment, ast.span())?.ok_or_else(|| {
+        self.coerce(bound, to, crate::types::CastContext::Assignment, self.tree.span(expr))?.ok_or_else(|| {
             let message = format!(
                 "column \"{column}\" is of type {} but default expression is of type {}",
                 to.type_name(),
@@ -79,13 +98,13 @@ impl Binder<'_> {
     }
 
     /// The scan and the names of an updated or deleted table: its columns, then its hidden row number if it has one.
-    pub(super) fn target_scan(&self, table: &Arc<Table>, alias: Option<&ast::TableAlias>) -> (LogicalPlan, Scope) {
+    pub(super) fn target_scan(&self, table: &Arc<Table>, alias: Option<Id<Name>>) -> (LogicalPlan, Scope) {
         let columns: Vec<usize> = match table.primary_key.as_slice() {
             [] => (0..table.columns.len()).chain([ROW_NUMBER]).collect(),
             _ => (0..table.columns.len()).collect(),
         };
-        let name = alias.map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
-        let scope = Scope::of_table(name, alias.is_none(), table, columns.len());
+        let name = alias.map_or(table.name.as_str(), |alias| name_text(self.tree, alias));
+        let scope = Scope::of_table(name.to_owned(), alias.is_none(), table, columns.len());
         (LogicalPlan::Scan { table: Arc::clone(table), columns }, scope)
     }
 
@@ -93,19 +112,21 @@ impl Binder<'_> {
     pub(super) fn assignments(
         &mut self,
         table: &Table,
-        assignments: &[Assignment],
+        assignments: List<Assignment>,
         context: &mut Context,
     ) -> Result<Vec<(usize, Expr)>> {
+        let tree = self.tree;
         let mut bound: Vec<(usize, Expr)> = vec![];
-        for assignment in assignments {
-            match &assignment.target {
-                AssignmentTarget::ColumnName(name) => {
-                    let value = self.set_one(table, name, &assignment.value, context)?;
-                    self.add_assignment(table, value, name, &mut bound)?;
+        for assignment in tree.list(assignments) {
+            match tree.get(assignment) {
+                Assignment::One { target, value } => {
+                    let value = self.set_one(table, target, value, context)?;
+                    self.add_assignment(table, value, target, &mut bound)?;
                 }
-                AssignmentTarget::Tuple(names) => {
-                    for (name, value) in names.iter().zip(self.set_row(table, names, &assignment.value, context)?) {
-                        self.add_assignment(table, value, name, &mut bound)?;
+                Assignment::Many { targets, value } => {
+                    let values = self.set_row(table, targets, value, context)?;
+                    for (target, value) in tree.list(targets).zip(values) {
+                        self.add_assignment(table, value, target, &mut bound)?;
                     }
                 }
             }
@@ -117,13 +138,13 @@ impl Binder<'_> {
         &self,
         table: &Table,
         value: (usize, Expr),
-        name: &ObjectName,
+        target: Id<AssignmentTarget>,
         bound: &mut Vec<(usize, Expr)>,
     ) -> Result<()> {
         if bound.iter().any(|(column, _)| *column == value.0) {
             let column = table.columns.get(value.0).map_or("", |column| column.name.as_str());
             let message = format!("multiple assignments to same column \"{column}\"");
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), name_span(name)));
+            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), self.tree.span(target)));
         }
         bound.push(value);
         Ok(())
@@ -132,18 +153,19 @@ impl Binder<'_> {
     fn set_one(
         &mut self,
         table: &Table,
-        name: &ObjectName,
-        value: &ast::Expr,
+        target: Id<AssignmentTarget>,
+        value: Id<ast::Expr>,
         context: &mut Context,
     ) -> Result<(usize, Expr)> {
-        let index = self.set_column(table, name)?;
+        let tree = self.tree;
+        let index = self.target_column(table, target)?;
         let column = table.columns.get(index).ok_or_else(|| Error::internal("a column's position"))?;
-        if is_default(value) {
+        if tree.get(value) == ast::Expr::Default {
             return Ok((index, self.column_default(column)?));
         }
-        self.refuse_generated(column, name_span(name))?;
-        let expr = self.expr(value, context)?;
-        Ok((index, self.assignment(expr, column.data_type, &column.name, value.span())?))
+        self.refuse_generated(column, tree.span(target))?;
+        let (bound, span) = self.operand(value, context)?;
+        Ok((index, self.assignment(bound, column.data_type, &column.name, span)?))
     }
 
     fn refuse_generated(&self, column: &Column, span: Span) -> Result<()> {
@@ -156,64 +178,68 @@ impl Binder<'_> {
         Err(self.at(error, span))
     }
 
-    fn set_column(&self, table: &Table, name: &ObjectName) -> Result<usize> {
-        match name.0.as_slice() {
-            [ast::ObjectNamePart::Identifier(ident)] => self.target_column(table, ident),
-            [ast::ObjectNamePart::Identifier(first), ..] => self.target_column(table, first),
-            _ => Err(Error::unsupported("this SET target")),
-        }
-    }
-
     /// `(a, b) = (1, 2)`, `= ROW(1, 2)` or `= (SELECT ...)`.
     fn set_row(
         &mut self,
         table: &Table,
-        names: &[ObjectName],
-        value: &ast::Expr,
+        targets: List<AssignmentTarget>,
+        value: Id<ast::Expr>,
         context: &mut Context,
     ) -> Result<Vec<(usize, Expr)>> {
-        if let ast::Expr::Subquery(query) = unnested(value) {
-            return self.set_from_query(table, names, query, context);
+        let tree = self.tree;
+        if let ast::Expr::Subquery { query } = tree.get(value) {
+            return self.set_from_query(table, targets, query, context);
         }
-        let single = std::slice::from_ref(value);
-        let values = row_of(value).unwrap_or(single);
-        if values.len() != names.len() {
+        let values: Vec<Id<ast::Expr>> = match row_of(tree, value) {
+            Some(items) => tree.list(items).collect(),
+            None => vec![value],
+        };
+        if values.len() != tree.len(targets) {
             let message = "number of columns does not match number of values";
-            return Err(self.at_parenthesis(Error::new(SqlState::SYNTAX_ERROR, message), value.span()));
+            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), tree.span(value)));
         }
-        names.iter().zip(values).map(|(name, value)| self.set_one(table, name, value, context)).collect()
+        tree.list(targets).zip(values).map(|(target, value)| self.set_one(table, target, value, context)).collect()
     }
 
     /// Each column is a scalar subquery of its own.
     fn set_from_query(
         &mut self,
         table: &Table,
-        names: &[ObjectName],
-        query: &ast::Query,
+        targets: List<AssignmentTarget>,
+        query: Id<Query>,
         context: &mut Context,
     ) -> Result<Vec<(usize, Expr)>> {
+        let tree = self.tree;
         let plan = self.query(query, context.env)?;
         let fields = plan.fields();
-        if fields.len() != names.len() {
+        if fields.len() != tree.len(targets) {
             let message = "number of columns does not match number of values";
-            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), query.span()));
+            return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), tree.span(query)));
         }
-        let mut bound = Vec::with_capacity(names.len());
-        for (position, (name, field)) in names.iter().zip(fields).enumerate() {
-            let index = self.set_column(table, name)?;
+        let mut bound = Vec::with_capacity(fields.len());
+        for (position, (target, field)) in tree.list(targets).zip(fields).enumerate() {
+            let index = self.target_column(table, target)?;
             let column = table.columns.get(index).ok_or_else(|| Error::internal("a column's position"))?;
-            self.refuse_generated(column, name_span(name))?;
+            self.refuse_generated(column, tree.span(target))?;
             let value = super::subquery::scalar_column(plan.clone(), position, field);
-            bound.push((index, self.assignment(value, column.data_type, &column.name, query.span())?));
+            bound.push((index, self.assignment(value, column.data_type, &column.name, tree.span(query))?));
         }
         Ok(bound)
     }
 
     /// RETURNING over a row with these names.
-    pub(super) fn returning(&mut self, items: Option<&Vec<SelectItem>>, scope: &Scope) -> Result<Option<Returning>> {
-        let Some(items) = items else { return Ok(None) };
+    pub(super) fn returning(
+        &mut self,
+        returning: Option<Id<ast::Returning>>,
+        scope: &Scope,
+    ) -> Result<Option<Returning>> {
+        let Some(id) = returning else { return Ok(None) };
+        let ast::Returning { old, new, targets } = self.tree.get(id);
+        if let Some(name) = old.or(new) {
+            return Err(self.at(Error::unsupported("RETURNING WITH"), self.tree.span(name)));
+        }
         let env = Env { scope, outer: None };
-        let outputs = self.outputs(items, &mut Context::new(Some(&env), Clause::Returning))?;
+        let outputs = self.outputs(targets, &mut Context::new(Some(&env), Clause::Returning))?;
         let (mut exprs, mut fields) = (vec![], vec![]);
         for output in outputs {
             let expr = self.known(output.expr)?;
@@ -222,10 +248,4 @@ impl Binder<'_> {
         }
         Ok(Some(Returning { exprs, fields }))
     }
-}
-
-/// The keyword DEFAULT in place of a value.
-pub(super) fn is_default(value: &ast::Expr) -> bool {
-    matches!(value, ast::Expr::Identifier(ident)
-        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }

@@ -1,35 +1,41 @@
 //! UPDATE: the rows to change, and their new values beside the old.
 
-use sqlparser::ast::{self, TableFactor, Update, UpdateTableFromKind};
+use cairn_parser::{Id, Update};
 
 use super::binder::Binder;
 use super::context::{Clause, Context};
 use super::scope::{Env, Scope};
 use super::statement::BoundUpdate;
 use crate::plan::{Expr, Field, LogicalPlan};
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result};
 
 impl Binder<'_> {
-    pub(super) fn update(&mut self, update: &Update) -> Result<BoundUpdate> {
-        if update.or.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
-            return Err(Error::unsupported("this form of UPDATE of another SQL dialect"));
+    pub(super) fn update(&mut self, update: Id<Update>) -> Result<BoundUpdate> {
+        let update = self.tree.get(update);
+        self.within_with(update.with, |binder| binder.plain_update(&update), |bound| &mut bound.source)
+    }
+
+    fn plain_update(&mut self, update: &Update) -> Result<BoundUpdate> {
+        let tree = self.tree;
+        if let Some(cursor) = update.current_of {
+            return Err(self.at(Error::unsupported("WHERE CURRENT OF"), tree.span(cursor)));
         }
-        let (name, alias) = target_of(&update.table)?;
-        let table = self.target_table(name, "update")?;
-        let mut joined = self.target_scan(&table, alias);
+        let target = tree.get(update.table);
+        let table = self.target_table(target.name, "update")?;
+        let mut joined = self.target_scan(&table, target.alias);
         let target_width = joined.1.width;
-        for item in from_items(update.from.as_ref())? {
+        for item in tree.list(update.from) {
             joined = self.add_item(Some(joined), item, None)?;
         }
         let (mut plan, scope) = joined;
         let env = Env { scope: &scope, outer: None };
-        if let Some(condition) = &update.selection {
+        if let Some(condition) = update.filter {
             let predicate = self.filter(condition, &env)?;
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
         }
         let mut context = Context::new(Some(&env), Clause::Update);
-        let assignments = self.assignments(&table, &update.assignments, &mut context)?;
-        let returning = self.returning(update.returning.as_ref(), &returning_scope(&scope, target_width, &table))?;
+        let assignments = self.assignments(&table, update.assignments, &mut context)?;
+        let returning = self.returning(update.returning, &returning_scope(&scope, target_width, &table))?;
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         let (assigned, values): (Vec<usize>, Vec<Expr>) = assignments.into_iter().unzip();
         let source = with_values(plan, target_width, values, extra);
@@ -59,20 +65,4 @@ pub(super) fn with_values(plan: LogicalPlan, width: usize, values: Vec<Expr>, ex
 pub(super) fn returning_scope(scope: &Scope, target_width: usize, table: &crate::catalog::Table) -> Scope {
     let hidden = target_width - table.columns.len();
     scope.without_columns(table.columns.len(), hidden)
-}
-
-/// The target's name and alias.
-pub(super) fn target_of(target: &ast::TableWithJoins) -> Result<(&ast::ObjectName, Option<&ast::TableAlias>)> {
-    match &target.relation {
-        TableFactor::Table { name, alias, args: None, .. } if target.joins.is_empty() => Ok((name, alias.as_ref())),
-        _ => Err(Error::new(SqlState::SYNTAX_ERROR, "the target must be a table")),
-    }
-}
-
-fn from_items(from: Option<&UpdateTableFromKind>) -> Result<&[ast::TableWithJoins]> {
-    match from {
-        None => Ok(&[]),
-        Some(UpdateTableFromKind::AfterSet(items)) => Ok(items),
-        Some(UpdateTableFromKind::BeforeSet(_)) => Err(Error::new(SqlState::SYNTAX_ERROR, "FROM stands after SET")),
-    }
 }

@@ -2,14 +2,14 @@
 //!
 //! A WITH query's rows are computed once per run of the query it belongs to, and read through its id.
 
-use sqlparser::ast::{self, Cte, SetExpr, SetQuantifier, Spanned, With};
-use sqlparser::tokenizer::Span;
+use cairn_parser::{Cte, Id, Materialized, Query, QueryBody, SetOperation, Span, Statement, With};
 
-use super::binder::{Binder, CteBinding, fold};
-use super::from::renamed_query;
-use super::query::column_spans;
+use super::binder::{Binder, CteBinding};
+use super::from::Naming;
+use super::query::{column_spans, span_at};
 use super::scope::Env;
 use crate::plan::{Field, LogicalPlan};
+use crate::sql::name_text;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -22,44 +22,84 @@ pub(super) enum Definition {
     Recursive { id: usize, name: String, base: LogicalPlan, step: LogicalPlan, all: bool },
 }
 
+/// `base UNION [ALL] step`
+struct Recursion {
+    base: Id<Query>,
+    step: Id<Query>,
+    all: bool,
+}
+
 impl Binder<'_> {
     /// Binds the queries and puts them in sight, one after the other.
-    pub(super) fn with(&mut self, with: &With, outer: Option<&Env>) -> Result<Vec<Definition>> {
+    pub(super) fn with(&mut self, with: Id<With>, outer: Option<&Env>) -> Result<Vec<Definition>> {
+        let tree = self.tree;
+        let With { recursive, ctes } = tree.get(with);
         // Each is one level of the plan.
-        if with.cte_tables.len() > MAX_WITH_QUERIES {
+        if tree.len(ctes) > MAX_WITH_QUERIES {
             let message = format!("a WITH clause can have at most {MAX_WITH_QUERIES} queries");
-            return Err(self.at(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message), with.span()));
+            return Err(self.at(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message), tree.span(with)));
         }
-        let mut definitions = Vec::with_capacity(with.cte_tables.len());
-        let mut names: Vec<String> = vec![];
-        for cte in &with.cte_tables {
-            let name = fold(&cte.alias.name);
+        let mut definitions = Vec::with_capacity(tree.len(ctes));
+        let mut names: Vec<&str> = vec![];
+        for id in tree.list(ctes) {
+            let cte = tree.get(id);
+            let name = name_text(tree, cte.name);
             if names.contains(&name) {
                 let message = format!("WITH query name \"{name}\" specified more than once");
-                return Err(self.at(Error::new(SqlState::DUPLICATE_ALIAS, message), cte.alias.name.span));
+                return Err(self.at(Error::new(SqlState::DUPLICATE_ALIAS, message), tree.span(cte.name)));
             }
-            let definition = match recursive_parts(cte).filter(|_| with.recursive) {
-                Some((base, step, all)) if mentions(step, &name) => {
-                    self.recursive(cte, &name, [base, step], all, outer)?
-                }
-                _ => self.plain(cte, &name, outer)?,
-            };
             names.push(name);
-            definitions.push(definition);
+            definitions.push(self.definition(&cte, name, recursive, outer)?);
         }
         Ok(definitions)
     }
 
-    fn plain(&mut self, cte: &Cte, name: &str, outer: Option<&Env>) -> Result<Definition> {
-        let plan = self.query(&cte.query, outer)?;
+    /// Binds a statement that changes rows with its WITH queries in sight, and wraps its source in them.
+    pub(super) fn within_with<T>(
+        &mut self,
+        with: Option<Id<With>>,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+        source: impl FnOnce(&mut T) -> &mut LogicalPlan,
+    ) -> Result<T> {
+        let Some(with) = with else { return bind(self) };
+        let in_sight = self.ctes.len();
+        let definitions = self.with(with, None)?;
+        let mut bound = bind(self)?;
+        self.ctes.truncate(in_sight);
+        let source = source(&mut bound);
+        let body = std::mem::replace(source, LogicalPlan::Values { rows: vec![], fields: vec![] });
+        *source = wrap(definitions, body);
+        Ok(bound)
+    }
+
+    fn definition(&mut self, cte: &Cte, name: &str, recursive: bool, outer: Option<&Env>) -> Result<Definition> {
+        let tree = self.tree;
+        let Statement::Query { query } = tree.get(cte.statement) else {
+            let error = Error::unsupported("a data-modifying statement in WITH");
+            return Err(self.at(error, tree.span(cte.statement)));
+        };
+        if let Some(search) = cte.search {
+            return Err(self.at(Error::unsupported("SEARCH"), tree.span(search)));
+        }
+        if let Some(cycle) = cte.cycle {
+            return Err(self.at(Error::unsupported("CYCLE"), tree.span(cycle)));
+        }
+        match self.recursion(query).filter(|_| recursive) {
+            Some(recursion) if self.mentions(recursion.step, cte) => self.recursive(cte, name, &recursion, outer),
+            _ => self.plain(cte, name, query, outer),
+        }
+    }
+
+    fn plain(&mut self, cte: &Cte, name: &str, query: Id<Query>, outer: Option<&Env>) -> Result<Definition> {
+        let plan = self.query(query, outer)?;
         let fields = self.cte_fields(plan.fields(), cte)?;
         let id = self.show(name, fields);
-        let materialized = cte.materialized == Some(ast::CteAsMaterialized::Materialized);
+        let materialized = cte.materialized == Some(Materialized::Yes);
         Ok(Definition::Plain { id, name: name.to_owned(), materialized, plan })
     }
 
     fn cte_fields(&self, fields: Vec<Field>, cte: &Cte) -> Result<Vec<Field>> {
-        renamed_query(fields, &cte.alias).map_err(|error| self.at(error, cte.alias.name.span))
+        self.renamed("WITH query", fields, Naming { name: cte.name, columns: cte.columns })
     }
 
     fn show(&mut self, name: &str, fields: Vec<Field>) -> usize {
@@ -72,19 +112,18 @@ impl Binder<'_> {
         &mut self,
         cte: &Cte,
         name: &str,
-        [base, step]: [&SetExpr; 2],
-        all: bool,
+        &Recursion { base, step, all }: &Recursion,
         outer: Option<&Env>,
     ) -> Result<Definition> {
-        let spans = column_spans(base);
-        let base = self.set_expr(base, outer)?;
+        let spans = column_spans(self.tree, base);
+        let base = self.untyped_query(base, outer)?;
         let base = self.typed(base)?;
         let fields = self.cte_fields(base.fields(), cte)?;
         let types: Vec<DataType> = fields.iter().map(|field| field.data_type).collect();
         let id = self.show(name, fields);
-        let step_plan = self.set_expr(step, outer)?;
+        let step_plan = self.untyped_query(step, outer)?;
         self.check_step(name, &base.fields(), &step_plan.fields(), cte, &spans)?;
-        let step = self.retype(step_plan, &types, &column_spans(step))?;
+        let step = self.retype(step_plan, &types, &column_spans(self.tree, step))?;
         Ok(Definition::Recursive { id, name: name.to_owned(), base, step, all })
     }
 
@@ -92,7 +131,7 @@ impl Binder<'_> {
     fn check_step(&self, name: &str, base: &[Field], step: &[Field], cte: &Cte, spans: &[Span]) -> Result<()> {
         if base.len() != step.len() {
             let error = Error::new(SqlState::SYNTAX_ERROR, "each UNION query must have the same number of columns");
-            return Err(self.at(error, cte.query.span()));
+            return Err(self.at(error, self.tree.span(cte.statement)));
         }
         for (number, (base, step)) in base.iter().zip(step).enumerate() {
             let fits = step.data_type.base() == base.data_type.base()
@@ -108,10 +147,44 @@ impl Binder<'_> {
                 );
                 let error = Error::new(SqlState::DATATYPE_MISMATCH, message)
                     .with_hint("Cast the output of the non-recursive term to the correct type.");
-                return Err(self.at(error, spans.get(number).copied().unwrap_or(Span::empty())));
+                return Err(self.at(error, span_at(spans, number)));
             }
         }
         Ok(())
+    }
+
+    /// `base UNION [ALL] step`, where the query is that and no more.
+    fn recursion(&self, query: Id<Query>) -> Option<Recursion> {
+        let tree = self.tree;
+        let query = tree.get(query);
+        let plain =
+            query.order_by.is_empty() && query.limit.is_none() && query.offset.is_none() && query.with.is_none();
+        match tree.get(query.body) {
+            QueryBody::SetOperation { operation: SetOperation::Union, all, left, right } if plain => {
+                Some(Recursion { base: left, step: right, all })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the term reads from something of the query's name. (That may be a WITH query of its own by the same
+    /// name; then the recursive form is right as well.)
+    fn mentions(&self, step: Id<Query>, cte: &Cte) -> bool {
+        let tree = self.tree;
+        let name = tree.reference(cte.name);
+        let mut waiting = vec![tree.reference(step)];
+        while let Some(node) = waiting.pop() {
+            let (first, mut found) = (waiting.len(), false);
+            let is_relation = tree.kind(node).name == "QualifiedName";
+            tree.children(node, |child| {
+                found |= is_relation && tree.same(child, tree, name);
+                waiting.push(child);
+            });
+            if found && waiting.len() == first + 1 {
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -128,21 +201,4 @@ pub(super) fn wrap(definitions: Vec<Definition>, body: LogicalPlan) -> LogicalPl
             }
         }
     })
-}
-
-/// `base UNION [ALL] step`, where the query is that and no more.
-fn recursive_parts(cte: &Cte) -> Option<(&SetExpr, &SetExpr, bool)> {
-    let plain = cte.query.order_by.is_none() && cte.query.limit_clause.is_none() && cte.query.with.is_none();
-    match &*cte.query.body {
-        SetExpr::SetOperation { left, op: ast::SetOperator::Union, set_quantifier, right } if plain => {
-            Some((left, right, *set_quantifier == SetQuantifier::All))
-        }
-        _ => None,
-    }
-}
-
-/// Whether the term reads the query of this name. (By its text: a mention anywhere will do, for then the recursive form
-/// is right, and harmless where the mention is of something else.)
-fn mentions(step: &SetExpr, name: &str) -> bool {
-    step.to_string().to_ascii_lowercase().contains(&name.to_ascii_lowercase())
 }

@@ -2,32 +2,26 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
-
 use super::context::Ddl;
 use super::names::missing_column;
 use crate::bind::{bind_check, bind_default};
 use crate::catalog::Table;
+use crate::command::ColumnChange;
 use crate::types::{CastContext, DataType, can_cast, cast_assign};
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
-    pub(super) fn alter_column(
-        &mut self,
-        table: &Arc<Table>,
-        name: &str,
-        operation: &ast::AlterColumnOperation,
-    ) -> Result<()> {
-        use ast::AlterColumnOperation as O;
+    pub(super) fn alter_column(&mut self, table: &Arc<Table>, name: &str, change: &ColumnChange) -> Result<()> {
+        use ColumnChange as C;
         let position = table.column_position(name).ok_or_else(|| missing_column(table, name))?;
         let mut new = Table::clone(table);
         let column = &mut new.columns[position];
-        match operation {
-            O::SetNotNull => {
+        match change {
+            C::SetNotNull => {
                 self.verify_not_null(table, position)?;
                 column.not_null = true;
             }
-            O::DropNotNull => {
+            C::DropNotNull => {
                 if table.primary_key.contains(&position) {
                     let message = format!("column \"{name}\" is in a primary key");
                     return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
@@ -38,21 +32,15 @@ impl Ddl<'_> {
                 }
                 column.not_null = false;
             }
-            O::SetDefault { value } => {
+            C::SetDefault(value) => {
                 refuse_identity(table, position)?;
-                column.default = self.default_text(value, column.data_type)?;
+                column.default = self.default_text(*value, column.data_type)?;
             }
-            O::DropDefault => {
+            C::DropDefault => {
                 refuse_identity(table, position)?;
                 column.default = None;
             }
-            O::SetDataType { data_type, using, .. } => {
-                if using.is_some() {
-                    return Err(Error::unsupported("ALTER COLUMN TYPE .. USING"));
-                }
-                return self.change_type(table, position, DataType::from_ast(data_type)?);
-            }
-            O::AddGenerated { .. } => return Err(Error::unsupported("ALTER COLUMN .. ADD GENERATED")),
+            C::SetType(data_type) => return self.change_type(table, position, self.data_type(*data_type)?),
         }
         self.store.put_table(&new)
     }

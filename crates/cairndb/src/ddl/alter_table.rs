@@ -2,87 +2,98 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
-
-use super::constraints::Spec;
 use super::context::Ddl;
+use super::create_table::{nextval, sequence_constant};
 use super::drop::Dependent;
-use super::names::{Chosen, already_exists, fold, missing, missing_column, relation_name};
-use super::rewrite::rename_word;
+use super::names::{Chosen, already_exists, constraint_exists, missing, missing_column};
+use super::rewrite::{columns_of, rename_column};
 use crate::bind::bind_default;
 use crate::catalog::{Catalog, EntryKind, Index, RelationKind, Sequence, Table, View};
+use crate::command::{AlterTable, ColumnDefinition, Constraint, RenameRelation, TableAction};
 use crate::exec::eval_row;
 use crate::{Error, Result, SqlState, Value};
 
 impl Ddl<'_> {
-    pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<&'static str> {
-        let name = relation_name(&alter.name)?;
-        if self.catalog.relation_kind(&name).is_none() && alter.if_exists {
-            self.notice(SqlState("00000"), format!("relation \"{name}\" does not exist, skipping"));
+    pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<&'static str> {
+        if self.is_skipped(&alter.name, alter.if_exists) {
             return Ok("ALTER TABLE");
         }
-        if let [ast::AlterTableOperation::RenameTable { table_name }] = alter.operations.as_slice() {
-            self.rename_relation(&name, table_name)?;
+        if let [TableAction::RenameTo(to)] = alter.actions.as_slice() {
+            self.rename_relation(&alter.name, to.clone())?;
             return Ok("ALTER TABLE");
         }
-        for operation in &alter.operations {
-            let table = self.table(&name)?;
-            self.alter_one(&table, operation)?;
+        for action in &alter.actions {
+            let table = self.table(&alter.name)?;
+            self.alter_one(&table, action)?;
             self.reload()?;
         }
         Ok("ALTER TABLE")
     }
 
-    fn alter_one(&mut self, table: &Arc<Table>, operation: &ast::AlterTableOperation) -> Result<()> {
-        use ast::AlterTableOperation as O;
-        match operation {
-            O::AddConstraint { constraint, .. } => self.add_constraint(table, Spec::of_table(constraint)?),
-            O::AddColumn { if_not_exists, column_def, .. } => self.alter_add_column(table, column_def, *if_not_exists),
-            O::DropColumn { column_names, if_exists, drop_behavior, .. } => {
-                let cascade = matches!(drop_behavior, Some(ast::DropBehavior::Cascade));
-                column_names.iter().try_for_each(|column| {
-                    let table = self.table(&table.name)?;
-                    self.drop_column(&table, &fold(column), *if_exists, cascade)
-                })
-            }
-            O::DropConstraint { if_exists, name, drop_behavior } => {
-                let cascade = matches!(drop_behavior, Some(ast::DropBehavior::Cascade));
-                self.drop_constraint(table, &fold(name), *if_exists, cascade)
-            }
-            O::RenameColumn { old_column_name, new_column_name } => {
-                self.rename_column(table, &fold(old_column_name), fold(new_column_name))
-            }
-            O::RenameConstraint { old_name, new_name } => {
-                self.rename_constraint(table, &fold(old_name), fold(new_name))
-            }
-            O::AlterColumn { column_name, op } => self.alter_column(table, &fold(column_name), op),
-            O::OwnerTo { .. } | O::ValidateConstraint { .. } => Ok(()),
-            other => Err(Error::unsupported(format!("ALTER TABLE .. {other}"))),
+    /// Whether there is no relation of this name, and IF EXISTS was said.
+    fn is_skipped(&mut self, name: &str, if_exists: bool) -> bool {
+        let skipped = if_exists && self.catalog.relation_kind(name).is_none();
+        if skipped {
+            self.notice(SqlState("00000"), format!("relation \"{name}\" does not exist, skipping"));
+        }
+        skipped
+    }
+
+    /// ALTER INDEX, ALTER VIEW, ALTER SEQUENCE .. RENAME TO.
+    pub(super) fn rename(&mut self, rename: &RenameRelation) -> Result<&'static str> {
+        let tag = match rename.kind {
+            RelationKind::View => "ALTER VIEW",
+            RelationKind::Sequence => "ALTER SEQUENCE",
+            _ => "ALTER INDEX",
+        };
+        if self.is_skipped(&rename.name, rename.if_exists) {
+            return Ok(tag);
+        }
+        if self.catalog.relation_kind(&rename.name) != Some(rename.kind) {
+            return Err(missing(&self.catalog, &rename.name, rename.kind));
+        }
+        self.rename_relation(&rename.name, rename.to.clone())?;
+        Ok(tag)
+    }
+
+    fn alter_one(&mut self, table: &Arc<Table>, action: &TableAction) -> Result<()> {
+        use TableAction as A;
+        match action {
+            A::AddConstraint(constraint) => self.add_constraint(table, constraint),
+            A::AddColumn { column, if_not_exists } => self.alter_add_column(table, column, *if_not_exists),
+            A::DropColumn { name, if_exists, cascade } => self.drop_column(table, name, *if_exists, *cascade),
+            A::DropConstraint { name, if_exists, cascade } => self.drop_constraint(table, name, *if_exists, *cascade),
+            A::RenameColumn { from, to } => self.rename_column(table, from, to.clone()),
+            A::RenameConstraint { from, to } => self.rename_constraint(table, from, to.clone()),
+            A::AlterColumn { name, change } => self.alter_column(table, name, change),
+            A::ValidateConstraint(name) if !constraint_exists(table, name) => Err(missing_constraint(table, name)),
+            A::ValidateConstraint(_) | A::Owner => Ok(()),
+            A::RenameTo(_) => Err(Error::internal("RENAME TO beside something else")),
         }
     }
 
-    fn add_constraint(&mut self, table: &Arc<Table>, spec: Spec<'_>) -> Result<()> {
+    fn add_constraint(&mut self, table: &Arc<Table>, constraint: &Constraint) -> Result<()> {
         let mut new = Table::clone(table);
         let mut chosen = Chosen::default();
-        match spec {
-            Spec::PrimaryKey { name, columns } => {
-                self.set_primary_key(&mut new, name, &columns, &mut chosen)?;
+        match constraint {
+            Constraint::PrimaryKey { name, columns } => {
+                self.set_primary_key(&mut new, name.clone(), columns, &mut chosen)?;
                 self.rebuild_for_primary_key(table, new)
             }
-            Spec::Unique { name, columns } => {
-                self.add_unique(&mut new, name, &columns, &mut chosen)?;
+            Constraint::Unique { name, columns } => {
+                self.add_unique(&mut new, name.clone(), columns, &mut chosen)?;
                 if let Some(index) = new.indexes.last() {
                     self.build_index(table, index)?;
                 }
                 self.store.put_table(&new)
             }
-            Spec::Check { name, condition } => {
-                self.add_check(&mut new, name, condition)?;
+            Constraint::Check { name, condition } => {
+                self.add_check(&mut new, name.clone(), *condition)?;
                 self.verify_last_check(&new)?;
                 self.store.put_table(&new)
             }
-            Spec::ForeignKey { name, columns, constraint } => {
-                self.add_foreign_key(&mut new, name, &columns, constraint)?;
+            Constraint::ForeignKey { name, columns, references } => {
+                self.add_foreign_key(&mut new, name.clone(), columns, references)?;
                 self.store.put_table(&new)?;
                 self.reload()?;
                 self.verify_last_foreign_key(&new.name)
@@ -98,9 +109,14 @@ impl Ddl<'_> {
         self.rewrite_table(old, new, Ok)
     }
 
-    fn alter_add_column(&mut self, table: &Arc<Table>, definition: &ast::ColumnDef, if_not_exists: bool) -> Result<()> {
-        let name = fold(&definition.name);
-        if table.column_position(&name).is_some() {
+    fn alter_add_column(
+        &mut self,
+        table: &Arc<Table>,
+        definition: &ColumnDefinition,
+        if_not_exists: bool,
+    ) -> Result<()> {
+        let name = &definition.name;
+        if table.column_position(name).is_some() {
             let message = format!("column \"{name}\" of relation \"{}\" already exists", table.name);
             if !if_not_exists {
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
@@ -113,12 +129,10 @@ impl Ddl<'_> {
         self.add_column(&mut new, definition, &mut chosen)?;
         self.reload()?;
         self.fill_column(table, new)?;
-        for option in &definition.options {
-            if let Some(spec) = Spec::of_column(&name, option) {
-                let table = self.table(&table.name)?;
-                self.add_constraint(&table, spec)?;
-                self.reload()?;
-            }
+        for constraint in &definition.constraints {
+            let table = self.table(&table.name)?;
+            self.add_constraint(&table, constraint)?;
+            self.reload()?;
         }
         Ok(())
     }
@@ -131,8 +145,7 @@ impl Ddl<'_> {
             (None, Some(identity)) => {
                 let sequence = self.catalog.sequence_by_id(identity.sequence);
                 let sequence = sequence.ok_or_else(|| Error::internal("a sequence is missing"))?;
-                let text = format!("nextval('{}')", super::names::quoted(&sequence.name).replace('\'', "''"));
-                Some(bind_default(&text, column.data_type, &self.catalog)?)
+                Some(bind_default(&nextval(&sequence.name), column.data_type, &self.catalog)?)
             }
             (None, None) => None,
         };
@@ -159,7 +172,7 @@ impl Ddl<'_> {
             return Ok(());
         };
         let mut new = without_column(table, position);
-        new.checks.retain(|check| !super::rewrite::words(&check.condition).contains(&name.to_string()));
+        new.checks.retain(|check| !columns_of(&check.condition).contains(&name.to_string()));
         let part = format!("{name} of table {}", table.name);
         let mut dependents = Vec::new();
         for &(child, at) in &table.referenced_by {
@@ -213,9 +226,7 @@ impl Ddl<'_> {
         }
     }
 
-    fn rename_relation(&mut self, name: &str, to: &ast::RenameTableNameKind) -> Result<()> {
-        let (ast::RenameTableNameKind::As(to) | ast::RenameTableNameKind::To(to)) = to;
-        let to = relation_name(to)?;
+    fn rename_relation(&mut self, name: &str, to: String) -> Result<()> {
         if self.catalog.relation_kind(&to).is_some() {
             return Err(already_exists(&to));
         }
@@ -248,7 +259,7 @@ impl Ddl<'_> {
         let Some(table) = self.catalog.table_by_id(table) else { return Ok(()) };
         let mut table = Table::clone(table);
         if let Some(default) = table.columns.get_mut(column).and_then(|column| column.default.as_mut()) {
-            *default = default.replace(&format!("'{old}'"), &format!("'{}'", sequence.name));
+            *default = default.replace(&sequence_constant(old), &sequence_constant(&sequence.name));
         }
         self.store.put_table(&table)
     }
@@ -282,9 +293,7 @@ impl Ddl<'_> {
         }
         let mut new = Table::clone(table);
         for check in &mut new.checks {
-            if super::rewrite::words(&check.condition).iter().any(|word| word == from) {
-                check.condition = rename_word(&check.condition, from, &to);
-            }
+            check.condition = rename_column(&check.condition, from, &to);
         }
         new.columns[position].name = to;
         self.store.put_table(&new)?;

@@ -1,43 +1,69 @@
-//! Statements that change nothing of the schema: COMMENT ON, whose texts are not kept, and ANALYZE.
+//! Statements that change nothing of the schema: COMMENT ON, whose texts are not kept, ANALYZE and VACUUM.
 
 use std::ops::Bound;
 
-use sqlparser::ast;
-
 use super::context::Ddl;
 use super::create_view::is_readable;
-use super::names::{missing, relation_name};
-use crate::catalog::{RelationKind, Table, TableLayout, put_statistics};
+use super::names::{constraint_exists, missing};
+use crate::catalog::{Table, TableLayout, put_statistics};
+use crate::command::{Comment, Commented, Vacuum};
 use crate::plan::StatisticsBuilder;
-use crate::{Error, Result};
+use crate::{Error, Result, SqlState};
 
 /// How often ANALYZE looks whether it is to stop.
 const INTERRUPT_ROWS: u64 = 1024;
 
 impl Ddl<'_> {
     /// Comments are not kept.
-    pub(super) fn comment(&mut self, statement: &ast::Statement) -> Result<&'static str> {
-        let ast::Statement::Comment { object_type, object_name, .. } = statement else {
-            return Err(Error::internal("not a COMMENT"));
-        };
-        if matches!(object_type, ast::CommentObject::Table | ast::CommentObject::View) {
-            let name = relation_name(object_name)?;
-            if !self.catalog.relation_kind(&name).is_some_and(is_readable) {
-                return Err(missing(&self.catalog, &name, RelationKind::Table));
+    pub(super) fn comment(&mut self, comment: &Comment) -> Result<&'static str> {
+        match &comment.on {
+            Commented::Database => {}
+            Commented::Relation { kind, name } => {
+                let found = self.catalog.relation_kind(name);
+                let readable = is_readable(*kind) && found.is_some_and(is_readable);
+                if !readable && found != Some(*kind) {
+                    return Err(missing(&self.catalog, name, *kind));
+                }
+            }
+            Commented::Column { relation, name } => self.check_column(relation, name)?,
+            Commented::Constraint { table, name } => {
+                let table = self.table(table)?;
+                if !constraint_exists(&table, name) {
+                    let message = format!("constraint \"{name}\" for table \"{}\" does not exist", table.name);
+                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+                }
             }
         }
         Ok("COMMENT")
     }
 
-    pub(super) fn analyze(&mut self, analyze: &ast::Analyze) -> Result<&'static str> {
-        let tables = match &analyze.table_name {
-            Some(name) => vec![self.table(&relation_name(name)?)?],
-            None => self.catalog.tables.values().cloned().collect(),
+    fn check_column(&self, relation: &str, name: &str) -> Result<()> {
+        let found = match self.catalog.view(relation) {
+            Some(view) => view.columns.iter().any(|column| column == name),
+            None => self.table(relation)?.column_position(name).is_some(),
         };
-        for table in tables {
-            self.analyze_table(&table)?;
+        if found {
+            return Ok(());
         }
-        Ok("ANALYZE")
+        let message = format!("column \"{name}\" of relation \"{relation}\" does not exist");
+        Err(Error::new(SqlState::UNDEFINED_COLUMN, message))
+    }
+
+    /// Of these tables, or of every table.
+    pub(super) fn analyze(&mut self, names: &[String]) -> Result<()> {
+        let tables = match names {
+            [] => self.catalog.tables.values().cloned().collect(),
+            names => names.iter().map(|name| self.table(name)).collect::<Result<Vec<_>>>()?,
+        };
+        tables.iter().try_for_each(|table| self.analyze_table(table))
+    }
+
+    pub(super) fn vacuum(&mut self, vacuum: &Vacuum) -> Result<&'static str> {
+        vacuum.tables.iter().try_for_each(|name| self.table(name).map(drop))?;
+        if vacuum.analyze {
+            self.analyze(&vacuum.tables)?;
+        }
+        Ok("VACUUM")
     }
 
     /// Reads the whole table: rows are counted exactly, and their columns decoded where the sample takes them.

@@ -3,72 +3,15 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use sqlparser::ast;
+use cairn_parser::{Expr, Id};
 
 use super::context::Ddl;
-use super::names::{Chosen, constraint_exists, constraint_name, fold};
+use super::names::{Chosen, constraint_exists, constraint_name};
 use crate::bind::bind_check;
 use crate::catalog::{Catalog, Check, Index, IndexColumn, Table, TableLayout};
 use crate::dml::{Target, key_detail};
 use crate::exec::eval_row;
 use crate::{Error, Result, SqlState, Value};
-
-/// A constraint as the statement gives it, wherever it stood.
-pub(super) enum Spec<'a> {
-    PrimaryKey { name: Option<String>, columns: Vec<String> },
-    Unique { name: Option<String>, columns: Vec<String> },
-    Check { name: Option<String>, condition: &'a ast::Expr },
-    ForeignKey { name: Option<String>, columns: Vec<String>, constraint: &'a ast::ForeignKeyConstraint },
-}
-
-impl<'a> Spec<'a> {
-    /// A constraint of the table.
-    pub(super) fn of_table(constraint: &'a ast::TableConstraint) -> Result<Spec<'a>> {
-        use ast::TableConstraint as T;
-        match constraint {
-            T::PrimaryKey(key) => {
-                Ok(Spec::PrimaryKey { name: optional(&key.name), columns: column_names(&key.columns)? })
-            }
-            T::Unique(key) => Ok(Spec::Unique { name: optional(&key.name), columns: column_names(&key.columns)? }),
-            T::Check(check) => Ok(Spec::Check { name: optional(&check.name), condition: &check.expr }),
-            T::ForeignKey(key) => Ok(Spec::ForeignKey {
-                name: optional(&key.name),
-                columns: key.columns.iter().map(fold).collect(),
-                constraint: key,
-            }),
-            other => Err(Error::unsupported(other)),
-        }
-    }
-
-    /// A constraint written with a column; `None` for options that are no constraints of this kind.
-    pub(super) fn of_column(column: &str, option: &'a ast::ColumnOptionDef) -> Option<Spec<'a>> {
-        let columns = vec![column.to_string()];
-        let name = optional(&option.name);
-        match &option.option {
-            ast::ColumnOption::PrimaryKey(_) => Some(Spec::PrimaryKey { name, columns }),
-            ast::ColumnOption::Unique(_) => Some(Spec::Unique { name, columns }),
-            ast::ColumnOption::Check(check) => Some(Spec::Check { name, condition: &check.expr }),
-            ast::ColumnOption::ForeignKey(key) => Some(Spec::ForeignKey { name, columns, constraint: key }),
-            _ => None,
-        }
-    }
-}
-
-pub(super) fn optional(name: &Option<ast::Ident>) -> Option<String> {
-    name.as_ref().map(fold)
-}
-
-fn column_names(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {
-    columns.iter().map(|column| plain_column(&column.column.expr)).collect()
-}
-
-/// A column's name where an expression could stand.
-pub(super) fn plain_column(expr: &ast::Expr) -> Result<String> {
-    match expr {
-        ast::Expr::Identifier(ident) => Ok(fold(ident)),
-        other => Err(Error::unsupported(format!("the expression {other} in a key"))),
-    }
-}
 
 /// Positions of key columns; SQLSTATE 42703, 42701.
 pub(super) fn key_positions(table: &Table, columns: &[String], kind: &str) -> Result<Vec<usize>> {
@@ -145,8 +88,8 @@ impl Ddl<'_> {
     }
 
     /// Adds a CHECK; its condition is bound, and so must make sense.
-    pub(super) fn add_check(&self, table: &mut Table, name: Option<String>, condition: &ast::Expr) -> Result<()> {
-        let condition = condition.to_string();
+    pub(super) fn add_check(&self, table: &mut Table, name: Option<String>, condition: Id<Expr>) -> Result<()> {
+        let condition = self.text(condition);
         bind_check(&condition, table, &self.catalog)?;
         let name = match name {
             Some(name) => {
@@ -227,8 +170,8 @@ impl Ddl<'_> {
 
 /// The name of the one column that a condition mentions; empty where it is none or several.
 fn only_column(table: &Table, condition: &str) -> String {
-    let words = super::rewrite::words(condition);
-    let mut mentioned = table.columns.iter().filter(|column| words.contains(&column.name));
+    let names = super::rewrite::columns_of(condition);
+    let mut mentioned = table.columns.iter().filter(|column| names.contains(&column.name));
     match (mentioned.next(), mentioned.next()) {
         (Some(column), None) => column.name.clone(),
         _ => String::new(),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cairn_parser::{Expr, Id, TypeName};
+
 use super::execute::Done;
 use super::names::missing;
 use crate::Result;
@@ -10,12 +12,15 @@ use crate::catalog::{Catalog, CatalogStore, RelationKind, SystemTrees, Table, lo
 use crate::dml::DmlContext;
 use crate::exec::{ExecContext, SequenceSource};
 use crate::plan::OptimizerOptions;
+use crate::sql::ParsedStatement;
+use crate::types::DataType;
 
 /// Makes the source of sequence values under a catalog.
 pub(crate) type Sequences<'a> = &'a dyn Fn(&Arc<Catalog>) -> Arc<dyn SequenceSource>;
 
-/// One execution of a schema change: the transaction, the catalog as it stands, and what will be reported.
+/// One execution of a schema change: the statement, the transaction, the catalog as it stands, and what will be reported.
 pub(super) struct Ddl<'a> {
+    pub(super) parsed: &'a ParsedStatement,
     pub(super) dml: &'a DmlContext<'a>,
     pub(super) trees: SystemTrees,
     pub(super) store: CatalogStore<'a>,
@@ -28,13 +33,25 @@ pub(super) struct Ddl<'a> {
 
 impl<'a> Ddl<'a> {
     pub(super) fn new(
+        parsed: &'a ParsedStatement,
         dml: &'a DmlContext<'a>,
         trees: SystemTrees,
         options: &'a OptimizerOptions,
         sequences: Sequences<'a>,
     ) -> Result<Ddl<'a>> {
         let store = CatalogStore::new(dml.tx)?;
-        Ok(Ddl { dml, trees, store, options, sequences, catalog: dml.catalog.clone(), done: Done::default() })
+        Ok(Ddl { parsed, dml, trees, store, options, sequences, catalog: dml.catalog.clone(), done: Done::default() })
+    }
+
+    /// An expression's text, as it is kept.
+    pub(super) fn text(&self, expr: Id<Expr>) -> String {
+        self.parsed.tree.print(expr)
+    }
+
+    pub(super) fn data_type(&self, name: Id<TypeName>) -> Result<DataType> {
+        let tree = &self.parsed.tree;
+        let place = || self.parsed.position_of(tree.span(name).start as usize);
+        DataType::from_syntax(tree, name).map_err(|error| error.at(place()))
     }
 
     /// Makes the changes so far visible to the rest of the statement.

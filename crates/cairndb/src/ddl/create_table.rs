@@ -1,13 +1,13 @@
 //! CREATE TABLE.
 
-use sqlparser::ast;
+use cairn_parser::{Expr, Id};
 
-use super::constraints::Spec;
 use super::context::Ddl;
-use super::names::{Chosen, already_exists, fold, quoted, relation_name};
-use super::sequence::{Definition, serial_type};
+use super::names::{Chosen, already_exists, quoted};
+use super::sequence::serial_type;
 use crate::bind::bind_default;
 use crate::catalog::{Column, Identity, ObjectId, Table};
+use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -23,39 +23,32 @@ pub(super) fn check_column_count(before: usize) -> Result<()> {
 }
 
 impl Ddl<'_> {
-    pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<&'static str> {
-        refuse_extras(create)?;
-        let Some(name) = self.free_table_name(create)? else { return Ok("CREATE TABLE") };
-        let mut table = self.empty_table(name)?;
+    pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str> {
+        if !self.is_free(&create.name, create.if_not_exists)? {
+            return Ok("CREATE TABLE");
+        }
+        let mut table = self.empty_table(create.name.clone())?;
         let mut chosen = Chosen::default();
         chosen.take_relation(&self.catalog, table.name.clone())?;
         for definition in &create.columns {
             self.add_column(&mut table, definition, &mut chosen)?;
         }
-        let of_columns = create.columns.iter().flat_map(|definition| {
-            let name = fold(&definition.name);
-            definition.options.iter().filter_map(move |option| Spec::of_column(&name, option))
-        });
-        let mut specs: Vec<Spec<'_>> = of_columns.collect();
-        for constraint in &create.constraints {
-            specs.push(Spec::of_table(constraint)?);
-        }
-        self.add_constraints(&mut table, specs, &mut chosen)?;
+        let of_columns = create.columns.iter().flat_map(|definition| &definition.constraints);
+        self.add_constraints(&mut table, of_columns.chain(&create.constraints), &mut chosen)?;
         self.store.put_table(&table)?;
         Ok("CREATE TABLE")
     }
 
-    /// `None`: the table exists and IF NOT EXISTS was said.
-    pub(super) fn free_table_name(&mut self, create: &ast::CreateTable) -> Result<Option<String>> {
-        let name = relation_name(&create.name)?;
-        if self.catalog.relation_kind(&name).is_none() {
-            return Ok(Some(name));
+    /// Whether there is no relation of this name; where there is one, IF NOT EXISTS must have been said.
+    pub(super) fn is_free(&mut self, name: &str, if_not_exists: bool) -> Result<bool> {
+        if self.catalog.relation_kind(name).is_none() {
+            return Ok(true);
         }
-        if !create.if_not_exists {
-            return Err(already_exists(&name));
+        if !if_not_exists {
+            return Err(already_exists(name));
         }
         self.notice(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
-        Ok(None)
+        Ok(false)
     }
 
     pub(super) fn empty_table(&self, name: String) -> Result<Table> {
@@ -76,101 +69,86 @@ impl Ddl<'_> {
     }
 
     /// Primary key and unique constraints come first: a foreign key of the table may point at them.
-    fn add_constraints(&mut self, table: &mut Table, specs: Vec<Spec<'_>>, chosen: &mut Chosen) -> Result<()> {
+    fn add_constraints<'c>(
+        &mut self,
+        table: &mut Table,
+        constraints: impl Iterator<Item = &'c Constraint>,
+        chosen: &mut Chosen,
+    ) -> Result<()> {
         let mut foreign_keys = Vec::new();
-        for spec in specs {
-            match spec {
-                Spec::PrimaryKey { name, columns } => self.set_primary_key(table, name, &columns, chosen)?,
-                Spec::Unique { name, columns } => self.add_unique(table, name, &columns, chosen)?,
-                Spec::Check { name, condition } => self.add_check(table, name, condition)?,
-                Spec::ForeignKey { name, columns, constraint } => foreign_keys.push((name, columns, constraint)),
+        for constraint in constraints {
+            match constraint {
+                Constraint::PrimaryKey { name, columns } => {
+                    self.set_primary_key(table, name.clone(), columns, chosen)?
+                }
+                Constraint::Unique { name, columns } => self.add_unique(table, name.clone(), columns, chosen)?,
+                Constraint::Check { name, condition } => self.add_check(table, name.clone(), *condition)?,
+                Constraint::ForeignKey { name, columns, references } => foreign_keys.push((name, columns, references)),
             }
         }
-        foreign_keys.into_iter().try_for_each(|(name, columns, key)| self.add_foreign_key(table, name, &columns, key))
+        foreign_keys
+            .into_iter()
+            .try_for_each(|(name, columns, references)| self.add_foreign_key(table, name.clone(), columns, references))
     }
 
     /// Adds a column with its type, default, NOT NULL and identity; constraints are the caller's.
     pub(super) fn add_column(
         &mut self,
         table: &mut Table,
-        definition: &ast::ColumnDef,
+        definition: &ColumnDefinition,
         chosen: &mut Chosen,
     ) -> Result<()> {
-        let name = fold(&definition.name);
+        let name = definition.name.clone();
         if table.column_position(&name).is_some() {
             let message = format!("column \"{name}\" specified more than once");
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
-        let serial = serial_type(&definition.data_type);
+        let serial = serial_type(&self.parsed.tree, definition.data_type);
         let data_type = match serial {
             Some(data_type) => data_type,
-            None => DataType::from_ast(&definition.data_type)?,
+            None => self.data_type(definition.data_type)?,
         };
         let position = table.columns.len();
         check_column_count(position)?;
-        let mut column = Column { name, data_type, not_null: serial.is_some(), default: None, identity: None };
+        let not_null = serial.is_some() || definition.not_null;
+        let mut column = Column { name, data_type, not_null, default: None, identity: None };
         if serial.is_some() {
             let owner = (table.id, position);
-            let sequence = self.owned_sequence(&table.name, &column, owner, Definition::default(), chosen)?;
+            let sequence = self.owned_sequence(&table.name, &column, owner, SequenceOptions::default(), chosen)?;
             column.default = Some(nextval(&sequence.1));
         }
-        for option in &definition.options {
-            self.column_option(table, &mut column, &option.option, position, chosen)?;
+        for default in &definition.defaults {
+            self.set_default(table, &mut column, *default)?;
+        }
+        if let Some(identity) = definition.identity {
+            self.make_identity(table, &mut column, identity, position, chosen)?;
         }
         table.columns.push(column);
         Ok(())
     }
 
-    fn column_option(
-        &mut self,
-        table: &Table,
-        column: &mut Column,
-        option: &ast::ColumnOption,
-        position: usize,
-        chosen: &mut Chosen,
-    ) -> Result<()> {
-        match option {
-            ast::ColumnOption::NotNull => column.not_null = true,
-            ast::ColumnOption::Null => {}
-            ast::ColumnOption::Default(expr) => {
-                if column.default.is_some() {
-                    let message = format!(
-                        "multiple default values specified for column \"{}\" of table \"{}\"",
-                        column.name, table.name
-                    );
-                    return Err(Error::new(SqlState::SYNTAX_ERROR, message));
-                }
-                column.default = self.default_text(expr, column.data_type)?;
-            }
-            ast::ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
-                let definition = Definition::from_options(sequence_options.as_deref().unwrap_or_default())?;
-                let always = *generated_as == ast::GeneratedAs::Always;
-                self.make_identity(table, column, (always, definition), position, chosen)?;
-            }
-            ast::ColumnOption::Generated { .. } => return Err(Error::unsupported("a generated column")),
-            ast::ColumnOption::PrimaryKey(_)
-            | ast::ColumnOption::Unique(_)
-            | ast::ColumnOption::Check(_)
-            | ast::ColumnOption::ForeignKey(_)
-            | ast::ColumnOption::Comment(_) => {}
-            ast::ColumnOption::Collation(name) => check_collation(name)?,
-            other => return Err(Error::unsupported(format!("the column option {other}"))),
+    fn set_default(&self, table: &Table, column: &mut Column, default: Id<Expr>) -> Result<()> {
+        if column.default.is_some() {
+            let message =
+                format!("multiple default values specified for column \"{}\" of table \"{}\"", column.name, table.name);
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
+        column.default = self.default_text(default, column.data_type)?;
         Ok(())
     }
 
     /// The text of a default that binds; `None` for NULL.
-    pub(super) fn default_text(&self, expr: &ast::Expr, data_type: DataType) -> Result<Option<String>> {
-        let text = expr.to_string();
+    pub(super) fn default_text(&self, default: Id<Expr>, data_type: DataType) -> Result<Option<String>> {
+        let text = self.text(default);
         bind_default(&text, data_type, &self.catalog)?;
-        Ok((!text.eq_ignore_ascii_case("null")).then_some(text))
+        Ok((self.parsed.tree.get(default) != Expr::Null).then_some(text))
     }
 
     fn make_identity(
         &mut self,
         table: &Table,
         column: &mut Column,
-        (always, definition): (bool, Definition),
+        identity: command::Identity,
         position: usize,
         chosen: &mut Chosen,
     ) -> Result<()> {
@@ -179,8 +157,8 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState("22023"), message));
         }
         let owner = (table.id, position);
-        let (sequence, _) = self.owned_sequence(&table.name, column, owner, definition, chosen)?;
-        column.identity = Some(Identity { always, sequence });
+        let (sequence, _) = self.owned_sequence(&table.name, column, owner, identity.options, chosen)?;
+        column.identity = Some(Identity { always: identity.always, sequence });
         column.not_null = true;
         Ok(())
     }
@@ -191,11 +169,11 @@ impl Ddl<'_> {
         table: &str,
         column: &Column,
         owner: (ObjectId, usize),
-        definition: Definition,
+        options: SequenceOptions,
         chosen: &mut Chosen,
     ) -> Result<(ObjectId, String)> {
         let name = chosen.relation(&self.catalog, table, &column.name, "seq");
-        let mut sequence = definition.build(name.clone(), column.data_type)?;
+        let mut sequence = options.build(name.clone(), column.data_type)?;
         sequence.id = self.store.allocate_id()?;
         sequence.owner = Some(owner);
         self.store.put_sequence(&sequence)?;
@@ -204,32 +182,13 @@ impl Ddl<'_> {
 }
 
 /// The default of a SERIAL column.
-fn nextval(sequence: &str) -> String {
+pub(super) fn nextval(sequence: &str) -> String {
+    format!("nextval({})", sequence_constant(sequence))
+}
+
+/// A sequence's name as functions of sequences want it: a string that is read as a name.
+pub(super) fn sequence_constant(sequence: &str) -> String {
     let plain = sequence.chars().all(|ch| ch.is_ascii_lowercase() || ch.is_ascii_digit() || ch == '_');
     let name = if plain { sequence.to_string() } else { quoted(sequence) };
-    format!("nextval('{}')", name.replace('\'', "''"))
-}
-
-fn check_collation(name: &ast::ObjectName) -> Result<()> {
-    let text = name.to_string();
-    let text = text.trim_matches('"');
-    match text.strip_prefix("pg_catalog.").unwrap_or(text).trim_matches('"') {
-        "C" | "POSIX" | "default" | "ucs_basic" => Ok(()),
-        _ => Err(Error::unsupported(format!("collation {text}")).with_hint("Text is ordered by code points (\"C\").")),
-    }
-}
-
-fn refuse_extras(create: &ast::CreateTable) -> Result<()> {
-    let refused = [
-        (create.temporary, "a temporary table"),
-        (create.like.is_some(), "CREATE TABLE .. LIKE"),
-        (create.inherits.is_some(), "INHERITS"),
-        (create.partition_of.is_some() || create.partition_by.is_some(), "a partitioned table"),
-        (create.or_replace, "CREATE OR REPLACE TABLE"),
-        (create.on_commit.is_some(), "ON COMMIT"),
-    ];
-    match refused.iter().find(|(present, _)| *present) {
-        Some((_, what)) => Err(Error::unsupported(what)),
-        None => Ok(()),
-    }
+    format!("'{}'", name.replace('\'', "''"))
 }

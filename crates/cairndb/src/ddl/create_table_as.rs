@@ -2,33 +2,27 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
-
 use super::context::Ddl;
-use super::names::fold;
 use crate::catalog::Column;
+use crate::command::CreateTableAs;
 use crate::dml::{Target, Writer};
 use crate::exec;
 use crate::plan::{Field, optimize};
-use crate::sql::ParsedStatement;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
-    pub(super) fn create_table_as(
-        &mut self,
-        create: &ast::CreateTable,
-        parsed: &ParsedStatement,
-    ) -> Result<&'static str> {
-        let Some(query) = &create.query else { return Err(Error::internal("no query")) };
-        if create.temporary {
-            return Err(Error::unsupported("a temporary table"));
+    pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<&'static str> {
+        if !self.is_free(&create.name, create.if_not_exists)? {
+            return Ok("CREATE TABLE AS");
         }
-        let Some(name) = self.free_table_name(create)? else { return Ok("CREATE TABLE AS") };
-        let plan = self.bind_query(query, parsed)?;
-        let mut table = self.empty_table(name)?;
+        let plan = self.bind_query(create.query)?;
+        let mut table = self.empty_table(create.name.clone())?;
         table.columns = columns(create, &plan.fields())?;
         self.store.put_table(&table)?;
+        if !create.with_data {
+            return Ok("CREATE TABLE AS");
+        }
         let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
         let target = Target::new(&Arc::new(table), &self.catalog)?;
         let rows = self.rows();
@@ -49,13 +43,13 @@ impl Ddl<'_> {
     }
 }
 
-fn columns(create: &ast::CreateTable, fields: &[Field]) -> Result<Vec<Column>> {
+fn columns(create: &CreateTableAs, fields: &[Field]) -> Result<Vec<Column>> {
     if create.columns.len() > fields.len() {
         return Err(Error::new(SqlState::SYNTAX_ERROR, "too many column names were specified"));
     }
     let mut columns: Vec<Column> = Vec::with_capacity(fields.len());
     for (at, field) in fields.iter().enumerate() {
-        let name = create.columns.get(at).map_or_else(|| field.name.clone(), |column| fold(&column.name));
+        let name = create.columns.get(at).unwrap_or(&field.name).clone();
         if columns.iter().any(|column| column.name == name) {
             let message = format!("column \"{name}\" specified more than once");
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));

@@ -1,23 +1,21 @@
 //! CREATE VIEW, and which views rest on what.
 
-use sqlparser::ast;
+use cairn_parser::{Id, Query};
 
 use super::context::Ddl;
-use super::names::{already_exists, fold, relation_name};
-use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
+use super::names::already_exists;
+use crate::bind::{BoundStatement, ParameterTypes, bind_query, bind_statement};
 use crate::catalog::{Catalog, RelationKind, View};
+use crate::command::CreateView;
 use crate::plan::{Field, LogicalPlan};
-use crate::sql::{ParsedStatement, parse_one};
+use crate::sql::parse_one;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
-    pub(super) fn create_view(&mut self, create: &ast::CreateView, parsed: &ParsedStatement) -> Result<&'static str> {
-        if create.materialized || create.temporary {
-            return Err(Error::unsupported("a materialized or temporary view"));
-        }
-        let name = relation_name(&create.name)?;
-        let query = create.query.to_string();
-        let fields = self.bind_query(&create.query, parsed)?.fields();
+    pub(super) fn create_view(&mut self, create: &CreateView) -> Result<&'static str> {
+        let name = create.name.clone();
+        let query = self.parsed.tree.print(create.query);
+        let fields = self.bind_query(create.query)?.fields();
         let columns = view_columns(create, &fields)?;
         let replaces = self.catalog.view(&name).is_some();
         let id = match (self.catalog.view(&name), self.catalog.relation_kind(&name)) {
@@ -29,7 +27,6 @@ impl Ddl<'_> {
             (None, Some(_)) if create.or_replace => {
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view")));
             }
-            _ if create.if_not_exists => return Ok("CREATE VIEW"),
             _ => return Err(already_exists(&name)),
         };
         self.store.put_view(&View { id, name: name.clone(), columns, query })?;
@@ -40,19 +37,14 @@ impl Ddl<'_> {
         Ok("CREATE VIEW")
     }
 
-    /// Binds a query inside a statement.
-    pub(super) fn bind_query(&self, query: &ast::Query, parsed: &ParsedStatement) -> Result<LogicalPlan> {
-        let statement = ast::Statement::Query(Box::new(query.clone()));
-        let parsed = ParsedStatement { statement, ..parsed.clone() };
+    /// Binds a query inside the statement.
+    pub(super) fn bind_query(&self, query: Id<Query>) -> Result<LogicalPlan> {
         let mut parameters = ParameterTypes::default();
-        let bound = bind_statement(&parsed, &self.catalog, &mut parameters)?;
+        let plan = bind_query(self.parsed, query, &self.catalog, &mut parameters)?;
         if !parameters.types().is_empty() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
-        match bound {
-            BoundStatement::Query(plan) => Ok(plan),
-            _ => Err(Error::internal("a query was bound as something else")),
-        }
+        Ok(plan)
     }
 
     /// OR REPLACE keeps the columns that are there, with their types; it may add some at the end.
@@ -132,12 +124,12 @@ pub(super) fn view_fields(catalog: &Catalog, view: &View) -> Result<Vec<Field>> 
     }
 }
 
-fn view_columns(create: &ast::CreateView, fields: &[Field]) -> Result<Vec<String>> {
+fn view_columns(create: &CreateView, fields: &[Field]) -> Result<Vec<String>> {
     if create.columns.len() > fields.len() {
         let message = "CREATE VIEW specifies more column names than columns";
         return Err(Error::new(SqlState::SYNTAX_ERROR, message));
     }
-    let given = create.columns.iter().map(|column| fold(&column.name));
+    let given = create.columns.iter().cloned();
     let rest = fields.iter().skip(create.columns.len()).map(|field| field.name.clone());
     let columns: Vec<String> = given.chain(rest).collect();
     for (at, name) in columns.iter().enumerate() {

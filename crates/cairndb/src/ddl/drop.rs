@@ -2,46 +2,40 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
-
 use super::context::Ddl;
-use super::names::{missing, noun, relation_name};
+use super::names::{missing, noun};
 use crate::catalog::{Catalog, EntryKind, ObjectId, RelationKind, Sequence, Table, delete_statistics};
+use crate::command::DropRelations;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
-    pub(super) fn drop(&mut self, statement: &ast::Statement) -> Result<&'static str> {
-        let ast::Statement::Drop { object_type, if_exists, names, cascade, .. } = statement else {
-            return Err(Error::internal("not a DROP"));
-        };
-        let (kind, tag) = match object_type {
-            ast::ObjectType::Table => (RelationKind::Table, "DROP TABLE"),
-            ast::ObjectType::View => (RelationKind::View, "DROP VIEW"),
-            ast::ObjectType::Index => (RelationKind::Index, "DROP INDEX"),
-            ast::ObjectType::Sequence => (RelationKind::Sequence, "DROP SEQUENCE"),
-            other => return Err(Error::unsupported(format!("DROP {other}"))),
-        };
-        let names = names.iter().map(relation_name).collect::<Result<Vec<_>>>()?;
+    pub(super) fn drop(&mut self, drop: &DropRelations) -> Result<&'static str> {
+        let (kind, cascade) = (drop.kind, drop.cascade);
         let mut present = Vec::new();
-        for name in names {
-            match self.catalog.relation_kind(&name) {
-                Some(found) if found == kind => present.push(name),
-                None if *if_exists => {
+        for name in &drop.names {
+            match self.catalog.relation_kind(name) {
+                Some(found) if found == kind => present.push(name.clone()),
+                None if drop.if_exists => {
                     let message = format!("{} \"{name}\" does not exist, skipping", noun(kind));
                     self.notice(SqlState("00000"), message);
                 }
-                None => return Err(absent(kind, &name)),
-                Some(_) => return Err(missing(&self.catalog, &name, kind)),
+                None => return Err(absent(kind, name)),
+                Some(_) => return Err(missing(&self.catalog, name, kind)),
             }
         }
         present.dedup();
         match kind {
-            RelationKind::Table => self.drop_tables(&present, *cascade)?,
-            RelationKind::View => self.drop_views(&present, *cascade)?,
+            RelationKind::Table => self.drop_tables(&present, cascade)?,
+            RelationKind::View => self.drop_views(&present, cascade)?,
             RelationKind::Index => present.iter().try_for_each(|name| self.drop_index(name))?,
-            RelationKind::Sequence => present.iter().try_for_each(|name| self.drop_sequence(name, *cascade))?,
+            RelationKind::Sequence => present.iter().try_for_each(|name| self.drop_sequence(name, cascade))?,
         }
-        Ok(tag)
+        Ok(match kind {
+            RelationKind::Table => "DROP TABLE",
+            RelationKind::View => "DROP VIEW",
+            RelationKind::Index => "DROP INDEX",
+            RelationKind::Sequence => "DROP SEQUENCE",
+        })
     }
 
     fn drop_tables(&mut self, names: &[String], cascade: bool) -> Result<()> {

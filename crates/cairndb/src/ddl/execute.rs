@@ -1,9 +1,8 @@
 //! Dispatches schema changes.
 
-use sqlparser::ast;
-
 use super::context::{Ddl, Sequences};
 use crate::catalog::SystemTrees;
+use crate::command::{Command, SchemaCommand};
 use crate::dml::DmlContext;
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
@@ -28,39 +27,28 @@ pub(crate) fn execute(
     options: &OptimizerOptions,
     sequences: Sequences<'_>,
 ) -> Result<Done> {
-    let mut ddl = Ddl::new(context, trees, options, sequences)?;
-    ddl.done.tag = ddl.dispatch(parsed)?;
+    let Command::Schema(command) = Command::of(parsed)? else { return Err(Error::internal("not a schema change")) };
+    let mut ddl = Ddl::new(parsed, context, trees, options, sequences)?;
+    ddl.done.tag = ddl.dispatch(&command)?;
     Ok(ddl.done)
 }
 
 impl Ddl<'_> {
-    fn dispatch(&mut self, parsed: &ParsedStatement) -> Result<&'static str> {
-        use ast::Statement as S;
-        match &parsed.statement {
-            S::CreateTable(create) if create.query.is_some() => self.create_table_as(create, parsed),
+    fn dispatch(&mut self, command: &SchemaCommand) -> Result<&'static str> {
+        use SchemaCommand as S;
+        match command {
             S::CreateTable(create) => self.create_table(create),
-            S::CreateView(create) => self.create_view(create, parsed),
+            S::CreateTableAs(create) => self.create_table_as(create),
+            S::CreateView(create) => self.create_view(create),
             S::CreateIndex(create) => self.create_index(create),
-            S::CreateSequence { .. } => self.create_sequence(&parsed.statement),
+            S::CreateSequence(create) => self.create_sequence(create),
             S::AlterTable(alter) => self.alter_table(alter),
-            S::AlterIndex { name, operation } => self.alter_index(name, operation),
-            S::Drop { .. } => self.drop(&parsed.statement),
+            S::Rename(rename) => self.rename(rename),
+            S::Drop(drop) => self.drop(drop),
             S::Truncate(truncate) => self.truncate(truncate),
-            S::Comment { .. } => self.comment(&parsed.statement),
-            S::Analyze(analyze) => self.analyze(analyze),
-            S::Vacuum(_) => Ok("VACUUM"),
-            S::CreateSchema { .. } => Err(Error::unsupported("CREATE SCHEMA")),
-            S::CreateDatabase { .. } => {
-                Err(Error::unsupported("CREATE DATABASE").with_hint("A database is a file: open another file instead."))
-            }
-            other => Err(Error::unsupported(keyword(other))),
+            S::Comment(comment) => self.comment(comment),
+            S::Analyze(analyze) => self.analyze(&analyze.tables).map(|()| "ANALYZE"),
+            S::Vacuum(vacuum) => self.vacuum(vacuum),
         }
     }
-}
-
-/// The statement's first words, for an error.
-fn keyword(statement: &ast::Statement) -> String {
-    let text = statement.to_string();
-    let words: Vec<&str> = text.split_whitespace().take(2).collect();
-    words.join(" ")
 }

@@ -1,11 +1,10 @@
 //! FOREIGN KEY constraints.
 
-use sqlparser::ast;
-
 use super::constraints::{key_positions, refuse_duplicate};
 use super::context::Ddl;
-use super::names::{constraint_name, fold, missing, relation_name};
-use crate::catalog::{ForeignKey, ReferentialAction, RelationKind, Table};
+use super::names::{constraint_name, missing};
+use crate::catalog::{ForeignKey, RelationKind, Table};
+use crate::command::References;
 use crate::dml::{Target, verify_foreign_key};
 use crate::types::{CastContext, DataType, can_cast};
 use crate::{Error, Result, SqlState};
@@ -17,21 +16,19 @@ impl Ddl<'_> {
         table: &mut Table,
         name: Option<String>,
         columns: &[String],
-        constraint: &ast::ForeignKeyConstraint,
+        references: &References,
     ) -> Result<()> {
-        refuse_extras(constraint)?;
         let columns = key_positions(table, columns, "foreign key")?;
-        let parent_name = relation_name(&constraint.foreign_table)?;
+        let parent_name = &references.table;
         let catalog = &self.catalog;
         let own;
-        let parent: &Table = if parent_name == table.name {
+        let parent: &Table = if *parent_name == table.name {
             own = table.clone();
             &own
         } else {
-            catalog.table(&parent_name).ok_or_else(|| missing(catalog, &parent_name, RelationKind::Table))?
+            catalog.table(parent_name).ok_or_else(|| missing(catalog, parent_name, RelationKind::Table))?
         };
-        let referenced: Vec<String> = constraint.referred_columns.iter().map(fold).collect();
-        let referenced_columns = referenced_positions(parent, &referenced, columns.len())?;
+        let referenced_columns = referenced_positions(parent, &references.columns, columns.len())?;
         let name = match name {
             Some(name) => {
                 refuse_duplicate(table, &name)?;
@@ -45,8 +42,8 @@ impl Ddl<'_> {
             columns,
             referenced_table: parent.id,
             referenced_columns,
-            on_delete: action(constraint.on_delete),
-            on_update: action(constraint.on_update),
+            on_delete: references.on_delete,
+            on_update: references.on_update,
         });
         Ok(())
     }
@@ -58,27 +55,6 @@ impl Ddl<'_> {
         let Some(position) = table.foreign_keys.len().checked_sub(1) else { return Ok(()) };
         let rows = self.rows();
         verify_foreign_key(&rows, &target, position, |each| self.for_each_row(&table, each))
-    }
-}
-
-fn refuse_extras(constraint: &ast::ForeignKeyConstraint) -> Result<()> {
-    if matches!(constraint.match_kind, Some(ast::ConstraintReferenceMatchKind::Full)) {
-        return Err(Error::unsupported("MATCH FULL"));
-    }
-    let deferred = constraint.characteristics.as_ref().is_some_and(|characteristics| {
-        characteristics.deferrable == Some(true)
-            || matches!(characteristics.initially, Some(ast::DeferrableInitial::Deferred))
-    });
-    if deferred { Err(Error::unsupported("a deferrable constraint")) } else { Ok(()) }
-}
-
-fn action(action: Option<ast::ReferentialAction>) -> ReferentialAction {
-    match action {
-        None | Some(ast::ReferentialAction::NoAction) => ReferentialAction::NoAction,
-        Some(ast::ReferentialAction::Restrict) => ReferentialAction::Restrict,
-        Some(ast::ReferentialAction::Cascade) => ReferentialAction::Cascade,
-        Some(ast::ReferentialAction::SetNull) => ReferentialAction::SetNull,
-        Some(ast::ReferentialAction::SetDefault) => ReferentialAction::SetDefault,
     }
 }
 

@@ -1,20 +1,11 @@
-//! Names: how they fold, and how constraints and indexes get theirs.
+//! Names: how constraints and indexes get theirs, and errors about them.
 
 use std::collections::HashSet;
 
-use sqlparser::ast::{Ident, ObjectName};
+use cairn_parser::token::IDENTIFIER_BYTES_MAX;
 
 use crate::catalog::{Catalog, RelationKind, Table};
 use crate::{Error, Result, SqlState};
-
-/// PostgreSQL's limit on the bytes of a name.
-const NAME_BYTES_MAX: usize = 63;
-
-/// A name as stored: folded unless quoted, cut to 63 bytes.
-pub(super) fn fold(ident: &Ident) -> String {
-    let name = if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() };
-    cut(&name, NAME_BYTES_MAX).to_string()
-}
 
 /// At most `bytes` bytes, ending at a character's end.
 fn cut(name: &str, bytes: usize) -> &str {
@@ -25,20 +16,9 @@ fn cut(name: &str, bytes: usize) -> &str {
     &name[..end]
 }
 
-/// A relation's name; the only schema is `public`.
-pub(super) fn relation_name(name: &ObjectName) -> Result<String> {
-    let parts: Option<Vec<&Ident>> = name.0.iter().map(|part| part.as_ident()).collect();
-    match parts.as_deref() {
-        Some([name]) => Ok(fold(name)),
-        Some([schema, name]) if fold(schema) == "public" => Ok(fold(name)),
-        Some([schema, _]) => Err(Error::new(SqlState("3F000"), format!("schema \"{}\" does not exist", fold(schema)))),
-        _ => Err(Error::unsupported(format!("the name {name}"))),
-    }
-}
-
-/// A name as it must be written in SQL text.
+/// A name in quotes, whatever it is.
 pub(super) fn quoted(name: &str) -> String {
-    Ident::with_quote('"', name.replace('"', "\"\"")).to_string()
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Names that a statement has chosen or must not choose, beside those in the catalog.
@@ -88,7 +68,7 @@ fn first_free(table: &str, columns: &str, label: &str, taken: impl Fn(&str) -> b
 fn assemble(table: &str, columns: &str, label: &str) -> String {
     let (mut table, mut columns) = (table, columns);
     let separators = usize::from(!columns.is_empty()) + 1;
-    while table.len() + columns.len() + separators + label.len() > NAME_BYTES_MAX {
+    while table.len() + columns.len() + separators + label.len() > IDENTIFIER_BYTES_MAX {
         if table.len() > columns.len() {
             table = cut(table, table.len() - 1);
         } else {
@@ -154,6 +134,6 @@ mod tests {
 
     #[test]
     fn quoting_doubles_quotes() {
-        assert_eq!(quoted("a"), "\"a\"");
+        assert_eq!(quoted("a\"b"), "\"a\"\"b\"");
     }
 }

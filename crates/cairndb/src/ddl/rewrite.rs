@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::tokenizer::{Token, Tokenizer, Word};
+use cairn_parser::Span;
+use cairn_parser::token::{fold_identifier, quote_identifier};
 
 use super::context::Ddl;
-use super::names::quoted;
 use crate::catalog::{Index, Table, delete_statistics};
 use crate::dml::{Target, Writer};
 use crate::exec::EntrySorter;
+use crate::sql::{ParsedExpression, parse_expression};
 use crate::{Result, Value};
 
 impl Ddl<'_> {
@@ -71,50 +71,72 @@ impl Ddl<'_> {
     }
 }
 
-fn tokens(text: &str) -> Vec<Token> {
-    Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().unwrap_or_default()
+/// The names of the columns that an expression's text speaks of.
+pub(super) fn columns_of(text: &str) -> Vec<String> {
+    let Ok(parsed) = parse_expression(text) else { return Vec::new() };
+    places(&parsed).into_iter().map(|(name, _)| name).collect()
 }
 
-fn folded(word: &Word) -> String {
-    if word.quote_style.is_some() { word.value.clone() } else { word.value.to_lowercase() }
-}
-
-/// The names in an expression's text.
-pub(super) fn words(text: &str) -> Vec<String> {
-    let tokens = tokens(text);
-    let word = |token: &Token| if let Token::Word(word) = token { Some(folded(word)) } else { None };
-    tokens.iter().filter_map(word).collect()
-}
-
-/// The text with one column's name replaced. A name before a parenthesis is a function's.
-pub(super) fn rename_word(text: &str, from: &str, to: &str) -> String {
-    let tokens = tokens(text);
-    let mut renamed = String::with_capacity(text.len());
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            Token::Word(word) if folded(word) == from && !matches!(tokens.get(at + 1), Some(Token::LParen)) => {
-                renamed.push_str(&quoted(to));
-            }
-            other => renamed.push_str(&other.to_string()),
-        }
+/// The text with one column's name replaced.
+pub(super) fn rename_column(text: &str, from: &str, to: &str) -> String {
+    let Ok(parsed) = parse_expression(text) else { return text.to_owned() };
+    let mut spans: Vec<Span> =
+        places(&parsed).into_iter().filter(|(name, _)| name == from).map(|(_, span)| span).collect();
+    spans.sort_by_key(|span| span.start);
+    let mut name = String::new();
+    quote_identifier(to, &mut name);
+    let (mut renamed, mut done) = (String::with_capacity(text.len()), 0);
+    for span in spans {
+        renamed.push_str(&text[done..span.start as usize]);
+        renamed.push_str(&name);
+        done = span.end as usize;
     }
-    renamed
+    renamed + &text[done..]
+}
+
+/// The names of columns in an expression, without their tables', and where they stand.
+fn places(parsed: &ParsedExpression) -> Vec<(String, Span)> {
+    let tree = &parsed.tree;
+    let (mut found, mut left) = (Vec::new(), vec![tree.reference(parsed.expr)]);
+    while let Some(node) = left.pop() {
+        if tree.kind(node).name != "Expr::Column" {
+            tree.children(node, |child| left.push(child));
+            continue;
+        }
+        let mut last = None;
+        tree.children(node, |name| last = Some(tree.place(name)));
+        found.extend(last.map(|span| (said(&tree.source()[span.start as usize..span.end as usize]), span)));
+    }
+    found
+}
+
+/// What a written name says.
+fn said(written: &str) -> String {
+    match written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => fold_identifier(written),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn renaming_leaves_strings_and_functions_alone() {
-        assert_eq!(
-            rename_word("lower > 1 AND Lower(x) = 'lower'", "lower", "low"),
-            "\"low\" > 1 AND Lower(x) = 'lower'"
-        );
+    fn renaming_leaves_strings_functions_and_types_alone() {
+        let renamed = rename_column("lower > 1 AND Lower(x) = 'lower' AND t.LOWER <> 2", "lower", "low");
+        assert_eq!(renamed, "low > 1 AND Lower(x) = 'lower' AND t.low <> 2");
+        assert_eq!(rename_column("date > DATE '2020-01-01'", "date", "Day"), "\"Day\" > DATE '2020-01-01'");
+        assert_eq!(rename_column("\"a\"\"b\" > 1", "a\"b", "order"), "\"order\" > 1");
     }
 
     #[test]
-    fn words_are_folded() {
-        assert_eq!(words("A > \"B\""), ["a", "B"]);
+    fn columns_are_folded_unless_quoted() {
+        assert_eq!(
+            columns_of("b(A) > \"B\"").into_iter().collect::<BTreeSet<_>>(),
+            ["B", "a"].map(String::from).into()
+        );
     }
 }

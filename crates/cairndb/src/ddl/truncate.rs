@@ -2,28 +2,22 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
-
 use super::context::Ddl;
-use super::names::relation_name;
 use super::sequence::new_generation;
 use crate::catalog::{Index, ObjectId, Sequence, Table, delete_statistics};
+use crate::command::Truncate;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
-    pub(super) fn truncate(&mut self, truncate: &ast::Truncate) -> Result<&'static str> {
-        let mut tables = Vec::new();
-        for target in &truncate.table_names {
-            tables.push(self.table(&relation_name(&target.name)?)?);
-        }
-        if matches!(truncate.cascade, Some(ast::CascadeOption::Cascade)) {
+    pub(super) fn truncate(&mut self, truncate: &Truncate) -> Result<&'static str> {
+        let mut tables = truncate.tables.iter().map(|name| self.table(name)).collect::<Result<Vec<_>>>()?;
+        if truncate.cascade {
             self.add_referencing(&mut tables)?;
         }
         self.refuse_referenced(&tables)?;
-        let restart = matches!(truncate.identity, Some(ast::TruncateIdentityOption::Restart));
         for table in &tables {
             self.empty(table)?;
-            if restart {
+            if truncate.restart {
                 self.restart_sequences(table.id)?;
             }
         }

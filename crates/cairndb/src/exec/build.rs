@@ -95,43 +95,58 @@ impl Builder<'_> {
         }
     }
 
+    /// The inputs first, and with them what joins them: a deep plan recurses through small frames only.
     fn join(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
         match &plan.node {
-            N::HashJoin { kind, left, right, left_keys, right_keys, residual } => {
-                Ok(Box::new(HashJoin::new(HashJoinParts {
-                    left: self.child(left)?,
-                    right: self.child(right)?,
-                    left_types: types(&left.fields),
-                    right_fields: right.fields.clone(),
-                    left_keys: self.exprs(left_keys)?,
-                    right_keys: self.exprs(right_keys)?,
-                    pairing: self.pairing(*kind, residual, left)?,
-                    right_is_fixed: Facts::of_plan(right).is_fixed(),
-                })))
-            }
-            N::NestedLoopJoin { kind, left, right, on, lateral: true } => {
-                let pairing = self.pairing(*kind, on, left)?;
-                Ok(Box::new(LateralJoin::new(self.pair(left, right)?, types(&right.fields), pairing)))
-            }
-            N::NestedLoopJoin { kind, left, right, on, lateral: false } => {
-                let pairing = self.pairing(*kind, on, left)?;
-                let fixed = Facts::of_plan(right).is_fixed();
-                let inputs = self.pair(left, right)?;
-                let (left_types, right_fields) = (types(&left.fields), right.fields.clone());
-                Ok(Box::new(NestedLoopJoin::new(inputs, left_types, right_fields, pairing, fixed)))
-            }
-            N::IndexJoin { kind, left, table, index, columns, keys, unique, residual, covering } => {
-                Ok(Box::new(IndexJoin::new(
-                    self.child(left)?,
-                    table,
-                    index.as_ref(),
-                    (columns, *covering),
-                    (self.exprs(keys)?, *unique),
-                    self.pairing(*kind, residual, left)?,
-                )))
-            }
+            N::HashJoin { left, right, .. } => self.hash_join(plan, self.pair(left, right)?),
+            N::NestedLoopJoin { left, right, .. } => self.nested_loop_join(plan, self.pair(left, right)?),
+            N::IndexJoin { left, .. } => self.index_join(plan, self.child(left)?),
             _ => Err(crate::Error::internal("not a join")),
         }
+    }
+
+    fn hash_join(&self, plan: &PhysicalPlan, inputs: [BoxOperator; 2]) -> Result<BoxOperator> {
+        let N::HashJoin { kind, left, right, left_keys, right_keys, residual } = &plan.node else {
+            return Err(crate::Error::internal("not a hash join"));
+        };
+        let [left_input, right_input] = inputs;
+        Ok(Box::new(HashJoin::new(HashJoinParts {
+            left: left_input,
+            right: right_input,
+            left_types: types(&left.fields),
+            right_fields: right.fields.clone(),
+            left_keys: self.exprs(left_keys)?,
+            right_keys: self.exprs(right_keys)?,
+            pairing: self.pairing(*kind, residual, left)?,
+            right_is_fixed: Facts::of_plan(right).is_fixed(),
+        })))
+    }
+
+    fn nested_loop_join(&self, plan: &PhysicalPlan, inputs: [BoxOperator; 2]) -> Result<BoxOperator> {
+        let N::NestedLoopJoin { kind, left, right, on, lateral } = &plan.node else {
+            return Err(crate::Error::internal("not a nested loop"));
+        };
+        let pairing = self.pairing(*kind, on, left)?;
+        if *lateral {
+            return Ok(Box::new(LateralJoin::new(inputs, types(&right.fields), pairing)));
+        }
+        let fixed = Facts::of_plan(right).is_fixed();
+        let (left_types, right_fields) = (types(&left.fields), right.fields.clone());
+        Ok(Box::new(NestedLoopJoin::new(inputs, left_types, right_fields, pairing, fixed)))
+    }
+
+    fn index_join(&self, plan: &PhysicalPlan, input: BoxOperator) -> Result<BoxOperator> {
+        let N::IndexJoin { kind, left, table, index, columns, keys, unique, residual, covering } = &plan.node else {
+            return Err(crate::Error::internal("not an index join"));
+        };
+        Ok(Box::new(IndexJoin::new(
+            input,
+            table,
+            index.as_ref(),
+            (columns, *covering),
+            (self.exprs(keys)?, *unique),
+            self.pairing(*kind, residual, left)?,
+        )))
     }
 
     fn pairing(&self, kind: JoinKind, residual: &Option<Expr>, left: &PhysicalPlan) -> Result<Pairing> {
@@ -153,43 +168,55 @@ impl Builder<'_> {
         }
     }
 
-    fn aggregate(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+    fn transform(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
         match &plan.node {
-            N::HashAggregate { input, group_by, aggregates } | N::SortedAggregate { input, group_by, aggregates } => {
-                let sorted = matches!(plan.node, N::SortedAggregate { .. });
-                let calls = aggregates.iter().map(|call| Call::new(call, self.context)).collect::<Result<_>>()?;
-                Ok(Box::new(HashAggregate::new(self.child(input)?, self.exprs(group_by)?, calls, sorted)))
+            N::Filter { input, .. }
+            | N::Project { input, .. }
+            | N::Sort { input, .. }
+            | N::TopN { input, .. }
+            | N::Limit { input, .. }
+            | N::Distinct { input }
+            | N::DistinctOn { input, .. }
+            | N::HashAggregate { input, .. }
+            | N::SortedAggregate { input, .. } => self.over(plan, input, self.child(input)?),
+            N::Append { inputs } => {
+                let inputs = inputs.iter().map(|input| self.child(input)).collect::<Result<_>>()?;
+                Ok(Box::new(Append::new(inputs)))
             }
+            N::SetOperation { left, right, .. } => self.set_operation(plan, self.pair(left, right)?),
             _ => Err(crate::Error::internal("a plan node without an operator")),
         }
     }
 
-    fn transform(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
+    fn set_operation(&self, plan: &PhysicalPlan, inputs: [BoxOperator; 2]) -> Result<BoxOperator> {
+        let N::SetOperation { op, all, .. } = &plan.node else {
+            return Err(crate::Error::internal("not a set operation"));
+        };
+        Ok(Box::new(SetOperation::new(*op, *all, inputs, &types(&plan.fields))))
+    }
+
+    /// What works on one input.
+    fn over(&self, plan: &PhysicalPlan, below: &PhysicalPlan, input: BoxOperator) -> Result<BoxOperator> {
         Ok(match &plan.node {
-            N::Filter { input, predicate } => {
-                Box::new(Filter::new(self.child(input)?, compile(predicate, self.context)?))
-            }
-            N::Project { input, exprs } => Box::new(Project::new(self.child(input)?, self.exprs(exprs)?)),
-            N::Sort { input, keys } => {
-                Box::new(Sort::new(self.child(input)?, input.fields.clone(), self.sort_keys(keys)?))
-            }
-            N::TopN { input, keys, limit, offset } => {
+            N::Filter { predicate, .. } => Box::new(Filter::new(input, compile(predicate, self.context)?)),
+            N::Project { exprs, .. } => Box::new(Project::new(input, self.exprs(exprs)?)),
+            N::Sort { keys, .. } => Box::new(Sort::new(input, below.fields.clone(), self.sort_keys(keys)?)),
+            N::TopN { keys, limit, offset, .. } => {
                 let limit = LimitValues { limit: Some(compile(limit, self.context)?), offset: self.optional(offset)? };
-                Box::new(Sort::top(self.child(input)?, input.fields.clone(), self.sort_keys(keys)?, limit))
+                Box::new(Sort::top(input, below.fields.clone(), self.sort_keys(keys)?, limit))
             }
-            N::Limit { input, limit, offset } => {
+            N::Limit { limit, offset, .. } => {
                 let values = LimitValues { limit: self.optional(limit)?, offset: self.optional(offset)? };
-                Box::new(Limit::new(self.child(input)?, values))
+                Box::new(Limit::new(input, values))
             }
-            N::Distinct { input } => Box::new(Distinct::new(self.child(input)?, vec![])),
-            N::DistinctOn { input, on } => Box::new(Distinct::new(self.child(input)?, self.exprs(on)?)),
-            N::Append { inputs } => {
-                Box::new(Append::new(inputs.iter().map(|input| self.child(input)).collect::<Result<_>>()?))
+            N::Distinct { .. } => Box::new(Distinct::new(input, vec![])),
+            N::DistinctOn { on, .. } => Box::new(Distinct::new(input, self.exprs(on)?)),
+            N::HashAggregate { group_by, aggregates, .. } | N::SortedAggregate { group_by, aggregates, .. } => {
+                let sorted = matches!(plan.node, N::SortedAggregate { .. });
+                let calls = aggregates.iter().map(|call| Call::new(call, self.context)).collect::<Result<_>>()?;
+                Box::new(HashAggregate::new(input, self.exprs(group_by)?, calls, sorted))
             }
-            N::SetOperation { op, all, left, right } => {
-                Box::new(SetOperation::new(*op, *all, self.pair(left, right)?, &types(&plan.fields)))
-            }
-            _ => return self.aggregate(plan),
+            _ => return Err(crate::Error::internal("a plan node without an operator")),
         })
     }
 }

@@ -21,7 +21,8 @@ use crate::{Error, Result, SqlState};
 
 /// Up to here the caller's stack is used.
 const SHALLOW_DEPTH: usize = 40;
-const DEPTH_MAX: usize = 2000;
+/// What is built and run on 2 MiB of stack in a debug build (see `sql::limits`).
+const DEPTH_MAX: usize = 450;
 
 /// Rewrites a logical plan and chooses how to run it.
 ///
@@ -29,14 +30,28 @@ const DEPTH_MAX: usize = 2000;
 /// nested queries) is refused.
 pub fn optimize(plan: LogicalPlan, _catalog: &Catalog, options: &OptimizerOptions) -> Result<PhysicalPlan> {
     let depth = walk::depth(&plan);
-    if depth > DEPTH_MAX {
-        return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+    check_depth(depth)?;
+    if depth <= SHALLOW_DEPTH {
+        run(plan, options, false)
+    } else {
+        with_deep_stack(depth, || run(plan, options, true))?
     }
-    if depth <= SHALLOW_DEPTH { run(plan, options) } else { with_deep_stack(depth, || run(plan, options))? }
 }
 
-fn run(plan: LogicalPlan, options: &OptimizerOptions) -> Result<PhysicalPlan> {
+fn check_depth(depth: usize) -> Result<()> {
+    if depth <= DEPTH_MAX {
+        return Ok(());
+    }
+    let hint = format!("A statement's plan, views and all, may be nested {DEPTH_MAX} levels deep.");
+    Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").with_hint(hint))
+}
+
+fn run(plan: LogicalPlan, options: &OptimizerOptions, deep: bool) -> Result<PhysicalPlan> {
     let (joined, found_scalar) = rewrite(plan.clone(), options, true);
+    if deep {
+        // Subqueries that were made one may have put their expressions into each other.
+        check_depth(walk::depth(&joined))?;
+    }
     let mut best = Planner::new(options).lower(joined)?.plan;
     if found_scalar {
         // A correlated aggregate may be cheaper as it was written: few rows ask, and an index answers.

@@ -1,55 +1,79 @@
-//! Parsing proper, and syntax errors in PostgreSQL's words.
+//! From text to trees: `cairn_parser` with this engine's limits, and its errors as this crate's.
 
-use sqlparser::ast::{Expr, Query, Statement};
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+use cairn_parser::{self as ast, Id, ParseError, Parts, Query, Statement, Tree};
 
-use super::limits::{MAX_EXPRESSION_DEPTH, MAX_TEXT_BYTES, check_depth, check_length, too_deep, with_deep_stack};
-use super::opening::Overriding;
-use super::position::TextPosition;
-use super::{lexer, literal_rows, opening, regroup, script, sequence_options};
+use super::limits::{MAX_DEPTH, OPTIONS};
+use super::script;
 use crate::{Error, Result, SqlState};
 
 /// A parsed statement with what is needed to speak about its text.
 #[derive(Clone, Debug)]
 pub struct ParsedStatement {
-    /// The syntax tree.
-    pub statement: Statement,
-    /// The text, and where it stood.
-    pub source: TextPosition,
+    /// The syntax tree, and the statement's text.
+    pub tree: Tree<'static>,
+    /// The statement in it.
+    pub statement: Id<Statement>,
     /// How many parameters it takes: the highest `$n`, or the number of `?`.
     pub parameters: usize,
-    /// An upper bound of the tree's depth.
+    /// The tree's depth.
     pub depth: usize,
-    /// INSERT's OVERRIDING clause, which the tree has no place for.
-    pub overriding: Option<Overriding>,
+    /// How many characters of the user's text precede the statement's.
+    characters_before: usize,
+}
+
+/// An expression's tree.
+#[derive(Clone, Debug)]
+pub struct ParsedExpression {
+    /// The tree.
+    pub tree: Tree<'static>,
+    /// The expression in it.
+    pub expr: Id<ast::Expr>,
+    /// The tree's depth.
+    pub depth: usize,
+}
+
+/// A query's tree.
+#[derive(Clone, Debug)]
+pub struct ParsedQuery {
+    /// The tree.
+    pub tree: Tree<'static>,
+    /// The query in it.
+    pub query: Id<Query>,
+    /// The tree's depth.
+    pub depth: usize,
 }
 
 impl ParsedStatement {
     /// Parses exactly one statement, which `characters_before` characters precede in the user's text.
     pub fn parse(text: &str, characters_before: usize) -> Result<ParsedStatement> {
-        let source = TextPosition::new(text, characters_before);
-        check_length(text, MAX_TEXT_BYTES)?;
-        let (mut tokens, parameters) = lexer::tokenize(&source)?;
-        opening::respell(&mut tokens);
-        let overriding = opening::take_overriding(&mut tokens);
-        match tokens.first() {
-            None => return Err(at_end(&source)),
-            Some(first) if !opening::is_known(first) => return Err(near(&source, first.span.start)),
-            Some(_) => {}
-        }
-        let rows = literal_rows::take(&mut tokens);
-        let (mut statement, depth) = parse_tokens(tokens, &source, |parser| parser.parse_statement())?;
-        if !rows.is_empty() && !literal_rows::put_back(&mut statement, rows) {
-            return Err(at_end(&source));
-        }
-        Ok(ParsedStatement { statement, source, parameters, depth, overriding })
+        let parsed = ast::parse_statement(text, OPTIONS).map_err(|error| refusal(&error, text, characters_before))?;
+        let Some(parsed) = parsed else {
+            let position = position_in(text, text.len(), characters_before);
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(position));
+        };
+        let (tree, statement) = (parsed.tree.into_owned(), parsed.statement);
+        let (parameters, depth) = (tree.parameters() as usize, tree.depth(statement).into());
+        Ok(ParsedStatement { tree, statement, parameters, depth, characters_before })
     }
 
     /// The statement's text.
     pub fn text(&self) -> &str {
-        self.source.text()
+        self.tree.source()
+    }
+
+    /// The statement.
+    pub fn syntax(&self) -> Statement {
+        self.tree.get(self.statement)
+    }
+
+    /// The parts of a command that neither queries nor changes rows.
+    pub fn command(&self) -> Option<Parts<'_, 'static>> {
+        Parts::of_statement(&self.tree, self.statement)
+    }
+
+    /// The 1-based character in the user's text of a byte of this statement's.
+    pub fn position_of(&self, byte: usize) -> usize {
+        position_in(self.text(), byte, self.characters_before)
     }
 }
 
@@ -60,118 +84,56 @@ pub fn parse_script(text: &str) -> Result<Vec<ParsedStatement>> {
 
 /// The only statement of a text, as a prepared statement wants it.
 pub fn parse_one(text: &str) -> Result<ParsedStatement> {
-    check_length(text, MAX_TEXT_BYTES)?;
     let mut statements = script::split_script(text);
     let Some(first) = statements.next() else {
         return Err(Error::new(SqlState::SYNTAX_ERROR, "the text holds no statement"));
     };
-    if statements.next().is_some() {
+    if let Some(second) = statements.next() {
         let message = "cannot insert multiple commands into a prepared statement";
-        return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(second.characters_before + 1));
     }
     first.parse()
 }
 
-/// An expression's text, such as a column's default. Also its depth.
-pub fn parse_expression(text: &str) -> Result<(Expr, usize)> {
-    parse_fragment(text, |parser| parser.parse_expr())
+/// An expression's text, such as a column's default.
+pub fn parse_expression(text: &str) -> Result<ParsedExpression> {
+    let (tree, expr) = ast::parse_expression(text, OPTIONS).map_err(|error| refusal(&error, text, 0))?;
+    let depth = tree.depth(expr).into();
+    Ok(ParsedExpression { tree: tree.into_owned(), expr, depth })
 }
 
-/// A query's text, such as a view's. Also its depth.
-pub fn parse_query(text: &str) -> Result<(Box<Query>, usize)> {
-    parse_fragment(text, |parser| parser.parse_query())
-}
-
-fn parse_fragment<T: Send>(
-    text: &str,
-    parse: impl FnOnce(&mut Parser) -> Result<T, ParserError> + Send,
-) -> Result<(T, usize)> {
-    check_length(text, MAX_TEXT_BYTES)?;
-    let source = TextPosition::new(text, 0);
-    let (tokens, _) = lexer::tokenize(&source)?;
-    parse_tokens(tokens, &source, parse)
-}
-
-fn parse_tokens<T: Send>(
-    tokens: Vec<TokenWithSpan>,
-    source: &TextPosition,
-    parse: impl FnOnce(&mut Parser) -> Result<T, ParserError> + Send,
-) -> Result<(T, usize)> {
-    let mut tokens = regroup::regroup(sequence_options::reorder(tokens));
-    opening::respell_inside(&mut tokens);
-    let depth = check_depth(&tokens, source)?;
-    let parsed = with_deep_stack(depth, || run_parser(tokens, source, parse))??;
-    Ok((parsed, depth))
-}
-
-fn run_parser<T>(
-    tokens: Vec<TokenWithSpan>,
-    source: &TextPosition,
-    parse: impl FnOnce(&mut Parser) -> Result<T, ParserError>,
-) -> Result<T> {
-    let dialect = PostgreSqlDialect {};
-    // Twice the depth: the parser counts some constructs twice.
-    let mut parser =
-        Parser::new(&dialect).with_recursion_limit(2 * MAX_EXPRESSION_DEPTH).with_tokens_with_locations(tokens);
-    let parsed = parse(&mut parser).map_err(|error| syntax_error(&error, source))?;
-    match parser.peek_token_ref() {
-        TokenWithSpan { token: Token::EOF, .. } => Ok(parsed),
-        extra => Err(near(source, extra.span.start)),
+/// A query's text, such as a view's.
+pub fn parse_query(text: &str) -> Result<ParsedQuery> {
+    let ParsedStatement { tree, statement, depth, .. } = ParsedStatement::parse(text, 0)?;
+    match tree.get(statement) {
+        Statement::Query { query } => Ok(ParsedQuery { tree, query, depth }),
+        _ => Err(Error::new(SqlState::SYNTAX_ERROR, "the text is not a query")),
     }
 }
 
-fn syntax_error(error: &ParserError, source: &TextPosition) -> Error {
-    let message = match error {
-        ParserError::RecursionLimitExceeded => return too_deep(),
-        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
-    };
-    match location_in(message) {
-        Some(location) => near(source, location),
-        None if message.contains("found: EOF") => at_end(source),
-        None => Error::new(SqlState::SYNTAX_ERROR, format!("syntax error: {message}")),
-    }
-}
-
-fn at_end(source: &TextPosition) -> Error {
-    let position = source.of_byte(source.text().len());
-    Error::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(position)
-}
-
-fn near(source: &TextPosition, location: Location) -> Error {
-    let Some(start) = source.byte_of(location) else { return at_end(source) };
-    let rest = source.text().get(start..).unwrap_or_default();
-    if rest.is_empty() {
-        return at_end(source);
-    }
-    let token = first_token(rest);
-    Error::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{token}\"")).at(source.of_byte(start))
-}
-
-/// The text of the token that `rest` starts with.
-fn first_token(rest: &str) -> &str {
-    let is_name = |ch: char| {
-        ch.is_alphanumeric() || ch == '_' || ch == '$' || ch == '.' && rest.starts_with(|c: char| c.is_ascii_digit())
-    };
-    let first = rest.chars().next().map_or(0, char::len_utf8);
-    let end = match rest.as_bytes().first() {
-        Some(quote @ (b'\'' | b'"')) => {
-            rest.get(1..).and_then(|tail| tail.find(char::from(*quote))).map_or(rest.len(), |at| at + 2)
+/// The parser's error in this crate's form.
+fn refusal(error: &ParseError, text: &str, characters_before: usize) -> Error {
+    let position = position_in(text, error.position as usize, characters_before);
+    let refused = Error::new(SqlState(error.sqlstate), &error.message).at(position);
+    match error.hint {
+        _ if refused.sqlstate() == SqlState::STATEMENT_TOO_COMPLEX => {
+            refused.with_hint(format!("Statements may be nested {MAX_DEPTH} levels deep."))
         }
-        _ => rest.find(|ch| !is_name(ch)).unwrap_or(rest.len()).max(first),
-    };
-    rest.get(..end).unwrap_or(rest)
+        Some(hint) => refused.with_hint(hint),
+        None => refused,
+    }
 }
 
-/// The parser ends its messages with " at Line: 1, Column: 8".
-fn location_in(message: &str) -> Option<Location> {
-    let (_, tail) = message.rsplit_once(" at Line: ")?;
-    let (line, column) = tail.split_once(", Column: ")?;
-    Some(Location { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? })
+/// The 1-based character of a byte of `text`, which `characters_before` characters precede.
+fn position_in(text: &str, byte: usize, characters_before: usize) -> usize {
+    let before = text.get(..byte).map_or(0, |head| head.chars().count());
+    characters_before + before + 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::MAX_TEXT_BYTES;
 
     fn failure(text: &str) -> (SqlState, String, Option<usize>) {
         let error = parse_one(text).expect_err(text);
@@ -235,12 +197,12 @@ mod tests {
             format!("select a{} 1", " -> ".repeat(deep)),
         ];
         for text in &texts {
-            let error = parse_one(text).expect_err("too deep");
-            assert!(
-                ["54001", "42601"].contains(&error.sqlstate().0),
-                "{error:?} for {}",
-                text.chars().take(40).collect::<String>()
-            );
+            let head: String = text.chars().take(40).collect();
+            match parse_one(text) {
+                // What only looks deep: steps from a value to its parts are a list.
+                Ok(parsed) => assert!(parsed.depth < 16, "{head}"),
+                Err(error) => assert!(["54001", "42601"].contains(&error.sqlstate().0), "{error:?} for {head}"),
+            }
         }
     }
 

@@ -6,7 +6,7 @@ mod compare;
 mod context;
 mod data_type;
 pub mod datetime;
-mod from_ast;
+mod from_syntax;
 pub mod key;
 mod numeric;
 pub mod row;

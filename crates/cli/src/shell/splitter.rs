@@ -1,5 +1,10 @@
 //! Cuts typed or scripted text into statements and backslash commands, line by line, as psql does: a statement ends at
 //! a semicolon outside of quotes and comments; a backslash there begins a command that runs to the end of its line.
+//!
+//! What is a quote and what a comment, the parser's lexer tells. It knows no half tokens, so of one that is open at the
+//! end of a line this looks for the end itself: no line is read twice, however long what it belongs to becomes.
+
+use cairn_parser::token::{Lexer, Placeholders, TokenKind};
 
 /// Something to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,18 +15,17 @@ pub enum Piece {
     Command { text: String, line: usize },
 }
 
-/// What the scanner is inside of at the end of what it has seen.
+/// What began on a line before and has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    Plain,
+enum Open {
     Comment { depth: usize },
-    Quoted { quote: char, escapes: bool },
+    Quoted { quote: u8, escapes: bool },
     Dollar { tag: String },
 }
 
 /// Fed with text line by line; see the module's description.
 pub struct Splitter {
-    state: State,
+    open: Option<Open>,
     buffer: String,
     line: usize,
     statement_line: usize,
@@ -29,7 +33,7 @@ pub struct Splitter {
 
 impl Default for Splitter {
     fn default() -> Splitter {
-        Splitter { state: State::Plain, buffer: String::new(), line: 0, statement_line: 1 }
+        Splitter { open: None, buffer: String::new(), line: 0, statement_line: 1 }
     }
 }
 
@@ -38,35 +42,56 @@ impl Splitter {
     pub fn push_line(&mut self, line: &str) -> Vec<Piece> {
         self.line += 1;
         let mut pieces = Vec::new();
-        let mut rest = line;
-        while let Some(c) = rest.chars().next() {
-            let after = &rest[c.len_utf8()..];
-            rest = match &self.state {
-                State::Plain if c == ';' => {
-                    self.end_statement(&mut pieces, ";");
-                    after
-                }
-                State::Plain if c == '\\' => {
-                    pieces.push(Piece::Command { text: after.to_string(), line: self.line });
-                    return pieces;
-                }
-                _ => {
-                    let length = self.step(rest, c);
-                    self.take(rest, length)
-                }
-            };
-        }
-        if !self.buffer.is_empty() {
-            self.buffer.push('\n');
+        let taken = match self.open.as_mut().map_or(Some(0), |open| open.end(line)) {
+            Some(end) => {
+                self.open = None;
+                self.push_tokens(line, end, &mut pieces)
+            }
+            None => Some(0),
+        };
+        if let Some(taken) = taken {
+            self.take(&line[taken..]);
+            if !self.buffer.is_empty() {
+                self.buffer.push('\n');
+            }
         }
         pieces
+    }
+
+    /// Reads the line from byte `at` on, where nothing is open. How much of the line belongs to what has ended; none
+    /// where a command took the rest.
+    fn push_tokens(&mut self, line: &str, at: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
+        let mut lexer = Lexer::new(line, at, Placeholders::default());
+        let mut taken = 0;
+        loop {
+            let token = lexer.next_token();
+            let (start, end) = (token.start as usize, token.end as usize);
+            match token.kind {
+                TokenKind::Eof => return Some(taken),
+                TokenKind::Semicolon => {
+                    self.take(&line[taken..start]);
+                    self.end_statement(pieces, ";");
+                    taken = end;
+                }
+                TokenKind::Bad if line[start..].starts_with('\\') => {
+                    self.take(&line[taken..start]);
+                    pieces.push(Piece::Command { text: line[start + 1..].to_string(), line: self.line });
+                    return None;
+                }
+                TokenKind::Bad if lexer.error().is_some_and(|error| error.message.starts_with("unterminated")) => {
+                    self.open = Open::begun(&line[start..]);
+                    return Some(taken);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// What is left at the end of the text: a last statement without semicolon.
     pub fn finish(&mut self) -> Option<Piece> {
         let mut pieces = Vec::new();
         self.end_statement(&mut pieces, "");
-        self.state = State::Plain;
+        self.open = None;
         pieces.pop()
     }
 
@@ -87,90 +112,71 @@ impl Splitter {
         }
     }
 
-    /// Moves `length` bytes of `rest` to the statement.
-    fn take<'a>(&mut self, rest: &'a str, length: usize) -> &'a str {
-        let (taken, rest) = rest.split_at(length);
-        if self.buffer.is_empty() {
-            if taken.chars().all(char::is_whitespace) {
-                return rest;
-            }
+    /// Moves a part of the line to the statement.
+    fn take(&mut self, part: &str) {
+        let part = if self.buffer.is_empty() { part.trim_start() } else { part };
+        if self.buffer.is_empty() && !part.is_empty() {
             self.statement_line = self.line;
         }
-        self.buffer.push_str(taken);
-        rest
+        self.buffer.push_str(part);
+    }
+}
+
+impl Open {
+    /// What begins with `text` and does not end in it.
+    fn begun(text: &str) -> Option<Open> {
+        if let Some(inside) = text.strip_prefix("/*") {
+            let mut comment = Open::Comment { depth: 1 };
+            comment.end(inside);
+            return Some(comment);
+        }
+        if let Some(rest) = text.strip_prefix('$') {
+            return rest.find('$').map(|end| Open::Dollar { tag: text[..end + 2].to_string() });
+        }
+        let quote = text.bytes().find(|byte| matches!(byte, b'\'' | b'"'))?;
+        Some(Open::Quoted { quote, escapes: text.starts_with(['e', 'E']) })
     }
 
-    /// Reads one lexical step at the start of `rest`, whose first character is `c`; its length in bytes.
-    fn step(&mut self, rest: &str, c: char) -> usize {
-        match self.state.clone() {
-            State::Plain => self.step_plain(rest, c),
-            State::Comment { depth } => self.step_comment(rest, c, depth),
-            State::Quoted { escapes: true, .. } if c == '\\' => two_characters(rest),
-            State::Quoted { quote, .. } => {
-                if c == quote {
-                    self.state = State::Plain;
-                }
-                c.len_utf8()
-            }
-            State::Dollar { tag } if rest.starts_with(&tag) => {
-                self.state = State::Plain;
-                tag.len()
-            }
-            State::Dollar { .. } => c.len_utf8(),
+    /// Where it ends in the line that follows; none where it goes on.
+    fn end(&mut self, line: &str) -> Option<usize> {
+        match self {
+            Open::Comment { depth } => comment_end(line.as_bytes(), depth),
+            Open::Quoted { quote, escapes } => quote_end(line.as_bytes(), *quote, *escapes),
+            Open::Dollar { tag } => line.find(tag.as_str()).map(|start| start + tag.len()),
         }
     }
+}
 
-    fn step_plain(&mut self, rest: &str, c: char) -> usize {
-        match c {
-            '-' if rest.starts_with("--") => return rest.len(),
-            '/' if rest.starts_with("/*") => {
-                self.state = State::Comment { depth: 1 };
-                return 2;
+fn comment_end(line: &[u8], depth: &mut usize) -> Option<usize> {
+    let mut at = 0;
+    while at + 1 < line.len() {
+        match &line[at..at + 2] {
+            b"/*" => *depth += 1,
+            b"*/" => *depth -= 1,
+            _ => {
+                at += 1;
+                continue;
             }
-            '\'' => self.state = State::Quoted { quote: c, escapes: self.follows_escape_mark() },
-            '"' => self.state = State::Quoted { quote: c, escapes: false },
-            '$' if !self.buffer.ends_with(is_name_character) => {
-                if let Some(tag) = dollar_tag(rest) {
-                    self.state = State::Dollar { tag: tag.to_string() };
-                    return tag.len();
-                }
-            }
-            _ => {}
         }
-        c.len_utf8()
+        at += 2;
+        if *depth == 0 {
+            return Some(at);
+        }
     }
-
-    fn step_comment(&mut self, rest: &str, c: char, depth: usize) -> usize {
-        let depth = match rest {
-            rest if rest.starts_with("/*") => depth + 1,
-            rest if rest.starts_with("*/") => depth - 1,
-            _ => return c.len_utf8(),
-        };
-        self.state = if depth == 0 { State::Plain } else { State::Comment { depth } };
-        2
-    }
-
-    /// The buffer ends with the `E` of an `E'...'` string.
-    fn follows_escape_mark(&self) -> bool {
-        let mut back = self.buffer.chars().rev();
-        back.next().is_some_and(|c| c.eq_ignore_ascii_case(&'e')) && !back.next().is_some_and(is_name_character)
-    }
+    None
 }
 
-fn two_characters(rest: &str) -> usize {
-    rest.chars().take(2).map(char::len_utf8).sum()
-}
-
-fn is_name_character(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '$'
-}
-
-/// The `$tag$` that `rest` begins with, if it does.
-fn dollar_tag(rest: &str) -> Option<&str> {
-    let end = rest.get(1..)?.find('$')? + 1;
-    let name = rest.get(1..end)?;
-    let is_tag = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_numeric());
-    is_tag.then(|| &rest[..=end])
+fn quote_end(line: &[u8], quote: u8, escapes: bool) -> Option<usize> {
+    let mut at = 0;
+    while let Some(byte) = line.get(at) {
+        match *byte {
+            b'\\' if escapes => at += 2,
+            byte if byte == quote && line.get(at + 1) == Some(&quote) => at += 2,
+            byte if byte == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+    None
 }
 
 /// Only blanks and comments: nothing to run.
@@ -237,5 +243,27 @@ mod tests {
         assert!(!splitter.is_empty());
         assert_eq!(splitter.push_line("b';"), [statement("select 'a;\nb';", 1)]);
         assert!(splitter.is_empty());
+    }
+
+    /// What the lexer tells of a whole text, this tells line by line.
+    #[test]
+    fn quotes_and_comments_are_the_lexers() {
+        for text in [
+            "select 1$$;$$;\nselect 2",
+            "select $$a\n;$b$$$;$$ $$; select 3;",
+            "select E'it''s \\';\n\\'; ' ; select 4;",
+            "select $a$ $b$ ;\n $b$ $a;\n$a$; select 5",
+            "select /* /* \n ; */ ' \n */ ';' ; -- ;\nselect 6 ;",
+            "select \"a\n\"\";b\" ; select U&'\n;' ; select like'a' ;",
+            "select a$b$;c$b$ ; é$$;$$ ;\n select 7",
+        ] {
+            let bare =
+                |text: &str| cairndb::sql::split_script(text).map(|one| one.text.to_string()).collect::<Vec<_>>();
+            let said = |piece: Piece| match piece {
+                Piece::Statement { text, .. } => bare(&text),
+                Piece::Command { text, .. } => panic!("a command: {text}"),
+            };
+            assert_eq!(split(text).into_iter().flat_map(said).collect::<Vec<_>>(), bare(text), "{text}");
+        }
     }
 }

@@ -46,8 +46,14 @@ pub(crate) enum Items {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CasePart {
     Operand,
-    Condition,
-    Result { start: u32, condition: Id<Expr> },
+    /// `start`: of WHEN.
+    Condition {
+        start: u32,
+    },
+    Result {
+        start: u32,
+        condition: Id<Expr>,
+    },
     Otherwise,
 }
 

@@ -3,10 +3,13 @@
 use super::Parser;
 use super::frames::{CasePart, Frame, Items, Mode, Value};
 use super::power::{NOT, OTHER, SIGN};
-use crate::error::{FEATURE_NOT_SUPPORTED, ParseError, Result};
+use crate::error::{FEATURE_NOT_SUPPORTED, ParseError, Result, SYNTAX_ERROR, UNDEFINED_PARAMETER};
 use crate::syntax::{Expr, SpecialForm};
 use crate::token::TokenKind as T;
 use crate::tree::{Id, List};
+
+/// The highest number of a parameter: as many as PostgreSQL's protocol can carry.
+const PARAMETERS_MAX: u32 = 65_535;
 
 impl Parser<'_> {
     /// An operand, or none where something was opened that waits for one.
@@ -114,7 +117,10 @@ impl Parser<'_> {
 
     fn case(&mut self, start: u32) -> Result<Option<Value>> {
         self.advance();
-        let part = if self.eat(T::When) { CasePart::Condition } else { CasePart::Operand };
+        let part = match self.at(T::When) {
+            true => CasePart::Condition { start: self.advance().start },
+            false => CasePart::Operand,
+        };
         self.open(|mark, mode| Frame::Case { part, operand: None, start, mark, mode });
         Ok(None)
     }
@@ -285,30 +291,39 @@ impl Parser<'_> {
     /// `$1`, `?`, `:name`
     fn parameter(&mut self, start: u32) -> Result<Value> {
         let token = self.advance();
-        let number = self.parameter_number(token);
+        let number = self.parameter_number(token)?;
         self.tree.note_parameter(number);
         let id = self.node(start, Expr::Parameter { number })?;
         self.indirection_behind(Value { id, start })
     }
 
-    fn parameter_number(&mut self, token: crate::token::Token) -> u32 {
+    fn parameter_number(&mut self, token: crate::token::Token) -> Result<u32> {
         let text = self.lexer.text();
         let written = |start: u32, end: u32| text.get(start as usize..end as usize).unwrap_or("");
-        match written(token.start, token.end).as_bytes() {
-            [b'$', ..] => written(token.start + 1, token.end).parse().unwrap_or(u32::MAX),
+        let name = written(token.start, token.end);
+        let (marks, names) = (self.question_marks, self.named_parameters.len() as u32);
+        let (number, mixed) = match name.as_bytes() {
+            [b'$', ..] => (name[1..].parse().unwrap_or(0), marks + names > 0),
             [b'?'] => {
                 self.question_marks += 1;
-                self.question_marks
+                (self.question_marks, self.tree.parameters() > marks)
             }
             _ => {
-                let name = written(token.start, token.end);
                 let known = self.named_parameters.iter().position(|(start, end)| written(*start, *end) == name);
                 let place = known.unwrap_or_else(|| {
                     self.named_parameters.push((token.start, token.end));
                     self.named_parameters.len() - 1
                 });
-                place as u32 + 1
+                (place as u32 + 1, self.tree.parameters() > names)
             }
+        };
+        if mixed {
+            let message = "a statement's parameters are written in one way: as $1, as ? or as :name";
+            return Err(ParseError::new(SYNTAX_ERROR, message, token.start));
+        }
+        match number {
+            1..=PARAMETERS_MAX => Ok(number),
+            _ => Err(ParseError::new(UNDEFINED_PARAMETER, format!("there is no parameter {name}"), token.start)),
         }
     }
 }

@@ -215,18 +215,17 @@ impl Parser<'_> {
         let part = match part {
             CasePart::Operand => {
                 operand = Some(value);
-                self.expect(T::When)?;
-                CasePart::Condition
+                CasePart::Condition { start: self.expect(T::When)?.start }
             }
-            CasePart::Condition => {
+            CasePart::Condition { start } => {
                 self.expect(T::Then)?;
-                CasePart::Result { start: self.tree.span(value).start, condition: value }
+                CasePart::Result { start, condition: value }
             }
             CasePart::Result { start: when_start, condition } => {
                 let when = self.node(when_start, When { condition, result: value })?;
                 self.push(when);
                 let part = match self.kind() {
-                    T::When => CasePart::Condition,
+                    T::When => CasePart::Condition { start: self.start() },
                     T::Else => CasePart::Otherwise,
                     _ => return self.finish_case(operand, None, start, mark, mode),
                 };

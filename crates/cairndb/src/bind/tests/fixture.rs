@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use cairn_storage::TreeId;
-use sqlparser::ast::{ColumnOption, CreateTable, Statement, TableConstraint};
 
 use crate::Result;
-use crate::bind::binder::{fold, plain_name};
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, Column, Identity, Index, IndexColumn, ObjectId, Sequence, Table, View};
+use crate::command::{ColumnDefinition, Command, Constraint, CreateTable, CreateView, SchemaCommand};
 use crate::plan::LogicalPlan;
-use crate::sql::{parse_one, split_script};
+use crate::sql::{ParsedStatement, parse_one, split_script};
 use crate::types::DataType;
 
 /// The schema that the recorded statements speak about.
@@ -24,22 +23,24 @@ pub(super) fn catalog() -> Catalog {
 pub(super) fn catalog_of(script: &str) -> Catalog {
     let mut catalog = Catalog::default();
     for source in split_script(script) {
-        match source.parse().expect(source.text).statement {
-            Statement::CreateTable(create) => add_table(&mut catalog, &create),
-            Statement::CreateView(create) => {
-                let name = plain_name(&create.name).expect("a name").0;
-                let columns = create.columns.iter().map(|column| fold(&column.name)).collect();
-                let view = View { id: ObjectId(900), name: name.clone(), columns, query: create.query.to_string() };
-                catalog.views.insert(name, Arc::new(view));
-            }
-            other => panic!("not a table or view: {other}"),
+        let parsed = source.parse().expect(source.text);
+        match Command::of(&parsed).expect(source.text) {
+            Command::Schema(SchemaCommand::CreateTable(create)) => add_table(&mut catalog, &parsed, create),
+            Command::Schema(SchemaCommand::CreateView(create)) => add_view(&mut catalog, &parsed, create),
+            other => panic!("not a table or view: {other:?}"),
         }
     }
     catalog
 }
 
-fn add_table(catalog: &mut Catalog, create: &CreateTable) {
-    let name = plain_name(&create.name).expect("a name").0;
+fn add_view(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateView) {
+    let CreateView { name, columns, query, .. } = create;
+    let view = View { id: ObjectId(900), name: name.clone(), columns, query: parsed.tree.print(query) };
+    catalog.views.insert(name, Arc::new(view));
+}
+
+fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTable) {
+    let name = create.name;
     let number = u32::try_from(catalog.tables.len()).expect("few tables") + 1;
     let mut table = Table {
         id: ObjectId(number),
@@ -55,44 +56,44 @@ fn add_table(catalog: &mut Catalog, create: &CreateTable) {
         layout_version: 0,
         statistics: None,
     };
-    for (position, definition) in create.columns.iter().enumerate() {
-        let mut column = Column {
-            name: fold(&definition.name),
-            data_type: DataType::from_ast(&definition.data_type).expect("a type"),
-            not_null: false,
-            default: None,
-            identity: None,
-        };
-        for option in &definition.options {
-            match &option.option {
-                ColumnOption::PrimaryKey(_) => table.primary_key.push(position),
-                ColumnOption::Unique(_) => table.indexes.push(unique(&name, &column.name, position)),
-                ColumnOption::Default(expr) => column.default = Some(expr.to_string()),
-                ColumnOption::NotNull => column.not_null = true,
-                ColumnOption::Generated { .. } => column.identity = Some(identity(catalog, &name, &column.name)),
-                _ => {}
-            }
-        }
-        table.columns.push(column);
+    let mut constraints = create.constraints;
+    for definition in create.columns {
+        table.columns.push(column(catalog, parsed, &name, &definition));
+        constraints.extend(definition.constraints);
     }
-    for constraint in &create.constraints {
-        if let TableConstraint::PrimaryKey(key) = constraint {
-            let positions = key.columns.iter().filter_map(|wanted| {
-                let wanted = wanted.column.expr.to_string();
-                table.columns.iter().position(|column| column.name == wanted)
-            });
-            table.primary_key = positions.collect();
+    for constraint in constraints {
+        let positions = |names: &[String]| -> Vec<usize> {
+            names.iter().filter_map(|name| table.columns.iter().position(|column| column.name == *name)).collect()
+        };
+        match constraint {
+            Constraint::PrimaryKey { columns, .. } => table.primary_key = positions(&columns),
+            Constraint::Unique { columns, .. } => {
+                let index = unique(&name, &columns.join("_"), &positions(&columns));
+                table.indexes.push(index);
+            }
+            Constraint::Check { .. } | Constraint::ForeignKey { .. } => {}
         }
     }
     catalog.tables.insert(name, Arc::new(table));
 }
 
-fn unique(table: &str, column: &str, position: usize) -> Arc<Index> {
+fn column(catalog: &mut Catalog, parsed: &ParsedStatement, table: &str, definition: &ColumnDefinition) -> Column {
+    Column {
+        name: definition.name.clone(),
+        data_type: DataType::from_syntax(&parsed.tree, definition.data_type).expect("a type"),
+        not_null: definition.not_null,
+        default: definition.defaults.first().map(|default| parsed.tree.print(*default)),
+        identity: definition.identity.map(|_| identity(catalog, table, &definition.name)),
+    }
+}
+
+fn unique(table: &str, columns: &str, positions: &[usize]) -> Arc<Index> {
+    let part = |column: &usize| IndexColumn { column: *column, descending: false, nulls_first: false };
     Arc::new(Index {
         id: ObjectId(800),
-        name: format!("{table}_{column}_key"),
+        name: format!("{table}_{columns}_key"),
         tree: TreeId(800),
-        columns: vec![IndexColumn { column: position, descending: false, nulls_first: false }],
+        columns: positions.iter().map(part).collect(),
         unique: true,
         constraint: true,
     })

@@ -17,6 +17,37 @@ fn an_insert_gives_every_column_in_the_tables_order() {
     assert!(rows.iter().all(|row| row.len() == 5 && matches!(row[0], Expr::Sequence { .. } | Expr::Cast { .. })));
 }
 
+/// INSERT has a short way for constants; UPDATE has not.
+#[test]
+fn a_constant_is_the_same_value_inserted_and_assigned() {
+    for (column, constants) in [
+        ("i2", &["1", "-1", "null", "'7'"][..]),
+        ("i4", &["0", "-2147483647", "-2147483648", "2147483647", "1.5", "'12'", "null", "- - 5", "1e3"]),
+        ("i8", &["7", "-7", "5000000000", "-9223372036854775808", "9223372036854775807", "2.5"]),
+        ("f8", &["0", "-0.0", "1", "-1", "1.5", "-1e300", "0.1", ".3", "5.", "9007199254740993", "1e-320", "'1.5'"]),
+        ("n", &["1", "1.005", "-1.5", "null"]),
+        ("t", &["'a'", "''", "'it''s'", "U&'d\\0061t'", "E'\\n'", "$$x$$", "null"]),
+        ("v", &["'a'", "null", "'longer than twenty characters'"]),
+        ("c", &["'a'", "null"]),
+        ("b", &["true", "false", "'t'", "null"]),
+        ("d", &["'2020-02-29'", "null"]),
+    ] {
+        for constant in constants {
+            let Ok(BoundStatement::Insert(insert)) = bind(&format!("insert into kinds ({column}) values ({constant})"))
+            else {
+                panic!("an insert of {constant} into {column}");
+            };
+            let Ok(BoundStatement::Update(update)) = bind(&format!("update kinds set {column} = {constant}")) else {
+                panic!("an update of {column} to {constant}");
+            };
+            let LogicalPlan::Values { rows, .. } = &insert.source else { panic!("values") };
+            let LogicalPlan::Project { exprs, .. } = &update.source else { panic!("a projection") };
+            let (inserted, assigned) = (&rows[0][insert.given[0]], exprs.last().expect("a value"));
+            assert_eq!(format!("{inserted:?}"), format!("{assigned:?}"), "{constant} in {column}");
+        }
+    }
+}
+
 #[test]
 fn an_update_yields_old_columns_then_row_number_then_new_values_then_extras() {
     let text =

@@ -15,8 +15,8 @@ use crate::types::DataType;
 use crate::{Error, Result, SqlState, Value};
 
 /// How deep an expression may nest. Parsing has a limit of its own; this one keeps evaluation's recursion in bounds
-/// whatever made the expression.
-const DEPTH_MAX: usize = 1000;
+/// whatever made the expression: on 2 MiB of stack, in a debug build (see `sql::limits`).
+const DEPTH_MAX: usize = 450;
 
 /// Compiles expressions for one execution.
 pub(super) struct Compiler<'a> {
@@ -53,10 +53,36 @@ impl Compiler<'_> {
     }
 
     pub(super) fn compile_list(&mut self, exprs: &[Expr]) -> Result<Vec<Evaluator>> {
-        exprs.iter().map(|expr| self.compile(expr)).collect()
+        // Not by an iterator, which takes seven frames of the stack for each level in a debug build.
+        let mut compiled = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            compiled.push(self.compile(expr)?);
+        }
+        Ok(compiled)
     }
 
+    /// What may be nested most in small frames of the stack.
     fn node(&mut self, expr: &Expr) -> Result<Node> {
+        match expr {
+            Expr::Call { function, args } => self.call(function, args),
+            Expr::And(args) => self.logic(false, args),
+            Expr::Or(args) => self.logic(true, args),
+            Expr::Case { branches, otherwise, .. } => self.case(branches, otherwise.as_deref()),
+            Expr::Coalesce { args, .. } => Ok(Node::Coalesce(self.compile_list(args)?)),
+            _ => self.other(expr),
+        }
+    }
+
+    fn call(&mut self, function: &'static Function, args: &[Expr]) -> Result<Node> {
+        let args = self.compile_list(args)?;
+        Ok(call(function, args))
+    }
+
+    fn logic(&mut self, decisive: bool, args: &[Expr]) -> Result<Node> {
+        Ok(Node::Logic { decisive, args: self.compile_list(args)? })
+    }
+
+    fn other(&mut self, expr: &Expr) -> Result<Node> {
         Ok(match expr {
             Expr::Literal { value, .. } => Node::Constant(value.clone()),
             Expr::Column { index, .. } => Node::Column(*index),
@@ -64,17 +90,12 @@ impl Compiler<'_> {
             Expr::Parameter { index, .. } => {
                 Node::Parameter { index: *index, value: self.context.parameter(*index)?.clone() }
             }
-            Expr::Call { function, args } => call(function, self.compile_list(args)?),
             Expr::Cast { input, to } => cast(self.compile_box(input)?, *to),
-            Expr::And(args) => Node::Logic { decisive: false, args: self.compile_list(args)? },
-            Expr::Or(args) => Node::Logic { decisive: true, args: self.compile_list(args)? },
             Expr::Not(input) => Node::Not(self.compile_box(input)?),
             Expr::IsNull(input) => Node::IsNull(self.compile_box(input)?),
             Expr::IsNotDistinct(left, right) => {
                 Node::IsNotDistinct(Box::new([self.compile(left)?, self.compile(right)?]))
             }
-            Expr::Case { branches, otherwise, .. } => self.case(branches, otherwise.as_deref())?,
-            Expr::Coalesce { args, .. } => Node::Coalesce(self.compile_list(args)?),
             Expr::InList { input, list, equal } => in_list(self.compile(input)?, self.compile_list(list)?, equal)?,
             Expr::Subplan(subplan) => Node::Subplan(Box::new(SubplanEvaluator::new(subplan, self)?)),
             Expr::Subquery(_) => return Err(Error::internal("a subquery that was not planned")),
@@ -82,16 +103,19 @@ impl Compiler<'_> {
                 let value = value.as_ref().map(|value| self.compile_box(value)).transpose()?;
                 Node::Sequence { op: *op, name: self.compile_box(name)?, value }
             }
+            Expr::Call { .. } | Expr::And(_) | Expr::Or(_) | Expr::Case { .. } | Expr::Coalesce { .. } => {
+                return self.node(expr);
+            }
         })
     }
 
     fn case(&mut self, branches: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Result<Node> {
-        let branches = branches
-            .iter()
-            .map(|(condition, result)| Ok((self.compile(condition)?, self.compile(result)?)))
-            .collect::<Result<_>>()?;
+        let mut compiled = Vec::with_capacity(branches.len());
+        for (condition, result) in branches {
+            compiled.push((self.compile(condition)?, self.compile(result)?));
+        }
         let otherwise = otherwise.map(|otherwise| self.compile(otherwise)).transpose()?;
-        Ok(Node::Case(Box::new(Case { branches, otherwise })))
+        Ok(Node::Case(Box::new(Case { branches: compiled, otherwise })))
     }
 }
 

@@ -230,6 +230,15 @@ fn like(pattern: &Pattern, negated: bool, input: Operand, len: usize) -> Result<
     Ok(Vector::from_parts(DataType::Boolean, Data::Bool(matches), input.validity().cloned()).into())
 }
 
+/// Not by an iterator: see `Compiler::compile_list`.
+fn eval_all(args: &mut [Evaluator], frame: Frame<'_>, cx: Cx<'_>) -> Result<Vec<Operand>> {
+    let mut operands = Vec::with_capacity(args.len());
+    for arg in args {
+        operands.push(arg.eval(frame, cx)?);
+    }
+    Ok(operands)
+}
+
 fn eval_call(
     function: &'static Function,
     args: &mut [Evaluator],
@@ -237,7 +246,7 @@ fn eval_call(
     frame: Frame<'_>,
     cx: Cx<'_>,
 ) -> Result<Operand> {
-    let operands = args.iter_mut().map(|arg| arg.eval(frame, cx)).collect::<Result<Vec<_>>>()?;
+    let operands = eval_all(args, frame, cx)?;
     let mut values = Vec::with_capacity(operands.len());
     let same_for_all = !function.volatile && operands.iter().all(|operand| matches!(operand, Operand::Constant(_)));
     let len = if same_for_all { 1 } else { frame.len };

@@ -1,0 +1,139 @@
+//! ALTER TABLE.
+
+use cairn_parser::{Expr, Id, TokenKind, TypeName};
+
+use super::clause::Clause;
+use super::constraint::Constraint;
+use super::create_table::{ColumnDefinition, check_collation};
+use crate::{Error, Result};
+
+/// ALTER TABLE.
+#[derive(Debug)]
+pub(crate) struct AlterTable {
+    pub(crate) name: String,
+    pub(crate) if_exists: bool,
+    pub(crate) actions: Vec<TableAction>,
+}
+
+/// What ALTER TABLE does.
+#[derive(Debug)]
+pub(crate) enum TableAction {
+    /// Of the whole relation, of whatever kind it is; stands alone.
+    RenameTo(String),
+    RenameColumn {
+        from: String,
+        to: String,
+    },
+    RenameConstraint {
+        from: String,
+        to: String,
+    },
+    AddColumn {
+        column: ColumnDefinition,
+        if_not_exists: bool,
+    },
+    AddConstraint(Constraint),
+    DropColumn {
+        name: String,
+        if_exists: bool,
+        cascade: bool,
+    },
+    DropConstraint {
+        name: String,
+        if_exists: bool,
+        cascade: bool,
+    },
+    AlterColumn {
+        name: String,
+        change: ColumnChange,
+    },
+    /// Every constraint is valid.
+    ValidateConstraint(String),
+    /// Dumps say whose a table is; there are no roles.
+    Owner,
+}
+
+/// ALTER COLUMN.
+#[derive(Debug)]
+pub(crate) enum ColumnChange {
+    SetNotNull,
+    DropNotNull,
+    SetDefault(Id<Expr>),
+    DropDefault,
+    SetType(Id<TypeName>),
+}
+
+impl AlterTable {
+    pub(super) fn of(command: Clause<'_>) -> Result<AlterTable> {
+        command.refuse_word(TokenKind::Tablespace, "TABLESPACE")?;
+        command.refuse_word(TokenKind::Schema, "ALTER TABLE ... SET SCHEMA")?;
+        command.refuse("partition_command", "a partitioned table")?;
+        let actions = match command.part("rename_part") {
+            Some(rename) => vec![renamed(rename)?],
+            None => command.parts("table_command").map(TableAction::of).collect::<Result<_>>()?,
+        };
+        Ok(AlterTable { name: command.relation()?, if_exists: command.part("if_exists").is_some(), actions })
+    }
+}
+
+fn renamed(rename: Clause<'_>) -> Result<TableAction> {
+    if let Some(relation) = rename.part("rename") {
+        return Ok(TableAction::RenameTo(relation.name()?));
+    }
+    let names: Vec<String> = rename.part("rename_column").unwrap_or(rename).names().collect();
+    let [from, to] = <[String; 2]>::try_from(names).map_err(|_| Error::internal("RENAME without two names"))?;
+    Ok(match rename.has(TokenKind::Constraint) {
+        true => TableAction::RenameConstraint { from, to },
+        false => TableAction::RenameColumn { from, to },
+    })
+}
+
+impl TableAction {
+    fn of(clause: Clause<'_>) -> Result<TableAction> {
+        let if_exists = clause.part("if_exists").is_some();
+        match () {
+            () if clause.part("owner").is_some() => Ok(TableAction::Owner),
+            () if clause.part("column").is_some() || clause.part("table_constraint").is_some() => added(clause),
+            () if clause.has(TokenKind::Drop) => {
+                let (name, cascade) = (clause.name()?, clause.is_cascade());
+                Ok(match clause.has(TokenKind::Constraint) {
+                    true => TableAction::DropConstraint { name, if_exists, cascade },
+                    false => TableAction::DropColumn { name, if_exists, cascade },
+                })
+            }
+            () if clause.has(TokenKind::Validate) => Ok(TableAction::ValidateConstraint(clause.name()?)),
+            () => match clause.part("alter_column") {
+                Some(column) => altered(column),
+                None => Err(clause.unsupported(format!("ALTER TABLE ... {}", clause.first_words()))),
+            },
+        }
+    }
+}
+
+fn added(clause: Clause<'_>) -> Result<TableAction> {
+    match (clause.part("column"), clause.part("table_constraint")) {
+        (Some(column), _) => Ok(TableAction::AddColumn {
+            column: ColumnDefinition::of(column)?,
+            if_not_exists: clause.part("if_not_exists").is_some(),
+        }),
+        (_, Some(constraint)) => Ok(TableAction::AddConstraint(Constraint::of_table(constraint)?)),
+        _ => Err(Error::internal("ADD of nothing")),
+    }
+}
+
+fn altered(clause: Clause<'_>) -> Result<TableAction> {
+    use TokenKind as T;
+    let change = match (clause.has(T::Set), clause.has(T::Drop)) {
+        _ if clause.has(T::Type) => {
+            clause.refuse("using", "ALTER COLUMN TYPE .. USING")?;
+            clause.part("collate").map_or(Ok(()), check_collation)?;
+            ColumnChange::SetType(clause.data_type()?)
+        }
+        (true, _) if clause.has(T::Default) => ColumnChange::SetDefault(clause.expr()?),
+        (_, true) if clause.has(T::Default) => ColumnChange::DropDefault,
+        (true, _) if clause.has(T::Null) => ColumnChange::SetNotNull,
+        (_, true) if clause.has(T::Null) => ColumnChange::DropNotNull,
+        _ => return Err(clause.unsupported(format!("ALTER COLUMN ... {}", clause.words_behind_name()))),
+    };
+    Ok(TableAction::AlterColumn { name: clause.name()?, change })
+}

@@ -1,0 +1,63 @@
+//! COMMENT ON. Comments are not kept, but dumps are full of them.
+
+use cairn_parser::TokenKind;
+
+use super::clause::Clause;
+use super::drop::kind;
+use crate::catalog::RelationKind;
+use crate::{Error, Result};
+
+/// COMMENT ON something that there can be.
+#[derive(Debug)]
+pub(crate) struct Comment {
+    pub(crate) on: Commented,
+}
+
+/// What is commented on.
+#[derive(Debug)]
+pub(crate) enum Commented {
+    Relation {
+        kind: RelationKind,
+        name: String,
+    },
+    Column {
+        relation: String,
+        name: String,
+    },
+    Constraint {
+        table: String,
+        name: String,
+    },
+    /// The database, or the schema that there is.
+    Database,
+}
+
+impl Comment {
+    pub(super) fn of(command: Clause<'_>) -> Result<Comment> {
+        let commented = command.part("commented").ok_or_else(|| Error::internal("a comment on nothing"))?;
+        if let Some(words) = commented.part("object_with_any_name") {
+            let kind = kind(words).ok_or_else(|| unsupported(commented))?;
+            let name = commented.named_relations()?.into_iter().next();
+            let name = name.ok_or_else(|| Error::internal("a comment without a name"))?;
+            return Ok(Comment { on: Commented::Relation { kind, name } });
+        }
+        let named = commented.part("object_with_name").map(Clause::first_words);
+        let names: Vec<String> = commented.dotted_names().next().unwrap_or_default();
+        match names.split_last() {
+            Some((column, relation)) if commented.has(TokenKind::Column) && !relation.is_empty() => {
+                let relation = commented.relation_of(relation)?;
+                Ok(Comment { on: Commented::Column { relation, name: column.clone() } })
+            }
+            Some(_) if commented.has(TokenKind::Constraint) && !commented.has(TokenKind::Domain) => {
+                let table = commented.relation_of(&names)?;
+                Ok(Comment { on: Commented::Constraint { table, name: commented.name()? } })
+            }
+            None if matches!(named.as_deref(), Some("DATABASE" | "SCHEMA")) => Ok(Comment { on: Commented::Database }),
+            _ => Err(unsupported(commented)),
+        }
+    }
+}
+
+fn unsupported(commented: Clause<'_>) -> Error {
+    commented.unsupported(format!("COMMENT ON {}", commented.first_words()))
+}

@@ -1,0 +1,130 @@
+//! Constraints, wherever they stand.
+
+use cairn_parser::{Expr, Id, TokenKind};
+
+use super::clause::Clause;
+use crate::catalog::ReferentialAction;
+use crate::{Error, Result};
+
+/// A constraint as the statement gives it, wherever it stood.
+#[derive(Debug)]
+pub(crate) enum Constraint {
+    PrimaryKey { name: Option<String>, columns: Vec<String> },
+    Unique { name: Option<String>, columns: Vec<String> },
+    Check { name: Option<String>, condition: Id<Expr> },
+    ForeignKey { name: Option<String>, columns: Vec<String>, references: References },
+}
+
+/// What a foreign key points at.
+#[derive(Debug)]
+pub(crate) struct References {
+    pub(crate) table: String,
+    /// None: the primary key.
+    pub(crate) columns: Vec<String>,
+    pub(crate) on_delete: ReferentialAction,
+    pub(crate) on_update: ReferentialAction,
+}
+
+impl Constraint {
+    /// A constraint of the table.
+    pub(super) fn of_table(clause: Clause<'_>) -> Result<Constraint> {
+        let name = clause.names().next();
+        let rule = clause.part("table_rule").ok_or_else(|| Error::internal("a constraint without a rule"))?;
+        let rule = rule.first_part()?;
+        check_attributes(rule.parts("rule_attribute"))?;
+        let columns = rule.names_in("columns");
+        match rule.rule() {
+            "primary_key_rule" => {
+                refuse_index_options(rule)?;
+                Ok(Constraint::PrimaryKey { name, columns })
+            }
+            "unique_rule" => {
+                refuse_index_options(rule)?;
+                Ok(Constraint::Unique { name, columns })
+            }
+            "check_rule" => Ok(Constraint::Check { name, condition: condition(rule)? }),
+            "foreign_key_rule" => {
+                let references = rule.part("references").ok_or_else(|| Error::internal("no REFERENCES"))?;
+                Ok(Constraint::ForeignKey { name, columns, references: References::of(references)? })
+            }
+            _ => Err(rule.unsupported("an exclusion constraint")),
+        }
+    }
+}
+
+/// A constraint written with a column; none for NULL, which is no constraint.
+pub(super) fn column_rule(name: Option<String>, rule: Clause<'_>, column: &str) -> Result<Option<Constraint>> {
+    let columns = vec![column.to_owned()];
+    refuse_index_options(rule)?;
+    Ok(Some(match rule.part("references") {
+        Some(references) => Constraint::ForeignKey { name, columns, references: References::of(references)? },
+        None if rule.part("check").is_some() => Constraint::Check { name, condition: condition(rule)? },
+        None if rule.has(TokenKind::Primary) => Constraint::PrimaryKey { name, columns },
+        None if rule.has(TokenKind::Unique) => Constraint::Unique { name, columns },
+        None => return Ok(None),
+    }))
+}
+
+/// NO INHERIT behind it says what is so: tables have no heirs.
+fn condition(rule: Clause<'_>) -> Result<Id<Expr>> {
+    rule.part("check").ok_or_else(|| Error::internal("no CHECK"))?.expr()
+}
+
+/// Refuses what is said of the index behind a constraint.
+fn refuse_index_options(rule: Clause<'_>) -> Result<()> {
+    refuse_nulls_not_distinct(rule)?;
+    rule.refuse("existing_index", "USING INDEX")?;
+    rule.refuse("include", "INCLUDE")?;
+    rule.refuse("index_parameters", "a storage parameter")?;
+    rule.refuse("index_tablespace", "TABLESPACE")
+}
+
+pub(super) fn refuse_nulls_not_distinct(clause: Clause<'_>) -> Result<()> {
+    match clause.part("nulls_treatment") {
+        Some(nulls) if nulls.has(TokenKind::Not) => Err(nulls.unsupported("NULLS NOT DISTINCT")),
+        _ => Ok(()),
+    }
+}
+
+/// Constraints hold at once, for all rows.
+pub(super) fn check_attributes<'p>(attributes: impl Iterator<Item = Clause<'p>>) -> Result<()> {
+    for attribute in attributes {
+        let deferrable = attribute.has(TokenKind::Deferrable) && !attribute.has(TokenKind::Not);
+        if deferrable || attribute.has(TokenKind::Deferred) {
+            return Err(attribute.unsupported("a deferrable constraint"));
+        }
+        if attribute.has(TokenKind::Valid) {
+            return Err(attribute.unsupported("a constraint that is NOT VALID"));
+        }
+    }
+    Ok(())
+}
+
+impl References {
+    fn of(clause: Clause<'_>) -> Result<References> {
+        if let Some(matching) = clause.part("match").filter(|matching| matching.has(TokenKind::Full)) {
+            return Err(matching.unsupported("MATCH FULL"));
+        }
+        Ok(References {
+            table: clause.relation()?,
+            columns: clause.names_in("columns"),
+            on_delete: action(clause.part("on_delete"))?,
+            on_update: action(clause.part("on_update"))?,
+        })
+    }
+}
+
+fn action(clause: Option<Clause<'_>>) -> Result<ReferentialAction> {
+    let Some(action) = clause.and_then(|clause| clause.part("key_action")) else {
+        return Ok(ReferentialAction::NoAction);
+    };
+    action.refuse("columns", "a column list of SET NULL or SET DEFAULT")?;
+    let actions = [
+        (TokenKind::Restrict, ReferentialAction::Restrict),
+        (TokenKind::Cascade, ReferentialAction::Cascade),
+        (TokenKind::Null, ReferentialAction::SetNull),
+        (TokenKind::Default, ReferentialAction::SetDefault),
+    ];
+    let found = actions.into_iter().find(|(word, _)| action.has(*word));
+    Ok(found.map_or(ReferentialAction::NoAction, |(_, action)| action))
+}

@@ -1,0 +1,174 @@
+//! CREATE TABLE and CREATE TABLE AS.
+
+use cairn_parser::{Expr, Id, Query, TokenKind, TypeName};
+
+use super::clause::Clause;
+use super::constraint::{Constraint, check_attributes, column_rule};
+use super::sequence::SequenceOptions;
+use crate::{Error, Result};
+
+/// CREATE TABLE.
+#[derive(Debug)]
+pub(crate) struct CreateTable {
+    pub(crate) name: String,
+    pub(crate) if_not_exists: bool,
+    pub(crate) columns: Vec<ColumnDefinition>,
+    /// Those of the table, without those written with columns.
+    pub(crate) constraints: Vec<Constraint>,
+}
+
+/// A column of CREATE TABLE or ALTER TABLE .. ADD COLUMN.
+#[derive(Debug)]
+pub(crate) struct ColumnDefinition {
+    pub(crate) name: String,
+    pub(crate) data_type: Id<TypeName>,
+    pub(crate) not_null: bool,
+    /// Every DEFAULT that was said; more than one is an error.
+    pub(crate) defaults: Vec<Id<Expr>>,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) constraints: Vec<Constraint>,
+}
+
+/// GENERATED .. AS IDENTITY.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    /// Values of the user's own are refused.
+    pub(crate) always: bool,
+    pub(crate) options: SequenceOptions,
+}
+
+/// CREATE TABLE .. AS.
+#[derive(Debug)]
+pub(crate) struct CreateTableAs {
+    pub(crate) name: String,
+    pub(crate) if_not_exists: bool,
+    /// Names of the first columns.
+    pub(crate) columns: Vec<String>,
+    pub(crate) query: Id<Query>,
+    /// WITH DATA, which is the default.
+    pub(crate) with_data: bool,
+}
+
+impl CreateTable {
+    pub(super) fn of(command: Clause<'_>) -> Result<CreateTable> {
+        refuse_storage(command)?;
+        command.refuse("partition_by", "a partitioned table")?;
+        let body = command.part("table_body").ok_or_else(|| Error::internal("a table without a body"))?;
+        body.refuse_word(TokenKind::Partition, "a partitioned table")?;
+        body.refuse_word(TokenKind::Of, "a typed table")?;
+        body.refuse("inherits", "INHERITS")?;
+        let mut table = CreateTable {
+            name: command.relation()?,
+            if_not_exists: command.part("if_not_exists").is_some(),
+            columns: Vec::new(),
+            constraints: Vec::new(),
+        };
+        for element in body.parts("table_element") {
+            element.refuse("like", "CREATE TABLE .. LIKE")?;
+            match (element.part("column"), element.part("table_constraint")) {
+                (Some(column), _) => table.columns.push(ColumnDefinition::of(column)?),
+                (_, Some(constraint)) => table.constraints.push(Constraint::of_table(constraint)?),
+                _ => return Err(Error::internal("a table's element of no kind")),
+            }
+        }
+        Ok(table)
+    }
+}
+
+impl CreateTableAs {
+    pub(super) fn of(command: Clause<'_>) -> Result<CreateTableAs> {
+        refuse_storage(command)?;
+        command.refuse("execute", "CREATE TABLE .. AS EXECUTE")?;
+        Ok(CreateTableAs {
+            name: command.relation()?,
+            if_not_exists: command.part("if_not_exists").is_some(),
+            columns: command.names_in("columns"),
+            query: command.query().ok_or_else(|| Error::internal("no query"))?,
+            with_data: !command.part("with_data").is_some_and(|data| data.has(TokenKind::No)),
+        })
+    }
+}
+
+/// Refuses what is said of where and how a table is kept.
+fn refuse_storage(command: Clause<'_>) -> Result<()> {
+    refuse_temporary(command, "table")?;
+    command.refuse("table_method", "a table access method")?;
+    if let Some(storage) = command.part("storage") {
+        // WITHOUT OIDS says what is so.
+        storage.refuse_word(TokenKind::With, "a storage parameter")?;
+    }
+    command.refuse("on_commit", "ON COMMIT")?;
+    command.refuse("tablespace", "TABLESPACE")
+}
+
+/// Refuses TEMPORARY and UNLOGGED.
+pub(super) fn refuse_temporary(command: Clause<'_>, what: &str) -> Result<()> {
+    match command.part("temporary") {
+        Some(said) if said.has(TokenKind::Unlogged) => Err(said.unsupported(format!("an unlogged {what}"))),
+        Some(said) => Err(said.unsupported(format!("a temporary {what}"))),
+        None => Ok(()),
+    }
+}
+
+impl ColumnDefinition {
+    pub(super) fn of(clause: Clause<'_>) -> Result<ColumnDefinition> {
+        clause.refuse("compression", "COMPRESSION")?;
+        clause.refuse("generic_options", "OPTIONS of a column")?;
+        let mut column = ColumnDefinition {
+            name: clause.name()?,
+            data_type: clause.data_type()?,
+            not_null: false,
+            defaults: Vec::new(),
+            identity: None,
+            constraints: Vec::new(),
+        };
+        for option in clause.parts("column_constraint") {
+            column.add(option)?;
+        }
+        Ok(column)
+    }
+
+    /// Takes a constraint, or what stands where one could.
+    fn add(&mut self, option: Clause<'_>) -> Result<()> {
+        if let Some(collation) = option.part("collate") {
+            return check_collation(collation);
+        }
+        if let Some(attribute) = option.part("constraint_attribute") {
+            return check_attributes([attribute].into_iter());
+        }
+        let rule = option.part("column_rule").ok_or_else(|| Error::internal("a column's constraint of no kind"))?;
+        match () {
+            () if rule.has(TokenKind::Generated) => self.identity = Some(identity(rule)?),
+            () if rule.has(TokenKind::Default) => self.defaults.push(rule.expr()?),
+            () if rule.has(TokenKind::Not) => self.not_null = true,
+            () => self.constraints.extend(column_rule(option.names().next(), rule, &self.name)?),
+        }
+        Ok(())
+    }
+}
+
+fn identity(rule: Clause<'_>) -> Result<Identity> {
+    rule.refuse("generated_stored", "a generated column")?;
+    let typed = rule.parts("sequence_option").find(|option| option.has(TokenKind::As));
+    if let Some(option) = typed {
+        return Err(option.unsupported("a type of an identity column's sequence"));
+    }
+    let always = rule.part("generated_when").is_some_and(|when| when.has(TokenKind::Always));
+    Ok(Identity { always, options: SequenceOptions::of(rule)? })
+}
+
+/// Text is ordered by code points; other orders are refused.
+pub(super) fn check_collation(clause: Clause<'_>) -> Result<()> {
+    let names: Vec<String> = clause.dotted_names().next().unwrap_or_default();
+    let name = match names.as_slice() {
+        [schema, name] if schema == "pg_catalog" => name.as_str(),
+        [name] => name.as_str(),
+        _ => "",
+    };
+    match name {
+        "C" | "POSIX" | "default" | "ucs_basic" => Ok(()),
+        _ => Err(clause
+            .unsupported(format!("collation {}", names.join(".")))
+            .with_hint("Text is ordered by code points (\"C\").")),
+    }
+}

@@ -1,0 +1,98 @@
+//! EXPLAIN.
+
+use cairn_parser::{Id, Statement, TokenKind};
+
+use super::clause::Clause;
+use crate::sql::ParsedStatement;
+use crate::{Error, Result, SqlState};
+
+/// EXPLAIN's options, and the statement that is explained: one with a plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Explain {
+    pub(crate) analyze: bool,
+    pub(crate) verbose: bool,
+    pub(crate) costs: bool,
+    pub(crate) timing: bool,
+    pub(crate) statement: Id<Statement>,
+}
+
+/// Options of PostgreSQL's that can only be off.
+const MISSING: &[&str] = &["buffers", "settings", "wal", "generic_plan", "memory"];
+
+impl Explain {
+    /// The statement's EXPLAIN.
+    pub(crate) fn of(parsed: &ParsedStatement) -> Result<Explain> {
+        let command = Clause::of_statement(parsed).filter(|command| command.rule() == "explain");
+        let command = command.ok_or_else(|| Error::internal("not EXPLAIN"))?;
+        let explained = command.part("explained").ok_or_else(|| Error::internal("EXPLAIN of nothing"))?;
+        let Some(statement) = explained.statement() else {
+            let words = explained.first_part()?.first_words();
+            return Err(explained.unsupported(format!("EXPLAIN of {words}")));
+        };
+        let mut explain = Explain {
+            analyze: command.part("analyze_word").is_some(),
+            verbose: command.has(TokenKind::Verbose),
+            costs: true,
+            timing: true,
+            statement,
+        };
+        command.parts("utility_option").try_for_each(|option| explain.set(option))?;
+        Ok(explain)
+    }
+
+    fn set(&mut self, option: Clause<'_>) -> Result<()> {
+        let name = option_name(option);
+        match name.as_str() {
+            "analyze" => self.analyze = is_on(option)?,
+            "verbose" => self.verbose = is_on(option)?,
+            "costs" => self.costs = is_on(option)?,
+            "timing" => self.timing = is_on(option)?,
+            "format" if value(option).is_some_and(|format| format.eq_ignore_ascii_case("text")) => {}
+            "format" | "summary" | "serialize" => return Err(missing(option)),
+            name if MISSING.contains(&name) => {
+                if is_on(option)? {
+                    return Err(missing(option));
+                }
+            }
+            name => {
+                let message = format!("unrecognized EXPLAIN option \"{name}\"");
+                return Err(option.here(Error::new(SqlState::SYNTAX_ERROR, message)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an EXPLAIN runs its statement, and which that is.
+pub(super) fn analyzed(parsed: &ParsedStatement) -> Option<Id<Statement>> {
+    let command = Clause::of_statement(parsed)?;
+    let mut asked = command.part("analyze_word").is_some();
+    for option in command.parts("utility_option").filter(|option| option_name(*option) == "analyze") {
+        asked = is_on(option).unwrap_or(true);
+    }
+    command.part("explained").filter(|_| asked)?.statement()
+}
+
+fn option_name(option: Clause<'_>) -> String {
+    option.name().unwrap_or_else(|_| "analyze".to_owned())
+}
+
+fn value(option: Clause<'_>) -> Option<String> {
+    option.part("option_word").or_else(|| option.part("number")).map(Clause::value_text)
+}
+
+/// An option's value as PostgreSQL reads it; on where there is none.
+fn is_on(option: Clause<'_>) -> Result<bool> {
+    match value(option).map(|value| value.to_ascii_lowercase()).as_deref() {
+        None | Some("true" | "on" | "1") => Ok(true),
+        Some("false" | "off" | "0") => Ok(false),
+        Some(_) => {
+            let message = format!("{} requires a Boolean value", option_name(option));
+            Err(option.here(Error::new(SqlState::SYNTAX_ERROR, message)))
+        }
+    }
+}
+
+fn missing(option: Clause<'_>) -> Error {
+    option.unsupported(format!("EXPLAIN ({})", option_name(option).to_ascii_uppercase()))
+}

@@ -1,0 +1,145 @@
+//! Utility commands with types: what each consists of, made from the parser's parts before anything runs.
+//!
+//! Invariant: what is made here can be run. Whatever PostgreSQL's grammar takes and this engine does not have is refused
+//! (SQLSTATE 0A000) with the feature's name and its place; no clause is left unread. What a command needs is not
+//! necessarily there (a table may be missing): that is for whoever runs it.
+
+mod alter_table;
+mod clause;
+mod comment;
+mod constraint;
+mod create_table;
+mod drop;
+mod explain;
+mod index;
+mod maintenance;
+mod rename;
+mod sequence;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod transaction;
+mod view;
+
+pub(crate) use alter_table::{AlterTable, ColumnChange, TableAction};
+use clause::Clause;
+pub(crate) use comment::{Comment, Commented};
+pub(crate) use constraint::{Constraint, References};
+pub(crate) use create_table::{ColumnDefinition, CreateTable, CreateTableAs, Identity};
+pub(crate) use drop::DropRelations;
+pub(crate) use explain::Explain;
+pub(crate) use index::{CreateIndex, IndexPart};
+pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
+pub(crate) use rename::RenameRelation;
+pub(crate) use sequence::{CreateSequence, SequenceOptions};
+pub(crate) use settings::{Discard, SessionCommand};
+pub(crate) use transaction::TransactionCommand;
+pub(crate) use view::CreateView;
+
+use cairn_parser::{Id, Statement};
+
+use crate::sql::ParsedStatement;
+use crate::{Error, Result};
+
+/// A command that is not EXPLAIN.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Transaction(TransactionCommand),
+    Session(SessionCommand),
+    Schema(SchemaCommand),
+}
+
+/// A command that runs in a transaction.
+#[derive(Debug)]
+pub(crate) enum SchemaCommand {
+    CreateTable(CreateTable),
+    CreateTableAs(CreateTableAs),
+    CreateView(CreateView),
+    CreateIndex(CreateIndex),
+    CreateSequence(CreateSequence),
+    AlterTable(AlterTable),
+    Rename(RenameRelation),
+    Drop(DropRelations),
+    Truncate(Truncate),
+    Comment(Comment),
+    Analyze(Analyze),
+    Vacuum(Vacuum),
+}
+
+/// What a command is about, by its name in the grammar: known without looking into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CommandKind {
+    Transaction,
+    Session,
+    Explain,
+    /// Everything else, what is not supported among it.
+    Schema,
+}
+
+impl CommandKind {
+    pub(crate) fn of(parsed: &ParsedStatement) -> Option<CommandKind> {
+        parsed.command().map(|parts| CommandKind::named(parts.name()))
+    }
+
+    fn named(rule: &str) -> CommandKind {
+        match rule {
+            "begin" | "start_transaction" | "commit" | "rollback" | "abort" | "savepoint" | "release"
+            | "rollback_to" => CommandKind::Transaction,
+            "set" | "show" | "reset" | "discard" => CommandKind::Session,
+            "explain" => CommandKind::Explain,
+            _ => CommandKind::Schema,
+        }
+    }
+}
+
+/// Whether this is what ends a transaction without its changes, and is always in time.
+pub(crate) fn is_rollback(parsed: &ParsedStatement) -> bool {
+    parsed.command().is_some_and(|parts| matches!(parts.name(), "rollback" | "abort"))
+}
+
+/// The statement that an EXPLAIN runs, where it is EXPLAIN ANALYZE of a statement with a plan.
+pub(crate) fn analyzed(parsed: &ParsedStatement) -> Option<Id<Statement>> {
+    explain::analyzed(parsed)
+}
+
+/// The command's first words, for errors: `CREATE TABLE`, `COPY`.
+pub(crate) fn first_words(parsed: &ParsedStatement) -> Option<String> {
+    Clause::of_statement(parsed).map(Clause::first_words)
+}
+
+impl Command {
+    /// The statement's command; SQLSTATE 0A000 where it cannot be run.
+    pub(crate) fn of(parsed: &ParsedStatement) -> Result<Command> {
+        let command = Clause::of_statement(parsed).ok_or_else(|| Error::internal("not a command"))?;
+        Ok(match CommandKind::named(command.rule()) {
+            CommandKind::Transaction => Command::Transaction(TransactionCommand::of(command)?),
+            CommandKind::Session => Command::Session(SessionCommand::of(command)?),
+            CommandKind::Explain | CommandKind::Schema => Command::Schema(SchemaCommand::of(command)?),
+        })
+    }
+}
+
+impl SchemaCommand {
+    fn of(command: Clause<'_>) -> Result<SchemaCommand> {
+        use SchemaCommand as S;
+        Ok(match command.rule() {
+            "create_table" => S::CreateTable(CreateTable::of(command)?),
+            "create_table_as" => S::CreateTableAs(CreateTableAs::of(command)?),
+            "create_view" => S::CreateView(CreateView::of(command)?),
+            "create_index" => S::CreateIndex(CreateIndex::of(command)?),
+            "create_sequence" => S::CreateSequence(CreateSequence::of(command)?),
+            "alter_table" => S::AlterTable(AlterTable::of(command)?),
+            "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
+            "drop" => S::Drop(DropRelations::of(command)?),
+            "truncate" => S::Truncate(Truncate::of(command)?),
+            "comment" => S::Comment(Comment::of(command)?),
+            "analyze" => S::Analyze(Analyze::of(command)?),
+            "vacuum" => S::Vacuum(Vacuum::of(command)?),
+            "create_database" => {
+                let hint = "A database is a file: open another file instead.";
+                return Err(command.unsupported("CREATE DATABASE").with_hint(hint));
+            }
+            _ => return Err(command.unsupported(command.first_words())),
+        })
+    }
+}

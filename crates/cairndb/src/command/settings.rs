@@ -1,0 +1,119 @@
+//! SET, SHOW, RESET and DISCARD.
+
+use cairn_parser::TokenKind;
+
+use super::clause::Clause;
+use super::transaction::read_only;
+use crate::{Error, Result};
+
+/// A command about the session.
+#[derive(Debug)]
+pub(crate) enum SessionCommand {
+    /// `value`: none for DEFAULT.
+    Set {
+        name: String,
+        value: Option<String>,
+        local: bool,
+    },
+    /// SET TRANSACTION: what it says of READ ONLY. Any isolation level is SERIALIZABLE here.
+    SetTransaction {
+        read_only: Option<bool>,
+    },
+    /// SET SESSION CHARACTERISTICS with nothing but what all transactions are like.
+    SetCharacteristics,
+    Show {
+        name: String,
+    },
+    Reset {
+        name: String,
+    },
+    ResetAll,
+    Discard(Discard),
+}
+
+/// What DISCARD forgets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Discard {
+    All,
+    Plans,
+    Sequences,
+    /// There are no temporary tables.
+    Temporary,
+}
+
+impl SessionCommand {
+    pub(super) fn of(command: Clause<'_>) -> Result<SessionCommand> {
+        match command.rule() {
+            "set" => set(command),
+            "show" => Ok(SessionCommand::Show { name: shown(command)? }),
+            "reset" if command.has(TokenKind::All) => Ok(SessionCommand::ResetAll),
+            "reset" => Ok(SessionCommand::Reset { name: shown(command)? }),
+            "discard" => Ok(SessionCommand::Discard(discard(command))),
+            other => Err(Error::internal(format!("{other} is not about the session"))),
+        }
+    }
+}
+
+fn discard(command: Clause<'_>) -> Discard {
+    let kinds = [
+        (TokenKind::All, Discard::All),
+        (TokenKind::Plans, Discard::Plans),
+        (TokenKind::Sequences, Discard::Sequences),
+    ];
+    kinds.iter().find(|(word, _)| command.has(*word)).map_or(Discard::Temporary, |(_, what)| *what)
+}
+
+/// The setting that SHOW or RESET is about.
+fn shown(command: Clause<'_>) -> Result<String> {
+    if let Some(setting) = command.part("setting") {
+        return Ok(setting_name(setting));
+    }
+    let known = [(TokenKind::Zone, "timezone"), (TokenKind::Isolation, "transaction_isolation")];
+    match known.iter().find(|(word, _)| command.has(*word)) {
+        Some((_, name)) => Ok((*name).to_owned()),
+        None => Err(command.unsupported(command.first_words())),
+    }
+}
+
+fn setting_name(setting: Clause<'_>) -> String {
+    let names: Vec<String> = setting.names().collect();
+    names.join(".").to_lowercase()
+}
+
+fn set(command: Clause<'_>) -> Result<SessionCommand> {
+    let local = command.has(TokenKind::Local);
+    let rest = command.first_part()?;
+    if let Some(more) = rest.part("set_rest_more") {
+        return set_more(more, local);
+    }
+    let read_only = read_only(rest);
+    match (rest.has(TokenKind::Characteristics), read_only) {
+        (true, Some(true)) => Err(rest.unsupported("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")),
+        (true, _) => Ok(SessionCommand::SetCharacteristics),
+        (false, _) => Ok(SessionCommand::SetTransaction { read_only }),
+    }
+}
+
+fn set_more(more: Clause<'_>, local: bool) -> Result<SessionCommand> {
+    let set = |name: &str, value| Ok(SessionCommand::Set { name: name.to_owned(), value, local });
+    if let Some(setting) = more.part("set_setting") {
+        let name = setting.part("setting").map(setting_name).unwrap_or_default();
+        let values: Vec<String> = setting.parts("setting_value").map(Clause::value_text).collect();
+        return set(&name, (!setting.has(TokenKind::Default)).then(|| values.join(", ")));
+    }
+    if let Some(zone) = more.part("zone") {
+        zone.refuse("zone_interval", "an interval as a time zone")?;
+        let default = zone.has(TokenKind::Default) || zone.has(TokenKind::Local);
+        return set("timezone", (!default).then(|| zone.value_text()));
+    }
+    match () {
+        () if more.has(TokenKind::Names) => set("client_encoding", more.constant_text()),
+        () if more.has(TokenKind::Schema) => set("search_path", more.constant_text()),
+        () if more.has(TokenKind::Xml) => {
+            let document = more.has(TokenKind::Document);
+            set("xmloption", Some(if document { "document" } else { "content" }.to_owned()))
+        }
+        () if more.part("setting").is_some() => Err(more.unsupported("SET ... FROM CURRENT")),
+        () => Err(more.unsupported(format!("SET {}", more.first_words()))),
+    }
+}

@@ -1,0 +1,206 @@
+use super::{Command, Explain, SchemaCommand, SessionCommand, TransactionCommand, first_words};
+use crate::sql::parse_one;
+
+fn command(text: &str) -> Command {
+    let parsed = parse_one(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    Command::of(&parsed).unwrap_or_else(|error| panic!("{text}: {error:?}"))
+}
+
+/// The place and the feature that a text is refused for.
+fn refused(text: &str) -> (usize, String) {
+    let parsed = parse_one(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    let explains = first_words(&parsed).is_some_and(|words| words.starts_with("EXPLAIN"));
+    let error = match explains {
+        true => Explain::of(&parsed).expect_err(text),
+        false => Command::of(&parsed).expect_err(text),
+    };
+    assert_eq!(error.sqlstate().0, "0A000", "{text}");
+    let feature = error.message().strip_suffix(" is not supported").unwrap_or_else(|| panic!("{text}: {error:?}"));
+    (error.position().unwrap_or(0), feature.to_owned())
+}
+
+/// `^` stands before the place.
+#[test]
+fn what_cannot_be_done_is_refused_with_its_name_and_place() {
+    let mut wrong = Vec::new();
+    for (text, what) in [
+        ("^create function f() returns int language sql as 'select 1'", "CREATE FUNCTION"),
+        ("^create or replace procedure p() language sql as ''", "CREATE PROCEDURE"),
+        ("^copy t from stdin", "COPY"),
+        ("^grant select on t to r", "GRANT"),
+        ("^create schema s", "CREATE SCHEMA"),
+        ("^create database d", "CREATE DATABASE"),
+        ("^drop materialized view if exists v", "DROP MATERIALIZED VIEW"),
+        ("^drop schema s cascade", "DROP SCHEMA"),
+        ("drop index ^concurrently i", "CONCURRENTLY"),
+        ("create index ^concurrently i on t (a)", "CONCURRENTLY"),
+        ("create index i on t (a) ^where a > 1", "a partial index"),
+        ("create index i on t (a) ^include (b)", "INCLUDE"),
+        ("create index i on t ^using hash (a)", "an index method other than btree"),
+        ("create index i on t (^lower(a))", "the expression lower(a) in a key"),
+        ("create index i on t (a, ^(b + 1))", "the expression b + 1 in a key"),
+        ("create index i on t (a ^text_pattern_ops)", "an operator class"),
+        ("create index i on t (a) with ^(fillfactor = 70)", "a storage parameter"),
+        ("create unique index i on t (a) ^nulls not distinct", "NULLS NOT DISTINCT"),
+        ("create ^temp table t (a int)", "a temporary table"),
+        ("create ^unlogged table t (a int)", "an unlogged table"),
+        ("create ^temporary view v as select 1", "a temporary view"),
+        ("create ^temporary sequence s", "a temporary sequence"),
+        ("create table t (^like u including all)", "CREATE TABLE .. LIKE"),
+        ("create table t (a int) ^inherits (u)", "INHERITS"),
+        ("create table t (a int) ^partition by range (a)", "a partitioned table"),
+        ("create table t ^partition of u default", "a partitioned table"),
+        ("create table t ^of u", "a typed table"),
+        ("create table t (a int) ^with (fillfactor = 70)", "a storage parameter"),
+        ("create table t (a int) ^using heap", "a table access method"),
+        ("create table t (a int) ^tablespace x", "TABLESPACE"),
+        ("create table t (a int ^compression lz4)", "COMPRESSION"),
+        ("create table t (a text ^collate \"de_DE\")", "collation de_DE"),
+        ("create table t (a int generated always as ^(1 + 1) stored)", "a generated column"),
+        ("create table t (a int primary key ^with (fillfactor = 70))", "a storage parameter"),
+        ("create table t (a int unique ^nulls not distinct)", "NULLS NOT DISTINCT"),
+        ("create table t (a int unique ^deferrable)", "a deferrable constraint"),
+        ("create table t (a int, unique (a) ^initially deferred)", "a deferrable constraint"),
+        ("create table t (a int, unique (a) ^include (b))", "INCLUDE"),
+        ("create table t (a int, ^exclude (a with =))", "an exclusion constraint"),
+        ("create table t (a int references u ^match full)", "MATCH FULL"),
+        (
+            "create table t (a int, foreign key (a) references u on delete set null ^(a))",
+            "a column list of SET NULL or SET DEFAULT",
+        ),
+        ("create table t as ^execute p", "CREATE TABLE .. AS EXECUTE"),
+        ("create ^recursive view v (a) as select 1", "CREATE RECURSIVE VIEW"),
+        ("create view v with ^(security_barrier) as select 1", "an option of a view"),
+        ("create view v as select 1 ^with check option", "WITH CHECK OPTION"),
+        ("create sequence s ^owned by t.a", "OWNED BY"),
+        ("alter table t add check (a > 1) ^not valid", "a constraint that is NOT VALID"),
+        ("alter table t ^set logged", "ALTER TABLE ... SET LOGGED"),
+        ("alter table t add a int, ^enable row level security", "ALTER TABLE ... ENABLE ROW LEVEL SECURITY"),
+        ("alter table t set ^schema s", "ALTER TABLE ... SET SCHEMA"),
+        ("alter table t alter a type int ^using a::int", "ALTER COLUMN TYPE .. USING"),
+        ("alter table t alter ^a set statistics 10", "ALTER COLUMN ... SET STATISTICS"),
+        ("alter table t alter ^a add generated always as identity", "ALTER COLUMN ... ADD GENERATED ALWAYS"),
+        ("alter table t alter ^a drop identity", "ALTER COLUMN ... DROP IDENTITY"),
+        ("alter table t ^attach partition u default", "a partitioned table"),
+        ("^alter view v set schema s", "ALTER VIEW ... SET SCHEMA"),
+        ("^alter sequence s restart", "ALTER SEQUENCE ... RESTART"),
+        ("^alter index i set (fillfactor = 70)", "ALTER INDEX ... SET"),
+        ("comment on ^function f() is 'x'", "COMMENT ON FUNCTION"),
+        ("analyze ^verbose", "ANALYZE VERBOSE"),
+        ("analyze t ^(a)", "ANALYZE of some columns"),
+        ("set ^role r", "SET ROLE"),
+        ("set ^session authorization default", "SET SESSION AUTHORIZATION"),
+        ("set time zone ^interval '1' hour", "an interval as a time zone"),
+        (
+            "set ^session characteristics as transaction read only",
+            "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+        ),
+        ("^show all", "SHOW ALL"),
+        ("^set constraints all deferred", "SET CONSTRAINTS ALL DEFERRED"),
+        ("^prepare p as select 1", "PREPARE"),
+        ("^commit prepared 'x'", "COMMIT PREPARED"),
+        ("^lock table t", "LOCK TABLE"),
+        ("^checkpoint", "CHECKPOINT"),
+        ("explain (^buffers) select 1", "EXPLAIN (BUFFERS)"),
+        ("explain (analyze, ^format json) select 1", "EXPLAIN (FORMAT)"),
+        ("explain ^create table t as select 1", "EXPLAIN of CREATE TABLE"),
+    ] {
+        let place = text.find('^').expect(text) + 1;
+        let found = refused(&text.replace('^', ""));
+        if found != (place, what.to_owned()) {
+            wrong.push(format!("{text}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_says_what_is_so_anyway_is_taken() {
+    for text in [
+        "create table t (a int null default 1 not deferrable initially immediate, check (a > 1) no inherit) without oids",
+        "create table t (a text collate \"C\" references only_one match simple on update no action)",
+        "create table t (a int constraint c primary key, b int unique nulls distinct)",
+        "create index on only t using btree (a collate pg_catalog.\"default\" desc nulls last)",
+        "create sequence s as int cache 1 owned by none no cycle no minvalue",
+        "alter table only public.t owner to somebody, validate constraint c",
+        "drop view if exists a, public.b restrict",
+        "truncate only t, u continue identity restrict",
+        "vacuum (full, verbose) t",
+        "comment on schema public is null",
+        "set session characteristics as transaction isolation level read committed, read write",
+        "begin transaction isolation level repeatable read, read write, not deferrable",
+        "set names 'utf8'",
+        "discard temp",
+    ] {
+        command(text);
+    }
+    let parsed = parse_one("explain (buffers off, format text, costs 0, analyze) select 1").expect("parses");
+    let explain = Explain::of(&parsed).expect("options");
+    assert!(explain.analyze && !explain.costs && explain.timing);
+}
+
+#[test]
+fn settings_are_told_with_their_values() {
+    for (text, name, value, local) in [
+        ("set work_mem = '4MB'", "work_mem", Some("4MB"), false),
+        ("set session a.B to Off", "a.b", Some("off"), false),
+        ("set local x = -5", "x", Some("-5"), true),
+        ("set search_path to \"$user\", public", "search_path", Some("$user, public"), false),
+        ("set x to true", "x", Some("true"), false),
+        ("set x to default", "x", None, false),
+        ("set time zone 'Europe/Berlin'", "timezone", Some("Europe/Berlin"), false),
+        ("set local time zone local", "timezone", None, true),
+        ("set time zone -8", "timezone", Some("-8"), false),
+        ("set schema 's'", "search_path", Some("s"), false),
+    ] {
+        let Command::Session(SessionCommand::Set { name: found, value: said, local: is_local }) = command(text) else {
+            panic!("{text} is no setting")
+        };
+        assert_eq!((found.as_str(), said.as_deref(), is_local), (name, value, local), "{text}");
+    }
+}
+
+#[test]
+fn the_last_access_mode_counts() {
+    for (text, expected) in [
+        ("begin", false),
+        ("begin read only", true),
+        ("start transaction isolation level serializable, read only", true),
+        ("begin work read only, read write", false),
+    ] {
+        let Command::Transaction(TransactionCommand::Begin { read_only, .. }) = command(text) else {
+            panic!("{text} begins nothing")
+        };
+        assert_eq!(read_only, expected, "{text}");
+    }
+}
+
+#[test]
+fn contradictions_and_unknown_options_are_syntax_errors() {
+    for (text, place) in [
+        ("create sequence s start 1 start 2", 27),
+        ("create sequence s start 1.5", 19),
+        ("create table t (a int generated always as identity (increment 1 increment 2))", 65),
+    ] {
+        let error = Command::of(&parse_one(text).expect("parses")).expect_err(text);
+        assert_eq!((error.sqlstate().0, error.position()), ("42601", Some(place)), "{text}: {error:?}");
+    }
+    for text in ["explain (nothing) select 1", "explain (analyze maybe) select 1"] {
+        let error = Explain::of(&parse_one(text).expect("parses")).expect_err(text);
+        assert_eq!((error.sqlstate().0, error.position()), ("42601", Some(10)), "{text}");
+    }
+}
+
+#[test]
+fn names_are_folded_and_the_only_schema_is_public() {
+    let Command::Schema(SchemaCommand::Drop(drop)) = command("drop table Public.A, \"B\" cascade") else {
+        panic!("no DROP")
+    };
+    assert_eq!((drop.names, drop.cascade, drop.if_exists), (vec!["a".to_owned(), "B".to_owned()], true, false));
+    for (text, code, place) in
+        [("create table s.t (a int)", "3F000", 14), ("drop table t, s.u", "3F000", 15), ("truncate a.b.c", "0A000", 10)]
+    {
+        let error = Command::of(&parse_one(text).expect("parses")).expect_err(text);
+        assert_eq!((error.sqlstate().0, error.position()), (code, Some(place)), "{text}");
+    }
+}

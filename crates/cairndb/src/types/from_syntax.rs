@@ -1,0 +1,214 @@
+//! From the parser's type names to [`DataType`]s, with PostgreSQL's limits on modifiers.
+
+use cairn_parser::{BaseType, Expr, Id, Operator, Tree, TypeName};
+
+use super::DataType;
+use crate::sql::{dotted, plain_name};
+use crate::{Error, Result, SqlState};
+
+/// PostgreSQL's limit on `varchar(n)` and `char(n)`.
+const LENGTH_MAX: i64 = 10_485_760;
+const PRECISION_MAX: i64 = 1000;
+
+/// PostgreSQL's types that the engine has not: refused as such, and not as unknown.
+const MISSING: &[&str] = &[
+    "bit",
+    "box",
+    "cidr",
+    "circle",
+    "cstring",
+    "daterange",
+    "datemultirange",
+    "inet",
+    "int2vector",
+    "int4multirange",
+    "int4range",
+    "int8multirange",
+    "int8range",
+    "json",
+    "jsonb",
+    "jsonpath",
+    "line",
+    "lseg",
+    "macaddr",
+    "macaddr8",
+    "money",
+    "name",
+    "nummultirange",
+    "numrange",
+    "oid",
+    "oidvector",
+    "path",
+    "pg_lsn",
+    "point",
+    "polygon",
+    "record",
+    "refcursor",
+    "regclass",
+    "regcollation",
+    "regconfig",
+    "regdictionary",
+    "regnamespace",
+    "regoper",
+    "regoperator",
+    "regproc",
+    "regprocedure",
+    "regrole",
+    "regtype",
+    "tid",
+    "timetz",
+    "trigger",
+    "tsmultirange",
+    "tsquery",
+    "tsrange",
+    "tstzmultirange",
+    "tstzrange",
+    "tsvector",
+    "txid_snapshot",
+    "varbit",
+    "void",
+    "xid",
+    "xid8",
+    "xml",
+];
+
+impl DataType {
+    /// The type that is written. SERIAL pseudo-types are the caller's (they are not types).
+    pub fn from_syntax(tree: &Tree<'_>, id: Id<TypeName>) -> Result<DataType> {
+        let name = tree.get(id);
+        let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
+        if !name.bounds.is_empty() || name.set_of || name.of_column {
+            return Err(unsupported());
+        }
+        let modifiers = modifiers(tree, &name)?;
+        Ok(match name.base {
+            BaseType::Boolean => DataType::Boolean,
+            BaseType::SmallInt => DataType::SmallInt,
+            BaseType::Integer => DataType::Integer,
+            BaseType::BigInt => DataType::BigInt,
+            BaseType::Real => DataType::Real,
+            BaseType::DoublePrecision => DataType::Double,
+            // `float(p)` counts bits; the parser has seen that there are 1 to 53.
+            BaseType::Float if matches!(modifiers[..], [..=24]) => DataType::Real,
+            BaseType::Float => DataType::Double,
+            BaseType::Numeric => numeric(&modifiers)?,
+            BaseType::Character => DataType::Char(length(&modifiers, "char")?.unwrap_or(1)),
+            BaseType::CharacterVarying => DataType::Varchar(length(&modifiers, "varchar")?),
+            BaseType::Time => microseconds(DataType::Time, &modifiers)?,
+            BaseType::Timestamp => microseconds(DataType::Timestamp, &modifiers)?,
+            BaseType::TimestampWithTimeZone => microseconds(DataType::TimestampTz, &modifiers)?,
+            BaseType::Interval if name.fields.is_none() => microseconds(DataType::Interval, &modifiers)?,
+            BaseType::Interval | BaseType::Bit | BaseType::BitVarying | BaseType::TimeWithTimeZone => {
+                return Err(unsupported());
+            }
+            BaseType::Named => return named(tree, id, &modifiers),
+        })
+    }
+}
+
+/// What stands in the type's parentheses: numbers, or we do not know the type.
+fn modifiers(tree: &Tree<'_>, name: &TypeName) -> Result<Vec<i64>> {
+    let wrong = || Error::new(SqlState::SYNTAX_ERROR, "type modifiers must be simple constants or identifiers");
+    tree.list(name.modifiers).map(|modifier| number(tree, modifier).ok_or_else(wrong)).collect()
+}
+
+fn number(tree: &Tree<'_>, expr: Id<Expr>) -> Option<i64> {
+    match tree.get(expr) {
+        Expr::Integer { text } => tree.text(text).parse().ok(),
+        Expr::Unary { operator, operand } => match (tree.get(operator), tree.get(operand)) {
+            (Operator::Plain { text }, Expr::Integer { text: digits }) if tree.text(text) == "-" => {
+                tree.text(digits).parse().ok().map(|number: i64| -number)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn numeric(modifiers: &[i64]) -> Result<DataType> {
+    let (precision, scale) = match *modifiers {
+        [] => return Ok(DataType::Numeric(None)),
+        [precision] => (precision, 0),
+        [precision, scale] => (precision, scale),
+        _ => return Err(invalid("invalid NUMERIC type modifier")),
+    };
+    if !(1..=PRECISION_MAX).contains(&precision) {
+        return Err(invalid(format!("NUMERIC precision {precision} must be between 1 and 1000")));
+    }
+    if !(-1000..=1000).contains(&scale) {
+        return Err(invalid(format!("NUMERIC scale {scale} must be between -1000 and 1000")));
+    }
+    Ok(DataType::Numeric(Some((precision as u16, scale as i16))))
+}
+
+fn length(modifiers: &[i64], name: &str) -> Result<Option<u32>> {
+    match *modifiers {
+        [] => Ok(None),
+        [..=0] => Err(invalid(format!("length for type {name} must be at least 1"))),
+        [length @ 1..=LENGTH_MAX] => Ok(Some(length as u32)),
+        [_] => Err(invalid(format!("length for type {name} cannot exceed {LENGTH_MAX}"))),
+        _ => Err(invalid("invalid type modifier")),
+    }
+}
+
+/// Times keep microseconds; asking for fewer digits would need rounding that we do not do, so it is refused.
+fn microseconds(data_type: DataType, modifiers: &[i64]) -> Result<DataType> {
+    match modifiers {
+        [] | [6] => Ok(data_type),
+        [digits, ..] => Err(Error::unsupported(format!("{}({digits})", data_type.type_name()))),
+    }
+}
+
+/// Names that are no words of the grammar.
+fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64]) -> Result<DataType> {
+    let names = tree.get(id).names;
+    let (plain, full) = (plain_name(tree, names).map(|(plain, _)| plain), dotted(tree, names));
+    let known = plain.and_then(DataType::from_name);
+    let missing = plain.is_some_and(|plain| MISSING.contains(&plain));
+    match (known, modifiers) {
+        (Some(known), []) => Ok(known),
+        (Some(DataType::Numeric(_)), _) => numeric(modifiers),
+        (Some(DataType::Char(_)), _) => Ok(DataType::Char(length(modifiers, "char")?.unwrap_or(1))),
+        (Some(DataType::Varchar(_)), _) => Ok(DataType::Varchar(length(modifiers, "varchar")?)),
+        (Some(known @ (DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval)), _) => {
+            microseconds(known, modifiers)
+        }
+        (Some(_), _) => {
+            let message = format!("type modifier is not allowed for type \"{full}\"");
+            Err(Error::new(SqlState::SYNTAX_ERROR, message))
+        }
+        (None, _) if missing => Err(Error::unsupported(format!("type {}", tree.print(id)))),
+        (None, _) => Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{full}\" does not exist"))),
+    }
+}
+
+impl DataType {
+    /// A type by one of its plain names (`int4`, `character varying`, `timestamptz`), without modifiers.
+    pub fn from_name(name: &str) -> Option<DataType> {
+        Some(match name {
+            "bool" | "boolean" => DataType::Boolean,
+            "int2" | "smallint" => DataType::SmallInt,
+            "int4" | "int" | "integer" => DataType::Integer,
+            "int8" | "bigint" => DataType::BigInt,
+            "float4" | "real" => DataType::Real,
+            "float8" | "double precision" | "float" => DataType::Double,
+            "numeric" | "decimal" => DataType::Numeric(None),
+            "text" => DataType::Text,
+            "varchar" | "character varying" => DataType::Varchar(None),
+            "bpchar" => DataType::Char(0),
+            "char" | "character" => DataType::Char(1),
+            "bytea" => DataType::Bytea,
+            "date" => DataType::Date,
+            "time" | "time without time zone" => DataType::Time,
+            "timestamp" | "timestamp without time zone" => DataType::Timestamp,
+            "timestamptz" | "timestamp with time zone" => DataType::TimestampTz,
+            "interval" => DataType::Interval,
+            "uuid" => DataType::Uuid,
+            _ => return None,
+        })
+    }
+}
+
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}

@@ -1,0 +1,103 @@
+//! What may be nested as deeply as the parser takes it runs on a thread with Rust's usual stack.
+
+use cairndb::{Connection, Database, Result, SqlState};
+
+/// The stack of a thread that nobody chose one for.
+const STACK_BYTES: usize = 2 << 20;
+
+/// A statement that is nested so many times.
+type Nested = fn(usize) -> String;
+
+fn around(open: &str, middle: &str, close: &str, depth: usize) -> String {
+    format!("{}{middle}{}", open.repeat(depth), close.repeat(depth))
+}
+
+const KINDS: &[Nested] = &[
+    |depth| format!("SELECT id{} FROM t", " + 1".repeat(depth)),
+    |depth| format!("SELECT {}id FROM t", "- ".repeat(depth)),
+    |depth| format!("SELECT 1 FROM t WHERE {}(id = 1)", "NOT ".repeat(depth)),
+    |depth| format!("SELECT {} FROM t", around("abs(", "id", ")", depth)),
+    |depth| format!("SELECT {} FROM t", around("coalesce(id, ", "id", ")", depth)),
+    |depth| format!("SELECT {} FROM t", around("CASE WHEN id > 0 THEN ", "id", " END", depth)),
+    |depth| format!("SELECT id{} FROM t", "::text::int".repeat(depth)),
+    |depth| format!("SELECT 1 FROM t WHERE {}", around("true IN (", "id > 0", ")", depth)),
+    |depth| format!("SELECT 1 FROM t WHERE {}", around("(id = 1 AND (id = 2 OR ", "id = 3", "))", depth)),
+    |depth| around("SELECT * FROM (", "SELECT id FROM t", ") x", depth),
+    |depth| around("SELECT id FROM (", "SELECT id FROM t", ") x GROUP BY id", depth),
+    |depth| around("SELECT (", "SELECT id FROM t LIMIT 1", ")", depth),
+    |depth| format!("SELECT 1 FROM t WHERE {}", around("EXISTS (SELECT 1 FROM t WHERE ", "id > 0", ")", depth)),
+    |depth| format!("SELECT 1 FROM t WHERE {}", around("id IN (SELECT id FROM t WHERE ", "id > 0", ")", depth)),
+    |depth| around("WITH a AS (", "SELECT id FROM t", ") SELECT * FROM a", depth),
+    |depth| format!("SELECT id FROM t{}", " UNION ALL SELECT id FROM t".repeat(depth)),
+    |depth| around("SELECT id FROM t UNION ALL (", "SELECT id FROM t", ")", depth),
+    |depth| format!("UPDATE t SET id = {}", around("abs(", "id", ")", depth)),
+    |depth| format!("INSERT INTO t VALUES ({})", around("abs(", "9", ")", depth)),
+];
+
+fn run(conn: &Connection, text: &str) -> Result<()> {
+    let mut rows = conn.query(text, ())?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
+fn is_too_deep(result: Result<()>) -> bool {
+    match result {
+        Ok(()) => false,
+        Err(error) => {
+            assert_eq!(error.sqlstate(), SqlState::STATEMENT_TOO_COMPLEX, "{error:?}");
+            assert!(error.hint().is_some_and(|hint| hint.contains("400 levels")), "{error:?}");
+            true
+        }
+    }
+}
+
+#[test]
+fn what_is_nested_to_the_limit_runs_on_a_usual_stack() {
+    let work = || {
+        let conn = Database::open_in_memory().unwrap().connect().unwrap();
+        conn.execute_script("CREATE TABLE t (id int); INSERT INTO t VALUES (1), (2)").unwrap();
+        for kind in KINDS {
+            // The parser's limit, from below: 25 and more of each kind are taken, 800 are not.
+            let (mut taken, mut refused) = (25, 800);
+            while refused - taken > 1 {
+                let depth = (taken + refused) / 2;
+                match is_too_deep(conn.prepare(&kind(depth)).map(|_| ())) {
+                    true => refused = depth,
+                    false => taken = depth,
+                }
+            }
+            let error = run(&conn, &kind(taken)).err();
+            assert!(error.is_none(), "{error:?} for {}", &kind(1));
+            assert!((60..500).contains(&taken), "{taken} of {}", &kind(1));
+        }
+    };
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();
+}
+
+fn assert_too_complex(conn: &Connection, text: &str) {
+    let error = run(conn, text).unwrap_err();
+    assert_eq!(error.sqlstate(), SqlState::STATEMENT_TOO_COMPLEX, "{error:?}");
+}
+
+/// A view is bound where it is used, whatever the depth of what uses it.
+#[test]
+fn views_of_nested_queries_run_and_are_too_deep_upon_each_other() {
+    let work = || {
+        let conn = Database::open_in_memory().unwrap().connect().unwrap();
+        conn.execute_script(
+            "CREATE TABLE t (id int); INSERT INTO t VALUES (1), (2); CREATE VIEW v0 AS SELECT id FROM t",
+        )
+        .unwrap();
+        for view in 1..8 {
+            let below = format!("SELECT id FROM v{}", view - 1);
+            let nested = around("SELECT id FROM (", &below, ") x WHERE id > 0", 120);
+            conn.execute(&format!("CREATE VIEW v{view} AS {nested}"), ()).unwrap();
+        }
+        run(&conn, "SELECT * FROM v1").unwrap();
+        assert_too_complex(&conn, "SELECT * FROM v7");
+        // Where subqueries become one, an expression of each comes into the next.
+        let sums = format!("(SELECT id{} AS id FROM ", " + 1".repeat(200));
+        assert_too_complex(&conn, &format!("SELECT id FROM {}", around(&sums, "t", ") x", 60)));
+    };
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();
+}
