@@ -1,6 +1,7 @@
 //! Statements made from a grammar, so that every alternative of every rule is taken.
 //!
-//! At each choice the alternatives taken least so far are preferred; below a depth only the shortest are left.
+//! At each choice the alternatives taken least so far are preferred; below a depth only the shortest are left. One
+//! statement in [`AIMED`] goes straight to an alternative that was not taken yet.
 
 use crate::grammar_file::{GrammarFile, Symbol};
 use crate::mutate::Random;
@@ -20,6 +21,14 @@ const UNENDING: u32 = u32::MAX / 2;
 const DEPTH_MAX: u32 = 14;
 /// So many tokens a statement may have before it is to end.
 const TOKENS_MAX: usize = 40;
+const AIMED: usize = 8;
+
+/// An alternative to be taken, and how many steps each rule is from its rule.
+struct Aim {
+    rule: usize,
+    alternative: usize,
+    steps: Vec<u32>,
+}
 
 impl<'a> Derivation<'a> {
     /// Of a grammar, the same statements for the same seed.
@@ -30,20 +39,80 @@ impl<'a> Derivation<'a> {
 
     /// A statement's tokens, of the rule `start`.
     pub fn tokens(&mut self, start: usize) -> Vec<String> {
+        let aim = if self.random.below(AIMED) == 0 { self.aim(start) } else { None };
         let mut tokens = Vec::new();
-        let mut pending = vec![(Symbol::Rule(start), 0)];
-        while let Some((symbol, depth)) = pending.pop() {
-            match symbol {
-                Symbol::Token(name) => tokens.push(written(&name, &mut self.random)),
-                Symbol::Rule(rule) => {
+        // With each symbol, whether it leads to the aim.
+        let mut pending = vec![(Symbol::Rule(start), 0, true)];
+        while let Some((symbol, depth, leads)) = pending.pop() {
+            match (symbol, &aim) {
+                (Symbol::Token(name), _) => tokens.push(written(&name, &mut self.random)),
+                (Symbol::Rule(rule), Some(aim)) if leads => {
+                    let (choice, onward) = self.towards(rule, aim);
+                    self.taken[rule][choice] += 1;
+                    let parts = self.grammar.rules()[rule].alternatives[choice].iter().enumerate().rev();
+                    pending.extend(parts.map(|(at, part)| (part.clone(), depth + 1, onward == Some(at))));
+                }
+                (Symbol::Rule(rule), _) => {
                     let ends = depth > DEPTH_MAX || tokens.len() + pending.len() > TOKENS_MAX;
                     let choice = self.choose(rule, ends);
                     let parts = self.grammar.rules()[rule].alternatives[choice].iter().rev();
-                    pending.extend(parts.map(|part| (part.clone(), depth + 1)));
+                    pending.extend(parts.map(|part| (part.clone(), depth + 1, false)));
                 }
             }
         }
         tokens
+    }
+
+    /// One of the alternatives that were never taken and that `start` leads to.
+    fn aim(&mut self, start: usize) -> Option<Aim> {
+        let missing: Vec<(usize, usize)> = self.missing().collect();
+        let (rule, alternative) = *missing.get(self.random.below(missing.len().max(1)))?;
+        let aim = Aim { rule, alternative, steps: self.steps_to(rule) };
+        (aim.steps[start] < UNENDING).then_some(aim)
+    }
+
+    /// How many rules lie between each rule and this one; where none lead there, [`UNENDING`].
+    fn steps_to(&self, target: usize) -> Vec<u32> {
+        let rules = self.grammar.rules();
+        let mut steps = vec![UNENDING; rules.len()];
+        steps[target] = 0;
+        loop {
+            let mut changed = false;
+            for (number, rule) in rules.iter().enumerate() {
+                let through = (0..rule.alternatives.len()).filter_map(|choice| self.nearest(number, choice, &steps));
+                let nearest = through.map(|(steps, _)| steps + 1).min().unwrap_or(UNENDING);
+                changed |= nearest < steps[number];
+                steps[number] = nearest.min(steps[number]);
+            }
+            if !changed {
+                return steps;
+            }
+        }
+    }
+
+    /// The part of an alternative from which it is nearest to the aim: its steps, and which it is.
+    fn nearest(&self, rule: usize, choice: usize, steps: &[u32]) -> Option<(u32, usize)> {
+        if self.depths[rule][choice] >= UNENDING {
+            return None;
+        }
+        let parts = self.grammar.rules()[rule].alternatives[choice].iter().enumerate();
+        let rules = parts.filter_map(|(at, part)| match part {
+            Symbol::Rule(part) => Some((steps[*part], at)),
+            Symbol::Token(_) => None,
+        });
+        rules.min().filter(|(steps, _)| *steps < UNENDING)
+    }
+
+    /// The alternative that comes nearer to the aim, and which of its parts; none of them where it is the aim.
+    fn towards(&self, rule: usize, aim: &Aim) -> (usize, Option<usize>) {
+        if rule == aim.rule {
+            return (aim.alternative, None);
+        }
+        let choices = (0..self.depths[rule].len()).filter_map(|choice| {
+            let (steps, part) = self.nearest(rule, choice, &aim.steps)?;
+            Some((steps, choice, part))
+        });
+        choices.min().map_or((0, None), |(_, choice, part)| (choice, Some(part)))
     }
 
     fn choose(&mut self, rule: usize, ends: bool) -> usize {
@@ -62,18 +131,17 @@ impl<'a> Derivation<'a> {
 
     /// Alternatives never taken, of rules that were: `rule: number from 1`.
     pub fn never_taken(&self) -> Vec<String> {
-        let mut missing = Vec::new();
-        for (rule, (taken, depths)) in self.grammar.rules().iter().zip(self.taken.iter().zip(&self.depths)) {
-            if taken.iter().any(|times| *times > 0) {
-                let never = taken
-                    .iter()
-                    .zip(depths)
-                    .enumerate()
-                    .filter(|(_, (times, depth))| **times == 0 && **depth < UNENDING);
-                missing.extend(never.map(|(number, _)| format!("{}: {}", rule.name, number + 1)));
-            }
-        }
-        missing
+        let name = |rule: usize| &self.grammar.rules()[rule].name;
+        self.missing().map(|(rule, number)| format!("{}: {}", name(rule), number + 1)).collect()
+    }
+
+    fn missing(&self) -> impl Iterator<Item = (usize, usize)> {
+        let rules = self.taken.iter().zip(&self.depths).enumerate();
+        rules.filter(|(_, (taken, _))| taken.iter().any(|times| *times > 0)).flat_map(|(rule, (taken, depths))| {
+            let alternatives = taken.iter().zip(depths).enumerate();
+            let never = alternatives.filter(|(_, (times, depth))| **times == 0 && **depth < UNENDING);
+            never.map(move |(number, _)| (rule, number))
+        })
     }
 
     /// Alternatives taken at least once.

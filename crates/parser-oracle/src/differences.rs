@@ -16,6 +16,14 @@ pub const DIFFERENCES: &[Difference] = &[
         meant: |text, theirs, ours| ours.is_ok() && near(theirs, "RETURNING") && says(text, "merge"),
     },
     Difference {
+        reason: "PostgreSQL 18 has RETURNING WITH",
+        meant: |text, theirs, _| near(theirs, "with") && says(text, "returning with"),
+    },
+    Difference {
+        reason: "a parameter's number that nobody can give is refused at once, in the words of PostgreSQL's analysis",
+        meant: |_, theirs, ours| theirs.is_ok() && message(ours).starts_with("there is no parameter $"),
+    },
+    Difference {
         reason: "PostgreSQL 16 lets a subquery in FROM go without an alias",
         meant: |_, theirs, _| message(theirs).ends_with("in FROM must have an alias"),
     },

@@ -12,7 +12,7 @@ use cairn_parser_oracle::mutate::{Random, joined, mutated};
 use cairn_parser_oracle::{Grammar, ours, statements};
 
 /// Statements made in an ordinary run, half of them spoiled.
-const MADE: usize = 40_000;
+const MADE: usize = 200_000;
 const AT_ONCE: usize = 2_000;
 
 fn tell(what: &str, told: impl std::fmt::Display) {

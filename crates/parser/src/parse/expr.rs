@@ -6,6 +6,7 @@
 use super::Parser;
 use super::frames::{Frame, Mode, Value};
 use super::operator::Infix;
+use super::power::{MATCH, Power};
 use crate::error::Result;
 use crate::syntax::Expr;
 use crate::token::TokenKind as T;
@@ -121,10 +122,8 @@ impl Parser<'_> {
     fn step_after(&mut self, value: Value, base: usize) -> Result<After> {
         let waiting = if self.frames.len() > base { self.frames.last().copied() } else { None };
         let held = waiting.as_ref().map_or(0, Frame::power);
-        if self.at(T::Similar) && self.peek() != T::To && waiting.is_some() && held < super::power::MATCH {
-            // SUBSTRING has a SIMILAR of its own, but only behind an expression that is complete.
-            self.advance();
-            return Err(self.unexpected());
+        if self.at(T::Similar) && self.peek() != T::To {
+            self.lone_similar(waiting.as_ref(), held)?;
         }
         match (self.infix(), waiting) {
             (Some(Infix { what: T::Escape, .. }), Some(Frame::Like { left, matching, negated })) => {
@@ -146,6 +145,18 @@ impl Parser<'_> {
                 self.resume(frame, value)
             }
             (_, None) => Err(self.unexpected()),
+        }
+    }
+
+    /// SIMILAR without TO is a label, or SUBSTRING's, but only behind an expression that is complete.
+    fn lone_similar(&mut self, waiting: Option<&Frame>, held: Power) -> Result<()> {
+        match waiting {
+            Some(_) if held < MATCH => {
+                self.advance();
+                Err(self.unexpected())
+            }
+            Some(frame) if held == MATCH && !associates(frame) => Err(self.unexpected()),
+            _ => Ok(()),
         }
     }
 

@@ -17,9 +17,20 @@ impl Parser<'_> {
 
     /// A label behind AS or a dot: `ColLabel`.
     pub(crate) fn label(&mut self) -> Result<Id<Name>> {
-        match self.kind().is_label() {
-            true => self.any_name_token(),
-            false => Err(self.unexpected()),
+        match self.kind() {
+            T::With | T::Not | T::Nulls if self.is_half() => Err(self.unexpected()),
+            kind if kind.is_label() => self.any_name_token(),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// Whether the word at hand is one token with the next: PostgreSQL's lexer makes it one that is no name.
+    fn is_half(&mut self) -> bool {
+        match self.kind() {
+            T::With => matches!(self.peek(), T::Time | T::Ordinality),
+            T::Not => matches!(self.peek(), T::Between | T::In | T::Like | T::Ilike | T::Similar),
+            T::Nulls => matches!(self.peek(), T::First | T::Last),
+            _ => false,
         }
     }
 

@@ -24,7 +24,7 @@ impl Parser<'_> {
             T::Param => self.parameter(start).map(Some),
             T::LeftParen => self.parenthesis(start),
             T::Plus | T::Minus | T::Op => self.prefix_operator(start),
-            T::Operator if self.peek() == T::LeftParen => self.prefix_operator(start),
+            T::Operator if self.peek() == T::LeftParen && self.mode.has_operators() => self.prefix_operator(start),
             T::Not => self.not(start),
             T::Case => self.case(start),
             T::Exists if self.peek() == T::LeftParen => self.exists(start),

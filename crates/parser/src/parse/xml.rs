@@ -61,7 +61,10 @@ impl<'a> Parser<'a> {
     /// `PASSING BY REF document BY VALUE`
     fn xml_passing(&mut self) -> Result<Id<Expr>> {
         self.expect(T::Passing)?;
-        self.passing_mechanism()?;
+        // Or else BY is a column.
+        if matches!(self.peek(), T::Ref | T::Value) {
+            self.passing_mechanism()?;
+        }
         let document = self.simple_expr()?;
         self.passing_mechanism()?;
         Ok(document)
