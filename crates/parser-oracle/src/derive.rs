@@ -1,7 +1,7 @@
 //! Statements made from a grammar, so that every alternative of every rule is taken.
 //!
 //! At each choice the alternatives taken least so far are preferred; below a depth only the shortest are left. One
-//! statement in [`AIMED`] goes straight to an alternative that was not taken yet.
+//! statement in eight goes straight to an alternative that was not taken yet.
 
 use crate::grammar_file::{GrammarFile, Symbol};
 use crate::mutate::Random;

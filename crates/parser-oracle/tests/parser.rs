@@ -34,7 +34,9 @@ fn our_grammar() -> GrammarFile {
 
 fn compare_made(file: &GrammarFile, start: &str, seed: u64) -> Option<(Comparison, Vec<String>)> {
     let mut grammar = Grammar::start_for_test()?;
-    let made = std::env::var("CAIRN_GRAMMAR_STATEMENTS").ok().and_then(|number| number.parse().ok()).unwrap_or(MADE);
+    let number = |variable: &str| std::env::var(variable).ok()?.parse().ok();
+    let made = number("CAIRN_GRAMMAR_STATEMENTS").map_or(MADE, |number| number as usize);
+    let seed = number("CAIRN_SEED").unwrap_or(seed);
     let start = file.find(start).expect("the rule");
     let (mut derivation, mut random) = (Derivation::new(file, seed), Random::new(seed));
     let mut comparison = Comparison::default();

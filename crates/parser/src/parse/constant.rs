@@ -146,7 +146,7 @@ impl Parser<'_> {
             T::SessionUser => SessionValue::SessionUser,
             T::User => SessionValue::User,
             T::CurrentCatalog => SessionValue::CurrentCatalog,
-            T::CurrentSchema if self.peek() != T::LeftParen => SessionValue::CurrentSchema,
+            T::CurrentSchema if !matches!(self.peek(), T::LeftParen | T::StringConst) => SessionValue::CurrentSchema,
             _ => return Ok(None),
         };
         self.advance();

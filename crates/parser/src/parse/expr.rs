@@ -104,7 +104,7 @@ impl Parser<'_> {
                 if self.frames.len() == base && self.ends_expression(target) {
                     return Ok(complete);
                 }
-                match self.step_after(complete, base)? {
+                match self.step_after(complete, base, target)? {
                     After::Value(larger) => complete = larger,
                     After::Operand => break,
                 }
@@ -119,7 +119,7 @@ impl Parser<'_> {
     }
 
     /// Lets the operator at hand, or what waits, take the complete expression.
-    fn step_after(&mut self, value: Value, base: usize) -> Result<After> {
+    fn step_after(&mut self, value: Value, base: usize, target: bool) -> Result<After> {
         let waiting = if self.frames.len() > base { self.frames.last().copied() } else { None };
         let held = waiting.as_ref().map_or(0, Frame::power);
         if self.at(T::Similar) && self.peek() != T::To {
@@ -134,7 +134,9 @@ impl Parser<'_> {
             }
             (Some(infix), _) if infix.power > held => self.shift(value, infix),
             (Some(Infix { what: T::And, .. }), Some(Frame::And { .. }))
-            | (Some(Infix { what: T::Or, .. }), Some(Frame::Or { .. })) => {
+            | (Some(Infix { what: T::Or, .. }), Some(Frame::Or { .. }))
+                if !(target && self.at_bare_label()) =>
+            {
                 self.advance();
                 self.push(value.id);
                 Ok(After::Operand)

@@ -9,9 +9,10 @@ use crate::tree::{Id, List};
 impl Parser<'_> {
     /// A column's, table's, constraint's name: `ColId`.
     pub(crate) fn name(&mut self) -> Result<Id<Name>> {
-        match self.kind().is_column_name() {
-            true => self.any_name_token(),
-            false => Err(self.unexpected()),
+        match self.kind() {
+            T::Nulls if self.is_half() => Err(self.unexpected()),
+            kind if kind.is_column_name() => self.any_name_token(),
+            _ => Err(self.unexpected()),
         }
     }
 
@@ -36,18 +37,20 @@ impl Parser<'_> {
 
     /// A function's or type's own name: `type_function_name`.
     pub(crate) fn type_function_name(&mut self) -> Result<Id<Name>> {
-        match self.kind().is_function_name() {
-            true => self.any_name_token(),
-            false => Err(self.unexpected()),
+        match self.kind() {
+            T::Nulls if self.is_half() => Err(self.unexpected()),
+            kind if kind.is_function_name() => self.any_name_token(),
+            _ => Err(self.unexpected()),
         }
     }
 
     /// Any word but a reserved one: `NonReservedWord`.
     #[allow(dead_code, reason = "for roles and settings")]
     pub(crate) fn unreserved_word(&mut self) -> Result<Id<Name>> {
-        match self.kind().is_unreserved_word() {
-            true => self.any_name_token(),
-            false => Err(self.unexpected()),
+        match self.kind() {
+            T::Nulls if self.is_half() => Err(self.unexpected()),
+            kind if kind.is_unreserved_word() => self.any_name_token(),
+            _ => Err(self.unexpected()),
         }
     }
 

@@ -65,6 +65,9 @@ impl Parser<'_> {
                 | T::On
                 | T::Returning
                 | T::With
+                // The next of a schema's elements.
+                | T::Create
+                | T::Grant
         );
         if none && quantifier == SelectQuantifier::All { Ok(List::EMPTY) } else { self.targets() }
     }

@@ -3,7 +3,7 @@
 use super::view::Parts;
 use crate::error::{FEATURE_NOT_SUPPORTED, INVALID_PARAMETER_VALUE, ParseError, Result, SYNTAX_ERROR};
 use crate::parse::Parser;
-use crate::syntax::{Expr, Part, Statement};
+use crate::syntax::{Expr, Part, Relation, Statement};
 use crate::token::TokenKind as T;
 use crate::tree::{Id, List};
 
@@ -364,10 +364,10 @@ impl Parts<'_, '_> {
         if plain { Ok(()) } else { refused(SYNTAX_ERROR, "invalid schema name", self.start) }
     }
 
-    fn is_one_name(&self, relation: Id<crate::syntax::Relation>) -> bool {
-        let relation = self.tree.get(relation);
-        let name = self.tree.get(relation.name);
-        !relation.only && self.tree.len(name.parts) == 1
+    fn is_one_name(&self, relation: Id<Relation>) -> bool {
+        let Relation { name, only, .. } = self.tree.get(relation);
+        let has_star = self.tree.span(relation).end != self.tree.span(name).end;
+        !only && !has_star && self.tree.len(self.tree.get(name).parts) == 1
     }
 
     fn one_collation(&self) -> Result<()> {
