@@ -240,3 +240,47 @@ fn a_type_that_there_is_not_is_told_with_its_place() {
     assert_eq!(fails(&conn, "ALTER TABLE t ALTER a TYPE nothing", "42704").position(), Some(28));
     assert_eq!(fails(&conn, "CREATE VIEW v AS SELECT b FROM t", "42703").position(), Some(25));
 }
+
+#[test]
+fn a_check_goes_on_when_its_table_is_renamed() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int CHECK (t.a > 0), b text CHECK (b <> 't'))");
+    conn.execute("ALTER TABLE t RENAME TO \"T 2\"", ())?;
+    conn.execute("INSERT INTO \"T 2\" VALUES (1, 'x')", ())?;
+    fails(&conn, "INSERT INTO \"T 2\" VALUES (0, 'x')", "23514");
+    fails(&conn, "INSERT INTO \"T 2\" VALUES (1, 't')", "23514");
+    Ok(())
+}
+
+#[test]
+fn a_table_that_is_named_twice_is_emptied_once() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int); INSERT INTO t VALUES (1)");
+    conn.execute("TRUNCATE t, t", ())?;
+    conn.execute("INSERT INTO t VALUES (2)", ())?;
+    assert_eq!(rows(&conn, "SELECT a FROM t"), ["2"]);
+    Ok(())
+}
+
+#[test]
+fn a_column_that_a_view_has_from_a_star_is_not_dropped_under_it() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a int, b int); CREATE VIEW v AS SELECT * FROM t");
+    fails(&conn, "ALTER TABLE t DROP COLUMN b", "2BP01");
+    assert_eq!(rows(&conn, "SELECT * FROM v WHERE b = 1"), Vec::<String>::new());
+    Ok(())
+}
+
+#[test]
+fn only_the_order_that_texts_have_is_a_collation() -> Result<()> {
+    let conn = connect("CREATE TABLE t (a text); INSERT INTO t VALUES ('b'), ('B'), ('a')");
+    let ordered = rows(&conn, "SELECT a FROM t ORDER BY a COLLATE \"C\"");
+    assert_eq!(ordered, ["B", "a", "b"]);
+    assert_eq!(rows(&conn, "SELECT a FROM t ORDER BY a COLLATE pg_catalog.\"default\""), ordered);
+    assert_eq!(fails(&conn, "SELECT a FROM t ORDER BY a COLLATE \"de_DE\"", "42704").position(), Some(36));
+    Ok(())
+}
+
+#[test]
+fn grouping_without_groups_is_refused() {
+    let conn = connect("CREATE TABLE t (a int)");
+    fails(&conn, "SELECT grouping(a) FROM t", "42803");
+    fails(&conn, "SELECT grouping(1)", "42803");
+}

@@ -103,17 +103,24 @@ fn window(line: &str, column: usize) -> (String, usize) {
     let column = column.min(line.len());
     let (mut from, mut to) = (0, line.len());
     if width(&line) > EXCERPT_COLUMNS {
-        while width(&line[from..column]) > EXCERPT_COLUMNS - 15 {
-            from += 1;
-        }
-        while to > column && width(&line[from..to]) > EXCERPT_COLUMNS {
-            to -= 1;
-        }
+        // Outwards from the place: the line may be a megabyte long.
+        from = column - fitting(line[..column].iter().rev(), EXCERPT_COLUMNS - 15);
+        to = column + fitting(line[column..].iter(), EXCERPT_COLUMNS - width(&line[from..column]));
     }
     let lead = if from > 0 { "..." } else { "" };
     let trail = if to < line.len() { "..." } else { "" };
     let shown: String = line[from..to].iter().collect();
     (format!("{lead}{shown}{trail}"), lead.len() + width(&line[from..column]))
+}
+
+/// How many of these characters have room in so many columns.
+fn fitting<'c>(characters: impl Iterator<Item = &'c char>, mut columns: usize) -> usize {
+    let has_room = |character: &&char| {
+        let left = columns.checked_sub(character.width().unwrap_or(0));
+        columns = left.unwrap_or(0);
+        left.is_some()
+    };
+    characters.take_while(has_room).count()
 }
 
 #[cfg(test)]
@@ -134,6 +141,15 @@ mod tests {
         let (line, caret) = excerpt("select '漢字' x", 13).unwrap();
         assert_eq!(line, "LINE 1: select '漢字' x");
         assert_eq!(caret.width(), "LINE 1: select '漢字' x".width());
+    }
+
+    #[test]
+    fn a_very_long_line_is_shown_at_once() {
+        let text = format!("select {}", "漢".repeat(300_000));
+        let start = std::time::Instant::now();
+        let (line, _) = excerpt(&text, 299_000).unwrap();
+        assert!(line.width() < 120 && line.contains("..."), "{line}");
+        assert!(start.elapsed().as_secs() < 5);
     }
 
     #[test]

@@ -66,7 +66,12 @@ fn alone<T: Send>(
     catalog: &Catalog,
     bind: impl FnOnce(&mut Binder<'_>, Id<ast::Expr>) -> Result<T> + Send,
 ) -> Result<T> {
-    let parsed = sql::parse_expression(text)?;
+    // Its text is not the user's: an error's place in it would be told as one in his statement.
+    let parsed = sql::parse_expression(text).map_err(|error| {
+        let message = format!("the stored expression {text} can not be read: {}", error.message());
+        let hint = "An older version wrote it. Drop the constraint or the default, and say it anew.";
+        Error::new(error.sqlstate(), message).with_hint(hint)
+    })?;
     with_deep_stack(parsed.depth, || {
         let mut parameters = ParameterTypes::default();
         let bound = bind(&mut Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth), parsed.expr)?;

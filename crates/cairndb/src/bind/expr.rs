@@ -7,7 +7,7 @@ use super::coerce::{boolean, null, text};
 use super::context::Context;
 use super::operators::symbol;
 use crate::plan::Expr;
-use crate::sql::list_span;
+use crate::sql::{dotted, list_span, plain_name};
 use crate::{Error, Result, SqlState};
 
 impl Binder<'_> {
@@ -48,7 +48,7 @@ impl Binder<'_> {
             E::AtTimeZone { operand, zone } => {
                 self.call_on("timezone", &[zone, operand], context, self.tree.span(expr))
             }
-            E::Collate { operand, .. } => self.expr(operand, context),
+            E::Collate { operand, collation } => self.collate(operand, collation, context),
             E::SessionValue { value, precision } => self.session_value(value, precision, self.tree.span(expr)),
             E::Grouping { args } => self.grouping(args, self.tree.span(expr), context),
             E::Indirection { steps, .. } => Err(self.refuse_step(steps)),
@@ -102,6 +102,19 @@ impl Binder<'_> {
     /// What the engine lacks, at its place.
     pub(super) fn refuse<T>(&self, what: &str, expr: Id<ast::Expr>) -> Result<T> {
         Err(self.at(Error::unsupported(what), self.place(expr)))
+    }
+
+    /// Texts are ordered by their bytes: under any other name the order would not be what was asked for.
+    fn collate(&mut self, operand: Id<ast::Expr>, collation: List<ast::Name>, context: &mut Context) -> Result<Expr> {
+        let known = plain_name(self.tree, collation);
+        if !known.is_some_and(|(name, _)| matches!(name, "C" | "POSIX" | "ucs_basic" | "default")) {
+            let name = dotted(self.tree, collation);
+            let message = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
+            let error = Error::new(SqlState::UNDEFINED_OBJECT, message)
+                .with_hint("Texts are ordered by their bytes, which is COLLATE \"C\".");
+            return Err(list_span(self.tree, collation).map_or(error.clone(), |span| self.at(error, span)));
+        }
+        self.expr(operand, context)
     }
 
     fn refuse_behind(&self, what: &str, operand: Id<ast::Expr>) -> Error {

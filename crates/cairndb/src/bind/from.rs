@@ -48,6 +48,19 @@ pub(super) fn one_row() -> LogicalPlan {
     LogicalPlan::Values { rows: vec![vec![]], fields: vec![] }
 }
 
+/// The columns of a view's query under the names that they have in the view. A query that has lost some is refused.
+pub(crate) fn named_as_view(view: &View, mut fields: Vec<Field>) -> Result<Vec<Field>> {
+    if fields.len() < view.columns.len() {
+        let message = format!("the query of view \"{}\" does not give all its columns any more", view.name);
+        let error = Error::new(SqlState::INVALID_OBJECT_DEFINITION, message);
+        return Err(error.with_hint("Drop the view and create it anew."));
+    }
+    for (field, name) in fields.iter_mut().zip(&view.columns) {
+        field.name.clone_from(name);
+    }
+    Ok(fields)
+}
+
 impl Binder<'_> {
     /// The whole clause, items joined from left to right.
     pub(super) fn all_items(&mut self, items: List<TableRef>, outer: Option<&Env>) -> Result<Side> {
@@ -189,10 +202,7 @@ impl Binder<'_> {
         let plan = self.isolated(&parsed.tree, parsed.depth, |binder| binder.query(parsed.query, None));
         self.views.pop();
         let plan = plan?;
-        let mut fields = plan.fields();
-        for (field, name) in fields.iter_mut().zip(&view.columns) {
-            field.name.clone_from(name);
-        }
+        let fields = named_as_view(view, plan.fields()).map_err(|error| self.at(error, span))?;
         let mut scope = self.fields_scope(&view.name, fields, naming)?;
         if let (Some(relation), None) = (scope.relations.first_mut(), naming) {
             relation.by_own_name = true;

@@ -31,6 +31,7 @@ mod update;
 mod with;
 
 pub use entry::{bind_check, bind_default, bind_query, bind_statement};
+pub(crate) use from::named_as_view;
 pub use parameters::ParameterTypes;
 pub use statement::{
     Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundStatement, BoundUpdate, ConflictAction, OnConflict, Returning,

@@ -109,7 +109,7 @@ impl Binder<'_> {
         if let Some((args, data_type)) = context.series.take() {
             plan = super::from::with_series(plan, args, data_type);
         }
-        if groups.is_some() || !aggregates.is_empty() || parts.having.is_some() {
+        if groups.is_some() || !aggregates.is_empty() || parts.having.is_some() || !context.groupings.is_empty() {
             let grouping = Grouping::new(&scope, groups.unwrap_or_default(), aggregates, context);
             let exprs = parts.outputs.iter_mut().map(|output| &mut output.expr);
             let exprs = exprs.chain(&mut parts.having).chain(&mut parts.hidden);

@@ -6,7 +6,7 @@ use super::context::Ddl;
 use super::create_table::{nextval, sequence_constant};
 use super::drop::Dependent;
 use super::names::{Chosen, already_exists, constraint_exists, missing, missing_column};
-use super::rewrite::{columns_of, rename_column};
+use super::rewrite::{columns_of, rename_column, rename_table};
 use crate::bind::bind_default;
 use crate::catalog::{Catalog, EntryKind, Index, RelationKind, Sequence, Table, View};
 use crate::command::{AlterTable, ColumnDefinition, Constraint, RenameRelation, TableAction};
@@ -233,7 +233,11 @@ impl Ddl<'_> {
         match self.catalog.relation_kind(name) {
             Some(RelationKind::Table) => {
                 let table = self.table(name)?;
-                self.store.put_table(&Table { name: to, ..Table::clone(&table) })?;
+                let mut renamed = Table { name: to, ..Table::clone(&table) };
+                for check in &mut renamed.checks {
+                    check.condition = rename_table(&check.condition, name, &renamed.name);
+                }
+                self.store.put_table(&renamed)?;
             }
             Some(RelationKind::View) => {
                 if let Some(view) = self.catalog.view(name) {

@@ -1,10 +1,12 @@
 //! CREATE VIEW, and which views rest on what.
 
+use std::sync::Arc;
+
 use cairn_parser::{Id, Query};
 
 use super::context::Ddl;
 use super::names::already_exists;
-use crate::bind::{BoundStatement, ParameterTypes, bind_query, bind_statement};
+use crate::bind::{BoundStatement, ParameterTypes, bind_query, bind_statement, named_as_view};
 use crate::catalog::{Catalog, RelationKind, View};
 use crate::command::CreateView;
 use crate::plan::{Field, LogicalPlan};
@@ -99,11 +101,14 @@ impl Ddl<'_> {
         found
     }
 
-    /// SQLSTATE 0A000 where a view would be left behind by a change that keeps the objects it rests on.
+    /// SQLSTATE 0A000 where a view would be left behind by a change that keeps the objects it rests on. A view that was
+    /// broken before is no concern of this change.
     pub(super) fn refuse_broken_views(&mut self, what: &str) -> Result<()> {
         self.reload()?;
-        let views = self.catalog.views.values();
-        match views.filter(|view| view_fields(&self.catalog, view).is_err()).map(|view| &view.name).next() {
+        let before = self.dml.catalog;
+        let is_whole = |catalog: &Catalog, view: &View| view_fields(catalog, view).is_ok();
+        let is_left = |view: &&Arc<View>| !is_whole(&self.catalog, view) && is_whole(before, view);
+        match self.catalog.views.values().filter(is_left).map(|view| &view.name).next() {
             None => Ok(()),
             Some(view) => Err(Error::unsupported(format!("{what} that a view depends on"))
                 .with_detail(format!("view {view} depends on it"))),
@@ -115,11 +120,7 @@ impl Ddl<'_> {
 pub(super) fn view_fields(catalog: &Catalog, view: &View) -> Result<Vec<Field>> {
     let parsed = parse_one(&view.query)?;
     match bind_statement(&parsed, catalog, &mut ParameterTypes::default())? {
-        BoundStatement::Query(plan) => {
-            let mut fields = plan.fields();
-            fields.iter_mut().zip(&view.columns).for_each(|(field, name)| field.name.clone_from(name));
-            Ok(fields)
-        }
+        BoundStatement::Query(plan) => named_as_view(view, plan.fields()),
         _ => Err(Error::internal("a view is not a query")),
     }
 }

@@ -74,14 +74,23 @@ impl Ddl<'_> {
 /// The names of the columns that an expression's text speaks of.
 pub(super) fn columns_of(text: &str) -> Vec<String> {
     let Ok(parsed) = parse_expression(text) else { return Vec::new() };
-    places(&parsed).into_iter().map(|(name, _)| name).collect()
+    places(&parsed, |parts| parts.last()).into_iter().map(|(name, _)| name).collect()
 }
 
 /// The text with one column's name replaced.
 pub(super) fn rename_column(text: &str, from: &str, to: &str) -> String {
+    rename(text, from, to, |parts| parts.last())
+}
+
+/// The text with the name of the columns' table replaced, where it stands before them.
+pub(super) fn rename_table(text: &str, from: &str, to: &str) -> String {
+    rename(text, from, to, |parts| parts.len().checked_sub(2).and_then(|table| parts.get(table)))
+}
+
+fn rename(text: &str, from: &str, to: &str, which: fn(&[Span]) -> Option<&Span>) -> String {
     let Ok(parsed) = parse_expression(text) else { return text.to_owned() };
     let mut spans: Vec<Span> =
-        places(&parsed).into_iter().filter(|(name, _)| name == from).map(|(_, span)| span).collect();
+        places(&parsed, which).into_iter().filter(|(name, _)| name == from).map(|(_, span)| span).collect();
     spans.sort_by_key(|span| span.start);
     let mut name = String::new();
     quote_identifier(to, &mut name);
@@ -94,8 +103,8 @@ pub(super) fn rename_column(text: &str, from: &str, to: &str) -> String {
     renamed + &text[done..]
 }
 
-/// The names of columns in an expression, without their tables', and where they stand.
-fn places(parsed: &ParsedExpression) -> Vec<(String, Span)> {
+/// Of the names with dots that are columns in an expression, the part that `which` takes, and where it stands.
+fn places(parsed: &ParsedExpression, which: fn(&[Span]) -> Option<&Span>) -> Vec<(String, Span)> {
     let tree = &parsed.tree;
     let (mut found, mut left) = (Vec::new(), vec![tree.reference(parsed.expr)]);
     while let Some(node) = left.pop() {
@@ -103,9 +112,10 @@ fn places(parsed: &ParsedExpression) -> Vec<(String, Span)> {
             tree.children(node, |child| left.push(child));
             continue;
         }
-        let mut last = None;
-        tree.children(node, |name| last = Some(tree.place(name)));
-        found.extend(last.map(|span| (said(&tree.source()[span.start as usize..span.end as usize]), span)));
+        let mut parts = Vec::new();
+        tree.children(node, |name| parts.push(tree.place(name)));
+        let part = which(&parts).copied();
+        found.extend(part.map(|span| (said(&tree.source()[span.start as usize..span.end as usize]), span)));
     }
     found
 }
@@ -130,6 +140,11 @@ mod tests {
         assert_eq!(renamed, "low > 1 AND Lower(x) = 'lower' AND t.low <> 2");
         assert_eq!(rename_column("date > DATE '2020-01-01'", "date", "Day"), "\"Day\" > DATE '2020-01-01'");
         assert_eq!(rename_column("\"a\"\"b\" > 1", "a\"b", "order"), "\"order\" > 1");
+    }
+
+    #[test]
+    fn a_renamed_table_is_renamed_before_its_columns() {
+        assert_eq!(rename_table("t.a > 0 AND \"T\".t = t", "t", "U"), "\"U\".a > 0 AND \"T\".t = t");
     }
 
     #[test]

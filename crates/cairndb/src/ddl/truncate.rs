@@ -10,7 +10,14 @@ use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
     pub(super) fn truncate(&mut self, truncate: &Truncate) -> Result<&'static str> {
-        let mut tables = truncate.tables.iter().map(|name| self.table(name)).collect::<Result<Vec<_>>>()?;
+        let mut tables: Vec<Arc<Table>> = Vec::with_capacity(truncate.tables.len());
+        for name in &truncate.tables {
+            let table = self.table(name)?;
+            // One that is named twice is emptied once.
+            if tables.iter().all(|known| known.id != table.id) {
+                tables.push(table);
+            }
+        }
         if truncate.cascade {
             self.add_referencing(&mut tables)?;
         }

@@ -1,6 +1,7 @@
 //! What PostgreSQL's grammar takes: expressions that mean something here, and those that are refused by name.
 
-use super::fixture::{bind, plan};
+use super::fixture::{bind, catalog, plan};
+use crate::types::DataType;
 
 /// The SQLSTATE and message of a statement in which `^` stands before the place that the error should name.
 fn refusal(marked: &str) -> (String, String) {
@@ -109,4 +110,12 @@ fn errors_stand_where_postgresql_has_them() {
     ] {
         assert_eq!(refusal(text), (code.to_owned(), message.to_owned()), "{text}");
     }
+}
+
+/// What an older version's parser took may be nothing to this one's; the place in it is not one in the user's text.
+#[test]
+fn a_stored_expression_that_can_not_be_read_is_told_as_such() {
+    let error = crate::bind::bind_default("1 = 1 = true", DataType::Boolean, &catalog()).expect_err("no default");
+    assert_eq!((error.sqlstate().0, error.position()), ("42601", None));
+    assert!(error.message().starts_with("the stored expression 1 = 1 = true can not be read"), "{error:?}");
 }
