@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use cairn_parser::token::split_statements;
 use cairn_parser::{Options, parse_statement};
 
 fn nanoseconds(text: &str, rounds: u32) -> f64 {
@@ -33,6 +34,10 @@ fn main() {
     println!("point SELECT           {:8.0} ns", nanoseconds(point, 200_000));
     let update = "UPDATE accounts SET balance = balance - 10 WHERE id = 42";
     println!("point UPDATE           {:8.0} ns", nanoseconds(update, 200_000));
+    let tpch = include_str!("../../cairndb/tests/tpch/queries.sql");
+    let times: Vec<f64> = split_statements(tpch).map(|query| nanoseconds(query.text, 5_000)).collect();
+    let (mean, most) = (times.iter().sum::<f64>() / times.len() as f64, times.iter().fold(0.0_f64, |a, b| a.max(*b)));
+    println!("{} TPC-H queries      {mean:8.0} ns on average, {most:.0} at most", times.len());
     let insert = rows(1000);
     let time = nanoseconds(&insert, 200);
     println!("INSERT of 1,000 rows   {time:8.0} ns, {:.0} MB/s", insert.len() as f64 * 1e3 / time);
