@@ -3,11 +3,12 @@
 //! `CAIRN_DIFFERENTIAL=N` runs N cases instead of the ordinary number, `CAIRN_SEED=N` begins elsewhere.
 
 use cairn_conformance::differential::{Dialect, Fresh, Rules, Totals, compare_seeds};
-use cairn_conformance::engine::{CairnEngine, PostgresEngine, PostgresServer, SqliteEngine};
+use cairn_conformance::engine::{CairnEngine, PostgresEngine, PostgresServer, PrintedEngine, SqliteEngine};
 use cairndb::Options;
 
 const POSTGRES_CASES: u64 = 90;
 const SPILLING_CASES: u64 = 30;
+const PRINTED_CASES: u64 = 30;
 const SQLITE_CASES: u64 = 50;
 const SHRUNK: usize = 3;
 
@@ -46,6 +47,15 @@ fn random_statements_answer_as_in_postgresql_without_memory_for_queries() {
     let postgres: Box<Fresh<'_>> = Box::new(|| Ok(Box::new(PostgresEngine::create_with_types(&server)?)));
     let ours: Box<Fresh<'_>> = Box::new(|| Ok(Box::new(CairnEngine::create_with(Options::default().work_mem(1))?)));
     compare_with(&ours, SPILLING_CASES, Dialect::Postgres, Rules { details: true }, &postgres);
+}
+
+/// We get what the parser prints, PostgreSQL what was written.
+#[test]
+fn random_statements_as_printed_answer_as_in_postgresql() {
+    let Some(server) = PostgresServer::start_for_test() else { return };
+    let postgres: Box<Fresh<'_>> = Box::new(|| Ok(Box::new(PostgresEngine::create_with_types(&server)?)));
+    let ours: Box<Fresh<'_>> = Box::new(|| Ok(Box::new(PrintedEngine::before(CairnEngine::create()?))));
+    compare_with(&ours, PRINTED_CASES, Dialect::Postgres, Rules { details: true }, &postgres);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cairn_conformance::engine::{CairnEngine, Engine, PostgresEngine, PostgresServer};
+use cairn_conformance::engine::{CairnEngine, Engine, PostgresEngine, PostgresServer, PrintedEngine};
 use cairn_conformance::slt::{Dialect, Selection, Summary, run_script};
 use cairndb::Options;
 
@@ -57,6 +57,15 @@ fn every_scenario_passes_without_memory_for_queries() {
     assert_all_passed(&run_each("cairndb", fresh, |engine| spilled += engine.spilled_bytes()));
     println!("{spilled} bytes spilled");
     assert!(spilled > 0, "nothing spilled");
+}
+
+/// What the parser prints means what was written.
+#[test]
+fn every_scenario_passes_as_printed() {
+    let mut printed = 0;
+    let fresh = || PrintedEngine::before(CairnEngine::create().unwrap());
+    assert_all_passed(&run_each("cairndb", fresh, |engine| printed += engine.printed()));
+    assert!(printed > 50, "only {printed} statements came out in other words");
 }
 
 /// Scenarios marked `skipif postgresql` are where we promise something else.

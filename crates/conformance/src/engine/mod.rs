@@ -3,11 +3,13 @@
 mod cairn;
 mod face;
 mod postgres;
+mod printed;
 mod server;
 mod sqlite;
 
 pub use cairn::CairnEngine;
 pub use face::{Answer, Column, Engine, Failure, Session};
 pub use postgres::PostgresEngine;
+pub use printed::PrintedEngine;
 pub use server::{PostgresServer, StartError};
 pub use sqlite::SqliteEngine;
