@@ -309,6 +309,7 @@ impl Parser<'_> {
             self.advance();
             return Ok(rows);
         }
+        let rows = if self.at(T::Overlaps) { self.overlaps(start, rows)? } else { rows };
         self.expr_from(start, rows)
     }
 

@@ -77,7 +77,26 @@ impl Parser<'_> {
         }
     }
 
+    /// `OVERLAPS` behind a row that was read by itself.
+    pub(super) fn overlaps(&mut self, start: u32, left: Id<Expr>) -> Result<Id<Expr>> {
+        if !matches!(self.tree.get(left), Expr::Row { .. }) {
+            return Err(self.unexpected());
+        }
+        self.advance();
+        if !matches!(self.kind(), T::LeftParen | T::Row) {
+            return Err(self.unexpected());
+        }
+        let right = Value { start: self.start(), id: self.simple_expr()? };
+        let node = self.overlapping(Value { id: left, start }, right)?;
+        self.node(start, node)
+    }
+
     fn resume_overlaps(&mut self, left: Value, right: Value) -> Result<After> {
+        let node = self.overlapping(left, right)?;
+        self.value(left.start, node)
+    }
+
+    fn overlapping(&mut self, left: Value, right: Value) -> Result<Expr> {
         for (side, value) in [("left", left), ("right", right)] {
             let Expr::Row { items, .. } = self.tree.get(value.id) else { return Err(self.unexpected()) };
             if self.tree.len(items) != 2 {
@@ -85,7 +104,7 @@ impl Parser<'_> {
                 return Err(ParseError::new(SYNTAX_ERROR, message, value.start));
             }
         }
-        self.value(left.start, Expr::Overlaps { left: left.id, right: right.id })
+        Ok(Expr::Overlaps { left: left.id, right: right.id })
     }
 
     /// Behind an expression in a parenthesis.
