@@ -1,6 +1,8 @@
 //! The shell: statements and backslash commands, typed, scripted or given as arguments.
 
+mod colours;
 mod complete;
+mod cursor;
 mod describe;
 mod help;
 mod history;
