@@ -5,8 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::page::PageRef;
-use crate::txn::TreeId;
+use crate::{PageRef, TreeId};
 
 /// The result of a storage operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

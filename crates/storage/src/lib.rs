@@ -17,13 +17,16 @@ pub mod broken;
 #[cfg(not(feature = "broken-for-tests"))]
 #[allow(dead_code)]
 mod broken;
+mod bytes;
 mod counted;
+mod engine;
 mod env;
 mod error;
 pub mod io;
 mod log;
 #[cfg(cairn_loom)]
 mod modelled;
+mod names;
 mod options;
 mod page;
 #[cfg(feature = "simulated")]
@@ -37,15 +40,16 @@ mod txn;
 
 #[cfg(feature = "counters")]
 pub use counted::counted;
+pub use engine::Losses;
 pub use env::{Environment, Host, Join, RealHost};
 pub use error::{Error, Result};
 pub use io::SyncMethod;
+pub use names::{PageRef, TreeId};
 pub use options::{Durability, Options};
-pub use page::PageRef;
 pub use stats::Stats;
 pub use store::{Doubt, Loss, Lost, Salvage, Store, Uncertain, UncertainEntry, Verified, salvage, salvage_with};
 pub use tree::LeafEntries;
 pub use txn::{
-    Acknowledge, Cursor, Lookup, Losses, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket,
-    Transaction, TreeId, WriteError,
+    Acknowledge, Cursor, Lookup, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction,
+    WriteError,
 };

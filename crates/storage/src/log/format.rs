@@ -11,7 +11,7 @@
 //! at each recovery), its header with the checksum of the batch before it, and its records: bytes of an earlier use of
 //! the space, of another database, or inside a value never pass for a batch that follows.
 
-use crate::page::layout::{get_u32, get_u64, put_u32, put_u64};
+use crate::bytes::{get_u32, get_u64, put_u32, put_u64};
 use crate::{Error, Result};
 
 /// Blocks of direct I/O; also the file header's size.

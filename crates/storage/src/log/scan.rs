@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
         let bytes = self.bytes.get((position % self.size()) as usize..)?;
         let expected = match broken::is(Broken::StaleBatches) {
             false => position,
-            true => crate::page::layout::get_u64(bytes.get(..BATCH_HEADER)?, 8),
+            true => crate::bytes::get_u64(bytes.get(..BATCH_HEADER)?, 8),
         };
         let header = BatchHeader::parse(bytes, expected)?;
         if broken::is(Broken::TornBatches) && header.length as usize <= bytes.len() {
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
             let Some((at, header)) = self.next(epoch, position, previous)? else { return Ok(position) };
             let start = (at % self.size()) as usize;
             let batch = &self.bytes[start..start + header.length as usize];
-            previous = Some(crate::page::layout::get_u32(batch, 0));
+            previous = Some(crate::bytes::get_u32(batch, 0));
             self.checkpoint = self.checkpoint.max(header.checkpoint);
             let place = u64::from(self.segments[&(at / self.size())].0);
             let offset = BLOCK as u64 + place * self.size() + start as u64;
@@ -353,7 +353,7 @@ impl<'a> Reader<'a> {
         for place in self.nameless.clone() {
             self.read_place(place)?;
             let found = (SEGMENT_HEADER..self.bytes.len().saturating_sub(BATCH_HEADER)).step_by(8).find_map(|start| {
-                let at = crate::page::layout::get_u64(&self.bytes, start + 8);
+                let at = crate::bytes::get_u64(&self.bytes, start + 8);
                 let of = |epoch: &&Epoch| self.batch(at, epoch.seed).is_some();
                 let epoch = (at % self.size() == start as u64).then(|| self.scan.epochs.iter().find(of))?;
                 epoch.map(|epoch| (at / self.size(), (place, epoch.seed)))
@@ -398,7 +398,7 @@ impl<'a> Reader<'a> {
         for place in std::mem::take(&mut self.nameless) {
             self.read_place(place)?;
             for start in (SEGMENT_HEADER..self.bytes.len() - BATCH_HEADER).step_by(8) {
-                let at = crate::page::layout::get_u64(&self.bytes, start + 8);
+                let at = crate::bytes::get_u64(&self.bytes, start + 8);
                 if at >= position
                     && at % self.size() == start as u64
                     && let Some(header) = self.batch(at, epoch.seed)

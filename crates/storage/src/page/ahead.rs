@@ -10,7 +10,7 @@ use std::io::IoSliceMut;
 
 use super::cache::Pages;
 use super::frames::{COOLING, Frame};
-use super::layout::PageRef;
+use crate::PageRef;
 use crate::broken::{self, Broken};
 use crate::io::BLOCK;
 use crate::sync::Ordering;

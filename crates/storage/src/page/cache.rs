@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::evict::Evictor;
 use super::frames::{COOLING, DIRTY, FIXED, Frame, FrameTable};
-use super::layout::{self, PageRef};
+use super::layout;
 use super::memory::{ZeroAtomic, prefetch_value, zeroed};
 use super::reuse::Reuse;
 use super::slots::{Pin, Slots};
@@ -21,7 +21,7 @@ use super::supply::Supply;
 use crate::io::File;
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
-use crate::{Error, Result};
+use crate::{Error, PageRef, Result};
 
 /// Bytes of a page that are asked for together before it is searched.
 const SEARCHED: usize = 256;
@@ -169,7 +169,7 @@ impl Pages {
         self.frames.memory.prefetch(entry & !COOLING, SEARCHED);
         // SAFETY: the address came from the table under a pin.
         let bytes = unsafe { self.frames.memory.page(entry & !COOLING) };
-        (layout::get_u64(bytes, 16) == page.birth).then_some(bytes)
+        (crate::bytes::get_u64(bytes, 16) == page.birth).then_some(bytes)
     }
 
     /// Asks the processor for the beginning of a page that is about to be read, if it is in memory: it arrives while

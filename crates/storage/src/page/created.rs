@@ -9,7 +9,7 @@
 //! those lengths is removed while it lives.
 
 use super::cache::Pages;
-use super::layout::PageRef;
+use crate::PageRef;
 use crate::sync::Ordering;
 
 /// A list of pages; those at its front were given to eviction.

@@ -10,8 +10,9 @@
 //!   anything else with it. So an entry stands only for a frame that is its page's, or that is being taken from it.
 //! - `FIXED` and `DIRTY` are set when the frame is given, and only cleared after that.
 
-use super::layout::{self, PageRef};
+use super::layout;
 use super::memory::{Frames, zeroed};
+use crate::PageRef;
 use crate::broken::{self, Broken};
 use crate::sync::{AtomicU64, Ordering, step};
 

@@ -18,42 +18,11 @@
 //! All integers are little endian.
 
 use crate::broken::{self, Broken};
-use crate::{Error, Result};
+use crate::bytes::{get_u32, get_u64, put_u32, put_u64};
+use crate::{Error, PageRef, Result};
 
 /// Bytes before the body.
 pub(crate) const HEADER: usize = 64;
-
-/// A page's id and birth stamp: what a parent holds of its child. `id` 0 is no page (an empty tree).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct PageRef {
-    /// Position in the file, in pages.
-    pub id: u32,
-    /// Unique to this use of the id.
-    pub birth: u64,
-}
-
-impl PageRef {
-    pub(crate) const NONE: PageRef = PageRef { id: 0, birth: 0 };
-    /// Bytes of a reference in a page.
-    pub(crate) const BYTES: usize = 12;
-
-    #[inline]
-    pub(crate) fn is_none(self) -> bool {
-        self.id == 0
-    }
-
-    #[inline]
-    pub(crate) fn read(bytes: &[u8]) -> PageRef {
-        PageRef { id: get_u32(bytes, 0), birth: get_u64(bytes, 4) }
-    }
-
-    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[..4].copy_from_slice(&self.id.to_le_bytes());
-        bytes[4..].copy_from_slice(&self.birth.to_le_bytes());
-        bytes
-    }
-}
 
 /// What a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,33 +48,6 @@ impl Kind {
             _ => return None,
         })
     }
-}
-
-#[inline]
-pub(crate) fn get_u16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(bytes[at..at + 2].try_into().expect("two bytes"))
-}
-
-#[inline]
-pub(crate) fn get_u32(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
-
-#[inline]
-pub(crate) fn get_u64(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
-pub(crate) fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
-    bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
-}
-
-pub(crate) fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
-    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
-}
-
-pub(crate) fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
-    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
 pub(crate) fn identity(page: &[u8]) -> PageRef {

@@ -6,11 +6,11 @@
 
 use super::cache::Pages;
 use super::frames::{DIRTY, FIXED, Frame, WRITING};
-use super::layout::{self, PageRef};
+use super::layout;
 use crate::broken::{self, Broken};
 use crate::io::AlignedBuf;
 use crate::sync::{AtomicU32, Ordering};
-use crate::{Error, Result};
+use crate::{Error, PageRef, Result};
 
 impl Pages {
     pub(super) fn renewals(&self, id: u32) -> &AtomicU32 {

@@ -20,8 +20,8 @@ mod supply;
 mod testing;
 mod write;
 
+pub(crate) use crate::PageRef;
 pub(crate) use cache::Pages;
 pub(crate) use created::Created;
-pub use layout::PageRef;
 pub(crate) use memory::{CACHE_LINE, prefetch};
 pub(crate) use slots::{COMMIT, Owner, PAGES_ONLY, Pin, SlotId};

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::layout::{self, Kind, PageRef};
+use super::layout::{self, Kind};
 use super::{Pages, layout::HEADER};
+use crate::PageRef;
 use crate::io::{Create, File, FileSystem, MemFs, OpenHow, SyncMethod};
 use crate::stats::Counters;
 

@@ -19,7 +19,7 @@ const STEP: usize = 512 << 10;
 /// Writes every tree of the newest state into a database of its own, which gets the same tree ids.
 pub(super) fn backup(store: &Store, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
     let snapshot = Snapshot::unending(store.handle())?;
-    let env = store.handle().copies.clone();
+    let env = store.copies().clone();
     let files = env.files.as_ref();
     let cannot_open = |error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) };
     let path = files.absolute(path).map_err(cannot_open)?;

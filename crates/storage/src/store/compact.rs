@@ -1,13 +1,11 @@
 //! Giving free space back: pages at the end of the file move to free ids below, then the file is cut.
 
-use super::engine::Engine;
-use super::handle::Handle;
-use super::writer::Writer;
 use crate::broken::{self, Broken};
+use crate::engine::{Engine, Op, Writer};
 use crate::page::SlotId;
 use crate::tree::overflow_value;
-use crate::txn::{Claimed, Op, TreeId};
-use crate::{Error, Result};
+use crate::txn::Claimed;
+use crate::{Error, Result, TreeId};
 
 /// A database closes with less than one page in so many free, if it is small enough to be gone through then.
 const FREE_AT_CLOSE: u32 = 10;
@@ -15,13 +13,12 @@ const PASSES_AT_CLOSE: u32 = 3;
 
 /// Moves live pages down until none lies beyond as many ids as there are live pages, and truncates. Returns the file's
 /// bytes before and after.
-pub(super) fn compact(handle: &Handle) -> Result<(u64, u64)> {
-    let engine = handle.engine();
+pub(super) fn compact(engine: &Engine) -> Result<(u64, u64)> {
     let before = length(engine)?;
     engine.work_off_drops()?;
     engine.run_checkpoint()?;
     for _ in 0..8 {
-        if pass(handle)? == 0 {
+        if pass(engine)? == 0 {
             break;
         }
     }
@@ -31,8 +28,7 @@ pub(super) fn compact(handle: &Handle) -> Result<(u64, u64)> {
 
 /// Before closing: gives back what a small database has too much of. Few passes, so that what it costs is bounded: the
 /// second moves what the first had no room for, because it copies inner pages too.
-pub(super) fn compact_at_close(handle: &Handle) -> Result<()> {
-    let engine = handle.engine();
+pub(super) fn compact_at_close(engine: &Engine) -> Result<()> {
     engine.run_checkpoint()?;
     engine.pages.sweep_some(usize::MAX);
     if !has_too_much(engine) {
@@ -44,7 +40,7 @@ pub(super) fn compact_at_close(handle: &Handle) -> Result<()> {
         if live_bytes > engine.options.close_compact_bytes || !has_too_much(engine) {
             break;
         }
-        pass(handle)?;
+        pass(engine)?;
         engine.truncate_file()?;
     }
     engine.truncate_file()
@@ -57,9 +53,8 @@ fn has_too_much(engine: &Engine) -> bool {
 
 /// Moves pages down once. Two checkpoints: after the first, pages that only the one before needed are free; the second
 /// lets go of the places that moved pages left. Returns how many were moved.
-fn pass(handle: &Handle) -> Result<usize> {
-    let engine = handle.engine();
-    let moved = move_down(handle)?;
+fn pass(engine: &Engine) -> Result<usize> {
+    let moved = move_down(engine)?;
     engine.checkpoint_anyway()?;
     engine.pages.sweep_some(usize::MAX);
     engine.checkpoint_anyway()?;
@@ -71,11 +66,10 @@ fn length(engine: &Engine) -> Result<u64> {
 }
 
 /// Copies the pages that lie beyond the end that the database would have without free pages. Returns how many.
-fn move_down(handle: &Handle) -> Result<usize> {
-    let engine = handle.engine();
+fn move_down(engine: &Engine) -> Result<usize> {
     let (end, free) = engine.pages.page_counts();
     let wanted_end = end - free;
-    let claimed = Claimed::by_engine(handle)?;
+    let claimed = Claimed::by_engine(engine)?;
     let mut moved = 0;
     // Pages moved per commit.
     let step_pages = (engine.pages.frame_count() / 16).min(256);

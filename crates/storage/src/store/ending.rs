@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use super::engine::Engine;
 use crate::broken::{self, Broken};
+use crate::engine::Engine;
 
 /// How often ages are looked at: so many times within the limit, within these bounds.
 const LOOKS: u32 = 8;

@@ -5,53 +5,44 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::background::Background;
-use super::engine::Engine;
 use super::open;
-use super::stage::{Act, Stage};
 use super::verify::Verified;
 use crate::broken::{self, Broken};
+use crate::engine::{Act, Engine, Handle, Losses, Stage};
 use crate::env::Environment;
 use crate::io::{LockGuard, LockOutcome};
 use crate::log::log_path;
 use crate::stats::Stats;
 use crate::sync::{Mutex, Ordering};
-use crate::txn::{Losses, Session, Snapshot, Transaction};
+use crate::txn::{Session, Snapshot, Transaction};
 use crate::{Error, Options, Result};
 
 /// An open database. Cheap to clone. It is closed, with a last checkpoint, when its last clone and everything that
 /// reads from it is gone.
 #[derive(Clone)]
-pub struct Store(Arc<Handle>);
+pub struct Store {
+    handle: Arc<Handle>,
+    opened: Arc<Opened>,
+}
 
-/// What every clone, snapshot, transaction and session shares; the last one closes the database.
-pub(crate) struct Handle {
+/// What was opened; dropping it closes the database.
+pub(super) struct Opened {
     engine: Arc<Engine>,
     /// `None` once the database is being closed.
     background: Mutex<Option<Background>>,
     /// Where backups go.
-    pub(super) copies: Environment,
+    copies: Environment,
     /// Kept while the database is open; given back last.
     _lock: Option<LockGuard>,
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Store({:?})", self.0.engine.path)
+        write!(f, "Store({:?})", self.path())
     }
 }
 
-impl fmt::Debug for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Handle({:?})", self.engine.path)
-    }
-}
-
-impl Handle {
-    #[inline]
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
+impl Opened {
     /// Stops the background and, if it may, leaves a clean database without a log. Errors leave it to recovery.
     fn close(&self) -> Result<()> {
         // One closes at a time.
@@ -85,12 +76,12 @@ impl Handle {
         }
         life.check(Act::Log)?;
         // A file that is too long is no error: the next close tries again.
-        let _ = super::compact::compact_at_close(self);
+        let _ = super::compact::compact_at_close(&self.engine);
         self.engine.accept_no_more()
     }
 }
 
-impl Drop for Handle {
+impl Drop for Opened {
     fn drop(&mut self) {
         // Who wants to hear of errors calls `Store::close`; what failed here is made good by the next open.
         let _ = self.close();
@@ -130,41 +121,48 @@ impl Store {
         };
         let engine = open::open(&path, &options, &env)?;
         let background = Mutex::new(Some(Background::start(&engine)?));
-        Ok(Store(Arc::new(Handle { engine, background, copies, _lock: lock })))
+        let opened = Arc::new(Opened { engine: engine.clone(), background, copies, _lock: lock });
+        let handle = Arc::new(Handle::new(engine, opened.clone()));
+        Ok(Store { handle, opened })
     }
 
     pub(crate) fn handle(&self) -> &Arc<Handle> {
-        &self.0
+        &self.handle
     }
 
     pub(crate) fn engine(&self) -> &Engine {
-        self.0.engine()
+        self.handle.engine()
+    }
+
+    /// Where backups go.
+    pub(super) fn copies(&self) -> &Environment {
+        &self.opened.copies
     }
 
     /// The latest durable state, for reading. It stays as it is, and costs the pages that changed since, while it lives.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        Snapshot::newest(&self.0)
+        Snapshot::newest(&self.handle)
     }
 
     /// A serializable transaction on the latest durable state.
     pub fn begin(&self) -> Result<Transaction> {
-        Transaction::begin(&self.0)
+        Transaction::begin(&self.handle)
     }
 
     /// As `begin`, for work whose earlier tries lost: after many of them commits of others that would beat it once more
     /// wait until it has ended, for a bounded time. This waits until nobody else is served so.
     pub fn begin_after(&self, lost: &Losses) -> Result<Transaction> {
-        Transaction::begin_after(&self.0, lost, &|| false)
+        Transaction::begin_after(&self.handle, lost, &|| false)
     }
 
     /// As `begin_after`; soon after `gives_up` returns true it waits no longer, and the transaction begins like any other.
     pub fn begin_after_unless(&self, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Result<Transaction> {
-        Transaction::begin_after(&self.0, lost, gives_up)
+        Transaction::begin_after(&self.handle, lost, gives_up)
     }
 
     /// A handle for point statements; one per connection.
     pub fn session(&self) -> Result<Session> {
-        Session::new(&self.0)
+        Session::new(&self.handle)
     }
 
     /// Counters since the database was opened.
@@ -204,7 +202,7 @@ impl Store {
 
     /// Moves what lies at the end of the file into free space and gives the rest back. Returns (bytes before, after).
     pub fn compact(&self) -> Result<(u64, u64)> {
-        super::compact::compact(&self.0)
+        super::compact::compact(self.engine())
     }
 
     /// Where the database lies.
@@ -227,6 +225,6 @@ impl Store {
     ///
     /// Snapshots, transactions and sessions that still live can no longer change anything.
     pub fn close(self) -> Result<()> {
-        self.0.close()
+        self.opened.close()
     }
 }

@@ -8,16 +8,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::background::Signals;
-use super::checkpoint::CheckpointState;
-use super::copies::{self, CatalogCopy};
-use super::engine::{Chain, Dropped, Engine};
-use super::lists::{decode_directory, decode_runs, read_chain};
-use super::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
-use super::publisher::{Publisher, Queue};
-use super::stage::Stage;
-use super::writer::{Changes, Spares, Writer};
 use crate::broken::{self, Broken};
+use crate::engine::checkpoint::CheckpointState;
+use crate::engine::copies::{self, CatalogCopy};
+use crate::engine::lists::{decode_directory, decode_runs, read_chain};
+use crate::engine::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
+use crate::engine::{
+    Chain, Changes, Dropped, Engine, Publisher, Queue, Signals, Spares, Stage, Trees, VersionPtr, Writer,
+};
 use crate::env::Environment;
 use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, Overlay};
 use crate::log::format::{BLOCK, LogIdentity};
@@ -27,8 +25,7 @@ use crate::page::{PageRef, Pages};
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::tree::{Scratch, is_well_formed};
-use crate::txn::{TreeId, Trees, VersionPtr};
-use crate::{Error, Options, Result};
+use crate::{Error, Options, Result, TreeId};
 
 /// A recovery in memory may take so many times as much of it as the cache.
 const OVERLAY: usize = 4;

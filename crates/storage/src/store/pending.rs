@@ -5,9 +5,9 @@
 //! operations on different keys may change places. Those on one key keep theirs: the order is by tree, the key's first
 //! bytes, then where in the log.
 
-use crate::Result;
+use crate::engine::{Op, Ops};
 use crate::page::prefetch;
-use crate::txn::{Op, Ops, TreeId};
+use crate::{Result, TreeId};
 
 /// So many bytes of operations are sorted together, at most one commit more.
 const BYTES: usize = 16 << 20;
@@ -78,7 +78,7 @@ fn head(key: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::txn::OpList;
+    use crate::engine::OpList;
 
     #[test]
     fn operations_come_in_key_order_and_those_on_one_key_as_they_were_added() {

@@ -3,16 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::engine::Engine;
 use super::pending::Pending;
-use super::writer::SPILL;
 use crate::broken::{self, Broken};
+use crate::engine::{Engine, Op, OpStream, Ops, SPILL};
 use crate::io::File;
 use crate::log::format::read_record;
 use crate::log::{Pieces, RecordKind, Visited};
 use crate::page::{Owner, PAGES_ONLY, SlotId};
 use crate::sync::Ordering;
-use crate::txn::{Op, OpStream, Ops};
 use crate::{Error, Result};
 
 /// Replays commits behind `position`.

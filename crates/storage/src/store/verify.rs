@@ -2,16 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::engine::Engine;
 use super::handle::Store;
-use super::stage::Act;
 use crate::broken::{self, Broken};
+use crate::engine::{Act, Engine};
 use crate::page::layout::{self, HEADER};
 use crate::sync::Ordering;
 use crate::tree::node::Node;
 use crate::tree::walk;
-use crate::txn::TreeId;
-use crate::{Error, Result, Snapshot};
+use crate::{Error, Result, Snapshot, TreeId};
 
 /// What a verification looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +77,7 @@ fn check_tree(
     found: &mut Verified,
 ) -> Result<()> {
     let engine = store.engine();
-    let claimed = crate::txn::Claimed::by_engine(store.handle())?;
+    let claimed = crate::txn::Claimed::by_engine(engine)?;
     let mut on_disk = crate::io::AlignedBuf::zeroed(engine.pages.page_size());
     let broken = |page: u32, what: &str| Error::corrupt(format!("tree {}, page {page}: {what}", tree.number()));
     walk(

@@ -12,7 +12,8 @@
 //! Key length: one byte below 128, else two (high bit set, big endian). Value length: one byte below 240, two up to
 //! 3,311, 0xFC and a u16 beyond; 0xFF says that 20 bytes follow which name overflow pages (length u64, first page).
 
-use crate::page::layout::{HEADER, Kind, get_u16, put_u16};
+use crate::bytes::{get_u16, put_u16};
+use crate::page::layout::{HEADER, Kind};
 use crate::page::{CACHE_LINE, PageRef};
 
 /// The suffix length field where lengths differ.

@@ -6,7 +6,8 @@
 
 use super::node::{Cell, OVERFLOW_REF, inline_limit};
 use crate::Result;
-use crate::page::layout::{self, HEADER, Kind, get_u16, get_u64, put_u16};
+use crate::bytes::{get_u16, get_u64, put_u16};
+use crate::page::layout::{self, HEADER, Kind};
 use crate::page::{Created, PageRef, Pages};
 
 const NEXT: usize = HEADER;

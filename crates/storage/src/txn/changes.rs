@@ -2,12 +2,11 @@
 
 use super::reader::get_inline_at;
 use super::state::{Private, State};
-use super::version::TreeId;
+use crate::engine::Engine;
 use crate::page::Pages;
-use crate::store::Engine;
 use crate::tree::Patched;
 use crate::tree::node::{self, Cell};
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 impl State {
     /// Whether a write of so long a value goes to the list. Private trees are made if the list is outgrown by it.

@@ -5,21 +5,17 @@
 //! newer tree. What is much of that is done outside the commit lock, against newer and newer published states (`rebase`):
 //! under the lock only what was committed since the last of them is looked at, and no more than a little.
 
-use super::ops::Op;
 use super::private::PrivateTree;
 use super::reader::{Claimed, View};
-use super::reads::Noted;
 use super::state::State;
 use super::ticket::Ticket;
 use super::transaction::Transaction;
-use super::turn::Losses;
 use super::validate::{self, Effort};
-use super::version::{TreeId, Trees};
 use crate::broken::{self, Broken};
+use crate::engine::{Engine, Losses, Noted, Op, Signal, Trees, Writer, WriterGuard};
 use crate::log::OpenBatch;
 use crate::page::{PageRef, SlotId};
-use crate::store::{Engine, Handle, Signal, Writer, WriterGuard};
-use crate::{Durability, Error, Result};
+use crate::{Durability, Error, Result, TreeId};
 
 /// Transactions with more bytes of operations are brought up to date outside the commit lock first.
 const LARGE: u64 = 64 << 10;
@@ -66,7 +62,7 @@ impl Transaction {
             true => state.append_short(engine).transpose(),
             false => None,
         };
-        match appended.unwrap_or_else(|| state.append_long(engine, private.handle())) {
+        match appended.unwrap_or_else(|| state.append_long(engine)) {
             Ok((writer, position)) => {
                 state.end(engine);
                 Ok(Some((writer, position)))
@@ -96,8 +92,8 @@ impl State {
     }
 
     /// With private trees.
-    fn append_long<'e>(&mut self, engine: &'e Engine, handle: &Handle) -> Result<(WriterGuard<'e>, u64)> {
-        let claimed = Claimed::by_engine(handle)?;
+    fn append_long<'e>(&mut self, engine: &'e Engine) -> Result<(WriterGuard<'e>, u64)> {
+        let claimed = Claimed::by_engine(engine)?;
         let slot = claimed.slot;
         self.outgrow(engine)?;
         self.parts.wait_readable(engine)?;

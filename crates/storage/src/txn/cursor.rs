@@ -4,11 +4,10 @@ use std::fmt;
 use std::ops::Bound;
 
 use super::reader::{Reader, Source};
-use super::version::TreeId;
 use crate::broken::{self, Broken};
 use crate::page::{PageRef, SlotId};
 use crate::tree::{LeafEntries, TreeCursor};
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 /// The number of a range noted as read, and its bounds.
 type Noted = (u64, Bound<Vec<u8>>, Bound<Vec<u8>>);

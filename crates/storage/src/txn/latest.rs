@@ -3,14 +3,12 @@
 //! For point statements, and for transactions of a few operations. What takes a change back is an operation too: sealing the
 //! state instead would copy every page again.
 
-use super::ops::{Op, OpList, OpMark, Ops};
-use super::version::TreeId;
 use crate::broken::{self, Broken};
+use crate::engine::{Engine, Op, OpList, OpMark, Ops, Writer};
 use crate::page::{COMMIT, PageRef, Pin};
-use crate::store::{Engine, Writer};
 use crate::tree::node::{Cell, Node, inline_limit};
 use crate::tree::{Patched, Value};
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 /// See above. Values that do not lie in their leaf are [`Error::TooLarge`] for it.
 pub(super) struct Latest<'a> {

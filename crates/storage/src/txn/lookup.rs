@@ -3,9 +3,8 @@
 use std::fmt;
 
 use super::reader::{Reader, Source, get_at};
-use super::version::TreeId;
-use crate::Result;
 use crate::page::SlotId;
+use crate::{Result, TreeId};
 
 /// Finds one key after the other, and keeps what each search needs to look at pages. For one thread; a long-lived one
 /// holds its state, but no pages.

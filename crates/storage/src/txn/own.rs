@@ -6,7 +6,7 @@
 //! What must hold: a tree's writes are either here or in its private tree, never in both. Bytes are only appended, so that a
 //! savepoint is a copy of the places and a length.
 
-use super::version::TreeId;
+use crate::TreeId;
 
 /// Writes that the list takes, and bytes of their keys and values.
 const WRITES: usize = 32;

@@ -7,10 +7,9 @@
 //! What must hold: `Writer::open_parts` names a transaction from its first part to its end, and the log from there on is
 //! not reused meanwhile.
 
-use super::ops::{Op, OpList, OpStream, Ops};
 use crate::broken::{self, Broken};
+use crate::engine::{Engine, Op, OpList, OpStream, Ops, Writer};
 use crate::log::{OpenBatch, Pieces, RecordKind};
-use crate::store::{Engine, Writer};
 use crate::{Error, Result};
 
 /// A transaction's parts.
@@ -158,35 +157,6 @@ impl Parts {
         match buffer.is_empty() {
             true => Ok(()),
             false => Err(malformed()),
-        }
-    }
-}
-
-impl Engine {
-    /// The parts of a transaction that failed need no log any more. A version published meanwhile says otherwise, and
-    /// the log might be full of them: so another one follows.
-    fn forget_parts(&self, transaction: u64) {
-        let mut writer = self.lock_writer();
-        writer.open_parts.retain(|(open, _)| *open != transaction);
-        writer.changed = true;
-        drop(writer);
-        // If this fails, so will everything else.
-        let _ = self.wait_for_all();
-    }
-
-    /// Ends the transaction that has had parts in the log for longest, if the log cannot be reused because of it.
-    pub(crate) fn end_oldest_parts(&self) -> Result<bool> {
-        let writer = self.lock_writer();
-        let oldest = writer.open_parts.iter().min_by_key(|(_, first)| *first).copied();
-        drop(writer);
-        let segments = self.segments()?;
-        let holds = |first: u64| segments.oldest_live().is_some_and(|number| first / segments.size() <= number);
-        match oldest {
-            Some((transaction, first)) if holds(first) => {
-                self.forget_parts(transaction);
-                Ok(true)
-            }
-            _ => Ok(false),
         }
     }
 }

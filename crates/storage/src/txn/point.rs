@@ -8,16 +8,14 @@ use std::sync::Arc;
 
 use super::changes::check_key;
 use super::latest::{Latest, inline, roll_back};
-use super::ops::OpList;
 use super::reader::Claimed;
 use super::ticket::Ticket;
-use super::version::{TreeId, Version};
 use crate::broken::{self, Broken};
+use crate::engine::{Engine, Handle, OpList, Signal, Version};
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{COMMIT, Pin};
-use crate::store::{Engine, Handle, Signal};
 use crate::tree::get;
-use crate::{Durability, Error, Result};
+use crate::{Durability, Error, Result, TreeId};
 
 /// Bytes of operations for which a point write has log space before it begins.
 const ROOM: usize = 16 << 10;
@@ -62,7 +60,7 @@ impl Session {
         mut read: impl FnMut(&PointReader<'_>) -> Result<R, WriteError<E>>,
     ) -> Result<R, WriteError<E>> {
         let engine = self.handle.engine();
-        let (claimed, version) = Claimed::newest(&self.handle)?;
+        let (claimed, version) = Claimed::newest(engine)?;
         let mut full = 0;
         loop {
             let result = {

@@ -4,12 +4,11 @@
 //! place, or free as soon as it is replaced (`holds`).
 
 use super::state::State;
-use super::version::TreeId;
 use crate::broken::{self, Broken};
+use crate::engine::{Engine, SPILL};
 use crate::page::{Created, PageRef, Pages, Pin, SlotId};
-use crate::store::{Engine, SPILL};
 use crate::tree::{LongValue, TreeEdit, node};
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 /// A tree that the transaction changed.
 #[derive(Debug)]

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use super::cursor::Cursor;
 use super::lookup::Lookup;
 use super::state::Private;
-use super::version::{TreeId, Version};
+use crate::engine::{Engine, Handle, Version};
 use crate::page::{Owner, PAGES_ONLY, PageRef, SlotId};
-use crate::store::Handle;
 use crate::sync::Ordering;
 use crate::tree::{Difference, Next, Value, overflow_value};
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 /// A registered reader of one version, which stays whole while this lives.
 pub(crate) struct View {
@@ -75,36 +74,36 @@ impl fmt::Debug for View {
 
 /// A slot claimed for one operation.
 pub(crate) struct Claimed<'a> {
-    handle: &'a Handle,
+    engine: &'a Engine,
     pub(crate) slot: SlotId,
 }
 
 impl<'a> Claimed<'a> {
     /// For a statement that looks at pages of a state that is held.
-    pub(crate) fn new(handle: &'a Handle) -> Result<Claimed<'a>> {
-        Claimed::by(handle, Owner::Statement)
+    pub(crate) fn new(engine: &'a Engine) -> Result<Claimed<'a>> {
+        Claimed::by(engine, Owner::Statement)
     }
 
     /// For what the engine does: those who read do not keep it from going on.
-    pub(crate) fn by_engine(handle: &'a Handle) -> Result<Claimed<'a>> {
-        Claimed::by(handle, Owner::Engine)
+    pub(crate) fn by_engine(engine: &'a Engine) -> Result<Claimed<'a>> {
+        Claimed::by(engine, Owner::Engine)
     }
 
-    fn by(handle: &'a Handle, owner: Owner) -> Result<Claimed<'a>> {
-        Ok(Claimed { handle, slot: handle.engine().pages.slots.claim(owner, PAGES_ONLY)? })
+    fn by(engine: &'a Engine, owner: Owner) -> Result<Claimed<'a>> {
+        Ok(Claimed { engine, slot: engine.pages.slots.claim(owner, PAGES_ONLY)? })
     }
 
     /// For a statement that reads the newest published version.
     #[inline]
-    pub(super) fn newest(handle: &'a Handle) -> Result<(Claimed<'a>, &'a Version)> {
-        let (slot, version) = handle.engine().enter_newest(Owner::Statement)?;
-        Ok((Claimed { handle, slot }, version))
+    pub(super) fn newest(engine: &'a Engine) -> Result<(Claimed<'a>, &'a Version)> {
+        let (slot, version) = engine.enter_newest(Owner::Statement)?;
+        Ok((Claimed { engine, slot }, version))
     }
 }
 
 impl Drop for Claimed<'_> {
     fn drop(&mut self) {
-        self.handle.engine().pages.slots.release(self.slot);
+        self.engine.pages.slots.release(self.slot);
     }
 }
 
@@ -160,7 +159,7 @@ impl Snapshot {
     ) -> Result<()> {
         let root = |snapshot: &Snapshot| snapshot.view().version().trees.root(tree).unwrap_or(PageRef::NONE);
         let engine = self.view().handle.engine();
-        let claimed = Claimed::new(&self.view().handle)?;
+        let claimed = Claimed::new(engine)?;
         let (mine, others) = (claimed.slot.following(self.view().slot), claimed.slot.following(other.view().slot));
         let mut difference = Difference::new(root(self), root(other), lower, upper);
         let mut told = Told::default();
@@ -256,7 +255,7 @@ impl Reader {
     pub fn get_with<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         match &self.0 {
             Source::Snapshot(view) => {
-                let claimed = Claimed::new(&view.handle)?;
+                let claimed = Claimed::new(view.handle.engine())?;
                 get_at(&view.handle, claimed.slot.following(view.slot), view.root(tree)?, key, read)
             }
             Source::Transaction(private) => private.get_with(tree, key, read),

@@ -1,17 +1,14 @@
 //! Bringing a transaction to a newer published state, outside the commit lock.
 
-use super::ops::{Op, OpList};
 use super::parts::Parts;
 use super::private::PrivateTree;
 use super::reader::View;
-use super::reads::Noted;
 use super::state::State;
 use super::validate::validate;
-use super::version::TreeId;
+use crate::engine::{Engine, Noted, Op, OpList};
 use crate::page::SlotId;
-use crate::store::Engine;
 use crate::tree::{LongValue, Patched};
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 impl State {
     /// Validates against the newest published version, which the transaction rests on from then on, and moves the private

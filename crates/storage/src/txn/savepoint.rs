@@ -1,14 +1,13 @@
 //! Savepoints: where a transaction can be rolled back to.
 
 use super::holds::HoldToken;
-use super::ops::OpMark;
 use super::own::OwnMark;
 use super::private::PrivateTree;
 use super::state::State;
-use super::version::TreeId;
+use crate::TreeId;
 use crate::broken::{self, Broken};
+use crate::engine::{Engine, OpMark};
 use crate::page::PageRef;
-use crate::store::Engine;
 
 /// Where a transaction can be rolled back to.
 #[derive(Debug)]
@@ -80,7 +79,7 @@ impl State {
             self.parts.cut(&self.ops);
         }
         if broken::is(Broken::SavepointForgetsReads) {
-            self.reads = super::reads::Reads::default();
+            self.reads = crate::engine::Reads::default();
         }
         self.seal(engine);
     }

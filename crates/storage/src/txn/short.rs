@@ -5,13 +5,11 @@
 //! is out of the ordinary goes the long way (`commit`): long values, much to compare, a page missing again and again.
 
 use super::latest::{Latest, roll_back};
-use super::ops::{OpList, Ops};
 use super::state::State;
 use super::validate::{self, Effort};
-use super::version::Trees;
+use crate::engine::{Engine, OpList, Ops, Trees, Writer, WriterGuard};
 use crate::log::RecordKind;
 use crate::page::COMMIT;
-use crate::store::{Engine, Writer, WriterGuard};
 use crate::{Error, Result};
 
 /// How often the commit lock is taken before the long way is.

@@ -9,19 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::holds::Holds;
-use super::ops::OpList;
 use super::own::OwnWrites;
 use super::parts::Parts;
 use super::private::PrivateTree;
 use super::reader::{View, get_at};
-use super::reads::{Bounds, Reads};
-use super::turn::Turn;
-use super::version::TreeId;
+use crate::engine::{Bounds, Engine, Handle, OpList, Reads, Turn};
 use crate::page::{PageRef, SlotId};
-use crate::store::{Engine, Handle};
 use crate::sync::{Mutex, MutexGuard};
 use crate::tree::Scratch;
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 /// A transaction's private part, shared with its readers and cursors.
 #[derive(Debug)]

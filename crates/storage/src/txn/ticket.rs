@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::broken::{self, Broken};
-use crate::store::Handle;
+use crate::engine::Handle;
 use crate::{Error, Result};
 
 /// A commit on its way to the disk.

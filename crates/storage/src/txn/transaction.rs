@@ -9,11 +9,9 @@ use super::reader::{Reader, Source};
 use super::savepoint::Savepoint;
 use super::state::{Private, State};
 use super::ticket::Ticket;
-use super::turn::{Losses, Turn};
-use super::version::TreeId;
-use crate::store::Handle;
+use crate::engine::{Handle, Losses, Turn};
 use crate::sync::{MutexGuard, Ordering};
-use crate::{Durability, Error, Result};
+use crate::{Durability, Error, Result, TreeId};
 
 /// A serializable transaction: reads the state it began with and its own writes. Dropping it rolls it back.
 ///

@@ -8,13 +8,11 @@
 //!   its place over misses and works in pieces, so it fits in the cache and ends, whatever differs and whoever commits.
 //! - Under the lock the latest state is compared with that, and no more than [`UNDER_LOCK`] pages of it.
 
-use super::reads::{Bounds, Noted, Reads, is_before, is_behind};
-use super::version::{TreeId, Trees};
 use crate::broken::{self, Broken};
+use crate::engine::{Bounds, Engine, Noted, Reads, Trees, is_before, is_behind};
 use crate::page::{PageRef, Pages, Pin, SlotId};
-use crate::store::Engine;
 use crate::tree::{Difference, Next, differs_at};
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 /// Pages of a tree entered in one piece, outside the commit lock: for so long nobody gets back memory that was evicted.
 const PIECE: u64 = 256;

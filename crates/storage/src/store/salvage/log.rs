@@ -9,13 +9,13 @@ use super::report::Doubt;
 use super::rescue::Rescue;
 use super::source::WholeSegments;
 use super::target::UncertainEntry;
+use crate::engine::meta::Meta;
+use crate::engine::{Op, OpStream, Ops};
 use crate::env::Environment;
 use crate::io::{Create, File, OpenHow};
 use crate::log::format::{BLOCK, LogIdentity, read_record};
 use crate::log::{self, Epoch, Pieces, RecordKind, Scan, Visited, log_path};
 use crate::page::PageRef;
-use crate::store::meta::Meta;
-use crate::txn::{Op, OpStream, Ops};
 use crate::{Error, Result};
 
 /// No log gets so far: what says so is forged.

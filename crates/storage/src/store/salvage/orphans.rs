@@ -9,12 +9,11 @@ use std::collections::HashSet;
 use super::report::Lost;
 use super::rescue::{Hole, Rescue, Step};
 use super::source::{PAGES_MAX, is_node_of};
-use crate::Result;
 use crate::broken::{self, Broken};
 use crate::page::PageRef;
 use crate::page::layout::{self, Kind, tree_of};
 use crate::tree::node::Node;
-use crate::txn::TreeId;
+use crate::{Result, TreeId};
 
 /// An inner page that nothing refers to.
 struct InnerPage {

@@ -1,7 +1,7 @@
 //! What a salvage found.
 
 use super::target::Uncertain;
-use crate::txn::TreeId;
+use crate::TreeId;
 
 /// What a salvage found.
 #[derive(Debug, Default)]

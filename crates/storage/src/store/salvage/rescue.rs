@@ -6,14 +6,13 @@ use super::report::{Doubt, Lost, Salvage};
 use super::source::{PageSet, Source};
 use super::state::State;
 use super::target::{Target, Uncertain, UncertainEntry};
+use crate::engine::lists::chain_piece;
 use crate::env::Environment;
 use crate::page::PageRef;
 use crate::page::layout::{Kind, tree_of};
-use crate::store::lists::chain_piece;
 use crate::tree::node::Node;
 use crate::tree::{MAX_DEPTH, Value};
-use crate::txn::TreeId;
-use crate::{Error, Options, Result};
+use crate::{Error, Options, Result, TreeId};
 
 /// A page that a tree has and that can not be read.
 #[derive(Debug)]

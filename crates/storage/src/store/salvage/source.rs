@@ -4,12 +4,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::engine::copies::{ListCopies, decode_lists};
+use crate::engine::meta::{META_BYTES, Meta, MetaPage, newer_format};
 use crate::env::Environment;
 use crate::io::{AlignedBuf, BLOCK, Create, File, OpenHow, SyncMethod};
 use crate::page::PageRef;
 use crate::page::layout::{self, Kind};
-use crate::store::copies::{ListCopies, decode_lists};
-use crate::store::meta::{META_BYTES, Meta, MetaPage, newer_format};
 use crate::tree::node::Node;
 use crate::{Error, Result};
 

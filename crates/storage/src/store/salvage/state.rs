@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use super::source::{FoundMeta, PAGES_MAX, PageSet, Source};
+use crate::engine::Trees;
+use crate::engine::copies::{CatalogCopy, DirectoryCopies, ListCopies, after_directory};
+use crate::engine::lists::{chain_piece, decode_directory, decode_runs, next_u32};
+use crate::engine::meta::Meta;
 use crate::page::PageRef;
 use crate::page::layout::{self, Kind};
-use crate::store::copies::{CatalogCopy, DirectoryCopies, ListCopies, after_directory};
-use crate::store::lists::{chain_piece, decode_directory, decode_runs, next_u32};
-use crate::store::meta::Meta;
-use crate::txn::Trees;
 
 /// What is known of the newest checkpoint.
 #[derive(Debug, Default)]

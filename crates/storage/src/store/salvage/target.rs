@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::report::Doubt;
+use crate::bytes::{get_u32, get_u64};
 use crate::env::Environment;
 use crate::io::FileSystem;
 use crate::log::log_path;
 use crate::page::PageRef;
-use crate::page::layout::{get_u32, get_u64};
 use crate::store::Store;
-use crate::txn::TreeId;
-use crate::{Durability, Error, Options, Result, Transaction};
+use crate::{Durability, Error, Options, Result, Transaction, TreeId};
 
 /// Bytes put into a database per transaction.
 const STEP: usize = 256 << 10;

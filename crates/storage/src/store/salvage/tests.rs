@@ -14,8 +14,7 @@ use crate::page::{Owner, PAGES_ONLY, PageRef};
 use crate::store::Store;
 use crate::tree::node::Node;
 use crate::tree::{Visit, walk};
-use crate::txn::TreeId;
-use crate::{Durability, Options};
+use crate::{Durability, Options, TreeId};
 
 const PAGE: usize = 1024;
 const NAME: &str = "damaged";
@@ -217,7 +216,7 @@ fn live_pages(store: &Store) -> BTreeMap<u32, Held> {
 }
 
 /// The keys of the leaf's entries whose values lie in page `id`.
-fn owners(node: &Node<'_>, id: u32, engine: &crate::store::Engine) -> Vec<Vec<u8>> {
+fn owners(node: &Node<'_>, id: u32, engine: &crate::engine::Engine) -> Vec<Vec<u8>> {
     let mut bytes = crate::io::AlignedBuf::zeroed(PAGE);
     let mut owners = Vec::new();
     for i in 0..node.count() {
@@ -519,9 +518,9 @@ fn a_file_without_copies_opens_and_a_damaged_one_is_salvaged_as_far_as_its_lists
             // Only the list: its numbers of trees and drops are below 128, and so are all its numbers but the births.
             let mut rest = &page[80..];
             let before = rest.len();
-            if crate::store::lists::decode_directory(&mut rest, 0).is_some() {
+            if crate::engine::lists::decode_directory(&mut rest, 0).is_some() {
                 let length = before - rest.len();
-                crate::page::layout::put_u16(page, 76, length as u16);
+                crate::bytes::put_u16(page, 76, length as u16);
                 page[80 + length..].fill(0);
                 page[64..76].fill(0);
                 crate::page::layout::seal_checksum(page);

@@ -12,9 +12,9 @@
 //!
 //! A lone committer is its own leader and does one system call. Others sleep until their batch is done (`publisher.rs`).
 
-use super::background::Signal;
-use super::engine::Engine;
 use super::publisher::{Leading, Step};
+use super::shared::Engine;
+use super::signals::Signal;
 use super::stage::Act;
 use super::writer::{Cut, Writer};
 use crate::broken::{self, Broken};

@@ -12,7 +12,7 @@
 //! Numbers are LEB128. Tree 0 precedes the first operation. A tree is its number shifted left by one; bit 0 says that it is
 //! derived from others (an index), so that a consumer of the log can pass over its operations.
 
-use super::version::TreeId;
+use crate::TreeId;
 use crate::log::format::{read_varint, varint_into};
 
 /// The most that a put takes besides its key and value: two tags, a tree, two lengths.

@@ -4,7 +4,7 @@
 //! What must hold: a checkpoint names what is still to be freed of what its version dropped, and a recovery from it
 //! begins again there. So children are freed before their parents, and a walk enters no page that is free already.
 
-use super::engine::{Dropped, Engine};
+use super::shared::{Dropped, Engine};
 use super::writer::Changes;
 use crate::page::{Owner, PAGES_ONLY, PageRef};
 use crate::{Error, Result};
@@ -16,7 +16,7 @@ impl Engine {
         drops.extend(changes.drops.iter().map(|&first| Dropped { first, is_tree: true, version }));
         drops.extend(changes.chains.iter().map(|&first| Dropped { first, is_tree: false, version }));
         drop(drops);
-        self.signals.raise(super::background::Signal::House);
+        self.signals.raise(super::signals::Signal::House);
     }
 
     /// Buries the pages of what was dropped: children first, so that after a crash in between a second walk from the

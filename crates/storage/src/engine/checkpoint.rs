@@ -6,17 +6,17 @@
 //! did to the page cache is unknown, so it is never retried.
 
 use super::copies::{self, CatalogCopy};
-use super::engine::{Dropped, Engine};
 use super::lists::{encode_directory, encode_runs, pieces, push_number, write_chain};
 use super::meta::{META_BYTES, Meta};
+use super::shared::{Dropped, Engine};
 use super::stage::{Act, Stage};
+use super::version::Trees;
 use crate::broken::{self, Broken};
 use crate::io::AlignedBuf;
 use crate::log::Epoch;
 use crate::page::layout::Kind;
 use crate::page::{Owner, PageRef};
 use crate::sync::Ordering;
-use crate::txn::Trees;
 use crate::{Error, Result};
 
 /// Pages written between two syncs: a large flush would be felt by every commit.

@@ -9,16 +9,16 @@
 //! Libraries that do not know the copies read past them and write none: a file without copies is as good as any, until
 //! it is damaged.
 
-use super::engine::Engine;
 use super::lists::{next_u32, push_number};
 use super::meta::{META_BYTES, Meta, MetaPage};
+use super::shared::Engine;
+use super::version::Trees;
+use crate::bytes::{get_u32, put_u32};
 use crate::log::format::read_varint;
-use crate::page::layout::{get_u32, put_u32};
 use crate::page::{Owner, PAGES_ONLY, PageRef};
 use crate::tree::node::Node;
 use crate::tree::{Value, overflow_value, walk};
-use crate::txn::{TreeId, Trees};
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 /// A catalog is kept twice if it takes no more than one in so many of the bytes in use, or the smaller of these: the copy is
 /// written at each checkpoint. It never is beyond the larger.

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::background::Signals;
 use super::publisher::Publisher;
+use super::signals::Signals;
 use super::stage::Act;
+use super::version::Version;
 use super::writer::Writer;
 use crate::env::Environment;
 use crate::log::format::BLOCK;
@@ -14,7 +15,6 @@ use crate::log::{SealedBatch, Segments};
 use crate::page::{Owner, PageRef, Pages, SlotId};
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
-use crate::txn::Version;
 use crate::{Error, Options, Result};
 
 /// How often an operation is begun again with frames made free for it, which others may take first.
@@ -51,7 +51,7 @@ pub(crate) struct Engine {
     /// Microseconds by which each commit is slowed, while the log is filling up.
     pub(crate) pressure_us: AtomicU64,
     /// Whoever lost often, and what commits wait for while it has its turn.
-    pub(crate) turns: crate::txn::Turns,
+    pub(crate) turns: super::turns::Turns,
     pub(crate) signals: Signals,
 }
 

@@ -2,11 +2,12 @@
 //! will make them durable.
 
 use super::publisher::Queue;
+use super::version::{Trees, VersionPtr};
+use crate::TreeId;
 use crate::broken::{self, Broken};
 use crate::log::OpenBatch;
 use crate::page::{Created, PageRef};
 use crate::tree::{Scratch, TreeEdit};
-use crate::txn::{TreeId, Trees, VersionPtr};
 
 /// The part of the cache that one owner's unsealed pages may take: one in so many frames.
 pub(crate) const SPILL: usize = 8;
@@ -98,7 +99,7 @@ impl Writer {
     }
 
     /// Gives the pages made since the last version to eviction, sealed, when they take too much of the cache.
-    pub(crate) fn spill(&mut self, engine: &super::Engine) {
+    pub(crate) fn spill(&mut self, engine: &super::shared::Engine) {
         if self.changes.created.kept() * SPILL >= engine.pages.frame_count() {
             self.stamp = engine.stamp();
             self.changes.created.allow_eviction(&engine.pages);

@@ -15,13 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::announced::Announced;
+use super::commit::WriterGuard;
+use super::handle::Handle;
 use super::ops::Ops;
 use super::reads::{Bounds, Reads};
-use super::version::TreeId;
-use crate::Result;
+use super::shared::Engine;
 use crate::broken::{self, Broken};
-use crate::store::{Engine, Handle, WriterGuard};
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
+use crate::{Result, TreeId};
 
 /// How often a transaction loses before it gets a turn.
 const LOSSES: u32 = 8;
@@ -36,7 +37,7 @@ const PAUSE: u32 = 8;
 /// What tries that lost leave to the next one of the same work.
 #[derive(Debug, Default)]
 pub struct Losses {
-    pub(super) reads: Reads,
+    pub(crate) reads: Reads,
     times: u32,
     longest: Duration,
 }
@@ -48,13 +49,13 @@ impl Losses {
     }
 
     /// One try more has lost, that had read this.
-    pub(super) fn note(&mut self, reads: Reads, took: Duration) {
+    pub(crate) fn note(&mut self, reads: Reads, took: Duration) {
         self.reads = reads;
         self.times += 1;
         self.longest = self.longest.max(took);
     }
 
-    pub(super) fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.times >= LOSSES
     }
 }
@@ -96,7 +97,7 @@ impl TurnState {
 impl Turns {
     /// The turn that this record, about to be appended by somebody else, has to wait for. Under the commit lock.
     #[inline]
-    pub(super) fn before(&self, engine: &Engine, operations: &[u8]) -> Option<u64> {
+    pub(crate) fn before(&self, engine: &Engine, operations: &[u8]) -> Option<u64> {
         match self.taken.load(Ordering::Relaxed) {
             true => self.in_the_way(engine, |state| {
                 let changes = |op: super::ops::Op<'_>| match op.key() {
@@ -110,7 +111,7 @@ impl Turns {
     }
 
     /// As `before`, of whoever changes these trees, in places that are not looked at.
-    pub(super) fn before_trees(&self, engine: &Engine, mut trees: impl Iterator<Item = TreeId>) -> Option<u64> {
+    pub(crate) fn before_trees(&self, engine: &Engine, mut trees: impl Iterator<Item = TreeId>) -> Option<u64> {
         match self.taken.load(Ordering::Relaxed) {
             true => self.in_the_way(engine, |state| trees.any(|tree| state.announced.has_any_of(tree))),
             false => None,
@@ -128,7 +129,7 @@ impl Turns {
     }
 
     /// Waits until a turn is over. Not under the commit lock.
-    pub(super) fn wait_for(&self, engine: &Engine, number: u64) {
+    pub(crate) fn wait_for(&self, engine: &Engine, number: u64) {
         let mut state = self.state.lock();
         while state.number == number && self.taken.load(Ordering::Relaxed) {
             let Some(left) = state.until.checked_sub(engine.env.host.now()).filter(|left| !left.is_zero()) else {
@@ -208,7 +209,7 @@ impl Turns {
 
 /// A transaction's turn; over when it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     handle: Arc<Handle>,
     number: u64,
 }
@@ -216,7 +217,7 @@ pub(super) struct Turn {
 impl Turn {
     /// Takes a turn for what the lost tries read, and waits until the newest published state has all that was committed
     /// before. `None`: no turn was to be had in time.
-    pub(super) fn take(handle: &Arc<Handle>, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Result<Option<Turn>> {
+    pub(crate) fn take(handle: &Arc<Handle>, lost: &Losses, gives_up: &dyn Fn() -> bool) -> Result<Option<Turn>> {
         let engine = handle.engine();
         let Some(number) = engine.turns.take(engine, lost, gives_up) else { return Ok(None) };
         let turn = Turn { handle: handle.clone(), number };
@@ -225,7 +226,7 @@ impl Turn {
         Ok(Some(turn))
     }
 
-    pub(super) fn announce(&self, tree: TreeId, range: Bounds<'_>) {
+    pub(crate) fn announce(&self, tree: TreeId, range: Bounds<'_>) {
         let engine = self.handle.engine();
         engine.turns.announce(engine, self.number, tree, range);
     }

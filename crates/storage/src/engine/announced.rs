@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use super::reads::{Bounds, KeyRange, is_behind, is_below, lower_order, upper_is_below};
-use super::version::TreeId;
+use crate::TreeId;
 
 /// Ranges kept before neighbours are joined.
 const RANGES: usize = 16 << 10;

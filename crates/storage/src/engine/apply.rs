@@ -1,11 +1,11 @@
 //! Operations applied to the latest state: by commits whose trees others changed meanwhile, by who undoes a point write, by
 //! recovery.
 
-use super::engine::Engine;
+use super::ops::Op;
+use super::shared::Engine;
 use super::writer::Writer;
 use crate::page::{PageRef, SlotId};
 use crate::tree::{LongValue, Patched, overflow_value};
-use crate::txn::Op;
 use crate::{Error, Result};
 
 impl Engine {

@@ -21,12 +21,12 @@
 use std::time::Duration;
 
 use super::commit::WriterGuard;
-use super::engine::Engine;
+use super::shared::Engine;
 use super::stage::{Act, Life, Stage};
+use super::version::{Version, VersionPtr};
 use super::writer::{Changes, Cut, Writer};
 use crate::broken::{self, Broken};
 use crate::sync::{AtomicPtr, AtomicU64, Awake, Condvar, Mutex, Ordering};
-use crate::txn::{Version, VersionPtr};
 
 /// One part in so many of what a write takes is waited for company.
 const PATIENCE: u32 = 2;
@@ -40,7 +40,7 @@ const QUICK: Duration = Duration::from_micros(20);
 /// See the head of this file.
 #[derive(Debug)]
 pub(crate) struct Publisher {
-    pub(super) life: Life,
+    pub(crate) life: Life,
     /// The newest version that readers may see. Owned.
     published: AtomicPtr<Version>,
     /// Everything before this log position is durable.
@@ -111,7 +111,7 @@ impl Publisher {
         self.durable.load(Ordering::Acquire)
     }
 
-    pub(super) fn set_durable(&self, position: u64) {
+    pub(crate) fn set_durable(&self, position: u64) {
         self.durable.store(position, Ordering::Release);
     }
 
@@ -192,7 +192,7 @@ impl Queue {
     }
 
     /// Whether a batch is being written.
-    pub(super) fn is_leading(&self) -> bool {
+    pub(crate) fn is_leading(&self) -> bool {
         self.leading
     }
 
@@ -243,7 +243,7 @@ impl Queue {
     }
 
     /// The caller is about to note that all is durable.
-    pub(super) fn begin_idle(&mut self) {
+    pub(crate) fn begin_idle(&mut self) {
         self.is_idle = true;
     }
 
@@ -420,7 +420,7 @@ impl Engine {
     }
 
     /// Sleeps while a batch is being written.
-    pub(super) fn wait_for_leader<'a>(&'a self, mut writer: WriterGuard<'a>) -> WriterGuard<'a> {
+    pub(crate) fn wait_for_leader<'a>(&'a self, mut writer: WriterGuard<'a>) -> WriterGuard<'a> {
         let number = writer.queue.number - 1;
         while writer.queue.leading && writer.queue.number - 1 == number {
             match self.wait_for_batch(writer, number, None, u64::MAX) {

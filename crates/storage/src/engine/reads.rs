@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 use std::ops::Bound;
 
-use super::version::TreeId;
+use crate::TreeId;
 use crate::tree::is_empty;
 
 /// Keys and ranges kept before neighbours are joined.

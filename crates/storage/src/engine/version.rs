@@ -1,34 +1,7 @@
 //! A state of the database: the roots of its trees.
 
-use crate::page::PageRef;
 use crate::sync::{AtomicU64, Ordering};
-
-/// Names a tree for the life of the database; never reused. 0 names none. The highest bit is set in trees that are
-/// derived from others ([`Transaction::create_derived_tree`](crate::Transaction::create_derived_tree)); the bits below it
-/// alone are a tree's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TreeId(pub u32);
-
-impl TreeId {
-    /// The one tree that a new database has; the layer above keeps its catalog there.
-    pub const CATALOG: TreeId = TreeId(1);
-
-    const DERIVED: u32 = 1 << 31;
-
-    pub(crate) fn new(number: u32, derived: bool) -> TreeId {
-        TreeId(number | if derived { Self::DERIVED } else { 0 })
-    }
-
-    /// The number, which no other tree has.
-    pub fn number(self) -> u32 {
-        self.0 & !Self::DERIVED
-    }
-
-    /// Whether its content follows from other trees', as an index's does.
-    pub fn is_derived(self) -> bool {
-        self.0 & Self::DERIVED != 0
-    }
-}
+use crate::{PageRef, TreeId};
 
 /// A tree and its root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Space for the log, and what happens while there is little: commits are slowed, then wait for a checkpoint.
 
-use super::engine::Engine;
+use super::shared::Engine;
 use crate::broken::{self, Broken};
 use crate::sync::Ordering;
 use crate::{Error, Result};
@@ -58,5 +58,32 @@ impl Engine {
         }
         // Whatever checkpoint runs now may have begun too early to free anything: wait for one that begins later.
         self.run_checkpoint()
+    }
+
+    /// The parts of a transaction that failed need no log any more. A version published meanwhile says otherwise, and
+    /// the log might be full of them: so another one follows.
+    pub(crate) fn forget_parts(&self, transaction: u64) {
+        let mut writer = self.lock_writer();
+        writer.open_parts.retain(|(open, _)| *open != transaction);
+        writer.changed = true;
+        drop(writer);
+        // If this fails, so will everything else.
+        let _ = self.wait_for_all();
+    }
+
+    /// Ends the transaction that has had parts in the log for longest, if the log cannot be reused because of it.
+    fn end_oldest_parts(&self) -> Result<bool> {
+        let writer = self.lock_writer();
+        let oldest = writer.open_parts.iter().min_by_key(|(_, first)| *first).copied();
+        drop(writer);
+        let segments = self.segments()?;
+        let holds = |first: u64| segments.oldest_live().is_some_and(|number| first / segments.size() <= number);
+        match oldest {
+            Some((transaction, first)) if holds(first) => {
+                self.forget_parts(transaction);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! The bytes of a checkpoint's lists, of trees and of free pages: numbers in LEB128, in chains of pages laid out like long
 //! values. (`docs/format.md`)
 
-use super::engine::Dropped;
+use super::shared::Dropped;
+use super::version::Trees;
+use crate::bytes::{get_u16, put_u16};
 use crate::io::AlignedBuf;
 use crate::log::format::{read_varint, varint_into};
-use crate::page::layout::{self, HEADER, Kind, get_u16, put_u16};
+use crate::page::layout::{self, HEADER, Kind};
 use crate::page::{PageRef, Pages};
-use crate::txn::{TreeId, Trees};
-use crate::{Error, Result};
+use crate::{Error, Result, TreeId};
 
 const NEXT: usize = HEADER;
 const LENGTH: usize = NEXT + PageRef::BYTES;
@@ -73,13 +74,13 @@ pub(super) fn write_chain(pages: &Pages, kind: Kind, birth: u64, ids: &[u32], by
 }
 
 /// A chain page's piece, and the page that follows; `None` if it is malformed.
-pub(super) fn chain_piece(page: &[u8]) -> Option<(&[u8], PageRef)> {
+pub(crate) fn chain_piece(page: &[u8]) -> Option<(&[u8], PageRef)> {
     let piece = page.get(DATA..DATA + get_u16(page, LENGTH) as usize)?;
     Some((piece, PageRef::read(&page[NEXT..])))
 }
 
 /// Reads a chain: its bytes, and its pages.
-pub(super) fn read_chain(pages: &Pages, kind: Kind, first: PageRef) -> Result<(Vec<u8>, Vec<u32>)> {
+pub(crate) fn read_chain(pages: &Pages, kind: Kind, first: PageRef) -> Result<(Vec<u8>, Vec<u32>)> {
     let (mut bytes, mut ids) = (Vec::new(), Vec::new());
     let mut page = AlignedBuf::zeroed(pages.page_size());
     let mut at = first;
@@ -102,7 +103,7 @@ pub(super) fn read_chain(pages: &Pages, kind: Kind, first: PageRef) -> Result<(V
     Ok((bytes, ids))
 }
 
-pub(super) fn next_u32(bytes: &mut &[u8]) -> Option<u32> {
+pub(crate) fn next_u32(bytes: &mut &[u8]) -> Option<u32> {
     u32::try_from(read_varint(bytes)?).ok()
 }
 
@@ -111,7 +112,7 @@ fn next_page(bytes: &mut &[u8]) -> Option<PageRef> {
 }
 
 /// Takes a list of trees, and of what was dropped but not yet freed, off the front of `bytes`.
-pub(super) fn decode_directory(bytes: &mut &[u8], version: u64) -> Option<(Trees, Vec<Dropped>)> {
+pub(crate) fn decode_directory(bytes: &mut &[u8], version: u64) -> Option<(Trees, Vec<Dropped>)> {
     let mut trees = Trees::default();
     for _ in 0..read_varint(bytes)? {
         trees.set(TreeId(next_u32(bytes)?), next_page(bytes)?);
@@ -125,7 +126,7 @@ pub(super) fn decode_directory(bytes: &mut &[u8], version: u64) -> Option<(Trees
 }
 
 /// Takes a free map off the front of `bytes`: runs of (first page, length).
-pub(super) fn decode_runs(bytes: &mut &[u8]) -> Option<Vec<(u32, u32)>> {
+pub(crate) fn decode_runs(bytes: &mut &[u8]) -> Option<Vec<(u32, u32)>> {
     let mut behind = 0u32;
     let mut runs = Vec::new();
     for _ in 0..read_varint(bytes)? {

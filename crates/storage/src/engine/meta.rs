@@ -17,10 +17,10 @@
 //! written.
 
 use crate::broken::{self, Broken};
+use crate::bytes::{get_u32, get_u64, put_u32, put_u64};
 use crate::log::Epoch;
 use crate::options::is_page_size;
 use crate::page::PageRef;
-use crate::page::layout::{get_u32, get_u64, put_u32, put_u64};
 use crate::{Error, Result};
 
 pub(crate) const META_BYTES: usize = 512;

@@ -1,0 +1,30 @@
+//! What keeps a database open.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::shared::Engine;
+
+/// What everything that uses a database has, by an `Arc`; with the last of them goes what opened it, which closes it.
+pub(crate) struct Handle {
+    engine: Arc<Engine>,
+    /// Nothing here needs to know more of it.
+    _opened: Arc<dyn Send + Sync>,
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Handle({:?})", self.engine.path)
+    }
+}
+
+impl Handle {
+    pub(crate) fn new(engine: Arc<Engine>, opened: Arc<dyn Send + Sync>) -> Handle {
+        Handle { engine, _opened: opened }
+    }
+
+    #[inline]
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}

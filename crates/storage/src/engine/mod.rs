@@ -1,0 +1,35 @@
+//! What all that works on an open database shares: the latest state and its commit, what readers may see, the log's and
+//! the file's upkeep.
+
+mod announced;
+mod apply;
+pub(crate) mod checkpoint;
+mod commit;
+pub(crate) mod copies;
+mod drops;
+mod handle;
+pub(crate) mod lists;
+mod log_room;
+pub(crate) mod meta;
+mod ops;
+mod publisher;
+mod reads;
+mod shared;
+mod signals;
+mod stage;
+mod turns;
+mod version;
+mod writer;
+
+pub(crate) use commit::WriterGuard;
+pub(crate) use handle::Handle;
+pub(crate) use ops::{Op, OpList, OpMark, OpStream, Ops};
+pub(crate) use publisher::{Publisher, Queue};
+pub(crate) use reads::{Bounds, Noted, Reads, is_before, is_behind};
+pub(crate) use shared::{Chain, Dropped, Engine};
+pub(crate) use signals::{Signal, Signals};
+pub(crate) use stage::{Act, Stage};
+pub use turns::Losses;
+pub(crate) use turns::Turn;
+pub(crate) use version::{Trees, Version, VersionPtr};
+pub(crate) use writer::{Changes, SPILL, Spares, Writer};
