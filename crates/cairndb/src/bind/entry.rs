@@ -109,7 +109,10 @@ impl Binder<'_> {
 
     fn explain(&mut self, explain: &Explain) -> Result<BoundStatement> {
         let Explain { analyze, verbose, costs, timing, statement } = *explain;
-        let statement = self.statement(statement)?;
+        let mut statement = self.statement(statement)?;
+        if let BoundStatement::Insert(insert) = &mut statement {
+            insert.source.as_plan();
+        }
         Ok(BoundStatement::Explain(Box::new(BoundExplain { analyze, verbose, costs, timing, statement })))
     }
 }

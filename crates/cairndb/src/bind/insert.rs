@@ -1,5 +1,7 @@
 //! INSERT: complete rows, in the table's column order.
 
+use std::sync::Arc;
+
 use cairn_parser::{
     self as ast, AssignmentTarget, Id, Insert, LimitForm, List, Overriding, Query, QueryBody, Row, Span,
 };
@@ -9,7 +11,7 @@ use super::coerce::null;
 use super::context::{Clause, Context};
 use super::query::{column_spans, span_at};
 use super::scope::{Env, Scope};
-use super::statement::BoundInsert;
+use super::statement::{BoundInsert, InsertSource, OnConflict, Returning};
 use crate::catalog::{Column, Table};
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::name_text;
@@ -17,10 +19,10 @@ use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
 /// Where values go, and what the other columns get.
-struct Targets<'t> {
-    table: &'t Table,
+pub(super) struct Targets<'t> {
+    pub(super) table: &'t Arc<Table>,
     /// Column positions, in the order of the values.
-    columns: Vec<usize>,
+    pub(super) columns: Vec<usize>,
     /// As the statement names them, if it does.
     names: List<AssignmentTarget>,
     /// One per column of the table, made when first needed.
@@ -44,7 +46,7 @@ impl Targets<'_> {
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: Id<Insert>) -> Result<BoundInsert> {
         let insert = self.tree.get(insert);
-        self.within_with(insert.with, |binder| binder.plain_insert(&insert), |bound| &mut bound.source)
+        self.within_with(insert.with, |binder| binder.plain_insert(&insert), |bound| bound.source.as_plan())
     }
 
     fn plain_insert(&mut self, insert: &Insert) -> Result<BoundInsert> {
@@ -57,23 +59,31 @@ impl Binder<'_> {
             overriding: insert.overriding,
         };
         let source = match insert.source {
-            None => self.default_row(&mut targets)?,
+            None => InsertSource::Plan(self.default_row(&mut targets)?),
             Some(query) => match self.plain_values(query) {
                 Some(rows) => self.insert_values(rows, &mut targets)?,
-                None => self.insert_query(query, &mut targets)?,
+                None => InsertSource::Plan(self.insert_query(query, &mut targets)?),
             },
         };
         let mut given = targets.columns.clone();
         given.sort_unstable();
+        let (on_conflict, returning) = self.behind_rows(insert, &table)?;
+        Ok(BoundInsert { source, given, on_conflict, returning, table })
+    }
+
+    /// ON CONFLICT and RETURNING, which see the table's columns.
+    fn behind_rows(&mut self, insert: &Insert, table: &Arc<Table>) -> Result<(Option<OnConflict>, Option<Returning>)> {
+        if insert.conflict.is_none() && insert.returning.is_none() {
+            return Ok((None, None));
+        }
         let alias = insert.alias.map(|alias| name_text(self.tree, alias));
         let name = alias.unwrap_or(&table.name).to_owned();
-        let scope = Scope::of_table(name, alias.is_none(), &table, table.columns.len());
+        let scope = Scope::of_table(name, alias.is_none(), table, table.columns.len());
         let on_conflict = match insert.conflict {
             None => None,
-            Some(clause) => Some(self.on_conflict(clause, &table, &scope)?),
+            Some(clause) => Some(self.on_conflict(clause, table, &scope)?),
         };
-        let returning = self.returning(insert.returning, &scope)?;
-        Ok(BoundInsert { source, given, on_conflict, returning, table })
+        Ok((on_conflict, self.returning(insert.returning, &scope)?))
     }
 
     fn insert_columns(&self, table: &Table, names: List<AssignmentTarget>) -> Result<Vec<usize>> {
@@ -114,7 +124,7 @@ impl Binder<'_> {
         Ok(LogicalPlan::Values { rows: vec![row], fields: fields_of(targets.table) })
     }
 
-    fn insert_values(&mut self, rows: List<Row>, targets: &mut Targets) -> Result<LogicalPlan> {
+    fn insert_values(&mut self, rows: List<Row>, targets: &mut Targets) -> Result<InsertSource> {
         let tree = self.tree;
         let width = self.values_width(rows);
         let first = tree.list(rows).next().map_or(List::EMPTY, |row| tree.get(row).values);
@@ -125,13 +135,19 @@ impl Binder<'_> {
         let scope = Scope::default();
         let env = Env { scope: &scope, outer: None };
         let mut context = Context::new(Some(&env), Clause::Values);
+        // Within WITH, rows belong to a plan.
+        if self.ctes.is_empty()
+            && let Some(constants) = self.constant_rows(rows, targets, &gaps, &mut context)?
+        {
+            return Ok(InsertSource::Constants(constants));
+        }
         let mut bound = Vec::with_capacity(tree.len(rows));
         for row in tree.list(rows) {
             let values = tree.get(row).values;
             self.check_row_width(values, width)?;
             bound.push(self.insert_row(values, targets, &gaps, &mut context)?);
         }
-        Ok(LogicalPlan::Values { rows: bound, fields: fields_of(targets.table) })
+        Ok(InsertSource::Plan(LogicalPlan::Values { rows: bound, fields: fields_of(targets.table) }))
     }
 
     /// `extra`: the first value that has no column.
@@ -166,7 +182,7 @@ impl Binder<'_> {
         Ok(row)
     }
 
-    fn insert_value(
+    pub(super) fn insert_value(
         &mut self,
         value: Id<ast::Expr>,
         index: usize,
@@ -179,18 +195,18 @@ impl Binder<'_> {
         if syntax == ast::Expr::Default || self.ignores_given(column, targets, tree.span(value))? {
             return self.default_of(index, targets);
         }
-        if let Some(constant) = self.plain_constant(syntax, column.data_type) {
-            return Ok(constant);
+        if let Some(value) = self.plain_constant(syntax, column.data_type) {
+            return Ok(literal(value, column.data_type));
         }
         let (bound, span) = self.operand(value, context)?;
         self.assignment(bound, column.data_type, &column.name, span)
     }
 
     /// What `assignment` makes of a constant, where that is plain to see; most values of long INSERTs are such.
-    fn plain_constant(&self, syntax: ast::Expr, to: DataType) -> Option<Expr> {
+    pub(super) fn plain_constant(&self, syntax: ast::Expr, to: DataType) -> Option<Value> {
         let tree = self.tree;
-        let value = match (syntax, to) {
-            (ast::Expr::Null, _) => return Some(null(to)),
+        Some(match (syntax, to) {
+            (ast::Expr::Null, _) => Value::Null,
             (ast::Expr::Integer { text } | ast::Expr::Number { text }, _) => plain_number(tree.text(text), 1, to)?,
             (ast::Expr::Unary { operator, operand }, _) if tree.written(operator) == "-" => match tree.get(operand) {
                 ast::Expr::Integer { text } | ast::Expr::Number { text } => plain_number(tree.text(text), -1, to)?,
@@ -199,8 +215,7 @@ impl Binder<'_> {
             (ast::Expr::String { text }, DataType::Text | DataType::Varchar(_)) => Value::text(tree.text(text)),
             (ast::Expr::Boolean { value }, DataType::Boolean) => Value::Boolean(value),
             _ => return None,
-        };
-        Some(Expr::Literal { value, data_type: to.base() })
+        })
     }
 
     /// Whether a value given for this column is to be ignored; an error where it is not allowed.
@@ -219,7 +234,7 @@ impl Binder<'_> {
         }
     }
 
-    fn default_of(&mut self, index: usize, targets: &mut Targets) -> Result<Expr> {
+    pub(super) fn default_of(&mut self, index: usize, targets: &mut Targets) -> Result<Expr> {
         if let Some(Some(default)) = targets.defaults.get(index) {
             return Ok(default.clone());
         }
@@ -270,6 +285,12 @@ impl Binder<'_> {
     }
 }
 
+/// A value of a column of this type.
+fn literal(value: Value, column: DataType) -> Expr {
+    let data_type = if value.is_null() { column } else { column.base() };
+    Expr::Literal { value, data_type }
+}
+
 /// Puts a value at its column's place. Most come in order.
 fn put(row: &mut Vec<Expr>, index: usize, value: Expr) {
     if row.len() < index {
@@ -300,7 +321,7 @@ fn settled(field: &Field, column: &Column) -> DataType {
     if field.data_type == DataType::Unknown { column.data_type.base() } else { field.data_type }
 }
 
-fn column_at(table: &Table, index: usize) -> Result<&Column> {
+pub(super) fn column_at(table: &Table, index: usize) -> Result<&Column> {
     table.columns.get(index).ok_or_else(|| Error::internal("a column's position"))
 }
 

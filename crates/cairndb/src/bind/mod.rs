@@ -22,6 +22,7 @@ mod output_name;
 mod overload;
 mod parameters;
 mod query;
+mod rows;
 mod scope;
 mod select;
 mod statement;
@@ -33,8 +34,10 @@ mod with;
 pub use entry::{bind_check, bind_default, bind_query, bind_statement};
 pub(crate) use from::named_as_view;
 pub use parameters::ParameterTypes;
+pub use rows::ConstantRows;
 pub use statement::{
-    Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundStatement, BoundUpdate, ConflictAction, OnConflict, Returning,
+    Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundStatement, BoundUpdate, ConflictAction, InsertSource,
+    OnConflict, Returning,
 };
 
 #[cfg(test)]

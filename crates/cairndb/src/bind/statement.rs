@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::rows::ConstantRows;
 use crate::catalog::Table;
 use crate::plan::{Expr, Field, LogicalPlan};
 
@@ -29,13 +30,35 @@ pub struct BoundInsert {
     pub table: Arc<Table>,
     /// One row per new row: every column of the table, in the table's order, of the column's type. Lengths of
     /// `varchar(n)` and `char(n)`, NOT NULL and CHECK are for the executor of the statement to enforce.
-    pub source: LogicalPlan,
+    pub source: InsertSource,
     /// The columns (ascending positions) that the statement gave values for.
     pub given: Vec<usize>,
     /// ON CONFLICT.
     pub on_conflict: Option<OnConflict>,
     /// RETURNING, over the new (or updated) row.
     pub returning: Option<Returning>,
+}
+
+/// Where the rows of an INSERT come from.
+#[derive(Clone, Debug)]
+pub enum InsertSource {
+    /// They have yet to be computed.
+    Plan(LogicalPlan),
+    /// They are all there.
+    Constants(ConstantRows),
+}
+
+impl InsertSource {
+    /// The plan, made now where there was nothing to compute.
+    pub(super) fn as_plan(&mut self) -> &mut LogicalPlan {
+        if let InsertSource::Constants(rows) = self {
+            *self = InsertSource::Plan(rows.plan());
+        }
+        match self {
+            InsertSource::Plan(plan) => plan,
+            InsertSource::Constants(_) => unreachable!("made a plan above"),
+        }
+    }
 }
 
 /// ON CONFLICT.

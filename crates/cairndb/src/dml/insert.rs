@@ -8,7 +8,7 @@ use super::on_conflict::{ConflictPlan, Resolution};
 use super::plain_insert::PlainInsert;
 use super::source::Source;
 use super::{DmlContext, DmlResult, Target, Writer};
-use crate::bind::{BoundInsert, Returning};
+use crate::bind::{BoundInsert, ConstantRows, InsertSource, Returning};
 use crate::catalog::Catalog;
 use crate::exec::Batch;
 use crate::plan::{OptimizerOptions, PhysicalPlan, optimize};
@@ -18,23 +18,45 @@ use crate::{Result, Value};
 #[derive(Debug)]
 pub(crate) struct InsertPlan {
     pub(crate) target: Arc<Target>,
-    pub(crate) source: Arc<PhysicalPlan>,
+    pub(crate) rows: Rows,
     pub(crate) conflict: Option<ConflictPlan>,
     pub(crate) returning: Option<Returning>,
 }
 
+/// Where its rows come from.
+#[derive(Debug)]
+pub(crate) enum Rows {
+    Plan(Arc<PhysicalPlan>),
+    Constants(ConstantRows),
+}
+
 impl InsertPlan {
     pub(crate) fn new(bound: BoundInsert, catalog: &Catalog, options: &OptimizerOptions) -> Result<InsertPlan> {
+        let rows = match bound.source {
+            InsertSource::Plan(plan) => Rows::Plan(Arc::new(optimize(plan, catalog, options)?)),
+            InsertSource::Constants(rows) => Rows::Constants(rows),
+        };
         Ok(InsertPlan {
             target: Arc::new(Target::new(&bound.table, catalog)?),
-            source: Arc::new(optimize(bound.source, catalog, options)?),
+            rows,
             conflict: bound.on_conflict.map(ConflictPlan::new),
             returning: bound.returning,
         })
     }
 
+    /// The plan of its rows, if they have to be computed.
+    pub(crate) fn source(&self) -> Option<&Arc<PhysicalPlan>> {
+        match &self.rows {
+            Rows::Plan(plan) => Some(plan),
+            Rows::Constants(_) => None,
+        }
+    }
+
     pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
-        let source = Source::read(&self.source, context)?;
+        let source = match &self.rows {
+            Rows::Plan(plan) => Source::read(plan, context)?,
+            Rows::Constants(rows) => Source::of_constants(rows, context.exec)?,
+        };
         let mut run = InsertRun {
             plan: self,
             context,

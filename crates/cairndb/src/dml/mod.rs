@@ -25,7 +25,7 @@ pub(crate) use constraints::{check_row, key_detail};
 pub(crate) use context::DmlContext;
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_keys::verify_foreign_key;
-pub(crate) use insert::InsertPlan;
+pub(crate) use insert::{InsertPlan, Rows};
 pub(crate) use returning::DmlResult;
 pub(crate) use row_numbers::RowNumbers;
 pub(crate) use target::Target;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::DmlContext;
-use crate::exec::{self, Batch, ExecContext};
-use crate::plan::PhysicalPlan;
+use crate::bind::ConstantRows;
+use crate::exec::{self, Batch, ExecContext, Vector, eval_row};
+use crate::plan::{Expr, PhysicalPlan};
+use crate::types::DataType;
 use crate::{Result, Value};
 
 /// All rows of a plan, read before the first write so that the statement never sees its own changes. They stay in
@@ -22,6 +24,12 @@ impl Source {
             statistics.replace(stream.statistics());
         }
         Ok(Source(batches))
+    }
+
+    /// Rows that are there, but for defaults.
+    pub(super) fn of_constants(rows: &ConstantRows, context: &ExecContext) -> Result<Source> {
+        let computed = |batch: &Batch| with_computed(rows, batch, context);
+        Ok(Source(rows.batches().iter().map(computed).collect::<Result<_>>()?))
     }
 
     /// The rows in batches, with a check against cancellation before each.
@@ -48,4 +56,29 @@ impl Source {
         }
         Ok(())
     }
+}
+
+/// The batch with what is computed for it: row by row, for a default may have an effect.
+fn with_computed(rows: &ConstantRows, batch: &Batch, context: &ExecContext) -> Result<Batch> {
+    if rows.computed().is_empty() {
+        return Ok(batch.clone());
+    }
+    let mut columns = batch.columns().to_vec();
+    let data_type = |column: usize| columns.get(column).map_or(DataType::Unknown, |column| column.data_type());
+    let empty = |(column, _): &(usize, Expr)| Vector::with_capacity(data_type(*column), batch.len());
+    let mut computed: Vec<Vector> = rows.computed().iter().map(empty).collect();
+    for row in 0..batch.len() {
+        if row % 256 == 0 {
+            context.check()?;
+        }
+        for ((_, expr), values) in rows.computed().iter().zip(&mut computed) {
+            values.push(&eval_row(expr, &[], context)?)?;
+        }
+    }
+    for ((column, _), values) in rows.computed().iter().zip(computed) {
+        if let Some(slot) = columns.get_mut(*column) {
+            *slot = Arc::new(values);
+        }
+    }
+    Ok(Batch::new(columns, batch.len()))
 }

@@ -9,7 +9,7 @@ use super::proposed::{Proposed, RowSource};
 use super::upkeep::{Entry, Lookup, Upkeep, returning};
 use super::{Buffers, Miss, general};
 use crate::catalog::{Catalog, row_number_key};
-use crate::dml::{InsertPlan, RowNumbers};
+use crate::dml::{InsertPlan, RowNumbers, Rows};
 use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
 use crate::types::key;
 
@@ -159,15 +159,23 @@ impl PointInsert {
     }
 }
 
+/// The expressions of the row, if it is one.
+pub(super) fn only_row(plan: &InsertPlan) -> Option<Vec<Expr>> {
+    match &plan.rows {
+        Rows::Plan(plan) => only_row_of(plan),
+        Rows::Constants(rows) => rows.only_row(),
+    }
+}
+
 /// The expressions of a source that is one row of VALUES.
-pub(super) fn only_row(plan: &PhysicalPlan) -> Option<Vec<Expr>> {
+fn only_row_of(plan: &PhysicalPlan) -> Option<Vec<Expr>> {
     match &plan.node {
         PhysicalNode::Values { rows } => match rows.as_slice() {
             [row] => Some(row.clone()),
             _ => None,
         },
         PhysicalNode::Project { input, exprs } => {
-            let row = only_row(input)?;
+            let row = only_row_of(input)?;
             exprs.iter().map(|expr| super::shape::substitute(expr, &row)).collect()
         }
         _ => None,

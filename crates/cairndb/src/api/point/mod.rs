@@ -62,7 +62,7 @@ impl PointPlan {
     /// `parameters`: how many the statement has.
     pub(super) fn of(body: &Body, parameters: usize, catalog: &Catalog) -> Option<PointPlan> {
         let source = match body {
-            Body::Insert(plan) => Some(&plan.source),
+            Body::Insert(plan) => plan.source(),
             Body::Update(plan) => Some(&plan.source),
             Body::Delete(plan) => Some(&plan.source),
             _ => None,
@@ -73,7 +73,7 @@ impl PointPlan {
         Some(match body {
             Body::Query(plan) => PointPlan::Select(Box::new(PointSelect::of(plan)?)),
             Body::Insert(plan) => {
-                let mut row = insert::only_row(&plan.source)?;
+                let mut row = insert::only_row(plan)?;
                 let draws = arguments::draws(&mut row, parameters, catalog)?;
                 PointPlan::Insert(Box::new(PointInsert::of(plan, &row, catalog)?), draws.into())
             }

@@ -1,7 +1,7 @@
 //! The shape of plans where other layers rely on it.
 
 use super::fixture::{bind, plan};
-use crate::bind::{Arbiter, BoundStatement, ConflictAction};
+use crate::bind::{Arbiter, BoundStatement, ConflictAction, InsertSource};
 use crate::plan::{Expr, LogicalPlan};
 use crate::types::DataType;
 
@@ -12,7 +12,8 @@ fn an_insert_gives_every_column_in_the_tables_order() {
         panic!("an insert");
     };
     assert_eq!(insert.given, [1, 2]);
-    let LogicalPlan::Values { rows, fields } = &insert.source else { panic!("values") };
+    let InsertSource::Constants(constants) = &insert.source else { panic!("constants") };
+    let LogicalPlan::Values { rows, fields } = constants.plan() else { panic!("values") };
     assert_eq!((rows.len(), fields.len()), (2, 5));
     assert!(rows.iter().all(|row| row.len() == 5 && matches!(row[0], Expr::Sequence { .. } | Expr::Cast { .. })));
 }
@@ -40,11 +41,33 @@ fn a_constant_is_the_same_value_inserted_and_assigned() {
             let Ok(BoundStatement::Update(update)) = bind(&format!("update kinds set {column} = {constant}")) else {
                 panic!("an update of {column} to {constant}");
             };
-            let LogicalPlan::Values { rows, .. } = &insert.source else { panic!("values") };
+            let rows = match insert.source {
+                InsertSource::Constants(constants) => vec![constants.only_row().expect("a row")],
+                InsertSource::Plan(LogicalPlan::Values { rows, .. }) => rows,
+                InsertSource::Plan(plan) => panic!("{plan:?}"),
+            };
             let LogicalPlan::Project { exprs, .. } = &update.source else { panic!("a projection") };
             let (inserted, assigned) = (&rows[0][insert.given[0]], exprs.last().expect("a value"));
             assert_eq!(format!("{inserted:?}"), format!("{assigned:?}"), "{constant} in {column}");
         }
+    }
+}
+
+#[test]
+fn rows_of_nothing_but_constants_and_defaults_are_no_plan() {
+    for (values, constants) in [
+        ("(i4, t, d) values (1, 'a', '2020-01-01'), (-2, null, default)", true),
+        ("(n, v, b) values (1.5, 'a', 't'::boolean), (2, E'\\n', true)", true),
+        ("(d) values (date '2020-01-01')", true),
+        ("(d) values ('today')", false),
+        ("(i4) values ($1)", false),
+        ("(i4) values (1), (1 + 1)", false),
+        ("(t) values (upper('a'))", false),
+        ("(i4) values ((select 1))", false),
+    ] {
+        let bound = bind(&format!("insert into kinds {values}"));
+        let Ok(BoundStatement::Insert(insert)) = bound else { panic!("{values}: {bound:?}") };
+        assert_eq!(matches!(insert.source, InsertSource::Constants(_)), constants, "{values}");
     }
 }
 

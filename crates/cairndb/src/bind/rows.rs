@@ -1,0 +1,249 @@
+//! Rows of constants for INSERT: from the tree straight into columns of the table's types, without an expression for each
+//! of them.
+//!
+//! What a constant means is told elsewhere (`literal`, `coerce`): the short ways here are for forms of which it is plain to
+//! see, everything else is bound as ever, and taken if a value came out of it. One that is none (a call, a parameter, a
+//! conversion that asks for the time zone or fails when it is evaluated) makes the whole statement a plan.
+
+use std::sync::Arc;
+
+use cairn_parser::{self as ast, Id, List, Row};
+
+use super::binder::Binder;
+use super::context::Context;
+use super::insert::{Targets, column_at, fields_of};
+use crate::catalog::{Column, Table};
+use crate::exec::{Batch, Data, Vector};
+use crate::plan::{Expr, LogicalPlan};
+use crate::types::{DataType, Value};
+use crate::{Error, Result};
+
+/// As many rows as a batch has elsewhere.
+const BATCH_ROWS: usize = 1024;
+
+/// Complete rows of a table, by column; their text is known to be text.
+#[derive(Clone, Debug)]
+pub struct ConstantRows {
+    table: Arc<Table>,
+    batches: Vec<Batch>,
+    /// Columns that have the same expression in every row, a default: NULL in the batches, for it has yet to be computed.
+    computed: Vec<(usize, Expr)>,
+}
+
+impl ConstantRows {
+    /// The rows, but for what is computed.
+    pub(crate) fn batches(&self) -> &[Batch] {
+        &self.batches
+    }
+
+    /// Columns (ascending) and what is computed for every row of them.
+    pub(crate) fn computed(&self) -> &[(usize, Expr)] {
+        &self.computed
+    }
+
+    /// The row, if it is one.
+    pub(crate) fn only_row(&self) -> Option<Vec<Expr>> {
+        match self.batches.as_slice() {
+            [batch] if batch.len() == 1 => Some(self.row(batch, 0)),
+            _ => None,
+        }
+    }
+
+    /// The same rows as expressions.
+    pub(crate) fn plan(&self) -> LogicalPlan {
+        let rows = self.batches.iter().flat_map(|batch| (0..batch.len()).map(|row| self.row(batch, row)));
+        LogicalPlan::Values { rows: rows.collect(), fields: fields_of(&self.table) }
+    }
+
+    fn row(&self, batch: &Batch, row: usize) -> Vec<Expr> {
+        let literal = |(at, column): (usize, &Column)| {
+            let value = batch.value(at, row);
+            // Strings are made to fit when they are stored.
+            let data_type = if value.is_null() || !column.data_type.is_string() {
+                column.data_type
+            } else {
+                column.data_type.base()
+            };
+            Expr::Literal { value, data_type }
+        };
+        let mut exprs: Vec<Expr> = self.table.columns.iter().enumerate().map(literal).collect();
+        for (column, expr) in &self.computed {
+            if let Some(slot) = exprs.get_mut(*column) {
+                *slot = expr.clone();
+            }
+        }
+        exprs
+    }
+}
+
+/// A column that values are given for.
+struct Given {
+    index: usize,
+    data_type: DataType,
+    /// Values may be refused or ignored.
+    identity: bool,
+    values: Vector,
+    /// Every row says DEFAULT, which has yet to be computed.
+    computed: Option<Expr>,
+}
+
+/// What is made of the rows.
+struct Columns<'t> {
+    table: &'t Table,
+    given: Vec<Given>,
+    /// What the other columns get.
+    gaps: Vec<(usize, Expr)>,
+    /// Rows that are in the columns and not yet in a batch.
+    rows: usize,
+    batches: Vec<Batch>,
+}
+
+impl Columns<'_> {
+    /// Makes a batch of the rows; `left` follow.
+    fn end_batch(&mut self, left: usize) -> Result<()> {
+        let mut columns: Vec<Option<Arc<Vector>>> = vec![None; self.table.columns.len()];
+        for given in &mut self.given {
+            let empty = Vector::with_capacity(given.data_type, left.min(BATCH_ROWS));
+            let values = std::mem::replace(&mut given.values, empty);
+            if let Some(slot) = columns.get_mut(given.index) {
+                *slot = Some(Arc::new(values));
+            }
+        }
+        for (gap, default) in &self.gaps {
+            let value = if let Expr::Literal { value, .. } = default { value } else { &Value::Null };
+            if let (Some(slot), Some(column)) = (columns.get_mut(*gap), self.table.columns.get(*gap)) {
+                *slot = Some(Arc::new(Vector::repeat(column.data_type, value, self.rows)?));
+            }
+        }
+        let columns =
+            columns.into_iter().collect::<Option<Vec<_>>>().ok_or_else(|| Error::internal("a lost column"))?;
+        let mut batch = Batch::new(columns, self.rows);
+        batch.check_text();
+        self.batches.push(batch);
+        self.rows = 0;
+        Ok(())
+    }
+
+    /// What is not the same value in every row.
+    fn computed(self) -> (Vec<Batch>, Vec<(usize, Expr)>) {
+        let given = self.given.into_iter().filter_map(|given| Some((given.index, given.computed?)));
+        let gaps = self.gaps.into_iter().filter(|(_, default)| !matches!(default, Expr::Literal { .. }));
+        let mut computed: Vec<(usize, Expr)> = given.chain(gaps).collect();
+        computed.sort_by_key(|(column, _)| *column);
+        (self.batches, computed)
+    }
+}
+
+impl Binder<'_> {
+    /// The rows as columns; none, and nothing lost but time, where one of them is more than constants.
+    pub(super) fn constant_rows(
+        &mut self,
+        rows: List<Row>,
+        targets: &mut Targets,
+        gaps: &[usize],
+        context: &mut Context,
+    ) -> Result<Option<ConstantRows>> {
+        let (tree, table) = (self.tree, targets.table);
+        let first = tree.list(rows).next().map_or(List::EMPTY, |row| tree.get(row).values);
+        if !tree.list(first).all(|value| self.looks_constant(value)) {
+            return Ok(None);
+        }
+        let mut left = tree.len(rows);
+        let mut columns = Columns { table, given: vec![], gaps: vec![], rows: 0, batches: vec![] };
+        for index in &targets.columns {
+            let column = column_at(table, *index)?;
+            columns.given.push(Given {
+                index: *index,
+                data_type: column.data_type,
+                identity: column.identity.is_some(),
+                values: Vector::with_capacity(column.data_type, left.min(BATCH_ROWS)),
+                computed: None,
+            });
+        }
+        for (number, row) in tree.list(rows).enumerate() {
+            let values = tree.get(row).values;
+            self.check_row_width(values, columns.given.len())?;
+            for (value, given) in tree.list(values).zip(&mut columns.given) {
+                if !self.constant(value, given, number == 0, targets, context)? {
+                    return Ok(None);
+                }
+            }
+            if number == 0 {
+                for gap in gaps {
+                    columns.gaps.push((*gap, self.default_of(*gap, targets)?));
+                }
+            }
+            columns.rows += 1;
+            left -= 1;
+            if columns.rows == BATCH_ROWS || left == 0 {
+                columns.end_batch(left)?;
+            }
+        }
+        let (batches, computed) = columns.computed();
+        Ok(Some(ConstantRows { table: Arc::clone(table), batches, computed }))
+    }
+
+    /// Whether the value has the form of a constant.
+    fn looks_constant(&self, value: Id<ast::Expr>) -> bool {
+        use ast::Expr as E;
+        match self.tree.get(value) {
+            E::Unary { operand, .. } | E::Cast { operand, .. } => {
+                matches!(self.tree.get(operand), E::Integer { .. } | E::Number { .. } | E::String { .. } | E::Null)
+            }
+            value => matches!(
+                value,
+                E::Null
+                    | E::Default
+                    | E::Boolean { .. }
+                    | E::Integer { .. }
+                    | E::Number { .. }
+                    | E::String { .. }
+                    | E::TypedString { .. }
+            ),
+        }
+    }
+
+    /// Appends a value to its column; false where it is none.
+    fn constant(
+        &mut self,
+        value: Id<ast::Expr>,
+        given: &mut Given,
+        first: bool,
+        targets: &mut Targets,
+        context: &mut Context,
+    ) -> Result<bool> {
+        let syntax = self.tree.get(value);
+        if !given.identity && given.computed.is_none() && self.plain_value(syntax, given)? {
+            return Ok(true);
+        }
+        let bound = self.insert_value(value, given.index, targets, context)?;
+        let is_default = syntax == ast::Expr::Default;
+        match (bound, &given.computed) {
+            (Expr::Literal { value, .. }, None) => given.values.push(&value)?,
+            (bound, None) if first && is_default => {
+                given.values.push_null();
+                given.computed = Some(bound);
+            }
+            (_, Some(_)) if is_default => given.values.push_null(),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Appends a value of which it is plain to see what it is.
+    fn plain_value(&self, syntax: ast::Expr, given: &mut Given) -> Result<bool> {
+        let is_text = matches!(given.data_type, DataType::Text | DataType::Varchar(_));
+        match (syntax, given.values.data_mut()) {
+            (ast::Expr::Null, _) => given.values.push_null(),
+            (ast::Expr::String { text }, Data::Bytes(strings)) if is_text => {
+                strings.push(self.tree.text(text).as_bytes());
+                given.values.push_valid();
+            }
+            _ => match self.plain_constant(syntax, given.data_type) {
+                Some(value) => given.values.push(&value)?,
+                None => return Ok(false),
+            },
+        }
+        Ok(true)
+    }
+}
