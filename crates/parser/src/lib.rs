@@ -54,7 +54,8 @@ mod utility;
 pub use error::*;
 pub use hints::Hint;
 pub use parse::{
-    Options, ParsedStatement, Statements, parse_expression, parse_statement, parse_statements, parse_type_name,
+    FirstStatement, Options, ParsedStatement, Room, Statements, parse_expression, parse_first, parse_statement,
+    parse_statement_in, parse_statements, parse_type_name,
 };
 pub use syntax::*;
 pub use token::{Placeholders, Token, TokenKind};

@@ -135,6 +135,42 @@ pub const ALL: &[Operation] = &[
             Ok(Box::new(move |_| scan.query(&[]).map(drop)))
         },
     },
+    // What follows comes as text that was never seen before: a comment that counts makes each another.
+    Operation {
+        name: "SELECT of a key as text",
+        times: 1_000,
+        each: 1,
+        step: |session| {
+            let mut keys = Keys::new(1);
+            Ok(Box::new(move |at| {
+                let text = format!("SELECT n, v FROM t WHERE id = {} -- {at}", keys.below(ROWS));
+                session.prepare(&text)?.first(&[]).map(drop)
+            }))
+        },
+    },
+    Operation {
+        name: "UPDATE of a key as text",
+        times: 500,
+        each: 1,
+        step: |session| {
+            let mut keys = Keys::new(1);
+            Ok(Box::new(move |at| {
+                let text = format!("UPDATE t SET n = {at} WHERE id = {} -- {at}", keys.below(ROWS));
+                session.prepare(&text)?.execute(&[]).map(drop)
+            }))
+        },
+    },
+    Operation {
+        name: "script of INSERTs, a statement",
+        times: 500,
+        each: 1,
+        step: |session| {
+            session.script("BEGIN")?;
+            Ok(Box::new(move |at| {
+                session.script(&format!("INSERT INTO t VALUES ({}, {at}, '{}')", ROWS + at, text(at)))
+            }))
+        },
+    },
 ];
 
 const INSERT: &str = "INSERT INTO t VALUES ($1, $2, $3)";

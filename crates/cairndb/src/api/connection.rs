@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use cairn_parser::Room;
 use cairn_storage::Losses;
 
 use super::database::Shared;
@@ -13,11 +14,11 @@ use super::execute::{Executed, Runnable, retry};
 use super::prepared::Prepared;
 use super::sequences::SessionSequences;
 use super::session::{SessionState, Settings};
-use super::statement_cache::StatementCache;
+use super::statement_cache::{StatementCache, TextHash};
 use super::{Database, Durability, Mapped, Notice, Outcome, Params, Row, Rows, Statement, Transaction};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::exec::SpillSpace;
-use crate::sql::{parse_one, split_script};
+use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
 use crate::{Error, Result, SqlState};
 
 /// Notices that nobody takes are dropped beyond this many.
@@ -44,6 +45,8 @@ pub struct Connection {
     /// For point statements.
     pub(super) session: RefCell<cairn_storage::Session>,
     cache: RefCell<StatementCache>,
+    /// The parser's buffers.
+    room: RefCell<Room>,
     notices: RefCell<VecDeque<Notice>>,
 }
 
@@ -68,6 +71,7 @@ impl Connection {
             session: RefCell::new(session),
             spill: database.shared.spill_space(),
             cache: RefCell::default(),
+            room: RefCell::default(),
             notices: RefCell::default(),
             database,
         })
@@ -84,11 +88,17 @@ impl Connection {
 
     /// The statement of a text, planned before if the text was seen before.
     pub(super) fn runnable(&self, sql: &str) -> Result<Runnable> {
-        if let Some(prepared) = self.cache.borrow_mut().get(sql) {
-            return Ok(Runnable { parsed: prepared.parsed.clone(), prepared: Some(prepared), kept: None });
+        let mut cache = self.cache.borrow_mut();
+        let hash = cache.hash(sql);
+        if let Some(prepared) = cache.get(hash, sql) {
+            let parsed = prepared.parsed.clone();
+            return Ok(Runnable { parsed, prepared: Some(prepared), hash: Some(hash), kept: None });
         }
-        match parse_one(sql) {
-            Ok(parsed) => Ok(Runnable { parsed: Arc::new(parsed), prepared: None, kept: None }),
+        match parse_one_in(sql, &mut self.room.borrow_mut()) {
+            Ok(parsed) => {
+                let parsed = Arc::new(parsed);
+                Ok(Runnable { parsed, prepared: None, hash: Some(hash), kept: None })
+            }
             Err(error) => {
                 self.state.borrow().fail();
                 Err(error)
@@ -96,13 +106,9 @@ impl Connection {
         }
     }
 
-    /// Remembers a statement's plan.
-    pub(super) fn remember(&self, sql: &str, before: Option<&Arc<Prepared>>, after: Option<&Arc<Prepared>>) {
-        if let Some(after) = after
-            && before.is_none_or(|before| !Arc::ptr_eq(before, after))
-        {
-            self.cache.borrow_mut().put(sql, after);
-        }
+    /// Remembers the plan of the statement of this hash.
+    pub(super) fn remember(&self, hash: TextHash, prepared: &Arc<Prepared>) {
+        self.cache.borrow_mut().put(hash, prepared);
     }
 
     /// Forgets every statement's plan.
@@ -111,11 +117,7 @@ impl Connection {
     }
 
     fn run_text(&self, sql: &str, params: &dyn Params) -> Result<Executed> {
-        let mut runnable = self.runnable(sql)?;
-        let before = runnable.prepared.clone();
-        let executed = self.run_one(&mut runnable, params);
-        self.remember(sql, before.as_ref(), runnable.prepared.as_ref());
-        executed
+        self.run_one(&mut self.runnable(sql)?, params)
     }
 
     /// Runs one statement; the number of rows it inserted, updated or deleted.
@@ -177,16 +179,17 @@ impl Connection {
     ///
     /// Statements before the one that fails stay in effect, unless the text itself opened a transaction.
     pub fn run(&self, sql: &str, mut each: impl FnMut(&mut Outcome<'_>) -> Result<()>) -> Result<()> {
-        for statement in split_script(sql) {
-            let parsed = statement.parse().inspect_err(|_| self.state.borrow().fail())?;
+        let mut script = split_script(sql);
+        while let Some((text, parsed)) = self.next_parsed(&mut script) {
+            let parsed = parsed.inspect_err(|_| self.state.borrow().fail())?;
             if parsed.parameters > 0 {
                 self.state.borrow().fail();
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
             }
-            let mut runnable = Runnable { parsed: Arc::new(parsed), prepared: None, kept: None };
+            let mut runnable = Runnable { parsed: Arc::new(parsed), prepared: None, hash: None, kept: None };
             let executed = self.run_one(&mut runnable, &())?;
             let mut outcome = Outcome {
-                statement: statement.text,
+                statement: text,
                 tag: executed.tag,
                 affected: executed.affected,
                 rows: executed.rows,
@@ -197,6 +200,11 @@ impl Connection {
             outcome.rows.as_mut().map_or(Ok(()), Rows::exhaust)?;
         }
         Ok(())
+    }
+
+    /// The buffers are lent no longer than this: a callback may run statements too.
+    fn next_parsed<'s>(&self, script: &mut Script<'s>) -> Option<(&'s str, Result<ParsedStatement>)> {
+        script.next_parsed(&mut self.room.borrow_mut())
     }
 
     /// Begins a transaction; dropping the guard rolls it back. SQLSTATE 25001 where one is open.

@@ -16,6 +16,7 @@ use super::control::aborted;
 use super::prepared::{Access, Body, Prepared};
 use super::sequences::StatementSequences;
 use super::session::SessionState;
+use super::statement_cache::TextHash;
 use super::{Connection, Params, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::command::{self, Command};
@@ -53,6 +54,8 @@ impl Executed {
 pub(crate) struct Runnable {
     pub(crate) parsed: Arc<ParsedStatement>,
     pub(crate) prepared: Option<Arc<Prepared>>,
+    /// Of the text that its plan is remembered by; a script's statements are not.
+    pub(crate) hash: Option<TextHash>,
     /// What the last execution leaves to the next.
     pub(crate) kept: Option<Kept>,
 }
@@ -275,6 +278,9 @@ impl Connection {
             _ => {
                 let prepared = Arc::new(Prepared::new(&statement.parsed, state.stamp, &state.catalog, options)?);
                 statement.prepared = Some(prepared.clone());
+                if let Some(hash) = statement.hash {
+                    self.remember(hash, &prepared);
+                }
                 Ok(prepared)
             }
         }
@@ -312,7 +318,7 @@ impl Connection {
     fn read(&self, statement: &mut Runnable, state: &State<'_>, params: &dyn Params) -> Result<Executed> {
         let prepared = self.plan(statement, state)?;
         let context = self.context(&prepared, state, params)?;
-        match &prepared.body {
+        match prepared.body()? {
             Body::Query(plan) => {
                 let stream = exec::execute_kept(plan.clone(), context, statement.kept.as_ref())?;
                 Ok(Executed::rows("SELECT", Rows::stream(stream)))
@@ -341,17 +347,18 @@ impl Connection {
             row_numbers: &shared.row_numbers,
             statistics: None,
         };
-        if let Body::Explain(explain) = &prepared.body {
+        let body = prepared.body()?;
+        if let Body::Explain(explain) = body {
             return super::explain::explain(explain, &prepared, &context, Some(&dml));
         }
-        let result = run_dml(&prepared.body, &dml)?;
+        let result = run_dml(body, &dml)?;
         let fields = prepared.fields();
         let rows = (!fields.is_empty()).then(|| Rows::buffered(fields.to_vec(), result.rows));
-        Ok(Executed { tag: prepared.body.tag(), affected: result.affected, rows })
+        Ok(Executed { tag: body.tag(), affected: result.affected, rows })
     }
 
     fn change_schema(&self, tx: &Transaction, statement: &mut Runnable, state: &State<'_>) -> Result<Executed> {
-        let prepared = self.plan_utility(statement, state);
+        let prepared = Prepared::utility(&statement.parsed, state.stamp, &state.catalog);
         let context = self.context(&prepared, state, &())?;
         let shared = self.shared();
         let trees = shared.trees.ok_or_else(|| Error::internal("the database has no system trees"))?;
@@ -370,18 +377,6 @@ impl Connection {
             self.notice(severity, code, message);
         }
         Ok(Executed { tag: done.tag, affected: done.affected, rows: None })
-    }
-
-    fn plan_utility(&self, statement: &Runnable, state: &State<'_>) -> Prepared {
-        Prepared {
-            parsed: statement.parsed.clone(),
-            parameters: Vec::new(),
-            stamp: state.stamp,
-            catalog: state.catalog.clone(),
-            options: Default::default(),
-            body: Body::Utility,
-            point: None,
-        }
     }
 }
 

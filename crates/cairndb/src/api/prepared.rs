@@ -1,6 +1,6 @@
 //! A statement with its plan.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cairn_parser::Statement as Syntax;
 
@@ -24,7 +24,10 @@ pub(crate) struct Prepared {
     pub(crate) stamp: CatalogStamp,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) options: OptimizerOptions,
-    pub(crate) body: Body,
+    /// Empty as long as the fast form serves.
+    body: OnceLock<Body>,
+    /// The result's columns, for as long as the body is empty.
+    fields: Vec<Field>,
     /// The fast form, where the statement has one.
     pub(super) point: Option<PointPlan>,
 }
@@ -49,17 +52,50 @@ impl Prepared {
         options: &OptimizerOptions,
     ) -> Result<Prepared> {
         let mut parameters = ParameterTypes::default();
-        let bound = bind_statement(parsed, catalog, &mut parameters)?;
-        let body = Body::plan(bound, catalog, options)?;
+        let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
+        let direct = PointPlan::of_bound(&mut bound, catalog, options)?;
+        let (body, point, fields) = match direct {
+            Some((point, fields)) => (OnceLock::new(), Some(point), fields),
+            None => {
+                let body = Body::plan(bound, catalog, options)?;
+                let point = PointPlan::of(&body, parameters.types().len(), catalog);
+                (OnceLock::from(body), point, vec![])
+            }
+        };
         Ok(Prepared {
             parsed: parsed.clone(),
-            parameters: parameters.types().to_vec(),
+            parameters: parameters.into_types(),
             stamp,
             catalog: catalog.clone(),
             options: options.clone(),
-            point: PointPlan::of(&body, parameters.types().len(), catalog),
             body,
+            fields,
+            point,
         })
+    }
+
+    /// A command, which has no plan.
+    pub(crate) fn utility(parsed: &Arc<ParsedStatement>, stamp: CatalogStamp, catalog: &Arc<Catalog>) -> Prepared {
+        Prepared {
+            parsed: parsed.clone(),
+            parameters: vec![],
+            stamp,
+            catalog: catalog.clone(),
+            options: OptimizerOptions::default(),
+            body: OnceLock::from(Body::Utility),
+            fields: vec![],
+            point: None,
+        }
+    }
+
+    /// What the general path runs; planned now, if the fast form has served so far.
+    pub(crate) fn body(&self) -> Result<&Body> {
+        if let Some(body) = self.body.get() {
+            return Ok(body);
+        }
+        let bound = bind_statement(&self.parsed, &self.catalog, &mut ParameterTypes::default())?;
+        let body = Body::plan(bound, &self.catalog, &self.options)?;
+        Ok(self.body.get_or_init(|| body))
     }
 
     /// Whether the plan still fits.
@@ -69,12 +105,13 @@ impl Prepared {
 
     /// The result's columns; empty where there are no rows.
     pub(crate) fn fields(&self) -> &[Field] {
-        let returning = match &self.body {
-            Body::Query(plan) => return &plan.fields,
-            Body::Insert(plan) => &plan.returning,
-            Body::Update(plan) => &plan.returning,
-            Body::Delete(plan) => &plan.returning,
-            Body::Explain(_) | Body::Utility => return &[],
+        let returning = match self.body.get() {
+            None => return &self.fields,
+            Some(Body::Query(plan)) => return &plan.fields,
+            Some(Body::Insert(plan)) => &plan.returning,
+            Some(Body::Update(plan)) => &plan.returning,
+            Some(Body::Delete(plan)) => &plan.returning,
+            Some(Body::Explain(_) | Body::Utility) => return &[],
         };
         returning.as_ref().map_or(&[], |returning| &returning.fields)
     }

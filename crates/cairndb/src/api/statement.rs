@@ -27,7 +27,6 @@ use crate::{Error, Result, SqlState};
 /// ```
 pub struct Statement<'c> {
     connection: &'c Connection,
-    sql: String,
     runnable: Runnable,
     buffers: Buffers,
 }
@@ -37,16 +36,11 @@ impl<'c> Statement<'c> {
         let mut runnable = connection.runnable(sql)?;
         runnable.kept = Some(Kept::default());
         connection.prepare_now(&mut runnable)?;
-        let statement = Statement { connection, sql: sql.to_string(), runnable, buffers: Buffers::default() };
-        connection.remember(sql, None, statement.runnable.prepared.as_ref());
-        Ok(statement)
+        Ok(Statement { connection, runnable, buffers: Buffers::default() })
     }
 
     fn run(&mut self, params: &dyn Params) -> Result<Executed> {
-        let before = self.runnable.prepared.clone();
-        let executed = self.connection.run_one(&mut self.runnable, params);
-        self.connection.remember(&self.sql, before.as_ref(), self.runnable.prepared.as_ref());
-        executed
+        self.connection.run_one(&mut self.runnable, params)
     }
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.
@@ -81,6 +75,12 @@ impl<'c> Statement<'c> {
             return Ok(Rows::buffered(self.columns().to_vec(), row.into_iter().collect()));
         }
         Ok(self.run(&params)?.rows.unwrap_or_else(Rows::empty))
+    }
+
+    /// The plan as it is now.
+    #[cfg(test)]
+    pub(super) fn plan(&self) -> Option<&std::sync::Arc<Prepared>> {
+        self.runnable.prepared.as_ref()
     }
 
     /// Whether this is a point write with RETURNING.

@@ -19,6 +19,10 @@ impl ParameterTypes {
         &self.types
     }
 
+    pub(crate) fn into_types(self) -> Vec<DataType> {
+        self.types
+    }
+
     pub(super) fn get(&mut self, index: usize) -> DataType {
         if self.types.len() <= index {
             self.types.resize(index + 1, DataType::Unknown);

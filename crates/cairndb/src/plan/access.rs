@@ -77,6 +77,17 @@ pub(super) struct AccessPath {
     pub(super) estimate: Estimate,
 }
 
+/// A whole unique key.
+#[derive(Debug)]
+pub(super) struct PointKey {
+    /// None: the primary key.
+    pub(super) index: Option<Arc<Index>>,
+    /// One value for each of its columns.
+    pub(super) key: Vec<Expr>,
+    /// Positions of the conditions that it answers.
+    pub(super) answered: Vec<usize>,
+}
+
 /// The table's tree as an index: its columns in order.
 fn primary_columns(table: &Table) -> Vec<IndexColumn> {
     let columns = table.primary_key.iter();
@@ -96,6 +107,18 @@ pub(super) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPath> {
         found.extend(Matcher::new(shape, index.columns.clone(), index.unique).finish(Some(index), &infos));
     }
     found
+}
+
+/// The only path that gives at most one row, by the whole of a unique key; none where there is no such path, or a choice
+/// of them, which costs decide. [`Planner::scan`](super::planner::Planner::scan) prefers it to any other.
+pub(super) fn only_point(shape: &TableShape) -> Option<PointKey> {
+    let primary = Matcher::new(shape, primary_columns(&shape.table), true).point(None);
+    let unique = shape.table.indexes.iter().filter(|index| index.unique);
+    let mut points = primary
+        .into_iter()
+        .chain(unique.filter_map(|index| Matcher::new(shape, index.columns.clone(), true).point(Some(index))));
+    let only = points.next()?;
+    points.next().is_none().then_some(only)
 }
 
 fn row_width(infos: &[ColumnInfo]) -> f64 {
@@ -217,12 +240,25 @@ impl<'a> Matcher<'a> {
         self.answered.extend(answered);
     }
 
+    /// Whether the whole of a unique key is given.
+    fn is_point(&self) -> bool {
+        self.unique && !self.key.is_empty() && self.prefixes.len() == 1 && self.fixed == self.key.len()
+    }
+
+    fn point(self, index: Option<&Arc<Index>>) -> Option<PointKey> {
+        if !self.is_point() {
+            return None;
+        }
+        let key = self.prefixes.into_iter().next()?;
+        Some(PointKey { index: index.cloned(), key, answered: self.answered })
+    }
+
     /// The path, if it is of any use: it answers something, gives an order, or reads less.
     fn finish(self, index: Option<&Arc<Index>>, infos: &[ColumnInfo]) -> Option<AccessPath> {
         if self.key.is_empty() || (index.is_none() && self.answered.is_empty()) {
             return None;
         }
-        let point = self.unique && self.prefixes.len() == 1 && self.fixed == self.key.len();
+        let point = self.is_point();
         let covering = index.is_some_and(|index| is_covering(self.shape, index));
         let mut path = AccessPath {
             index: index.cloned(),

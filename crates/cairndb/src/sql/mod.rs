@@ -1,8 +1,9 @@
 //! From text to syntax: `cairn_parser` behind caps on nesting and length.
 //!
-//! [`split_script`] cuts a script into statements without parsing them, so that a syntax error in the seventh does not
-//! keep the first six from running; [`SourceStatement::parse`], [`parse_one`] and [`parse_script`] parse. Positions in
-//! errors are 1-based characters of the whole text that was handed in.
+//! A script is read statement by statement, so that a syntax error in the seventh does not keep the first six from
+//! running: [`Script::next_parsed`] parses each as it finds it, [`split_script`] only cuts. [`SourceStatement::parse`],
+//! [`parse_one`] and [`parse_script`] parse. Positions in errors are 1-based characters of the whole text that was handed
+//! in.
 
 mod limits;
 mod names;
@@ -17,3 +18,4 @@ pub use script::{Script, SourceStatement, split_script};
 
 pub(crate) use limits::{with_deep_stack, with_room};
 pub(crate) use names::{dotted, list_span, name_text, plain_name};
+pub(crate) use parse::parse_one_in;

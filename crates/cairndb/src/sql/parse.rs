@@ -1,6 +1,6 @@
 //! From text to trees: `cairn_parser` with this engine's limits, and its errors as this crate's.
 
-use cairn_parser::{self as ast, Id, ParseError, Parts, Query, Statement, Tree};
+use cairn_parser::{self as ast, Id, ParseError, Parts, Query, Room, Statement, Tree};
 
 use super::limits::{MAX_DEPTH, OPTIONS};
 use super::script;
@@ -51,9 +51,13 @@ impl ParsedStatement {
             let position = position_in(text, text.len(), characters_before);
             return Err(Error::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(position));
         };
+        Ok(ParsedStatement::of(parsed, characters_before))
+    }
+
+    pub(super) fn of(parsed: ast::ParsedStatement<'_>, characters_before: usize) -> ParsedStatement {
         let (tree, statement) = (parsed.tree.into_owned(), parsed.statement);
         let (parameters, depth) = (tree.parameters() as usize, tree.depth(statement).into());
-        Ok(ParsedStatement { tree, statement, parameters, depth, characters_before })
+        ParsedStatement { tree, statement, parameters, depth, characters_before }
     }
 
     /// The statement's text.
@@ -84,15 +88,16 @@ pub fn parse_script(text: &str) -> Result<Vec<ParsedStatement>> {
 
 /// The only statement of a text, as a prepared statement wants it.
 pub fn parse_one(text: &str) -> Result<ParsedStatement> {
-    let mut statements = script::split_script(text);
-    let Some(first) = statements.next() else {
-        return Err(Error::new(SqlState::SYNTAX_ERROR, "the text holds no statement"));
-    };
-    if let Some(second) = statements.next() {
-        let message = "cannot insert multiple commands into a prepared statement";
-        return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(second.characters_before + 1));
+    parse_one_in(text, &mut Room::default())
+}
+
+/// As [`parse_one`], in buffers that are kept.
+pub(crate) fn parse_one_in(text: &str, room: &mut Room) -> Result<ParsedStatement> {
+    match ast::parse_statement_in(text, OPTIONS, room) {
+        Ok(Some(parsed)) => Ok(ParsedStatement::of(parsed, 0)),
+        Ok(None) => Err(Error::new(SqlState::SYNTAX_ERROR, "the text holds no statement")),
+        Err(error) => Err(refusal(&error, text, 0)),
     }
-    first.parse()
 }
 
 /// An expression's text, such as a column's default.
@@ -112,7 +117,7 @@ pub fn parse_query(text: &str) -> Result<ParsedQuery> {
 }
 
 /// The parser's error in this crate's form.
-fn refusal(error: &ParseError, text: &str, characters_before: usize) -> Error {
+pub(super) fn refusal(error: &ParseError, text: &str, characters_before: usize) -> Error {
     let position = position_in(text, error.position as usize, characters_before);
     let refused = Error::new(SqlState(error.sqlstate), &error.message).at(position);
     match error.hint {

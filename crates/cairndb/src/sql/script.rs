@@ -1,8 +1,11 @@
-//! Cuts a script into statements at its semicolons, token by token. What is in a statement is not looked at.
+//! A script's statements, one after another: cut at semicolons without a look at what they say, for who only wants their
+//! texts, or cut and parsed in one pass, for who runs them.
 
 use cairn_parser::token::split_statements;
+use cairn_parser::{FirstStatement, Room, parse_first};
 
-use super::parse::ParsedStatement;
+use super::limits::{MAX_TEXT_BYTES, OPTIONS};
+use super::parse::{ParsedStatement, refusal};
 use crate::Result;
 
 /// Bytes that are cut at a time: places in them are counted in 32 bits.
@@ -46,8 +49,7 @@ impl<'a> Iterator for Script<'a> {
 
     fn next(&mut self) -> Option<SourceStatement<'a>> {
         let rest = self.text.get(self.at..)?;
-        let end = (0..=rest.len().min(WINDOW)).rev().find(|end| rest.is_char_boundary(*end))?;
-        let window = &rest[..end];
+        let window = beginning(rest, WINDOW);
         let found = split_statements(window).next()?;
         // No statement of this size is run, but it is told as what it is, whole.
         let is_cut = window.len() < rest.len() && !found.complete;
@@ -58,12 +60,43 @@ impl<'a> Iterator for Script<'a> {
     }
 }
 
-impl Script<'_> {
+impl<'a> Script<'a> {
+    /// The next statement's text, and what it is, parsed in the buffers of the one before.
+    pub(crate) fn next_parsed(&mut self, room: &mut Room) -> Option<(&'a str, Result<ParsedStatement>)> {
+        let rest = self.text.get(self.at..)?;
+        let window = beginning(rest, MAX_TEXT_BYTES);
+        match parse_first(window, OPTIONS, room) {
+            Ok(None) if window.len() == rest.len() => None,
+            Ok(Some(first)) if first.complete || window.len() == rest.len() => Some(self.parsed(window, first)),
+            // Too much for one statement, or for what is blank before it.
+            _ => self.next().map(|statement| (statement.text, statement.parse())),
+        }
+    }
+
+    fn parsed(&mut self, window: &'a str, first: FirstStatement<'a>) -> (&'a str, Result<ParsedStatement>) {
+        let FirstStatement { parsed, span, behind, .. } = first;
+        let characters_before = self.count_to(self.at);
+        self.at += behind;
+        let parsed = match parsed {
+            Ok(mut parsed) => {
+                parsed.tree.cut_source(behind);
+                Ok(ParsedStatement::of(parsed, characters_before))
+            }
+            Err(error) => Err(refusal(&error, window, characters_before)),
+        };
+        (window.get(span.start as usize..span.end as usize).unwrap_or(""), parsed)
+    }
+
     fn count_to(&mut self, byte: usize) -> usize {
         self.characters += self.text.get(self.counted..byte).map_or(0, |piece| piece.chars().count());
         self.counted = byte;
         self.characters
     }
+}
+
+/// The first bytes of a text, at most `most`.
+fn beginning(text: &str, most: usize) -> &str {
+    (0..=text.len().min(most)).rev().find_map(|end| text.get(..end)).unwrap_or("")
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ mod xml;
 
 pub(crate) use power::Power;
 pub use script::{
-    Options, ParsedStatement, Statements, parse_expression, parse_statement, parse_statements, parse_type_name,
+    FirstStatement, Options, ParsedStatement, Room, Statements, parse_expression, parse_first, parse_statement,
+    parse_statement_in, parse_statements, parse_type_name,
 };
 pub(crate) use state::Parser;

@@ -1,10 +1,11 @@
 //! What callers ask for: a statement, a script's statements one after another, an expression, a type.
 
 use super::Parser;
+use super::frames::Frame;
 use crate::error::{PROGRAM_LIMIT_EXCEEDED, ParseError, Result, SYNTAX_ERROR};
 use crate::syntax::{Expr, Statement, TypeName};
 use crate::token::{Lexer, Placeholders, TokenKind as T};
-use crate::tree::{Id, Tree};
+use crate::tree::{Id, Span, Tree, TreeRoom};
 
 /// What a caller allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +35,60 @@ pub struct ParsedStatement<'a> {
     pub parameter_names: Vec<&'a str>,
 }
 
+/// Buffers that the parser keeps between statements.
+#[derive(Debug, Default)]
+pub struct Room {
+    pub(super) tree: TreeRoom,
+    pub(super) scratch: Vec<u32>,
+    pub(super) frames: Vec<Frame>,
+}
+
+/// A statement found at the beginning of a text.
+#[derive(Debug)]
+pub struct FirstStatement<'a> {
+    /// The statement; spans count in the text.
+    pub parsed: Result<ParsedStatement<'a>>,
+    /// The bytes of the statement, without what is blank around it and without its semicolon. Where it does not parse: up
+    /// to the error.
+    pub span: Span,
+    /// The byte behind the statement's semicolon, or the text's end.
+    pub behind: usize,
+    /// Whether a semicolon ends it.
+    pub complete: bool,
+}
+
+/// The first statement of a text, which is looked at no further; none where the text is empty. Empty statements are
+/// skipped. The error: the text is too long to be looked at.
+pub fn parse_first<'a>(text: &'a str, options: Options, room: &mut Room) -> Result<Option<FirstStatement<'a>>> {
+    check_length(text, options)?;
+    Ok(first_from(text, 0, options, room))
+}
+
+fn first_from<'a>(text: &'a str, at: usize, options: Options, room: &mut Room) -> Option<FirstStatement<'a>> {
+    let mut parser = Parser::new(text, at, options, std::mem::take(room));
+    while parser.eat(T::Semicolon) {}
+    if parser.at(T::Eof) {
+        *room = parser.into_room();
+        return None;
+    }
+    let start = parser.start();
+    parser.reserve();
+    let result = parser.statement().and_then(|statement| parser.end_of_statement().map(|()| statement));
+    let span = Span { start, end: parser.end().max(start) };
+    let behind = parser.skip_statement();
+    let complete = parser.at(T::Semicolon);
+    let parsed = result.map(|statement| parser.finish(statement));
+    *room = parser.into_room();
+    Some(FirstStatement { parsed, span, behind, complete })
+}
+
 /// The statements of a script; empty ones are skipped. After an error it goes on behind the next semicolon.
 #[derive(Debug)]
 pub struct Statements<'a> {
     text: &'a str,
     at: usize,
     options: Options,
+    room: Room,
 }
 
 impl<'a> Iterator for Statements<'a> {
@@ -51,16 +100,9 @@ impl<'a> Iterator for Statements<'a> {
             self.at = usize::MAX;
             return first.then_some(Err(error));
         }
-        let mut parser = Parser::new(self.text, self.at.min(self.text.len()), self.options);
-        while parser.eat(T::Semicolon) {}
-        if parser.at(T::Eof) {
-            self.at = self.text.len();
-            return None;
-        }
-        parser.reserve();
-        let result = parser.statement().and_then(|statement| parser.end_of_statement().map(|()| statement));
-        self.at = parser.skip_statement();
-        Some(result.map(|statement| parser.finish(statement)))
+        let first = first_from(self.text, self.at.min(self.text.len()), self.options, &mut self.room);
+        self.at = first.as_ref().map_or(self.text.len(), |first| first.behind);
+        first.map(|first| first.parsed)
     }
 }
 
@@ -77,12 +119,11 @@ impl<'a> Parser<'a> {
         self.token.end as usize
     }
 
-    fn finish(mut self, statement: Id<Statement>) -> ParsedStatement<'a> {
+    fn finish(&mut self, statement: Id<Statement>) -> ParsedStatement<'a> {
         let text = self.lexer.text();
         let name = |(start, end): &(u32, u32)| text.get(*start as usize + 1..*end as usize).unwrap_or("");
         let parameter_names = self.named_parameters.iter().map(name).collect();
-        self.tree.settle();
-        ParsedStatement { tree: self.tree, statement, parameter_names }
+        ParsedStatement { tree: self.tree.finished(), statement, parameter_names }
     }
 }
 
@@ -97,21 +138,25 @@ fn check_length(text: &str, options: Options) -> Result<()> {
 
 /// The statements of a script, parsed as they are asked for.
 pub fn parse_statements(text: &str, options: Options) -> Statements<'_> {
-    Statements { text, at: 0, options }
+    Statements { text, at: 0, options, room: Room::default() }
 }
 
 /// The only statement of a text; none where it is empty. More than one is an error at the second.
 pub fn parse_statement(text: &str, options: Options) -> Result<Option<ParsedStatement<'_>>> {
-    let mut statements = parse_statements(text, options);
-    let first = statements.next().transpose()?;
-    let mut rest = Lexer::new(text, statements.at.min(text.len()), options.placeholders);
+    parse_statement_in(text, options, &mut Room::default())
+}
+
+/// As [`parse_statement`], in buffers that are kept.
+pub fn parse_statement_in<'a>(text: &'a str, options: Options, room: &mut Room) -> Result<Option<ParsedStatement<'a>>> {
+    let Some(first) = parse_first(text, options, room)? else { return Ok(None) };
+    let mut rest = Lexer::new(text, first.behind, options.placeholders);
     let behind = std::iter::repeat_with(|| rest.next_token()).find(|token| token.kind != T::Semicolon);
     match behind {
-        Some(token) if token.kind != T::Eof => {
+        Some(token) if token.kind != T::Eof && first.parsed.is_ok() => {
             let message = "cannot insert multiple commands into a prepared statement";
             Err(ParseError::new(SYNTAX_ERROR, message, token.start))
         }
-        _ => Ok(first),
+        _ => first.parsed.map(Some),
     }
 }
 
@@ -131,7 +176,7 @@ fn parse_whole<'a, N>(
     read: impl FnOnce(&mut Parser<'a>) -> Result<N>,
 ) -> Result<(Tree<'a>, N)> {
     check_length(text, options)?;
-    let mut parser = Parser::new(text, 0, options);
+    let mut parser = Parser::new(text, 0, options, Room::default());
     let result = read(&mut parser)?;
     match parser.at(T::Eof) {
         true => Ok((parser.tree, result)),

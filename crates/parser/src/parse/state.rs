@@ -3,7 +3,7 @@
 use std::thread;
 
 use super::frames::{Frame, Mode};
-use super::script::Options;
+use super::script::{Options, Room};
 use crate::error::{ParseError, Result, STATEMENT_TOO_COMPLEX};
 use crate::hints::{Place, hint_for};
 use crate::token::{Lexer, Token, TokenKind};
@@ -101,7 +101,11 @@ impl<'a> Parser<'a> {
         ParseError::near(what, &rest[..end], start)
     }
 
-    pub(crate) fn new(text: &'a str, start: usize, options: Options) -> Parser<'a> {
+    /// A parser that begins at byte `start`, in the buffers of one before it.
+    pub(crate) fn new(text: &'a str, start: usize, options: Options, room: Room) -> Parser<'a> {
+        let Room { tree, mut scratch, mut frames } = room;
+        scratch.clear();
+        frames.clear();
         let mut lexer = Lexer::new(text, start, options.placeholders);
         let token = lexer.next_token();
         let nothing = Token { kind: TokenKind::Eof, encoded: false, start: 0, end: 0 };
@@ -110,15 +114,20 @@ impl<'a> Parser<'a> {
             token,
             previous: nothing,
             ahead: None,
-            tree: Tree::new(text),
-            scratch: Vec::with_capacity(32),
-            frames: Vec::with_capacity(8),
+            tree: Tree::new(text, tree),
+            scratch,
+            frames,
             mode: Mode::Full,
             recursion: 0,
             options,
             named_parameters: Vec::new(),
             question_marks: 0,
         }
+    }
+
+    /// Its buffers, for the next.
+    pub(super) fn into_room(self) -> Room {
+        Room { tree: self.tree.into_room(), scratch: self.scratch, frames: self.frames }
     }
 
     /// Makes room for what a text of this length may need, when it is known that there is something to read.

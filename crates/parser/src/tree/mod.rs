@@ -10,6 +10,6 @@ pub(crate) use define::{scalar, syntax};
 pub(crate) use field::Field;
 pub use field::Text;
 pub use ids::{Id, List};
-pub(crate) use node::{Draft, Node, TreeSize};
+pub(crate) use node::{Draft, Node, TreeRoom, TreeSize};
 pub use node::{Span, Tree};
 pub use walk::{FieldSort, KindInfo, NodeRef, Syntax};

@@ -44,6 +44,17 @@ pub struct Tree<'a> {
     parameters: u32,
 }
 
+/// Vectors that trees are made in, one after another.
+#[derive(Debug, Default)]
+pub(crate) struct TreeRoom {
+    nodes: Vec<Node>,
+    words: Vec<u32>,
+}
+
+/// A tree of more than this is not copied, and its room not kept.
+const SMALL_NODES: usize = 4096;
+const SMALL_WORDS: usize = 2 * SMALL_NODES;
+
 /// How much a tree holds.
 #[derive(Clone, Copy)]
 pub(crate) struct TreeSize {
@@ -63,23 +74,48 @@ pub struct Draft {
 }
 
 impl<'a> Tree<'a> {
-    pub(crate) fn new(source: &'a str) -> Tree<'a> {
-        let mut tree = Tree {
-            source: Cow::Borrowed(source),
-            nodes: Vec::with_capacity(32),
-            words: Vec::with_capacity(64),
-            decoded: String::new(),
-            texts: Vec::new(),
-            parameters: 0,
-        };
+    pub(crate) fn new(source: &'a str, room: TreeRoom) -> Tree<'a> {
+        let TreeRoom { mut nodes, mut words } = room;
+        nodes.clear();
+        words.clear();
+        let (decoded, texts) = (String::new(), Vec::new());
+        let mut tree = Tree { source: Cow::Borrowed(source), nodes, words, decoded, texts, parameters: 0 };
         tree.nodes.push(Node { kind: u16::MAX, depth: 0, start: 0, end: 0, data: 0 });
         tree.words.push(0);
         tree
     }
 
     pub(crate) fn reserve(&mut self, text_bytes: usize) {
-        self.nodes.reserve((text_bytes / 6).min(1 << 16));
-        self.words.reserve((text_bytes / 5).min(1 << 16));
+        self.nodes.reserve((text_bytes / 6).min(SMALL_NODES));
+        self.words.reserve((text_bytes / 5).min(SMALL_NODES));
+    }
+
+    /// What was read, in vectors of its own size. A small tree is copied, so that the next is made in the same room; a
+    /// large one takes the room with it.
+    pub(crate) fn finished(&mut self) -> Tree<'a> {
+        let Tree { source, decoded, texts, parameters, .. } = self;
+        let (nodes, words) = match self.nodes.len() <= SMALL_NODES && self.words.len() <= SMALL_WORDS {
+            true => (self.nodes.as_slice().to_vec(), self.words.as_slice().to_vec()),
+            false => {
+                self.nodes.shrink_to_fit();
+                self.words.shrink_to_fit();
+                (std::mem::take(&mut self.nodes), std::mem::take(&mut self.words))
+            }
+        };
+        let (decoded, texts) = (std::mem::take(decoded), std::mem::take(texts));
+        Tree { source: source.clone(), nodes, words, decoded, texts, parameters: *parameters }
+    }
+
+    /// The buffers, for the next tree.
+    pub(crate) fn into_room(self) -> TreeRoom {
+        TreeRoom { nodes: self.nodes, words: self.words }
+    }
+
+    /// Forgets the text from byte `end` on, in which no node may be.
+    pub fn cut_source(&mut self, end: usize) {
+        if let Cow::Borrowed(source) = self.source {
+            self.source = Cow::Borrowed(source.get(..end).unwrap_or(source));
+        }
     }
 
     /// The tree with a copy of its text.
@@ -251,14 +287,6 @@ impl<'a> Tree<'a> {
         self.decoded.truncate(size.decoded);
         self.texts.truncate(size.texts);
         self.parameters = size.parameters;
-    }
-
-    /// Gives back what was reserved for more nodes than there are, where it is much.
-    pub(crate) fn settle(&mut self) {
-        if self.nodes.capacity() > 4096 {
-            self.nodes.shrink_to_fit();
-            self.words.shrink_to_fit();
-        }
     }
 }
 

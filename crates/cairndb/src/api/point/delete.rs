@@ -11,6 +11,7 @@ use super::shape::{Finder, PointSource};
 use super::upkeep::{Entry, returning};
 use super::{Buffers, Miss};
 use crate::Value;
+use crate::bind::Returning;
 use crate::dml::{DeletePlan, Target};
 use crate::plan::Expr;
 
@@ -25,11 +26,19 @@ pub(in crate::api) struct PointDelete {
 
 impl PointDelete {
     pub(super) fn of(plan: &DeletePlan) -> Option<PointDelete> {
-        let source = PointSource::of(&plan.source)?;
-        let table = &plan.target.table;
-        let returning = plan.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        PointDelete::of_source(PointSource::of(&plan.source)?, &plan.target, plan.returning.as_ref())
+    }
+
+    /// `source`: the target's row.
+    pub(super) fn of_source(
+        source: PointSource,
+        target: &Arc<Target>,
+        returning: Option<&Returning>,
+    ) -> Option<PointDelete> {
+        let table = &target.table;
+        let returning = returning.map(|returning| returning.exprs.as_slice());
         let evaluable = source.filter.iter().chain(returning.into_iter().flatten()).all(eval::is_evaluable);
-        let columns = table.columns.len() + usize::from(plan.target.layout.has_row_numbers());
+        let columns = table.columns.len() + usize::from(target.layout.has_row_numbers());
         if source.table.id != table.id
             || source.outputs.len() != columns
             || !table.referenced_by.is_empty()
@@ -38,7 +47,7 @@ impl PointDelete {
             return None;
         }
         Some(PointDelete {
-            target: plan.target.clone(),
+            target: target.clone(),
             filter: source.filter.clone(),
             finder: source.finder(),
             returning: returning.map(Into::into),

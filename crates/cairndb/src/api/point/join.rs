@@ -13,7 +13,7 @@ use super::upkeep::same_key_bytes;
 use super::{Miss, general};
 use crate::api::Params;
 use crate::catalog::{Index, Table, TableLayout};
-use crate::plan::{Expr, JoinKind, PhysicalNode, PhysicalPlan, walk};
+use crate::plan::{Expr, JoinKind, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 use crate::types::{DataType, ValueRef, key};
 
 /// Rows that are read together, at most.
@@ -130,6 +130,30 @@ impl JoinSource {
         }
     }
 
+    /// The source that reads this row and computes `outputs` from it.
+    pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>) -> Option<JoinSource> {
+        let KeyedRow { table, index, key, filter } = row;
+        let mut source = JoinSource::default();
+        let key = source.parts(&table, index.as_deref(), &key)?;
+        let (layout, index) = (TableLayout::new(&table), index.map(|index| index.tree));
+        source.steps.push(Step { table, layout, index, key, first: 0, outer: false, on: None });
+        Some(JoinSource { outputs, filters: filter.into_iter().collect(), ..source })
+    }
+
+    /// The parts of a key, from one expression per column over the outputs so far.
+    fn parts(&self, table: &Table, index: Option<&Index>, keys: &[Expr]) -> Option<Box<[Part]>> {
+        let columns = key_columns(table, index);
+        if columns.len() != keys.len() {
+            return None;
+        }
+        let part = |(column, expr): (&crate::catalog::IndexColumn, &Expr)| {
+            let data_type = table.columns.get(column.column)?.data_type;
+            let source = self.source(&substitute(expr, &self.outputs)?, data_type)?;
+            Some(Part { source, data_type, descending: column.descending, nulls_first: column.nulls_first })
+        };
+        columns.iter().zip(keys).map(part).collect()
+    }
+
     /// With one more step. `keys`: over the outputs so far; `on`: over those and the new table's `columns`.
     fn with(
         mut self,
@@ -139,18 +163,10 @@ impl JoinSource {
         keys: &[Expr],
         (kind, on): (JoinKind, Option<&Expr>),
     ) -> Option<JoinSource> {
-        let key = key_columns(table, index);
-        if !matches!(kind, JoinKind::Inner | JoinKind::Left) || key.len() != keys.len() || self.steps.len() == STEPS_MAX
-        {
+        if !matches!(kind, JoinKind::Inner | JoinKind::Left) || self.steps.len() == STEPS_MAX {
             return None;
         }
-        let first = self.width();
-        let part = |(column, expr): (&crate::catalog::IndexColumn, &Expr)| {
-            let data_type = table.columns.get(column.column)?.data_type;
-            let source = self.source(&substitute(expr, &self.outputs)?, data_type)?;
-            Some(Part { source, data_type, descending: column.descending, nulls_first: column.nulls_first })
-        };
-        let key = key.iter().zip(keys).map(part).collect::<Option<_>>()?;
+        let (first, key) = (self.width(), self.parts(table, index, keys)?);
         for &column in columns {
             let data_type = table.columns.get(column)?.data_type;
             self.outputs.push(Expr::Column { index: first + column, data_type });

@@ -1,7 +1,8 @@
 //! Point statements: one row by its whole key, from parameters to the tree and back.
 //!
 //! What qualifies is recognised in the plan, never in the text: a SELECT, an UPDATE or a DELETE whose source is a
-//! `PointGet`, and an INSERT of one row of VALUES, with ON CONFLICT or without. Index entries, CHECK constraints and
+//! `PointGet`, and an INSERT of one row of VALUES, with ON CONFLICT or without. Where already the bound statement tells
+//! that its source will be one (`plan::keyed_row`), it is not planned until the general path needs it. Index entries, CHECK constraints and
 //! foreign keys that point elsewhere are looked after. Everything else takes the general path, and so does a point
 //! statement whenever something is out of the ordinary: the schema changed, a constraint is violated, an expression
 //! fails. The general path then plans, converts, or words the error.
@@ -28,6 +29,8 @@ mod run;
 mod select;
 mod shape;
 mod sum;
+#[cfg(test)]
+mod tests;
 mod update;
 mod upkeep;
 
@@ -36,7 +39,10 @@ use std::sync::Arc;
 use cairn_storage::{Error as StorageError, WriteError};
 
 use super::prepared::Body;
+use crate::bind::{BoundStatement, BoundUpdate, Returning};
 use crate::catalog::{Catalog, Sequence};
+use crate::dml::Target;
+use crate::plan::{Field, KeyedRow, LogicalPlan, OptimizerOptions, keyed_row};
 use crate::types::EvalContext;
 use crate::{Error, Value};
 pub(super) use delete::PointDelete;
@@ -44,6 +50,7 @@ pub(super) use insert::PointInsert;
 pub use row_ref::RowRef;
 pub(super) use run::{read, write};
 pub(super) use select::PointSelect;
+use shape::PointSource;
 pub(super) use update::PointUpdate;
 
 /// A statement that qualifies.
@@ -81,6 +88,58 @@ impl PointPlan {
             Body::Delete(plan) => PointPlan::Delete(Box::new(PointDelete::of(plan)?)),
             Body::Explain(_) | Body::Utility => return None,
         })
+    }
+
+    /// As [`PointPlan::of`], of a statement that reads one row by key, before it is planned; and the columns of its result.
+    /// Folds the statement's constants.
+    pub(super) fn of_bound(
+        bound: &mut BoundStatement,
+        catalog: &Catalog,
+        options: &OptimizerOptions,
+    ) -> crate::Result<Option<(PointPlan, Vec<Field>)>> {
+        let (source, table) = match bound {
+            BoundStatement::Query(plan) => (plan, None),
+            BoundStatement::Update(update) => (&mut update.source, Some(&update.table)),
+            BoundStatement::Delete(delete) => (&mut delete.source, Some(&delete.table)),
+            _ => return Ok(None),
+        };
+        let Some(row) = keyed_row(source, options) else { return Ok(None) };
+        let target = table.map(|table| Target::new(table, catalog)).transpose()?.map(Arc::new);
+        Ok(PointPlan::of_row(row, bound, target.as_ref(), catalog))
+    }
+
+    /// Of a bound statement whose source is this row by key.
+    fn of_row(
+        row: KeyedRow,
+        bound: &BoundStatement,
+        target: Option<&Arc<Target>>,
+        catalog: &Catalog,
+    ) -> Option<(PointPlan, Vec<Field>)> {
+        let columns = |returning: &Option<Returning>| returning.as_ref().map_or(vec![], |found| found.fields.clone());
+        match (bound, target) {
+            (BoundStatement::Query(LogicalPlan::Project { exprs, fields, .. }), _) => {
+                let select = PointSelect::of_row(row, exprs.clone())?;
+                Some((PointPlan::Select(Box::new(select)), fields.clone()))
+            }
+            (BoundStatement::Update(update), Some(target)) => {
+                let LogicalPlan::Project { exprs, .. } = &update.source else { return None };
+                let BoundUpdate { assigned, returning, .. } = &**update;
+                let source = PointSource::of_row(row, exprs.clone())?;
+                let update = PointUpdate::of_source(source, target, assigned, returning.as_ref(), catalog)?;
+                Some((PointPlan::Update(Box::new(update)), columns(returning)))
+            }
+            (BoundStatement::Delete(delete), Some(target)) => {
+                let outputs = match &delete.source {
+                    LogicalPlan::Project { exprs, .. } => exprs.clone(),
+                    _ => shape::all_columns(&row.table),
+                };
+                let source = PointSource::of_row(row, outputs)?;
+                let returning = &delete.returning;
+                let delete = PointDelete::of_source(source, target, returning.as_ref())?;
+                Some((PointPlan::Delete(Box::new(delete)), columns(returning)))
+            }
+            _ => None,
+        }
     }
 
     /// Whether the statement only moves values, so that the clock and the time zone are none of its business.

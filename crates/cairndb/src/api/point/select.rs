@@ -9,7 +9,7 @@ use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
 use crate::Value;
 use crate::catalog::ColumnPlace;
-use crate::plan::{Expr, PhysicalPlan};
+use crate::plan::{Expr, KeyedRow, PhysicalPlan};
 use crate::types::DataType;
 
 /// A SELECT of one row.
@@ -40,7 +40,15 @@ pub(in crate::api) struct Scratch {
 
 impl PointSelect {
     pub(super) fn of(plan: &PhysicalPlan) -> Option<PointSelect> {
-        let source = JoinSource::of(plan)?;
+        PointSelect::of_source(JoinSource::of(plan)?)
+    }
+
+    /// Of one row by key, and what is computed from it.
+    pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>) -> Option<PointSelect> {
+        PointSelect::of_source(JoinSource::of_row(row, outputs)?)
+    }
+
+    fn of_source(source: JoinSource) -> Option<PointSelect> {
         let mut computed = Vec::new();
         let evaluable = |expr: &&Expr| eval::is_evaluable(expr);
         let steps = &source.steps;
@@ -48,12 +56,11 @@ impl PointSelect {
             return None;
         }
         let mut outputs = Vec::with_capacity(source.outputs.len());
-        for expr in &source.outputs {
-            let stored = Output::stored(steps, expr);
-            outputs.push(match stored {
+        for expr in source.outputs {
+            outputs.push(match Output::stored(steps, &expr) {
                 Some(output) => output,
                 None => {
-                    computed.push(Some(expr).filter(evaluable)?.clone());
+                    computed.push(Some(expr).filter(|expr| evaluable(&expr))?);
                     Output::Computed(computed.len() - 1)
                 }
             });

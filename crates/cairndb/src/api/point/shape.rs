@@ -9,7 +9,7 @@ use super::conflict::look_up;
 use super::key::KeyTemplate;
 use super::place::Trees;
 use crate::catalog::Table;
-use crate::plan::{Expr, PhysicalNode, PhysicalPlan, walk};
+use crate::plan::{Expr, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 
 /// A plan that reads one row by key and computes `outputs` from it.
 pub(super) struct PointSource {
@@ -53,9 +53,23 @@ impl PointSource {
         }
     }
 
+    /// The source that reads this row and computes `outputs` from it.
+    pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>) -> Option<PointSource> {
+        let KeyedRow { table, index, key, filter } = row;
+        let key = KeyTemplate::of(&table, index.as_deref(), &key)?;
+        let index = index.map(|index| index.tree);
+        Some(PointSource { table, index, key, outputs, filter })
+    }
+
     pub(super) fn finder(self) -> Finder {
         Finder { key: self.key, index: self.index }
     }
+}
+
+/// The columns of a table's row.
+pub(super) fn all_columns(table: &Table) -> Vec<Expr> {
+    let columns = table.columns.iter().enumerate();
+    columns.map(|(index, column)| Expr::Column { index, data_type: column.data_type }).collect()
 }
 
 fn column_type(table: &Table, index: usize) -> Option<crate::types::DataType> {

@@ -1,5 +1,7 @@
 //! UPDATE of one row by its primary key or a unique index.
 
+use std::sync::Arc;
+
 use cairn_storage::Ticket;
 
 use super::change::RowChange;
@@ -7,8 +9,9 @@ use super::eval::Env;
 use super::place::Place;
 use super::shape::{Finder, PointSource};
 use super::{Buffers, Miss};
+use crate::bind::Returning;
 use crate::catalog::Catalog;
-use crate::dml::UpdatePlan;
+use crate::dml::{Target, UpdatePlan};
 use crate::plan::Expr;
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
@@ -21,15 +24,25 @@ pub(in crate::api) struct PointUpdate {
 impl PointUpdate {
     pub(super) fn of(plan: &UpdatePlan, catalog: &Catalog) -> Option<PointUpdate> {
         let source = PointSource::of(&plan.source)?;
-        let target = &plan.target;
+        PointUpdate::of_source(source, &plan.target, &plan.assigned, plan.returning.as_ref(), catalog)
+    }
+
+    /// `source`: the target's old row, then the new values of the `assigned` columns.
+    pub(super) fn of_source(
+        source: PointSource,
+        target: &Arc<Target>,
+        assigned: &[usize],
+        returning: Option<&Returning>,
+        catalog: &Catalog,
+    ) -> Option<PointUpdate> {
         // The old row, its row number where it has one, the new values; nothing of other tables.
         let values = target.table.columns.len() + usize::from(target.layout.has_row_numbers());
         let values = source.outputs.get(values..)?;
-        if source.table.id != target.table.id || values.len() != plan.assigned.len() {
+        if source.table.id != target.table.id || values.len() != assigned.len() {
             return None;
         }
-        let assigned: Vec<(usize, &Expr)> = plan.assigned.iter().copied().zip(values).collect();
-        let returning = plan.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        let assigned: Vec<(usize, &Expr)> = assigned.iter().copied().zip(values).collect();
+        let returning = returning.map(|returning| returning.exprs.as_slice());
         let change = RowChange::of(target, catalog, &assigned, source.filter.as_ref(), returning)?;
         Some(PointUpdate { finder: source.finder(), change })
     }
