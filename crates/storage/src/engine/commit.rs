@@ -121,7 +121,7 @@ impl Engine {
             let number = writer.queue.number() - u64::from(!is_open);
             let records = writer.batch.records();
             let again = match writer.queue.next_step(records, || self.env.host.now()) {
-                Step::Wait(longest) => self.wait_for_batch(writer, number, longest, position),
+                Step::Wait(sleep) => self.wait_for_batch(writer, number, sleep, position),
                 Step::Lead => {
                     self.lead(writer);
                     (self.publisher.durable() < position).then(|| self.lock_writer())

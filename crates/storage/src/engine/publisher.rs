@@ -151,7 +151,27 @@ pub(super) struct Woken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Lead,
-    Wait(Option<Duration>),
+    Wait(Sleep),
+}
+
+/// How somebody sleeps until a batch is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sleep {
+    /// Until then, or until it has to be led.
+    Long,
+    /// At most so long: company may come until then, and nobody else looks whether it did.
+    ForCompany(Duration),
+    /// At most so long, and not to lead it while nobody is in a hurry.
+    InGroup(Duration),
+}
+
+impl Sleep {
+    fn longest(self) -> Option<Duration> {
+        match self {
+            Sleep::Long => None,
+            Sleep::ForCompany(longest) | Sleep::InGroup(longest) => Some(longest),
+        }
+    }
 }
 
 /// Who writes the log, and who waits for it. Guarded by the commit lock.
@@ -167,8 +187,9 @@ pub(crate) struct Queue {
     is_idle: bool,
     /// Everything before this position must be durable before readers see it.
     strong: u64,
-    /// Threads that wait for a batch, by the parity of its number.
+    /// Threads that wait for a batch, by the parity of its number, and those of them that are not in a group.
     waiting: [u32; 2],
+    hurried: [u32; 2],
     company: Company,
 }
 
@@ -181,6 +202,7 @@ impl Default for Queue {
             is_idle: false,
             strong: 0,
             waiting: [0; 2],
+            hurried: [0; 2],
             company: Company::default(),
         }
     }
@@ -205,7 +227,7 @@ impl Queue {
     /// What to do for the open batch, which holds so many records.
     pub(super) fn next_step(&mut self, records: u32, now: impl FnOnce() -> Duration) -> Step {
         match self.leading {
-            true => Step::Wait(None),
+            true => Step::Wait(Sleep::Long),
             false => self.company.next_step(records, now),
         }
     }
@@ -227,8 +249,20 @@ impl Queue {
     pub(super) fn end(&mut self, number: u64, records: u32, took: Duration, now: impl FnOnce() -> Duration) -> Woken {
         self.give_up();
         let done = std::mem::take(&mut self.waiting[(number & 1) as usize]);
+        self.hurried[(number & 1) as usize] = 0;
         self.company.expect(done, records, took, now);
-        Woken { done: done > 0, next: self.waiting[(number as usize + 1) & 1] > 0 }
+        Woken { done: done > 0, next: self.is_hurried(number + 1) }
+    }
+
+    /// Whether somebody who is not in a group sleeps until batch `number` is done. (Whoever is in one may be the one who
+    /// is woken to lead it.)
+    fn is_hurried(&self, number: u64) -> bool {
+        self.hurried[(number & 1) as usize] > 0
+    }
+
+    fn falls_asleep(&mut self, number: u64, sleep: Sleep) {
+        self.waiting[(number & 1) as usize] += 1;
+        self.hurried[(number & 1) as usize] += u32::from(!matches!(sleep, Sleep::InGroup(_)));
     }
 
     /// The leader's batch has a version to publish.
@@ -253,9 +287,13 @@ impl Queue {
     }
 
     /// A sleeper is awake, who waited for batch `number`: it is still counted, unless the batch is done.
-    fn woke(&mut self, number: u64) {
+    fn woke(&mut self, number: u64, sleep: Sleep) {
         if number >= self.number - u64::from(self.leading) {
             self.waiting[(number & 1) as usize] -= 1;
+            self.hurried[(number & 1) as usize] -= u32::from(!matches!(sleep, Sleep::InGroup(_)));
+        }
+        if matches!(sleep, Sleep::ForCompany(_)) {
+            self.company.is_watched = false;
         }
     }
 }
@@ -308,10 +346,10 @@ impl Company {
         }
         match self.until.checked_sub(now()).filter(|left| !left.is_zero()) {
             None => Step::Lead,
-            Some(_) if self.is_watched => Step::Wait(None),
+            Some(_) if self.is_watched => Step::Wait(Sleep::Long),
             Some(left) => {
                 self.is_watched = true;
-                Step::Wait(Some(left))
+                Step::Wait(Sleep::ForCompany(left))
             }
         }
     }
@@ -397,25 +435,22 @@ impl Engine {
         self.lock_writer()
     }
 
-    /// Sleeps until batch `number` is done, or there is need of a leader, or for so long. `None`: the log is durable up
-    /// to `position`.
+    /// Sleeps until batch `number` is done, or there is need of a leader, or for as long as it is to. `None`: the log is
+    /// durable up to `position`.
     pub(super) fn wait_for_batch<'a>(
         &'a self,
         mut writer: WriterGuard<'a>,
         number: u64,
-        longest: Option<Duration>,
+        sleep: Sleep,
         position: u64,
     ) -> Option<WriterGuard<'a>> {
-        writer.queue.waiting[(number & 1) as usize] += 1;
-        self.publisher.gates[(number & 1) as usize].sleep(writer, longest);
+        writer.queue.falls_asleep(number, sleep);
+        self.publisher.gates[(number & 1) as usize].sleep(writer, sleep.longest());
         if self.publisher.durable() >= position {
             return None;
         }
         let mut writer = self.lock_writer();
-        writer.queue.woke(number);
-        if longest.is_some() {
-            writer.queue.company.is_watched = false;
-        }
+        writer.queue.woke(number, sleep);
         Some(writer)
     }
 
@@ -423,7 +458,7 @@ impl Engine {
     pub(crate) fn wait_for_leader<'a>(&'a self, mut writer: WriterGuard<'a>) -> WriterGuard<'a> {
         let number = writer.queue.number - 1;
         while writer.queue.leading && writer.queue.number - 1 == number {
-            match self.wait_for_batch(writer, number, None, u64::MAX) {
+            match self.wait_for_batch(writer, number, Sleep::Long, u64::MAX) {
                 Some(again) => writer = again,
                 None => return self.lock_writer(),
             }
@@ -431,7 +466,8 @@ impl Engine {
         writer
     }
 
-    /// Group mode: lets others join the batch for a while. `None`: somebody wrote it meanwhile.
+    /// Group mode: lets others join the batch for a while, unless somebody is in a hurry. `None`: somebody wrote it
+    /// meanwhile.
     pub(super) fn wait_for_group<'a>(&'a self, mut writer: WriterGuard<'a>, position: u64) -> Option<WriterGuard<'a>> {
         let until = self.env.host.now() + self.options.group_interval;
         let number = writer.queue.number;
@@ -444,8 +480,11 @@ impl Engine {
             && writer.batch.records() < self.options.group_size
             && self.publisher.life.check(Act::Log).is_ok()
         {
+            if writer.queue.is_hurried(number) && !writer.queue.leading {
+                break;
+            }
             let Some(left) = until.checked_sub(self.env.host.now()).filter(|left| !left.is_zero()) else { break };
-            writer = self.wait_for_batch(writer, number, Some(left), position)?;
+            writer = self.wait_for_batch(writer, number, Sleep::InGroup(left), position)?;
         }
         Some(writer)
     }
@@ -461,9 +500,9 @@ mod patience {
         let (mut company, ms) = (Company::default(), Duration::from_millis(1));
         for took in [ms, 1000 * ms] {
             company.expect(1, 1, took, || Duration::ZERO);
-            assert_eq!(company.next_step(1, || Duration::ZERO), Step::Wait(Some(ms / PATIENCE)));
+            assert_eq!(company.next_step(1, || Duration::ZERO), Step::Wait(Sleep::ForCompany(ms / PATIENCE)));
         }
         company.expect(1, 1, 1000 * ms, || Duration::ZERO);
-        assert_eq!(company.next_step(1, || Duration::ZERO), Step::Wait(Some(1000 * ms / PATIENCE)));
+        assert_eq!(company.next_step(1, || Duration::ZERO), Step::Wait(Sleep::ForCompany(1000 * ms / PATIENCE)));
     }
 }

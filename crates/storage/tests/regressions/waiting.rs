@@ -100,6 +100,51 @@ fn weak_commits_do_not_wait_for_the_log() {
     assert!(is_there(&store, b"strong") && is_there(&store, b"behind"));
 }
 
+/// The one of those who slept until the next batch is done that was woken to lead it was in a group, and slept on.
+#[test]
+fn who_is_in_a_hurry_does_not_wait_for_a_group() {
+    let mut options = Options::default();
+    options.group_interval = 10 * LONG;
+    let (store, log) = open(options);
+    *log.at.lock().unwrap() = Some(Call::WriteDurable);
+    let commit = |key: &'static [u8], mode| {
+        let other = store.clone();
+        aside(move || put_as(&other, key, mode))
+    };
+    let first = commit(b"first", Durability::Full);
+    log.begun.recv_timeout(LONG).unwrap();
+    let in_group = commit(b"group", Durability::Group);
+    thread::sleep(Duration::from_millis(50));
+    let hurried = commit(b"hurried", Durability::Full);
+    thread::sleep(Duration::from_millis(50));
+    *log.at.lock().unwrap() = None;
+    log.end.send(End::Success).unwrap();
+    first.recv_timeout(LONG).unwrap().unwrap();
+    hurried.recv_timeout(LONG).expect("it waits for the group").unwrap();
+    in_group.recv_timeout(LONG).expect("its batch was written").unwrap();
+}
+
+/// Others sharing the write is what it asks for.
+#[test]
+fn who_is_in_a_group_waits_until_that_is_large() {
+    let mut options = Options::default();
+    (options.group_interval, options.group_size) = (10 * LONG, 3);
+    let (store, log) = open(options);
+    let before = log.written.load(Ordering::SeqCst);
+    let commits: Vec<_> = (0..3u8)
+        .map(|i| {
+            let other = store.clone();
+            thread::sleep(Duration::from_millis(20));
+            aside(move || put_as(&other, &[i], Durability::Group))
+        })
+        .collect();
+    for commit in commits {
+        commit.recv_timeout(LONG).expect("it waits on").unwrap();
+    }
+    // And perhaps the note that the log is idle.
+    assert!(log.written.load(Ordering::SeqCst) <= before + 2, "each was written by itself");
+}
+
 /// What only has to be durable before something else goes on made the weak commits behind it wait.
 #[test]
 fn weak_commits_do_not_wait_for_the_log_of_a_checkpoint() {
