@@ -59,6 +59,33 @@ fn a_transaction_that_waits_too_long_is_rolled_back_and_told() {
 }
 
 #[test]
+fn prepared_statements_by_key_are_at_work_and_are_told_when_time_is_up() {
+    let conn = connect(Options::default());
+    let mut update = conn.prepare("UPDATE t SET v = 'w' WHERE id = $1").unwrap();
+    let mut select = conn.prepare("SELECT v FROM t WHERE id = $1").unwrap();
+    assert!(update.is_point() && select.is_point());
+    let tx = conn.begin().unwrap();
+    tx.execute("SET idle_in_transaction_session_timeout = '300ms'", ()).unwrap();
+    // Longer than the limit altogether, but never idle for as long.
+    for id in 1..=12 {
+        std::thread::sleep(Duration::from_millis(40));
+        assert_eq!(update.execute((id,)).unwrap(), 1);
+        std::thread::sleep(Duration::from_millis(10));
+        select.query_point((id,), |_| ()).unwrap().unwrap();
+    }
+    tx.execute("SET idle_in_transaction_session_timeout = '20ms'", ()).unwrap();
+    std::thread::sleep(Duration::from_millis(60));
+    assert_eq!(code(update.execute((1,))), SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT);
+    tx.rollback().unwrap();
+
+    let tx = conn.begin().unwrap();
+    tx.execute("SET transaction_timeout = '20ms'", ()).unwrap();
+    std::thread::sleep(Duration::from_millis(60));
+    assert_eq!(code(select.query_point((1,), |_| ())), SqlState::TRANSACTION_TIMEOUT);
+    tx.rollback().unwrap();
+}
+
+#[test]
 fn a_transaction_that_takes_too_long_ends_in_a_statement_or_before_the_next() {
     let conn = connect(Options::default());
     conn.execute("SET transaction_timeout = '30ms'", ()).unwrap();

@@ -38,6 +38,11 @@ impl Limits {
         }
     }
 
+    /// Whether an open transaction has limits of time.
+    pub(crate) fn has_times(&self) -> bool {
+        self.idle_in_transaction.is_some() || self.transaction_timeout.is_some()
+    }
+
     /// Sets a limit (`None`: to its default); whether there is one of that name.
     pub(super) fn set(&mut self, name: &str, value: Option<&str>, defaults: &Limits) -> Result<bool> {
         match name {

@@ -1,11 +1,14 @@
 //! Prepared statements.
 
+use std::time::Instant;
+
 use cairn_storage::Acknowledge;
 
 use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
 use super::point::{self, Buffers, Miss, PointPlan};
 use super::prepared::Prepared;
+use super::session::SessionState;
 use super::{Connection, Params, Row, RowRef, Rows, Ticket};
 use crate::exec::Kept;
 use crate::plan::Field;
@@ -129,7 +132,8 @@ impl<'c> Statement<'c> {
         if !is_select || state.failed() || params.count() != prepared.parameters.len() {
             return Ok(None);
         }
-        match point::read(self.connection, &state, prepared, params, &mut self.buffers, read) {
+        let buffers = &mut self.buffers;
+        match in_time(&state, || point::read(self.connection, &state, prepared, params, buffers, read)) {
             Ok(found) => Ok(Some(found)),
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {
@@ -156,7 +160,8 @@ impl<'c> Statement<'c> {
         if state.transaction.as_ref().is_some_and(|open| open.failed() || open.read_only) {
             return Ok(None);
         }
-        match point::write(self.connection, &state, prepared, (params, acknowledge), &mut self.buffers) {
+        let buffers = &mut self.buffers;
+        match in_time(&state, || point::write(self.connection, &state, prepared, (params, acknowledge), buffers)) {
             Ok(done) => Ok(Some(done)),
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {
@@ -181,4 +186,14 @@ impl<'c> Statement<'c> {
     pub fn parameter_types(&self) -> &[DataType] {
         self.runnable.prepared.as_ref().map_or(&[], |prepared| &prepared.parameters)
     }
+}
+
+/// What point statements have of [`Connection::run_as_statement`]: a transaction with a time limit is looked at before, and
+/// waits for its next statement from here on.
+fn in_time<T>(state: &SessionState, work: impl FnOnce() -> Result<T, Miss>) -> Result<T, Miss> {
+    let Some(open) = state.transaction.as_ref().filter(|_| state.settings.limits.has_times()) else { return work() };
+    open.check_time(&state.settings.limits)?;
+    let done = work();
+    open.idle_since.set(Instant::now());
+    done
 }
