@@ -233,3 +233,24 @@ fn statements_by_key_of_small_tables_stay_point_statements_after_analyze() -> Re
     }
     Ok(())
 }
+
+/// `char(5)` and `char(3)` compare without their blanks wherever they are compared.
+#[test]
+fn blanks_of_char_do_not_matter_to_distinctness() -> Result<()> {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE TABLE c (id int PRIMARY KEY, c char(5), d char(3), CHECK (c IS NOT DISTINCT FROM d));
+         INSERT INTO c VALUES (1, 'ab', 'ab'); INSERT INTO c VALUES (2, 'x', 'x'), (3, NULL, NULL);",
+    )?;
+    let sql = "SELECT id FROM c WHERE id = $1 AND c IS NOT DISTINCT FROM d";
+    let mut select = conn.prepare(sql)?;
+    assert!(select.is_point());
+    for id in 1..=3 {
+        assert_eq!(select.query_row((id,), |row| row.get::<i32>(0))?, id);
+        assert_eq!(select.query_point((id,), |row| row.get_i64(0))?, Some(Some(i64::from(id))));
+    }
+    let mut insert = conn.prepare("INSERT INTO c VALUES ($1, $2, $3)")?;
+    assert_eq!(insert.execute((4, "yz", "yz"))?, 1);
+    assert_eq!(insert.execute((5, "yz", "y")).unwrap_err().sqlstate().0, "23514");
+    Ok(())
+}

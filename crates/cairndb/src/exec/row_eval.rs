@@ -1,108 +1,241 @@
-//! Evaluates a bound expression on one row: CHECK conditions, DEFAULTs, ON CONFLICT assignments.
+//! Evaluates a bound expression on one row: CHECK conditions, DEFAULTs, ON CONFLICT, RETURNING, and all of a point
+//! statement's.
 //!
-//! A plain walk over the expression, for places that handle a row at a time. Queries compile their expressions to
-//! batch evaluators instead ([`super::expr`]); both must say the same.
+//! A walk over the expression that lends strings instead of copying them and keeps the arguments of calls on the stack,
+//! so that it allocates only where a function makes a string. Queries compile their expressions to batch evaluators
+//! instead ([`super::expr`]); both say the same, which `super::expr`'s tests try over every type and function.
+
+use std::cmp::Ordering;
 
 use super::context::ExecContext;
-use crate::functions::{self, Function};
+use super::datum::{Columns, Datum};
+use crate::functions::{self, Function, Operator};
 use crate::plan::{Expr, SequenceOp};
+use crate::types::{DataType, EvalContext, ValueRef, compare_blank_padded, compare_f64};
 use crate::{Error, Result, Value};
+
+/// What an expression may depend on besides the row, and how it is told that something failed.
+pub(crate) trait Surroundings<'a>: Copy {
+    /// Why there is no value.
+    type Miss;
+    /// The parameter's value; it is of this type.
+    fn parameter(self, index: usize, data_type: DataType) -> Result<ValueRef<'a>, Self::Miss>;
+    /// Time and time zone.
+    fn eval(self) -> &'a EvalContext;
+    /// Runs a sequence function.
+    fn sequence(self, op: SequenceOp, name: &Value, value: Option<&Value>) -> Result<Value, Self::Miss>;
+    /// What comes of an error.
+    fn missed(error: Error) -> Self::Miss;
+}
+
+impl<'a> Surroundings<'a> for &'a ExecContext {
+    type Miss = Error;
+
+    fn parameter(self, index: usize, _: DataType) -> Result<ValueRef<'a>> {
+        ExecContext::parameter(self, index).map(Into::into)
+    }
+
+    fn eval(self) -> &'a EvalContext {
+        &self.eval
+    }
+
+    fn sequence(self, op: SequenceOp, name: &Value, value: Option<&Value>) -> Result<Value> {
+        sequence(op, name, value, self)
+    }
+
+    fn missed(error: Error) -> Error {
+        error
+    }
+}
 
 /// The value of `expr` for `row`, to whose columns `Expr::Column` refers. Subqueries are refused (SQLSTATE 0A000).
 pub fn eval_row(expr: &Expr, row: &[Value], context: &ExecContext) -> Result<Value> {
+    eval(expr, &row, context).map(Datum::into_value)
+}
+
+/// The value of `expr` for the row.
+pub(crate) fn eval<'a, S: Surroundings<'a>>(
+    expr: &'a Expr,
+    row: &'a dyn Columns<S::Miss>,
+    around: S,
+) -> Result<Datum<'a>, S::Miss> {
     match expr {
-        Expr::Literal { value, .. } => Ok(value.clone()),
-        Expr::Column { index, .. } => {
-            row.get(*index).cloned().ok_or_else(|| Error::internal(format!("no column {index} in the row")))
-        }
-        Expr::Parameter { index, .. } => context.parameter(*index).cloned(),
-        Expr::Outer { .. } => Err(Error::internal("outer column outside of a query")),
-        Expr::Subquery(_) | Expr::Subplan(_) => Err(Error::unsupported("a subquery in this place")),
-        Expr::Call { function, args } => {
-            let args = args.iter().map(|arg| eval_row(arg, row, context)).collect::<Result<Vec<_>>>()?;
-            call(function, &args, context)
-        }
-        Expr::Cast { input, to } => {
-            let value = eval_row(input, row, context)?;
-            functions::cast(&value, input.data_type(), *to, &context.eval)
-        }
-        Expr::And(args) => fold_logic(args, false, row, context),
-        Expr::Or(args) => fold_logic(args, true, row, context),
-        Expr::Not(input) => match eval_row(input, row, context)? {
-            Value::Boolean(value) => Ok(Value::Boolean(!value)),
-            _ => Ok(Value::Null),
-        },
-        Expr::IsNull(input) => Ok(Value::Boolean(matches!(eval_row(input, row, context)?, Value::Null))),
+        Expr::Literal { value, .. } => Ok(Datum::Lent(value.into())),
+        Expr::Column { index, .. } => row.column(*index),
+        Expr::Parameter { index, data_type } => around.parameter(*index, *data_type).map(Datum::Lent),
+        Expr::Call { function, args } => eval_call(function, args, row, around),
+        Expr::Cast { input, to } => cast(input, *to, row, around),
+        Expr::And(args) => logic(args, false, row, around),
+        Expr::Or(args) => logic(args, true, row, around),
+        Expr::Not(input) => Ok(match eval(input, row, around)?.get() {
+            ValueRef::Boolean(value) => boolean(!value),
+            _ => NULL,
+        }),
+        Expr::IsNull(input) => Ok(boolean(eval(input, row, around)?.is_null())),
         Expr::IsNotDistinct(left, right) => {
-            let (left, right) = (eval_row(left, row, context)?, eval_row(right, row, context)?);
-            Ok(Value::Boolean(left == right))
+            let (a, b) = (eval(left, row, around)?.into_value(), eval(right, row, around)?.into_value());
+            Ok(boolean(a.compare_as(&b, left.data_type()).is_eq()))
         }
-        Expr::Case { branches, otherwise, .. } => eval_case(branches, otherwise.as_deref(), row, context),
+        Expr::Case { branches, otherwise, .. } => {
+            for (condition, result) in branches {
+                if eval(condition, row, around)?.is_true() {
+                    return eval(result, row, around);
+                }
+            }
+            otherwise.as_deref().map_or(Ok(NULL), |otherwise| eval(otherwise, row, around))
+        }
         Expr::Coalesce { args, .. } => {
             for arg in args {
-                let value = eval_row(arg, row, context)?;
-                if !matches!(value, Value::Null) {
+                let value = eval(arg, row, around)?;
+                if !value.is_null() {
                     return Ok(value);
                 }
             }
-            Ok(Value::Null)
+            Ok(NULL)
         }
-        Expr::InList { input, list, equal } => eval_in(input, list, equal, row, context),
+        Expr::InList { input, list, equal } => in_list(input, list, equal, row, around),
         Expr::Sequence { op, name, value } => {
-            let name = eval_row(name, row, context)?;
-            let value = value.as_ref().map(|value| eval_row(value, row, context)).transpose()?;
-            sequence(*op, &name, value.as_ref(), context)
+            let name = eval(name, row, around)?.into_value();
+            let value = value.as_ref().map(|value| eval(value, row, around).map(Datum::into_value)).transpose()?;
+            around.sequence(*op, &name, value.as_ref()).map(Datum::Own)
+        }
+        Expr::Outer { .. } => Err(S::missed(Error::internal("outer column outside of a query"))),
+        Expr::Subquery(_) | Expr::Subplan(_) => Err(S::missed(Error::unsupported("a subquery in this place"))),
+    }
+}
+
+const NULL: Datum<'static> = Datum::Lent(ValueRef::Null);
+
+fn boolean(value: bool) -> Datum<'static> {
+    Datum::Lent(ValueRef::Boolean(value))
+}
+
+fn eval_call<'a, S: Surroundings<'a>>(
+    function: &'static Function,
+    args: &'a [Expr],
+    row: &'a dyn Columns<S::Miss>,
+    around: S,
+) -> Result<Datum<'a>, S::Miss> {
+    match args {
+        [] => apply(function, &[], around),
+        [one] => apply(function, &[eval(one, row, around)?.into_value()], around),
+        [left, right] => binary(function, eval(left, row, around)?, eval(right, row, around)?, around),
+        _ => {
+            let args = args.iter().map(|arg| eval(arg, row, around).map(Datum::into_value));
+            apply(function, &args.collect::<Result<Vec<_>, _>>()?, around)
         }
     }
+}
+
+fn binary<'a, S: Surroundings<'a>>(
+    function: &'static Function,
+    left: Datum<'_>,
+    right: Datum<'_>,
+    around: S,
+) -> Result<Datum<'static>, S::Miss> {
+    if let Some(operator) = function.op
+        && let Some(order) = compare(function, left.get(), right.get())
+        && let Some(holds) = holds(operator, order)
+    {
+        return Ok(boolean(holds));
+    }
+    apply(function, &[left.into_value(), right.into_value()], around)
+}
+
+fn apply<'a, S: Surroundings<'a>>(
+    function: &'static Function,
+    args: &[Value],
+    around: S,
+) -> Result<Datum<'static>, S::Miss> {
+    call(function, args, around.eval()).map(Datum::Own).map_err(S::missed)
 }
 
 /// Calls a function as SQL does: a strict one is not called with NULL.
-pub(crate) fn call(function: &Function, args: &[Value], context: &ExecContext) -> Result<Value> {
-    if function.strict && args.iter().any(|arg| matches!(arg, Value::Null)) {
+pub(crate) fn call(function: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {
+    if function.strict && args.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }
-    (function.eval)(args, &context.eval)
+    (function.eval)(args, context)
+}
+
+/// The order of two values of the function's argument types, where it can be told from what is lent, as
+/// [`Value::compare`] tells it.
+fn compare(function: &Function, left: ValueRef<'_>, right: ValueRef<'_>) -> Option<Ordering> {
+    use ValueRef::*;
+    match (left, right) {
+        (Text(a), Text(b)) if function.args.iter().any(|arg| matches!(arg, DataType::Char(_))) => {
+            Some(compare_blank_padded(a, b))
+        }
+        (Text(a), Text(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
+        (Double(a), Double(b)) => Some(compare_f64(a, b)),
+        (Numeric(a), Numeric(b)) => Some(a.cmp(b)),
+        (Date(a), Date(b)) => Some(a.cmp(&b)),
+        (Timestamp(a), Timestamp(b)) | (TimestampTz(a), TimestampTz(b)) => Some(a.cmp(&b)),
+        _ => Some(left.as_i64()?.cmp(&right.as_i64()?)),
+    }
+}
+
+fn holds(operator: Operator, order: Ordering) -> Option<bool> {
+    Some(match operator {
+        Operator::Equal => order.is_eq(),
+        Operator::NotEqual => order.is_ne(),
+        Operator::Less => order.is_lt(),
+        Operator::LessEqual => order.is_le(),
+        Operator::Greater => order.is_gt(),
+        Operator::GreaterEqual => order.is_ge(),
+        _ => return None,
+    })
+}
+
+fn cast<'a, S: Surroundings<'a>>(
+    input: &'a Expr,
+    to: DataType,
+    row: &'a dyn Columns<S::Miss>,
+    around: S,
+) -> Result<Datum<'a>, S::Miss> {
+    let value = eval(input, row, around)?;
+    if value.is_null() {
+        return Ok(value);
+    }
+    let cast = functions::cast(&value.into_value(), input.data_type(), to, around.eval());
+    cast.map(Datum::Own).map_err(S::missed)
 }
 
 /// AND (`decisive` false) or OR (`decisive` true): stops at the first decisive argument.
-fn fold_logic(args: &[Expr], decisive: bool, row: &[Value], context: &ExecContext) -> Result<Value> {
+fn logic<'a, S: Surroundings<'a>>(
+    args: &'a [Expr],
+    decisive: bool,
+    row: &'a dyn Columns<S::Miss>,
+    around: S,
+) -> Result<Datum<'a>, S::Miss> {
     let mut unknown = false;
     for arg in args {
-        match eval_row(arg, row, context)? {
-            Value::Boolean(value) if value == decisive => return Ok(Value::Boolean(decisive)),
-            Value::Boolean(_) => {}
+        match eval(arg, row, around)?.get() {
+            ValueRef::Boolean(value) if value == decisive => return Ok(boolean(decisive)),
+            ValueRef::Boolean(_) => {}
             _ => unknown = true,
         }
     }
-    Ok(if unknown { Value::Null } else { Value::Boolean(!decisive) })
+    Ok(if unknown { NULL } else { boolean(!decisive) })
 }
 
-fn eval_case(
-    branches: &[(Expr, Expr)],
-    otherwise: Option<&Expr>,
-    row: &[Value],
-    context: &ExecContext,
-) -> Result<Value> {
-    for (condition, result) in branches {
-        if matches!(eval_row(condition, row, context)?, Value::Boolean(true)) {
-            return eval_row(result, row, context);
-        }
-    }
-    otherwise.map_or(Ok(Value::Null), |otherwise| eval_row(otherwise, row, context))
-}
-
-fn eval_in(input: &Expr, list: &[Expr], equal: &Function, row: &[Value], context: &ExecContext) -> Result<Value> {
-    let mut pair = [eval_row(input, row, context)?, Value::Null];
+fn in_list<'a, S: Surroundings<'a>>(
+    input: &'a Expr,
+    list: &'a [Expr],
+    equal: &'static Function,
+    row: &'a dyn Columns<S::Miss>,
+    around: S,
+) -> Result<Datum<'a>, S::Miss> {
+    let input = eval(input, row, around)?;
     let mut unknown = false;
     for element in list {
-        pair[1] = eval_row(element, row, context)?;
-        match call(equal, &pair, context)? {
-            Value::Boolean(true) => return Ok(Value::Boolean(true)),
-            Value::Boolean(false) => {}
+        match binary(equal, Datum::Lent(input.get()), eval(element, row, around)?, around)?.get() {
+            ValueRef::Boolean(true) => return Ok(boolean(true)),
+            ValueRef::Boolean(false) => {}
             _ => unknown = true,
         }
     }
-    Ok(if unknown { Value::Null } else { Value::Boolean(false) })
+    Ok(if unknown { NULL } else { boolean(false) })
 }
 
 /// Runs a sequence function; NULL arguments give NULL.

@@ -10,16 +10,17 @@ use std::sync::Arc;
 use cairn_storage::WriteError;
 
 use super::Miss;
-use super::datum::{Columns, Datum, Stored};
 use super::eval::{self, Env};
 use super::operand::Operand;
 use super::place::{Trees, exists};
 use super::proposed::Proposed;
+use super::stored::Stored;
 use super::upkeep::{Entry, Lookup, Upkeep, returning};
 use super::{general, sum};
 use crate::Value;
 use crate::catalog::{Catalog, ColumnPlace, Table};
 use crate::dml::{Target, changed_stretch};
+use crate::exec::{Columns, Datum};
 use crate::plan::Expr;
 use crate::types::row::encode_value_raw;
 use crate::types::{DataType, EvalContext, ValueRef, cast_assign};
@@ -154,7 +155,7 @@ impl RowChange {
     ) -> Result<Option<Bytes>, Miss> {
         let both = Both { old, proposed, width: self.upkeep.table().columns.len() };
         if let Some(filter) = &self.filter
-            && !eval::is_true(&eval::eval(filter, &both, env)?)
+            && !eval::eval(filter, &both, env)?.is_true()
         {
             return Ok(None);
         }
@@ -332,7 +333,7 @@ struct Both<'a> {
     width: usize,
 }
 
-impl Columns for Both<'_> {
+impl Columns<Miss> for Both<'_> {
     fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
         match index.checked_sub(self.width) {
             None => self.old.column(index),
@@ -363,7 +364,7 @@ impl<'a> Updated<'a> {
     }
 }
 
-impl Columns for Updated<'_> {
+impl Columns<Miss> for Updated<'_> {
     fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
         match self.change.assignments.iter().position(|assignment| assignment.column == index) {
             Some(at) => self.value(at).map(Datum::Lent),

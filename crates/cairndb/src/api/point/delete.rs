@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use cairn_storage::{Ticket, WriteError};
 
-use super::datum::Stored;
 use super::eval::{self, Env};
 use super::place::Place;
 use super::shape::{Finder, PointSource};
+use super::stored::Stored;
 use super::upkeep::{Entry, returning};
 use super::{Buffers, Miss};
 use crate::Value;
@@ -104,7 +104,7 @@ impl PointDelete {
         returned: &mut Vec<Value>,
     ) -> Result<bool, Miss> {
         if let Some(filter) = &self.filter
-            && !eval::is_true(&eval::eval(filter, row, env)?)
+            && !eval::eval(filter, row, env)?.is_true()
         {
             return Ok(false);
         }

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use cairn_storage::{PointReader, Reader, TreeId, WriteError};
 
-use super::datum::{Columns, Datum, Stored};
 use super::eval::{self, Env};
 use super::key::key_columns;
 use super::operand::Operand;
 use super::shape::substitute;
+use super::stored::Stored;
 use super::upkeep::same_key_bytes;
 use super::{Miss, general};
 use crate::api::Params;
 use crate::catalog::{Index, Table, TableLayout};
+use crate::exec::{Columns, Datum};
 use crate::plan::{Expr, JoinKind, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 use crate::types::{DataType, ValueRef, key};
 
@@ -249,7 +250,7 @@ pub(super) struct Joined<'a> {
     pub(super) rows: &'a Rows<'a>,
 }
 
-impl Columns for Joined<'_> {
+impl Columns<Miss> for Joined<'_> {
     fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
         let (step, column) = place(self.steps, index).ok_or(Miss::General)?;
         match &self.rows[step] {
@@ -341,7 +342,7 @@ pub(super) fn read_all<'r>(
         if rows[at].is_some()
             && let Some(on) = &step.on
         {
-            let holds = eval::eval(on, &Joined { steps, rows }, env).map(|value| eval::is_true(&value));
+            let holds = eval::eval(on, &Joined { steps, rows }, env).map(|value| value.is_true());
             if !holds.map_err(WriteError::Caller)? {
                 rows[at] = None;
             }
@@ -357,7 +358,7 @@ pub(super) fn read_all<'r>(
 pub(super) fn accepts(filters: &[Expr], row: &Joined<'_>, env: Env<'_>) -> Result<bool, WriteError<Miss>> {
     for filter in filters {
         match eval::eval(filter, row, env) {
-            Ok(value) if eval::is_true(&value) => {}
+            Ok(value) if value.is_true() => {}
             Ok(_) => return Ok(false),
             Err(Miss::General) => return general(),
             Err(miss) => return Err(WriteError::Caller(miss)),

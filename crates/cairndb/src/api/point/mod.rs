@@ -15,7 +15,6 @@
 mod arguments;
 mod change;
 mod conflict;
-mod datum;
 mod delete;
 mod eval;
 mod insert;
@@ -28,6 +27,7 @@ mod row_ref;
 mod run;
 mod select;
 mod shape;
+mod stored;
 mod sum;
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 
 use super::Miss;
 use super::change::settle;
-use super::datum::{Columns, Datum};
 use super::eval::{self, Env, NoColumns};
 use super::operand::Operand;
 use crate::Value;
 use crate::api::Params;
 use crate::catalog::Table;
+use crate::exec::{Columns, Datum};
 use crate::plan::Expr;
 use crate::types::ValueRef;
 
@@ -113,7 +113,7 @@ impl<'a> Proposed<'a> {
     }
 }
 
-impl Columns for Proposed<'_> {
+impl Columns<Miss> for Proposed<'_> {
     fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
         self.values.get(index).copied().map(Datum::Lent).ok_or(Miss::General)
     }

@@ -1,8 +1,8 @@
 //! A row that is read where it lies.
 
-use super::datum::Stored;
 use super::join::{Rows, Step};
 use super::select::{Output, PointSelect};
+use super::stored::Stored;
 use crate::api::{FromValue, Params, Row};
 use crate::catalog::ColumnPlace;
 use crate::types::row::{decode_raw, integer_from_raw};

@@ -2,13 +2,13 @@
 
 use cairn_storage::{Reader, Session, TreeId, WriteError};
 
-use super::datum::Columns;
 use super::eval::{self, Env};
 use super::join::{JoinSource, Joined, Rows, STEPS_MAX, State, Step, StepBuffers, accepts, place, read_all};
 use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
 use crate::Value;
 use crate::catalog::ColumnPlace;
+use crate::exec::Columns;
 use crate::plan::{Expr, KeyedRow, PhysicalPlan};
 use crate::types::DataType;
 
@@ -129,7 +129,7 @@ impl PointSelect {
         Ok(Some(read(RowRef::stored(StoredRow { plan: self, rows: &rows, computed, params: env.params }))))
     }
 
-    fn compute(&self, row: &dyn Columns, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Miss> {
+    fn compute(&self, row: &dyn Columns<Miss>, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Miss> {
         out.clear();
         for expr in &self.computed {
             out.push(eval::eval(expr, row, env)?.into_value());

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use cairn_storage::{TreeId, WriteError};
 
-use super::datum::Columns;
 use super::eval::{self, Env};
 use super::place::{Trees, exists};
 use super::{Miss, general};
 use crate::catalog::{Catalog, ForeignKey, Index, IndexColumn, Table};
 use crate::dml::Target;
+use crate::exec::Columns;
 use crate::plan::Expr;
 use crate::types::{DataType, ValueRef, key};
 
@@ -40,7 +40,7 @@ impl Upkeep {
     }
 
     /// CHECK conditions: none may be false.
-    pub(super) fn check(&self, row: &dyn Columns, env: Env<'_>) -> Result<(), Miss> {
+    pub(super) fn check(&self, row: &dyn Columns<Miss>, env: Env<'_>) -> Result<(), Miss> {
         for condition in &self.target.checks {
             if matches!(eval::eval(condition, row, env)?.get(), ValueRef::Boolean(false)) {
                 return Err(Miss::General);
@@ -50,7 +50,7 @@ impl Upkeep {
     }
 
     /// The keys of the rows that the row refers to.
-    pub(super) fn encode_references(&self, row: &dyn Columns, lookups: &mut Vec<Lookup>) -> Result<(), Miss> {
+    pub(super) fn encode_references(&self, row: &dyn Columns<Miss>, lookups: &mut Vec<Lookup>) -> Result<(), Miss> {
         lookups.resize_with(self.references.len(), Lookup::default);
         for (reference, lookup) in self.references.iter().zip(lookups) {
             lookup.wanted = reference.encode(row, &mut lookup.key)?;
@@ -111,7 +111,7 @@ impl Reference {
     }
 
     /// Writes the key over `out`; whether there is one.
-    fn encode(&self, row: &dyn Columns, out: &mut Vec<u8>) -> Result<bool, Miss> {
+    fn encode(&self, row: &dyn Columns<Miss>, out: &mut Vec<u8>) -> Result<bool, Miss> {
         out.clear();
         for part in &self.parts {
             let value = row.column(part.column)?;
@@ -162,7 +162,7 @@ impl Entry {
         &mut self,
         table: &Table,
         index: &Index,
-        row: &impl Columns,
+        row: &impl Columns<Miss>,
         row_key: &[u8],
     ) -> Result<(), Miss> {
         self.key.clear();
@@ -188,7 +188,7 @@ impl Entry {
 /// RETURNING: expressions over the row's columns.
 pub(super) fn returning(
     exprs: &[Expr],
-    row: &dyn Columns,
+    row: &dyn Columns<Miss>,
     env: Env<'_>,
     out: &mut Vec<crate::Value>,
 ) -> Result<(), Miss> {

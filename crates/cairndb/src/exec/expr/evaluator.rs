@@ -254,7 +254,7 @@ fn eval_call(
     for row in 0..len {
         values.clear();
         values.extend(operands.iter().map(|operand| operand.value(row)));
-        let value = row_eval::call(function, &values, cx.context())?;
+        let value = row_eval::call(function, &values, &cx.context().eval)?;
         if same_for_all {
             return Ok(Operand::Constant(value));
         }

@@ -80,7 +80,7 @@ pub(super) fn eval_list(
         let mut undecided = Vec::with_capacity(rest.len());
         for (position, &row) in rest.iter().enumerate() {
             let pair = [input.value(row as usize), values.value(position)];
-            match row_eval::call(equal, &pair, cx.context())? {
+            match row_eval::call(equal, &pair, &cx.context().eval)? {
                 Value::Boolean(false) => undecided.push(row),
                 Value::Boolean(true) => results[row as usize] = Value::Boolean(true),
                 _ => {

@@ -1,5 +1,7 @@
 //! Expressions over batches: compiled once per execution, evaluated a batch at a time.
 
+#[cfg(test)]
+mod alike;
 mod arithmetic;
 mod branch;
 mod comparison;

@@ -302,7 +302,7 @@ impl RowSet {
         let mut all = Some(true);
         for ((left, column), op) in left.iter().zip(&self.columns).zip(ops) {
             let pair = [left.value(row), column.value(entry)];
-            match row_eval::call(op, &pair, cx.context())?.as_bool() {
+            match row_eval::call(op, &pair, &cx.context().eval)?.as_bool() {
                 Some(false) => return Ok(Some(false)),
                 Some(true) => {}
                 None => all = None,

@@ -1,42 +1,11 @@
-//! Values of rows and expressions without copying what can be lent.
+//! The values of a row as its tree has it, without copying what can be lent.
 
 use super::Miss;
 use crate::catalog::{ColumnPlace, TableLayout};
+use crate::exec::{Columns, Datum};
 use crate::types::row::decode_raw;
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result, SqlState, Value};
-
-/// A value that a row or a parameter lends, or that was computed.
-#[derive(Debug)]
-pub(super) enum Datum<'a> {
-    Lent(ValueRef<'a>),
-    Own(Value),
-}
-
-impl Datum<'_> {
-    pub(super) fn get(&self) -> ValueRef<'_> {
-        match self {
-            Datum::Lent(value) => *value,
-            Datum::Own(value) => value.into(),
-        }
-    }
-
-    pub(super) fn is_null(&self) -> bool {
-        self.get().is_null()
-    }
-
-    pub(super) fn into_value(self) -> Value {
-        match self {
-            Datum::Lent(value) => value.to_value(),
-            Datum::Own(value) => value,
-        }
-    }
-}
-
-/// A row whose columns can be asked for by their position in the table.
-pub(super) trait Columns {
-    fn column(&self, index: usize) -> Result<Datum<'_>, Miss>;
-}
 
 /// A row as its tree has it.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +40,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-impl Columns for Stored<'_> {
+impl Columns<Miss> for Stored<'_> {
     fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
         Ok(self.datum(index)?)
     }

@@ -1,0 +1,226 @@
+//! Tests that a row and a batch get the same from every function, operator, cast and condition, over every type.
+
+use std::sync::Arc;
+
+use crate::exec::testing::*;
+use crate::exec::{ExecContext, eval_row};
+use crate::functions::{ANY, Function, cast, exact_overload, function_names, overloads};
+use crate::plan::Expr;
+use crate::types::EvalContext;
+use crate::{DataType, Result, Value};
+
+const TYPES: [DataType; 20] = [
+    DataType::Boolean,
+    DataType::SmallInt,
+    DataType::Integer,
+    DataType::BigInt,
+    DataType::Real,
+    DataType::Double,
+    DataType::Numeric(None),
+    DataType::Numeric(Some((5, 2))),
+    DataType::Text,
+    DataType::Varchar(None),
+    DataType::Varchar(Some(4)),
+    DataType::Char(3),
+    DataType::Char(5),
+    DataType::Bytea,
+    DataType::Date,
+    DataType::Time,
+    DataType::Timestamp,
+    DataType::TimestampTz,
+    DataType::Interval,
+    DataType::Uuid,
+];
+
+/// Texts of values that are of interest; not every one is right for every type that takes the list.
+fn texts(data_type: DataType) -> &'static [&'static str] {
+    use DataType as T;
+    match data_type {
+        T::Boolean => &["t", "f"],
+        T::SmallInt => &["0", "1", "-1", "3", "32767", "-32768"],
+        T::Integer => &["0", "1", "-1", "2", "7", "2147483647", "-2147483648"],
+        T::BigInt => &["0", "1", "-1", "2", "64", "9223372036854775807", "-9223372036854775808"],
+        T::Real | T::Double => &["0", "-0", "1", "-1.5", "2.5", "1e30", "1e-30", "NaN", "Infinity", "-Infinity"],
+        T::Numeric(_) => &["0", "0.00", "1", "1.0", "-1.50", "2.5", "999.99", "1e40", "1e-20", "NaN", "Infinity"],
+        T::Text | T::Varchar(_) | T::Char(_) | T::Unknown => &[
+            "",
+            "a",
+            "a ",
+            "ab",
+            "Ab",
+            "b%",
+            "a_c",
+            "\u{e9}a",
+            "1",
+            "-2",
+            "2024-01-02",
+            "YYYY-MM",
+            "day",
+            "t",
+            "10:00",
+        ],
+        T::Bytea => &["", "\\x00", "\\x6162", "\\xff", "ab"],
+        T::Date => &["2024-02-29", "1969-12-31", "0001-01-01 BC", "infinity", "-infinity"],
+        T::Time => &["00:00", "23:59:59.999999", "12:34:56.5", "24:00"],
+        T::Timestamp => &["2024-02-29 23:59:59.999999", "1969-12-31 12:00", "infinity", "-infinity", "2000-01-01"],
+        T::TimestampTz => &["2024-02-29 23:59:59+02", "1969-12-31 12:00Z", "infinity", "-infinity"],
+        T::Interval => &["0", "1 day", "24 hours", "1 mon -30 days", "-1 year 02:03:04.5", "100 years"],
+        T::Uuid => &["00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
+    }
+}
+
+fn random_value(data_type: DataType, random: &mut Random) -> Value {
+    let texts = texts(data_type);
+    let at = random.below(texts.len() as u64 + 1) as usize;
+    let text = texts.get(at).map_or(Value::Null, |text| Value::text(*text));
+    // What is too large for the type's modifier is NULL as well.
+    cast(&text, DataType::Text, data_type, &EvalContext::now()).unwrap_or(Value::Null)
+}
+
+/// Expressions over a row whose columns they add, and over parameters.
+struct Trial {
+    random: Random,
+    types: Vec<DataType>,
+    parameters: Vec<Value>,
+    context: ExecContext,
+    rows: usize,
+    answered: usize,
+    failed: usize,
+}
+
+impl Trial {
+    fn new(seed: u64, rows: usize) -> Trial {
+        let context = Fixture::new().context();
+        let random = Random::new(seed);
+        Trial { random, types: vec![], parameters: vec![], context, rows, answered: 0, failed: 0 }
+    }
+
+    /// A column, a constant or a parameter of the type.
+    fn operand(&mut self, data_type: DataType) -> Expr {
+        match self.random.below(6) {
+            0 => literal(random_value(data_type, &mut self.random), data_type),
+            1 => {
+                self.parameters.push(random_value(data_type, &mut self.random));
+                Expr::Parameter { index: self.parameters.len() - 1, data_type }
+            }
+            _ => {
+                self.types.push(data_type);
+                col(self.types.len() - 1, data_type)
+            }
+        }
+    }
+
+    /// What [`Trial::operand`] gives, in a box.
+    fn boxed(&mut self, data_type: DataType) -> Box<Expr> {
+        Box::new(self.operand(data_type))
+    }
+
+    /// Row by row, in batches of one and in one batch: the same values and the same errors.
+    fn compare(&mut self, expr: &Expr) {
+        let types = std::mem::take(&mut self.types);
+        let parameters: Arc<[Value]> = std::mem::take(&mut self.parameters).into();
+        let context = ExecContext { parameters, ..self.context.clone() };
+        let batch = |rows: &[Vec<Value>]| -> Result<Vec<Value>> {
+            let found = run(&project(values(&types, rows), vec![expr.clone()]), context.clone())?;
+            Ok(found.into_iter().map(|mut row| row.remove(0)).collect())
+        };
+        let (mut good, mut expected) = (vec![], vec![]);
+        for _ in 0..self.rows {
+            let row: Vec<Value> = types.iter().map(|&t| random_value(t, &mut self.random)).collect();
+            match (eval_row(expr, &row, &context), batch(std::slice::from_ref(&row))) {
+                (Ok(alone), Ok(batch)) => {
+                    assert_eq!(format!("{:?}", [&alone]), format!("{batch:?}"), "{expr:?} over {row:?}");
+                    good.push(row);
+                    expected.push(alone);
+                }
+                (Err(alone), Err(batch)) => {
+                    let told = |error: &crate::Error| format!("{:?} {}", error.sqlstate(), error.message());
+                    assert_eq!(told(&alone), told(&batch), "{expr:?} over {row:?}");
+                    self.failed += 1;
+                }
+                (alone, batch) => panic!("one fails: {alone:?} {batch:?} in {expr:?} over {row:?}"),
+            }
+        }
+        self.answered += good.len();
+        let together = batch(&good).unwrap_or_else(|error| panic!("{error} in {expr:?} over {good:?}"));
+        assert_eq!(format!("{expected:?}"), format!("{together:?}"), "{expr:?} over {good:?}");
+    }
+}
+
+/// The types that may stand for an argument: those with its base type, all for `ANY`.
+fn argument_types(argument: DataType) -> Vec<DataType> {
+    TYPES.into_iter().filter(|data_type| argument == ANY || data_type.base() == argument.base()).collect()
+}
+
+#[test]
+fn every_function_and_operator() {
+    let mut trial = Trial::new(1, 6);
+    let functions = || function_names().flat_map(overloads).filter(|function| !function.volatile);
+    for function in functions() {
+        let arguments = function.args.len() + usize::from(function.variadic);
+        for _ in 0..3 {
+            let args = (0..arguments).map(|at| {
+                let types = argument_types(function.arg(at).expect("an argument"));
+                let data_type = types[trial.random.below(types.len() as u64) as usize];
+                trial.operand(data_type)
+            });
+            let args = args.collect();
+            trial.compare(&Expr::Call { function, args });
+        }
+    }
+    assert!(functions().count() > 500, "{}", functions().count());
+    assert!(trial.answered > 5_000 && trial.failed > 100, "{} answers, {} failures", trial.answered, trial.failed);
+}
+
+#[test]
+fn every_cast() {
+    let mut trial = Trial::new(2, 12);
+    for from in TYPES {
+        for to in TYPES {
+            let input = trial.boxed(from);
+            trial.compare(&Expr::Cast { input, to });
+        }
+    }
+    assert!(trial.answered > 1_000 && trial.failed > 1_000, "{} answers, {} failures", trial.answered, trial.failed);
+}
+
+/// `=` for values of the type.
+fn equality(data_type: DataType) -> &'static Function {
+    exact_overload("=", &[data_type, data_type]).unwrap_or_else(|| panic!("no = for {data_type:?}"))
+}
+
+#[test]
+fn every_condition_over_every_type() {
+    let mut trial = Trial::new(3, 12);
+    for data_type in TYPES.into_iter().filter(|data_type| !matches!(data_type, DataType::Varchar(_))) {
+        // `char(3)` meets `char(5)`, `numeric` meets `numeric(5, 2)`.
+        let others = argument_types(data_type.base());
+        for _ in 0..6 {
+            let other = others[trial.random.below(others.len() as u64) as usize];
+            let (left, right) = (trial.boxed(data_type), trial.boxed(other));
+            trial.compare(&Expr::IsNotDistinct(left, right));
+            let input = trial.boxed(data_type);
+            trial.compare(&Expr::IsNull(input));
+            let input = trial.boxed(data_type);
+            let list = (0..3).map(|_| trial.operand(other)).collect();
+            trial.compare(&Expr::InList { input, list, equal: equality(data_type) });
+            let list = (0..3).map(|_| literal(random_value(other, &mut trial.random), other)).collect();
+            let input = trial.boxed(data_type);
+            trial.compare(&Expr::InList { input, list, equal: equality(data_type) });
+            let args = (0..3).map(|_| trial.operand(data_type)).collect();
+            trial.compare(&Expr::Coalesce { args, data_type });
+            let branches = (0..2).map(|_| (trial.operand(BOOL), trial.operand(data_type))).collect();
+            let otherwise = (trial.random.below(2) == 0).then(|| trial.boxed(data_type));
+            trial.compare(&Expr::Case { branches, otherwise, data_type });
+        }
+    }
+    for _ in 0..60 {
+        let args: Vec<Expr> = (0..3).map(|_| trial.operand(BOOL)).collect();
+        trial.compare(&Expr::And(args));
+        let args: Vec<Expr> = (0..3).map(|_| trial.operand(BOOL)).collect();
+        trial.compare(&Expr::Or(args));
+        let input = trial.boxed(BOOL);
+        trial.compare(&Expr::Not(input));
+    }
+    assert!(trial.answered > 5_000, "{} answers", trial.answered);
+}
