@@ -15,6 +15,12 @@ pub(super) fn fold_plan(plan: &mut LogicalPlan) {
     for expr in walk::node_exprs_mut(plan) {
         fold(expr);
     }
+    match plan {
+        LogicalPlan::Filter { predicate: condition, .. } | LogicalPlan::Join { on: Some(condition), .. } => {
+            fold_condition(condition);
+        }
+        _ => {}
+    }
     for (input, _) in walk::inputs_mut(plan) {
         fold_plan(input);
     }
@@ -30,6 +36,33 @@ pub(super) fn fold(expr: &mut Expr) {
     }
     if let Some(folded) = folded(expr) {
         *expr = folded;
+    }
+}
+
+/// Folds what matters only where it is true: what never is goes, whatever would fail beside it (PostgreSQL's
+/// `canonicalize_qual`).
+fn fold_condition(expr: &mut Expr) {
+    match expr {
+        Expr::And(parts) | Expr::Or(parts) => {
+            parts.iter_mut().for_each(fold_condition);
+            let parts = std::mem::take(parts);
+            *expr = fold_logic(parts, matches!(expr, Expr::And(_)));
+        }
+        _ if is_never(expr, true) => *expr = boolean(false),
+        _ => {}
+    }
+}
+
+/// Whether the expression cannot be `truth`, whatever its operands are.
+fn is_never(expr: &Expr, truth: bool) -> bool {
+    match expr {
+        Expr::Literal { value: Value::Boolean(value), .. } => *value != truth,
+        Expr::Literal { value: Value::Null, .. } => true,
+        Expr::Not(input) => is_never(input, !truth),
+        Expr::And(parts) if truth => parts.iter().any(|part| is_never(part, truth)),
+        Expr::Or(parts) if !truth => parts.iter().any(|part| is_never(part, truth)),
+        Expr::And(parts) | Expr::Or(parts) => parts.iter().all(|part| is_never(part, truth)),
+        _ => false,
     }
 }
 
