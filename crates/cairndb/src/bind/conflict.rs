@@ -51,7 +51,7 @@ impl Binder<'_> {
         // Unqualified names are the existing row's; the proposed row is seen as `excluded` only.
         let width = table.columns.len();
         let mut excluded = Scope::of_table("excluded".to_owned(), false, table, width);
-        excluded.columns.clear();
+        excluded.columns_mut().clear();
         let scope = target.clone().joined(excluded)?;
         let env = Env { scope: &scope, outer: None };
         let mut context = Context::new(Some(&env), Clause::Update);

@@ -1,7 +1,5 @@
 //! Where an expression stands: which names it sees and what it may contain.
 
-use std::collections::HashMap;
-
 use cairn_parser::Span;
 
 use super::scope::Env;
@@ -68,8 +66,8 @@ pub(super) struct Context<'e> {
     pub(super) groupings: Vec<Vec<(Expr, Span)>>,
     /// The set-returning function of the select list: its arguments over the FROM row, and its column's type.
     pub(super) series: Option<(Vec<Expr>, DataType)>,
-    /// Where each column of the row was first used outside aggregates.
-    pub(super) mentions: HashMap<usize, Span>,
+    /// Columns of the row and where they were used outside aggregates, in this order.
+    pub(super) mentions: Vec<(usize, Span)>,
 }
 
 impl<'e> Context<'e> {
@@ -82,7 +80,7 @@ impl<'e> Context<'e> {
             in_aggregate: false,
             groupings: vec![],
             series: None,
-            mentions: HashMap::new(),
+            mentions: vec![],
         }
     }
 

@@ -33,7 +33,10 @@ impl Binder<'_> {
             let predicate = self.filter(condition, &env)?;
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
         }
-        let returning = self.returning(delete.returning, &returning_scope(&scope, target_width, &table))?;
+        let returning = match delete.returning {
+            None => None,
+            clause => self.returning(clause, &returning_scope(&scope, target_width, &table))?,
+        };
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         if scope.width > target_width + extra {
             plan = with_values(plan, target_width, vec![], extra);

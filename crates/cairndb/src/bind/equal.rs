@@ -9,8 +9,14 @@ pub(super) fn same_expr(left: &Expr, right: &Expr) -> bool {
     if !same_node(left, right) {
         return false;
     }
-    let (left, right) = (walk::children(left), walk::children(right));
-    left.len() == right.len() && left.iter().zip(right).all(|(a, b)| same_expr(a, b))
+    let (mut left, mut right) = (walk::children(left), walk::children(right));
+    loop {
+        match (left.next(), right.next()) {
+            (None, None) => return true,
+            (Some(left), Some(right)) if same_expr(left, right) => {}
+            _ => return false,
+        }
+    }
 }
 
 /// The same call of the same aggregate, of arguments that give the same values each time.
@@ -52,7 +58,7 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
         Expr::Call { function, .. } => function.volatile,
         _ => false,
     };
-    itself || walk::children(expr).into_iter().any(is_volatile)
+    itself || walk::children(expr).any(is_volatile)
 }
 
 fn same_value(left: &Value, right: &Value) -> bool {

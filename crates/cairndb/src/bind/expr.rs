@@ -137,7 +137,7 @@ impl Binder<'_> {
         };
         if let (Expr::Column { index, .. }, false) = (&bound, context.in_aggregate) {
             let span = list_span(self.tree, names).unwrap_or(NOWHERE);
-            context.mentions.entry(*index).or_insert(span);
+            context.mentions.push((*index, span));
         }
         Ok(bound)
     }

@@ -10,7 +10,7 @@ use cairn_parser::{self as ast, FunctionItem, Id, List, Name, QualifiedName, Que
 use super::binder::Binder;
 use super::context::{Clause, Context};
 use super::nearest::nearest;
-use super::scope::{Env, Scope};
+use super::scope::{Env, Relation, Scope};
 use crate::catalog::{Table, View};
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
 use crate::sql::{dotted, list_span, name_text, plain_name};
@@ -226,16 +226,16 @@ impl Binder<'_> {
         Ok(fields)
     }
 
-    /// Applies an alias's column names; `what` is it that is called by the alias.
+    /// Applies an alias's column names to a scope of one relation; `what` is it that is called by the alias.
     fn rename(&self, what: &str, scope: &mut Scope, naming: Naming) -> Result<()> {
         let Some(relation) = scope.relations.first_mut() else { return Ok(()) };
-        self.check_column_count(what, relation.columns.len(), naming)?;
-        let new_names = || self.tree.list(naming.columns).map(|new| name_text(self.tree, new));
-        for ((name, _), new) in relation.columns.iter_mut().zip(new_names()) {
-            new.clone_into(name);
+        if naming.columns.is_empty() {
+            return Ok(());
         }
-        for (column, new) in scope.columns.iter_mut().zip(new_names()) {
-            new.clone_into(&mut column.name);
+        self.check_column_count(what, relation.columns().count(), naming)?;
+        let new_names = self.tree.list(naming.columns).map(|new| name_text(self.tree, new));
+        for ((name, _), new) in relation.columns_mut().iter_mut().zip(new_names) {
+            new.clone_into(name);
         }
         Ok(())
     }
@@ -366,14 +366,12 @@ impl Binder<'_> {
 
     /// `(a JOIN b ...) AS alias`: one relation of all the columns.
     fn aliased_join(&mut self, item: Item, naming: Naming) -> Result<Item> {
-        let columns: Vec<(String, Expr)> =
-            item.scope.columns.iter().map(|column| (column.name.clone(), column.expr.clone())).collect();
+        let Item { plan, scope: mut joined, .. } = item;
         let alias = name_text(self.tree, naming.name).to_owned();
-        let relation = super::scope::Relation { alias, by_own_name: false, columns, table: None };
-        let columns = super::scope::visible(&relation, 0);
-        let mut scope = Scope { relations: vec![relation], columns, width: item.scope.width };
+        let columns = std::mem::take(joined.columns_mut());
+        let mut scope = Scope::of(Relation::new(alias, columns), joined.width);
         self.rename("join expression", &mut scope, naming)?;
-        Ok(Item::plain((item.plan, scope)))
+        Ok(Item::plain((plan, scope)))
     }
 }
 

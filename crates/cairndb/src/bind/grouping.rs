@@ -4,8 +4,6 @@
 //! expression becomes that group's column, and a column that is left over must depend on the groups (its table's primary key is
 //! among them) or is an error. Such dependent columns are added as groups of their own: that splits no group.
 
-use std::collections::HashMap;
-
 use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
@@ -27,7 +25,7 @@ pub(super) struct Grouping<'s> {
     sets: Option<Vec<Vec<usize>>>,
     aggregates: Vec<AggregateCall>,
     groupings: Vec<Vec<(Expr, Span)>>,
-    mentions: HashMap<usize, Span>,
+    mentions: Vec<(usize, Span)>,
 }
 
 impl<'s> Grouping<'s> {
@@ -151,7 +149,7 @@ impl<'s> Grouping<'s> {
                 format!("column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function")
             }
         };
-        let span = self.mentions.get(&index).copied().unwrap_or(NOWHERE);
+        let span = self.mentions.iter().find(|(column, _)| *column == index).map_or(NOWHERE, |(_, span)| *span);
         binder.at(Error::new(SqlState::GROUPING_ERROR, message), span)
     }
 

@@ -6,7 +6,7 @@ use super::binder::{Binder, NOWHERE};
 use super::context::{Clause, Context};
 use super::expr::conjunction;
 use super::from::Side;
-use super::scope::{Env, Relation, Scope, ScopeColumn};
+use super::scope::{Env, Relation, Scope};
 use crate::plan::{Expr, JoinKind, LogicalPlan};
 use crate::sql::name_text;
 use crate::{Error, Result, SqlState};
@@ -70,8 +70,8 @@ impl Binder<'_> {
 
     /// What NATURAL finds.
     fn shared_names(&self, left: &Scope, right: &Scope) -> Vec<(String, Span)> {
-        let shared = left.columns.iter().filter(|column| self.is_column(right, &column.name));
-        shared.map(|column| (column.name.clone(), NOWHERE)).collect()
+        let shared = left.columns().filter(|(name, _)| self.is_column(right, name));
+        shared.map(|(name, _)| (name.to_owned(), NOWHERE)).collect()
     }
 
     /// The equalities, and the scope in which each pair is one column, shown first.
@@ -89,11 +89,11 @@ impl Binder<'_> {
             let equal = self.operator("=", vec![(left.clone(), *span), (right.clone(), *span)], Some(*span))?;
             conditions.push(equal);
             let expr = self.merged_column(kind, left, right, *span)?;
-            merged.push(ScopeColumn { name: name.clone(), expr, relation: None });
+            merged.push((name.clone(), expr));
         }
-        let is_merged = |column: &ScopeColumn| names.iter().any(|(name, _)| *name == column.name);
-        let others = joined.columns.into_iter().filter(|column| !is_merged(column));
-        joined.columns = merged.into_iter().chain(others).collect();
+        let columns = joined.columns_mut();
+        columns.retain(|(column, _)| !names.iter().any(|(name, _)| name == column));
+        columns.splice(0..0, merged);
         Ok(((!conditions.is_empty()).then(|| conjunction(conditions)), joined))
     }
 
@@ -105,9 +105,8 @@ impl Binder<'_> {
             let message = format!("table name \"{name}\" specified more than once");
             return Err(self.at(Error::new(SqlState::DUPLICATE_ALIAS, message), place));
         }
-        let columns = scope.columns.iter().take(merged);
-        let columns = columns.map(|column| (column.name.clone(), column.expr.clone())).collect();
-        scope.relations.push(Relation { alias: name.to_owned(), by_own_name: false, columns, table: None });
+        let columns = scope.columns_mut().iter().take(merged).cloned().collect();
+        scope.relations.push(Relation::new(name.to_owned(), columns));
         Ok(scope)
     }
 
@@ -126,9 +125,9 @@ impl Binder<'_> {
     }
 
     fn side_column(&self, scope: &Scope, name: &str, span: Span, side: &str) -> Result<Expr> {
-        let mut found = scope.columns.iter().filter(|column| column.name == name);
+        let mut found = scope.named(name);
         match (found.next(), found.next()) {
-            (Some(column), None) => Ok(column.expr.clone()),
+            (Some(column), None) => Ok(column.into_owned()),
             (Some(_), Some(_)) => {
                 let message = format!("common column name \"{name}\" appears more than once in {side} table");
                 Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span))

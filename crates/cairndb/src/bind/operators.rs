@@ -265,7 +265,10 @@ pub(super) fn symbol<'t>(tree: &'t Tree<'_>, operator: Id<ast::Operator>) -> Res
         ast::Operator::ILike => "~~*",
         ast::Operator::NotILike => "!~~*",
     };
-    match MISSING.contains(&symbol) && crate::functions::overloads(symbol).is_empty() {
+    // The operators that there are hold one of few characters in first place.
+    let common =
+        matches!(symbol.as_bytes(), [b'=' | b'<' | b'>' | b'+' | b'-' | b'*' | b'/'] | [b'<' | b'>', b'=' | b'>']);
+    match !common && MISSING.contains(&symbol) && crate::functions::overloads(symbol).is_empty() {
         true => Err(Error::unsupported(format!("operator {symbol}"))),
         false => Ok(symbol),
     }

@@ -43,14 +43,14 @@ pub(super) enum Choice<T: 'static> {
 
 /// Chooses among `candidates` for arguments of these types.
 pub(super) fn choose<C: Candidate>(candidates: &'static [C], args: &[DataType], operator: bool) -> Choice<C> {
-    let fitting: Vec<&'static C> = candidates.iter().filter(|candidate| candidate.takes(args.len())).collect();
-    if let Some(exact) = find_exact(&fitting, args) {
+    if let Some(exact) = find_exact(candidates, args) {
         return Choice::One(exact);
     }
-    if operator && let Some(exact) = exact_with_unknown(&fitting, args) {
+    if operator && let Some(exact) = exact_with_unknown(candidates, args) {
         return Choice::One(exact);
     }
-    let possible: Vec<&'static C> = fitting.into_iter().filter(|candidate| convertible(*candidate, args)).collect();
+    let possible = candidates.iter().filter(|candidate| candidate.takes(args.len()) && convertible(*candidate, args));
+    let possible: Vec<&'static C> = possible.collect();
     match possible.as_slice() {
         [] => Choice::None,
         [only] => Choice::One(only),
@@ -58,17 +58,14 @@ pub(super) fn choose<C: Candidate>(candidates: &'static [C], args: &[DataType], 
     }
 }
 
-fn matches(declared: Option<DataType>, given: DataType) -> bool {
-    declared.is_some_and(|declared| declared == given.base() || declared == ANY)
-}
-
-fn find_exact<C: Candidate>(candidates: &[&'static C], args: &[DataType]) -> Option<&'static C> {
-    let exact = |candidate: &C| args.iter().enumerate().all(|(i, arg)| matches(candidate.arg(i), *arg));
-    candidates.iter().find(|candidate| exact(candidate)).copied()
+fn find_exact<C: Candidate>(candidates: &'static [C], args: &[DataType]) -> Option<&'static C> {
+    let matches = |declared: Option<DataType>, base| declared.is_some_and(|known| known == base || known == ANY);
+    let exact = |candidate: &C| args.iter().enumerate().all(|(at, arg)| matches(candidate.arg(at), arg.base()));
+    candidates.iter().find(|candidate| candidate.takes(args.len()) && exact(candidate))
 }
 
 /// One operand unknown: it is taken to be of the other's type first.
-fn exact_with_unknown<C: Candidate>(candidates: &[&'static C], args: &[DataType]) -> Option<&'static C> {
+fn exact_with_unknown<C: Candidate>(candidates: &'static [C], args: &[DataType]) -> Option<&'static C> {
     match args {
         [DataType::Unknown, known] | [known, DataType::Unknown] if *known != DataType::Unknown => {
             find_exact(candidates, &[*known, *known])
@@ -180,11 +177,18 @@ impl Binder<'_> {
         args: &[(Expr, Span)],
         place: Option<Span>,
     ) -> Result<&'static Function> {
-        let types = types_of(args);
-        let error = match choose(overloads(symbol), &types, true) {
+        let several;
+        let types: &[DataType] = match args {
+            [(left, _), (right, _)] => &[left.data_type(), right.data_type()],
+            args => {
+                several = types_of(args);
+                &several
+            }
+        };
+        let error = match choose(overloads(symbol), types, true) {
             Choice::One(function) => return Ok(function),
-            Choice::None => no_operator(symbol, &types),
-            Choice::Several => ambiguous_operator(symbol, &types),
+            Choice::None => no_operator(symbol, types),
+            Choice::Several => ambiguous_operator(symbol, types),
         };
         Err(self.at_place(error, place, args.first().map_or(NOWHERE, |(_, first)| *first)))
     }

@@ -30,11 +30,10 @@ impl Binder<'_> {
 
     /// Columns that nothing has given a type yet are text.
     pub(super) fn typed(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        let fields = plan.fields();
-        if fields.iter().all(|field| field.data_type != DataType::Unknown) {
+        if !plan.has_unknown_fields() {
             return Ok(plan);
         }
-        let types: Vec<DataType> = fields.iter().map(|field| known_type(field.data_type)).collect();
+        let types: Vec<DataType> = plan.fields().iter().map(|field| known_type(field.data_type)).collect();
         self.retype(plan, &types, &[])
     }
 

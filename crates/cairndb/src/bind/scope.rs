@@ -1,9 +1,11 @@
 //! Names in sight: the relations of a FROM clause and the columns they give a row.
 //!
-//! Invariants: `Scope.columns` are what an unqualified name or `*` sees, in order; a relation's columns are what
+//! Invariants: a scope's columns are what an unqualified name or `*` sees, in order; a relation's columns are what
 //! `alias.name` sees. Both map to expressions over the row (usually a column of it; for a column merged by a FULL JOIN
-//! with USING, a COALESCE). Rows are joined left to right, so a scope is joined by shifting the right one.
+//! with USING, a COALESCE). Rows are joined left to right, so a scope is joined by shifting the right one. The names of a
+//! table's columns are looked up in the table: none is copied before something changes what is seen of it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use cairn_parser::{Id, List, Name};
@@ -16,13 +18,7 @@ use crate::sql::{list_span, name_text};
 use crate::{Error, Result, SqlState};
 
 /// A named expression over the row.
-#[derive(Clone, Debug)]
-pub(super) struct ScopeColumn {
-    pub(super) name: String,
-    pub(super) expr: Expr,
-    /// Where it comes from: position in `Scope.relations`; `None` once merged by USING.
-    pub(super) relation: Option<usize>,
-}
+pub(super) type Named = (String, Expr);
 
 /// A FROM item under its alias.
 #[derive(Clone, Debug)]
@@ -30,7 +26,8 @@ pub(super) struct Relation {
     pub(super) alias: String,
     /// Whether no alias was given, so that `public.t` names it too.
     pub(super) by_own_name: bool,
-    pub(super) columns: Vec<(String, Expr)>,
+    /// None: the table's.
+    listed: Option<Vec<Named>>,
     /// The table, where its columns are the row's columns from `start` on.
     pub(super) table: Option<(Arc<Table>, usize)>,
 }
@@ -39,9 +36,44 @@ pub(super) struct Relation {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     pub(super) relations: Vec<Relation>,
-    pub(super) columns: Vec<ScopeColumn>,
+    /// None: all columns of all relations.
+    listed: Option<Vec<Named>>,
     /// Columns of the row.
     pub(super) width: usize,
+}
+
+impl Relation {
+    /// A relation of these columns.
+    pub(super) fn new(alias: String, columns: Vec<Named>) -> Relation {
+        Relation { alias, by_own_name: false, listed: Some(columns), table: None }
+    }
+
+    /// Its columns in order.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, Cow<'_, Expr>)> {
+        let table = self.table.as_ref().filter(|_| self.listed.is_none());
+        let of_table = table.into_iter().flat_map(|(table, start)| {
+            let column = move |(index, column): (usize, &'_ crate::catalog::Column)| Expr::Column {
+                index: start + index,
+                data_type: column.data_type,
+            };
+            table.columns.iter().enumerate().map(move |at| (at.1.name.as_str(), Cow::Owned(column(at))))
+        });
+        of_table.chain(self.listed.iter().flatten().map(borrowed))
+    }
+
+    /// Its columns, to change them.
+    pub(super) fn columns_mut(&mut self) -> &mut Vec<Named> {
+        let listed = self.listed.take().unwrap_or_else(|| self.columns().map(owned).collect());
+        self.listed.insert(listed)
+    }
+}
+
+fn borrowed((name, expr): &Named) -> (&str, Cow<'_, Expr>) {
+    (name, Cow::Borrowed(expr))
+}
+
+fn owned((name, expr): (&str, Cow<'_, Expr>)) -> Named {
+    (name.to_owned(), expr.into_owned())
 }
 
 /// A scope and those around it, innermost first. One step outwards is one `Outer` level.
@@ -54,40 +86,48 @@ pub(super) struct Env<'a> {
 impl Scope {
     /// One relation whose row is these fields.
     pub(super) fn of_fields(alias: String, fields: &[Field]) -> Scope {
-        let columns: Vec<(String, Expr)> = fields
-            .iter()
-            .enumerate()
-            .map(|(index, field)| (field.name.clone(), Expr::Column { index, data_type: field.data_type }))
-            .collect();
-        let relation = Relation { alias, by_own_name: false, columns, table: None };
-        Scope { columns: visible(&relation, 0), relations: vec![relation], width: fields.len() }
+        let columns = fields.iter().enumerate();
+        let column =
+            |(index, field): (usize, &Field)| (field.name.clone(), Expr::Column { index, data_type: field.data_type });
+        Scope::of(Relation::new(alias, columns.map(column).collect()), fields.len())
     }
 
     /// One table whose columns start the row.
     pub(super) fn of_table(alias: String, by_own_name: bool, table: &Arc<Table>, width: usize) -> Scope {
-        let fields: Vec<Field> = table
-            .columns
-            .iter()
-            .map(|column| Field { name: column.name.clone(), data_type: column.data_type })
-            .collect();
-        let mut scope = Scope::of_fields(alias, &fields);
-        if let Some(relation) = scope.relations.first_mut() {
-            relation.by_own_name = by_own_name;
-            relation.table = Some((Arc::clone(table), 0));
-        }
-        scope.width = width;
-        scope
+        Scope::of(Relation { alias, by_own_name, listed: None, table: Some((Arc::clone(table), 0)) }, width)
+    }
+
+    /// One relation, all of whose columns are seen.
+    pub(super) fn of(relation: Relation, width: usize) -> Scope {
+        Scope { relations: vec![relation], listed: None, width }
+    }
+
+    /// What an unqualified name or `*` sees, in order.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, Cow<'_, Expr>)> {
+        let relations = self.relations.iter().filter(|_| self.listed.is_none());
+        relations.flat_map(Relation::columns).chain(self.listed.iter().flatten().map(borrowed))
+    }
+
+    /// What an unqualified name or `*` sees, to change it.
+    pub(super) fn columns_mut(&mut self) -> &mut Vec<Named> {
+        let listed = self.listed.take().unwrap_or_else(|| self.columns().map(owned).collect());
+        self.listed.insert(listed)
+    }
+
+    /// The columns that an unqualified name means.
+    pub(super) fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Cow<'s, Expr>> {
+        self.columns().filter(move |(column, _)| *column == name).map(|(_, expr)| expr)
     }
 
     /// The row that starts `by` columns later.
     pub(super) fn shifted(mut self, by: usize) -> Scope {
         for relation in &mut self.relations {
-            relation.columns.iter_mut().for_each(|(_, expr)| shift(expr, by));
+            relation.listed.iter_mut().flatten().for_each(|(_, expr)| shift(expr, by));
             if let Some((_, start)) = &mut relation.table {
                 *start += by;
             }
         }
-        self.columns.iter_mut().for_each(|column| shift(&mut column.expr, by));
+        self.listed.iter_mut().flatten().for_each(|(_, expr)| shift(expr, by));
         self
     }
 
@@ -103,10 +143,10 @@ impl Scope {
             });
         };
         for relation in &mut scope.relations {
-            relation.columns.iter_mut().for_each(|(_, expr)| close(expr));
+            relation.columns_mut().iter_mut().for_each(|(_, expr)| close(expr));
             relation.table = None;
         }
-        scope.columns.iter_mut().for_each(|column| close(&mut column.expr));
+        scope.listed.iter_mut().flatten().for_each(|(_, expr)| close(expr));
         scope.width -= count;
         scope
     }
@@ -119,12 +159,12 @@ impl Scope {
                 return Err(Error::new(SqlState::DUPLICATE_ALIAS, message));
             }
         }
-        let (offset, width) = (self.relations.len(), self.width);
-        let right = right.shifted(width);
-        self.columns.extend(right.columns.into_iter().map(|mut column| {
-            column.relation = column.relation.map(|relation| relation + offset);
-            column
-        }));
+        let width = self.width;
+        let mut right = right.shifted(width);
+        if self.listed.is_some() || right.listed.is_some() {
+            let columns = std::mem::take(right.columns_mut());
+            self.columns_mut().extend(columns);
+        }
         self.relations.extend(right.relations);
         self.width += right.width;
         Ok(self)
@@ -134,8 +174,8 @@ impl Scope {
     pub(super) fn name_of(&self, index: usize) -> Option<String> {
         let is_it = |expr: &Expr| matches!(expr, Expr::Column { index: i, .. } if *i == index);
         self.relations.iter().find_map(|relation| {
-            let (name, _) = relation.columns.iter().find(|(_, expr)| is_it(expr))?;
-            Some(if relation.alias.is_empty() { name.clone() } else { format!("{}.{name}", relation.alias) })
+            let (name, _) = relation.columns().find(|(_, expr)| is_it(expr))?;
+            Some(if relation.alias.is_empty() { name.to_owned() } else { format!("{}.{name}", relation.alias) })
         })
     }
 
@@ -148,16 +188,6 @@ impl Scope {
     }
 }
 
-/// What `*` shows of a relation.
-pub(super) fn visible(relation: &Relation, position: usize) -> Vec<ScopeColumn> {
-    let column = |(name, expr): &(String, Expr)| ScopeColumn {
-        name: name.clone(),
-        expr: expr.clone(),
-        relation: Some(position),
-    };
-    relation.columns.iter().map(column).collect()
-}
-
 fn shift(expr: &mut Expr, by: usize) {
     walk::rewrite(expr, 0, &mut |expr, depth| match expr {
         Expr::Column { index, data_type } if depth == 0 => {
@@ -168,8 +198,8 @@ fn shift(expr: &mut Expr, by: usize) {
 }
 
 /// The same expression seen from `level` queries further in.
-fn seen_from(expr: &Expr, level: usize) -> Expr {
-    let mut expr = expr.clone();
+fn seen_from(expr: Cow<'_, Expr>, level: usize) -> Expr {
+    let mut expr = expr.into_owned();
     if level > 0 {
         walk::rewrite(&mut expr, 0, &mut |expr, _| match expr {
             Expr::Column { index, data_type } => Some(Expr::Outer { level, index: *index, data_type: *data_type }),
@@ -185,13 +215,13 @@ impl Binder<'_> {
         let (name, span) = (name_text(self.tree, ident), self.tree.span(ident));
         let (mut next, mut level) = (env, 0);
         while let Some(env) = next {
-            let mut found = env.scope.columns.iter().filter(|column| column.name == name);
+            let mut found = env.scope.named(name);
             if let Some(first) = found.next() {
                 if found.next().is_some() {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span));
                 }
-                return Ok(seen_from(&first.expr, level));
+                return Ok(seen_from(first, level));
             }
             (next, level) = (env.outer, level + 1);
         }
@@ -201,7 +231,7 @@ impl Binder<'_> {
 
     /// Whether an unqualified name is a column in sight of the innermost scope.
     pub(super) fn is_column(&self, scope: &Scope, name: &str) -> bool {
-        scope.columns.iter().any(|column| column.name == name)
+        scope.named(name).next().is_some()
     }
 
     /// `table.column` or `public.table.column`.
@@ -213,7 +243,7 @@ impl Binder<'_> {
         let span = list_span(self.tree, names).unwrap_or(NOWHERE);
         let (relation, level) = self.relation_of(env, qualifier)?;
         let name = name_text(self.tree, *column);
-        let mut found = relation.columns.iter().filter(|(candidate, _)| *candidate == name);
+        let mut found = relation.columns().filter(|(candidate, _)| *candidate == name);
         match (found.next(), found.next()) {
             (Some((_, expr)), None) => Ok(seen_from(expr, level)),
             (Some(_), Some(_)) => {
@@ -288,7 +318,7 @@ fn hinted(error: Error, name: &str, env: Option<&Env>) -> Error {
     let mut next = env;
     while let Some(env) = next {
         for relation in &env.scope.relations {
-            candidates.extend(relation.columns.iter().map(|(column, _)| (column.as_str(), (relation, column))));
+            candidates.extend(relation.columns().map(|(column, _)| (column, (relation, column))));
         }
         next = env.outer;
     }

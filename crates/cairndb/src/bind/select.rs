@@ -221,15 +221,14 @@ impl Binder<'_> {
 
     /// `*`
     fn every_column(&self, span: Span, context: &mut Context) -> Result<Vec<Output>> {
-        let columns = context.env.map_or(&[][..], |env| &env.scope.columns);
-        if context.env.is_none_or(|env| env.scope.relations.is_empty()) {
+        let Some(env) = context.env.filter(|env| !env.scope.relations.is_empty()) else {
             let message = "SELECT * with no tables specified is not valid";
             return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span));
-        }
-        let mut outputs = Vec::with_capacity(columns.len());
-        for column in columns {
-            context.mentions.entry(index_of(&column.expr)).or_insert(span);
-            outputs.push(Output { expr: column.expr.clone(), name: column.name.clone(), span });
+        };
+        let mut outputs = Vec::with_capacity(env.scope.width);
+        for (name, expr) in env.scope.columns() {
+            context.mentions.push((index_of(&expr), span));
+            outputs.push(Output { expr: expr.into_owned(), name: name.to_owned(), span });
         }
         Ok(outputs)
     }
@@ -246,9 +245,9 @@ impl Binder<'_> {
         if level > 0 {
             return Err(self.at(Error::unsupported("an outer query's table.*"), span));
         }
-        for (name, expr) in &relation.columns {
-            context.mentions.entry(index_of(expr)).or_insert(span);
-            outputs.push(Output { expr: expr.clone(), name: name.clone(), span });
+        for (name, expr) in relation.columns() {
+            context.mentions.push((index_of(&expr), span));
+            outputs.push(Output { expr: expr.into_owned(), name: name.to_owned(), span });
         }
         Ok(())
     }
@@ -403,17 +402,18 @@ fn assemble(mut plan: LogicalPlan, parts: Parts, window: Window) -> LogicalPlan 
     if let Some(predicate) = parts.having {
         plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
     }
-    let fields: Vec<Field> = parts
-        .outputs
-        .iter()
-        .map(|output| Field { name: output.name.clone(), data_type: output.expr.data_type() })
-        .collect();
-    let visible = fields.len();
-    let hidden_fields = parts.hidden.iter().map(|expr| Field { name: String::new(), data_type: expr.data_type() });
-    let all_fields = fields.iter().cloned().chain(hidden_fields).collect();
-    let has_hidden = !parts.hidden.is_empty();
-    let exprs = parts.outputs.into_iter().map(|output| output.expr).chain(parts.hidden).collect();
-    plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields: all_fields };
+    let visible = parts.outputs.len();
+    let (mut exprs, mut fields) = (Vec::with_capacity(visible), Vec::with_capacity(visible));
+    for Output { expr, name, .. } in parts.outputs {
+        fields.push(Field { name, data_type: expr.data_type() });
+        exprs.push(expr);
+    }
+    let shown = (!parts.hidden.is_empty()).then(|| fields.clone());
+    for expr in parts.hidden {
+        fields.push(Field { name: String::new(), data_type: expr.data_type() });
+        exprs.push(expr);
+    }
+    plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
     if matches!(parts.distinct, Deduplication::Rows) {
         plan = LogicalPlan::Distinct { input: Box::new(plan), on: vec![] };
     }
@@ -424,12 +424,15 @@ fn assemble(mut plan: LogicalPlan, parts: Parts, window: Window) -> LogicalPlan 
         plan = LogicalPlan::Distinct { input: Box::new(plan), on };
     }
     plan = limited(plan, window);
-    if has_hidden { first_columns(plan, fields, visible) } else { plan }
+    match shown {
+        Some(fields) => first_columns(plan, fields),
+        None => plan,
+    }
 }
 
 /// Cuts off what only sorting needed.
-fn first_columns(plan: LogicalPlan, fields: Vec<Field>, count: usize) -> LogicalPlan {
-    let columns = fields.iter().take(count).enumerate();
+fn first_columns(plan: LogicalPlan, fields: Vec<Field>) -> LogicalPlan {
+    let columns = fields.iter().enumerate();
     let exprs = columns.map(|(index, field)| Expr::Column { index, data_type: field.data_type }).collect();
     LogicalPlan::Project { input: Box::new(plan), exprs, fields }
 }

@@ -35,7 +35,10 @@ impl Binder<'_> {
         }
         let mut context = Context::new(Some(&env), Clause::Update);
         let assignments = self.assignments(&table, update.assignments, &mut context)?;
-        let returning = self.returning(update.returning, &returning_scope(&scope, target_width, &table))?;
+        let returning = match update.returning {
+            None => None,
+            clause => self.returning(clause, &returning_scope(&scope, target_width, &table))?,
+        };
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         let (assigned, values): (Vec<usize>, Vec<Expr>) = assignments.into_iter().unzip();
         let source = with_values(plan, target_width, values, extra);

@@ -1,6 +1,10 @@
 //! Where a table's columns lie in its tree's keys and values. The one place that decides it.
 
-use super::{Index, Table};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Index, ObjectId, Table};
 use crate::types::row::RowLayout;
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result, SqlState, Value};
@@ -24,6 +28,41 @@ pub struct TableLayout {
     key_types: Box<[DataType]>,
     stored: Box<[usize]>,
     row: RowLayout,
+}
+
+/// The layouts of a catalog's tables, each worked out when it is first asked for. A table that is kept here is shared, and
+/// so nobody can change it.
+#[derive(Default)]
+pub(super) struct Layouts(Mutex<HashMap<ObjectId, Known>>);
+
+/// A table and its layout.
+type Known = (Arc<Table>, Arc<TableLayout>);
+
+impl Layouts {
+    pub(super) fn of(&self, table: &Arc<Table>) -> Arc<TableLayout> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(&table.id) {
+            Some((same, layout)) if Arc::ptr_eq(same, table) => layout.clone(),
+            _ => {
+                let layout = Arc::new(TableLayout::new(table));
+                known.insert(table.id, (table.clone(), layout.clone()));
+                layout
+            }
+        }
+    }
+}
+
+impl Clone for Layouts {
+    /// What is cloned is about to be changed.
+    fn clone(&self) -> Layouts {
+        Layouts::default()
+    }
+}
+
+impl fmt::Debug for Layouts {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Layouts")
+    }
 }
 
 impl TableLayout {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
+use super::TableLayout;
+use super::layout::Layouts;
 use crate::types::{DataType, Value};
 
 /// Names a schema object for the life of the database; never reused.
@@ -203,6 +205,7 @@ pub struct Catalog {
     pub views: BTreeMap<String, Arc<View>>,
     /// By name.
     pub sequences: BTreeMap<String, Arc<Sequence>>,
+    pub(super) layouts: Layouts,
 }
 
 impl Catalog {
@@ -214,6 +217,11 @@ impl Catalog {
     /// The table with this id.
     pub fn table_by_id(&self, id: ObjectId) -> Option<&Arc<Table>> {
         self.tables.values().find(|table| table.id == id)
+    }
+
+    /// How the table's rows lie in its tree.
+    pub(crate) fn layout(&self, table: &Arc<Table>) -> Arc<TableLayout> {
+        self.layouts.of(table)
     }
 
     /// The view of this name.

@@ -11,7 +11,7 @@ use crate::plan::Expr;
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) table: Arc<Table>,
-    pub(crate) layout: TableLayout,
+    pub(crate) layout: Arc<TableLayout>,
     /// One per `table.checks`.
     pub(crate) checks: Vec<Expr>,
 }
@@ -20,6 +20,6 @@ impl Target {
     pub(crate) fn new(table: &Arc<Table>, catalog: &Catalog) -> Result<Target> {
         let checks = table.checks.iter().map(|check| bind_check(&check.condition, table, catalog));
         let checks = checks.collect::<Result<_>>()?;
-        Ok(Target { table: table.clone(), layout: TableLayout::new(table), checks })
+        Ok(Target { table: table.clone(), layout: catalog.layout(table), checks })
     }
 }

@@ -39,6 +39,6 @@ impl Facts {
             Expr::Subplan(subplan) => self.add_plan(&subplan.plan),
             _ => {}
         }
-        expr_children(expr).into_iter().for_each(|child| self.add_expr(child));
+        expr_children(expr).for_each(|child| self.add_expr(child));
     }
 }

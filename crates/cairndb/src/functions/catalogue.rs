@@ -5,6 +5,7 @@
 //! The result never has modifiers.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 use super::Operator;
@@ -133,7 +134,26 @@ impl Function {
 /// Collects the entries of all modules.
 #[derive(Default)]
 pub(super) struct Catalogue {
-    by_name: HashMap<&'static str, Vec<Function>>,
+    by_name: HashMap<&'static str, Vec<Function>, BuildHasherDefault<NameHasher>>,
+}
+
+/// FNV-1a: the names are the engine's own, so nobody can choose them to collide.
+struct NameHasher(u64);
+
+impl Default for NameHasher {
+    fn default() -> NameHasher {
+        NameHasher(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3));
+    }
 }
 
 /// How an entry's function behaves; see [`Function`]'s fields.

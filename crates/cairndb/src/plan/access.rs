@@ -109,16 +109,51 @@ pub(super) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPath> {
     found
 }
 
-/// The only path that gives at most one row, by the whole of a unique key; none where there is no such path, or a choice
-/// of them, which costs decide. [`Planner::scan`](super::planner::Planner::scan) prefers it to any other.
-pub(super) fn only_point(shape: &TableShape) -> Option<PointKey> {
-    let primary = Matcher::new(shape, primary_columns(&shape.table), true).point(None);
-    let unique = shape.table.indexes.iter().filter(|index| index.unique);
-    let mut points = primary
-        .into_iter()
-        .chain(unique.filter_map(|index| Matcher::new(shape, index.columns.clone(), true).point(Some(index))));
+/// The only whole unique key that conditions over a table's columns give; none where there is no such key, or a choice of
+/// them, which costs decide. [`Planner::scan`](super::planner::Planner::scan) prefers its path to any other.
+pub(super) fn only_point(table: &Table, columns: &[usize], conditions: &[&Expr]) -> Option<PointKey> {
+    let primary = whole_key(table, columns, conditions, table.primary_key.iter().copied());
+    let primary = primary.map(|(key, answered)| PointKey { index: None, key, answered });
+    let unique = table.indexes.iter().filter(|index| index.unique).filter_map(|index| {
+        let parts = index.columns.iter().map(|part| part.column);
+        let (key, answered) = whole_key(table, columns, conditions, parts)?;
+        Some(PointKey { index: Some(index.clone()), key, answered })
+    });
+    let mut points = primary.into_iter().chain(unique);
     let only = points.next()?;
     points.next().is_none().then_some(only)
+}
+
+/// A value for each column of a key, and the conditions that give them.
+fn whole_key(
+    table: &Table,
+    columns: &[usize],
+    conditions: &[&Expr],
+    parts: impl Iterator<Item = usize>,
+) -> Option<(Vec<Expr>, Vec<usize>)> {
+    let type_of = |position: usize| Some(table.columns.get(*columns.get(position)?)?.data_type);
+    let (mut key, mut answered) = (Vec::new(), Vec::new());
+    for part in parts {
+        let open = conditions.iter().copied().enumerate().filter(|(place, _)| !answered.contains(place));
+        let (place, value) = equality(open, columns, part, &type_of)?;
+        key.push(value);
+        answered.push(place);
+    }
+    (!key.is_empty()).then_some((key, answered))
+}
+
+/// The first condition that says which value the table's column has.
+fn equality<'e>(
+    mut conditions: impl Iterator<Item = (usize, &'e Expr)>,
+    columns: &[usize],
+    column: usize,
+    type_of: &dyn Fn(usize) -> Option<crate::DataType>,
+) -> Option<(usize, Expr)> {
+    conditions.find_map(|(place, condition)| {
+        let found = key_condition(condition, type_of)?;
+        let is_it = found.op == Operator::Equal && columns.get(found.column) == Some(&column);
+        is_it.then_some((place, found.value))
+    })
 }
 
 fn row_width(infos: &[ColumnInfo]) -> f64 {
@@ -208,9 +243,9 @@ impl<'a> Matcher<'a> {
     }
 
     fn equality(&self, column: usize) -> Option<(usize, Expr)> {
-        self.conditions(column)
-            .find(|(_, found)| found.op == Operator::Equal)
-            .map(|(place, found)| (place, found.value))
+        let conditions = self.shape.conditions.iter().enumerate();
+        let open = conditions.filter(|(place, _)| !self.answered.contains(place));
+        equality(open, &self.shape.columns, column, &|position| self.shape.type_of(position))
     }
 
     fn list(&self, column: usize) -> Option<(usize, Vec<Expr>)> {
@@ -240,25 +275,12 @@ impl<'a> Matcher<'a> {
         self.answered.extend(answered);
     }
 
-    /// Whether the whole of a unique key is given.
-    fn is_point(&self) -> bool {
-        self.unique && !self.key.is_empty() && self.prefixes.len() == 1 && self.fixed == self.key.len()
-    }
-
-    fn point(self, index: Option<&Arc<Index>>) -> Option<PointKey> {
-        if !self.is_point() {
-            return None;
-        }
-        let key = self.prefixes.into_iter().next()?;
-        Some(PointKey { index: index.cloned(), key, answered: self.answered })
-    }
-
     /// The path, if it is of any use: it answers something, gives an order, or reads less.
     fn finish(self, index: Option<&Arc<Index>>, infos: &[ColumnInfo]) -> Option<AccessPath> {
         if self.key.is_empty() || (index.is_none() && self.answered.is_empty()) {
             return None;
         }
-        let point = self.is_point();
+        let point = self.unique && self.prefixes.len() == 1 && self.fixed == self.key.len();
         let covering = index.is_some_and(|index| is_covering(self.shape, index));
         let mut path = AccessPath {
             index: index.cloned(),

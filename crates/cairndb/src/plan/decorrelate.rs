@@ -314,7 +314,7 @@ fn cannot_fail(expr: &Expr) -> bool {
         Expr::Subquery(_) | Expr::Subplan(_) | Expr::Sequence { .. } => false,
         _ => true,
     };
-    itself && walk::children(expr).into_iter().all(cannot_fail)
+    itself && walk::children(expr).all(cannot_fail)
 }
 
 fn is_widening(from: DataType, to: DataType) -> bool {

@@ -422,7 +422,7 @@ fn add_subplans(expr: &Expr, found: &mut Vec<Subplan>) {
     if let Expr::Subplan(subplan) = expr {
         found.push((**subplan).clone());
     }
-    walk::children(expr).into_iter().for_each(|child| add_subplans(child, found));
+    walk::children(expr).for_each(|child| add_subplans(child, found));
 }
 
 fn relation_count(plan: &PhysicalPlan) -> usize {

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use super::access::{PointKey, TableShape, only_point};
+use super::access::{PointKey, only_point};
 use super::expr::Expr;
 use super::fold::fold_plan;
 use super::logical::LogicalPlan;
 use super::options::OptimizerOptions;
-use super::refs::{conjunction, has_subquery, is_volatile};
+use super::refs::{conjunction, conjuncts_of, has_subquery, is_volatile};
 use crate::catalog::{Index, Table};
 
 /// At most one row of a table, by the whole of a unique key.
@@ -30,35 +30,31 @@ pub(crate) struct KeyedRow {
 /// The row that the plan reads, if it is a projection (or nothing) over a table's columns under conditions that give a
 /// whole unique key. What is computed of it is not looked at. Folds the plan's constants, as planning does first.
 pub(crate) fn keyed_row(plan: &mut LogicalPlan, options: &OptimizerOptions) -> Option<KeyedRow> {
-    if !options.rewrites || !options.indexes || !is_filtered_table(plan) {
+    if !options.rewrites || !options.indexes || filtered_scan(plan).is_none() {
         return None;
     }
     fold_plan(plan);
-    let input = match plan {
-        LogicalPlan::Project { input, .. } => &**input,
-        plan => plan,
-    };
-    let shape = TableShape::of(input)?;
-    let in_order = shape.columns.iter().enumerate().all(|(place, column)| place == *column);
-    if !in_order || shape.conditions.iter().any(is_rewritten) {
+    let (table, columns, predicate) = filtered_scan(plan)?;
+    let conditions = conjuncts_of(predicate);
+    let in_order = columns.iter().enumerate().all(|(place, column)| place == *column);
+    if !in_order || conditions.iter().any(|condition| is_rewritten(condition)) {
         return None;
     }
-    let PointKey { index, key, answered } = only_point(&shape)?;
-    let rest = shape.conditions.into_iter().enumerate().filter(|(place, _)| !answered.contains(place));
-    let filter = conjunction(rest.map(|(_, condition)| condition).collect());
-    Some(KeyedRow { table: shape.table, index, key, filter })
+    let PointKey { index, key, answered } = only_point(table, columns, &conditions)?;
+    let rest = conditions.into_iter().enumerate().filter(|(place, _)| !answered.contains(place));
+    let filter = conjunction(rest.map(|(_, condition)| condition.clone()).collect());
+    Some(KeyedRow { table: table.clone(), index, key, filter })
 }
 
-/// A scan under a filter, perhaps under a projection.
-fn is_filtered_table(plan: &LogicalPlan) -> bool {
-    match plan {
-        LogicalPlan::Project { input, .. } => is_filtered_scan(input),
-        plan => is_filtered_scan(plan),
-    }
-}
-
-fn is_filtered_scan(plan: &LogicalPlan) -> bool {
-    matches!(plan, LogicalPlan::Filter { input, .. } if matches!(**input, LogicalPlan::Scan { .. }))
+/// The table, its columns and the condition of a scan under a filter, perhaps under a projection.
+fn filtered_scan(plan: &LogicalPlan) -> Option<(&Arc<Table>, &[usize], &Expr)> {
+    let plan = match plan {
+        LogicalPlan::Project { input, .. } => input,
+        plan => plan,
+    };
+    let LogicalPlan::Filter { input, predicate } = plan else { return None };
+    let LogicalPlan::Scan { table, columns } = &**input else { return None };
+    Some((table, columns, predicate))
 }
 
 /// Whether planning does more with the condition than to look for keys in it.

@@ -194,6 +194,15 @@ pub struct SortKey {
 }
 
 impl LogicalPlan {
+    /// Whether an output column has no type yet.
+    pub(crate) fn has_unknown_fields(&self) -> bool {
+        let is_unknown = |field: &Field| field.data_type == DataType::Unknown;
+        match self {
+            LogicalPlan::Project { fields, .. } => fields.iter().any(is_unknown),
+            plan => plan.fields().iter().any(is_unknown),
+        }
+    }
+
     /// The output columns.
     pub fn fields(&self) -> Vec<Field> {
         match self {

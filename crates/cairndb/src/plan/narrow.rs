@@ -23,7 +23,7 @@ pub(super) fn narrow(plan: &mut PhysicalPlan) {
 }
 
 fn has_subplan(expr: &Expr) -> bool {
-    matches!(expr, Expr::Subplan(_) | Expr::Subquery(_)) || walk::children(expr).into_iter().any(has_subplan)
+    matches!(expr, Expr::Subplan(_) | Expr::Subquery(_)) || walk::children(expr).any(has_subplan)
 }
 
 /// Subplans refer to columns from further inside than is looked at here.

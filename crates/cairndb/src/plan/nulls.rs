@@ -91,7 +91,7 @@ pub(super) fn may_be_null(expr: &Expr, columns: &[bool]) -> bool {
         Expr::Column { index, .. } => columns.get(*index).copied().unwrap_or(true),
         Expr::IsNull(_) | Expr::IsNotDistinct(..) => false,
         Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::Cast { .. } | Expr::InList { .. } => {
-            walk::children(expr).into_iter().any(|child| may_be_null(child, columns))
+            walk::children(expr).any(|child| may_be_null(child, columns))
         }
         Expr::Call { function, args } => function.op.is_none() || args.iter().any(|arg| may_be_null(arg, columns)),
         Expr::Coalesce { args, .. } => args.iter().all(|arg| may_be_null(arg, columns)),

@@ -155,6 +155,6 @@ impl ExprCost {
             Expr::Subplan(subplan) => self.row += cost::RESTART + subplan.plan.estimate.total,
             _ => self.row += cost::OPERATOR,
         }
-        walk::children(expr).into_iter().for_each(|child| self.add(child));
+        walk::children(expr).for_each(|child| self.add(child));
     }
 }

@@ -177,7 +177,7 @@ fn is_volatile_itself(expr: &Expr) -> bool {
 /// Whether a subquery is inside that runs anew for each row.
 pub(super) fn has_correlated_subquery(expr: &Expr) -> bool {
     matches!(expr, Expr::Subquery(subquery) if uses_outer_row(&subquery.plan))
-        || super::walk::children(expr).into_iter().any(has_correlated_subquery)
+        || super::walk::children(expr).any(has_correlated_subquery)
 }
 
 /// Whether a subquery is inside.
@@ -191,6 +191,14 @@ pub(super) fn has_subquery(expr: &Expr) -> bool {
 pub(super) fn conjuncts(expr: Expr) -> Vec<Expr> {
     match expr {
         Expr::And(parts) => parts.into_iter().flat_map(conjuncts).collect(),
+        other => vec![other],
+    }
+}
+
+/// As [`conjuncts`], of an expression that stays.
+pub(super) fn conjuncts_of(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::And(parts) => parts.iter().flat_map(conjuncts_of).collect(),
         other => vec![other],
     }
 }

@@ -4,62 +4,141 @@
 //! lateral join each push one. Seen from the starting row, `Column` is that row's at depth 0, and
 //! `Outer { level: depth }` is it at a greater depth; `Outer` with a higher level lies outside.
 
+use std::slice;
 use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr, Subquery, SubqueryKind};
 use super::logical::LogicalPlan;
 
-/// The expressions directly inside (not those of a subquery's plan).
-pub(crate) fn children(expr: &Expr) -> Vec<&Expr> {
-    match expr {
-        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => vec![],
-        Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
-            args.iter().collect()
-        }
-        Expr::Cast { input, .. } | Expr::Not(input) | Expr::IsNull(input) => vec![input],
-        Expr::IsNotDistinct(left, right) => vec![left, right],
-        Expr::Case { branches, otherwise, .. } => {
-            let branches = branches.iter().flat_map(|(when, then)| [when, then]);
-            branches.chain(otherwise.as_deref()).collect()
-        }
-        Expr::InList { input, list, .. } => std::iter::once(&**input).chain(list).collect(),
-        Expr::Subquery(subquery) => kind_children(&subquery.kind),
-        Expr::Subplan(subplan) => kind_children(&subplan.kind),
-        Expr::Sequence { name, value, .. } => std::iter::once(&**name).chain(value.as_deref()).collect(),
+/// The expressions directly inside one, in order.
+pub(crate) struct Children<'e> {
+    first: Option<&'e Expr>,
+    list: slice::Iter<'e, Expr>,
+    pairs: slice::Iter<'e, (Expr, Expr)>,
+    /// The other of a pair.
+    second: Option<&'e Expr>,
+    last: Option<&'e Expr>,
+}
+
+impl<'e> Children<'e> {
+    fn new(first: Option<&'e Expr>, list: &'e [Expr], last: Option<&'e Expr>) -> Children<'e> {
+        let pairs = [].iter();
+        Children { first, list: list.iter(), pairs, second: None, last }
     }
 }
 
-fn kind_children(kind: &SubqueryKind) -> Vec<&Expr> {
+impl<'e> Iterator for Children<'e> {
+    type Item = &'e Expr;
+
+    fn next(&mut self) -> Option<&'e Expr> {
+        if let Some(next) = self.first.take().or_else(|| self.list.next()).or_else(|| self.second.take()) {
+            return Some(next);
+        }
+        match self.pairs.next() {
+            Some((first, second)) => {
+                self.second = Some(second);
+                Some(first)
+            }
+            None => self.last.take(),
+        }
+    }
+}
+
+/// The expressions directly inside (not those of a subquery's plan).
+pub(crate) fn children(expr: &Expr) -> Children<'_> {
+    let none = || Children::new(None, &[], None);
+    match expr {
+        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => none(),
+        Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
+            Children::new(None, args, None)
+        }
+        Expr::Cast { input, .. } | Expr::Not(input) | Expr::IsNull(input) => {
+            Children { first: Some(&**input), ..none() }
+        }
+        Expr::IsNotDistinct(left, right) => Children { first: Some(&**left), last: Some(&**right), ..none() },
+        Expr::Case { branches, otherwise, .. } => {
+            let pairs = branches.iter();
+            Children { pairs, last: otherwise.as_deref(), ..none() }
+        }
+        Expr::InList { input, list, .. } => Children::new(Some(&**input), list, None),
+        Expr::Subquery(subquery) => Children::new(None, kind_children(&subquery.kind), None),
+        Expr::Subplan(subplan) => Children::new(None, kind_children(&subplan.kind), None),
+        Expr::Sequence { name, value, .. } => Children { first: Some(&**name), last: value.as_deref(), ..none() },
+    }
+}
+
+fn kind_children(kind: &SubqueryKind) -> &[Expr] {
     match kind {
-        SubqueryKind::Quantified { left, .. } => left.iter().collect(),
-        SubqueryKind::Scalar { .. } | SubqueryKind::Exists => vec![],
+        SubqueryKind::Quantified { left, .. } => left,
+        SubqueryKind::Scalar { .. } | SubqueryKind::Exists => &[],
+    }
+}
+
+/// As [`Children`], to change them.
+pub(crate) struct ChildrenMut<'e> {
+    first: Option<&'e mut Expr>,
+    list: slice::IterMut<'e, Expr>,
+    pairs: slice::IterMut<'e, (Expr, Expr)>,
+    /// The other of a pair.
+    second: Option<&'e mut Expr>,
+    last: Option<&'e mut Expr>,
+}
+
+impl<'e> ChildrenMut<'e> {
+    fn new(first: Option<&'e mut Expr>, list: &'e mut [Expr], last: Option<&'e mut Expr>) -> ChildrenMut<'e> {
+        let pairs = [].iter_mut();
+        ChildrenMut { first, list: list.iter_mut(), pairs, second: None, last }
+    }
+}
+
+impl<'e> Iterator for ChildrenMut<'e> {
+    type Item = &'e mut Expr;
+
+    fn next(&mut self) -> Option<&'e mut Expr> {
+        if let Some(next) = self.first.take().or_else(|| self.list.next()).or_else(|| self.second.take()) {
+            return Some(next);
+        }
+        match self.pairs.next() {
+            Some((first, second)) => {
+                self.second = Some(second);
+                Some(first)
+            }
+            None => self.last.take(),
+        }
     }
 }
 
 /// As [`children`], to change them.
-pub(crate) fn children_mut(expr: &mut Expr) -> Vec<&mut Expr> {
+pub(crate) fn children_mut(expr: &mut Expr) -> ChildrenMut<'_> {
+    let none = || ChildrenMut::new(None, &mut [], None);
     match expr {
-        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => vec![],
+        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => none(),
         Expr::Call { args, .. } | Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
-            args.iter_mut().collect()
+            ChildrenMut::new(None, args, None)
         }
-        Expr::Cast { input, .. } | Expr::Not(input) | Expr::IsNull(input) => vec![input],
-        Expr::IsNotDistinct(left, right) => vec![left, right],
+        Expr::Cast { input, .. } | Expr::Not(input) | Expr::IsNull(input) => {
+            ChildrenMut { first: Some(&mut **input), ..none() }
+        }
+        Expr::IsNotDistinct(left, right) => {
+            ChildrenMut { first: Some(&mut **left), last: Some(&mut **right), ..none() }
+        }
         Expr::Case { branches, otherwise, .. } => {
-            let branches = branches.iter_mut().flat_map(|(when, then)| [when, then]);
-            branches.chain(otherwise.as_deref_mut()).collect()
+            let pairs = branches.iter_mut();
+            ChildrenMut { pairs, last: otherwise.as_deref_mut(), ..none() }
         }
-        Expr::InList { input, list, .. } => std::iter::once(&mut **input).chain(list).collect(),
-        Expr::Subquery(subquery) => kind_children_mut(&mut subquery.kind),
-        Expr::Subplan(subplan) => kind_children_mut(&mut subplan.kind),
-        Expr::Sequence { name, value, .. } => std::iter::once(&mut **name).chain(value.as_deref_mut()).collect(),
+        Expr::InList { input, list, .. } => ChildrenMut::new(Some(&mut **input), list, None),
+        Expr::Subquery(subquery) => ChildrenMut::new(None, kind_children_mut(&mut subquery.kind), None),
+        Expr::Subplan(subplan) => ChildrenMut::new(None, kind_children_mut(&mut subplan.kind), None),
+        Expr::Sequence { name, value, .. } => {
+            ChildrenMut { first: Some(&mut **name), last: value.as_deref_mut(), ..none() }
+        }
     }
 }
 
-fn kind_children_mut(kind: &mut SubqueryKind) -> Vec<&mut Expr> {
+fn kind_children_mut(kind: &mut SubqueryKind) -> &mut [Expr] {
     match kind {
-        SubqueryKind::Quantified { left, .. } => left.iter_mut().collect(),
-        SubqueryKind::Scalar { .. } | SubqueryKind::Exists => vec![],
+        SubqueryKind::Quantified { left, .. } => left,
+        SubqueryKind::Scalar { .. } | SubqueryKind::Exists => &mut [],
     }
 }
 
@@ -223,7 +302,7 @@ pub(crate) fn depth(plan: &LogicalPlan) -> usize {
 }
 
 fn expr_depth(expr: &Expr) -> usize {
-    let below = children(expr).into_iter().map(expr_depth).max().unwrap_or(0);
+    let below = children(expr).map(expr_depth).max().unwrap_or(0);
     let subquery = match expr {
         Expr::Subquery(subquery) => depth(&subquery.plan),
         _ => 0,

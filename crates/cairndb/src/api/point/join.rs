@@ -12,7 +12,7 @@ use super::stored::Stored;
 use super::upkeep::same_key_bytes;
 use super::{Miss, general};
 use crate::api::Params;
-use crate::catalog::{Index, Table, TableLayout};
+use crate::catalog::{Catalog, Index, Table, TableLayout};
 use crate::exec::{Columns, Datum};
 use crate::plan::{Expr, JoinKind, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 use crate::types::{DataType, ValueRef, key};
@@ -58,7 +58,7 @@ impl<'r> State<'r> for &Reader {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) table: Arc<Table>,
-    pub(super) layout: TableLayout,
+    pub(super) layout: Arc<TableLayout>,
     /// The unique index's tree that leads to the row's key; `None`: the key is the primary key.
     pub(super) index: Option<TreeId>,
     key: Box<[Part]>,
@@ -97,15 +97,15 @@ pub(super) struct JoinSource {
 }
 
 impl JoinSource {
-    pub(super) fn of(plan: &PhysicalPlan) -> Option<JoinSource> {
+    pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog) -> Option<JoinSource> {
         match &plan.node {
             PhysicalNode::Project { input, exprs } => {
-                let mut source = JoinSource::of(input)?;
+                let mut source = JoinSource::of(input, catalog)?;
                 source.outputs = exprs.iter().map(|expr| substitute(expr, &source.outputs)).collect::<Option<_>>()?;
                 Some(source)
             }
             PhysicalNode::Filter { input, predicate } => {
-                let mut source = JoinSource::of(input)?;
+                let mut source = JoinSource::of(input, catalog)?;
                 source.filters.push(substitute(predicate, &source.outputs)?);
                 Some(source)
             }
@@ -118,25 +118,26 @@ impl JoinSource {
             },
             PhysicalNode::PointGet { table, index, columns, key, filter } => {
                 let source = JoinSource::default();
-                source.with(table, index.as_deref(), columns, key, (JoinKind::Inner, filter.as_ref()))
+                source.with((table, index.as_deref(), columns), key, (JoinKind::Inner, filter.as_ref()), catalog)
             }
             PhysicalNode::IndexJoin { kind, left, table, index, columns, keys, unique: true, residual, .. } => {
-                let left = JoinSource::of(left)?;
-                left.with(table, index.as_deref(), columns, keys, (*kind, residual.as_ref()))
+                let left = JoinSource::of(left, catalog)?;
+                left.with((table, index.as_deref(), columns), keys, (*kind, residual.as_ref()), catalog)
             }
             PhysicalNode::NestedLoopJoin { kind: JoinKind::Inner, left, right, on, lateral: false } => {
-                JoinSource::of(left)?.beside(JoinSource::of(right)?, on.as_ref())
+                JoinSource::of(left, catalog)?.beside(JoinSource::of(right, catalog)?, on.as_ref())
             }
             _ => None,
         }
     }
 
     /// The source that reads this row and computes `outputs` from it.
-    pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>) -> Option<JoinSource> {
+    pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>, catalog: &Catalog) -> Option<JoinSource> {
         let KeyedRow { table, index, key, filter } = row;
         let mut source = JoinSource::default();
         let key = source.parts(&table, index.as_deref(), &key)?;
-        let (layout, index) = (TableLayout::new(&table), index.map(|index| index.tree));
+        let (layout, index) = (catalog.layout(&table), index.map(|index| index.tree));
+        source.steps.reserve_exact(1);
         source.steps.push(Step { table, layout, index, key, first: 0, outer: false, on: None });
         Some(JoinSource { outputs, filters: filter.into_iter().collect(), ..source })
     }
@@ -158,11 +159,10 @@ impl JoinSource {
     /// With one more step. `keys`: over the outputs so far; `on`: over those and the new table's `columns`.
     fn with(
         mut self,
-        table: &Arc<Table>,
-        index: Option<&Index>,
-        columns: &[usize],
+        (table, index, columns): (&Arc<Table>, Option<&Index>, &[usize]),
         keys: &[Expr],
         (kind, on): (JoinKind, Option<&Expr>),
+        catalog: &Catalog,
     ) -> Option<JoinSource> {
         if !matches!(kind, JoinKind::Inner | JoinKind::Left) || self.steps.len() == STEPS_MAX {
             return None;
@@ -180,7 +180,7 @@ impl JoinSource {
         if !outer {
             self.filters.extend(on.take());
         }
-        let (layout, index) = (TableLayout::new(table), index.map(|index| index.tree));
+        let (layout, index) = (catalog.layout(table), index.map(|index| index.tree));
         self.steps.push(Step { table: table.clone(), layout, index, key, first, outer, on });
         Some(self)
     }

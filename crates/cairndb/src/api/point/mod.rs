@@ -78,7 +78,7 @@ impl PointPlan {
             return Some(PointPlan::Nothing);
         }
         Some(match body {
-            Body::Query(plan) => PointPlan::Select(Box::new(PointSelect::of(plan)?)),
+            Body::Query(plan) => PointPlan::Select(Box::new(PointSelect::of(plan, catalog)?)),
             Body::Insert(plan) => {
                 let mut row = insert::only_row(plan)?;
                 let draws = arguments::draws(&mut row, parameters, catalog)?;
@@ -118,7 +118,7 @@ impl PointPlan {
         let columns = |returning: &Option<Returning>| returning.as_ref().map_or(vec![], |found| found.fields.clone());
         match (bound, target) {
             (BoundStatement::Query(LogicalPlan::Project { exprs, fields, .. }), _) => {
-                let select = PointSelect::of_row(row, exprs.clone())?;
+                let select = PointSelect::of_row(row, exprs.clone(), catalog)?;
                 Some((PointPlan::Select(Box::new(select)), fields.clone()))
             }
             (BoundStatement::Update(update), Some(target)) => {

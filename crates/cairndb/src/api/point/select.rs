@@ -7,7 +7,7 @@ use super::join::{JoinSource, Joined, Rows, STEPS_MAX, State, Step, StepBuffers,
 use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
 use crate::Value;
-use crate::catalog::ColumnPlace;
+use crate::catalog::{Catalog, ColumnPlace};
 use crate::exec::Columns;
 use crate::plan::{Expr, KeyedRow, PhysicalPlan};
 use crate::types::DataType;
@@ -39,13 +39,13 @@ pub(in crate::api) struct Scratch {
 }
 
 impl PointSelect {
-    pub(super) fn of(plan: &PhysicalPlan) -> Option<PointSelect> {
-        PointSelect::of_source(JoinSource::of(plan)?)
+    pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog) -> Option<PointSelect> {
+        PointSelect::of_source(JoinSource::of(plan, catalog)?)
     }
 
     /// Of one row by key, and what is computed from it.
-    pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>) -> Option<PointSelect> {
-        PointSelect::of_source(JoinSource::of_row(row, outputs)?)
+    pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>, catalog: &Catalog) -> Option<PointSelect> {
+        PointSelect::of_source(JoinSource::of_row(row, outputs, catalog)?)
     }
 
     fn of_source(source: JoinSource) -> Option<PointSelect> {
