@@ -53,12 +53,16 @@ impl Prepared {
     ) -> Result<Prepared> {
         let mut parameters = ParameterTypes::default();
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
-        let direct = PointPlan::of_bound(&mut bound, catalog, options)?;
+        let direct = match options.point_statements {
+            true => PointPlan::of_bound(&mut bound, catalog, options)?,
+            false => None,
+        };
         let (body, point, fields) = match direct {
             Some((point, fields)) => (OnceLock::new(), Some(point), fields),
             None => {
                 let body = Body::plan(bound, catalog, options)?;
-                let point = PointPlan::of(&body, parameters.types().len(), catalog);
+                let point = || PointPlan::of(&body, parameters.types().len(), catalog);
+                let point = if options.point_statements { point() } else { None };
                 (OnceLock::from(body), point, vec![])
             }
         };
