@@ -175,6 +175,9 @@ fn a_constant_of_any_form_in_a_column_of_any_type_is_what_it_is_the_long_way() {
         let name = column_name(column);
         for constant in CONSTANTS {
             agree(&conn, &format!("INSERT INTO k (id, {name}) VALUES (1, {constant})"), "k");
+            // Few rows and many are held differently.
+            let many: Vec<String> = (0..9).map(|id| format!("({id}, {constant})")).collect();
+            agree(&conn, &format!("INSERT INTO k (id, {name}) VALUES {}", many.join(", ")), "k");
         }
     }
 }
@@ -213,7 +216,7 @@ fn rows_of_constants_are_what_they_are_the_long_way_and_the_first_error_is_the_s
         let mut chosen: Vec<usize> = (0..COLUMNS.len()).filter(|_| draw.below(3) == 0).collect();
         let turned = draw.below(chosen.len().max(1));
         chosen.rotate_left(turned);
-        let rows = 1 + draw.below(6);
+        let rows = 1 + draw.below(16);
         // Mostly one value, at some place, that may not fit.
         let (odd_row, odd_column) = (draw.below(2 * rows), draw.below(chosen.len().max(1)));
         let mut row = |number: usize| {
@@ -255,7 +258,20 @@ fn what_a_table_does_with_constant_rows_is_what_it_does_with_others() {
         }
         Err(error) => format!("{:?} {} {:?} {:?}", error.sqlstate(), error, error.position(), error.detail()),
     };
-    for insert in [
+    let many = |id: &dyn Fn(i32) -> &'static str, end: &str| {
+        let rows: Vec<String> = (10..22).map(|n| format!("({}, {n}, 'abc')", id(n))).collect();
+        format!("INSERT INTO q (id, n, c) VALUES {}{end} RETURNING *", rows.join(", "))
+    };
+    let many = [
+        many(&|_| "DEFAULT", ""),
+        many(&|n| if n == 13 { "99" } else { "DEFAULT" }, ""),
+        many(&|n| if n == 13 { "DEFAULT" } else { "1" }, ""),
+        many(&|_| "DEFAULT", ", (DEFAULT, 1, 'abcd')"),
+        many(&|_| "DEFAULT", ", (DEFAULT, 15, 'abc')"),
+        many(&|_| "DEFAULT", ", (DEFAULT, 1, NULL)"),
+        many(&|_| "DEFAULT", ", (DEFAULT, 1, 'a    ')"),
+    ];
+    let few = [
         "INSERT INTO q (n) VALUES (1), (2), (3) RETURNING *",
         "INSERT INTO q (n, c) VALUES (1, 'ab'), (2, 'abcd') RETURNING *",
         "INSERT INTO q (n, c) VALUES (1, 'ab   '), (2, NULL) RETURNING *",
@@ -280,7 +296,8 @@ fn what_a_table_does_with_constant_rows_is_what_it_does_with_others() {
         "INSERT INTO z OVERRIDING USER VALUE VALUES (1, 2), (1, 3) RETURNING *",
         "INSERT INTO z VALUES (DEFAULT, 2), (DEFAULT, 3) RETURNING *",
         "INSERT INTO z VALUES (DEFAULT, 2), (4, 3) RETURNING *",
-    ] {
+    ];
+    for insert in few.into_iter().chain(many.iter().map(String::as_str)) {
         let told = |prefix: &str| {
             let conn = Database::open_in_memory().unwrap().connect().unwrap();
             conn.execute_script(schema).unwrap();

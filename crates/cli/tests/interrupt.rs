@@ -39,3 +39,36 @@ fn a_running_statement_is_cancelled_and_the_script_goes_on() {
     assert!(errors.contains("57014"), "{errors}");
     assert!(interrupted.elapsed() < Duration::from_secs(20), "the statement went on");
 }
+
+/// Tags may wait for others, but not for somebody who waits for them.
+#[test]
+fn what_was_done_is_told_before_more_is_read() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let (told, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        while stdout.read_line(&mut line).is_ok_and(|read| read > 0) {
+            told.send(std::mem::take(&mut line)).unwrap();
+        }
+    });
+    for (statement, tag) in
+        [("CREATE TABLE t (a int);\nBEGIN", "CREATE TABLE\nBEGIN\n"), ("INSERT INTO t VALUES (1)", "INSERT 0 1\n")]
+    {
+        write!(stdin, "{statement};\nSELECT").unwrap();
+        let lines = (0..tag.lines().count()).map(|_| heard.recv_timeout(Duration::from_secs(20)));
+        assert_eq!(lines.collect::<Result<String, _>>().unwrap(), tag, "{statement}");
+        writeln!(stdin, " 1;").unwrap();
+        for _ in 0..5 {
+            heard.recv_timeout(Duration::from_secs(20)).unwrap();
+        }
+    }
+    drop(stdin);
+    child.wait().unwrap();
+}

@@ -28,8 +28,8 @@ pub(crate) struct Prepared {
     body: OnceLock<Body>,
     /// The result's columns, for as long as the body is empty.
     fields: Vec<Field>,
-    /// The fast form, where the statement has one.
-    pub(super) point: Option<PointPlan>,
+    /// The fast form, where the statement has one; empty until somebody asks.
+    point: OnceLock<Option<PointPlan>>,
 }
 
 /// What to run.
@@ -53,18 +53,10 @@ impl Prepared {
     ) -> Result<Prepared> {
         let mut parameters = ParameterTypes::default();
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
-        let direct = match options.point_statements {
-            true => PointPlan::of_bound(&mut bound, catalog, options)?,
-            false => None,
-        };
+        let direct = PointPlan::of_bound(&mut bound, catalog, options)?;
         let (body, point, fields) = match direct {
-            Some((point, fields)) => (OnceLock::new(), Some(point), fields),
-            None => {
-                let body = Body::plan(bound, catalog, options)?;
-                let point = || PointPlan::of(&body, parameters.types().len(), catalog);
-                let point = if options.point_statements { point() } else { None };
-                (OnceLock::from(body), point, vec![])
-            }
+            Some((point, fields)) => (OnceLock::new(), OnceLock::from(Some(point)), fields),
+            None => (OnceLock::from(Body::plan(bound, catalog, options)?), OnceLock::new(), vec![]),
         };
         Ok(Prepared {
             parsed: parsed.clone(),
@@ -88,7 +80,7 @@ impl Prepared {
             options: OptimizerOptions::default(),
             body: OnceLock::from(Body::Utility),
             fields: vec![],
-            point: None,
+            point: OnceLock::from(None),
         }
     }
 
@@ -100,6 +92,13 @@ impl Prepared {
         let bound = bind_statement(&self.parsed, &self.catalog, &mut ParameterTypes::default())?;
         let body = Body::plan(bound, &self.catalog, &self.options)?;
         Ok(self.body.get_or_init(|| body))
+    }
+
+    /// The fast form, where the statement has one. A statement that is run once does not ask.
+    #[inline]
+    pub(super) fn point(&self) -> Option<&PointPlan> {
+        let of_body = || PointPlan::of(self.body.get()?, self.parameters.len(), &self.catalog);
+        self.point.get_or_init(of_body).as_ref()
     }
 
     /// Whether the plan still fits.

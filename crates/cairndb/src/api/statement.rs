@@ -88,9 +88,8 @@ impl<'c> Statement<'c> {
 
     /// Whether this is a point write with RETURNING.
     fn returns_rows(&self) -> bool {
-        let returns = |prepared: &Prepared| {
-            prepared.point.as_ref().is_some_and(PointPlan::is_write) && !prepared.fields().is_empty()
-        };
+        let returns =
+            |prepared: &Prepared| prepared.point().is_some_and(PointPlan::is_write) && !prepared.fields().is_empty();
         self.runnable.prepared.as_ref().is_some_and(|prepared| returns(prepared))
     }
 
@@ -127,7 +126,7 @@ impl<'c> Statement<'c> {
     /// Runs the statement as a point SELECT, if it is one; `None`: the general path must.
     fn read_point<R>(&mut self, params: &dyn Params, read: impl FnMut(RowRef<'_>) -> R) -> Result<Option<Option<R>>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
-        let is_select = matches!(prepared.point, Some(PointPlan::Select(_)));
+        let is_select = matches!(prepared.point(), Some(PointPlan::Select(_)));
         let state = self.connection.state.borrow();
         if !is_select || state.failed() || params.count() != prepared.parameters.len() {
             return Ok(None);
@@ -150,7 +149,7 @@ impl<'c> Statement<'c> {
         acknowledge: Acknowledge,
     ) -> Result<Option<(u64, Option<cairn_storage::Ticket>)>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
-        if !prepared.point.as_ref().is_some_and(PointPlan::is_write) {
+        if !prepared.point().is_some_and(PointPlan::is_write) {
             return Ok(None);
         }
         if params.count() != prepared.parameters.len() {
@@ -174,7 +173,7 @@ impl<'c> Statement<'c> {
     /// Whether the statement has the form of a point statement, which reads or writes one row by its whole key without
     /// interpretation.
     pub fn is_point(&self) -> bool {
-        self.runnable.prepared.as_ref().is_some_and(|prepared| prepared.point.is_some())
+        self.runnable.prepared.as_ref().is_some_and(|prepared| prepared.point().is_some())
     }
 
     /// The result's columns; empty where the statement returns no rows.

@@ -60,8 +60,7 @@ impl Binder<'_> {
             let literal = Expr::Literal { value, data_type: base };
             return Ok(if context == CastContext::Explicit { with_modifiers(literal, to, context) } else { literal });
         }
-        let fixed = cast_is_immutable(DataType::Unknown, base) || is_plain_date_text(text, base);
-        if !fixed {
+        if !is_fixed_text(text, base) {
             let input = Box::new(Expr::Literal { value, data_type: DataType::Text });
             return Ok(Expr::Cast { input, to: base });
         }
@@ -204,6 +203,11 @@ fn target(to: DataType, context: CastContext) -> DataType {
 fn with_modifiers(expr: Expr, to: DataType, context: CastContext) -> Expr {
     let from = expr.data_type();
     if from == to { expr } else { converted(expr, from, to, context) }
+}
+
+/// Whether a text is the same value of a type whenever it is read.
+pub(super) fn is_fixed_text(text: &str, to: DataType) -> bool {
+    cast_is_immutable(DataType::Unknown, to) || is_plain_date_text(text, to)
 }
 
 /// Dates and times that name a fixed moment whatever the clock and the time zone say.

@@ -7,7 +7,7 @@ use cairn_parser::{
 };
 
 use super::binder::{Binder, NOWHERE};
-use super::coerce::null;
+use super::coerce::{fixed_context, is_fixed_text, null};
 use super::context::{Clause, Context};
 use super::query::{column_spans, span_at};
 use super::scope::{Env, Scope};
@@ -15,7 +15,7 @@ use super::statement::{BoundInsert, InsertSource, OnConflict, Returning};
 use crate::catalog::{Column, Table};
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::name_text;
-use crate::types::{DataType, Value};
+use crate::types::{DataType, Value, cast, from_text};
 use crate::{Error, Result, SqlState};
 
 /// Where values go, and what the other columns get.
@@ -25,7 +25,7 @@ pub(super) struct Targets<'t> {
     pub(super) columns: Vec<usize>,
     /// As the statement names them, if it does.
     names: List<AssignmentTarget>,
-    /// One per column of the table, made when first needed.
+    /// By column of the table, made when first needed.
     defaults: Vec<Option<Expr>>,
     overriding: Option<Overriding>,
 }
@@ -55,7 +55,7 @@ impl Binder<'_> {
             table: &table,
             columns: self.insert_columns(&table, insert.columns)?,
             names: insert.columns,
-            defaults: vec![None; table.columns.len()],
+            defaults: vec![],
             overriding: insert.overriding,
         };
         let source = match insert.source {
@@ -213,6 +213,7 @@ impl Binder<'_> {
                 _ => return None,
             },
             (ast::Expr::String { text }, DataType::Text | DataType::Varchar(_)) => Value::text(tree.text(text)),
+            (ast::Expr::String { text }, _) => plain_text(tree.text(text), to)?,
             (ast::Expr::Boolean { value }, DataType::Boolean) => Value::Boolean(value),
             _ => return None,
         })
@@ -239,6 +240,9 @@ impl Binder<'_> {
             return Ok(default.clone());
         }
         let default = self.column_default(column_at(targets.table, index)?)?;
+        if targets.defaults.len() <= index {
+            targets.defaults.resize(index + 1, None);
+        }
         if let Some(slot) = targets.defaults.get_mut(index) {
             *slot = Some(default.clone());
         }
@@ -285,10 +289,28 @@ impl Binder<'_> {
     }
 }
 
-/// A value of a column of this type.
-fn literal(value: Value, column: DataType) -> Expr {
-    let data_type = if value.is_null() { column } else { column.base() };
+/// A value of a column of this type. Strings are made to fit when they are stored.
+pub(super) fn literal(value: Value, column: DataType) -> Expr {
+    let data_type = if column.is_string() && !value.is_null() { column.base() } else { column };
     Expr::Literal { value, data_type }
+}
+
+/// A string as a column's type, where it means the same whatever the clock and the time zone say, and nothing is wrong
+/// with it.
+fn plain_text(text: &str, to: DataType) -> Option<Value> {
+    match to {
+        DataType::Numeric(_) => plain_numeric(text, to),
+        to if to.is_string() || !is_fixed_text(text, to) => None,
+        to => from_text(text, to, fixed_context()).ok(),
+    }
+}
+
+fn plain_numeric(text: &str, to: DataType) -> Option<Value> {
+    let value = from_text(text, DataType::Numeric(None), fixed_context()).ok()?;
+    match to {
+        DataType::Numeric(None) => Some(value),
+        to => cast(&value, DataType::Numeric(None), to, fixed_context()).ok(),
+    }
 }
 
 /// Puts a value at its column's place. Most come in order.
@@ -312,6 +334,8 @@ fn plain_number(text: &str, sign: i32, to: DataType) -> Option<Value> {
             let value = text.parse().ok().filter(|value: &f64| value.is_normal())?;
             Some(Value::Double(f64::from(sign) * value))
         }
+        DataType::Numeric(_) if sign < 0 => plain_numeric(&format!("-{text}"), to),
+        DataType::Numeric(_) => plain_numeric(text, to),
         _ => None,
     }
 }

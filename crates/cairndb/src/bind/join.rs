@@ -125,13 +125,14 @@ impl Binder<'_> {
     }
 
     fn side_column(&self, scope: &Scope, name: &str, span: Span, side: &str) -> Result<Expr> {
-        match scope.find(name) {
-            Some((column, false)) => Ok(column.into_owned()),
-            Some((_, true)) => {
+        let mut found = scope.named(name);
+        match (found.next(), found.next()) {
+            (Some(column), None) => Ok(column.into_owned()),
+            (Some(_), Some(_)) => {
                 let message = format!("common column name \"{name}\" appears more than once in {side} table");
                 Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span))
             }
-            None => {
+            _ => {
                 let message = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
                 Err(self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), span))
             }

@@ -11,8 +11,8 @@ use cairn_parser::{self as ast, Id, List, Row};
 
 use super::binder::Binder;
 use super::context::Context;
-use super::insert::{Targets, column_at, fields_of};
-use crate::catalog::{Column, Table};
+use super::insert::{Targets, column_at, fields_of, literal};
+use crate::catalog::Table;
 use crate::exec::{Batch, Data, Vector};
 use crate::plan::{Expr, LogicalPlan};
 use crate::types::{DataType, Value};
@@ -21,17 +21,28 @@ use crate::{Error, Result};
 /// As many rows as a batch has elsewhere.
 const BATCH_ROWS: usize = 1024;
 
-/// Complete rows of a table, by column; their text is known to be text.
+/// Up to so many rows, columns cost more than they save.
+const FEW: usize = 8;
+
+/// Complete rows of a table, in its columns' types.
 #[derive(Clone, Debug)]
 pub struct ConstantRows {
     table: Arc<Table>,
+    /// Where they are not few; their text is known to be text.
     batches: Vec<Batch>,
-    /// Columns that have the same expression in every row, a default: NULL in the batches, for it has yet to be computed.
+    /// Where they are.
+    few: Vec<Vec<Value>>,
+    /// Columns that have the same expression in every row, a default: NULL in the rows, for it has yet to be computed.
     computed: Vec<(usize, Expr)>,
 }
 
 impl ConstantRows {
-    /// The rows, but for what is computed.
+    /// The rows as values, if they are few, but for what is computed.
+    pub(crate) fn few(&self) -> Option<&[Vec<Value>]> {
+        (!self.few.is_empty()).then_some(&self.few)
+    }
+
+    /// The rows otherwise.
     pub(crate) fn batches(&self) -> &[Batch] {
         &self.batches
     }
@@ -43,30 +54,22 @@ impl ConstantRows {
 
     /// The row, if it is one.
     pub(crate) fn only_row(&self) -> Option<Vec<Expr>> {
-        match self.batches.as_slice() {
-            [batch] if batch.len() == 1 => Some(self.row(batch, 0)),
+        match self.few.as_slice() {
+            [row] => Some(self.exprs(row)),
             _ => None,
         }
     }
 
     /// The same rows as expressions.
     pub(crate) fn plan(&self) -> LogicalPlan {
-        let rows = self.batches.iter().flat_map(|batch| (0..batch.len()).map(|row| self.row(batch, row)));
+        let of_batch = |batch: &Batch| (0..batch.len()).map(|row| self.exprs(&batch.row(row))).collect::<Vec<_>>();
+        let rows = self.few.iter().map(|row| self.exprs(row)).chain(self.batches.iter().flat_map(of_batch));
         LogicalPlan::Values { rows: rows.collect(), fields: fields_of(&self.table) }
     }
 
-    fn row(&self, batch: &Batch, row: usize) -> Vec<Expr> {
-        let literal = |(at, column): (usize, &Column)| {
-            let value = batch.value(at, row);
-            // Strings are made to fit when they are stored.
-            let data_type = if value.is_null() || !column.data_type.is_string() {
-                column.data_type
-            } else {
-                column.data_type.base()
-            };
-            Expr::Literal { value, data_type }
-        };
-        let mut exprs: Vec<Expr> = self.table.columns.iter().enumerate().map(literal).collect();
+    fn exprs(&self, row: &[Value]) -> Vec<Expr> {
+        let columns = self.table.columns.iter().zip(row);
+        let mut exprs: Vec<Expr> = columns.map(|(column, value)| literal(value.clone(), column.data_type)).collect();
         for (column, expr) in &self.computed {
             if let Some(slot) = exprs.get_mut(*column) {
                 *slot = expr.clone();
@@ -148,6 +151,9 @@ impl Binder<'_> {
         if !tree.list(first).all(|value| self.looks_constant(value)) {
             return Ok(None);
         }
+        if tree.len(rows) <= FEW {
+            return self.few_rows(rows, targets, gaps, context);
+        }
         let mut left = tree.len(rows);
         let mut columns = Columns { table, given: vec![], gaps: vec![], rows: 0, batches: vec![] };
         for index in &targets.columns {
@@ -180,7 +186,79 @@ impl Binder<'_> {
             }
         }
         let (batches, computed) = columns.computed();
-        Ok(Some(ConstantRows { table: Arc::clone(table), batches, computed }))
+        Ok(Some(ConstantRows { table: Arc::clone(table), batches, few: vec![], computed }))
+    }
+
+    fn few_rows(
+        &mut self,
+        rows: List<Row>,
+        targets: &mut Targets,
+        gaps: &[usize],
+        context: &mut Context,
+    ) -> Result<Option<ConstantRows>> {
+        let (tree, table) = (self.tree, targets.table);
+        let width = targets.columns.len();
+        let mut result = ConstantRows {
+            table: Arc::clone(table),
+            batches: vec![],
+            few: Vec::with_capacity(tree.len(rows)),
+            computed: vec![],
+        };
+        for row in tree.list(rows) {
+            let values = tree.get(row).values;
+            self.check_row_width(values, width)?;
+            let mut complete = vec![Value::Null; table.columns.len()];
+            for (position, value) in tree.list(values).enumerate() {
+                let index = targets.columns.get(position).copied().unwrap_or_default();
+                let Some(constant) = self.few_constant(value, index, &mut result, targets, context)? else {
+                    return Ok(None);
+                };
+                if let Some(slot) = complete.get_mut(index) {
+                    *slot = constant;
+                }
+            }
+            for gap in gaps {
+                match (self.default_of(*gap, targets)?, complete.get_mut(*gap)) {
+                    (Expr::Literal { value, .. }, Some(slot)) => *slot = value,
+                    (default, _) if result.few.is_empty() => result.computed.push((*gap, default)),
+                    _ => {}
+                }
+            }
+            result.few.push(complete);
+        }
+        result.computed.sort_by_key(|(column, _)| *column);
+        Ok(Some(result))
+    }
+
+    /// A value of one of few rows, NULL where it has yet to be computed; none where it is no constant.
+    fn few_constant(
+        &mut self,
+        value: Id<ast::Expr>,
+        index: usize,
+        result: &mut ConstantRows,
+        targets: &mut Targets,
+        context: &mut Context,
+    ) -> Result<Option<Value>> {
+        let syntax = self.tree.get(value);
+        let is_computed = result.computed.iter().any(|(column, _)| *column == index);
+        let column = column_at(targets.table, index)?;
+        if column.identity.is_none()
+            && !is_computed
+            && let Some(value) = self.plain_constant(syntax, column.data_type)
+        {
+            return Ok(Some(value));
+        }
+        let bound = self.insert_value(value, index, targets, context)?;
+        let is_default = syntax == ast::Expr::Default;
+        Ok(match bound {
+            Expr::Literal { value, .. } if !is_computed => Some(value),
+            bound if is_default && !is_computed && result.few.is_empty() => {
+                result.computed.push((index, bound));
+                Some(Value::Null)
+            }
+            _ if is_default && is_computed => Some(Value::Null),
+            _ => None,
+        })
     }
 
     /// Whether the value has the form of a constant.

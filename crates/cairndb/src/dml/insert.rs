@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::constraints::{check_row, fit_lengths};
 use super::foreign_keys::ForeignKeys;
 use super::on_conflict::{ConflictPlan, Resolution};
-use super::plain_insert::PlainInsert;
-use super::source::Source;
+use super::plain_insert::{BatchRow, PlainInsert};
+use super::source::{Source, few_rows};
 use super::{DmlContext, DmlResult, Target, Writer};
 use crate::bind::{BoundInsert, ConstantRows, InsertSource, Returning};
 use crate::catalog::Catalog;
@@ -53,10 +53,6 @@ impl InsertPlan {
     }
 
     pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
-        let source = match &self.rows {
-            Rows::Plan(plan) => Source::read(plan, context)?,
-            Rows::Constants(rows) => Source::of_constants(rows, context.exec)?,
-        };
         let mut run = InsertRun {
             plan: self,
             context,
@@ -66,7 +62,15 @@ impl InsertPlan {
             touched: Default::default(),
         };
         let mut plain = PlainInsert::of(self, context);
-        source.for_each_batch(context.exec, |batch| run.batch(batch, plain.as_mut()))?;
+        match &self.rows {
+            Rows::Constants(rows) if rows.few().is_some() => {
+                for row in few_rows(rows, context.exec)?.iter() {
+                    run.insert_row(row, plain.as_mut())?;
+                }
+            }
+            Rows::Constants(rows) => run.source(Source::of_constants(rows, context.exec)?, plain.as_mut())?,
+            Rows::Plan(plan) => run.source(Source::read(plan, context)?, plain.as_mut())?,
+        }
         run.keys.finish()?;
         Ok(run.result)
     }
@@ -84,10 +88,23 @@ struct InsertRun<'a> {
 }
 
 impl InsertRun<'_> {
+    fn source(&mut self, source: Source, mut plain: Option<&mut PlainInsert<'_>>) -> Result<()> {
+        let context = self.context.exec;
+        source.for_each_batch(context, |batch| self.batch(batch, plain.as_deref_mut()))
+    }
+
+    fn insert_row(&mut self, row: &[Value], plain: Option<&mut PlainInsert<'_>>) -> Result<()> {
+        match plain.map_or(Ok(false), |plain| plain.insert(row))? {
+            true => self.result.affected += 1,
+            false => self.row(row.to_vec())?,
+        }
+        Ok(())
+    }
+
     fn batch(&mut self, batch: &Batch, mut plain: Option<&mut PlainInsert<'_>>) -> Result<()> {
         for row in 0..batch.len() {
             let inserted = match &mut plain {
-                Some(plain) => plain.insert(batch.columns(), row)?,
+                Some(plain) => plain.insert(BatchRow { columns: batch.columns(), row })?,
                 None => false,
             };
             match inserted {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::insert::InsertPlan;
 use super::{DmlContext, Target};
-use crate::Result;
-use crate::catalog::row_number_key;
+use crate::catalog::{Column, row_number_key};
 use crate::exec::Vector;
 use crate::types::{DataType, ValueRef, key};
+use crate::{Result, Value};
 
 /// Reusable buffers over one table.
 pub(super) struct PlainInsert<'a> {
@@ -18,23 +18,47 @@ pub(super) struct PlainInsert<'a> {
     bytes: Vec<u8>,
 }
 
-/// A row that is lent.
-#[derive(Clone, Copy)]
-struct Lent<'b> {
-    columns: &'b [Arc<Vector>],
-    row: usize,
-}
+/// A row whose values are lent.
+pub(super) trait LentRow<'b>: Copy {
+    /// The column's value; none where it can not be lent.
+    fn lend(self, column: usize) -> Option<ValueRef<'b>>;
 
-impl<'b> Lent<'b> {
     /// Asked of rows that can be lent.
     #[inline]
     fn value(self, column: usize) -> ValueRef<'b> {
-        self.columns[column].value_ref(self.row).unwrap_or(ValueRef::Null)
+        self.lend(column).unwrap_or(ValueRef::Null)
     }
+}
 
-    /// The column's value can be lent, and is not NULL where it must not be.
-    fn is_fit(self, column: usize, not_null: bool) -> bool {
-        self.columns[column].value_ref(self.row).is_some_and(|value| !(not_null && value.is_null()))
+/// A row of a batch.
+#[derive(Clone, Copy)]
+pub(super) struct BatchRow<'b> {
+    pub(super) columns: &'b [Arc<Vector>],
+    pub(super) row: usize,
+}
+
+impl<'b> LentRow<'b> for BatchRow<'b> {
+    #[inline]
+    fn lend(self, column: usize) -> Option<ValueRef<'b>> {
+        self.columns.get(column)?.value_ref(self.row)
+    }
+}
+
+impl<'b> LentRow<'b> for &'b [Value] {
+    #[inline]
+    fn lend(self, column: usize) -> Option<ValueRef<'b>> {
+        self.get(column).map(ValueRef::from)
+    }
+}
+
+/// The value can be lent, is not NULL where it must not be, and is plainly not too long.
+fn is_fit(value: Option<ValueRef<'_>>, column: &Column) -> bool {
+    match (value, column.data_type) {
+        (None, _) => false,
+        (Some(ValueRef::Null), _) => !column.not_null,
+        (Some(ValueRef::Text(text)), DataType::Varchar(Some(limit))) => text.len() <= limit as usize,
+        (Some(ValueRef::Text(text)), DataType::Char(length)) => text.chars().count() == length as usize,
+        _ => true,
     }
 }
 
@@ -43,22 +67,19 @@ impl<'a> PlainInsert<'a> {
     pub(super) fn of(plan: &'a InsertPlan, context: &'a DmlContext<'a>) -> Option<PlainInsert<'a>> {
         let target = &*plan.target;
         let table = &target.table;
-        let has_length = |data_type| matches!(data_type, DataType::Varchar(Some(_)) | DataType::Char(_));
         let is_plain = plan.conflict.is_none()
             && plan.returning.is_none()
             && table.checks.is_empty()
-            && table.foreign_keys.is_empty()
-            && !table.columns.iter().any(|column| has_length(column.data_type));
+            && table.foreign_keys.is_empty();
         is_plain.then(|| PlainInsert { target, context, key: Vec::new(), bytes: Vec::new() })
     }
 
     /// Inserts a row. False, and nothing was done: it is not as the table wants it (or cannot be lent), which whoever
     /// inserts rows one by one puts into words.
-    pub(super) fn insert(&mut self, columns: &[Arc<Vector>], row: usize) -> Result<bool> {
-        let row = Lent { columns, row };
+    pub(super) fn insert<'b>(&mut self, row: impl LentRow<'b>) -> Result<bool> {
         let table = &self.target.table;
         let mut all = table.columns.iter().enumerate();
-        if !all.all(|(column, definition)| row.is_fit(column, definition.not_null)) || self.is_in_index(row)? {
+        if !all.all(|(at, column)| is_fit(row.lend(at), column)) || self.is_in_index(row)? {
             return Ok(false);
         }
         self.encode_key(row)?;
@@ -74,7 +95,7 @@ impl<'a> PlainInsert<'a> {
     }
 
     /// Whether a unique index has the row's key.
-    fn is_in_index(&mut self, row: Lent<'_>) -> Result<bool> {
+    fn is_in_index<'b>(&mut self, row: impl LentRow<'b>) -> Result<bool> {
         let target = self.target;
         for index in target.table.indexes.iter().filter(|index| index.unique) {
             let reader = self.context.tx.reader();
@@ -87,7 +108,7 @@ impl<'a> PlainInsert<'a> {
         Ok(false)
     }
 
-    fn encode_key(&mut self, row: Lent<'_>) -> Result<()> {
+    fn encode_key<'b>(&mut self, row: impl LentRow<'b>) -> Result<()> {
         let (table, layout) = (&self.target.table, &self.target.layout);
         self.key.clear();
         if layout.has_row_numbers() {
@@ -101,7 +122,7 @@ impl<'a> PlainInsert<'a> {
     }
 
     /// False: the key is taken.
-    fn put_row(&mut self, row: Lent<'_>) -> Result<bool> {
+    fn put_row<'b>(&mut self, row: impl LentRow<'b>) -> Result<bool> {
         let (tree, layout) = (self.target.table.tree, &self.target.layout);
         let stored = layout.stored_columns();
         self.bytes.clear();

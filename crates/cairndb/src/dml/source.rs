@@ -1,5 +1,6 @@
 //! The input rows of a data-changing statement.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::DmlContext;
@@ -56,6 +57,23 @@ impl Source {
         }
         Ok(())
     }
+}
+
+/// Rows that are there as values, with what is computed for them.
+pub(super) fn few_rows<'r>(rows: &'r ConstantRows, context: &ExecContext) -> Result<Cow<'r, [Vec<Value>]>> {
+    context.check()?;
+    let mut few = Cow::Borrowed(rows.few().unwrap_or(&[]));
+    if rows.computed().is_empty() {
+        return Ok(few);
+    }
+    for row in few.to_mut() {
+        for (column, expr) in rows.computed() {
+            if let Some(slot) = row.get_mut(*column) {
+                *slot = eval_row(expr, &[], context)?;
+            }
+        }
+    }
+    Ok(few)
 }
 
 /// The batch with what is computed for it: row by row, for a default may have an effect.

@@ -1,14 +1,17 @@
 //! Texts that nobody types: `-c`, `-f`, `\i` and standard input. The first failure ends them, unless told to go on.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, stdin};
+use std::io::{BufRead, BufReader, IsTerminal, Read, stderr, stdin, stdout};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use cairndb::{Error, SqlState};
+use indicatif::ProgressBar;
 
 use super::meta;
 use super::session::Session;
 use super::splitter::{Piece, Splitter};
+use crate::progress;
 use crate::report::Failure;
 
 /// How a script ended.
@@ -21,109 +24,190 @@ pub enum Ended {
     BrokenPipe,
 }
 
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 1 << 16;
+
+/// A load that takes longer than this shows how far it is.
+const QUIET: Duration = Duration::from_secs(2);
+
 /// Runs the text of a `-c` argument.
 pub fn run_text(session: &mut Session, text: &str, keep_going: bool) -> Ended {
-    run_lines(session, text.as_bytes(), None, keep_going, 0)
+    Script::new(text.as_bytes(), None, 0).run(session, keep_going, 0)
 }
 
 /// Runs a file; `-` is standard input.
 pub fn run_file(session: &mut Session, path: &Path, keep_going: bool) -> Ended {
     if path == Path::new("-") {
-        return run_lines(session, stdin().lock(), Some("<stdin>"), keep_going, 0);
+        return Script::new(stdin().lock(), Some("<stdin>".to_string()), 0).run(session, keep_going, 0);
     }
-    match open(path) {
-        Ok(file) => run_lines(session, file, Some(&path.to_string_lossy()), keep_going, 0),
-        Err(failure) => tell(&failure, None),
+    match Script::open(path) {
+        Ok(mut script) => script.run(session, keep_going, 0),
+        Err(failure) => tell(session, &failure, None),
     }
 }
 
 /// Runs a file for `\i`, `depth` files deep.
 pub fn include(session: &mut Session, path: &Path, depth: usize) -> Result<(), Failure> {
-    let file = open(path)?;
-    match run_lines(session, file, Some(&path.to_string_lossy()), false, depth) {
+    match Script::open(path)?.run(session, false, depth) {
         Ended::Well => Ok(()),
         Ended::BrokenPipe => Err(Failure::BrokenPipe),
         Ended::Failed => Err(Failure::Told),
     }
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, Failure> {
-    let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
-    Ok(BufReader::new(file))
+/// A text that is being run. No more of it is held than the statement at hand.
+struct Script<R> {
+    input: BufReader<R>,
+    /// For messages.
+    name: Option<String>,
+    splitter: Splitter,
+    line: Vec<u8>,
+    progress: Progress,
 }
 
-fn run_lines(
-    session: &mut Session,
-    mut input: impl BufRead,
-    name: Option<&str>,
-    keep_going: bool,
-    depth: usize,
-) -> Ended {
-    let mut splitter = Splitter::default();
-    let mut ended = Ended::Well;
-    loop {
-        let pieces = match read_line(&mut input, splitter.line() + 1) {
-            Ok(Some(line)) => splitter.push_line(&line),
-            Ok(None) => break,
-            Err((failure, line)) => return tell(&failure, place(name, line).as_deref()),
-        };
-        for piece in pieces {
-            match run_piece(session, &piece, name, depth) {
-                Ended::Well => {}
-                failed if keep_going && failed == Ended::Failed => ended = failed,
-                failed => return failed,
-            }
-            if session.quitting() {
-                return ended;
-            }
+impl Script<File> {
+    fn open(path: &Path) -> Result<Script<File>, Failure> {
+        let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        Ok(Script::new(file, Some(path.to_string_lossy().into_owned()), length))
+    }
+}
+
+impl<R: Read> Script<R> {
+    /// `length`: in bytes, if it is known.
+    fn new(input: R, name: Option<String>, length: u64) -> Script<R> {
+        Script {
+            input: BufReader::with_capacity(READ_BYTES, input),
+            name,
+            splitter: Splitter::default(),
+            line: Vec::new(),
+            progress: Progress::new(length),
         }
     }
-    match splitter.finish().map(|piece| run_piece(session, &piece, name, depth)) {
-        None | Some(Ended::Well) => ended,
-        Some(failed) => failed,
+
+    fn run(&mut self, session: &mut Session, keep_going: bool, depth: usize) -> Ended {
+        let mut ended = Ended::Well;
+        loop {
+            let pieces = match self.next_line(session) {
+                Ok(Some(pieces)) => pieces,
+                Ok(None) => break,
+                Err(failure) => return tell(session, &failure, self.place(self.splitter.line() + 1).as_deref()),
+            };
+            for piece in pieces {
+                match self.run_piece(session, &piece, depth) {
+                    Ended::Well => {}
+                    failed if keep_going && failed == Ended::Failed => ended = failed,
+                    failed => return failed,
+                }
+                if session.quitting() {
+                    return ended;
+                }
+            }
+        }
+        match self.splitter.finish().map(|piece| self.run_piece(session, &piece, depth)) {
+            None | Some(Ended::Well) => ended,
+            Some(failed) => failed,
+        }
+    }
+
+    /// What became complete with the next line.
+    fn next_line(&mut self, session: &mut Session) -> Result<Option<Vec<Piece>>, Failure> {
+        if !self.input.buffer().contains(&b'\n') {
+            // It may take as long as somebody types, who wants to see what there is.
+            session.flush()?;
+        }
+        self.line.clear();
+        let read = self.input.read_until(b'\n', &mut self.line);
+        let read = read.map_err(|error| Failure::Message(format!("cannot read: {error}")))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.progress.advance(read as u64);
+        let line = line_of(&self.line, self.splitter.line() == 0)?;
+        Ok(Some(self.splitter.push_line(line)))
+    }
+
+    fn run_piece(&self, session: &mut Session, piece: &Piece, depth: usize) -> Ended {
+        let (result, line) = match piece {
+            Piece::Statement { text, line } => (session.execute(text), *line),
+            Piece::Command { text, line } => (session.flush().and_then(|()| meta::run(session, text, depth)), *line),
+        };
+        match result {
+            Ok(()) => Ended::Well,
+            Err(failure) => self.progress.suspend(|| tell(session, &failure, self.place(line).as_deref())),
+        }
+    }
+
+    fn place(&self, line: usize) -> Option<String> {
+        self.name.as_ref().map(|name| format!("cairn:{name}:{line}: "))
     }
 }
 
-fn run_piece(session: &mut Session, piece: &Piece, name: Option<&str>, depth: usize) -> Ended {
-    let (result, line) = match piece {
-        Piece::Statement { text, line } => (session.execute(text), *line),
-        Piece::Command { text, line } => (meta::run(session, text, depth), *line),
-    };
-    match result {
-        Ok(()) => Ended::Well,
-        Err(failure) => tell(&failure, place(name, line).as_deref()),
-    }
-}
-
-/// One line without its end. A byte-order mark before the first is not part of it.
-fn read_line(input: &mut impl BufRead, number: usize) -> Result<Option<String>, (Failure, usize)> {
-    let mut bytes = Vec::new();
-    let read = input.read_until(b'\n', &mut bytes);
-    let read = read.map_err(|error| (Failure::Message(format!("cannot read: {error}")), number))?;
-    if read == 0 {
-        return Ok(None);
-    }
-    let mut text = String::from_utf8(bytes).map_err(|error| {
-        let bad = error.as_bytes().get(error.utf8_error().valid_up_to()).copied().unwrap_or_default();
+/// The text of a line, without its end. A byte-order mark before the first is not part of it.
+fn line_of(bytes: &[u8], first: bool) -> Result<&str, Failure> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let bad = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
         let message = format!("invalid byte sequence for encoding \"UTF8\": 0x{bad:02x}");
-        (Failure::from(Error::new(SqlState::INVALID_BYTE_SEQUENCE, message)), number)
+        Failure::from(Error::new(SqlState::INVALID_BYTE_SEQUENCE, message))
     })?;
-    text.truncate(text.trim_end_matches(['\n', '\r']).len());
-    if number == 1 && text.starts_with('\u{feff}') {
-        text.remove(0);
+    let text = text.trim_end_matches(['\n', '\r']);
+    Ok(text.strip_prefix('\u{feff}').filter(|_| first).unwrap_or(text))
+}
+
+/// How far a long script is, on a terminal where no results are shown.
+struct Progress {
+    length: u64,
+    read: u64,
+    /// When the bar is looked at next, in bytes.
+    next: u64,
+    begun: Instant,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    fn new(length: u64) -> Progress {
+        let wanted = stderr().is_terminal() && !stdout().is_terminal();
+        let next = if wanted && length > 0 { READ_BYTES as u64 } else { u64::MAX };
+        Progress { length, read: 0, next, begun: Instant::now(), bar: None }
     }
-    Ok(Some(text))
+
+    fn advance(&mut self, bytes: u64) {
+        self.read += bytes;
+        if self.read < self.next {
+            return;
+        }
+        self.next = self.read + READ_BYTES as u64;
+        if self.begun.elapsed() >= QUIET {
+            self.bar.get_or_insert_with(|| progress::bytes(self.length)).set_position(self.read);
+        }
+    }
+
+    /// Writes to the terminal, the bar out of the way.
+    fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
 }
 
-fn place(name: Option<&str>, line: usize) -> Option<String> {
-    name.map(|name| format!("cairn:{name}:{line}: "))
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
 }
 
-fn tell(failure: &Failure, place: Option<&str>) -> Ended {
+fn tell(session: &mut Session, failure: &Failure, place: Option<&str>) -> Ended {
     match failure {
         Failure::BrokenPipe => return Ended::BrokenPipe,
         Failure::Told => {}
-        failure => eprintln!("{}{failure}", place.unwrap_or_default()),
+        failure => {
+            // Behind what came before it; that this can not be written is told by what is written next.
+            let _ = session.flush();
+            eprintln!("{}{failure}", place.unwrap_or_default());
+        }
     }
     Ended::Failed
 }

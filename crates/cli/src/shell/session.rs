@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cairndb::catalog::Catalog;
 use cairndb::types::EvalContext;
@@ -14,6 +14,9 @@ use crate::args::ShellArgs;
 use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows};
 use crate::report::Failure;
 use crate::signals::Interrupts;
+
+/// How long the tags of a script's statements may wait for others before they are written out together.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The name of a database that lives in memory only.
 pub const IN_MEMORY: &str = ":memory:";
@@ -26,6 +29,7 @@ pub struct Session {
     time_zone: Box<str>,
     out: Box<dyn Write>,
     to_terminal: bool,
+    flushed: Instant,
     pub style: Style,
     pub timing: bool,
     interrupts: Interrupts,
@@ -58,6 +62,7 @@ impl Session {
             time_zone: EvalContext::now().time_zone,
             out: Box::new(io::sink()),
             to_terminal: false,
+            flushed: Instant::now(),
             style,
             timing: false,
             interrupts,
@@ -123,6 +128,12 @@ impl Session {
         self.out = Box::new(BufWriter::new(io::stdout()));
     }
 
+    /// Writes out what waits.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.flushed = Instant::now();
+        Ok(self.out.flush()?)
+    }
+
     /// Where results go.
     pub fn out(&mut self) -> &mut dyn Write {
         self.out.as_mut()
@@ -138,25 +149,29 @@ impl Session {
         EvalContext { time_zone: self.time_zone.clone(), ..EvalContext::now() }
     }
 
-    /// Runs the statements of `text` and writes what they return.
+    /// Runs the statements of `text` and writes what they return. That a statement without rows was run, nobody but a
+    /// terminal need hear at once: it may wait for [`Session::flush`], which whoever waits for input calls before.
     pub fn execute(&mut self, text: &str) -> Result<(), Failure> {
         let started = Instant::now();
         self.style.terminal_columns = self.terminal_columns();
         let context = self.context();
         let mut failure = None;
-        let mut settings_changed = false;
+        let (mut settings_changed, mut has_rows) = (false, false);
         let (out, style) = (self.out.as_mut(), &self.style);
         let result = {
             let _running = self.interrupts.run();
             self.connection.run(text, |outcome| {
                 settings_changed |= changes_settings(&outcome.tag());
+                has_rows |= outcome.rows().is_some();
                 write_outcome(out, outcome, style, &context).map_err(|error| stop_for(error, &mut failure))
             })
         };
         if self.timing {
             writeln!(self.out, "Time: {:.3} ms", started.elapsed().as_secs_f64() * 1e3)?;
         }
-        self.out.flush()?;
+        if self.to_terminal || has_rows || result.is_err() || self.flushed.elapsed() >= FLUSH_INTERVAL {
+            self.flush()?;
+        }
         if settings_changed {
             self.read_time_zone();
         }
@@ -177,7 +192,8 @@ impl Session {
     }
 
     fn terminal_columns(&self) -> Option<usize> {
-        let (_, columns) = console::Term::stdout().size_checked().filter(|_| self.to_terminal)?;
+        // The system is asked, which takes longer than many a statement.
+        let (_, columns) = self.to_terminal.then(|| console::Term::stdout().size_checked())??;
         Some(columns.into())
     }
 
@@ -220,6 +236,7 @@ fn write_outcome(
     context: &EvalContext,
 ) -> Result<(), Failure> {
     for notice in outcome.notices() {
+        out.flush()?;
         eprintln!("{}", shown(&notice.to_string()));
     }
     match outcome.rows() {

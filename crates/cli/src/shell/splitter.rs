@@ -106,9 +106,11 @@ impl Splitter {
     }
 
     fn end_statement(&mut self, pieces: &mut Vec<Piece>, end: &str) {
-        let text = std::mem::take(&mut self.buffer);
+        let mut text = std::mem::take(&mut self.buffer);
         if !is_blank(&text) {
-            pieces.push(Piece::Statement { text: text.trim_end().to_string() + end, line: self.statement_line });
+            text.truncate(text.trim_end().len());
+            text.push_str(end);
+            pieces.push(Piece::Statement { text, line: self.statement_line });
         }
     }
 
@@ -181,7 +183,7 @@ fn quote_end(line: &[u8], quote: u8, escapes: bool) -> Option<usize> {
 
 /// Only blanks and comments: nothing to run.
 fn is_blank(text: &str) -> bool {
-    cairndb::sql::split_script(text).next().is_none()
+    Lexer::new(text, 0, Placeholders::default()).next_token().kind == TokenKind::Eof
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(in crate::api) fn read<R>(
     buffers: &mut Buffers,
     read: impl FnMut(RowRef<'_>) -> R,
 ) -> Result<Option<R>, Miss> {
-    let Some(PointPlan::Select(plan)) = &prepared.point else { return Err(Miss::General) };
+    let Some(PointPlan::Select(plan)) = prepared.point() else { return Err(Miss::General) };
     let Buffers { select, eval, fitted, .. } = buffers;
     let stamp = prepared.stamp.schema;
     let run = |env: Env<'_>, select| match &state.transaction {
@@ -53,7 +53,7 @@ pub(in crate::api) fn write(
     (params, acknowledge): (&dyn Params, Acknowledge),
     buffers: &mut Buffers,
 ) -> Written {
-    let Some(point) = &prepared.point else { return Err(Miss::General) };
+    let Some(point) = prepared.point() else { return Err(Miss::General) };
     let is_plain = point.is_plain() && point.sequences().is_empty();
     if is_plain && point.notices_unfit() {
         match run_point(connection, state, prepared, (params, acknowledge), buffers) {
@@ -111,7 +111,7 @@ fn run_point(
     // Out of the buffers for as long as they are lent.
     let eval = std::mem::replace(&mut buffers.eval, Buffers::no_context());
     let env = Env { params, eval: &eval };
-    let written = match &prepared.point {
+    let written = match prepared.point() {
         Some(PointPlan::Insert(plan, _)) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
         Some(PointPlan::Update(plan)) => plan.run(place, stamp, env, buffers),
         Some(PointPlan::Delete(plan)) => plan.run(place, stamp, env, buffers),
@@ -134,7 +134,7 @@ fn refresh(eval: &mut EvalContext, state: &SessionState) {
 /// Draws a value from each of the statement's sequences.
 fn draw(connection: &Connection, prepared: &Prepared, drawn: &mut Vec<i64>) -> Result<(), Miss> {
     let shared = connection.shared();
-    for sequence in prepared.point.iter().flat_map(PointPlan::sequences) {
+    for sequence in prepared.point().into_iter().flat_map(PointPlan::sequences) {
         let tree = shared.trees.ok_or(Miss::General)?.sequences;
         drawn.push(shared.sequences.next(&shared.store, tree, sequence).map_err(|_| Miss::General)?);
     }
@@ -146,7 +146,7 @@ fn end_draw(connection: &Connection, prepared: &Prepared, drawn: &[i64], used: b
     if drawn.is_empty() {
         return;
     }
-    let sequences: &[_] = prepared.point.as_ref().map_or(&[], PointPlan::sequences);
+    let sequences: &[_] = prepared.point().map_or(&[], PointPlan::sequences);
     let drawn = sequences.iter().zip(drawn);
     if used {
         let mut session = connection.sequences.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,12 +5,16 @@ use super::calendar::{
 };
 use super::fields::{self, Fault, Fields, Special};
 use super::interval::{self, Unit};
+use super::iso;
 use super::zone::Zone;
 use crate::types::{EvalContext, Interval};
 use crate::{Error, Result, SqlState};
 
 /// Reads a `date`.
 pub fn parse_date(text: &str, context: &EvalContext) -> Result<i32> {
+    if let Some(days) = iso::date(text).and_then(checked_date) {
+        return Ok(days);
+    }
     let fields = fields::parse(text).map_err(|fault| fault.error("date", text))?;
     let days = match fields.special {
         Some(Special::Infinity) => return Ok(i32::MAX),
@@ -35,6 +39,11 @@ pub fn parse_time(text: &str, context: &EvalContext) -> Result<i64> {
 
 /// Reads a `timestamp`; a zone in the text is ignored.
 pub fn parse_timestamp(text: &str, context: &EvalContext) -> Result<i64> {
+    if let Some((days, micros)) = iso::timestamp(text)
+        && let Some(timestamp) = timestamp_of(days, micros)
+    {
+        return Ok(timestamp);
+    }
     let fields = fields::parse(text).map_err(|fault| fault.error("timestamp", text))?;
     local_timestamp(&fields, context)
         .ok_or_else(|| Fault::Syntax.error("timestamp", text))?

@@ -5,6 +5,7 @@ mod fields;
 mod format;
 mod input;
 mod interval;
+mod iso;
 mod zone;
 
 pub use calendar::{
