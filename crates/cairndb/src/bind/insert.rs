@@ -33,6 +33,10 @@ pub(super) struct Targets<'t> {
 impl Targets<'_> {
     /// The columns that no value is given for.
     fn gaps(&self) -> Vec<usize> {
+        // No column is named twice.
+        if self.columns.len() == self.table.columns.len() {
+            return vec![];
+        }
         let mut gaps = vec![true; self.table.columns.len()];
         for column in &self.columns {
             if let Some(gap) = gaps.get_mut(*column) {
@@ -127,9 +131,11 @@ impl Binder<'_> {
     fn insert_values(&mut self, rows: List<Row>, targets: &mut Targets) -> Result<InsertSource> {
         let tree = self.tree;
         let width = self.values_width(rows);
-        let first = tree.list(rows).next().map_or(List::EMPTY, |row| tree.get(row).values);
-        let extra = tree.nth(first, targets.columns.len());
-        self.check_width(width, targets, extra.map(|value| tree.span(value)))?;
+        if width != targets.columns.len() {
+            let first = tree.list(rows).next().map_or(List::EMPTY, |row| tree.get(row).values);
+            let extra = tree.nth(first, targets.columns.len());
+            self.check_width(width, targets, extra.map(|value| tree.span(value)))?;
+        }
         targets.columns.truncate(width);
         let gaps = targets.gaps();
         let scope = Scope::default();

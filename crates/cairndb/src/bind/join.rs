@@ -40,7 +40,7 @@ impl Binder<'_> {
             Some(on) => Condition::On(on),
             None if natural => Condition::Merged { names: self.shared_names(&left.1, &right.scope), alias: None },
             None if using.is_empty() => Condition::None,
-            None => Condition::Merged { names: self.using_names(using)?, alias: using_alias },
+            None => Condition::Merged { names: self.using_names(using), alias: using_alias },
         };
         let (left_width, left_scope) = (left.1.width, left.1.clone());
         let joined = left.1.joined(right.scope.clone()).map_err(|error| self.at(error, place))?;
@@ -63,17 +63,9 @@ impl Binder<'_> {
         self.condition(bound, "JOIN/ON", self.tree.span(condition))
     }
 
-    fn using_names(&self, names: List<Name>) -> Result<Vec<(String, Span)>> {
+    fn using_names(&self, names: List<Name>) -> Vec<(String, Span)> {
         let tree = self.tree;
-        let mut found: Vec<(String, Span)> = Vec::with_capacity(tree.len(names));
-        for (name, span) in tree.list(names).map(|name| (name_text(tree, name), tree.span(name))) {
-            if found.iter().any(|(other, _)| other == name) {
-                let message = format!("column name \"{name}\" appears more than once in USING clause");
-                return Err(self.at(Error::new(SqlState::DUPLICATE_COLUMN, message), span));
-            }
-            found.push((name.to_owned(), span));
-        }
-        Ok(found)
+        tree.list(names).map(|name| (name_text(tree, name).to_owned(), tree.span(name))).collect()
     }
 
     /// What NATURAL finds.

@@ -42,6 +42,11 @@ impl<'b> LentRow<'b> for BatchRow<'b> {
     fn lend(self, column: usize) -> Option<ValueRef<'b>> {
         self.columns.get(column)?.value_ref(self.row)
     }
+
+    #[inline]
+    fn value(self, column: usize) -> ValueRef<'b> {
+        self.columns[column].value_ref_or(self.row, || ValueRef::Null)
+    }
 }
 
 impl<'b> LentRow<'b> for &'b [Value] {

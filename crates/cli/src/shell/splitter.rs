@@ -61,8 +61,23 @@ impl Splitter {
     /// Reads the line from byte `at` on, where nothing is open. How much of the line belongs to what has ended; none
     /// where a command took the rest.
     fn push_tokens(&mut self, line: &str, at: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
+        let (mut taken, mut from) = (0, at);
+        loop {
+            match plain_semicolon(line, from) {
+                Plain::Semicolon(start) => {
+                    self.take(&line[taken..start]);
+                    self.end_statement(pieces, ";");
+                    (taken, from) = (start + 1, start + 1);
+                }
+                Plain::End => return Some(taken),
+                Plain::Unclear => return self.push_lexed(line, from, taken, pieces),
+            }
+        }
+    }
+
+    /// As [`Splitter::push_tokens`] by the parser's lexer, for a line of which `taken` bytes belong to what has ended.
+    fn push_lexed(&mut self, line: &str, at: usize, mut taken: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
         let mut lexer = Lexer::new(line, at, Placeholders::default());
-        let mut taken = 0;
         loop {
             let token = lexer.next_token();
             let (start, end) = (token.start as usize, token.end as usize);
@@ -122,6 +137,48 @@ impl Splitter {
         }
         self.buffer.push_str(part);
     }
+}
+
+/// What comes next in a line of plain tokens.
+enum Plain {
+    Semicolon(usize),
+    End,
+    /// Something that the lexer has to look at.
+    Unclear,
+}
+
+/// Looks for a semicolon from byte `at` on, where a token begins. A dump's lines are long, and hold little but numbers and
+/// strings without anything special: those need no lexer.
+fn plain_semicolon(line: &str, at: usize) -> Plain {
+    let bytes = line.as_bytes();
+    let next = |at: usize| bytes.get(at).copied();
+    let mut at = at;
+    while let Some(byte) = next(at) {
+        match byte {
+            b';' => return Plain::Semicolon(at),
+            b'\'' => {
+                // A letter before it says how to read it.
+                let before = at.checked_sub(1).and_then(next).unwrap_or(b' ');
+                if before.is_ascii_alphanumeric() || before >= 0x80 || matches!(before, b'_' | b'&' | b'$') {
+                    return Plain::Unclear;
+                }
+                loop {
+                    let Some(length) = line.get(at + 1..).and_then(|rest| rest.find('\'')) else {
+                        return Plain::Unclear;
+                    };
+                    at += length + 2;
+                    if next(at) != Some(b'\'') {
+                        break;
+                    }
+                }
+            }
+            b'"' | b'$' | b'\\' => return Plain::Unclear,
+            b'-' if next(at + 1) == Some(b'-') => return Plain::Unclear,
+            b'/' if next(at + 1) == Some(b'*') => return Plain::Unclear,
+            _ => at += 1,
+        }
+    }
+    Plain::End
 }
 
 impl Open {
@@ -245,6 +302,32 @@ mod tests {
         assert!(!splitter.is_empty());
         assert_eq!(splitter.push_line("b';"), [statement("select 'a;\nb';", 1)]);
         assert!(splitter.is_empty());
+    }
+
+    #[test]
+    fn lines_without_anything_special_are_cut_where_the_lexer_cuts_them() {
+        const WORDS: [&str; 30] = [
+            "'", "'", "''", "';'", ";", ";", "\"", "$", "$$", "$a$", "--", "-", "/*", "*/", "/", "E'", "e", "U&'",
+            "x'", "1", " ", " ", "\n", "é", "a", "(", ",", "'it''s'", "E'\\';'", "e'\\\\",
+        ];
+        let mut state = 7_u64;
+        let mut below = |end: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % end
+        };
+        let bare = |text: &str| cairndb::sql::split_script(text).map(|one| one.text.to_string()).collect::<Vec<_>>();
+        for _ in 0..20_000 {
+            let text: String = (0..1 + below(14)).map(|_| WORDS[below(WORDS.len())]).collect();
+            let pieces = split(&text);
+            if pieces.iter().any(|piece| matches!(piece, Piece::Command { .. })) {
+                continue;
+            }
+            let said = pieces.into_iter().flat_map(|piece| match piece {
+                Piece::Statement { text, .. } => bare(&text),
+                Piece::Command { .. } => vec![],
+            });
+            assert_eq!(said.collect::<Vec<_>>(), bare(&text), "{text:?}");
+        }
     }
 
     /// What the lexer tells of a whole text, this tells line by line.
