@@ -118,12 +118,51 @@ fn time_is_linear_in_the_text() {
         ("SELECT * FROM a", " JOIN b"),
         ("SELECT * FROM ", "("),
         ("(", "("),
+        ("CREATE TABLE t (a int", ", a int DEFAULT 1"),
+        ("CREATE TABLE t (a int DEFAULT ", "("),
+        ("ALTER TABLE t ADD a int", ", ADD a int"),
+        ("DROP TABLE a", ", a"),
+        ("GRANT SELECT ON t TO a", ", a"),
+        ("CREATE FUNCTION f() RETURNS int BEGIN ATOMIC ", "SELECT 1; "),
+        ("CREATE FUNCTION f() RETURNS int BEGIN ATOMIC ", "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC "),
+        ("CREATE RULE r AS ON INSERT TO t DO (", "INSERT INTO t VALUES (1);"),
+        ("CREATE SCHEMA s ", "CREATE TABLE t (a int) "),
+        ("CREATE TYPE e AS ENUM ('a'", ", 'a'"),
+        ("", "EXPLAIN "),
+        ("", "PREPARE p AS "),
+        ("SET a TO b", ", b"),
+        ("COPY t (a", ", a"),
     ];
     for (head, piece) in texts {
         let start = Instant::now();
         on_a_small_stack(format!("{head}{}", piece.repeat(100_000)));
         // Seconds would be minutes if any of these took quadratic time.
         assert!(start.elapsed() < Duration::from_secs(10), "{head}{piece}... took {:?}", start.elapsed());
+    }
+}
+
+/// As much as is taken at all, at the speed of a few hundred thousand bytes.
+#[test]
+fn sixty_four_mebibytes_are_read_or_refused_in_linear_time() {
+    const LENGTH: usize = 64 << 20;
+    for (head, piece, tail) in [
+        ("SELECT '", "abcdefgh", "'"),
+        ("SELECT '", "abcdefgh", ""),
+        ("SELECT /*", " abc */ /*", "*/ 1"),
+        ("SELECT $$", "abc $ def ", "$$"),
+        ("INSERT INTO t VALUES (1)", ", (1, 'a text', NULL, 2.5, '2026-01-01')", ""),
+        ("", "SELECT a FROM t WHERE id = 7; ", ""),
+        ("", ";", ""),
+        ("SELECT ", "(", ""),
+        ("SELECT 1", " + 1", ""),
+    ] {
+        let pieces = (LENGTH - head.len() - tail.len()) / piece.len();
+        let text = format!("{head}{}{tail}", piece.repeat(pieces));
+        let start = Instant::now();
+        let error = on_a_small_stack(text);
+        // At a hundredth of the speed that constants are read with; a quadratic way would take hours.
+        assert!(start.elapsed() < Duration::from_secs(60), "{head}{piece}... took {:?}", start.elapsed());
+        assert!(error.is_none_or(|error| error.position > 0), "{head}{piece}");
     }
 }
 

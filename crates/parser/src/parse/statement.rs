@@ -10,19 +10,19 @@ impl Parser<'_> {
     /// Any statement: `stmt`.
     pub(crate) fn statement(&mut self) -> Result<Id<Statement>> {
         let start = self.start();
-        let statement = match self.kind() {
-            T::Select
-            | T::Values
-            | T::Table
-            | T::LeftParen
-            | T::With
-            | T::Insert
-            | T::Update
-            | T::Delete
-            | T::Merge => self.row_statement()?,
-            _ => Statement::Utility { command: self.utility()? },
+        let statement = match self.at_row_statement() {
+            true => self.row_statement()?,
+            false => Statement::Utility { command: self.utility()? },
         };
         self.node(start, statement)
+    }
+
+    /// Whether a query or a statement that changes rows begins here.
+    pub(crate) fn at_row_statement(&self) -> bool {
+        matches!(
+            self.kind(),
+            T::Select | T::Values | T::Table | T::LeftParen | T::With | T::Insert | T::Update | T::Delete | T::Merge
+        )
     }
 
     /// A query or a statement that changes rows, WITH before it or not.

@@ -196,9 +196,12 @@ impl Parser<'_> {
         self.windowless_function()
     }
 
-    /// A statement of a function's body. Reading by rules takes much of the stack, so it gets another.
+    /// A statement of a function's body. Reading by rules takes much of the stack, so what is read so gets another.
     fn inner_statement(&mut self) -> Result<Id<Statement>> {
-        self.enter(|parser| parser.on_another_stack(STACK_BYTES, Self::statement))
+        match self.at_row_statement() {
+            true => self.enter(Self::statement),
+            false => self.enter(|parser| parser.on_another_stack(STACK_BYTES, Self::statement)),
+        }
     }
 
     fn query_statement(&mut self) -> Result<Id<Statement>> {
