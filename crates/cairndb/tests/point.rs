@@ -14,13 +14,20 @@ fn connect() -> Connection {
     conn
 }
 
+/// A connection whose statements all take the general path.
+fn connect_general() -> Connection {
+    let conn = connect();
+    conn.execute("SET enable_point_statements = off", ()).unwrap();
+    conn
+}
+
 /// Everything in a table, in an order that does not depend on how it was written.
 fn dump(conn: &Connection, table: &str) -> Vec<Vec<Value>> {
     let sql = format!("SELECT * FROM {table} ORDER BY 1, 2");
     conn.query_map(&sql, (), |row| Ok(row.values().to_vec())).unwrap().collect::<Result<_>>().unwrap()
 }
 
-/// Runs the statement by its prepared (point) form on one database, in a transaction (general) on another.
+/// Runs the statement by its prepared (point) form on one database, by the general path on another.
 fn both(point: &Connection, general: &Connection, sql: &str, params: &[&dyn ToValue]) {
     let by_point = point.prepare(sql).unwrap().execute(params);
     let by_general = general.transaction(|tx| tx.execute(sql, params));
@@ -36,7 +43,7 @@ fn both(point: &Connection, general: &Connection, sql: &str, params: &[&dyn ToVa
 
 #[test]
 fn writes_agree_with_the_general_path() {
-    let (point, general) = (connect(), connect());
+    let (point, general) = (connect(), connect_general());
     let insert = "INSERT INTO t VALUES ($1, $2, $3, $4, $5)";
     let cases: [(&str, &[&dyn ToValue]); 27] = [
         (insert, &[&1i64, &10, &"one", &1.5, &1i16]),
@@ -94,8 +101,12 @@ fn reads_agree_with_the_general_path() -> Result<()> {
         let width = statement.columns().len();
         let read = |row: cairndb::RowRef<'_>| (0..width).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
         let by_point = statement.query_point(params, read)?.transpose()?;
-        let by_general = conn.query_optional(sql, params, |row| Ok(row.values().to_vec()))?;
-        assert_eq!(by_point, by_general, "{sql}");
+        let as_text = || conn.query_optional(sql, params, |row| Ok(row.values().to_vec()));
+        assert_eq!(by_point, as_text()?, "{sql}");
+        conn.execute("SET enable_point_statements = off", ())?;
+        assert!(!conn.prepare(sql)?.is_point());
+        assert_eq!(by_point, as_text()?, "{sql}");
+        conn.execute("SET enable_point_statements = on", ())?;
     }
     Ok(())
 }
@@ -184,7 +195,7 @@ fn pipelined_writes_are_there_after_their_tickets() -> Result<()> {
 #[test]
 fn point_writes_in_a_transaction_are_part_of_it() -> Result<()> {
     let conn = connect();
-    let (point, general) = (connect(), connect());
+    let (point, general) = (connect(), connect_general());
     let mut insert = conn.prepare("INSERT INTO t VALUES ($1, 1, NULL, NULL, NULL)")?;
     let mut update = conn.prepare("UPDATE t SET a = a + 1, s = $2 WHERE id = $1")?;
     let mut delete = conn.prepare("DELETE FROM t WHERE id = $1")?;

@@ -268,6 +268,33 @@ fn a_column_that_a_view_has_from_a_star_is_not_dropped_under_it() -> Result<()> 
     Ok(())
 }
 
+/// What `*` stood for when the view was made is what the view has, by every way of writing it.
+#[test]
+fn a_view_keeps_the_columns_that_it_was_made_with() -> Result<()> {
+    let conn = connect(
+        "CREATE TABLE t (id int, \"B b\" int); CREATE TABLE u (id int, c int);
+         INSERT INTO t VALUES (1, 2); INSERT INTO u VALUES (1, 3);
+         CREATE VIEW plain AS (SELECT * FROM t);
+         CREATE VIEW middle (a, b, x, c) AS SELECT t.*, 0, c FROM t, u;
+         CREATE VIEW nested AS WITH w AS (SELECT * FROM u) SELECT * FROM (SELECT * FROM t AS x) y JOIN w USING (id);
+         CREATE VIEW whole AS TABLE u UNION ALL (TABLE t);
+         CREATE VIEW full_join AS SELECT * FROM t FULL JOIN u USING (id);
+         CREATE VIEW twice (a) AS SELECT 1 FROM (SELECT * FROM (SELECT 1 AS a, 2 AS a) s) t;
+         CREATE VIEW exists AS SELECT c FROM u WHERE EXISTS (SELECT * FROM t WHERE t.id = u.id);",
+    );
+    let views = ["plain", "middle", "nested", "whole", "full_join", "twice", "exists"];
+    let all = || views.map(|view| rows(&conn, &format!("SELECT * FROM {view} ORDER BY 1")));
+    let before = all();
+    conn.execute_script("ALTER TABLE t ADD COLUMN d int DEFAULT 7; ALTER TABLE u ADD COLUMN e int DEFAULT 8")?;
+    assert_eq!(all(), before);
+    assert_eq!(before[2], ["1|2|3"]);
+    assert_eq!(fails(&conn, "SELECT d FROM plain", "42703").sqlstate().0, "42703");
+    fails(&conn, "ALTER TABLE t DROP COLUMN \"B b\"", "2BP01");
+    conn.execute("ALTER TABLE t DROP COLUMN d", ())?;
+    assert_eq!(all(), before);
+    Ok(())
+}
+
 #[test]
 fn only_the_order_that_texts_have_is_a_collation() -> Result<()> {
     let conn = connect("CREATE TABLE t (a text); INSERT INTO t VALUES ('b'), ('B'), ('a')");

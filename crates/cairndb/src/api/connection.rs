@@ -11,6 +11,7 @@ use cairn_storage::Losses;
 
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
+use super::point::Buffers;
 use super::prepared::Prepared;
 use super::sequences::SessionSequences;
 use super::session::{SessionState, Settings};
@@ -45,6 +46,8 @@ pub struct Connection {
     /// For point statements.
     pub(super) session: RefCell<cairn_storage::Session>,
     cache: RefCell<StatementCache>,
+    /// The buffers of point statements that come as text.
+    pub(super) buffers: RefCell<Buffers>,
     /// The parser's buffers.
     room: RefCell<Room>,
     notices: RefCell<VecDeque<Notice>>,
@@ -71,6 +74,7 @@ impl Connection {
             session: RefCell::new(session),
             spill: database.shared.spill_space(),
             cache: RefCell::default(),
+            buffers: RefCell::default(),
             room: RefCell::default(),
             notices: RefCell::default(),
             database,

@@ -10,14 +10,15 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use cairn_parser::Statement as Syntax;
-use cairn_storage::{Losses, Reader, Transaction};
+use cairn_storage::{Acknowledge, Losses, Reader, Transaction};
 
 use super::control::aborted;
+use super::point::{self, Miss};
 use super::prepared::{Access, Body, Prepared};
 use super::sequences::StatementSequences;
 use super::session::SessionState;
 use super::statement_cache::TextHash;
-use super::{Connection, Params, Rows, parameters};
+use super::{Connection, Params, RowRef, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::command::{self, Command};
 use crate::ddl;
@@ -154,12 +155,61 @@ impl Connection {
         match access {
             Access::Read => self.run_on_snapshot(statement, params),
             _ => {
+                if access == Access::Write
+                    && let Some(executed) = self.write_as_point(statement, params)?
+                {
+                    return Ok(executed);
+                }
                 let (mut lost, deadline) = (Losses::default(), self.deadline());
                 retry(|| {
                     let tx = self.begin_in_time(&lost, deadline)?;
                     self.run_alone(tx, statement, access, params, &mut lost)
                 })
             }
+        }
+    }
+
+    /// Runs a statement that writes, in no transaction of the user's, as a point statement, if it is one.
+    fn write_as_point(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Option<Executed>> {
+        let prepared = self.with_state(|state| self.plan(statement, state))?;
+        self.run_as_point(statement, &prepared, params)
+    }
+
+    /// Runs what came as text as a point statement, if it is one and nothing is out of the ordinary. Who prepares statements
+    /// has tried that before.
+    fn run_as_point(&self, statement: &Runnable, prepared: &Prepared, params: &dyn Params) -> Result<Option<Executed>> {
+        let session = self.state.borrow();
+        let read_only = session.transaction.as_ref().is_some_and(|open| open.read_only);
+        let (Some(plan), None, Ok(mut buffers)) = (prepared.point(), &statement.kept, self.buffers.try_borrow_mut())
+        else {
+            return Ok(None);
+        };
+        if params.count() != prepared.parameters.len() || plan.is_write() && read_only {
+            return Ok(None);
+        }
+        let (columns, tag) = (prepared.fields(), tag_of(statement.parsed.syntax()));
+        let done = match plan.is_write() {
+            true => {
+                let acknowledge = Acknowledge::Now(session.settings.durability);
+                let written = point::write(self, &session, prepared, (params, acknowledge), &mut buffers);
+                written.map(|(affected, _)| {
+                    let row = (affected > 0 && !columns.is_empty()).then(|| std::mem::take(&mut buffers.returned));
+                    (affected, Ok(row))
+                })
+            }
+            false => {
+                let copy = |row: RowRef<'_>| (0..columns.len()).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
+                point::read(self, &session, prepared, params, &mut buffers, copy).map(|row| (0, row.transpose()))
+            }
+        };
+        match done {
+            Ok((affected, row)) => {
+                let row = row?.into_iter().collect();
+                let rows = (!columns.is_empty()).then(|| Rows::buffered(columns.to_vec(), row));
+                Ok(Some(Executed { tag, affected, rows }))
+            }
+            Err(Miss::General | Miss::Unfit) => Ok(None),
+            Err(Miss::Error(error)) => Err(error),
         }
     }
 
@@ -317,6 +367,9 @@ impl Connection {
 
     fn read(&self, statement: &mut Runnable, state: &State<'_>, params: &dyn Params) -> Result<Executed> {
         let prepared = self.plan(statement, state)?;
+        if let Some(executed) = self.run_as_point(statement, &prepared, params)? {
+            return Ok(executed);
+        }
         let context = self.context(&prepared, state, params)?;
         match prepared.body()? {
             Body::Query(plan) => {
@@ -336,6 +389,13 @@ impl Connection {
         params: &dyn Params,
     ) -> Result<Executed> {
         let prepared = self.plan(statement, state)?;
+        // To put constants into form costs a point statement more than all else here.
+        if state.started.is_some()
+            && !prepared.inserts_constants()
+            && let Some(executed) = self.run_as_point(statement, &prepared, params)?
+        {
+            return Ok(executed);
+        }
         let context = self.context(&prepared, state, params)?;
         note_schema(tx)?;
         let shared = self.shared();
@@ -394,6 +454,17 @@ pub(super) fn run_dml(body: &Body, context: &DmlContext<'_>) -> Result<DmlResult
 fn note_schema(tx: &Transaction) -> Result<()> {
     use std::ops::Bound::Unbounded;
     Ok(tx.reader().note_read(cairn_storage::TreeId::CATALOG, Unbounded, Unbounded)?)
+}
+
+/// PostgreSQL's command tag, without counts.
+fn tag_of(statement: Syntax) -> &'static str {
+    match statement {
+        Syntax::Insert { .. } => "INSERT",
+        Syntax::Update { .. } => "UPDATE",
+        Syntax::Delete { .. } => "DELETE",
+        Syntax::Merge { .. } => "MERGE",
+        Syntax::Query { .. } | Syntax::Utility { .. } => "SELECT",
+    }
 }
 
 fn read_only_violation(parsed: &ParsedStatement) -> Error {

@@ -53,7 +53,10 @@ impl Prepared {
     ) -> Result<Prepared> {
         let mut parameters = ParameterTypes::default();
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
-        let direct = PointPlan::of_bound(&mut bound, catalog, options)?;
+        let direct = match options.point_statements {
+            true => PointPlan::of_bound(&mut bound, catalog, options)?,
+            false => None,
+        };
         let (body, point, fields) = match direct {
             Some((point, fields)) => (OnceLock::new(), OnceLock::from(Some(point)), fields),
             None => (OnceLock::from(Body::plan(bound, catalog, options)?), OnceLock::new(), vec![]),
@@ -97,8 +100,16 @@ impl Prepared {
     /// The fast form, where the statement has one. A statement that is run once does not ask.
     #[inline]
     pub(super) fn point(&self) -> Option<&PointPlan> {
-        let of_body = || PointPlan::of(self.body.get()?, self.parameters.len(), &self.catalog);
+        let of_body = || {
+            let body = self.body.get().filter(|_| self.options.point_statements)?;
+            PointPlan::of(body, self.parameters.len(), &self.catalog)
+        };
         self.point.get_or_init(of_body).as_ref()
+    }
+
+    /// Whether it is an INSERT of nothing but constants.
+    pub(super) fn inserts_constants(&self) -> bool {
+        matches!(self.body.get(), Some(Body::Insert(plan)) if plan.source().is_none())
     }
 
     /// Whether the plan still fits.

@@ -7,6 +7,7 @@ use cairn_parser::token::{Lexer, Placeholders};
 use cairn_parser::{self as ast, Span, TokenKind};
 
 use super::ParameterTypes;
+use super::star::Stars;
 use crate::catalog::Catalog;
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{ParsedStatement, with_room};
@@ -43,6 +44,8 @@ pub(super) struct Binder<'a> {
     pub(super) unreachable: Vec<String>,
     /// Views being expanded, outermost first.
     pub(super) views: Vec<String>,
+    /// Where what `*` stands for is wanted.
+    pub(super) stars: Option<Stars>,
     duplicated: usize,
     relations: usize,
 }
@@ -65,6 +68,7 @@ impl<'a> Binder<'a> {
             next_cte: 0,
             unreachable: vec![],
             views: vec![],
+            stars: None,
             duplicated: 0,
             relations: 0,
         }
@@ -93,6 +97,7 @@ impl<'a> Binder<'a> {
             next_cte: self.next_cte,
             unreachable: std::mem::take(&mut self.unreachable),
             views: std::mem::take(&mut self.views),
+            stars: None,
             duplicated: self.duplicated,
             relations: self.relations,
         };

@@ -6,6 +6,7 @@ use super::ParameterTypes;
 use super::binder::Binder;
 use super::context::{Clause, Context};
 use super::scope::{Env, Scope};
+use super::star::Stars;
 use super::statement::{BoundExplain, BoundStatement};
 use crate::catalog::{Catalog, Table};
 use crate::command::Explain;
@@ -39,6 +40,23 @@ pub fn bind_query(
         let bound = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth).query(query, None)?;
         parameters.finish(parsed.parameters);
         Ok(bound)
+    })?
+}
+
+/// Resolves a view's query within a statement. The statement's text with every `*` written out, and the plan.
+pub fn bind_view_query(
+    parsed: &ParsedStatement,
+    query: Id<ast::Query>,
+    catalog: &Catalog,
+    parameters: &mut ParameterTypes,
+) -> Result<(String, LogicalPlan)> {
+    with_deep_stack(parsed.depth, || {
+        let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
+        binder.stars = Some(Stars::default());
+        let plan = binder.query(query, None)?;
+        let stars = binder.stars.take().unwrap_or_default();
+        parameters.finish(parsed.parameters);
+        Ok((stars.written_out(parsed.tree.source(), parsed.tree.span(parsed.statement)), plan))
     })?
 }
 

@@ -40,7 +40,7 @@ impl Binder<'_> {
             Some(on) => Condition::On(on),
             None if natural => Condition::Merged { names: self.shared_names(&left.1, &right.scope), alias: None },
             None if using.is_empty() => Condition::None,
-            None => Condition::Merged { names: self.using_names(using), alias: using_alias },
+            None => Condition::Merged { names: self.using_names(using)?, alias: using_alias },
         };
         let (left_width, left_scope) = (left.1.width, left.1.clone());
         let joined = left.1.joined(right.scope.clone()).map_err(|error| self.at(error, place))?;
@@ -63,9 +63,17 @@ impl Binder<'_> {
         self.condition(bound, "JOIN/ON", self.tree.span(condition))
     }
 
-    fn using_names(&self, names: List<Name>) -> Vec<(String, Span)> {
+    fn using_names(&self, names: List<Name>) -> Result<Vec<(String, Span)>> {
         let tree = self.tree;
-        tree.list(names).map(|name| (name_text(tree, name).to_owned(), tree.span(name))).collect()
+        let mut found: Vec<(String, Span)> = Vec::with_capacity(tree.len(names));
+        for (name, span) in tree.list(names).map(|name| (name_text(tree, name), tree.span(name))) {
+            if found.iter().any(|(other, _)| other == name) {
+                let message = format!("column name \"{name}\" appears more than once in USING clause");
+                return Err(self.at(Error::new(SqlState::DUPLICATE_COLUMN, message), span));
+            }
+            found.push((name.to_owned(), span));
+        }
+        Ok(found)
     }
 
     /// What NATURAL finds.
@@ -125,14 +133,13 @@ impl Binder<'_> {
     }
 
     fn side_column(&self, scope: &Scope, name: &str, span: Span, side: &str) -> Result<Expr> {
-        let mut found = scope.named(name);
-        match (found.next(), found.next()) {
-            (Some(column), None) => Ok(column.into_owned()),
-            (Some(_), Some(_)) => {
+        match scope.find(name) {
+            Some((column, false)) => Ok(column.into_owned()),
+            Some((_, true)) => {
                 let message = format!("common column name \"{name}\" appears more than once in {side} table");
                 Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span))
             }
-            _ => {
+            None => {
                 let message = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
                 Err(self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), span))
             }

@@ -23,10 +23,12 @@ impl Binder<'_> {
 
     /// `integer`, `bigint` or `numeric`, by size and form.
     pub(super) fn number(&mut self, digits: &str, span: Span) -> Result<Expr> {
-        let (value, data_type) = match (digits.parse::<i32>(), digits.parse::<i64>()) {
-            (Ok(value), _) => (Value::Integer(value), DataType::Integer),
-            (_, Ok(value)) => (Value::BigInt(value), DataType::BigInt),
-            _ => (self.read(digits, DataType::Numeric(None), span)?, DataType::Numeric(None)),
+        let (value, data_type) = match digits.parse::<i64>() {
+            Ok(value) => match i32::try_from(value) {
+                Ok(value) => (Value::Integer(value), DataType::Integer),
+                Err(_) => (Value::BigInt(value), DataType::BigInt),
+            },
+            Err(_) => (self.read(digits, DataType::Numeric(None), span)?, DataType::Numeric(None)),
         };
         Ok(Expr::Literal { value, data_type })
     }

@@ -37,8 +37,7 @@ impl Binder<'_> {
         self.retype(plan, &types, &[])
     }
 
-    /// A query whose literal columns may still be untyped, for who reads it decides. (FOR UPDATE needs nothing:
-    /// transactions are serializable.)
+    /// A query whose literal columns may still be untyped, for who reads it decides.
     pub(super) fn untyped_query(&mut self, query: Id<Query>, outer: Option<&Env>) -> Result<LogicalPlan> {
         let query = self.tree.get(query);
         let in_sight = self.ctes.len();
@@ -55,10 +54,14 @@ impl Binder<'_> {
         let window = self.window(query, outer)?;
         let plan = match self.tree.get(query.body) {
             QueryBody::Select { .. } | QueryBody::Table { .. } => {
-                return self.select(query.body, query.order_by, window, outer);
+                return self.select(query, window, outer);
             }
-            QueryBody::Values { rows } => self.values(rows, outer)?,
+            QueryBody::Values { rows } => {
+                self.locking_beside(query.locking, Some("cannot be applied to VALUES"))?;
+                self.values(rows, outer)?
+            }
             QueryBody::SetOperation { operation, all, left, right } => {
+                self.locking_beside(query.locking, Some("is not allowed with UNION/INTERSECT/EXCEPT"))?;
                 let sides = [self.untyped_query(left, outer)?, self.untyped_query(right, outer)?];
                 let spans = [left, right].map(|side| column_spans(self.tree, side));
                 self.set_operation(set_operator(operation), all, sides, [&spans[0], &spans[1]])?

@@ -114,9 +114,21 @@ impl Scope {
         self.listed.insert(listed)
     }
 
-    /// The columns that an unqualified name means.
-    pub(super) fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Cow<'s, Expr>> {
-        self.columns().filter(move |(column, _)| *column == name).map(|(_, expr)| expr)
+    /// The first column that an unqualified name means, and whether there is another.
+    pub(super) fn find(&self, name: &str) -> Option<(Cow<'_, Expr>, bool)> {
+        match (&self.listed, self.relations.as_slice()) {
+            (None, [Relation { listed: None, table: Some((table, start)), .. }]) => {
+                // A table's columns have names of their own.
+                let index = table.columns.iter().position(|column| column.name == name)?;
+                let data_type = table.columns[index].data_type;
+                Some((Cow::Owned(Expr::Column { index: start + index, data_type }), false))
+            }
+            _ => {
+                let mut found = self.columns().filter(|(column, _)| *column == name);
+                let (_, first) = found.next()?;
+                Some((first, found.next().is_some()))
+            }
+        }
     }
 
     /// The row that starts `by` columns later.
@@ -215,9 +227,8 @@ impl Binder<'_> {
         let (name, span) = (name_text(self.tree, ident), self.tree.span(ident));
         let (mut next, mut level) = (env, 0);
         while let Some(env) = next {
-            let mut found = env.scope.named(name);
-            if let Some(first) = found.next() {
-                if found.next().is_some() {
+            if let Some((first, ambiguous)) = env.scope.find(name) {
+                if ambiguous {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span));
                 }
@@ -231,7 +242,7 @@ impl Binder<'_> {
 
     /// Whether an unqualified name is a column in sight of the innermost scope.
     pub(super) fn is_column(&self, scope: &Scope, name: &str) -> bool {
-        scope.named(name).next().is_some()
+        scope.find(name).is_some()
     }
 
     /// `table.column` or `public.table.column`.

@@ -16,6 +16,7 @@ use super::grouping_sets::GroupBy;
 use super::output_name::output_name;
 use super::query::{Window, limited};
 use super::scope::Env;
+use super::star;
 use crate::plan::{Expr, Field, LogicalPlan, SortKey};
 use crate::sql::{list_span, name_text};
 use crate::types::DataType;
@@ -45,8 +46,8 @@ struct Clauses {
 
 enum OutputList {
     Targets(List<Target>),
-    /// Every column, and where that is said.
-    All(Span),
+    /// Every column of this relation, which is where that is said.
+    All(Id<Relation>),
 }
 
 enum Input {
@@ -74,15 +75,11 @@ enum Deduplication {
 
 impl Binder<'_> {
     /// SELECT or TABLE, with the ORDER BY and LIMIT behind it.
-    pub(super) fn select(
-        &mut self,
-        body: Id<QueryBody>,
-        keys: List<ast::SortKey>,
-        window: Window,
-        outer: Option<&Env>,
-    ) -> Result<LogicalPlan> {
+    pub(super) fn select(&mut self, query: &ast::Query, window: Window, outer: Option<&Env>) -> Result<LogicalPlan> {
+        let (body, keys) = (query.body, query.order_by);
         let clauses = self.clauses(body)?;
         let (mut plan, scope) = self.input(&clauses.input, outer)?;
+        self.locked_relations(query.locking, &scope)?;
         let env = Env { scope: &scope, outer };
         if let Some(condition) = clauses.filter {
             let predicate = self.filter(condition, &env)?;
@@ -91,7 +88,12 @@ impl Binder<'_> {
         let mut context = Context::with_aggregates(&env, Clause::Select);
         let mut outputs = match clauses.output {
             OutputList::Targets(targets) => self.outputs(targets, &mut context)?,
-            OutputList::All(span) => self.every_column(span, &mut context)?,
+            OutputList::All(relation) => {
+                if let Some(stars) = &mut self.stars {
+                    stars.note_table(self.tree.span(body), star::every_name(&scope), self.tree.written(relation));
+                }
+                self.every_column(self.tree.span(relation), &mut context)?
+            }
         };
         let groups = self.group_by(&clauses, &outputs, &env)?;
         let having = self.having(clauses.having, &mut context)?;
@@ -106,6 +108,7 @@ impl Binder<'_> {
         self.distinct(&clauses, &mut parts, &mut context)?;
         self.order_by(keys, &mut parts, &mut context)?;
         let aggregates = context.aggregates.take().unwrap_or_default();
+        self.locking_beside(query.locking, unlockable(&clauses, !aggregates.is_empty(), context.series.is_some()))?;
         if let Some((args, data_type)) = context.series.take() {
             plan = super::from::with_series(plan, args, data_type);
         }
@@ -145,7 +148,7 @@ impl Binder<'_> {
             QueryBody::Table { relation } => Ok(Clauses {
                 quantifier: SelectQuantifier::All,
                 distinct_on: List::EMPTY,
-                output: OutputList::All(tree.span(relation)),
+                output: OutputList::All(relation),
                 input: Input::Relation(relation),
                 filter: None,
                 group_by: List::EMPTY,
@@ -201,6 +204,9 @@ impl Binder<'_> {
         match tree.get(expr) {
             ast::Expr::All { qualifier } if qualifier.is_empty() => {
                 outputs.extend(self.every_column(span, context)?);
+                if let (Some(stars), Some(env)) = (&mut self.stars, context.env) {
+                    stars.note(span, star::every_name(env.scope));
+                }
             }
             ast::Expr::All { qualifier } => self.columns_of(qualifier, span, context, outputs)?,
             ast::Expr::Indirection { steps, .. } if self.is_all(steps) => {
@@ -235,7 +241,7 @@ impl Binder<'_> {
 
     /// `t.*`
     fn columns_of(
-        &self,
+        &mut self,
         qualifier: List<Name>,
         span: Span,
         context: &mut Context,
@@ -248,6 +254,9 @@ impl Binder<'_> {
         for (name, expr) in relation.columns() {
             context.mentions.push((index_of(&expr), span));
             outputs.push(Output { expr: expr.into_owned(), name: name.to_owned(), span });
+        }
+        if let Some(stars) = &mut self.stars {
+            stars.note(span, star::names_of(relation));
         }
         Ok(())
     }
@@ -435,4 +444,16 @@ fn first_columns(plan: LogicalPlan, fields: Vec<Field>) -> LogicalPlan {
     let columns = fields.iter().enumerate();
     let exprs = columns.map(|(index, field)| Expr::Column { index, data_type: field.data_type }).collect();
     LogicalPlan::Project { input: Box::new(plan), exprs, fields }
+}
+
+/// What a SELECT has that rows cannot be locked through.
+fn unlockable(clauses: &Clauses, aggregates: bool, series: bool) -> Option<&'static str> {
+    let found = [
+        (clauses.quantifier != SelectQuantifier::All, "is not allowed with DISTINCT clause"),
+        (!clauses.group_by.is_empty(), "is not allowed with GROUP BY clause"),
+        (clauses.having.is_some(), "is not allowed with HAVING clause"),
+        (aggregates, "is not allowed with aggregate functions"),
+        (series, "is not allowed with set-returning functions in the target list"),
+    ];
+    found.into_iter().find_map(|(there, told)| there.then_some(told))
 }

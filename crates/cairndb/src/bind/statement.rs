@@ -23,6 +23,19 @@ pub enum BoundStatement {
     Utility,
 }
 
+impl BoundStatement {
+    /// The columns of a projection's result, or of RETURNING's, which it loses.
+    pub(crate) fn take_fields(&mut self) -> Vec<Field> {
+        let returning = match self {
+            BoundStatement::Query(LogicalPlan::Project { fields, .. }) => return std::mem::take(fields),
+            BoundStatement::Update(update) => &mut update.returning,
+            BoundStatement::Delete(delete) => &mut delete.returning,
+            _ => return vec![],
+        };
+        returning.as_mut().map_or(vec![], |returning| std::mem::take(&mut returning.fields))
+    }
+}
+
 /// INSERT. Rows are complete: defaults, identity values (as `Expr::Sequence`) and casts are part of `source`.
 #[derive(Clone, Debug)]
 pub struct BoundInsert {

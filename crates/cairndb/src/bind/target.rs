@@ -192,7 +192,10 @@ impl Binder<'_> {
         }
         let values: Vec<Id<ast::Expr>> = match row_of(tree, value) {
             Some(items) => tree.list(items).collect(),
-            None => vec![value],
+            None => {
+                let message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
+                return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), tree.span(value)));
+            }
         };
         if values.len() != tree.len(targets) {
             let message = "number of columns does not match number of values";

@@ -48,19 +48,20 @@ impl Binder<'_> {
 
 /// The target's columns, the new values, the extra columns.
 pub(super) fn with_values(plan: LogicalPlan, width: usize, values: Vec<Expr>, extra: usize) -> LogicalPlan {
-    let fields = plan.fields();
-    let column = |index: usize| Expr::Column {
-        index,
-        data_type: fields.get(index).map_or(crate::types::DataType::Unknown, |field| field.data_type),
-    };
-    let targets = (0..width).map(column);
-    let extras = (width..width + extra).map(column);
-    let exprs: Vec<Expr> = targets.chain(values).chain(extras).collect();
+    let mut names = plan.fields();
     let name = |expr: &Expr| match expr {
-        Expr::Column { index, .. } => fields.get(*index).map(|field| field.name.clone()).unwrap_or_default(),
+        Expr::Column { index, .. } => names.get(*index).map(|field| field.name.clone()).unwrap_or_default(),
         _ => "?column?".to_owned(),
     };
-    let fields = exprs.iter().map(|expr| Field { name: name(expr), data_type: expr.data_type() }).collect();
+    let assigned: Vec<Field> =
+        values.iter().map(|expr| Field { name: name(expr), data_type: expr.data_type() }).collect();
+    let columns = names.iter().enumerate().take(width + extra);
+    let mut exprs: Vec<Expr> =
+        columns.map(|(index, field)| Expr::Column { index, data_type: field.data_type }).collect();
+    exprs.splice(width..width, values);
+    names.truncate(width + extra);
+    names.splice(width..width, assigned);
+    let fields = names;
     LogicalPlan::Project { input: Box::new(plan), exprs, fields }
 }
 

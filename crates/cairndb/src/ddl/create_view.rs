@@ -6,9 +6,9 @@ use cairn_parser::{Id, Query};
 
 use super::context::Ddl;
 use super::names::already_exists;
-use crate::bind::{BoundStatement, ParameterTypes, bind_query, bind_statement, named_as_view};
+use crate::bind::{BoundStatement, ParameterTypes, bind_query, bind_statement, bind_view_query, named_as_view};
 use crate::catalog::{Catalog, RelationKind, View};
-use crate::command::CreateView;
+use crate::command::{Command, CreateView, SchemaCommand};
 use crate::plan::{Field, LogicalPlan};
 use crate::sql::parse_one;
 use crate::{Error, Result, SqlState};
@@ -16,8 +16,7 @@ use crate::{Error, Result, SqlState};
 impl Ddl<'_> {
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<&'static str> {
         let name = create.name.clone();
-        let query = self.parsed.tree.print(create.query);
-        let fields = self.bind_query(create.query)?.fields();
+        let (query, fields) = self.view_query(create.query)?;
         let columns = view_columns(create, &fields)?;
         let replaces = self.catalog.view(&name).is_some();
         let id = match (self.catalog.view(&name), self.catalog.relation_kind(&name)) {
@@ -39,14 +38,23 @@ impl Ddl<'_> {
         Ok("CREATE VIEW")
     }
 
+    /// The query as a view keeps it, printed and with every `*` written out, and its columns.
+    fn view_query(&self, query: Id<Query>) -> Result<(String, Vec<Field>)> {
+        let mut parameters = ParameterTypes::default();
+        let (text, plan) = bind_view_query(self.parsed, query, &self.catalog, &mut parameters)?;
+        refuse_parameters(&parameters)?;
+        let written = parse_one(&text)?;
+        match Command::of(&written)? {
+            Command::Schema(SchemaCommand::CreateView(view)) => Ok((written.tree.print(view.query), plan.fields())),
+            _ => Err(Error::internal("a view is not created")),
+        }
+    }
+
     /// Binds a query inside the statement.
     pub(super) fn bind_query(&self, query: Id<Query>) -> Result<LogicalPlan> {
         let mut parameters = ParameterTypes::default();
         let plan = bind_query(self.parsed, query, &self.catalog, &mut parameters)?;
-        if !parameters.types().is_empty() {
-            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
-        }
-        Ok(plan)
+        refuse_parameters(&parameters).map(|()| plan)
     }
 
     /// OR REPLACE keeps the columns that are there, with their types; it may add some at the end.
@@ -113,6 +121,13 @@ impl Ddl<'_> {
             Some(view) => Err(Error::unsupported(format!("{what} that a view depends on"))
                 .with_detail(format!("view {view} depends on it"))),
         }
+    }
+}
+
+fn refuse_parameters(parameters: &ParameterTypes) -> Result<()> {
+    match parameters.types() {
+        [] => Ok(()),
+        _ => Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")),
     }
 }
 

@@ -35,7 +35,7 @@ pub fn escape_char(escape: &str) -> Result<Option<char>> {
     let mut chars = escape.chars();
     match (chars.next(), chars.next()) {
         (first, None) => Ok(first),
-        _ => Err(Error::new(SqlState("22019"), "invalid escape string")
+        _ => Err(Error::new(SqlState("22025"), "invalid escape string")
             .with_hint("Escape string must be empty or one character.")),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::access::{PointKey, only_point};
 use super::expr::Expr;
-use super::fold::fold_plan;
+use super::fold::fold;
 use super::logical::LogicalPlan;
 use super::options::OptimizerOptions;
 use super::refs::{conjunction, conjuncts_of, has_subquery, is_volatile};
@@ -33,7 +33,7 @@ pub(crate) fn keyed_row(plan: &mut LogicalPlan, options: &OptimizerOptions) -> O
     if !options.rewrites || !options.indexes || filtered_scan(plan).is_none() {
         return None;
     }
-    fold_plan(plan);
+    fold_filtered_scan(plan);
     let (table, columns, predicate) = filtered_scan(plan)?;
     let conditions = conjuncts_of(predicate);
     let in_order = columns.iter().enumerate().all(|(place, column)| place == *column);
@@ -44,6 +44,18 @@ pub(crate) fn keyed_row(plan: &mut LogicalPlan, options: &OptimizerOptions) -> O
     let rest = conditions.into_iter().enumerate().filter(|(place, _)| !answered.contains(place));
     let filter = conjunction(rest.map(|(_, condition)| condition.clone()).collect());
     Some(KeyedRow { table: table.clone(), index, key, filter })
+}
+
+/// Folds the expressions of what [`filtered_scan`] looks at.
+fn fold_filtered_scan(plan: &mut LogicalPlan) {
+    match plan {
+        LogicalPlan::Project { input, exprs, .. } => {
+            exprs.iter_mut().for_each(fold);
+            fold_filtered_scan(input);
+        }
+        LogicalPlan::Filter { predicate, .. } => fold(predicate),
+        _ => {}
+    }
 }
 
 /// The table, its columns and the condition of a scan under a filter, perhaps under a projection.

@@ -14,7 +14,7 @@ use super::physical::PhysicalPlan;
 use super::planner::Planner;
 use super::prune::prune_all;
 use super::pushdown::push_down;
-use super::walk;
+use super::walk::Facts;
 use crate::catalog::Catalog;
 use crate::sql::with_deep_stack;
 use crate::{Error, Result, SqlState};
@@ -29,12 +29,12 @@ const DEPTH_MAX: usize = 450;
 /// Plans are walked by recursion: a deep one on a stack of its own, and one that is too deep (views upon views of
 /// nested queries) is refused.
 pub fn optimize(plan: LogicalPlan, _catalog: &Catalog, options: &OptimizerOptions) -> Result<PhysicalPlan> {
-    let depth = walk::depth(&plan);
-    check_depth(depth)?;
-    if depth <= SHALLOW_DEPTH {
-        run(plan, options, false)
+    let facts = Facts::of(&plan);
+    check_depth(facts.depth)?;
+    if facts.depth <= SHALLOW_DEPTH {
+        run(plan, options, facts)
     } else {
-        with_deep_stack(depth, || run(plan, options, true))?
+        with_deep_stack(facts.depth, || run(plan, options, facts))?
     }
 }
 
@@ -46,16 +46,18 @@ fn check_depth(depth: usize) -> Result<()> {
     Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").with_hint(hint))
 }
 
-fn run(plan: LogicalPlan, options: &OptimizerOptions, deep: bool) -> Result<PhysicalPlan> {
-    let (joined, found_scalar) = rewrite(plan.clone(), options, true);
-    if deep {
+fn run(plan: LogicalPlan, options: &OptimizerOptions, facts: Facts) -> Result<PhysicalPlan> {
+    // Only a query in an expression can become a join, and so be planned in two ways.
+    let written = facts.subqueries.then(|| plan.clone());
+    let (joined, found_scalar) = rewrite(plan, options, facts, true);
+    if facts.depth > SHALLOW_DEPTH {
         // Subqueries that were made one may have put their expressions into each other.
-        check_depth(walk::depth(&joined))?;
+        check_depth(Facts::of(&joined).depth)?;
     }
     let mut best = Planner::new(options).lower(joined)?.plan;
-    if found_scalar {
+    if let Some(written) = written.filter(|_| found_scalar) {
         // A correlated aggregate may be cheaper as it was written: few rows ask, and an index answers.
-        let (correlated, _) = rewrite(plan, options, false);
+        let (correlated, _) = rewrite(written, options, facts, false);
         let other = Planner::new(options).lower(correlated)?.plan;
         if other.estimate.total < best.estimate.total {
             best = other;
@@ -69,20 +71,27 @@ fn run(plan: LogicalPlan, options: &OptimizerOptions, deep: bool) -> Result<Phys
 
 /// The rewritten plan of a subquery.
 pub(super) fn rewritten(plan: LogicalPlan, options: &OptimizerOptions) -> LogicalPlan {
-    rewrite(plan, options, true).0
+    let facts = Facts::of(&plan);
+    rewrite(plan, options, facts, true).0
 }
 
-/// All rewrites; whether a correlated scalar aggregate could become a join (as it does if `scalars`).
-fn rewrite(mut plan: LogicalPlan, options: &OptimizerOptions, scalars: bool) -> (LogicalPlan, bool) {
+/// All rewrites that find something to do; whether a correlated scalar aggregate could become a join (as it does if
+/// `scalars`).
+fn rewrite(mut plan: LogicalPlan, options: &OptimizerOptions, facts: Facts, scalars: bool) -> (LogicalPlan, bool) {
     if !options.rewrites {
         return (plan, false);
     }
     fold_plan(&mut plan);
-    plan = cte::inline(plan);
+    if facts.with {
+        plan = cte::inline(plan);
+    }
     let mut decorrelation = Decorrelation { scalars, found_scalar: false };
-    if options.decorrelate {
+    // A lateral join is as good as a query in an expression.
+    if options.decorrelate && (facts.subqueries || facts.joins) {
         plan = decorrelation.plan(plan);
     }
-    plan = prune_all(push_down(flatten(plan)));
-    (plan, decorrelation.found_scalar)
+    if facts.joins || facts.with || facts.subqueries || facts.nested {
+        plan = flatten(plan);
+    }
+    (prune_all(push_down(plan)), decorrelation.found_scalar)
 }

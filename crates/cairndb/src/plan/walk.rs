@@ -294,18 +294,54 @@ pub(crate) fn rewrite_plan(
     }
 }
 
-/// The longest path down through plans and expressions.
-pub(crate) fn depth(plan: &LogicalPlan) -> usize {
-    let exprs = node_exprs(plan).into_iter().map(expr_depth).max().unwrap_or(0);
-    let inputs = inputs(plan).into_iter().map(|(input, _)| depth(input)).max().unwrap_or(0);
-    1 + exprs.max(inputs)
+/// What of a plan decides which stages of the optimizer have something to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Facts {
+    /// The longest path down through plans and expressions.
+    pub(crate) depth: usize,
+    /// Joins.
+    pub(crate) joins: bool,
+    /// WITH queries.
+    pub(crate) with: bool,
+    /// Queries in expressions.
+    pub(crate) subqueries: bool,
+    /// A projection (or a grouping) that another reads, or a filter.
+    pub(crate) nested: bool,
 }
 
-fn expr_depth(expr: &Expr) -> usize {
-    let below = children(expr).map(expr_depth).max().unwrap_or(0);
-    let subquery = match expr {
-        Expr::Subquery(subquery) => depth(&subquery.plan),
-        _ => 0,
-    };
-    1 + below.max(subquery)
+impl Facts {
+    /// Of a plan, queries in its expressions included.
+    pub(crate) fn of(plan: &LogicalPlan) -> Facts {
+        let mut facts = Facts::default();
+        facts.depth = facts.add_plan(plan, false);
+        facts
+    }
+
+    /// The plan's depth; `below`: under a projection or a filter.
+    fn add_plan(&mut self, plan: &LogicalPlan, below: bool) -> usize {
+        let computes = matches!(plan, LogicalPlan::Project { .. } | LogicalPlan::Aggregate { .. });
+        self.nested |= below && computes;
+        match plan {
+            LogicalPlan::Join { .. } => self.joins = true,
+            LogicalPlan::With { .. } | LogicalPlan::RecursiveWith { .. } => self.with = true,
+            _ => {}
+        }
+        let exprs = node_exprs(plan).into_iter().map(|expr| self.add_expr(expr)).max().unwrap_or(0);
+        let below = below || computes || matches!(plan, LogicalPlan::Filter { .. });
+        let inputs = inputs(plan).into_iter();
+        let inputs = inputs.map(|(input, _)| self.add_plan(input, below)).max().unwrap_or(0);
+        1 + exprs.max(inputs)
+    }
+
+    fn add_expr(&mut self, expr: &Expr) -> usize {
+        let below = children(expr).map(|child| self.add_expr(child)).max().unwrap_or(0);
+        let subquery = match expr {
+            Expr::Subquery(subquery) => {
+                self.subqueries = true;
+                self.add_plan(&subquery.plan, false)
+            }
+            _ => 0,
+        };
+        1 + below.max(subquery)
+    }
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use cairn_storage::{PointReader, Reader, TreeId, WriteError};
 
 use super::eval::{self, Env};
-use super::key::key_columns;
+use super::key::{key_columns, plain};
 use super::operand::Operand;
 use super::shape::substitute;
 use super::stored::Stored;
 use super::upkeep::same_key_bytes;
 use super::{Miss, general};
 use crate::api::Params;
-use crate::catalog::{Catalog, Index, Table, TableLayout};
+use crate::catalog::{Catalog, Index, IndexColumn, Table, TableLayout};
 use crate::exec::{Columns, Datum};
 use crate::plan::{Expr, JoinKind, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 use crate::types::{DataType, ValueRef, key};
@@ -131,24 +131,13 @@ impl JoinSource {
         }
     }
 
-    /// The source that reads this row and computes `outputs` from it.
-    pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>, catalog: &Catalog) -> Option<JoinSource> {
-        let KeyedRow { table, index, key, filter } = row;
-        let mut source = JoinSource::default();
-        let key = source.parts(&table, index.as_deref(), &key)?;
-        let (layout, index) = (catalog.layout(&table), index.map(|index| index.tree));
-        source.steps.reserve_exact(1);
-        source.steps.push(Step { table, layout, index, key, first: 0, outer: false, on: None });
-        Some(JoinSource { outputs, filters: filter.into_iter().collect(), ..source })
-    }
-
     /// The parts of a key, from one expression per column over the outputs so far.
     fn parts(&self, table: &Table, index: Option<&Index>, keys: &[Expr]) -> Option<Box<[Part]>> {
         let columns = key_columns(table, index);
         if columns.len() != keys.len() {
             return None;
         }
-        let part = |(column, expr): (&crate::catalog::IndexColumn, &Expr)| {
+        let part = |(column, expr): (&IndexColumn, &Expr)| {
             let data_type = table.columns.get(column.column)?.data_type;
             let source = self.source(&substitute(expr, &self.outputs)?, data_type)?;
             Some(Part { source, data_type, descending: column.descending, nulls_first: column.nulls_first })
@@ -261,6 +250,23 @@ impl Columns<Miss> for Joined<'_> {
 }
 
 impl Step {
+    /// The only step of a source that reads this row.
+    pub(super) fn of_row(row: &KeyedRow, catalog: &Catalog) -> Option<Step> {
+        let KeyedRow { table, index, key, .. } = row;
+        let mut values = key.iter();
+        let mut part = |column: &IndexColumn| {
+            let data_type = table.columns.get(column.column)?.data_type;
+            let source = Source::Operand(Operand::of(values.next()?, data_type)?);
+            Some(Part { source, data_type, descending: column.descending, nulls_first: column.nulls_first })
+        };
+        let key = match index {
+            Some(index) => index.columns.iter().map(part).collect::<Option<_>>()?,
+            None => table.primary_key.iter().map(|column| part(&plain(*column))).collect::<Option<_>>()?,
+        };
+        let (layout, index) = (catalog.layout(table), index.as_ref().map(|index| index.tree));
+        Some(Step { table: table.clone(), layout, index, key, first: 0, outer: false, on: None })
+    }
+
     /// What else an outer join asks of the row.
     pub(super) fn condition(&self) -> Option<&Expr> {
         self.on.as_ref()

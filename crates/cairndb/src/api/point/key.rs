@@ -8,11 +8,15 @@ use crate::types::{DataType, key};
 
 /// The columns of the primary key, or of a unique index's.
 pub(super) fn key_columns(table: &Table, index: Option<&Index>) -> Vec<IndexColumn> {
-    let plain = |&column: &usize| IndexColumn { column, descending: false, nulls_first: false };
     match index {
-        None => table.primary_key.iter().map(plain).collect(),
+        None => table.primary_key.iter().copied().map(plain).collect(),
         Some(index) => index.columns.clone(),
     }
+}
+
+/// A column of a primary key.
+pub(super) fn plain(column: usize) -> IndexColumn {
+    IndexColumn { column, descending: false, nulls_first: false }
 }
 
 /// One column of a key.

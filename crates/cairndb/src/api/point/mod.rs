@@ -39,7 +39,7 @@ use std::sync::Arc;
 use cairn_storage::{Error as StorageError, WriteError};
 
 use super::prepared::Body;
-use crate::bind::{BoundStatement, BoundUpdate, Returning};
+use crate::bind::{BoundDelete, BoundStatement, BoundUpdate};
 use crate::catalog::{Catalog, Sequence};
 use crate::dml::Target;
 use crate::plan::{Field, KeyedRow, LogicalPlan, OptimizerOptions, keyed_row};
@@ -90,56 +90,52 @@ impl PointPlan {
         })
     }
 
-    /// As [`PointPlan::of`], of a statement that reads one row by key, before it is planned; and the columns of its result.
-    /// Folds the statement's constants.
+    /// As [`PointPlan::of`], of a statement that reads one row by key, before it is planned; and the columns of its result,
+    /// which the statement loses then. Folds the statement's constants.
     pub(super) fn of_bound(
         bound: &mut BoundStatement,
         catalog: &Catalog,
         options: &OptimizerOptions,
     ) -> crate::Result<Option<(PointPlan, Vec<Field>)>> {
-        let (source, table) = match bound {
-            BoundStatement::Query(plan) => (plan, None),
-            BoundStatement::Update(update) => (&mut update.source, Some(&update.table)),
-            BoundStatement::Delete(delete) => (&mut delete.source, Some(&delete.table)),
-            _ => return Ok(None),
-        };
-        let Some(row) = keyed_row(source, options) else { return Ok(None) };
-        let target = table.map(|table| Target::new(table, catalog)).transpose()?.map(Arc::new);
-        Ok(PointPlan::of_row(row, bound, target.as_ref(), catalog))
-    }
-
-    /// Of a bound statement whose source is this row by key.
-    fn of_row(
-        row: KeyedRow,
-        bound: &BoundStatement,
-        target: Option<&Arc<Target>>,
-        catalog: &Catalog,
-    ) -> Option<(PointPlan, Vec<Field>)> {
-        let columns = |returning: &Option<Returning>| returning.as_ref().map_or(vec![], |found| found.fields.clone());
-        match (bound, target) {
-            (BoundStatement::Query(LogicalPlan::Project { exprs, fields, .. }), _) => {
-                let select = PointSelect::of_row(row, exprs.clone(), catalog)?;
-                Some((PointPlan::Select(Box::new(select)), fields.clone()))
+        let point = match bound {
+            BoundStatement::Query(plan) => PointPlan::of_query(plan, catalog, options),
+            BoundStatement::Update(update) => {
+                let Some(row) = keyed_row(&mut update.source, options) else { return Ok(None) };
+                let target = Arc::new(Target::new(&update.table, catalog)?);
+                PointPlan::of_update(row, update, &target, catalog)
             }
-            (BoundStatement::Update(update), Some(target)) => {
-                let LogicalPlan::Project { exprs, .. } = &update.source else { return None };
-                let BoundUpdate { assigned, returning, .. } = &**update;
-                let source = PointSource::of_row(row, exprs.clone())?;
-                let update = PointUpdate::of_source(source, target, assigned, returning.as_ref(), catalog)?;
-                Some((PointPlan::Update(Box::new(update)), columns(returning)))
-            }
-            (BoundStatement::Delete(delete), Some(target)) => {
-                let outputs = match &delete.source {
-                    LogicalPlan::Project { exprs, .. } => exprs.clone(),
-                    _ => shape::all_columns(&row.table),
-                };
-                let source = PointSource::of_row(row, outputs)?;
-                let returning = &delete.returning;
-                let delete = PointDelete::of_source(source, target, returning.as_ref())?;
-                Some((PointPlan::Delete(Box::new(delete)), columns(returning)))
+            BoundStatement::Delete(delete) => {
+                let Some(row) = keyed_row(&mut delete.source, options) else { return Ok(None) };
+                let target = Arc::new(Target::new(&delete.table, catalog)?);
+                PointPlan::of_delete(row, delete, &target)
             }
             _ => None,
-        }
+        };
+        Ok(point.map(|point| (point, bound.take_fields())))
+    }
+
+    fn of_query(plan: &mut LogicalPlan, catalog: &Catalog, options: &OptimizerOptions) -> Option<PointPlan> {
+        let row = keyed_row(plan, options)?;
+        let LogicalPlan::Project { exprs, .. } = plan else { return None };
+        Some(PointPlan::Select(Box::new(PointSelect::of_row(row, exprs, catalog)?)))
+    }
+
+    fn of_update(row: KeyedRow, update: &BoundUpdate, target: &Arc<Target>, catalog: &Catalog) -> Option<PointPlan> {
+        let BoundUpdate { source: LogicalPlan::Project { exprs, .. }, assigned, returning, .. } = update else {
+            return None;
+        };
+        let source = PointSource::of_row(row, exprs.clone())?;
+        let update = PointUpdate::of_source(source, target, assigned, returning.as_ref(), catalog)?;
+        Some(PointPlan::Update(Box::new(update)))
+    }
+
+    fn of_delete(row: KeyedRow, delete: &BoundDelete, target: &Arc<Target>) -> Option<PointPlan> {
+        let outputs = match &delete.source {
+            LogicalPlan::Project { exprs, .. } => exprs.clone(),
+            _ => shape::all_columns(&row.table),
+        };
+        let source = PointSource::of_row(row, outputs)?;
+        Some(PointPlan::Delete(Box::new(PointDelete::of_source(source, target, delete.returning.as_ref())?)))
     }
 
     /// Whether the statement only moves values, so that the clock and the time zone are none of its business.

@@ -40,37 +40,33 @@ pub(in crate::api) struct Scratch {
 
 impl PointSelect {
     pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog) -> Option<PointSelect> {
-        PointSelect::of_source(JoinSource::of(plan, catalog)?)
+        let JoinSource { steps, outputs, filters } = JoinSource::of(plan, catalog)?;
+        PointSelect::new(steps.into(), filters.into(), &outputs)
     }
 
     /// Of one row by key, and what is computed from it.
-    pub(super) fn of_row(row: KeyedRow, outputs: Vec<Expr>, catalog: &Catalog) -> Option<PointSelect> {
-        PointSelect::of_source(JoinSource::of_row(row, outputs, catalog)?)
+    pub(super) fn of_row(row: KeyedRow, outputs: &[Expr], catalog: &Catalog) -> Option<PointSelect> {
+        let step = Step::of_row(&row, catalog)?;
+        PointSelect::new(Box::new([step]), row.filter.into_iter().collect(), outputs)
     }
 
-    fn of_source(source: JoinSource) -> Option<PointSelect> {
-        let mut computed = Vec::new();
-        let evaluable = |expr: &&Expr| eval::is_evaluable(expr);
-        let steps = &source.steps;
-        if !source.filters.iter().chain(steps.iter().filter_map(Step::condition)).all(|expr| evaluable(&expr)) {
+    fn new(steps: Box<[Step]>, filters: Box<[Expr]>, outputs: &[Expr]) -> Option<PointSelect> {
+        if !filters.iter().chain(steps.iter().filter_map(Step::condition)).all(eval::is_evaluable) {
             return None;
         }
-        let mut outputs = Vec::with_capacity(source.outputs.len());
-        for expr in source.outputs {
-            outputs.push(match Output::stored(steps, &expr) {
+        let mut computed = Vec::new();
+        let mut places = Vec::with_capacity(outputs.len());
+        for expr in outputs {
+            places.push(match Output::stored(&steps, expr) {
                 Some(output) => output,
-                None => {
-                    computed.push(Some(expr).filter(|expr| evaluable(&expr))?);
+                None if eval::is_evaluable(expr) => {
+                    computed.push(expr.clone());
                     Output::Computed(computed.len() - 1)
                 }
+                None => return None,
             });
         }
-        Some(PointSelect {
-            outputs: outputs.into(),
-            computed: computed.into(),
-            filters: source.filters.into(),
-            steps: source.steps.into(),
-        })
+        Some(PointSelect { outputs: places.into(), computed: computed.into(), filters, steps })
     }
 
     /// Nothing is computed.

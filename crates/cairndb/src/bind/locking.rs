@@ -1,0 +1,52 @@
+//! FOR UPDATE and its kin. Transactions are serializable, so that they need do nothing; what PostgreSQL refuses of them
+//! (`CheckSelectLocking`, `transformLockingClause`) is refused.
+
+use cairn_parser::{List, LockStrength, Locking};
+
+use super::binder::Binder;
+use super::scope::Scope;
+use crate::sql::name_text;
+use crate::{Error, Result, SqlState};
+
+impl Binder<'_> {
+    /// `beside`: what stands in the query that rows cannot be locked through.
+    pub(super) fn locking_beside(&self, locking: List<Locking>, beside: Option<&str>) -> Result<()> {
+        let (Some(first), Some(beside)) = (self.tree.list(locking).next(), beside) else { return Ok(()) };
+        let name = name_of(self.tree.get(first).strength);
+        let message = format!("{name} {beside}");
+        Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), self.tree.span(first)))
+    }
+
+    /// The relations that it names are in the FROM clause.
+    pub(super) fn locked_relations(&self, locking: List<Locking>, scope: &Scope) -> Result<()> {
+        let tree = self.tree;
+        for clause in tree.list(locking) {
+            let Locking { strength, tables, .. } = tree.get(clause);
+            for table in tree.list(tables) {
+                let parts = tree.get(table).parts;
+                let alias = tree.list(parts).next_back().map_or("", |name| name_text(tree, name));
+                let error = if tree.len(parts) > 1 {
+                    let message = format!("{} must specify unqualified relation names", name_of(strength));
+                    Error::new(SqlState::SYNTAX_ERROR, message)
+                } else if scope.relations.iter().any(|relation| relation.alias == alias) {
+                    continue;
+                } else {
+                    let clause = name_of(strength);
+                    let message = format!("relation \"{alias}\" in {clause} clause not found in FROM clause");
+                    Error::new(SqlState::UNDEFINED_TABLE, message)
+                };
+                return Err(self.at(error, tree.span(table)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn name_of(strength: LockStrength) -> &'static str {
+    match strength {
+        LockStrength::Update => "FOR UPDATE",
+        LockStrength::NoKeyUpdate => "FOR NO KEY UPDATE",
+        LockStrength::Share => "FOR SHARE",
+        LockStrength::KeyShare => "FOR KEY SHARE",
+    }
+}
