@@ -32,7 +32,7 @@ pub use error::{Error, Result, SqlState};
 pub use plan::Field;
 pub use salvage::{Salvaged, salvage};
 pub use types::{DataType, Value};
-pub use verify::Verified;
+pub use verify::{Verified, Violated, Violation};
 
 /// The README's example is compiled and run with the documentation tests.
 #[cfg(doctest)]

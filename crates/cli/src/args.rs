@@ -57,7 +57,12 @@ pub enum Command {
     /// Load an example into a new database file with durable commits, and answer a question from it
     Demo(DemoArgs),
     /// Check every page, checksum and order of a database, and its indexes against their tables; the file is only read
-    Verify { file: PathBuf },
+    Verify {
+        file: PathBuf,
+        /// Check every row against NOT NULL, CHECK constraints and foreign keys, too
+        #[arg(long)]
+        constraints: bool,
+    },
     /// Copy a database to a new file, consistently
     Backup { file: PathBuf, target: PathBuf },
     /// Give free space in a database file back to the file system

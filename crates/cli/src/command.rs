@@ -23,7 +23,7 @@ fn dispatch(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> 
     match command {
         None => return shell::run(shell, inputs),
         Some(Command::Demo(args)) => demo::run(&args)?,
-        Some(Command::Verify { file }) => maintenance::verify(&file)?,
+        Some(Command::Verify { file, constraints }) => return maintenance::verify(&file, constraints),
         Some(Command::Backup { file, target }) => maintenance::backup(&file, &target)?,
         Some(Command::Compact { file }) => maintenance::compact(&file)?,
         Some(Command::Salvage { file, target }) => return maintenance::salvage(&file, &target),

@@ -20,19 +20,28 @@ fn open_existing(path: &Path, options: Options) -> Result<Database, Failure> {
     }
 }
 
-/// What `cairn salvage` ends with when something is lost or uncertain.
+/// What `cairn salvage` ends with when something is lost or uncertain, `cairn verify` when rows violate constraints.
 const INCOMPLETE: u8 = 4;
 
 /// Checks a whole database, which is only read.
-pub fn verify(path: &Path) -> Result<(), Failure> {
+pub fn verify(path: &Path, constraints: bool) -> Result<ExitCode, Failure> {
     let database = open_existing(path, Options::default().read_only(true))?;
     let bar = progress::busy("checking");
     let result = database.verify();
+    let violated = if constraints && result.is_ok() { database.verify_constraints() } else { Ok(Vec::new()) };
     bar.finish_and_clear();
-    let found = result?;
+    let (found, violated) = (result?, violated?);
     database.close()?;
     println!("{}: {} ({})", path.display(), what_is_right(&found), size(path)?);
-    Ok(())
+    if violated.is_empty() {
+        if constraints {
+            println!("Every row keeps its table's constraints.");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("Violated constraints:");
+    violated.iter().for_each(|violation| println!("  {violation}"));
+    Ok(ExitCode::from(INCOMPLETE))
 }
 
 /// What a verification found right.

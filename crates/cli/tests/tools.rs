@@ -248,6 +248,17 @@ fn a_damaged_index_and_a_missing_last_byte_cost_no_row_that_is_whole() {
     assert_eq!(told.contains("Lost:"), rows < 2000, "{told}");
 }
 
+#[test]
+fn verify_checks_constraints_where_it_is_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = "CREATE TABLE p (id int PRIMARY KEY CHECK (id > 0)); CREATE TABLE c (p int REFERENCES p); \
+                INSERT INTO p VALUES (1); INSERT INTO c VALUES (1)";
+    good(folder.path(), &["x.cairn", "-c", make]);
+    assert!(!good(folder.path(), &["verify", "x.cairn"]).contains("constraints"));
+    let told = good(folder.path(), &["verify", "--constraints", "x.cairn"]);
+    assert!(told.contains("is right") && told.contains("Every row keeps its table's constraints."), "{told}");
+}
+
 #[cfg(unix)]
 #[test]
 fn verify_needs_no_permission_to_write() {

@@ -17,5 +17,6 @@ mod tests;
 mod uncertain;
 mod words;
 
+pub(crate) use references::dangling_references;
 pub use report::{DanglingReferences, LostRows, LostWhat, SalvageProgress, Salvaged, SavedTable, UncertainFile};
 pub use run::{salvage, salvage_in, salvage_with_progress};

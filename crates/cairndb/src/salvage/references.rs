@@ -1,6 +1,6 @@
 //! Foreign keys: rows that refer to rows which are missing stay, and are named.
 
-use super::report::{DanglingReferences, Salvaged};
+use super::report::DanglingReferences;
 use super::words::quoted;
 use crate::api::Database;
 use crate::catalog::{Catalog, ForeignKey, Table};
@@ -10,15 +10,17 @@ use crate::{Result, Value};
 /// How many of the values that are missing are told.
 pub(super) const EXAMPLES: u64 = 5;
 
-pub(super) fn check(database: &Database, catalog: &Catalog, report: &mut Salvaged) -> Result<()> {
+/// Every foreign key by which rows refer to missing ones.
+pub(crate) fn dangling_references(database: &Database, catalog: &Catalog) -> Result<Vec<DanglingReferences>> {
+    let mut found = Vec::new();
     for table in catalog.tables.values() {
         for key in &table.foreign_keys {
             if let Some(referenced) = catalog.table_by_id(key.referenced_table) {
-                report.dangling.extend(dangling(database, table, key, referenced)?);
+                found.extend(dangling(database, table, key, referenced)?);
             }
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 fn dangling(

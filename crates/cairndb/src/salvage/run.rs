@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use cairn_storage::{Environment, Store};
 
+use super::references::dangling_references;
 use super::report::{SalvageProgress, Salvaged, SavedTable};
 use super::uncertain::UncertainRows;
-use super::{catalog, indexes, references, rows, uncertain, words};
+use super::{catalog, indexes, rows, uncertain, words};
 use crate::api::{Database, Durability, Options};
 use crate::exec::ExecContext;
 use crate::types::EvalContext;
@@ -114,7 +115,7 @@ fn repair(
     catalog::unknown_trees(&store, &catalog, &mut apart)?;
     words::losses(&store, &catalog, &eval, &found.losses, &mut report)?;
     progress(SalvageProgress::References);
-    references::check(&database, &catalog, &mut report)?;
+    report.dangling = dangling_references(&database, &catalog)?;
     catalog::repair_sequences(&database, &catalog, &found.losses, &mut report)?;
     if let Some(entries) = &mut found.uncertain {
         uncertain::take(entries, &catalog, &mut apart)?;

@@ -1,0 +1,9 @@
+//! Checking a database: what its trees are, and whether its rows are what their tables promise.
+
+mod constraints;
+mod trees;
+
+pub(crate) use constraints::verify_constraints;
+pub use constraints::{Violated, Violation};
+pub use trees::Verified;
+pub(crate) use trees::{expected, verify};
