@@ -1,10 +1,21 @@
-//! Free page ids, lowest first: a bitmap with summaries, so that finding one looks at a word per level.
+//! Free page ids, lowest first: a short list of those that were freed last, which commits take again before there are more,
+//! in front of a bitmap with summaries, in which finding one looks at a word per level.
+
+/// The length of the short list.
+const RECENT: usize = 16;
+
+/// Stands for no id.
+const NONE: u32 = u32::MAX;
 
 /// A set of page ids below a fixed capacity.
 #[derive(Debug)]
 pub(crate) struct FreeIds {
+    /// In no order, and not in the bitmap.
+    recent: Vec<u32>,
     /// `levels[0]` has a bit per id; a bit of a higher level says that the word below it is not zero.
     levels: Vec<Vec<u64>>,
+    /// The bitmap's lowest id.
+    lowest: u32,
     count: u32,
 }
 
@@ -16,7 +27,7 @@ impl FreeIds {
             bits = bits.div_ceil(64);
             levels.push(vec![0u64; bits]);
             if bits == 1 {
-                return FreeIds { levels, count: 0 };
+                return FreeIds { recent: Vec::with_capacity(RECENT), levels, lowest: NONE, count: 0 };
             }
         }
     }
@@ -26,55 +37,96 @@ impl FreeIds {
     }
 
     pub(crate) fn contains(&self, id: u32) -> bool {
-        self.levels[0][id as usize / 64] & (1 << (id % 64)) != 0
+        self.levels[0][id as usize / 64] & (1 << (id % 64)) != 0 || self.recent.contains(&id)
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, id: u32) {
         debug_assert!(!self.contains(id), "page {id} freed twice");
         self.count += 1;
-        let mut at = id as usize;
-        for level in &mut self.levels {
-            let word = &mut level[at / 64];
-            let was_empty = *word == 0;
-            *word |= 1 << (at % 64);
-            if !was_empty {
-                return;
+        if self.recent.len() == RECENT {
+            self.move_to_bitmap();
+        }
+        self.recent.push(id);
+    }
+
+    #[cold]
+    fn move_to_bitmap(&mut self) {
+        for id in self.recent.drain(..) {
+            self.lowest = self.lowest.min(id);
+            let mut at = id as usize;
+            for level in &mut self.levels {
+                let word = &mut level[at / 64];
+                let was_empty = *word == 0;
+                *word |= 1 << (at % 64);
+                if !was_empty {
+                    break;
+                }
+                at /= 64;
             }
-            at /= 64;
         }
     }
 
     pub(crate) fn remove(&mut self, id: u32) {
         debug_assert!(self.contains(id));
         self.count -= 1;
+        match self.recent.iter().position(|&recent| recent == id) {
+            Some(at) => drop(self.recent.swap_remove(at)),
+            None => self.remove_from_bitmap(id),
+        }
+    }
+
+    fn remove_from_bitmap(&mut self, id: u32) {
         let mut at = id as usize;
         for level in &mut self.levels {
             let word = &mut level[at / 64];
             *word &= !(1 << (at % 64));
             if *word != 0 {
-                return;
+                break;
             }
             at /= 64;
         }
+        if id == self.lowest {
+            self.lowest = self.first_of_bitmap();
+        }
     }
 
-    /// Takes the lowest id.
-    pub(crate) fn pop(&mut self) -> Option<u32> {
+    fn first_of_bitmap(&self) -> u32 {
         let mut at = 0;
         for level in self.levels.iter().rev() {
             let word = level[at];
             if word == 0 {
-                return None;
+                return NONE;
             }
             at = at * 64 + word.trailing_zeros() as usize;
         }
-        self.remove(at as u32);
-        Some(at as u32)
+        at as u32
+    }
+
+    /// Takes the lowest id.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<u32> {
+        let (mut lowest, mut place) = (self.lowest, None);
+        for (at, &id) in self.recent.iter().enumerate() {
+            if id < lowest {
+                (lowest, place) = (id, Some(at));
+            }
+        }
+        if lowest == NONE {
+            return None;
+        }
+        self.count -= 1;
+        match place {
+            Some(at) => drop(self.recent.swap_remove(at)),
+            None => self.remove_from_bitmap(lowest),
+        }
+        Some(lowest)
     }
 
     /// The ids, ascending, as runs of (first, length).
     #[cfg(test)]
-    fn runs(&self) -> Vec<(u32, u32)> {
+    fn runs(&mut self) -> Vec<(u32, u32)> {
+        self.move_to_bitmap();
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for (w, &word) in self.levels[0].iter().enumerate() {
             let mut rest = word;
@@ -98,20 +150,36 @@ mod tests {
 
     #[test]
     fn hands_out_the_lowest_id_first_as_a_sorted_set_would() {
-        let mut ids = FreeIds::new(10_000);
+        for capacity in [64, 65, 4_096, 10_000, 300_000] {
+            check(capacity);
+        }
+    }
+
+    fn check(capacity: u32) {
+        let mut ids = FreeIds::new(capacity);
         let mut model = BTreeSet::new();
         let mut state = 7u64;
-        for _ in 0..20_000 {
+        for step in 0..20_000 {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let id = (state >> 33) as u32 % 10_000;
-            if state >> 63 == 0 {
-                if model.insert(id) {
-                    ids.insert(id);
+            let id = (state >> 33) as u32 % capacity;
+            // Few at a time, as commits have them, and many.
+            let is_full = step / 1000 % 2 == 0 && model.len() >= 12;
+            match state >> 61 {
+                0..4 if !is_full => {
+                    if model.insert(id) {
+                        ids.insert(id);
+                    }
                 }
-            } else {
-                assert_eq!(ids.pop(), model.pop_first());
+                4 => {
+                    let other = model.range(id..).next().copied();
+                    if let Some(other) = other.filter(|&other| model.remove(&other)) {
+                        ids.remove(other);
+                    }
+                }
+                _ => assert_eq!(ids.pop(), model.pop_first()),
             }
             assert_eq!(ids.count() as usize, model.len());
+            assert_eq!(ids.contains(id), model.contains(&id));
         }
         let listed: Vec<u32> = ids.runs().iter().flat_map(|&(first, n)| first..first + n).collect();
         assert_eq!(listed, model.into_iter().collect::<Vec<_>>());

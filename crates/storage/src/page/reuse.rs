@@ -285,7 +285,8 @@ impl Pages {
         if !ids.is_empty() {
             let mut supply = self.supply.lock();
             supply.frames.append(frames);
-            ids.drain(..).for_each(|id| supply.ids.insert(id));
+            ids.iter().for_each(|&id| supply.ids.insert(id));
+            ids.clear();
         }
     }
 
