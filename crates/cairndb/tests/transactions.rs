@@ -4,7 +4,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use cairndb::{Database, Result};
+use cairndb::{Connection, Database, Result};
 use common::{connect, fails, rows};
 
 #[test]
@@ -175,6 +175,58 @@ fn a_running_statement_can_be_stopped() -> Result<()> {
     Ok(())
 }
 
+/// Reads a row and loses it to another so often that its next transaction gets a turn, which lasts for 100 ms and twice as
+/// long as the longest try took.
+fn lose(loser: &Connection, other: &Connection, longest: Duration) -> Result<()> {
+    for tried in 0..8 {
+        loser.execute("BEGIN", ())?;
+        rows(loser, "SELECT b FROM t WHERE a = 1");
+        loser.execute("UPDATE t SET b = 1 WHERE a = 2", ())?;
+        // The first one is not timed.
+        std::thread::sleep(if tried == 1 { longest } else { Duration::ZERO });
+        other.execute("UPDATE t SET b = b + 1 WHERE a = 1", ())?;
+        fails(loser, "COMMIT", "40001");
+    }
+    Ok(())
+}
+
+/// They waited for all of the other's turn, whatever the statement's limit.
+#[test]
+fn a_commit_that_waits_for_anothers_turn_can_be_stopped() -> Result<()> {
+    let db = Database::open_in_memory()?;
+    let (first, second, other) = (db.connect()?, db.connect()?, db.connect()?);
+    other.execute_script("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 0), (2, 0)")?;
+    lose(&first, &other, Duration::from_millis(1500))?;
+    let changes = "UPDATE t SET b = -1 WHERE a = 1";
+    let mut by_key = second.prepare("UPDATE t SET b = $1 WHERE a = $2")?;
+    first.execute("BEGIN", ())?;
+    let asked = Instant::now();
+    second.execute("SET statement_timeout = '50ms'", ())?;
+    let in_time = "canceling statement due to statement timeout";
+    let error = by_key.execute((-1, 1)).unwrap_err();
+    assert_eq!((error.sqlstate().0, error.message()), ("57014", in_time));
+    assert_eq!(fails(&second, changes, "57014").message(), in_time);
+    second.execute("BEGIN", ())?;
+    second.execute(changes, ())?;
+    assert_eq!(fails(&second, "COMMIT", "57014").message(), in_time);
+    second.execute("SET statement_timeout = 0", ())?;
+    let handle = second.interrupt_handle();
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        handle.interrupt();
+    });
+    assert_eq!(fails(&second, changes, "57014").message(), "canceling statement due to user request");
+    stopper.join().unwrap();
+    assert!(asked.elapsed() < Duration::from_millis(2500), "{:?}", asked.elapsed());
+    assert_eq!(rows(&first, "SELECT b FROM t WHERE a = 1"), ["8"]);
+    first.execute("UPDATE t SET b = 1 WHERE a = 2", ())?;
+    first.execute("COMMIT", ())?;
+    // Nobody is in the way any more.
+    assert_eq!(by_key.execute((9, 1))?, 1);
+    assert_eq!(rows(&other, "SELECT b FROM t ORDER BY a"), ["9", "1"]);
+    Ok(())
+}
+
 /// Whoever waited for a turn, after many lost tries, waited for all of it, whatever the statement's limit.
 #[test]
 fn a_statement_that_waits_for_its_turn_can_be_stopped() -> Result<()> {
@@ -182,15 +234,7 @@ fn a_statement_that_waits_for_its_turn_can_be_stopped() -> Result<()> {
     let (first, second, other) = (db.connect()?, db.connect()?, db.connect()?);
     other.execute_script("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 0), (2, 0)")?;
     for loser in [&first, &second] {
-        for tried in 0..8 {
-            loser.execute("BEGIN", ())?;
-            rows(loser, "SELECT b FROM t WHERE a = 1");
-            loser.execute("UPDATE t SET b = 1 WHERE a = 2", ())?;
-            // A turn is the longer, the longer the tries took.
-            std::thread::sleep(Duration::from_millis(if tried == 0 { 150 } else { 0 }));
-            other.execute("UPDATE t SET b = b + 1 WHERE a = 1", ())?;
-            fails(loser, "COMMIT", "40001");
-        }
+        lose(loser, &other, Duration::from_millis(150))?;
     }
     first.execute("BEGIN", ())?;
     second.execute("SET statement_timeout = '50ms'", ())?;

@@ -107,6 +107,8 @@ pub enum Error {
     /// The transaction was ended because the log, which keeps the operations of a large transaction until it ends, reached
     /// its limit (or the disk's). Split it, or raise `log_limit_bytes`.
     OutlivedLog,
+    /// The caller gave up waiting for another's turn; nothing of what it was about to commit stays.
+    GivenUp,
     /// The transaction has more bytes of operations than `max_transaction_bytes` allows.
     TransactionTooLarge {
         /// The most there may be.
@@ -150,6 +152,7 @@ impl Error {
             Error::CacheFull => "53200",
             Error::TooManySnapshots { .. } => "53300",
             Error::SnapshotTooOld => "72000",
+            Error::GivenUp => "57014",
             Error::TransactionTooLarge { .. } | Error::OutlivedLog => "53400",
             Error::Ended | Error::Closed => "55000",
             Error::BadOption(_) => "22023",
@@ -214,6 +217,7 @@ impl fmt::Display for Error {
             Error::SnapshotTooOld => f.write_str(
                 "snapshot too old: it was held for longer than max_snapshot_age; run the query or transaction again, or raise the limit",
             ),
+            Error::GivenUp => f.write_str("canceling the commit: it had to wait for another transaction's turn"),
             Error::OutlivedLog => f.write_str(
                 "the transaction was ended: its changes are kept in the log until it ends, and the log could not grow any more (log_limit_bytes, or the disk is full); split it, commit it sooner, or make room",
             ),

@@ -3,7 +3,7 @@
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::time::{Duration, Instant};
 
-use cairn_storage::{Error, Losses, Options, Store, Transaction, TreeId};
+use cairn_storage::{Acknowledge, Error, Losses, Options, Store, Transaction, TreeId, WriteError};
 
 const T: TreeId = TreeId::CATALOG;
 
@@ -115,17 +115,47 @@ fn many_writes_of_one_key_with_a_small_log() {
 
 /// A loser whose next try gets a turn.
 fn loser(store: &Store) -> Losses {
+    slow_loser(store, Duration::ZERO)
+}
+
+/// As `loser`; one of the tries takes so long, and the turn twice as long.
+fn slow_loser(store: &Store, longest: Duration) -> Losses {
     let mut lost = Losses::default();
     while lost.times() < 8 {
         let reading = store.begin_after(&lost).unwrap();
+        std::thread::sleep(if lost.times() == 1 { longest } else { Duration::ZERO });
         let _ = reading.reader().get(T, b"k").unwrap();
         reading.put(T, b"out", b"rests on what was read").unwrap();
         let other = store.begin().unwrap();
         other.put(T, b"k", &lost.times().to_be_bytes()).unwrap();
         other.commit(None).unwrap();
-        assert!(matches!(reading.commit_or_note(None, &mut lost), Err(Error::Conflict)));
+        assert!(matches!(reading.commit_or_note(None, &mut lost, &|| false), Err(Error::Conflict)));
     }
     lost
+}
+
+/// Everybody waited for as long as the turn lasts, whatever their callers' patience.
+#[test]
+fn who_does_not_wait_for_a_turn_is_told_and_changes_nothing() {
+    let store = filled();
+    let owner = store.begin_after(&slow_loser(&store, Duration::from_millis(500))).unwrap();
+    let before = owner.reader().get(T, b"k").unwrap();
+    let mut session = store.session().unwrap();
+    let written =
+        session.write_unless::<_, ()>(Acknowledge::Now(None), &|| true, |writer| Ok(writer.put(T, b"k", b"")?));
+    assert!(matches!(written, Err(WriteError::Storage(Error::GivenUp))));
+    // In a list of its own, and in pages of its own.
+    for others in [0u32, 2000] {
+        let transaction = store.begin().unwrap();
+        transaction.put(T, b"k", b"").unwrap();
+        (0..others).for_each(|other| transaction.put(T, &other.to_be_bytes(), &[7; 50]).unwrap());
+        let done = transaction.commit_or_note(None, &mut Losses::default(), &|| true);
+        assert!(matches!(done, Err(Error::GivenUp)), "{done:?}");
+    }
+    assert_eq!(store.snapshot().unwrap().reader().get(T, b"k").unwrap(), before);
+    owner.put(T, b"out", b"rests on what was read").unwrap();
+    owner.commit(None).unwrap();
+    drop(session.write::<_, ()>(Acknowledge::Now(None), |writer| Ok(writer.put(T, b"k", b"later")?)).unwrap());
 }
 
 /// An idle owner kept everybody else from a turn for many times as long as it was idle, and they waited for it.

@@ -57,6 +57,7 @@ impl Connection {
     }
 
     fn commit_transaction(&self, chain: bool) -> Result<Executed> {
+        let deadline = self.deadline();
         let mut state = self.state.borrow_mut();
         let Some(open) = &state.transaction else {
             self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
@@ -69,7 +70,7 @@ impl Connection {
         let durability = state.settings.durability;
         let Some(open) = state.end(true) else { return Ok(Executed::tag("COMMIT")) };
         let read_only = open.read_only;
-        open.tx.commit_or_note(durability, &mut state.lost).map_err(super::execute::conflict)?;
+        self.commit_in_time(open.tx, durability, &mut state.lost, deadline)?;
         if state.lost.times() > 0 {
             state.lost = Losses::default();
         }

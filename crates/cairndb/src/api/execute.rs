@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use cairn_parser::Statement as Syntax;
-use cairn_storage::{Acknowledge, Losses, Reader, Transaction};
+use cairn_storage::{Acknowledge, Durability, Losses, Reader, Transaction};
 
 use super::control::aborted;
 use super::point::{self, Miss};
@@ -163,7 +163,7 @@ impl Connection {
                 let (mut lost, deadline) = (Losses::default(), self.deadline());
                 retry(|| {
                     let tx = self.begin_in_time(&lost, deadline)?;
-                    self.run_alone(tx, statement, access, params, &mut lost)
+                    self.run_alone(tx, statement, access, params, (&mut lost, deadline))
                 })
             }
         }
@@ -269,6 +269,21 @@ impl Connection {
         in_time().map(|()| tx)
     }
 
+    /// Commits a transaction, which may have to wait for another's turn: for as long as the statement may.
+    pub(super) fn commit_in_time(
+        &self,
+        tx: Transaction,
+        durability: Option<Durability>,
+        lost: &mut Losses,
+        deadline: Option<Instant>,
+    ) -> Result<()> {
+        let in_time = || exec::check_statement(&self.interrupt, deadline);
+        match tx.commit_or_note(durability, lost, &|| in_time().is_err()) {
+            Err(error @ cairn_storage::Error::GivenUp) => in_time().and(Err(error.into())),
+            done => done.map_err(conflict),
+        }
+    }
+
     /// In a transaction of its own.
     fn run_alone(
         &self,
@@ -276,7 +291,7 @@ impl Connection {
         statement: &mut Runnable,
         access: Access,
         params: &dyn Params,
-        lost: &mut Losses,
+        (lost, deadline): (&mut Losses, Option<Instant>),
     ) -> Result<Executed> {
         let (stamp, catalog) = self.shared().catalog(tx.reader())?;
         let state = State { reader: tx.reader(), stamp, catalog, started: None, read_only: false };
@@ -285,7 +300,7 @@ impl Connection {
             _ => self.write(&tx, statement, &state, params)?,
         };
         let durability = self.state.borrow().settings.durability;
-        tx.commit_or_note(durability, lost).map_err(conflict)?;
+        self.commit_in_time(tx, durability, lost, deadline)?;
         Ok(executed)
     }
 

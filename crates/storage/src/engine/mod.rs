@@ -30,6 +30,6 @@ pub(crate) use shared::{Chain, Dropped, Engine};
 pub(crate) use signals::{Signal, Signals};
 pub(crate) use stage::{Act, Stage};
 pub use turns::Losses;
-pub(crate) use turns::Turn;
+pub(crate) use turns::{GivesUp, Turn};
 pub(crate) use version::{Trees, Version, VersionPtr};
 pub(crate) use writer::{Changes, SPILL, Spares, Writer};

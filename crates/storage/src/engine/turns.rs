@@ -22,7 +22,7 @@ use super::reads::{Bounds, Reads};
 use super::shared::Engine;
 use crate::broken::{self, Broken};
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
-use crate::{Result, TreeId};
+use crate::{Error, Result, TreeId};
 
 /// How often a transaction loses before it gets a turn.
 const LOSSES: u32 = 8;
@@ -59,6 +59,9 @@ impl Losses {
         self.times >= LOSSES
     }
 }
+
+/// Says that the caller waits no longer. `None`: he waits.
+pub(crate) type GivesUp<'g> = Option<&'g dyn Fn() -> bool>;
 
 /// Who has a turn, and what they announced.
 #[derive(Debug, Default)]
@@ -128,14 +131,19 @@ impl Turns {
         is_hit.then_some(state.number)
     }
 
-    /// Waits until a turn is over. Not under the commit lock.
-    pub(crate) fn wait_for(&self, engine: &Engine, number: u64) {
-        let mut state = self.state.lock();
-        while state.number == number && self.taken.load(Ordering::Relaxed) {
-            let Some(left) = state.until.checked_sub(engine.env.host.now()).filter(|left| !left.is_zero()) else {
-                break;
-            };
-            state = self.over.wait_for(state, left);
+    /// Waits until a turn is over; fails soon after the caller gives up. Not under the commit lock.
+    pub(crate) fn wait_for(&self, engine: &Engine, number: u64, gives_up: GivesUp<'_>) -> Result<()> {
+        loop {
+            if gives_up.is_some_and(|gives_up| gives_up()) {
+                return Err(Error::GivenUp);
+            }
+            let state = self.state.lock();
+            let is_over = state.number != number || !self.taken.load(Ordering::Relaxed);
+            let left = state.until.saturating_sub(engine.env.host.now());
+            if is_over || left.is_zero() {
+                return Ok(());
+            }
+            drop(self.over.wait_for(state, if gives_up.is_some() { left.min(LOOK) } else { left }));
         }
     }
 

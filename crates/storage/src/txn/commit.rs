@@ -12,7 +12,7 @@ use super::ticket::Ticket;
 use super::transaction::Transaction;
 use super::validate::{self, Effort};
 use crate::broken::{self, Broken};
-use crate::engine::{Engine, Losses, Noted, Op, Signal, Trees, Writer, WriterGuard};
+use crate::engine::{Engine, GivesUp, Losses, Noted, Op, Signal, Trees, Writer, WriterGuard};
 use crate::log::OpenBatch;
 use crate::page::{PageRef, SlotId};
 use crate::{Durability, Error, Result, TreeId};
@@ -25,10 +25,15 @@ const ROUNDS: usize = 4;
 const TRIES: usize = 16;
 
 impl Transaction {
-    pub(super) fn commit_as(self, durability: Option<Durability>, lost: Option<&mut Losses>) -> Result<()> {
+    pub(super) fn commit_as(
+        self,
+        durability: Option<Durability>,
+        lost: Option<&mut Losses>,
+        gives_up: GivesUp<'_>,
+    ) -> Result<()> {
         let engine = self.private.engine();
         let mode = durability.unwrap_or(engine.options.durability);
-        match self.append(lost)? {
+        match self.append(lost, gives_up)? {
             Some((writer, position)) => engine.acknowledge(writer, position, mode),
             None => Ok(()),
         }
@@ -37,7 +42,7 @@ impl Transaction {
     pub(super) fn commit_pipelined(self) -> Result<Ticket> {
         let handle = self.private.handle().clone();
         let engine = handle.engine();
-        let position = match self.append(None)? {
+        let position = match self.append(None, None)? {
             Some((mut writer, position)) => {
                 writer.queue.must_be_durable(position);
                 position
@@ -49,7 +54,7 @@ impl Transaction {
     }
 
     /// Everything up to the record in the batch; the commit lock is still held. `None`: there was nothing to commit.
-    fn append(&self, lost: Option<&mut Losses>) -> Result<Option<(WriterGuard<'_>, u64)>> {
+    fn append(&self, lost: Option<&mut Losses>, gives_up: GivesUp<'_>) -> Result<Option<(WriterGuard<'_>, u64)>> {
         let private = &self.private;
         let engine = private.engine();
         let mut state = private.lock()?;
@@ -59,10 +64,10 @@ impl Transaction {
         }
         engine.check_writable()?;
         let appended = match state.is_all_short(engine)? {
-            true => state.append_short(engine).transpose(),
+            true => state.append_short(engine, gives_up).transpose(),
             false => None,
         };
-        match appended.unwrap_or_else(|| state.append_long(engine)) {
+        match appended.unwrap_or_else(|| state.append_long(engine, gives_up)) {
             Ok((writer, position)) => {
                 state.end(engine);
                 Ok(Some((writer, position)))
@@ -92,13 +97,13 @@ impl State {
     }
 
     /// With private trees.
-    fn append_long<'e>(&mut self, engine: &'e Engine) -> Result<(WriterGuard<'e>, u64)> {
+    fn append_long<'e>(&mut self, engine: &'e Engine, gives_up: GivesUp<'_>) -> Result<(WriterGuard<'e>, u64)> {
         let claimed = Claimed::by_engine(engine)?;
         let slot = claimed.slot;
         self.outgrow(engine)?;
         self.parts.wait_readable(engine)?;
         let reads = std::mem::take(&mut self.reads);
-        let appended = self.append_validated(engine, slot, &reads.noted());
+        let appended = self.append_validated(engine, slot, &reads.noted(), gives_up);
         self.reads = reads;
         appended
     }
@@ -108,6 +113,7 @@ impl State {
         engine: &'e Engine,
         slot: SlotId,
         reads: &Noted<'_>,
+        gives_up: GivesUp<'_>,
     ) -> Result<(WriterGuard<'e>, u64)> {
         if self.ops.length() > LARGE {
             for _ in 0..ROUNDS {
@@ -117,7 +123,7 @@ impl State {
             }
         }
         let last = self.parts.send_rest(engine, &self.ops)?;
-        self.append(engine, slot, reads, last)
+        self.append(engine, slot, reads, last, gives_up)
     }
 
     /// Validates, brings the operations to the latest state and appends the record, whose operations begin `last` in those
@@ -130,6 +136,7 @@ impl State {
         slot: SlotId,
         reads: &Noted<'_>,
         last: usize,
+        gives_up: GivesUp<'_>,
     ) -> Result<(WriterGuard<'e>, u64)> {
         let (mut full, mut gone) = (0, None);
         let mut tried = 0;
@@ -139,7 +146,7 @@ impl State {
             self.parts.check_kept(&writer)?;
             if let Some(turn) = self.must_wait(engine) {
                 drop(writer);
-                engine.turns.wait_for(engine, turn);
+                engine.turns.wait_for(engine, turn, gives_up)?;
                 continue;
             }
             tried += 1;

@@ -11,7 +11,7 @@ use super::latest::{Latest, inline, roll_back};
 use super::reader::Claimed;
 use super::ticket::Ticket;
 use crate::broken::{self, Broken};
-use crate::engine::{Engine, Handle, OpList, Signal, Version};
+use crate::engine::{Engine, GivesUp, Handle, OpList, Signal, Version};
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{COMMIT, Pin};
 use crate::tree::get;
@@ -80,6 +80,27 @@ impl Session {
     pub fn write<R, E>(
         &mut self,
         acknowledge: Acknowledge,
+        write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
+    ) -> Result<(R, Ticket), WriteError<E>> {
+        self.write_or_give_up(acknowledge, None, write)
+    }
+
+    /// As `write`; soon after `gives_up` returns true it waits no longer for a transaction that has its turn, and fails
+    /// with [`Error::GivenUp`].
+    pub fn write_unless<R, E>(
+        &mut self,
+        acknowledge: Acknowledge,
+        gives_up: &dyn Fn() -> bool,
+        write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
+    ) -> Result<(R, Ticket), WriteError<E>> {
+        self.write_or_give_up(acknowledge, Some(gives_up), write)
+    }
+
+    #[inline]
+    fn write_or_give_up<R, E>(
+        &mut self,
+        acknowledge: Acknowledge,
+        gives_up: GivesUp<'_>,
         mut write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
     ) -> Result<(R, Ticket), WriteError<E>> {
         let Session { handle, ops, undo } = self;
@@ -100,7 +121,7 @@ impl Session {
             }
             if let Some(turn) = turn {
                 drop(writer);
-                engine.turns.wait_for(engine, turn);
+                engine.turns.wait_for(engine, turn, gives_up)?;
                 continue;
             }
             match result {

@@ -7,7 +7,7 @@
 use super::latest::{Latest, roll_back};
 use super::state::State;
 use super::validate::{self, Effort};
-use crate::engine::{Engine, OpList, Ops, Trees, Writer, WriterGuard};
+use crate::engine::{Engine, GivesUp, OpList, Ops, Trees, Writer, WriterGuard};
 use crate::log::RecordKind;
 use crate::page::COMMIT;
 use crate::{Error, Result};
@@ -17,14 +17,18 @@ const TRIES: u32 = 8;
 
 impl State {
     /// Validates, applies and appends; the commit lock is still held. `None`: it has to go the long way.
-    pub(super) fn append_short<'e>(&mut self, engine: &'e Engine) -> Result<Option<(WriterGuard<'e>, u64)>> {
+    pub(super) fn append_short<'e>(
+        &mut self,
+        engine: &'e Engine,
+        gives_up: GivesUp<'_>,
+    ) -> Result<Option<(WriterGuard<'e>, u64)>> {
         let (mut full, mut gone) = (0, None);
         let mut tried = 0;
         while tried < TRIES {
             let mut writer = engine.lock_with_room(self.ops.bytes().len())?;
             if let Some(turn) = self.must_wait(engine) {
                 drop(writer);
-                engine.turns.wait_for(engine, turn);
+                engine.turns.wait_for(engine, turn, gives_up)?;
                 continue;
             }
             tried += 1;

@@ -145,13 +145,19 @@ impl Transaction {
     /// Fails with [`Error::Conflict`] if something this transaction read was changed since it began, and leaves no
     /// trace then.
     pub fn commit(self, durability: Option<Durability>) -> Result<()> {
-        self.commit_as(durability, None)
+        self.commit_as(durability, None, None)
     }
 
     /// As `commit`; where it fails with a conflict, `lost` notes what the next try of the same work needs to know
-    /// ([`Store::begin_after`](crate::Store::begin_after)).
-    pub fn commit_or_note(self, durability: Option<Durability>, lost: &mut Losses) -> Result<()> {
-        self.commit_as(durability, Some(lost))
+    /// ([`Store::begin_after`](crate::Store::begin_after)). Soon after `gives_up` returns true it waits no longer for a
+    /// transaction that has its turn, and fails with [`Error::GivenUp`].
+    pub fn commit_or_note(
+        self,
+        durability: Option<Durability>,
+        lost: &mut Losses,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        self.commit_as(durability, Some(lost), Some(gives_up))
     }
 
     /// As `commit` with full durability, without waiting for it: the ticket's `wait` does.

@@ -196,7 +196,8 @@ impl From<Error> for Miss {
 pub(super) fn missed(error: WriteError<Miss>) -> Miss {
     match error {
         // A value outside its leaf, or too much for one point write.
-        WriteError::Storage(StorageError::TooLarge) => Miss::General,
+        // Or it would have to wait, for which the general path knows how long it may.
+        WriteError::Storage(StorageError::TooLarge | StorageError::GivenUp) => Miss::General,
         WriteError::Storage(error) => error.into(),
         WriteError::Caller(miss) => miss,
     }

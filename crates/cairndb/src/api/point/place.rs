@@ -73,7 +73,7 @@ impl Place<'_> {
         let mut checked = |trees: &mut dyn Trees| if trees.stamp()? == stamp { work(trees) } else { general() };
         match self {
             Place::Alone(session, acknowledge) => {
-                let written = session.write::<u64, Miss>(acknowledge, |writer| checked(writer));
+                let written = session.write_unless::<u64, Miss>(acknowledge, &|| true, |writer| checked(writer));
                 written.map(|(affected, ticket)| (affected, Some(ticket))).map_err(missed)
             }
             Place::In(mut transaction) => checked(&mut transaction).map(|affected| (affected, None)).map_err(missed),
