@@ -129,10 +129,10 @@ fn whole_key(
     table: &Table,
     columns: &[usize],
     conditions: &[&Expr],
-    parts: impl Iterator<Item = usize>,
+    parts: impl ExactSizeIterator<Item = usize>,
 ) -> Option<(Vec<Expr>, Vec<usize>)> {
     let type_of = |position: usize| Some(table.columns.get(*columns.get(position)?)?.data_type);
-    let (mut key, mut answered) = (Vec::new(), Vec::new());
+    let (mut key, mut answered) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
     for part in parts {
         let open = conditions.iter().copied().enumerate().filter(|(place, _)| !answered.contains(place));
         let (place, value) = equality(open, columns, part, &type_of)?;

@@ -135,4 +135,49 @@ mod tests {
         let statements: Vec<_> = split_script("select 'é';\n  select 2").collect();
         assert_eq!((statements[1].start, statements[1].characters_before), (15, 14));
     }
+
+    /// What one pass tells of the script's statements: texts, and trees as SQL or errors with their places.
+    fn in_one_pass(text: &str) -> Vec<String> {
+        let (mut script, mut room) = (split_script(text), Room::default());
+        std::iter::from_fn(|| script.next_parsed(&mut room)).map(|(text, parsed)| told(text, parsed)).collect()
+    }
+
+    fn told(text: &str, parsed: Result<ParsedStatement>) -> String {
+        match parsed {
+            Ok(parsed) => format!("{text} is {}", parsed.tree.print(parsed.statement)),
+            Err(error) => format!("{:?} {error:?}", error.position()),
+        }
+    }
+
+    #[test]
+    fn cutting_and_parsing_in_one_pass_finds_what_both_find_after_another() {
+        for text in [
+            "",
+            " ;; -- nothing\n ; /* at all */",
+            "select 1",
+            "select ';', 'é' ; -- a;b\n insert into t values (1, 'x;y');;\n\n select \"ü\" from t /* ; */ where $$;$$ = a;  ",
+            "begin; create table t (a int); commit",
+            "select 1; select 'a; b",
+            "select 1; select 2 +",
+            "select 'é'; select from where; select 3",
+        ] {
+            let both: Vec<_> = split_script(text).map(|one| told(one.text, one.parse())).collect();
+            assert_eq!(in_one_pass(text), both, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_semicolon_that_comes_too_early_is_named() {
+        let told = in_one_pass("select 'é';\n select 2 +;");
+        assert!(told[1].starts_with("Some(24)") && told[1].contains("at or near \";\""), "{told:?}");
+    }
+
+    #[test]
+    fn what_follows_a_statement_in_a_long_script_is_not_copied() {
+        let text = "select 1; ".repeat(1000);
+        let (mut script, mut room) = (split_script(&text), Room::default());
+        while let Some((_, parsed)) = script.next_parsed(&mut room) {
+            assert!(parsed.expect("it parses").text().len() < 12);
+        }
+    }
 }
