@@ -1,7 +1,7 @@
 //! From text to syntax: `cairn_parser` behind caps on nesting and length.
 //!
 //! A script is read statement by statement, so that a syntax error in the seventh does not keep the first six from
-//! running: [`Script::next_parsed`] parses each as it finds it, [`split_script`] only cuts. [`SourceStatement::parse`],
+//! running: `Script::next_parsed` parses each as it finds it, [`split_script`] only cuts. [`SourceStatement::parse`],
 //! [`parse_one`] and [`parse_script`] parse. Positions in errors are 1-based characters of the whole text that was handed
 //! in.
 
