@@ -167,7 +167,7 @@ pub const ALL: &[Operation] = &[
         step: |session| {
             session.script("BEGIN")?;
             Ok(Box::new(move |at| {
-                session.script(&format!("INSERT INTO t VALUES ({}, {at}, '{}')", ROWS + at, text(at)))
+                session.script(&format!("INSERT INTO t VALUES ({}, {at}, '{}')", 100 * ROWS + at, text(at)))
             }))
         },
     },

@@ -61,25 +61,38 @@ pub struct FirstStatement<'a> {
 /// skipped. The error: the text is too long to be looked at.
 pub fn parse_first<'a>(text: &'a str, options: Options, room: &mut Room) -> Result<Option<FirstStatement<'a>>> {
     check_length(text, options)?;
-    Ok(first_from(text, 0, options, room))
+    Ok(first_from(text, 0, options, Some(room)))
 }
 
-fn first_from<'a>(text: &'a str, at: usize, options: Options, room: &mut Room) -> Option<FirstStatement<'a>> {
-    let mut parser = Parser::new(text, at, options, std::mem::take(room));
+/// Without a room the buffers are the statement's own.
+fn first_from<'a>(
+    text: &'a str,
+    at: usize,
+    options: Options,
+    mut room: Option<&mut Room>,
+) -> Option<FirstStatement<'a>> {
+    let taken = room.as_mut().map(|room| std::mem::take(*room)).unwrap_or_default();
+    let mut parser = Parser::new(text, at, options, taken);
     while parser.eat(T::Semicolon) {}
     if parser.at(T::Eof) {
-        *room = parser.into_room();
+        give_back(room, parser);
         return None;
     }
     let start = parser.start();
-    parser.reserve();
+    parser.reserve(room.is_some());
     let result = parser.statement().and_then(|statement| parser.end_of_statement().map(|()| statement));
     let span = Span { start, end: parser.end().max(start) };
     let behind = parser.skip_statement();
     let complete = parser.at(T::Semicolon);
-    let parsed = result.map(|statement| parser.finish(statement));
-    *room = parser.into_room();
+    let parsed = result.map(|statement| parser.finish(statement, room.is_some()));
+    give_back(room, parser);
     Some(FirstStatement { parsed, span, behind, complete })
+}
+
+fn give_back(room: Option<&mut Room>, parser: Parser<'_>) {
+    if let Some(room) = room {
+        *room = parser.into_room();
+    }
 }
 
 /// The statements of a script; empty ones are skipped. After an error it goes on behind the next semicolon.
@@ -100,7 +113,7 @@ impl<'a> Iterator for Statements<'a> {
             self.at = usize::MAX;
             return first.then_some(Err(error));
         }
-        let first = first_from(self.text, self.at.min(self.text.len()), self.options, &mut self.room);
+        let first = first_from(self.text, self.at.min(self.text.len()), self.options, Some(&mut self.room));
         self.at = first.as_ref().map_or(self.text.len(), |first| first.behind);
         first.map(|first| first.parsed)
     }
@@ -119,11 +132,11 @@ impl<'a> Parser<'a> {
         self.token.end as usize
     }
 
-    fn finish(&mut self, statement: Id<Statement>) -> ParsedStatement<'a> {
+    fn finish(&mut self, statement: Id<Statement>, is_kept: bool) -> ParsedStatement<'a> {
         let text = self.lexer.text();
         let name = |(start, end): &(u32, u32)| text.get(*start as usize + 1..*end as usize).unwrap_or("");
         let parameter_names = self.named_parameters.iter().map(name).collect();
-        ParsedStatement { tree: self.tree.finished(), statement, parameter_names }
+        ParsedStatement { tree: self.tree.finished(is_kept), statement, parameter_names }
     }
 }
 
@@ -143,12 +156,17 @@ pub fn parse_statements(text: &str, options: Options) -> Statements<'_> {
 
 /// The only statement of a text; none where it is empty. More than one is an error at the second.
 pub fn parse_statement(text: &str, options: Options) -> Result<Option<ParsedStatement<'_>>> {
-    parse_statement_in(text, options, &mut Room::default())
+    only(text, options, None)
 }
 
 /// As [`parse_statement`], in buffers that are kept.
 pub fn parse_statement_in<'a>(text: &'a str, options: Options, room: &mut Room) -> Result<Option<ParsedStatement<'a>>> {
-    let Some(first) = parse_first(text, options, room)? else { return Ok(None) };
+    only(text, options, Some(room))
+}
+
+fn only<'a>(text: &'a str, options: Options, room: Option<&mut Room>) -> Result<Option<ParsedStatement<'a>>> {
+    check_length(text, options)?;
+    let Some(first) = first_from(text, 0, options, room) else { return Ok(None) };
     let mut rest = Lexer::new(text, first.behind, options.placeholders);
     let behind = std::iter::repeat_with(|| rest.next_token()).find(|token| token.kind != T::Semicolon);
     match behind {

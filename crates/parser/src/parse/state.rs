@@ -106,6 +106,9 @@ impl<'a> Parser<'a> {
         let Room { tree, mut scratch, mut frames } = room;
         scratch.clear();
         frames.clear();
+        // What most statements need, before the first one grows them step by step.
+        scratch.reserve(32);
+        frames.reserve(8);
         let mut lexer = Lexer::new(text, start, options.placeholders);
         let token = lexer.next_token();
         let nothing = Token { kind: TokenKind::Eof, encoded: false, start: 0, end: 0 };
@@ -131,9 +134,9 @@ impl<'a> Parser<'a> {
     }
 
     /// Makes room for what a text of this length may need, when it is known that there is something to read.
-    pub(super) fn reserve(&mut self) {
+    pub(super) fn reserve(&mut self, is_kept: bool) {
         let left = self.lexer.text().len() - self.token.start as usize;
-        self.tree.reserve(left);
+        self.tree.reserve(left, is_kept);
     }
 
     /// The kind of the token that is looked at.

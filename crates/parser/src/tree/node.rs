@@ -78,6 +78,9 @@ impl<'a> Tree<'a> {
         let TreeRoom { mut nodes, mut words } = room;
         nodes.clear();
         words.clear();
+        // What most statements need, before the first one grows them step by step.
+        nodes.reserve(32);
+        words.reserve(64);
         let (decoded, texts) = (String::new(), Vec::new());
         let mut tree = Tree { source: Cow::Borrowed(source), nodes, words, decoded, texts, parameters: 0 };
         tree.nodes.push(Node { kind: u16::MAX, depth: 0, start: 0, end: 0, data: 0 });
@@ -85,20 +88,24 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    pub(crate) fn reserve(&mut self, text_bytes: usize) {
-        self.nodes.reserve((text_bytes / 6).min(SMALL_NODES));
-        self.words.reserve((text_bytes / 5).min(SMALL_NODES));
+    /// Makes room for what a text of this length may need; a room that is kept is for statements of a script.
+    pub(crate) fn reserve(&mut self, text_bytes: usize, is_kept: bool) {
+        let most = if is_kept { SMALL_NODES } else { 1 << 16 };
+        self.nodes.reserve((text_bytes / 6).min(most));
+        self.words.reserve((text_bytes / 5).min(most));
     }
 
-    /// What was read, in vectors of its own size. A small tree is copied, so that the next is made in the same room; a
-    /// large one takes the room with it.
-    pub(crate) fn finished(&mut self) -> Tree<'a> {
+    /// What was read. Where the room is kept, a small tree is copied out of it; others take it with them.
+    pub(crate) fn finished(&mut self, is_kept: bool) -> Tree<'a> {
         let Tree { source, decoded, texts, parameters, .. } = self;
-        let (nodes, words) = match self.nodes.len() <= SMALL_NODES && self.words.len() <= SMALL_WORDS {
-            true => (self.nodes.as_slice().to_vec(), self.words.as_slice().to_vec()),
-            false => {
-                self.nodes.shrink_to_fit();
-                self.words.shrink_to_fit();
+        let is_small = self.nodes.len() <= SMALL_NODES && self.words.len() <= SMALL_WORDS;
+        let (nodes, words) = match is_kept {
+            true if is_small => (self.nodes.as_slice().to_vec(), self.words.as_slice().to_vec()),
+            _ => {
+                if self.nodes.capacity() > SMALL_NODES {
+                    self.nodes.shrink_to_fit();
+                    self.words.shrink_to_fit();
+                }
                 (std::mem::take(&mut self.nodes), std::mem::take(&mut self.words))
             }
         };
