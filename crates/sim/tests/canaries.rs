@@ -65,7 +65,7 @@ const CANARIES: [(Broken, u64); 56] = [
     (Broken::ThreadsLeft, FEW),
     (Broken::TornBatches, MANY),
     (Broken::UndoForgotten, FEW),
-    (Broken::VerifiedUnburied, MANY),
+    (Broken::VerifiedUnburied, MOST),
     (Broken::WakeBeforePublish, MANY),
 ];
 
@@ -91,6 +91,7 @@ const UNNOTICED: [(Broken, u64); 1] = [
 
 const FEW: u64 = 600;
 const MANY: u64 = 6_000;
+const MOST: u64 = 24_000;
 const RAREST: u64 = 20_000;
 
 fn asked(name: &str, usual: u64) -> u64 {
