@@ -17,6 +17,7 @@ use crate::types::datetime::clock_micros;
 type Written = Result<(u64, Option<Ticket>), Miss>;
 
 /// Runs the statement's point plan, which is a SELECT, in the newest durable state.
+#[inline]
 pub(in crate::api) fn read<R>(
     connection: &Connection,
     state: &SessionState,
@@ -46,6 +47,7 @@ pub(in crate::api) fn read<R>(
 }
 
 /// Runs the statement's point plan, which is a write, on its own or in the open transaction.
+#[inline]
 pub(in crate::api) fn write(
     connection: &Connection,
     state: &SessionState,
