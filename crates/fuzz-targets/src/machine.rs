@@ -1,14 +1,12 @@
 //! Databases on a simulated disk, without threads of their own: the input decides everything, and an execution takes
 //! well under a millisecond to set up.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cairn_storage::io::SimDisk;
-use cairn_storage::{Environment, Host, Options, Store};
+use cairn_storage::{Environment, Options, QuietHost, Store};
 use cairndb::{Connection, Database, Error};
 
 pub(crate) const DATABASE: &str = "db";
@@ -22,29 +20,6 @@ const TIME_LIMIT: Duration = Duration::from_secs(1);
 
 /// How much memory it may take, and as much on disk.
 const STATEMENT_BYTES: usize = 64 << 20;
-
-/// Time that passes only when it is looked at, counted numbers for random ones, and no threads.
-#[derive(Debug, Default)]
-struct QuietHost {
-    now_us: AtomicU64,
-    random: AtomicU64,
-}
-
-impl Host for QuietHost {
-    fn now(&self) -> Duration {
-        Duration::from_micros(self.now_us.fetch_add(100, Ordering::Relaxed))
-    }
-
-    fn random(&self) -> u64 {
-        self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed)
-    }
-
-    fn sleep(&self, _time: Duration) {}
-
-    fn spawn(&self, _name: &str, _work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn FnOnce() + Send>> {
-        Ok(Box::new(|| ()))
-    }
-}
 
 /// Opens the store on this disk, in small pages and a small log.
 pub(crate) fn open_store(disk: &SimDisk, page_size: usize) -> Result<Store, cairn_storage::Error> {

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::io::{FileSystem, MemFs, RealFs};
@@ -75,5 +76,42 @@ impl Host for RealHost {
         Ok(Box::new(move || {
             let _ = handle.join();
         }))
+    }
+}
+
+/// A machine without threads, for tests that shall go the same way each time: time passes only when it is looked at (100
+/// microseconds each time), random numbers follow from a seed, nothing runs in the background.
+#[derive(Debug, Default)]
+pub struct QuietHost {
+    looks: AtomicU64,
+    seed: u64,
+    drawn: AtomicU64,
+}
+
+impl QuietHost {
+    /// Random numbers that follow from `seed`.
+    pub fn new(seed: u64) -> QuietHost {
+        QuietHost { seed, ..QuietHost::default() }
+    }
+}
+
+impl Host for QuietHost {
+    fn now(&self) -> Duration {
+        Duration::from_micros(100 * self.looks.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+    fn random(&self) -> u64 {
+        let drawn = self.drawn.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut bits = self.seed.wrapping_add(drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    fn sleep(&self, _time: Duration) {}
+
+    fn spawn(&self, _name: &str, _work: Box<dyn FnOnce() + Send>) -> std::io::Result<Join> {
+        Ok(Box::new(|| ()))
     }
 }

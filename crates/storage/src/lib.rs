@@ -41,7 +41,7 @@ mod txn;
 #[cfg(feature = "counters")]
 pub use counted::counted;
 pub use engine::Losses;
-pub use env::{Environment, Host, Join, RealHost};
+pub use env::{Environment, Host, Join, QuietHost, RealHost};
 pub use error::{Error, Result};
 pub use io::SyncMethod;
 pub use names::{PageRef, TreeId};

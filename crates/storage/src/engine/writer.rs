@@ -187,39 +187,18 @@ impl Drop for Spares {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::path::Path;
     use std::sync::Arc;
-    use std::time::Duration;
 
     use crate::io::SimDisk;
-    use crate::{Environment, Error, Host, Options, Store, TreeId};
-
-    /// No background threads, so that the sync that fails is the commit's.
-    #[derive(Debug)]
-    struct Threadless;
-
-    impl Host for Threadless {
-        fn now(&self) -> Duration {
-            Duration::ZERO
-        }
-
-        fn random(&self) -> u64 {
-            7
-        }
-
-        fn sleep(&self, _time: Duration) {}
-
-        fn spawn(&self, _name: &str, _work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn FnOnce() + Send>> {
-            Ok(Box::new(|| ()))
-        }
-    }
+    use crate::{Environment, Error, Options, QuietHost, Store, TreeId};
 
     /// AddressSanitizer found that it was lost: nobody published it, so nobody gave it back.
     #[test]
     fn a_version_whose_log_write_failed_is_kept_for_use_again() {
         let disk = SimDisk::new(1);
-        let env = Environment { files: Arc::new(disk.clone()), host: Arc::new(Threadless) };
+        // Without background threads the sync that fails is the commit's.
+        let env = Environment { files: Arc::new(disk.clone()), host: Arc::new(QuietHost::default()) };
         let store = Store::open_with(Path::new("kept"), Options::default(), env).unwrap();
         let put = |key: &[u8]| {
             let transaction = store.begin().unwrap();

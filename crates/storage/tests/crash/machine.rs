@@ -2,14 +2,11 @@
 //! thread that asks, so a seed decides everything.
 
 use std::fmt::Debug;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use cairn_storage::io::SimDisk;
-use cairn_storage::{Environment, Host, Options, Result, Store};
+use cairn_storage::{Environment, Options, QuietHost, Result, Store};
 
 pub const DATABASE: &str = "db";
 pub const LOG: &str = "db-log";
@@ -32,35 +29,6 @@ impl Rng {
 
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
-    }
-}
-
-/// Time that passes only when it is looked at, numbers from a seed, and no threads.
-#[derive(Debug)]
-pub struct QuietHost {
-    now_us: AtomicU64,
-    random: AtomicU64,
-}
-
-impl QuietHost {
-    pub fn new(seed: u64) -> QuietHost {
-        QuietHost { now_us: AtomicU64::new(0), random: AtomicU64::new(seed) }
-    }
-}
-
-impl Host for QuietHost {
-    fn now(&self) -> Duration {
-        Duration::from_micros(self.now_us.fetch_add(100, Ordering::Relaxed))
-    }
-
-    fn random(&self) -> u64 {
-        Rng(self.random.fetch_add(1, Ordering::Relaxed)).next()
-    }
-
-    fn sleep(&self, _time: Duration) {}
-
-    fn spawn(&self, _name: &str, _work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn FnOnce() + Send>> {
-        Ok(Box::new(|| ()))
     }
 }
 

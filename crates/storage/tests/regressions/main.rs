@@ -8,32 +8,10 @@ mod log_errors;
 mod opening;
 mod waiting;
 
-use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use cairn_storage::io::{CrashStrategy, SimDisk};
-use cairn_storage::{Acknowledge, Environment, Error, Host, Options, Store, TreeId, WriteError};
-
-/// No time, no chance, no threads.
-#[derive(Debug)]
-struct ThreadlessHost;
-
-impl Host for ThreadlessHost {
-    fn now(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn random(&self) -> u64 {
-        7
-    }
-
-    fn sleep(&self, _time: Duration) {}
-
-    fn spawn(&self, _name: &str, _work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn FnOnce() + Send>> {
-        Ok(Box::new(|| ()))
-    }
-}
+use cairn_storage::{Acknowledge, Environment, Error, Options, QuietHost, Store, TreeId, WriteError};
 
 #[test]
 fn an_undone_point_write_does_not_make_a_drop_fail_for_ever() {
@@ -133,7 +111,7 @@ fn open_on(disk: &SimDisk) -> cairn_storage::Result<Store> {
     options.log_segment_bytes = 16 << 10;
     options.log_limit_bytes = 256 << 10;
     options.sync_method = cairn_storage::SyncMethod::WriteSync;
-    Store::open_with("db", options, Environment { files: Arc::new(disk.clone()), host: Arc::new(ThreadlessHost) })
+    Store::open_with("db", options, Environment { files: Arc::new(disk.clone()), host: Arc::new(QuietHost::default()) })
 }
 
 fn put(store: &Store, key: &[u8], length: usize) -> cairn_storage::Result<()> {
