@@ -13,7 +13,7 @@ use cairn_parser::Statement as Syntax;
 use cairn_storage::{Acknowledge, Durability, Losses, Reader, Transaction};
 
 use super::control::aborted;
-use super::point::{self, Miss};
+use super::point::{self, Miss, PointPlan};
 use super::prepared::{Access, Body, Prepared};
 use super::sequences::StatementSequences;
 use super::session::SessionState;
@@ -188,18 +188,19 @@ impl Connection {
             return Ok(None);
         }
         let (columns, tag) = (prepared.fields(), tag_of(statement.parsed.syntax()));
-        let done = match plan.is_write() {
-            true => {
+        let done = match plan {
+            PointPlan::Select(plan) => {
+                let copy = |row: RowRef<'_>| (0..columns.len()).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
+                let row = point::read(self, &session, (prepared, plan), params, &mut buffers, copy);
+                row.map(|row| (0, row.transpose()))
+            }
+            _ => {
                 let acknowledge = Acknowledge::Now(session.settings.durability);
-                let written = point::write(self, &session, prepared, (params, acknowledge), &mut buffers);
+                let written = point::write(self, &session, (prepared, plan), (params, acknowledge), &mut buffers);
                 written.map(|(affected, _)| {
                     let row = (affected > 0 && !columns.is_empty()).then(|| std::mem::take(&mut buffers.returned));
                     (affected, Ok(row))
                 })
-            }
-            false => {
-                let copy = |row: RowRef<'_>| (0..columns.len()).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
-                point::read(self, &session, prepared, params, &mut buffers, copy).map(|row| (0, row.transpose()))
             }
         };
         match done {

@@ -126,13 +126,13 @@ impl<'c> Statement<'c> {
     /// Runs the statement as a point SELECT, if it is one; `None`: the general path must.
     fn read_point<R>(&mut self, params: &dyn Params, read: impl FnMut(RowRef<'_>) -> R) -> Result<Option<Option<R>>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
-        let is_select = matches!(prepared.point(), Some(PointPlan::Select(_)));
+        let Some(PointPlan::Select(plan)) = prepared.point() else { return Ok(None) };
         let state = self.connection.state.borrow();
-        if !is_select || state.failed() || params.count() != prepared.parameters.len() {
+        if state.failed() || params.count() != prepared.parameters.len() {
             return Ok(None);
         }
         let buffers = &mut self.buffers;
-        match in_time(&state, || point::read(self.connection, &state, prepared, params, buffers, read)) {
+        match in_time(&state, || point::read(self.connection, &state, (prepared, plan), params, buffers, read)) {
             Ok(found) => Ok(Some(found)),
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {
@@ -149,9 +149,7 @@ impl<'c> Statement<'c> {
         acknowledge: Acknowledge,
     ) -> Result<Option<(u64, Option<cairn_storage::Ticket>)>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
-        if !prepared.point().is_some_and(PointPlan::is_write) {
-            return Ok(None);
-        }
+        let Some(plan) = prepared.point().filter(|plan| plan.is_write()) else { return Ok(None) };
         if params.count() != prepared.parameters.len() {
             return Ok(None);
         }
@@ -160,7 +158,9 @@ impl<'c> Statement<'c> {
             return Ok(None);
         }
         let buffers = &mut self.buffers;
-        match in_time(&state, || point::write(self.connection, &state, prepared, (params, acknowledge), buffers)) {
+        match in_time(&state, || {
+            point::write(self.connection, &state, (prepared, plan), (params, acknowledge), buffers)
+        }) {
             Ok(done) => Ok(Some(done)),
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {

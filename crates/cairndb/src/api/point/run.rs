@@ -1,32 +1,32 @@
 //! Runs a point write: where, and with what.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use cairn_storage::{Acknowledge, Ticket};
 
 use super::arguments::{Arguments, all_fit, fit};
 use super::eval::Env;
 use super::place::Place;
-use super::{Buffers, Miss, PointPlan, RowRef};
+use super::{Buffers, Miss, PointPlan, PointSelect, RowRef};
 use crate::api::prepared::Prepared;
 use crate::api::session::SessionState;
 use crate::api::{Connection, Params};
+use crate::catalog::Sequence;
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
 
 type Written = Result<(u64, Option<Ticket>), Miss>;
 
-/// Runs the statement's point plan, which is a SELECT, in the newest durable state.
+/// Runs a statement's point plan, which is a SELECT, in the newest durable state.
 #[inline]
 pub(in crate::api) fn read<R>(
     connection: &Connection,
     state: &SessionState,
-    prepared: &Prepared,
+    (prepared, plan): (&Prepared, &PointSelect),
     given: &dyn Params,
     buffers: &mut Buffers,
     read: impl FnMut(RowRef<'_>) -> R,
 ) -> Result<Option<R>, Miss> {
-    let Some(PointPlan::Select(plan)) = prepared.point() else { return Err(Miss::General) };
     let Buffers { select, eval, fitted, .. } = buffers;
     let stamp = prepared.stamp.schema;
     let run = |env: Env<'_>, select| match &state.transaction {
@@ -46,35 +46,34 @@ pub(in crate::api) fn read<R>(
     run(Env { params: &arguments, eval }, select)
 }
 
-/// Runs the statement's point plan, which is a write, on its own or in the open transaction.
+/// Runs a statement's point plan, which is a write, on its own or in the open transaction.
 #[inline]
 pub(in crate::api) fn write(
     connection: &Connection,
     state: &SessionState,
-    prepared: &Prepared,
+    (prepared, point): (&Prepared, &PointPlan),
     (params, acknowledge): (&dyn Params, Acknowledge),
     buffers: &mut Buffers,
 ) -> Written {
-    let Some(point) = prepared.point() else { return Err(Miss::General) };
     let is_plain = point.is_plain() && point.sequences().is_empty();
     if is_plain && point.notices_unfit() {
-        match run_point(connection, state, prepared, (params, acknowledge), buffers) {
+        match run_point(connection, state, (prepared, point), (params, acknowledge), buffers) {
             Err(Miss::Unfit) => {}
             written => return written,
         }
     }
     let fits = all_fit(params, &prepared.parameters);
     if fits && is_plain {
-        return run_point(connection, state, prepared, (params, acknowledge), buffers);
+        return run_point(connection, state, (prepared, point), (params, acknowledge), buffers);
     }
-    run_prepared_for(connection, state, prepared, (params, fits, acknowledge), buffers)
+    run_prepared_for(connection, state, (prepared, point), (params, fits, acknowledge), buffers)
 }
 
 /// As [`run_point`], for a statement that computes, draws from sequences, or whose parameters need converting.
 fn run_prepared_for(
     connection: &Connection,
     state: &SessionState,
-    prepared: &Prepared,
+    (prepared, point): (&Prepared, &PointPlan),
     (given, fits, acknowledge): (&dyn Params, bool, Acknowledge),
     buffers: &mut Buffers,
 ) -> Written {
@@ -83,12 +82,12 @@ fn run_prepared_for(
     fitted.clear();
     drawn.clear();
     let mut written = if fits { Ok(()) } else { fit(given, &prepared.parameters, &buffers.eval, &mut fitted) };
-    written = written.and_then(|()| draw(connection, prepared, &mut drawn));
+    written = written.and_then(|()| draw(connection, point.sequences(), &mut drawn));
     let written = written.and_then(|()| {
         let arguments = Arguments { given, fitted: &fitted, drawn: &drawn };
-        run_point(connection, state, prepared, (&arguments, acknowledge), buffers)
+        run_point(connection, state, (prepared, point), (&arguments, acknowledge), buffers)
     });
-    end_draw(connection, prepared, &drawn, written.is_ok());
+    end_draw(connection, point.sequences(), &drawn, written.is_ok());
     (buffers.fitted, buffers.drawn) = (fitted, drawn);
     written
 }
@@ -97,7 +96,7 @@ fn run_prepared_for(
 fn run_point(
     connection: &Connection,
     state: &SessionState,
-    prepared: &Prepared,
+    (prepared, point): (&Prepared, &PointPlan),
     (params, acknowledge): (&dyn Params, Acknowledge),
     buffers: &mut Buffers,
 ) -> Written {
@@ -113,12 +112,12 @@ fn run_point(
     // Out of the buffers for as long as they are lent.
     let eval = std::mem::replace(&mut buffers.eval, Buffers::no_context());
     let env = Env { params, eval: &eval };
-    let written = match prepared.point() {
-        Some(PointPlan::Insert(plan, _)) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
-        Some(PointPlan::Update(plan)) => plan.run(place, stamp, env, buffers),
-        Some(PointPlan::Delete(plan)) => plan.run(place, stamp, env, buffers),
-        Some(PointPlan::Nothing) => place.nothing(stamp),
-        Some(PointPlan::Select(_)) | None => Err(Miss::General),
+    let written = match point {
+        PointPlan::Insert(plan, _) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
+        PointPlan::Update(plan) => plan.run(place, stamp, env, buffers),
+        PointPlan::Delete(plan) => plan.run(place, stamp, env, buffers),
+        PointPlan::Nothing => place.nothing(stamp),
+        PointPlan::Select(_) => Err(Miss::General),
     };
     buffers.eval = eval;
     written
@@ -133,10 +132,10 @@ fn refresh(eval: &mut EvalContext, state: &SessionState) {
     }
 }
 
-/// Draws a value from each of the statement's sequences.
-fn draw(connection: &Connection, prepared: &Prepared, drawn: &mut Vec<i64>) -> Result<(), Miss> {
+/// Draws a value from each of the sequences.
+fn draw(connection: &Connection, sequences: &[Arc<Sequence>], drawn: &mut Vec<i64>) -> Result<(), Miss> {
     let shared = connection.shared();
-    for sequence in prepared.point().into_iter().flat_map(PointPlan::sequences) {
+    for sequence in sequences {
         let tree = shared.trees.ok_or(Miss::General)?.sequences;
         drawn.push(shared.sequences.next(&shared.store, tree, sequence).map_err(|_| Miss::General)?);
     }
@@ -144,11 +143,10 @@ fn draw(connection: &Connection, prepared: &Prepared, drawn: &mut Vec<i64>) -> R
 }
 
 /// The session remembers what was drawn; the values of a statement that the general path runs anew go back, last first.
-fn end_draw(connection: &Connection, prepared: &Prepared, drawn: &[i64], used: bool) {
+fn end_draw(connection: &Connection, sequences: &[Arc<Sequence>], drawn: &[i64], used: bool) {
     if drawn.is_empty() {
         return;
     }
-    let sequences: &[_] = prepared.point().map_or(&[], PointPlan::sequences);
     let drawn = sequences.iter().zip(drawn);
     if used {
         let mut session = connection.sequences.lock().unwrap_or_else(PoisonError::into_inner);
