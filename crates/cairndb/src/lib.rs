@@ -5,19 +5,19 @@
 //!                                                        point statements: api::point, straight to the tree
 //! ```
 
-pub mod api;
-pub mod bind;
+mod api;
+mod bind;
 pub mod catalog;
 mod command;
 mod ddl;
 mod dml;
 mod error;
-pub mod exec;
-pub mod functions;
-pub mod plan;
+mod exec;
+mod functions;
+mod plan;
 pub mod salvage;
-pub mod sql;
-pub mod types;
+mod sql;
+mod types;
 mod verify;
 
 pub use api::{
@@ -31,8 +31,15 @@ pub use cairn_storage::{Stats, SyncMethod};
 pub use error::{Error, Result, SqlState};
 pub use plan::Field;
 pub use salvage::{Salvaged, salvage};
-pub use types::{DataType, Value};
+pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
+pub use types::{DataType, EvalContext, Interval, Numeric, TypeCategory, Value, from_text, to_text};
 pub use verify::{Verified, Violated, Violation};
+
+/// What this project's own fuzz targets reach into. No part of the public face: it changes without notice.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::types::{key, row};
+}
 
 /// The README's example is compiled and run with the documentation tests.
 #[cfg(doctest)]

@@ -27,6 +27,10 @@ fn explain_shows_the_plan_and_explain_analyze_runs_it() -> Result<()> {
     let plan = lines("EXPLAIN (ANALYZE, TIMING OFF) UPDATE t SET n = n + 10")?;
     assert!(plan[0] == "Update on t" && plan[1].contains("rows=2"), "{plan:?}");
     assert_eq!(conn.query_row("SELECT sum(n) FROM t", (), |row| row.get::<i64>(0))?, 23);
+    let plan = lines("EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*), n + 1 FROM t WHERE id > 1 GROUP BY n")?;
+    assert_eq!(plan[1..3], ["  Output: count(*), (t.n + 1)", "  Group Key: t.n"]);
+    assert!(plan.contains(&"        Output: t.n".to_string()), "{plan:?}");
+    assert!(!lines("EXPLAIN SELECT n FROM t")?.iter().any(|line| line.contains("Output")));
     lines("EXPLAIN DELETE FROM t")?;
     assert_eq!(conn.query_row("SELECT count(*) FROM t", (), |row| row.get::<i64>(0))?, 2);
     Ok(())

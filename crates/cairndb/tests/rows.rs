@@ -136,7 +136,7 @@ fn values_come_and_go_as_rust_types() -> Result<()> {
         assert!(row.get::<bool>(0)?);
         assert_eq!((row.get::<i16>(1)?, row.get::<i32>(2)?, row.get::<i64>("i8")?), (1, 2, 3));
         assert_eq!((row.get::<f32>(4)?, row.get::<f64>(5)?), (1.5, 2.5));
-        assert_eq!(row.get::<cairndb::types::Numeric>(6)?.to_string(), "12.340");
+        assert_eq!(row.get::<cairndb::Numeric>(6)?.to_string(), "12.340");
         assert_eq!((row.get::<String>(7)?, row.get_str(7)), ("text".to_string(), Some("text")));
         assert_eq!((row.get::<Vec<u8>>(8)?, row.get::<[u8; 16]>("u")?), (vec![1, 2], uuid));
         assert!(matches!(row.value(9), Value::Date(8825)));

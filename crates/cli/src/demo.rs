@@ -6,8 +6,8 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cairndb::sql::split_script;
-use cairndb::types::EvalContext;
+use cairndb::EvalContext;
+use cairndb::split_script;
 use cairndb::{Connection, Database, Options};
 
 use crate::args::DemoArgs;

@@ -7,10 +7,10 @@
 //! decodes to the same; the order of keys is the order of values; a row read as a whole is the row read column by
 //! column; a value that was read from text survives keys, rows and its own text form.
 
-use cairndb::types::key::{decode_value, encode_value, is_decodable, skip_value};
-use cairndb::types::row::RowLayout;
-use cairndb::types::{EvalContext, from_text, to_text};
+use cairndb::internals::key::{decode_value, encode_value, is_decodable, skip_value};
+use cairndb::internals::row::RowLayout;
 use cairndb::{DataType, Error, Value};
+use cairndb::{EvalContext, from_text, to_text};
 
 const COLUMNS_MAX: usize = 5;
 const TYPES: [DataType; 18] = [

@@ -62,7 +62,7 @@ fn run(body: &Body, context: &ExecContext, dml: Option<&DmlContext<'_>>) -> Resu
 }
 
 fn body_lines(body: &Body, explain: &BoundExplain, actual: Option<&[NodeStatistics]>) -> Result<Vec<String>> {
-    let options = ExplainOptions { costs: explain.costs, actual };
+    let options = ExplainOptions { costs: explain.costs, verbose: explain.verbose, actual };
     let below = |verb: &str, table: &str, source: &Arc<PhysicalPlan>| {
         let mut lines = vec![format!("{verb} on {table}")];
         for (at, line) in plan_lines(source, options).into_iter().enumerate() {

@@ -41,6 +41,6 @@ impl Binder<'_> {
         if scope.width > target_width + extra {
             plan = with_values(plan, target_width, vec![], extra);
         }
-        Ok(BoundDelete { table, source: plan, extra, returning })
+        Ok(BoundDelete { table, source: plan, returning })
     }
 }

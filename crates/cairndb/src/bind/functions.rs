@@ -152,12 +152,12 @@ impl<'a> Binder<'a> {
 
     fn sequence(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
         let op = match call.name {
-            "nextval" => SequenceOp::NextVal,
-            "currval" => SequenceOp::CurrVal,
-            _ => SequenceOp::SetVal,
+            "nextval" => SequenceOp::Next,
+            "currval" => SequenceOp::Current,
+            _ => SequenceOp::Set,
         };
         let tree = self.tree;
-        let (Some(name), wanted) = (tree.nth(call.args, 0), usize::from(op == SequenceOp::SetVal) + 1) else {
+        let (Some(name), wanted) = (tree.nth(call.args, 0), usize::from(op == SequenceOp::Set) + 1) else {
             return Err(self.at(no_function(call.name, &[]), call.span));
         };
         if tree.len(call.args) != wanted {

@@ -69,10 +69,8 @@ impl Binder<'_> {
                 None => InsertSource::Plan(self.insert_query(query, &mut targets)?),
             },
         };
-        let mut given = targets.columns.clone();
-        given.sort_unstable();
         let (on_conflict, returning) = self.behind_rows(insert, &table)?;
-        Ok(BoundInsert { source, given, on_conflict, returning, table })
+        Ok(BoundInsert { source, on_conflict, returning, table })
     }
 
     /// ON CONFLICT and RETURNING, which see the table's columns.

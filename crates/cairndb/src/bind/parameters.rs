@@ -9,11 +9,6 @@ pub struct ParameterTypes {
 }
 
 impl ParameterTypes {
-    /// The types the caller insists on (`Unknown`: to be inferred); more are added as parameters are met.
-    pub fn new(types: Vec<DataType>) -> ParameterTypes {
-        ParameterTypes { types }
-    }
-
     /// The types, `$1` first.
     pub fn types(&self) -> &[DataType] {
         &self.types

@@ -44,8 +44,6 @@ pub struct BoundInsert {
     /// One row per new row: every column of the table, in the table's order, of the column's type. Lengths of
     /// `varchar(n)` and `char(n)`, NOT NULL and CHECK are for the executor of the statement to enforce.
     pub source: InsertSource,
-    /// The columns (ascending positions) that the statement gave values for.
-    pub given: Vec<usize>,
     /// ON CONFLICT.
     pub on_conflict: Option<OnConflict>,
     /// RETURNING, over the new (or updated) row.
@@ -111,7 +109,7 @@ pub enum ConflictAction {
 
 /// UPDATE. A row of `source` is:
 /// the table's columns as they are (in the table's order); where the table has no primary key, its hidden row number;
-/// the new values, one per `assigned`; then `extra` columns (of FROM tables) that only RETURNING reads.
+/// the new values, one per `assigned`; then columns (of FROM tables) that only RETURNING reads.
 /// A target row may appear more than once (UPDATE ... FROM): the first wins, the others are ignored.
 #[derive(Clone, Debug)]
 pub struct BoundUpdate {
@@ -121,27 +119,23 @@ pub struct BoundUpdate {
     pub source: LogicalPlan,
     /// The columns to set, in the order of their new values.
     pub assigned: Vec<usize>,
-    /// How many columns follow the new values.
-    pub extra: usize,
-    /// RETURNING, over the updated row's columns, then the extra columns.
+    /// RETURNING, over the updated row's columns, then those others.
     pub returning: Option<Returning>,
 }
 
 /// DELETE. A row of `source` is: the table's columns; where the table has no primary key, its hidden row number; then
-/// `extra` columns (of USING tables). A target row may appear more than once.
+/// columns of USING tables. A target row may appear more than once.
 #[derive(Clone, Debug)]
 pub struct BoundDelete {
     /// What to delete from.
     pub table: Arc<Table>,
     /// See above.
     pub source: LogicalPlan,
-    /// How many columns follow the target's.
-    pub extra: usize,
-    /// RETURNING, over the deleted row's columns, then the extra columns.
+    /// RETURNING, over the deleted row's columns, then those others.
     pub returning: Option<Returning>,
 }
 
-/// RETURNING: expressions over the affected row's columns (then extra columns, see the statements).
+/// RETURNING: expressions over the affected row's columns (then others, see the statements).
 #[derive(Clone, Debug)]
 pub struct Returning {
     /// One per output column.

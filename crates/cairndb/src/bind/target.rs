@@ -72,7 +72,7 @@ impl Binder<'_> {
         if let Some(identity) = column.identity {
             let sequence = self.catalog.sequences.values().find(|sequence| sequence.id == identity.sequence);
             let sequence = sequence.ok_or_else(|| Error::internal("an identity column without its sequence"))?;
-            let next = Expr::Sequence { op: SequenceOp::NextVal, name: Box::new(text(&sequence.name)), value: None };
+            let next = Expr::Sequence { op: SequenceOp::Next, name: Box::new(text(&sequence.name)), value: None };
             return self.assignment(next, column.data_type, &column.name, NOWHERE);
         }
         let Some(default) = &column.default else { return Ok(null(column.data_type)) };

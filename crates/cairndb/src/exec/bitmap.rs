@@ -39,11 +39,6 @@ impl Bitmap {
         self.len
     }
 
-    /// Whether there are no bits.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// The bit at `index`; false past the end.
     #[inline]
     pub fn get(&self, index: usize) -> bool {

@@ -177,8 +177,7 @@ impl Builder<'_> {
             | N::Limit { input, .. }
             | N::Distinct { input }
             | N::DistinctOn { input, .. }
-            | N::HashAggregate { input, .. }
-            | N::SortedAggregate { input, .. } => self.over(plan, input, self.child(input)?),
+            | N::HashAggregate { input, .. } => self.over(plan, input, self.child(input)?),
             N::Append { inputs } => {
                 let inputs = inputs.iter().map(|input| self.child(input)).collect::<Result<_>>()?;
                 Ok(Box::new(Append::new(inputs)))
@@ -211,10 +210,9 @@ impl Builder<'_> {
             }
             N::Distinct { .. } => Box::new(Distinct::new(input, vec![])),
             N::DistinctOn { on, .. } => Box::new(Distinct::new(input, self.exprs(on)?)),
-            N::HashAggregate { group_by, aggregates, .. } | N::SortedAggregate { group_by, aggregates, .. } => {
-                let sorted = matches!(plan.node, N::SortedAggregate { .. });
+            N::HashAggregate { group_by, aggregates, .. } => {
                 let calls = aggregates.iter().map(|call| Call::new(call, self.context)).collect::<Result<_>>()?;
-                Box::new(HashAggregate::new(input, self.exprs(group_by)?, calls, sorted))
+                Box::new(HashAggregate::new(input, self.exprs(group_by)?, calls))
             }
             _ => return Err(crate::Error::internal("a plan node without an operator")),
         })

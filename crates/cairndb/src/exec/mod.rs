@@ -32,8 +32,6 @@ mod vector;
 mod with;
 
 pub use batch::Batch;
-pub use bitmap::Bitmap;
-pub use byte_strings::ByteStrings;
 pub(crate) use context::check_statement;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource};
 pub(crate) use datum::{Columns, Datum};
@@ -44,4 +42,4 @@ pub use spill::SpillSpace;
 pub(crate) use spill::SpillTotals;
 pub(crate) use stream::{Kept, execute_kept};
 pub use stream::{NodeStatistics, RowStream, execute};
-pub use vector::{Data, NO_ROW, Representation, Vector};
+pub use vector::{Data, Vector};

@@ -243,11 +243,11 @@ pub(crate) fn sequence(op: SequenceOp, name: &Value, value: Option<&Value>, cont
     let Value::Text(name) = name else { return Ok(Value::Null) };
     let source = context.sequence_source()?;
     let result = match (op, value) {
-        (SequenceOp::NextVal, _) => source.next_value(name)?,
-        (SequenceOp::CurrVal, _) => source.current_value(name)?,
-        (SequenceOp::SetVal, Some(Value::BigInt(value))) => source.set_value(name, *value)?,
-        (SequenceOp::SetVal, Some(Value::Null)) => return Ok(Value::Null),
-        (SequenceOp::SetVal, _) => return Err(Error::internal("setval without a bigint value")),
+        (SequenceOp::Next, _) => source.next_value(name)?,
+        (SequenceOp::Current, _) => source.current_value(name)?,
+        (SequenceOp::Set, Some(Value::BigInt(value))) => source.set_value(name, *value)?,
+        (SequenceOp::Set, Some(Value::Null)) => return Ok(Value::Null),
+        (SequenceOp::Set, _) => return Err(Error::internal("setval without a bigint value")),
     };
     Ok(Value::BigInt(result))
 }

@@ -8,7 +8,7 @@ use super::batch::Batch;
 use super::build::build;
 use super::context::{Cx, ExecContext, NodeCounters, Shared};
 use super::operator::BoxOperator;
-use crate::plan::{Field, PhysicalPlan};
+use crate::plan::PhysicalPlan;
 use crate::{Result, Value};
 
 /// A running query: its rows, as they are computed.
@@ -86,11 +86,6 @@ impl Drop for RowStream {
 impl RowStream {
     pub(crate) fn plan(&self) -> &Arc<PhysicalPlan> {
         &self.plan
-    }
-
-    /// The output columns.
-    pub fn fields(&self) -> &[Field] {
-        &self.plan.fields
     }
 
     /// The next rows, at least one; `None` at the end, and after an error.

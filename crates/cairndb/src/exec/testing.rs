@@ -8,7 +8,7 @@ use super::{BatchSizes, ExecContext, execute};
 use crate::catalog::{Column, Index, IndexColumn, ObjectId, Table, TableLayout};
 use crate::functions::{Aggregate, Function, aggregate_overloads, exact_overload};
 use crate::plan::{
-    AggregateCall, Estimate, Expr, Field, KeyRange, PhysicalNode as N, PhysicalPlan, SortKey, Subplan, SubqueryKind,
+    AggregateCall, Expr, Field, KeyRange, PhysicalNode as N, PhysicalPlan, SortKey, Subplan, SubqueryKind,
 };
 use crate::types::EvalContext;
 use crate::{DataType, Result, Value};
@@ -162,7 +162,7 @@ pub(super) fn call(name: &str, args: Vec<Expr>) -> Expr {
 
 pub(super) fn plan(types: &[DataType], node: N) -> PhysicalPlan {
     let field = |(i, &data_type): (usize, &DataType)| Field { name: format!("c{i}"), data_type };
-    PhysicalPlan { id: 0, fields: types.iter().enumerate().map(field).collect(), estimate: Estimate::default(), node }
+    PhysicalPlan { id: 0, fields: types.iter().enumerate().map(field).collect(), estimate: Default::default(), node }
 }
 
 fn types_of(plan: &PhysicalPlan) -> Vec<DataType> {

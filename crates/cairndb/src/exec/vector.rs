@@ -210,11 +210,6 @@ impl Vector {
         self.data.len()
     }
 
-    /// Whether there are no values.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Whether the value at `row` is NULL.
     #[inline]
     pub fn is_null(&self, row: usize) -> bool {
@@ -335,14 +330,6 @@ impl Vector {
             Data::Bool(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Boolean(item)),
             Data::F32(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Real(item)),
             Data::F64(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Double(item)),
-        }
-    }
-
-    /// The text at `row`, borrowed; `None` for NULL, for other types, and for text that is not UTF-8.
-    pub fn text(&self, row: usize) -> Option<&str> {
-        match self.value_ref(row)? {
-            ValueRef::Text(text) => Some(text),
-            _ => None,
         }
     }
 

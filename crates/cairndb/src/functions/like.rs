@@ -84,18 +84,6 @@ impl LikePattern {
         if self.fold_case { self.matches_folded(&text.to_lowercase()) } else { self.matches_folded(text) }
     }
 
-    /// What every matching text begins with; the whole pattern is that where `exact`. Not for ILIKE.
-    pub fn literal_prefix(&self) -> Option<(String, bool)> {
-        if self.fold_case {
-            return None;
-        }
-        let alone = self.segments.len() == 1;
-        match self.segments.first()? {
-            Segment::Literal(text) => Some((text.clone(), alone)),
-            Segment::Mixed(parts) => Some((parts.iter().map_while(|part| *part).collect(), false)),
-        }
-    }
-
     fn matches_folded(&self, text: &str) -> bool {
         let (Some(first), Some(last)) = (self.segments.first(), self.segments.last()) else { return false };
         let Some(mut rest) = first.strip_from(text) else { return false };
@@ -218,13 +206,5 @@ mod tests {
         assert_eq!(LikePattern::new("a\\", Some('\\'), false).unwrap_err().sqlstate().0, "22025");
         assert!(LikePattern::new("a\\", None, false).unwrap().matches("a\\"));
         assert!(LikePattern::new("ÄB%", Some('\\'), true).unwrap().matches("äbc"));
-    }
-
-    #[test]
-    fn prefixes_are_known() {
-        let prefix = |pattern: &str| LikePattern::new(pattern, Some('\\'), false).unwrap().literal_prefix().unwrap();
-        assert_eq!(prefix("abc%"), ("abc".to_string(), false));
-        assert_eq!(prefix("abc"), ("abc".to_string(), true));
-        assert_eq!(prefix("ab_c"), ("ab".to_string(), false));
     }
 }

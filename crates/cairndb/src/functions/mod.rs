@@ -12,6 +12,8 @@ mod like;
 mod math;
 mod md5;
 mod operator;
+#[cfg(test)]
+mod postgresql15;
 mod quoting;
 mod random;
 mod regex;
@@ -24,14 +26,11 @@ mod temporal;
 #[cfg(test)]
 mod tests;
 
-pub use crate::types::{EvalContext, cast, cast_assign};
-pub use aggregate::NumericSum;
+pub use crate::types::{EvalContext, cast};
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
-pub use like::{LikePattern, escape_char};
 pub use operator::Operator;
-pub use quoting::{quote_ident, quote_literal};
 use register::register_all;
-pub use series::{Series, SeriesForm, series_forms};
+pub use series::Series;

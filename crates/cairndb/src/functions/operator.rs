@@ -57,23 +57,6 @@ impl Operator {
         })
     }
 
-    /// The operator that is true where this one is false (and NULL where it is NULL).
-    pub fn negated(self) -> Option<Operator> {
-        Some(match self {
-            Operator::Equal => Operator::NotEqual,
-            Operator::NotEqual => Operator::Equal,
-            Operator::Less => Operator::GreaterEqual,
-            Operator::LessEqual => Operator::Greater,
-            Operator::Greater => Operator::LessEqual,
-            Operator::GreaterEqual => Operator::Less,
-            Operator::Like => Operator::NotLike,
-            Operator::NotLike => Operator::Like,
-            Operator::ILike => Operator::NotILike,
-            Operator::NotILike => Operator::ILike,
-            _ => return None,
-        })
-    }
-
     /// The name under which the catalogue has it.
     pub fn symbol(self) -> &'static str {
         match self {

@@ -4,36 +4,7 @@ use super::support::{invalid_parameter, out_of_range, wrong_arguments};
 use super::temporal::{shift_instant, shift_timestamp};
 use crate::Result;
 use crate::types::datetime::Zone;
-use crate::types::{DataType, EvalContext, Interval, Numeric, Value};
-
-/// A form of `generate_series`.
-#[derive(Debug)]
-pub struct SeriesForm {
-    /// Base types of start, stop and, where given, step.
-    pub args: &'static [DataType],
-    /// The type of the one column.
-    pub returns: DataType,
-}
-
-/// All forms of `generate_series`. NULL arguments make no rows.
-pub fn series_forms() -> &'static [SeriesForm] {
-    use DataType::*;
-    const N: DataType = DataType::Numeric(None);
-    const fn form(args: &'static [DataType]) -> SeriesForm {
-        SeriesForm { args, returns: args[0] }
-    }
-    static FORMS: [SeriesForm; 8] = [
-        form(&[Integer, Integer]),
-        form(&[Integer, Integer, Integer]),
-        form(&[BigInt, BigInt]),
-        form(&[BigInt, BigInt, BigInt]),
-        form(&[N, N]),
-        form(&[N, N, N]),
-        form(&[Timestamp, Timestamp, Interval]),
-        form(&[TimestampTz, TimestampTz, Interval]),
-    ];
-    &FORMS
-}
+use crate::types::{EvalContext, Interval, Numeric, Value};
 
 /// A series being generated.
 pub struct Series {

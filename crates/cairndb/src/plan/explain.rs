@@ -22,14 +22,21 @@ const TEXT_MAX: usize = 200;
 pub struct ExplainOptions<'a> {
     /// Estimated cost, rows and width.
     pub costs: bool,
+    /// Every node's output columns.
+    pub verbose: bool,
     /// What happened (by node id), after the query was run.
     pub actual: Option<&'a [NodeStatistics]>,
 }
 
 /// The plan's lines.
 pub fn explain(plan: &PhysicalPlan, options: ExplainOptions<'_>) -> Vec<String> {
-    let mut explainer =
-        Explainer { options, lines: vec![], outer: vec![], qualified: relation_count(plan) > 1, working: vec![] };
+    let mut explainer = Explainer {
+        options,
+        lines: vec![],
+        outer: vec![],
+        qualified: options.verbose || relation_count(plan) > 1,
+        working: vec![],
+    };
     explainer.node(plan, 0, "");
     explainer.lines
 }
@@ -84,7 +91,11 @@ impl Explainer<'_> {
             }
             _ => {}
         }
-        let mut own = self.details(plan);
+        let mut own = match self.options.verbose {
+            true => vec![format!("Output: {}", self.columns(top).join(", "))],
+            false => vec![],
+        };
+        own.extend(self.details(plan));
         own.append(&mut details.lines);
         own.extend(self.memory(top).or_else(|| self.memory(plan)));
         let pad = " ".repeat(indent);
@@ -217,7 +228,6 @@ impl Explainer<'_> {
             },
             N::HashAggregate { group_by, .. } if group_by.is_empty() => "Aggregate".into(),
             N::HashAggregate { .. } | N::Distinct { .. } => "HashAggregate".into(),
-            N::SortedAggregate { .. } => "GroupAggregate".into(),
             N::Sort { .. } => "Sort".into(),
             N::TopN { .. } | N::Limit { .. } => "Limit".into(),
             N::DistinctOn { .. } => "Unique".into(),
@@ -299,7 +309,7 @@ impl Explainer<'_> {
                 let both = [columns(left), self.table_columns(table, shown)].concat();
                 residual.iter().map(|on| format!("Join Filter: {}", self.print(&both, on))).collect()
             }
-            N::HashAggregate { input, group_by, .. } | N::SortedAggregate { input, group_by, .. } => {
+            N::HashAggregate { input, group_by, .. } => {
                 let names = columns(input);
                 let list = Names { columns: &names, outer: &self.outer }.list(group_by);
                 if group_by.is_empty() { vec![] } else { vec![format!("Group Key: {list}")] }
@@ -371,7 +381,7 @@ impl Explainer<'_> {
             | N::IndexScan { table, columns, .. }
             | N::PointGet { table, columns, .. } => self.table_columns(table, columns),
             N::Project { input, exprs } => printed(input, exprs),
-            N::HashAggregate { input, group_by, aggregates } | N::SortedAggregate { input, group_by, aggregates } => {
+            N::HashAggregate { input, group_by, aggregates } => {
                 let mut names = printed(input, group_by);
                 let columns = self.columns(input);
                 let outer = Names { columns: &columns, outer: &self.outer };

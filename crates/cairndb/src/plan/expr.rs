@@ -107,11 +107,11 @@ pub enum Expr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SequenceOp {
     /// nextval
-    NextVal,
+    Next,
     /// currval
-    CurrVal,
+    Current,
     /// setval
-    SetVal,
+    Set,
 }
 
 /// A query inside an expression. Its own `Outer { level: 1 }` refers to the row this expression is evaluated on.

@@ -72,7 +72,7 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
         }
         N::NestedLoopJoin { on, .. } => on.iter().collect(),
         N::IndexJoin { keys, residual, .. } => keys.iter().chain(residual).collect(),
-        N::HashAggregate { group_by, aggregates, .. } | N::SortedAggregate { group_by, aggregates, .. } => {
+        N::HashAggregate { group_by, aggregates, .. } => {
             group_by.iter().chain(aggregates.iter().flat_map(walk::of_aggregate)).collect()
         }
         N::Sort { keys, .. } => keys.iter().map(|key| &key.expr).collect(),
@@ -106,7 +106,7 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
         }
         N::NestedLoopJoin { on, .. } => on.iter_mut().collect(),
         N::IndexJoin { keys, residual, .. } => keys.iter_mut().chain(residual).collect(),
-        N::HashAggregate { group_by, aggregates, .. } | N::SortedAggregate { group_by, aggregates, .. } => {
+        N::HashAggregate { group_by, aggregates, .. } => {
             group_by.iter_mut().chain(aggregates.iter_mut().flat_map(walk::of_aggregate_mut)).collect()
         }
         N::Sort { keys, .. } => keys.iter_mut().map(|key| &mut key.expr).collect(),
@@ -133,7 +133,6 @@ pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
         N::Filter { input, .. }
         | N::Project { input, .. }
         | N::HashAggregate { input, .. }
-        | N::SortedAggregate { input, .. }
         | N::Sort { input, .. }
         | N::TopN { input, .. }
         | N::Limit { input, .. }

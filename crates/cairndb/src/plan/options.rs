@@ -38,6 +38,7 @@ impl Default for OptimizerOptions {
 
 impl OptimizerOptions {
     /// Everything off: full scans, nested loops, the query as written. What other settings must agree with.
+    #[cfg(test)]
     pub fn naive() -> Self {
         OptimizerOptions {
             rewrites: false,

@@ -8,7 +8,7 @@
 //!   else pushes, so a node and its children see the same stack.
 //! - No `Expr::Subquery` is left: each has become an `Expr::Subplan`.
 //! - Node ids number the nodes of a whole plan, subplans included, from 0 without gaps ([`PhysicalPlan::node_count`]),
-//!   so that counters for `EXPLAIN ANALYZE` fit a vector. Subplan ids do so likewise ([`PhysicalPlan::subplan_count`]).
+//!   so that counters for `EXPLAIN ANALYZE` fit a vector. Subplan ids do so likewise.
 //! - Children are shared (`Arc`) so that an operator can keep the part of the plan that it re-evaluates.
 
 use std::sync::Arc;
@@ -169,15 +169,6 @@ pub enum PhysicalNode {
         /// The aggregates.
         aggregates: Vec<AggregateCall>,
     },
-    /// As `HashAggregate`, for input whose equal groups lie together: one group in memory at a time, in input order.
-    SortedAggregate {
-        /// Ordered by (any permutation of) the group expressions.
-        input: Arc<PhysicalPlan>,
-        /// The group expressions.
-        group_by: Vec<Expr>,
-        /// The aggregates.
-        aggregates: Vec<AggregateCall>,
-    },
     /// All rows in order; stable.
     Sort {
         /// The input.
@@ -328,11 +319,6 @@ impl PhysicalPlan {
         super::number::count(self).0
     }
 
-    /// How many subplan ids this plan (a whole one) uses.
-    pub fn subplan_count(&self) -> usize {
-        super::number::count(self).1
-    }
-
     /// The node's own expressions.
     pub(crate) fn exprs(&self) -> Vec<&Expr> {
         super::number::node_exprs(&self.node)
@@ -347,7 +333,6 @@ impl PhysicalPlan {
             N::Filter { input, .. }
             | N::Project { input, .. }
             | N::HashAggregate { input, .. }
-            | N::SortedAggregate { input, .. }
             | N::Sort { input, .. }
             | N::TopN { input, .. }
             | N::Limit { input, .. }

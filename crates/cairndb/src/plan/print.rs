@@ -46,9 +46,9 @@ impl Names<'_> {
             Expr::Subplan(subplan) => self.subplan(subplan),
             Expr::Sequence { op, name, value } => {
                 let function = match op {
-                    SequenceOp::NextVal => "nextval",
-                    SequenceOp::CurrVal => "currval",
-                    SequenceOp::SetVal => "setval",
+                    SequenceOp::Next => "nextval",
+                    SequenceOp::Current => "currval",
+                    SequenceOp::Set => "setval",
                 };
                 let value = value.as_ref().map(|value| format!(", {}", self.print(value))).unwrap_or_default();
                 format!("{function}({}{value})", self.print(name))

@@ -2,7 +2,7 @@
 //!
 //! A script is read statement by statement, so that a syntax error in the seventh does not keep the first six from
 //! running: `Script::next_parsed` parses each as it finds it, [`split_script`] only cuts. [`SourceStatement::parse`],
-//! [`parse_one`] and [`parse_script`] parse. Positions in errors are 1-based characters of the whole text that was handed
+//! [`parse_one`] parses. Positions in errors are 1-based characters of the whole text that was handed
 //! in.
 
 mod limits;
@@ -11,9 +11,7 @@ mod parse;
 mod script;
 
 pub use limits::{MAX_DEPTH, MAX_TEXT_BYTES};
-pub use parse::{
-    ParsedExpression, ParsedQuery, ParsedStatement, parse_expression, parse_one, parse_query, parse_script,
-};
+pub use parse::{ParsedExpression, ParsedStatement, parse_expression, parse_one, parse_query};
 pub use script::{Script, SourceStatement, split_script};
 
 pub(crate) use limits::{with_deep_stack, with_room};

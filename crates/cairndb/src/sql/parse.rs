@@ -3,7 +3,6 @@
 use cairn_parser::{self as ast, Id, ParseError, Parts, Query, Room, Statement, Tree};
 
 use super::limits::{MAX_DEPTH, OPTIONS};
-use super::script;
 use crate::{Error, Result, SqlState};
 
 /// A parsed statement with what is needed to speak about its text.
@@ -79,11 +78,6 @@ impl ParsedStatement {
     pub fn position_of(&self, byte: usize) -> usize {
         position_in(self.text(), byte, self.characters_before)
     }
-}
-
-/// Every statement of a script; the first syntax error fails all. See [`super::split_script`] for one by one.
-pub fn parse_script(text: &str) -> Result<Vec<ParsedStatement>> {
-    script::split_script(text).map(|statement| statement.parse()).collect()
 }
 
 /// The only statement of a text, as a prepared statement wants it.

@@ -18,7 +18,7 @@ mod value_ref;
 
 pub use cast::{cast, cast_assign};
 pub(crate) use cast::{date_to_timestamp, to_utc};
-pub use coercion::{CastContext, can_cast, cast_context, cast_is_immutable};
+pub use coercion::{CastContext, can_cast, cast_is_immutable};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use context::EvalContext;
 pub use data_type::{DataType, TypeCategory};

@@ -12,10 +12,10 @@ pub fn connect(script: &str) -> Connection {
 
 /// The rows of a query, each as its values' text joined by `|`; NULL is `NULL`.
 pub fn rows(conn: &Connection, sql: &str) -> Vec<String> {
-    let context = cairndb::types::EvalContext::now();
+    let context = cairndb::EvalContext::now();
     let text = |value: &Value| match value {
         Value::Null => "NULL".to_string(),
-        value => cairndb::types::to_text(value, &context),
+        value => cairndb::to_text(value, &context),
     };
     let row = |row: cairndb::Row<'_>| Ok(row.values().iter().map(text).collect::<Vec<_>>().join("|"));
     let rows = conn.query_map(sql, (), row).unwrap_or_else(|error| panic!("{sql}: {error:?}"));

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 
 use cairndb::Connection;
-use cairndb::types::EvalContext;
+use cairndb::EvalContext;
 
 use super::command::Copy;
 use super::export::write_rows;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use cairndb::Connection;
-use cairndb::types::{EvalContext, to_text};
+use cairndb::{EvalContext, to_text};
 
 use super::command::{Copy, Source};
 use crate::output::write_record;

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use cairndb::types::{EvalContext, from_text};
 use cairndb::{Connection, DataType, Error, SqlState, Value};
+use cairndb::{EvalContext, from_text};
 
 use super::command::{Copy, Source};
 use super::reader::{Field, Reader, Record, Trouble};

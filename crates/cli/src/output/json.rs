@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use cairndb::types::TypeCategory;
+use cairndb::TypeCategory;
 
 use super::Column;
 

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use cairndb::types::{EvalContext, TypeCategory, to_text};
+use cairndb::{EvalContext, TypeCategory, to_text};
 use cairndb::{Field, Rows, Value};
 use clap::ValueEnum;
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cairndb::EvalContext;
 use cairndb::catalog::Catalog;
-use cairndb::types::EvalContext;
 use cairndb::{Connection, Database, Error, Options, Outcome};
 
 use crate::args::ShellArgs;

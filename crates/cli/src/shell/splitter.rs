@@ -315,7 +315,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % end
         };
-        let bare = |text: &str| cairndb::sql::split_script(text).map(|one| one.text.to_string()).collect::<Vec<_>>();
+        let bare = |text: &str| cairndb::split_script(text).map(|one| one.text.to_string()).collect::<Vec<_>>();
         for _ in 0..20_000 {
             let text: String = (0..1 + below(14)).map(|_| WORDS[below(WORDS.len())]).collect();
             let pieces = split(&text);
@@ -342,8 +342,7 @@ mod tests {
             "select \"a\n\"\";b\" ; select U&'\n;' ; select like'a' ;",
             "select a$b$;c$b$ ; é$$;$$ ;\n select 7",
         ] {
-            let bare =
-                |text: &str| cairndb::sql::split_script(text).map(|one| one.text.to_string()).collect::<Vec<_>>();
+            let bare = |text: &str| cairndb::split_script(text).map(|one| one.text.to_string()).collect::<Vec<_>>();
             let said = |piece: Piece| match piece {
                 Piece::Statement { text, .. } => bare(&text),
                 Piece::Command { text, .. } => panic!("a command: {text}"),

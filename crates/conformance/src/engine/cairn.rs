@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use cairndb::api::{Connection, Database, Outcome};
-use cairndb::types::{EvalContext, to_text};
+use cairndb::{Connection, Database, Outcome};
 use cairndb::{DataType, Error, Options, Value};
+use cairndb::{EvalContext, to_text};
 
 use super::{Answer, Column, Engine, Failure, Session};
 
@@ -62,8 +62,7 @@ impl Session for CairnSession {
 }
 
 fn answer(outcome: &mut Outcome<'_>, context: &EvalContext) -> cairndb::Result<Answer> {
-    let column =
-        |field: &cairndb::plan::Field| Column { name: field.name.clone(), data_type: short_name(field.data_type) };
+    let column = |field: &cairndb::Field| Column { name: field.name.clone(), data_type: short_name(field.data_type) };
     let columns: Vec<Column> = outcome.columns().iter().map(column).collect();
     let mut found = Vec::new();
     if let Some(rows) = outcome.rows() {

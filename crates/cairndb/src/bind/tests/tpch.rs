@@ -2,7 +2,7 @@
 
 use super::fixture::catalog_of;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
-use crate::sql::parse_script;
+use crate::sql::split_script;
 
 const SCHEMA: &str = include_str!("../../../tests/tpch/schema.sql");
 const QUERIES: &str = include_str!("../../../tests/tpch/queries.sql");
@@ -10,7 +10,7 @@ const QUERIES: &str = include_str!("../../../tests/tpch/queries.sql");
 #[test]
 fn the_tpch_queries_bind() {
     let catalog = catalog_of(SCHEMA);
-    let statements = parse_script(QUERIES).expect("parses");
+    let statements = split_script(QUERIES).map(|one| one.parse().expect("parses")).collect::<Vec<_>>();
     assert_eq!(statements.len(), 22);
     for (number, statement) in statements.iter().enumerate() {
         let bound = bind_statement(statement, &catalog, &mut ParameterTypes::default());

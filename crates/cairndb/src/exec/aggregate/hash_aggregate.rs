@@ -10,7 +10,6 @@ use super::groups::GroupKeys;
 use super::spilled::SpilledGroups;
 use super::state::Groups;
 use crate::exec::batch::{Batch, row_number};
-use crate::exec::compare::rows_equal;
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::hash::hash_rows;
@@ -24,13 +23,8 @@ pub(crate) struct HashAggregate {
     group_by: Vec<Evaluator>,
     calls: Vec<Call>,
     keys: GroupKeys,
-    /// Equal groups lie together: all but the last are complete, and can go.
-    sorted: bool,
     stage: Stage,
     charge: Charge,
-    /// Sorted input: the part of a batch that begins with a group of its own.
-    held_back: Option<Batch>,
-    input_done: bool,
     spilled: Option<SpilledGroups>,
 }
 
@@ -44,19 +38,15 @@ enum Stage {
 }
 
 impl HashAggregate {
-    pub(crate) fn new(input: BoxOperator, group_by: Vec<Evaluator>, calls: Vec<Call>, sorted: bool) -> HashAggregate {
+    pub(crate) fn new(input: BoxOperator, group_by: Vec<Evaluator>, calls: Vec<Call>) -> HashAggregate {
         let types: Vec<_> = group_by.iter().map(Evaluator::data_type).collect();
-        let sorted = sorted && !group_by.is_empty();
         HashAggregate {
             input,
             group_by,
             calls,
             keys: GroupKeys::new(&types),
-            sorted,
             stage: Stage::Reading,
             charge: Charge::default(),
-            held_back: None,
-            input_done: false,
             spilled: None,
         }
     }
@@ -68,14 +58,8 @@ impl HashAggregate {
     fn read(&mut self, cx: Cx<'_>) -> Result<()> {
         loop {
             cx.check()?;
-            let Some(batch) = self.next_input(cx)? else {
-                self.input_done = true;
-                break;
-            };
+            let Some(batch) = self.input.next(cx)? else { break };
             self.take(batch, cx)?;
-            if self.held_back.is_some() {
-                break;
-            }
         }
         let groups = self.group_count();
         for call in &mut self.calls {
@@ -85,24 +69,8 @@ impl HashAggregate {
         Ok(())
     }
 
-    fn next_input(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
-        match self.held_back.take() {
-            Some(batch) => Ok(Some(batch)),
-            None => self.input.next(cx),
-        }
-    }
-
-    fn take(&mut self, mut batch: Batch, cx: Cx<'_>) -> Result<()> {
-        let mut keys = self.evaluate_keys(&batch, cx)?;
-        if self.sorted {
-            let boundary = self.boundary(&keys, batch.len());
-            if boundary < batch.len() {
-                // What lies before the boundary completes its groups; the rest waits until these are out.
-                self.held_back = Some(batch.slice(boundary, batch.len()));
-                batch = batch.slice(0, boundary);
-                keys = self.evaluate_keys(&batch, cx)?;
-            }
-        }
+    fn take(&mut self, batch: Batch, cx: Cx<'_>) -> Result<()> {
+        let keys = self.evaluate_keys(&batch, cx)?;
         if batch.is_empty() {
             return Ok(());
         }
@@ -131,8 +99,7 @@ impl HashAggregate {
 
     /// From now on rows of other groups are set aside.
     fn spill(&mut self, like: &Batch, cx: Cx<'_>) -> Result<()> {
-        let may_spill = !self.sorted && !self.group_by.is_empty();
-        if may_spill && self.spilled.is_none() {
+        if !self.group_by.is_empty() && self.spilled.is_none() {
             self.spilled = Some(SpilledGroups::new(like, &self.group_by));
         }
         let set_aside = self.spilled.as_mut().map_or(Ok(false), |spilled| spilled.begin(cx))?;
@@ -163,15 +130,6 @@ impl HashAggregate {
             return Ok(keys);
         }
         self.group_by.iter_mut().map(|key| key.vector(Frame::from(batch), cx)).collect()
-    }
-
-    /// Where the last group of the batch begins, if groups that are complete lie before it; the batch's end otherwise.
-    fn boundary(&self, keys: &[Arc<Vector>], len: usize) -> usize {
-        let last = len.saturating_sub(1);
-        let start = (0..last).rev().find(|&row| !rows_equal(keys, row, keys, last)).map_or(0, |row| row + 1);
-        let groups = self.keys.len();
-        let continues = groups > 0 && start == 0 && rows_equal(keys, 0, self.keys.keys(), groups - 1);
-        if (start == 0 && groups == 0) || continues { len } else { start }
     }
 
     fn write(&mut self, start: usize, count: usize) -> Result<Option<Batch>> {
@@ -237,16 +195,12 @@ impl Operator for HashAggregate {
                         return Ok(Some(batch));
                     }
                     self.forget_groups(cx);
-                    self.stage = match (self.input_done, self.spilled.take()) {
-                        (true, Some(spilled)) => {
+                    self.stage = match self.spilled.take() {
+                        Some(spilled) => {
                             self.spilled = Some(self.work_off(spilled, cx)?);
                             Stage::Merging
                         }
-                        (true, None) => Stage::Done,
-                        (false, spilled) => {
-                            self.spilled = spilled;
-                            Stage::Reading
-                        }
+                        None => Stage::Done,
                     };
                 }
                 Stage::Merging => return self.spilled.as_mut().map_or(Ok(None), |spilled| spilled.next(cx)),
@@ -262,8 +216,6 @@ impl Operator for HashAggregate {
         self.input.reset(cx);
         self.forget_groups(cx);
         self.stage = Stage::Reading;
-        self.held_back = None;
-        self.input_done = false;
     }
 
     fn park(&mut self) -> bool {
@@ -273,7 +225,7 @@ impl Operator for HashAggregate {
         if !self.group_by.is_empty() {
             self.keys = GroupKeys::new(&self.group_by.iter().map(Evaluator::data_type).collect::<Vec<_>>());
         }
-        (self.stage, self.charge, self.held_back, self.input_done) = (Stage::Reading, Charge::default(), None, false);
+        (self.stage, self.charge) = (Stage::Reading, Charge::default());
         self.input.park()
     }
 

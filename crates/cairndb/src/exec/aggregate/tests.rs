@@ -1,9 +1,7 @@
 //! Kernels against the aggregates' own accumulators, and the clauses of an aggregate call.
 
-use std::sync::Arc;
-
 use crate::exec::testing::*;
-use crate::plan::{AggregateCall, PhysicalNode as N, PhysicalPlan};
+use crate::plan::AggregateCall;
 use crate::types::Numeric;
 use crate::{DataType, SqlState, Value};
 
@@ -152,21 +150,6 @@ fn order_by_orders_within_each_group() {
     assert_eq!(fixture.rows(&plan).unwrap(), expected);
     let plan = aggregate(input(), vec![col(0, INT)], vec![string_agg(vec![], false)]);
     assert_eq!(fixture.rows(&plan).unwrap(), [[int(1), text("b,c,a,b")], [int(2), text("x,y")]]);
-}
-
-#[test]
-fn sorted_input_groups_as_hashed_input_does() {
-    let fixture = Fixture::new();
-    let mut random = Random::new(12);
-    for count in [0, 1, 7, 200] {
-        let rows = random.int_rows(count, 2, 9);
-        let input = sort(values(&[INT, INT], &rows), vec![sort_key(col(0, INT), false, false)]);
-        let calls = || vec![aggregate_call("count", None), aggregate_call("sum", Some(col(1, INT)))];
-        let hashed = aggregate(input.clone(), vec![col(0, INT)], calls());
-        let node = N::SortedAggregate { input: Arc::new(input), group_by: vec![col(0, INT)], aggregates: calls() };
-        let sorted = PhysicalPlan { node, ..hashed.clone() };
-        assert_eq!(fixture.rows(&sorted).unwrap(), fixture.rows(&hashed).unwrap());
-    }
 }
 
 #[test]

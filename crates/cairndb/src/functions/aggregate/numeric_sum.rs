@@ -56,12 +56,6 @@ impl NumericSum {
         Ok(())
     }
 
-    /// Adds all that another sum holds.
-    pub fn merge(&mut self, other: &NumericSum) -> Result<()> {
-        self.add_small(other.mantissa, other.scale)?;
-        other.rest.iter().try_for_each(|rest| self.add_rest(rest.clone()))
-    }
-
     /// The sum so far.
     pub fn total(&self) -> Result<Numeric> {
         let sum = Numeric::from_i128(self.mantissa, self.scale);

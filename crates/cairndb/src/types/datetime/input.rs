@@ -89,21 +89,6 @@ pub fn parse_interval(text: &str) -> Result<Interval> {
     interval::parse(text, seconds).map_err(|fault| fault.interval_error(text))
 }
 
-/// Reads `INTERVAL 'text' FIELD`: a number without a unit counts that field (`day`), and finer parts are cut.
-/// `field` is the last one named (`year to month`: `month`), in lower case; `None`: no such field.
-pub fn parse_interval_field(text: &str, field: &str) -> Option<Result<Interval>> {
-    let unit = interval::unit_of(field)?;
-    let parsed = interval::parse(text, unit).map_err(|fault| fault.interval_error(text));
-    Some(parsed.map(|interval| match unit {
-        Unit::Months(size) => {
-            Interval { months: interval.months - (i64::from(interval.months) % size) as i32, days: 0, micros: 0 }
-        }
-        Unit::Days(_) => Interval { micros: 0, ..interval },
-        Unit::Micros(MICROS_PER_SECOND) => interval,
-        Unit::Micros(size) => Interval { micros: interval.micros - interval.micros % size, ..interval },
-    }))
-}
-
 impl Fault {
     fn error(self, type_name: &str, text: &str) -> Error {
         match self {

@@ -13,9 +13,6 @@ pub use calendar::{
     checked_date, checked_timestamp, clock_micros, day_of_week, day_of_year, days_in_month, is_infinite,
     is_infinite_date, iso_week, iso_week_start, split_timestamp, timestamp_of,
 };
-pub use fields::month_of;
 pub use format::{offset_text, write_date, write_interval, write_time, write_timestamp, write_timestamptz};
-pub use input::{
-    parse_date, parse_interval, parse_interval_field, parse_time, parse_timestamp, parse_timestamptz, today, wrap_time,
-};
+pub use input::{parse_date, parse_interval, parse_time, parse_timestamp, parse_timestamptz, today, wrap_time};
 pub use zone::Zone;

@@ -5,7 +5,6 @@ mod float;
 mod input;
 mod output;
 
-pub use float::{parse_double, parse_real, write_double, write_real};
-pub use input::{from_text, parse_bool, parse_bytea, parse_integer, parse_uuid};
+pub use input::from_text;
 pub(crate) use input::{parse_escaped, parse_hex};
 pub use output::{to_text, write_hex, write_text};

@@ -8,11 +8,11 @@
 //! aggregate  name  type  value ...  answer
 //! ```
 
-use cairndb::functions::{aggregate_overloads, exact_overload};
-use cairndb::types::{DataType, EvalContext, Value, cast, to_text};
-use cairndb::{Error, Result};
+use super::{ANY, aggregate_overloads, exact_overload};
+use crate::types::{DataType, EvalContext, Value, cast, to_text};
+use crate::{Error, Result};
 
-const CASES: &str = include_str!("data/postgresql15.tsv");
+const CASES: &str = include_str!("../../tests/data/postgresql15.tsv");
 
 fn data_type(name: &str) -> DataType {
     let (plain, modifiers) = name.trim_end_matches(')').split_once('(').unwrap_or((name, ""));
@@ -59,7 +59,7 @@ fn call(name: &str, args: &[String], context: &EvalContext) -> Result<Value> {
 
 fn aggregate(name: &str, of: &str, values: &[String], context: &EvalContext) -> Result<Value> {
     let of = data_type(of);
-    let matching = |arg: &&DataType| **arg == of.base() || **arg == cairndb::functions::ANY;
+    let matching = |arg: &&DataType| **arg == of.base() || **arg == ANY;
     let entry = aggregate_overloads(name).iter().find(|a| a.args.iter().find(matching).is_some());
     let mut state = (entry.ok_or_else(|| Error::internal(format!("no {name}({of})")))?.start)();
     for value in values {
