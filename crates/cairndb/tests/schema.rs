@@ -311,3 +311,120 @@ fn grouping_without_groups_is_refused() {
     fails(&conn, "SELECT grouping(a) FROM t", "42803");
     fails(&conn, "SELECT grouping(1)", "42803");
 }
+
+/// The detail of the error with which a statement must fail because something depends on what it drops.
+fn dependents(conn: &cairndb::Connection, sql: &str) -> String {
+    let error = fails(conn, sql, "2BP01");
+    format!("{}\n{}", error.message(), error.detail().unwrap_or_default())
+}
+
+/// The wording and the order are PostgreSQL's, taken from its answers.
+#[test]
+fn who_depends_on_what_is_told_exactly() {
+    let conn = connect(
+        "CREATE TABLE p (id serial PRIMARY KEY, b int, c int UNIQUE);
+         CREATE TABLE c (p int REFERENCES p, c int REFERENCES p (c), n int DEFAULT nextval('p_id_seq'));
+         CREATE VIEW v AS SELECT b AS id FROM p; CREATE VIEW \"b\" AS SELECT 'p c' AS c;
+         CREATE VIEW w AS SELECT v.id, p.id AS p FROM v JOIN p ON p.b = v.id;
+         CREATE VIEW grouped AS SELECT id, b FROM p GROUP BY id",
+    );
+    assert_eq!(
+        dependents(&conn, "DROP TABLE p"),
+        "cannot drop table p because other objects depend on it\n\
+         default value for column n of table c depends on sequence p_id_seq\n\
+         constraint c_p_fkey on table c depends on table p\n\
+         constraint c_c_fkey on table c depends on table p\n\
+         view v depends on table p\nview w depends on table p\nview grouped depends on table p"
+    );
+    assert_eq!(
+        dependents(&conn, "ALTER TABLE p DROP COLUMN b"),
+        "cannot drop column b of table p because other objects depend on it\n\
+         view v depends on column b of table p\nview w depends on column b of table p\nview grouped depends on column b of table p"
+    );
+    assert_eq!(
+        dependents(&conn, "ALTER TABLE p DROP CONSTRAINT p_pkey"),
+        "cannot drop constraint p_pkey on table p because other objects depend on it\n\
+         constraint c_p_fkey on table c depends on index p_pkey\nview grouped depends on constraint p_pkey on table p"
+    );
+    assert_eq!(
+        dependents(&conn, "DROP SEQUENCE p_id_seq"),
+        "cannot drop sequence p_id_seq because other objects depend on it\n\
+         default value for column id of table p depends on sequence p_id_seq\n\
+         default value for column n of table c depends on sequence p_id_seq"
+    );
+    conn.execute("DROP VIEW \"b\"", ()).unwrap();
+    conn.execute("ALTER TABLE p DROP COLUMN c CASCADE", ()).unwrap();
+    assert_eq!(conn.take_notices()[0].message, "drop cascades to constraint c_c_fkey on table c");
+    conn.execute("DROP VIEW v CASCADE", ()).unwrap();
+    assert_eq!(conn.take_notices()[0].message, "drop cascades to view w");
+    conn.execute("DROP TABLE p CASCADE", ()).unwrap();
+    let notice = conn.take_notices().remove(0);
+    assert_eq!(notice.message, "drop cascades to 3 other objects");
+    assert_eq!(
+        notice.detail.as_deref(),
+        Some(
+            "drop cascades to default value for column n of table c\n\
+             drop cascades to constraint c_p_fkey on table c\ndrop cascades to view grouped"
+        )
+    );
+    conn.execute("INSERT INTO c (p) VALUES (7)", ()).unwrap();
+    assert_eq!(rows(&conn, "SELECT * FROM c"), ["7|NULL|NULL"]);
+}
+
+#[test]
+fn definitions_survive_what_happens_to_the_names_in_them() -> Result<()> {
+    let conn = connect(
+        "CREATE SEQUENCE s; CREATE TABLE t (a int, b int, n int DEFAULT nextval('s'), CHECK (t.a < 100 AND nextval('s') > 0));
+         CREATE TABLE u (a int, c int); INSERT INTO t VALUES (1, 2); INSERT INTO u VALUES (1, 3);
+         CREATE VIEW plain AS SELECT a, b FROM t;
+         CREATE VIEW qualified AS SELECT t.a, public.t.b FROM public.t;
+         CREATE VIEW joined AS SELECT a, b, c FROM t JOIN u USING (a) WHERE EXISTS (SELECT b FROM t WHERE t.a = u.a);
+         CREATE VIEW by_name AS SELECT a, b, c FROM t NATURAL JOIN u;
+         CREATE VIEW listed AS SELECT x, y FROM t AS l (x, y);
+         CREATE VIEW nested AS WITH t AS (SELECT a FROM t) SELECT p.a AS q, t.a FROM plain AS p, t;
+         CREATE VIEW drawn AS SELECT nextval('s') > 0 AS n",
+    );
+    let views = ["plain", "qualified", "joined", "by_name", "listed", "nested", "drawn"];
+    let all = |views: [&str; 7]| views.map(|view| rows(&conn, &format!("SELECT * FROM {view}")));
+    let mut views = views;
+    let before = all(views);
+    assert_eq!(before.clone().map(|rows| rows.join(" ")), ["1|2", "1|2", "1|2|3", "1|2|3", "1|2", "1|1", "t"]);
+    for change in [
+        "ALTER TABLE t RENAME TO \"T t\"",
+        "ALTER TABLE \"T t\" RENAME COLUMN a TO c",
+        "ALTER TABLE \"T t\" RENAME COLUMN b TO a",
+        "ALTER TABLE u RENAME TO t",
+        "ALTER TABLE t RENAME c TO \"Z\"",
+        "ALTER TABLE t ADD COLUMN b int DEFAULT 77, ADD COLUMN c int",
+        "ALTER SEQUENCE s RENAME TO \"S\"",
+        "ALTER VIEW plain RENAME TO p",
+        "CREATE VIEW plain AS SELECT 99 AS a, 98 AS b",
+        "CREATE SEQUENCE s START -5 MINVALUE -5",
+    ] {
+        conn.execute(change, ())?;
+        if change.ends_with("TO p") {
+            views[0] = "p";
+        }
+        assert_eq!(all(views), before, "after {change}");
+    }
+    assert_eq!(rows(&conn, "INSERT INTO \"T t\" (c, a) VALUES (5, 6) RETURNING n > 0"), ["t"]);
+    fails(&conn, "INSERT INTO \"T t\" (c, a) VALUES (100, 6)", "23514");
+    let dropped = "ALTER TABLE \"T t\" DROP COLUMN n";
+    conn.execute(dropped, ())?;
+    conn.execute("DELETE FROM \"T t\" WHERE c = 5", ())?;
+    assert_eq!(rows(&conn, "SELECT * FROM p"), before[0]);
+    assert_eq!(rows(&conn, "SELECT * FROM listed"), before[4]);
+    fails(&conn, "ALTER TABLE \"T t\" ALTER COLUMN a TYPE text", "0A000");
+    let catalog = conn.catalog()?;
+    let shown = |view: &str| catalog.text_of(&catalog.view(view).expect(view).query);
+    assert_eq!(shown("p"), "SELECT a, b FROM \"T t\" AS t (a, b)");
+    assert_eq!(shown("listed"), "SELECT x, y FROM \"T t\" AS l (x, y)");
+    assert_eq!(shown("drawn"), "SELECT nextval('\"S\"') > 0 AS n");
+    for view in ["p", "qualified", "joined", "by_name", "listed", "nested"] {
+        conn.execute(&format!("CREATE VIEW again AS {}", shown(view)), ()).unwrap_or_else(|e| panic!("{view}: {e}"));
+        let (same, of_now) = (rows(&conn, &format!("SELECT * FROM {view}")), rows(&conn, "SELECT * FROM again"));
+        assert_eq!(of_now, same, "{}", shown(view));
+        conn.execute("DROP VIEW again", ())?;
+    }
+    Ok(())
+}

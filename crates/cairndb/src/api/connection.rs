@@ -288,11 +288,15 @@ impl Connection {
     }
 
     pub(super) fn notice(&self, severity: &'static str, code: SqlState, message: impl Into<String>) {
+        self.notice_with(Notice { severity, code, message: message.into(), detail: None });
+    }
+
+    pub(super) fn notice_with(&self, notice: Notice) {
         let mut notices = self.notices.borrow_mut();
         if notices.len() == NOTICES_KEPT {
             notices.pop_front();
         }
-        notices.push_back(Notice { severity, code, message: message.into() });
+        notices.push_back(notice);
     }
 
     /// The warnings and notices since the last call.

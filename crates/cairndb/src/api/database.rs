@@ -10,6 +10,7 @@ use super::sequences::SequenceValues;
 use super::{Connection, Options};
 use crate::Result;
 use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load, system_trees};
+use crate::ddl;
 use crate::dml::RowNumbers;
 use crate::exec::{SpillSpace, SpillTotals};
 use crate::verify::{Verified, Violation};
@@ -51,6 +52,7 @@ impl Shared {
     fn new(store: Store, options: Options) -> Result<Arc<Shared>> {
         if !options.read_only {
             bootstrap(&store)?;
+            ddl::upgrade(&store)?;
         }
         let trees = system_trees(store.snapshot()?.reader())?;
         Ok(Arc::new(Shared {

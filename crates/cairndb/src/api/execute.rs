@@ -18,7 +18,7 @@ use super::prepared::{Access, Body, Prepared};
 use super::sequences::StatementSequences;
 use super::session::SessionState;
 use super::statement_cache::TextHash;
-use super::{Connection, Params, RowRef, Rows, parameters};
+use super::{Connection, Notice, Params, RowRef, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::command::{self, Command};
 use crate::ddl;
@@ -449,8 +449,8 @@ impl Connection {
         let options = self.state.borrow().settings.optimizer.clone();
         let sequences = |catalog: &Arc<Catalog>| self.sequences_under(catalog, state.read_only);
         let done = ddl::execute(&statement.parsed, &dml, trees, &options, &sequences)?;
-        for (severity, code, message) in done.notices {
-            self.notice(severity, code, message);
+        for (severity, code, message, detail) in done.notices {
+            self.notice_with(Notice { severity, code, message, detail });
         }
         Ok(Executed { tag: done.tag, affected: done.affected, rows: None })
     }

@@ -12,6 +12,7 @@ use cairn_storage::{Acknowledge, Durability, Session, Store, TreeId, WriteError}
 use super::database::Shared;
 use crate::catalog::{Catalog, ObjectId, Sequence};
 use crate::exec::SequenceSource;
+use crate::sql::relation_name;
 use crate::{Error, Result, SqlState};
 
 /// How many values one raise of the mark allows.
@@ -234,16 +235,6 @@ impl SequenceSource for StatementSequences {
     }
 }
 
-/// A relation's name as written in a string: `s`, `public.s`, `"S"`.
-pub(super) fn relation_name(text: &str) -> String {
-    let text = text.trim();
-    let text = text.strip_prefix("public.").unwrap_or(text);
-    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-        Some(quoted) => quoted.replace("\"\"", "\""),
-        None => text.to_lowercase(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,11 +261,5 @@ mod tests {
         assert_eq!(ahead(&sequence(1, 1, 1000, false), 1), (32, 32));
         assert_eq!(ahead(&sequence(1, 1, 10, false), 1), (1, 1));
         assert_eq!(ahead(&sequence(1, 1, i64::MAX, false), i64::MAX), (i64::MAX, 1));
-    }
-
-    #[test]
-    fn names_in_strings_fold_unless_quoted() {
-        assert_eq!(relation_name("public.Seq"), "seq");
-        assert_eq!(relation_name("\"Se\"\"q\""), "Se\"q");
     }
 }

@@ -3,12 +3,15 @@
 //! Invariants: the syntax tree's depth is bounded by `sql::MAX_DEPTH`; what binding may multiply (views within views,
 //! operands that are needed twice) is charged to a budget, so no statement makes a plan of absurd size.
 
+use std::cell::RefCell;
+
 use cairn_parser::token::{Lexer, Placeholders};
 use cairn_parser::{self as ast, Span, TokenKind};
 
 use super::ParameterTypes;
+use super::definition::Noted;
 use super::star::Stars;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Definition, ObjectId};
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{ParsedStatement, with_room};
 use crate::{Error, Result, SqlState};
@@ -43,7 +46,11 @@ pub(super) struct Binder<'a> {
     /// Relations that stand left of a subquery in FROM, which cannot see them.
     pub(super) unreachable: Vec<String>,
     /// Views being expanded, outermost first.
-    pub(super) views: Vec<String>,
+    pub(super) views: Vec<ObjectId>,
+    /// What is bound, where it is a definition: it says what its names mean.
+    pub(super) definition: Option<&'a Definition>,
+    /// Where what names mean is wanted.
+    pub(super) noted: Option<RefCell<Noted>>,
     /// Where what `*` stands for is wanted.
     pub(super) stars: Option<Stars>,
     duplicated: usize,
@@ -68,6 +75,8 @@ impl<'a> Binder<'a> {
             next_cte: 0,
             unreachable: vec![],
             views: vec![],
+            definition: None,
+            noted: None,
             stars: None,
             duplicated: 0,
             relations: 0,
@@ -79,12 +88,12 @@ impl<'a> Binder<'a> {
         self.next_cte
     }
 
-    /// Binds something of another tree, this deep, without positions and without the WITH queries in sight: a view's
+    /// Binds a definition of this tree, this deep, without positions and without the WITH queries in sight: a view's
     /// query stands for itself.
     pub(super) fn isolated<T: Send>(
         &mut self,
-        tree: &ast::Tree<'_>,
-        depth: usize,
+        definition: &Definition,
+        (tree, depth): (&ast::Tree<'_>, usize),
         work: impl FnOnce(&mut Binder<'_>) -> Result<T> + Send,
     ) -> Result<T> {
         let mut inner = Binder {
@@ -97,6 +106,8 @@ impl<'a> Binder<'a> {
             next_cte: self.next_cte,
             unreachable: std::mem::take(&mut self.unreachable),
             views: std::mem::take(&mut self.views),
+            definition: Some(definition),
+            noted: None,
             stars: None,
             duplicated: self.duplicated,
             relations: self.relations,

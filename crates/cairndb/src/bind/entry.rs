@@ -8,7 +8,7 @@ use super::context::{Clause, Context};
 use super::scope::{Env, Scope};
 use super::star::Stars;
 use super::statement::{BoundExplain, BoundStatement};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Definition, Table};
 use crate::command::Explain;
 use crate::plan::{Expr, LogicalPlan};
 use crate::sql::{self, ParsedStatement, with_deep_stack};
@@ -43,48 +43,55 @@ pub fn bind_query(
     })?
 }
 
-/// Resolves a view's query within a statement. The statement's text with every `*` written out, and the plan.
+/// Resolves a view's query within a statement. The statement's text with every `*` written out.
 pub fn bind_view_query(
     parsed: &ParsedStatement,
     query: Id<ast::Query>,
     catalog: &Catalog,
     parameters: &mut ParameterTypes,
-) -> Result<(String, LogicalPlan)> {
+) -> Result<String> {
     with_deep_stack(parsed.depth, || {
         let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
         binder.stars = Some(Stars::default());
-        let plan = binder.query(query, None)?;
+        binder.query(query, None)?;
         let stars = binder.stars.take().unwrap_or_default();
         parameters.finish(parsed.parameters);
-        Ok((stars.written_out(parsed.tree.source(), parsed.tree.span(parsed.statement)), plan))
+        Ok(stars.written_out(parsed.tree.source(), parsed.tree.span(parsed.statement)))
     })?
 }
 
 /// A CHECK condition over the table's columns, as a boolean.
-pub fn bind_check(condition: &str, table: &Table, catalog: &Catalog) -> Result<Expr> {
+pub fn bind_check(condition: &Definition, table: &Table, catalog: &Catalog) -> Result<Expr> {
+    alone(condition, catalog, |binder, expr| check_condition(binder, expr, table))
+}
+
+pub(super) fn check_condition(binder: &mut Binder<'_>, expr: Id<ast::Expr>, table: &Table) -> Result<Expr> {
     let scope = Scope::of_table(table.name.clone(), true, &std::sync::Arc::new(table.clone()), table.columns.len());
-    alone(condition, catalog, |binder, expr| {
-        let env = Env { scope: &scope, outer: None };
-        let (bound, span) = binder.operand(expr, &mut Context::new(Some(&env), Clause::Check))?;
-        if contains_subquery(&bound) {
-            let message = "cannot use subquery in check constraint";
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-        }
-        binder.condition(bound, "CHECK", span)
-    })
+    let env = Env { scope: &scope, outer: None };
+    let (bound, span) = binder.operand(expr, &mut Context::new(Some(&env), Clause::Check))?;
+    if contains_subquery(&bound) {
+        let message = "cannot use subquery in check constraint";
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    binder.condition(bound, "CHECK", span)
 }
 
 /// A column's default, converted to the column's type (as far as assignment does; see `BoundInsert::source`).
-pub fn bind_default(default: &str, data_type: DataType, catalog: &Catalog) -> Result<Expr> {
-    alone(default, catalog, |binder, expr| binder.default_value(expr, data_type, "default"))
+pub fn bind_default(default: &Definition, data_type: DataType, catalog: &Catalog) -> Result<Expr> {
+    alone(default, catalog, |binder, expr| default_of(binder, expr, data_type))
+}
+
+pub(super) fn default_of(binder: &mut Binder<'_>, expr: Id<ast::Expr>, data_type: DataType) -> Result<Expr> {
+    binder.default_value(expr, data_type, "default")
 }
 
 fn alone<T: Send>(
-    text: &str,
+    definition: &Definition,
     catalog: &Catalog,
     bind: impl FnOnce(&mut Binder<'_>, Id<ast::Expr>) -> Result<T> + Send,
 ) -> Result<T> {
     // Its text is not the user's: an error's place in it would be told as one in his statement.
+    let text = &definition.text;
     let parsed = sql::parse_expression(text).map_err(|error| {
         let message = format!("the stored expression {text} can not be read: {}", error.message());
         let hint = "An older version wrote it. Drop the constraint or the default, and say it anew.";
@@ -92,12 +99,19 @@ fn alone<T: Send>(
     })?;
     with_deep_stack(parsed.depth, || {
         let mut parameters = ParameterTypes::default();
-        let bound = bind(&mut Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth), parsed.expr)?;
-        match parameters.types() {
-            [] => Ok(bound),
-            _ => Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")),
-        }
+        let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth);
+        binder.definition = Some(definition);
+        let bound = bind(&mut binder, parsed.expr)?;
+        no_parameters(&parameters).map(|()| bound)
     })?
+}
+
+/// SQLSTATE 42P02 where a definition has parameters.
+pub(super) fn no_parameters(parameters: &ParameterTypes) -> Result<()> {
+    match parameters.types() {
+        [] => Ok(()),
+        _ => Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")),
+    }
 }
 
 fn contains_subquery(expr: &Expr) -> bool {

@@ -9,9 +9,10 @@ use cairn_parser::{self as ast, FunctionItem, Id, List, Name, QualifiedName, Que
 
 use super::binder::Binder;
 use super::context::{Clause, Context};
+use super::definition::{is_unchanged, known_columns, known_relation};
 use super::nearest::nearest;
 use super::scope::{Env, Relation, Scope};
-use crate::catalog::{Table, View};
+use crate::catalog::{Reference, Table, View};
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
 use crate::sql::{dotted, list_span, name_text, plain_name};
 use crate::types::DataType;
@@ -159,19 +160,54 @@ impl Binder<'_> {
             let scope = self.fields_scope(plain, fields.clone(), naming)?;
             return Ok(Item::plain((LogicalPlan::CteScan { id, fields }, scope)));
         }
-        if let Some(table) = self.catalog.table(plain) {
-            return self.table(&Arc::clone(table), naming);
-        }
-        match self.catalog.view(plain) {
-            Some(view) => self.view(&Arc::clone(view), naming, span),
-            None => Err(self.no_relation(name)),
+        let catalog = self.catalog;
+        let reference = self.definition.and_then(|definition| definition.reference_at(span.start));
+        let (table, view) = match reference {
+            Some(Reference { object, .. }) => (catalog.table_by_id(*object), catalog.view_by_id(*object)),
+            None => (catalog.table(plain), catalog.view(plain)),
+        };
+        match (table, view, reference) {
+            (Some(table), _, Some(reference)) if !is_unchanged(reference, table) => {
+                self.known_table(plain, reference, table, naming)
+            }
+            (Some(table), _, _) => {
+                self.note_table(span, table);
+                self.table(plain, table, naming)
+            }
+            (None, Some(view), _) => {
+                self.note_view(span, view);
+                self.view(plain, (view, reference), naming, span)
+            }
+            (None, None, _) => Err(self.no_relation(name)),
         }
     }
 
-    fn table(&mut self, table: &Arc<Table>, naming: Option<Naming>) -> Result<Item> {
+    /// A table as a definition knows it, whose columns were renamed, added or dropped since.
+    fn known_table(
+        &mut self,
+        called: &str,
+        reference: &Reference,
+        table: &Arc<Table>,
+        naming: Option<Naming>,
+    ) -> Result<Item> {
         let width = table.columns.len();
         let plan = LogicalPlan::Scan { table: Arc::clone(table), columns: (0..width).collect() };
-        let name = naming.map_or(table.name.as_str(), |naming| name_text(self.tree, naming.name));
+        let mut columns = known_columns(reference, table);
+        if let Some(naming) = naming {
+            self.check_column_count("table", columns.len(), naming)?;
+            for ((name, _), new) in columns.iter_mut().zip(self.tree.list(naming.columns)) {
+                name_text(self.tree, new).clone_into(name);
+            }
+        }
+        let alias = naming.map_or(called, |naming| name_text(self.tree, naming.name)).to_owned();
+        let relation = known_relation(alias, naming.is_none(), table, columns);
+        Ok(Item::plain((plan, Scope::of(relation, width))))
+    }
+
+    fn table(&mut self, called: &str, table: &Arc<Table>, naming: Option<Naming>) -> Result<Item> {
+        let width = table.columns.len();
+        let plan = LogicalPlan::Scan { table: Arc::clone(table), columns: (0..width).collect() };
+        let name = naming.map_or(called, |naming| name_text(self.tree, naming.name));
         let mut scope = Scope::of_table(name.to_owned(), naming.is_none(), table, width);
         if let Some(naming) = naming {
             self.rename("table", &mut scope, naming)?;
@@ -192,18 +228,31 @@ impl Binder<'_> {
         self.at(error, self.tree.span(name))
     }
 
-    fn view(&mut self, view: &View, naming: Option<Naming>, span: Span) -> Result<Item> {
-        if self.views.contains(&view.name) || self.views.len() >= VIEW_DEPTH_MAX {
+    fn view(
+        &mut self,
+        called: &str,
+        (view, reference): (&View, Option<&Reference>),
+        naming: Option<Naming>,
+        span: Span,
+    ) -> Result<Item> {
+        if self.views.contains(&view.id) || self.views.len() >= VIEW_DEPTH_MAX {
             let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
             return Err(self.at(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message), span));
         }
-        let parsed = crate::sql::parse_query(&view.query)?;
-        self.views.push(view.name.clone());
-        let plan = self.isolated(&parsed.tree, parsed.depth, |binder| binder.query(parsed.query, None));
+        let parsed = crate::sql::parse_query(&view.query.text)?;
+        self.views.push(view.id);
+        let plan = self.isolated(&view.query, (&parsed.tree, parsed.depth), |binder| binder.query(parsed.query, None));
         self.views.pop();
         let plan = plan?;
-        let fields = named_as_view(view, plan.fields()).map_err(|error| self.at(error, span))?;
-        let mut scope = self.fields_scope(&view.name, fields, naming)?;
+        let mut fields = named_as_view(view, plan.fields()).map_err(|error| self.at(error, span))?;
+        let width = fields.len();
+        if let Some(reference) = reference {
+            // A view that was replaced may have got columns, behind those that it had.
+            fields.truncate(reference.columns.len());
+            fields.iter_mut().zip(&reference.columns).for_each(|(field, known)| field.name.clone_from(&known.name));
+        }
+        let mut scope = self.fields_scope(called, fields, naming)?;
+        scope.width = width;
         if let (Some(relation), None) = (scope.relations.first_mut(), naming) {
             relation.by_own_name = true;
         }

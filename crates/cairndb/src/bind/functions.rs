@@ -170,8 +170,17 @@ impl<'a> Binder<'a> {
             ast::Expr::TypedString { data_type, literal } if is_regclass(tree, data_type) => literal,
             _ => name,
         };
-        let (bound, span) = self.operand(name, context)?;
-        let name = Box::new(self.implicit(bound, DataType::Text, span)?);
+        let known = match tree.get(name) {
+            ast::Expr::String { text } => self.sequence_named(tree.text(text), tree.span(name))?,
+            _ => None,
+        };
+        let name = match known {
+            Some(known) => Box::new(text(&known)),
+            None => {
+                let (bound, span) = self.operand(name, context)?;
+                Box::new(self.implicit(bound, DataType::Text, span)?)
+            }
+        };
         let value = match tree.nth(call.args, 1) {
             Some(value) => {
                 let (bound, span) = self.operand(value, context)?;

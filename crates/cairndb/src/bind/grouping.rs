@@ -132,7 +132,12 @@ impl<'s> Grouping<'s> {
             let grouped = |column: &usize| {
                 self.groups.iter().any(|group| matches!(group, Expr::Column { index, .. } if *index == start + column))
             };
-            self.sets.is_none() && !table.primary_key.is_empty() && table.primary_key.iter().all(grouped)
+            let determined =
+                self.sets.is_none() && !table.primary_key.is_empty() && table.primary_key.iter().all(grouped);
+            if determined {
+                binder.note_key(table);
+            }
+            determined
         });
         if !determined {
             return Err(self.ungrouped(binder, index, inside));

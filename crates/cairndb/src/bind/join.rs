@@ -134,7 +134,10 @@ impl Binder<'_> {
 
     fn side_column(&self, scope: &Scope, name: &str, span: Span, side: &str) -> Result<Expr> {
         match scope.find(name) {
-            Some((column, false)) => Ok(column.into_owned()),
+            Some((column, false)) => {
+                self.note_use(scope, &column);
+                Ok(column.into_owned())
+            }
             Some((_, true)) => {
                 let message = format!("common column name \"{name}\" appears more than once in {side} table");
                 Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span))

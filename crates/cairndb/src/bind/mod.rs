@@ -4,6 +4,7 @@ mod binder;
 mod coerce;
 mod conflict;
 mod context;
+mod definition;
 mod delete;
 mod entry;
 mod equal;
@@ -26,6 +27,7 @@ mod query;
 mod rows;
 mod scope;
 mod select;
+mod shown;
 mod star;
 mod statement;
 mod subquery;
@@ -33,10 +35,12 @@ mod target;
 mod update;
 mod with;
 
+pub(crate) use definition::{definition_fields, resolve_check, resolve_default, resolve_query};
 pub use entry::{bind_check, bind_default, bind_query, bind_statement, bind_view_query};
 pub(crate) use from::named_as_view;
 pub use parameters::ParameterTypes;
 pub use rows::ConstantRows;
+pub(crate) use shown::said;
 pub use statement::{
     Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundStatement, BoundUpdate, ConflictAction, InsertSource,
     OnConflict, Returning,

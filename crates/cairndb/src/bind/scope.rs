@@ -232,6 +232,7 @@ impl Binder<'_> {
                     let message = format!("column reference \"{name}\" is ambiguous");
                     return Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span));
                 }
+                self.note_use(env.scope, &first);
                 return Ok(seen_from(first, level));
             }
             (next, level) = (env.outer, level + 1);
@@ -252,11 +253,14 @@ impl Binder<'_> {
             return Err(Error::internal("a name without parts"));
         };
         let span = list_span(self.tree, names).unwrap_or(NOWHERE);
-        let (relation, level) = self.relation_of(env, qualifier)?;
+        let (relation, level, scope) = self.relation_of(env, qualifier)?;
         let name = name_text(self.tree, *column);
         let mut found = relation.columns().filter(|(candidate, _)| *candidate == name);
         match (found.next(), found.next()) {
-            (Some((_, expr)), None) => Ok(seen_from(expr, level)),
+            (Some((_, expr)), None) => {
+                self.note_use(scope, &expr);
+                Ok(seen_from(expr, level))
+            }
             (Some(_), Some(_)) => {
                 let message = format!("column reference \"{name}\" is ambiguous");
                 Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span))
@@ -272,10 +276,15 @@ impl Binder<'_> {
     /// The relation that a qualifier names, and how many queries out it is.
     pub(super) fn relation<'e>(&self, env: Option<&'e Env>, qualifier: List<Name>) -> Result<(&'e Relation, usize)> {
         let parts: Vec<Id<Name>> = self.tree.list(qualifier).collect();
-        self.relation_of(env, &parts)
+        self.relation_of(env, &parts).map(|(relation, level, _)| (relation, level))
     }
 
-    fn relation_of<'e>(&self, env: Option<&'e Env>, qualifier: &[Id<Name>]) -> Result<(&'e Relation, usize)> {
+    /// And the scope that it is in.
+    fn relation_of<'e>(
+        &self,
+        env: Option<&'e Env>,
+        qualifier: &[Id<Name>],
+    ) -> Result<(&'e Relation, usize, &'e Scope)> {
         let (mut next, mut level) = (env, 0);
         let text = |name: &Id<Name>| name_text(self.tree, *name);
         let alias = qualifier.last().map_or("", text);
@@ -288,7 +297,7 @@ impl Binder<'_> {
                 relation.alias == alias && (schema.is_none() || schema == Some("public") && relation.by_own_name)
             });
             if let Some(relation) = found {
-                return Ok((relation, level));
+                return Ok((relation, level, env.scope));
             }
             (next, level) = (env.outer, level + 1);
         }

@@ -233,6 +233,7 @@ impl Binder<'_> {
         };
         let mut outputs = Vec::with_capacity(env.scope.width);
         for (name, expr) in env.scope.columns() {
+            self.note_use(env.scope, &expr);
             context.mentions.push((index_of(&expr), span));
             outputs.push(Output { expr: expr.into_owned(), name: name.to_owned(), span });
         }
@@ -252,6 +253,9 @@ impl Binder<'_> {
             return Err(self.at(Error::unsupported("an outer query's table.*"), span));
         }
         for (name, expr) in relation.columns() {
+            if let Some(env) = context.env {
+                self.note_use(env.scope, &expr);
+            }
             context.mentions.push((index_of(&expr), span));
             outputs.push(Output { expr: expr.into_owned(), name: name.to_owned(), span });
         }

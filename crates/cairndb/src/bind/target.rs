@@ -9,6 +9,7 @@ use cairn_parser::{
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
 use super::context::{Clause, Context};
+use super::definition::quoted;
 use super::nearest::nearest;
 use super::operators::row_of;
 use super::scope::{Env, Scope};
@@ -70,14 +71,15 @@ impl Binder<'_> {
     /// What a column holds where no value is given.
     pub(super) fn column_default(&mut self, column: &Column) -> Result<Expr> {
         if let Some(identity) = column.identity {
-            let sequence = self.catalog.sequences.values().find(|sequence| sequence.id == identity.sequence);
+            let sequence = self.catalog.sequence_by_id(identity.sequence);
             let sequence = sequence.ok_or_else(|| Error::internal("an identity column without its sequence"))?;
-            let next = Expr::Sequence { op: SequenceOp::Next, name: Box::new(text(&sequence.name)), value: None };
+            let next =
+                Expr::Sequence { op: SequenceOp::Next, name: Box::new(text(&quoted(&sequence.name))), value: None };
             return self.assignment(next, column.data_type, &column.name, NOWHERE);
         }
         let Some(default) = &column.default else { return Ok(null(column.data_type)) };
-        let parsed = crate::sql::parse_expression(default)?;
-        self.isolated(&parsed.tree, parsed.depth, |binder| {
+        let parsed = crate::sql::parse_expression(&default.text)?;
+        self.isolated(default, (&parsed.tree, parsed.depth), |binder| {
             binder.default_value(parsed.expr, column.data_type, &column.name)
         })
     }

@@ -4,9 +4,12 @@
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
-/// The version that this code reads and writes. It counts changes of the bytes of rows and keys too, which can not be told
-/// by themselves: 1 had integers of fixed width in rows.
-const VERSION: u8 = 2;
+/// The version that this code writes. It counts changes of the bytes of rows and keys too, which can not be told by
+/// themselves: 1 had integers of fixed width in rows. 2 knew objects in definitions by their names alone.
+const VERSION: u8 = 3;
+
+/// The oldest version that is read.
+const OLDEST: u8 = 2;
 
 /// Builds one record.
 #[derive(Default)]
@@ -79,8 +82,8 @@ impl<'a> Fields<'a> {
     /// A top-level record.
     pub(super) fn entry(bytes: &'a [u8]) -> Result<Fields<'a>> {
         match bytes.split_first() {
-            Some((&VERSION, rest)) => Ok(Fields(rest)),
-            Some((version @ 1..VERSION, _)) => Err(older(*version)),
+            Some((OLDEST..=VERSION, rest)) => Ok(Fields(rest)),
+            Some((version @ 1..OLDEST, _)) => Err(older(*version)),
             Some((version, _)) => Err(corrupt(&format!("unknown entry version {version}"))),
             None => Err(corrupt("empty entry")),
         }
@@ -99,6 +102,11 @@ impl<'a> Fields<'a> {
         self.0 = rest;
         Ok(Some((tag, bytes)))
     }
+}
+
+/// Whether an entry has the version that is written now.
+pub(super) fn is_of_now(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&VERSION)
 }
 
 pub(super) fn text(bytes: &[u8]) -> Result<String> {
@@ -132,7 +140,9 @@ pub(super) fn corrupt(what: &str) -> Error {
 }
 
 fn older(version: u8) -> Error {
-    let message = format!("the tables have format {version}, which this library no longer reads (it has {VERSION})");
+    let message = format!(
+        "the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {VERSION})"
+    );
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 

@@ -7,6 +7,7 @@ use cairn_storage::TreeId;
 use super::codec::{self, Fields, Writer, corrupt};
 use super::schema::{Check, Column, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
 use super::schema::{ReferentialAction, Sequence};
+use super::{Definition, KnownColumn, Reference};
 use crate::Result;
 use crate::types::DataType;
 
@@ -28,33 +29,19 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
         w.record(7, |w| encode_index(index, w));
     }
     for check in &table.checks {
-        w.record(8, |w| {
-            w.text(1, &check.name);
-            w.text(2, &check.condition);
-        });
+        w.record(8, |w| encode_check(check, w));
     }
     for key in &table.foreign_keys {
         w.record(9, |w| encode_foreign_key(key, w));
     }
     w.number(10, change);
+    w.number(11, table.columns_made.into());
+    w.number(12, table.primary_key_id.0.into());
     w.finish()
 }
 
 pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
-    let mut table = Table {
-        id,
-        name: String::new(),
-        columns: Vec::new(),
-        tree: TreeId(0),
-        primary_key: Vec::new(),
-        primary_key_name: None,
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        referenced_by: Vec::new(),
-        layout_version: 0,
-        statistics: None,
-    };
+    let mut table = Table::new(id, String::new(), TreeId(0));
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -67,11 +54,23 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
             7 => table.indexes.push(Arc::new(decode_index(value)?)),
             8 => table.checks.push(decode_check(value)?),
             9 => table.foreign_keys.push(decode_foreign_key(value)?),
+            11 => table.columns_made = codec::number(value)?,
+            12 => table.primary_key_id = ObjectId(codec::number(value)?),
             _ => {}
         }
     }
+    number_columns(&mut table);
     check_positions(&table)?;
     Ok(table)
+}
+
+/// Version 2 did not number columns.
+fn number_columns(table: &mut Table) {
+    for (column, number) in table.columns.iter_mut().zip(1..).filter(|(column, _)| column.number == 0) {
+        column.number = number;
+    }
+    let greatest = table.columns.iter().map(|column| column.number).max();
+    table.columns_made = table.columns_made.max(greatest.unwrap_or(0));
 }
 
 /// Every column position in the entry must exist: all later code indexes by them.
@@ -90,29 +89,95 @@ fn encode_column(column: &Column, w: &mut Writer) {
     w.data_type(2, column.data_type);
     w.flag(3, column.not_null);
     if let Some(default) = &column.default {
-        w.text(4, default);
+        encode_definition(default, (4, 8), w);
     }
     if let Some(identity) = column.identity {
         w.number(5, identity.sequence.0.into());
         w.flag(6, identity.always);
     }
+    w.number(7, column.number.into());
+}
+
+/// A definition as two fields: its text, and what it refers to.
+fn encode_definition(definition: &Definition, (text, references): (u8, u8), w: &mut Writer) {
+    w.text(text, &definition.text);
+    if let Some(all) = &definition.references {
+        w.record(references, |w| all.iter().for_each(|reference| w.record(1, |w| encode_reference(reference, w))));
+    }
+}
+
+fn encode_reference(reference: &Reference, w: &mut Writer) {
+    w.number(1, reference.place.into());
+    w.number(2, reference.object.0.into());
+    for column in &reference.columns {
+        w.record(3, |w| {
+            w.number(1, column.number.into());
+            w.text(2, &column.name);
+            w.flag(3, column.used);
+        });
+    }
+    w.flag(4, reference.by_key);
+}
+
+fn decode_references(bytes: &[u8]) -> Result<Option<Vec<Reference>>> {
+    let mut references = Vec::new();
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        if tag == 1 {
+            references.push(decode_reference(value)?);
+        }
+    }
+    Ok(Some(references))
+}
+
+fn decode_reference(bytes: &[u8]) -> Result<Reference> {
+    let mut reference = Reference { place: 0, object: ObjectId(0), columns: Vec::new(), by_key: false };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => reference.place = codec::number(value)?,
+            2 => reference.object = ObjectId(codec::number(value)?),
+            3 => reference.columns.push(decode_known_column(value)?),
+            4 => reference.by_key = true,
+            _ => {}
+        }
+    }
+    Ok(reference)
+}
+
+fn decode_known_column(bytes: &[u8]) -> Result<KnownColumn> {
+    let mut column = KnownColumn { number: 0, name: String::new(), used: false };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => column.number = codec::number(value)?,
+            2 => column.name = codec::text(value)?,
+            3 => column.used = true,
+            _ => {}
+        }
+    }
+    Ok(column)
 }
 
 fn decode_column(bytes: &[u8]) -> Result<Column> {
-    let mut column =
-        Column { name: String::new(), data_type: DataType::Unknown, not_null: false, default: None, identity: None };
-    let (mut sequence, mut always) = (None, false);
+    let mut column = Column::new(0, String::new(), DataType::Unknown);
+    let (mut sequence, mut always, mut references) = (None, false, None);
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
             1 => column.name = codec::text(value)?,
             2 => column.data_type = codec::data_type(value)?,
             3 => column.not_null = true,
-            4 => column.default = Some(codec::text(value)?),
+            4 => column.default = Some(Definition { text: codec::text(value)?, references: None }),
             5 => sequence = Some(ObjectId(codec::number(value)?)),
             6 => always = true,
+            7 => column.number = codec::number(value)?,
+            8 => references = decode_references(value)?,
             _ => {}
         }
+    }
+    if let Some(default) = &mut column.default {
+        default.references = references;
     }
     column.identity = sequence.map(|sequence| Identity { always, sequence });
     Ok(column)
@@ -171,13 +236,26 @@ fn decode_index_column(bytes: &[u8]) -> Result<IndexColumn> {
     Ok(column)
 }
 
+fn encode_check(check: &Check, w: &mut Writer) {
+    w.text(1, &check.name);
+    encode_definition(&check.condition, (2, 3), w);
+    w.number(4, check.id.0.into());
+    for &column in &check.columns {
+        w.number(5, column.into());
+    }
+}
+
 fn decode_check(bytes: &[u8]) -> Result<Check> {
-    let mut check = Check { name: String::new(), condition: String::new() };
+    let (id, name, condition) = (ObjectId(0), String::new(), Definition::default());
+    let mut check = Check { id, name, condition, columns: Vec::new() };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
             1 => check.name = codec::text(value)?,
-            2 => check.condition = codec::text(value)?,
+            2 => check.condition.text = codec::text(value)?,
+            3 => check.condition.references = decode_references(value)?,
+            4 => check.id = ObjectId(codec::number(value)?),
+            5 => check.columns.push(codec::number(value)?),
             _ => {}
         }
     }
@@ -191,10 +269,12 @@ fn encode_foreign_key(key: &ForeignKey, w: &mut Writer) {
     w.numbers(4, &key.referenced_columns);
     w.number(5, encode_action(key.on_delete));
     w.number(6, encode_action(key.on_update));
+    w.number(7, key.id.0.into());
 }
 
 fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
     let mut key = ForeignKey {
+        id: ObjectId(0),
         name: String::new(),
         columns: Vec::new(),
         referenced_table: ObjectId(0),
@@ -211,6 +291,7 @@ fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
             4 => key.referenced_columns = codec::numbers(value)?,
             5 => key.on_delete = decode_action(codec::number(value)?)?,
             6 => key.on_update = decode_action(codec::number(value)?)?,
+            7 => key.id = ObjectId(codec::number(value)?),
             _ => {}
         }
     }
@@ -244,19 +325,20 @@ pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
     for column in &view.columns {
         w.text(2, column);
     }
-    w.text(3, &view.query);
+    encode_definition(&view.query, (3, 5), &mut w);
     w.number(4, change);
     w.finish()
 }
 
 pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
-    let mut view = View { id, name: String::new(), columns: Vec::new(), query: String::new() };
+    let mut view = View { id, name: String::new(), columns: Vec::new(), query: Definition::default() };
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
         match tag {
             1 => view.name = codec::text(value)?,
             2 => view.columns.push(codec::text(value)?),
-            3 => view.query = codec::text(value)?,
+            3 => view.query.text = codec::text(value)?,
+            5 => view.query.references = decode_references(value)?,
             _ => {}
         }
     }
@@ -317,15 +399,17 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let column = |name: &str, data_type| Column {
-            name: name.to_string(),
-            data_type,
+        let known = KnownColumn { number: 2, name: "x".to_string(), used: true };
+        let reference = Reference { place: 9, object: ObjectId(9), columns: vec![known], by_key: true };
+        let column = |number, name: &str, data_type| Column {
             not_null: true,
-            default: Some("nextval('s')".to_string()),
+            default: Some(Definition { text: "nextval('s')".to_string(), references: Some(vec![reference.clone()]) }),
             identity: Some(Identity { always: true, sequence: ObjectId(9) }),
+            ..Column::new(number, name, data_type)
         };
         let part = IndexColumn { column: 1, descending: true, nulls_first: true };
         let key = ForeignKey {
+            id: ObjectId(5),
             name: "fk".to_string(),
             columns: vec![1],
             referenced_table: ObjectId(7),
@@ -336,10 +420,14 @@ mod tests {
         Table {
             id: ObjectId(7),
             name: "t".to_string(),
-            columns: vec![column("a", DataType::Numeric(Some((10, -2)))), column("b", DataType::Varchar(Some(300)))],
+            columns: vec![
+                column(1, "a", DataType::Numeric(Some((10, -2)))),
+                column(4, "b", DataType::Varchar(Some(300))),
+            ],
             tree: TreeId(1000),
             primary_key: vec![1, 0],
             primary_key_name: Some("t_pkey".to_string()),
+            primary_key_id: ObjectId(6),
             indexes: vec![Arc::new(Index {
                 id: ObjectId(8),
                 name: "i".to_string(),
@@ -348,10 +436,11 @@ mod tests {
                 unique: true,
                 constraint: true,
             })],
-            checks: vec![Check { name: "c".to_string(), condition: "a > 0".to_string() }],
+            checks: vec![Check { id: ObjectId(4), name: "c".to_string(), condition: "a > 0".into(), columns: vec![1] }],
             foreign_keys: vec![key],
             referenced_by: Vec::new(),
             layout_version: 3,
+            columns_made: 4,
             statistics: None,
         }
     }
@@ -384,7 +473,7 @@ mod tests {
 
     #[test]
     fn entries_of_an_older_format_are_refused() {
-        let view = View { id: ObjectId(1), name: "v".to_string(), columns: vec![], query: "SELECT 1".to_string() };
+        let view = View { id: ObjectId(1), name: "v".to_string(), columns: vec![], query: "SELECT 1".into() };
         let mut bytes = encode_view(&view, 5);
         bytes[0] = 1;
         let error = decode_view(ObjectId(1), &bytes).unwrap_err();

@@ -3,6 +3,7 @@
 
 mod cache;
 mod codec;
+mod definition;
 mod entries;
 mod layout;
 mod schema;
@@ -10,6 +11,8 @@ mod statistics;
 mod store;
 
 pub(crate) use cache::{CatalogCache, CatalogStamp};
+pub use definition::Definition;
+pub(crate) use definition::{KnownColumn, Reference};
 pub use layout::{ColumnPlace, TableLayout};
 pub(crate) use layout::{row_number, row_number_key};
 pub use schema::{
@@ -17,6 +20,6 @@ pub use schema::{
     RelationKind, Sequence, Table, TableStatistics, View,
 };
 pub(crate) use store::{
-    CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, load,
-    put_statistics, system_trees,
+    CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, is_up_to_date,
+    load, put_statistics, system_trees,
 };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
-use super::TableLayout;
 use super::layout::Layouts;
+use super::{Definition, TableLayout};
 use crate::types::{DataType, Value};
 
 /// Names a schema object for the life of the database; never reused.
@@ -28,6 +28,8 @@ pub struct Table {
     pub primary_key: Vec<usize>,
     /// The primary key's constraint name.
     pub primary_key_name: Option<String>,
+    /// The primary key's id as a constraint.
+    pub(crate) primary_key_id: ObjectId,
     /// Secondary indexes, unique constraints included.
     pub indexes: Vec<Arc<Index>>,
     /// CHECK constraints.
@@ -38,6 +40,8 @@ pub struct Table {
     pub referenced_by: Vec<(ObjectId, usize)>,
     /// Version of the row layout that new rows are written with (ALTER TABLE without rewriting).
     pub layout_version: u32,
+    /// How many columns the table ever had.
+    pub(crate) columns_made: u32,
     /// From ANALYZE.
     pub statistics: Option<Arc<TableStatistics>>,
 }
@@ -45,14 +49,16 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
+    /// Names it for the life of the table, whatever comes and goes before it; from 1 on.
+    pub(crate) number: u32,
     /// Its name.
     pub name: String,
     /// Its type.
     pub data_type: DataType,
     /// NULL is refused.
     pub not_null: bool,
-    /// SQL text of the default expression.
-    pub default: Option<String>,
+    /// The default expression.
+    pub default: Option<Definition>,
     /// GENERATED .. AS IDENTITY.
     pub identity: Option<Identity>,
 }
@@ -98,15 +104,19 @@ pub struct IndexColumn {
 /// A CHECK constraint.
 #[derive(Clone, Debug)]
 pub struct Check {
+    pub(crate) id: ObjectId,
     /// The constraint's name.
     pub name: String,
-    /// SQL text of the condition.
-    pub condition: String,
+    /// The condition. The names of the table and its columns in it are those of now.
+    pub condition: Definition,
+    /// The numbers of the columns that the condition uses.
+    pub(crate) columns: Vec<u32>,
 }
 
 /// A FOREIGN KEY constraint.
 #[derive(Clone, Debug)]
 pub struct ForeignKey {
+    pub(crate) id: ObjectId,
     /// The constraint's name.
     pub name: String,
     /// The referring columns.
@@ -145,8 +155,8 @@ pub struct View {
     pub name: String,
     /// The names of its columns.
     pub columns: Vec<String>,
-    /// SQL text of the query.
-    pub query: String,
+    /// The query.
+    pub query: Definition,
 }
 
 /// A sequence's definition; its value lives in a tree of its own.
@@ -224,6 +234,11 @@ impl Catalog {
         self.layouts.of(table)
     }
 
+    /// The view with this id.
+    pub(crate) fn view_by_id(&self, id: ObjectId) -> Option<&Arc<View>> {
+        self.views.values().find(|view| view.id == id)
+    }
+
     /// The view of this name.
     pub fn view(&self, name: &str) -> Option<&Arc<View>> {
         self.views.get(name)
@@ -276,7 +291,45 @@ pub enum RelationKind {
     Index,
 }
 
+impl Column {
+    /// A column that may be NULL, without a default.
+    pub(crate) fn new(number: u32, name: impl Into<String>, data_type: DataType) -> Column {
+        Column { number, name: name.into(), data_type, not_null: false, default: None, identity: None }
+    }
+}
+
 impl Table {
+    /// A table without columns.
+    pub(crate) fn new(id: ObjectId, name: impl Into<String>, tree: TreeId) -> Table {
+        Table {
+            id,
+            name: name.into(),
+            columns: Vec::new(),
+            tree,
+            primary_key: Vec::new(),
+            primary_key_name: None,
+            primary_key_id: ObjectId(0),
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            referenced_by: Vec::new(),
+            layout_version: 0,
+            columns_made: 0,
+            statistics: None,
+        }
+    }
+
+    /// The number of the next column that is added.
+    pub(crate) fn next_column_number(&mut self) -> u32 {
+        self.columns_made += 1;
+        self.columns_made
+    }
+
+    /// The position of the column of this number.
+    pub(crate) fn position_of_number(&self, number: u32) -> Option<usize> {
+        self.columns.iter().position(|column| column.number == number)
+    }
+
     /// The position of the column of this name.
     pub fn column_position(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)

@@ -54,11 +54,20 @@ pub(crate) fn bootstrap(store: &Store) -> Result<()> {
     }
     let tx = store.begin()?;
     let trees = SystemTrees { statistics: tx.create_tree()?, sequences: tx.create_tree()? };
+    put_trees(&tx, trees)?;
+    Ok(tx.commit(None)?)
+}
+
+fn put_trees(tx: &Transaction, trees: SystemTrees) -> Result<()> {
     let mut w = Writer::entry();
     w.number(1, trees.statistics.0.into());
     w.number(2, trees.sequences.0.into());
-    tx.put(TreeId::CATALOG, &trees_key(), &w.finish())?;
-    Ok(tx.commit(None)?)
+    Ok(tx.put(TreeId::CATALOG, &trees_key(), &w.finish())?)
+}
+
+/// Whether the catalog was written, or brought up to date, by a library of this version. Its list of trees says so.
+pub(crate) fn is_up_to_date(reader: &Reader) -> Result<bool> {
+    Ok(reader.get(TreeId::CATALOG, &trees_key())?.is_none_or(|bytes| codec::is_of_now(&bytes)))
 }
 
 /// The system trees; `None` in a database that was never written.
@@ -196,6 +205,12 @@ impl<'a> CatalogStore<'a> {
 
     pub(crate) fn put_sequence(&self, sequence: &Sequence) -> Result<()> {
         self.put(EntryKind::Sequence, sequence.id, |change| entries::encode_sequence(sequence, change))
+    }
+
+    /// From here on the catalog is one of this version.
+    pub(crate) fn put_version(&self) -> Result<()> {
+        let trees = system_trees(self.tx.reader())?.ok_or_else(|| corrupt("list of trees"))?;
+        put_trees(self.tx, trees)
     }
 
     pub(crate) fn delete(&self, kind: EntryKind, id: ObjectId) -> Result<()> {

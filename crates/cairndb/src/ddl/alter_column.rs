@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::context::Ddl;
+use super::dependency::views_using;
 use super::names::missing_column;
 use crate::bind::{bind_check, bind_default};
 use crate::catalog::Table;
@@ -53,6 +54,11 @@ impl Ddl<'_> {
             let hint = format!("You might need to specify \"USING {}::{to}\".", column.name);
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint(hint));
         }
+        if let [view, ..] = views_using(&self.catalog, table.id, column.number).as_slice() {
+            let message = "cannot alter type of a column used by a view or rule";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_detail(format!("rule _RETURN on view {view} depends on column \"{}\"", column.name)));
+        }
         let mut new = Table::clone(table);
         new.columns[position].data_type = to;
         if let Some(default) = &column.default {
@@ -69,8 +75,7 @@ impl Ddl<'_> {
         self.rewrite_table(table, new, |mut row| {
             row[position] = cast_assign(&row[position], from, to, &eval)?;
             Ok(row)
-        })?;
-        self.refuse_broken_views("changing the type of a column")
+        })
     }
 }
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::context::Ddl;
-use super::create_table::{nextval, sequence_constant};
-use super::drop::Dependent;
+use super::create_table::nextval;
+use super::dependency::Object;
 use super::names::{Chosen, already_exists, constraint_exists, missing, missing_column};
-use super::rewrite::{columns_of, rename_column, rename_table};
+use super::rewrite::{rename_column, rename_table};
 use crate::bind::bind_default;
-use crate::catalog::{Catalog, EntryKind, Index, RelationKind, Sequence, Table, View};
+use crate::catalog::{Index, RelationKind, Sequence, Table, View};
 use crate::command::{AlterTable, ColumnDefinition, Constraint, RenameRelation, TableAction};
 use crate::exec::eval_row;
 use crate::{Error, Result, SqlState, Value};
@@ -145,7 +145,7 @@ impl Ddl<'_> {
             (None, Some(identity)) => {
                 let sequence = self.catalog.sequence_by_id(identity.sequence);
                 let sequence = sequence.ok_or_else(|| Error::internal("a sequence is missing"))?;
-                Some(bind_default(&nextval(&sequence.name), column.data_type, &self.catalog)?)
+                Some(bind_default(&nextval(sequence.id, &sequence.name), column.data_type, &self.catalog)?)
             }
             (None, None) => None,
         };
@@ -171,59 +171,7 @@ impl Ddl<'_> {
             self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
             return Ok(());
         };
-        let mut new = without_column(table, position);
-        new.checks.retain(|check| !columns_of(&check.condition).contains(&name.to_string()));
-        let part = format!("{name} of table {}", table.name);
-        let mut dependents = Vec::new();
-        for &(child, at) in &table.referenced_by {
-            let child = self.catalog.table_by_id(child).ok_or_else(|| Error::internal("a table is missing"))?;
-            let key = &child.foreign_keys[at];
-            if key.referenced_columns.contains(&position) && child.id != table.id {
-                dependents.push(Dependent::constraint(&key.name, child, "column", &part));
-            }
-        }
-        let mut without = Catalog::clone(&self.catalog);
-        without.tables.insert(new.name.clone(), Arc::new(new.clone()));
-        let views = self.broken_views(&without, std::slice::from_ref(&new.name));
-        dependents.extend(views.iter().map(|view| Dependent::view(view, "column", &part)));
-        self.settle_part(&dependents, cascade, "column", &part)?;
-        self.remove_views(&views)?;
-        self.move_references(table, position)?;
-        for sequence in self.owned_sequences(table.id, None) {
-            self.move_sequence(&sequence, position)?;
-        }
-        self.rewrite_table(table, new, |mut row| {
-            row.remove(position);
-            Ok(row)
-        })
-    }
-
-    /// Other tables' foreign keys lose those that point at the column, and count the others' columns anew.
-    fn move_references(&mut self, table: &Table, position: usize) -> Result<()> {
-        for child in self.catalog.tables.values().filter(|child| child.id != table.id) {
-            if child.foreign_keys.iter().all(|key| key.referenced_table != table.id) {
-                continue;
-            }
-            let mut child = Table::clone(child);
-            child
-                .foreign_keys
-                .retain(|key| key.referenced_table != table.id || !key.referenced_columns.contains(&position));
-            for key in child.foreign_keys.iter_mut().filter(|key| key.referenced_table == table.id) {
-                key.referenced_columns.iter_mut().for_each(|column| *column -= usize::from(*column > position));
-            }
-            self.store.put_table(&child)?;
-        }
-        Ok(())
-    }
-
-    fn move_sequence(&mut self, sequence: &Sequence, position: usize) -> Result<()> {
-        match sequence.owner {
-            Some((_, at)) if at == position => self.store.delete(EntryKind::Sequence, sequence.id),
-            Some((table, at)) if at > position => {
-                self.store.put_sequence(&Sequence { owner: Some((table, at - 1)), ..sequence.clone() })
-            }
-            _ => Ok(()),
-        }
+        self.drop_objects(&[Object::Column(table.id, table.columns[position].number)], cascade)
     }
 
     fn rename_relation(&mut self, name: &str, to: String) -> Result<()> {
@@ -235,7 +183,7 @@ impl Ddl<'_> {
                 let table = self.table(name)?;
                 let mut renamed = Table { name: to, ..Table::clone(&table) };
                 for check in &mut renamed.checks {
-                    check.condition = rename_table(&check.condition, name, &renamed.name);
+                    rename_table(&mut check.condition, name, &renamed.name);
                 }
                 self.store.put_table(&renamed)?;
             }
@@ -246,26 +194,13 @@ impl Ddl<'_> {
             }
             Some(RelationKind::Sequence) => {
                 if let Some(sequence) = self.catalog.sequence(name) {
-                    let sequence = Sequence { name: to, ..Sequence::clone(sequence) };
-                    self.rename_in_default(&sequence, name)?;
-                    self.store.put_sequence(&sequence)?;
+                    self.store.put_sequence(&Sequence { name: to, ..Sequence::clone(sequence) })?;
                 }
             }
             Some(RelationKind::Index) => self.rename_index(name, to)?,
             None => return Err(missing(&self.catalog, name, RelationKind::Table)),
         }
-        self.refuse_broken_views("renaming a relation")
-    }
-
-    /// The default of the column that owns a sequence names it in a string.
-    fn rename_in_default(&mut self, sequence: &Sequence, old: &str) -> Result<()> {
-        let Some((table, column)) = sequence.owner else { return Ok(()) };
-        let Some(table) = self.catalog.table_by_id(table) else { return Ok(()) };
-        let mut table = Table::clone(table);
-        if let Some(default) = table.columns.get_mut(column).and_then(|column| column.default.as_mut()) {
-            *default = default.replace(&sequence_constant(old), &sequence_constant(&sequence.name));
-        }
-        self.store.put_table(&table)
+        Ok(())
     }
 
     pub(super) fn rename_index(&mut self, name: &str, to: String) -> Result<()> {
@@ -297,12 +232,10 @@ impl Ddl<'_> {
         }
         let mut new = Table::clone(table);
         for check in &mut new.checks {
-            check.condition = rename_column(&check.condition, from, &to);
+            rename_column(&mut check.condition, from, &to);
         }
         new.columns[position].name = to;
-        self.store.put_table(&new)?;
-        self.refuse_broken_views("renaming a column")?;
-        super::constraints::verify_expressions(&Arc::new(new), &self.catalog)
+        self.store.put_table(&new)
     }
 
     fn rename_constraint(&mut self, table: &Arc<Table>, from: &str, to: String) -> Result<()> {
@@ -321,26 +254,8 @@ impl Ddl<'_> {
     }
 
     fn drop_constraint(&mut self, table: &Arc<Table>, name: &str, if_exists: bool, cascade: bool) -> Result<()> {
-        let mut new = Table::clone(table);
-        new.checks.retain(|check| check.name != name);
-        new.foreign_keys.retain(|key| key.name != name);
-        if new.checks.len() < table.checks.len() || new.foreign_keys.len() < table.foreign_keys.len() {
-            return self.store.put_table(&new);
-        }
-        if table.primary_key_name.as_deref() == Some(name) {
-            self.release_key(table, &table.primary_key, name, cascade)?;
-            let mut new = Table::clone(&*self.table(&table.name)?);
-            new.primary_key.clear();
-            new.primary_key_name = None;
-            return self.rewrite_table(table, new, Ok);
-        }
-        if let Some(index) = table.indexes.iter().find(|index| index.constraint && index.name == name) {
-            let columns: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
-            self.release_key(table, &columns, name, cascade)?;
-            let mut new = Table::clone(&*self.table(&table.name)?);
-            new.indexes.retain(|index| index.name != name);
-            self.dml.tx.drop_tree(index.tree)?;
-            return self.store.put_table(&new);
+        if let Some(constraint) = constraint_named(table, name) {
+            return self.drop_objects(&[constraint], cascade);
         }
         let error = missing_constraint(table, name);
         if !if_exists {
@@ -349,59 +264,18 @@ impl Ddl<'_> {
         self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
         Ok(())
     }
-
-    /// Foreign keys that rest on a key that is to go: refused, or dropped along.
-    fn release_key(&mut self, table: &Table, columns: &[usize], name: &str, cascade: bool) -> Result<()> {
-        let rests = |key: &crate::catalog::ForeignKey| {
-            key.referenced_table == table.id
-                && key.referenced_columns.len() == columns.len()
-                && key.referenced_columns.iter().all(|column| columns.contains(column))
-        };
-        let mut dependents = Vec::new();
-        let mut changed = Vec::new();
-        for child in self.catalog.tables.values() {
-            let keys = child.foreign_keys.iter().filter(|key| rests(key));
-            dependents.extend(keys.map(|key| Dependent::constraint(&key.name, child, "index", name)));
-            let mut kept = Table::clone(child);
-            kept.foreign_keys.retain(|key| !rests(key));
-            if kept.foreign_keys.len() < child.foreign_keys.len() {
-                changed.push(kept);
-            }
-        }
-        let part = format!("{name} on table {}", table.name);
-        self.settle_part(&dependents, cascade, "constraint", &part)?;
-        changed.iter().try_for_each(|child| self.store.put_table(child))?;
-        self.reload()
-    }
 }
 
-/// The table's description without one column, and without the keys and indexes that use it.
-fn without_column(table: &Table, position: usize) -> Table {
-    let mut new = table.clone();
-    let moved = |column: usize| column - usize::from(column > position);
-    new.columns.remove(position);
-    if new.primary_key.contains(&position) {
-        new.primary_key.clear();
-        new.primary_key_name = None;
+/// The table's constraint of this name.
+fn constraint_named(table: &Table, name: &str) -> Option<Object> {
+    let id = table.id;
+    if table.primary_key_name.as_deref() == Some(name) {
+        return Some(Object::PrimaryKey(id));
     }
-    new.primary_key.iter_mut().for_each(|column| *column = moved(*column));
-    new.indexes.retain(|index| index.columns.iter().all(|part| part.column != position));
-    for index in &mut new.indexes {
-        let mut columns = index.columns.clone();
-        columns.iter_mut().for_each(|part| part.column = moved(part.column));
-        *index = Arc::new(Index { columns, ..Index::clone(index) });
-    }
-    let own = table.id;
-    new.foreign_keys.retain(|key| {
-        !key.columns.contains(&position) && (key.referenced_table != own || !key.referenced_columns.contains(&position))
-    });
-    for key in &mut new.foreign_keys {
-        key.columns.iter_mut().for_each(|column| *column = moved(*column));
-        if key.referenced_table == own {
-            key.referenced_columns.iter_mut().for_each(|column| *column = moved(*column));
-        }
-    }
-    new
+    let unique = table.indexes.iter().find(|index| index.constraint && index.name == name);
+    let check = || table.checks.iter().find(|check| check.name == name).map(|check| Object::Check(id, check.id));
+    let key = || table.foreign_keys.iter().find(|key| key.name == name).map(|key| Object::ForeignKey(id, key.id));
+    unique.map(|index| Object::Unique(id, index.id)).or_else(check).or_else(key)
 }
 
 fn missing_constraint(table: &Table, name: &str) -> Error {

@@ -7,9 +7,9 @@ use cairn_parser::{Expr, Id};
 
 use super::context::Ddl;
 use super::names::{Chosen, constraint_exists, constraint_name};
-use crate::bind::bind_check;
-use crate::catalog::{Catalog, Check, Index, IndexColumn, Table, TableLayout};
-use crate::dml::{Target, key_detail};
+use crate::bind::{bind_check, resolve_check};
+use crate::catalog::{Check, Index, IndexColumn, Table, TableLayout};
+use crate::dml::key_detail;
 use crate::exec::eval_row;
 use crate::{Error, Result, SqlState, Value};
 
@@ -55,6 +55,7 @@ impl Ddl<'_> {
         for &column in &table.primary_key {
             table.columns[column].not_null = true;
         }
+        table.primary_key_id = self.store.allocate_id()?;
         table.primary_key_name = Some(match name {
             Some(name) => chosen.take_relation(&self.catalog, name)?,
             None => chosen.relation(&self.catalog, &table.name, "", "pkey"),
@@ -89,16 +90,15 @@ impl Ddl<'_> {
 
     /// Adds a CHECK; its condition is bound, and so must make sense.
     pub(super) fn add_check(&self, table: &mut Table, name: Option<String>, condition: Id<Expr>) -> Result<()> {
-        let condition = self.text(condition);
-        bind_check(&condition, table, &self.catalog)?;
+        let (condition, columns) = resolve_check(self.text(condition), table, &self.catalog)?;
         let name = match name {
             Some(name) => {
                 refuse_duplicate(table, &name)?;
                 name
             }
-            None => constraint_name(table, &only_column(table, &condition), "check"),
+            None => constraint_name(table, &only_column(table, &columns), "check"),
         };
-        table.checks.push(Check { name, condition });
+        table.checks.push(Check { id: self.store.allocate_id()?, name, condition, columns });
         Ok(())
     }
 
@@ -168,17 +168,9 @@ impl Ddl<'_> {
     }
 }
 
-/// The name of the one column that a condition mentions; empty where it is none or several.
-fn only_column(table: &Table, condition: &str) -> String {
-    let names = super::rewrite::columns_of(condition);
-    let mut mentioned = table.columns.iter().filter(|column| names.contains(&column.name));
-    match (mentioned.next(), mentioned.next()) {
-        (Some(column), None) => column.name.clone(),
-        _ => String::new(),
-    }
-}
-
-/// Whether a table could be written under this catalog: all its expressions bind.
-pub(super) fn verify_expressions(table: &Arc<Table>, catalog: &Catalog) -> Result<()> {
-    Target::new(table, catalog).map(drop)
+/// The name of the one column that a condition uses; empty where it is none or several.
+fn only_column(table: &Table, columns: &[u32]) -> String {
+    let [number] = columns else { return String::new() };
+    let column = table.columns.iter().find(|column| column.number == *number);
+    column.map_or_else(String::new, |column| column.name.clone())
 }

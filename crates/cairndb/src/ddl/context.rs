@@ -65,7 +65,7 @@ impl<'a> Ddl<'a> {
     }
 
     pub(super) fn notice(&mut self, code: SqlState, message: String) {
-        self.done.notices.push(("NOTICE", code, message));
+        self.done.notices.push(("NOTICE", code, message, None));
     }
 
     /// For evaluating what may name sequences that this statement made.

@@ -5,8 +5,8 @@ use cairn_parser::{Expr, Id};
 use super::context::Ddl;
 use super::names::{Chosen, already_exists, quoted};
 use super::sequence::serial_type;
-use crate::bind::bind_default;
-use crate::catalog::{Column, Identity, ObjectId, Table};
+use crate::bind::resolve_default;
+use crate::catalog::{Column, Definition, Identity, ObjectId, Reference, Table};
 use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -52,20 +52,7 @@ impl Ddl<'_> {
     }
 
     pub(super) fn empty_table(&self, name: String) -> Result<Table> {
-        Ok(Table {
-            id: self.store.allocate_id()?,
-            name,
-            columns: Vec::new(),
-            tree: self.dml.tx.create_tree()?,
-            primary_key: Vec::new(),
-            primary_key_name: None,
-            indexes: Vec::new(),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            referenced_by: Vec::new(),
-            layout_version: 0,
-            statistics: None,
-        })
+        Ok(Table::new(self.store.allocate_id()?, name, self.dml.tx.create_tree()?))
     }
 
     /// Primary key and unique constraints come first: a foreign key of the table may point at them.
@@ -111,11 +98,11 @@ impl Ddl<'_> {
         let position = table.columns.len();
         check_column_count(position)?;
         let not_null = serial.is_some() || definition.not_null;
-        let mut column = Column { name, data_type, not_null, default: None, identity: None };
+        let mut column = Column { not_null, ..Column::new(table.next_column_number(), name, data_type) };
         if serial.is_some() {
             let owner = (table.id, position);
             let sequence = self.owned_sequence(&table.name, &column, owner, SequenceOptions::default(), chosen)?;
-            column.default = Some(nextval(&sequence.1));
+            column.default = Some(nextval(sequence.0, &sequence.1));
         }
         for default in &definition.defaults {
             self.set_default(table, &mut column, *default)?;
@@ -137,11 +124,10 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// The text of a default that binds; `None` for NULL.
-    pub(super) fn default_text(&self, default: Id<Expr>, data_type: DataType) -> Result<Option<String>> {
-        let text = self.text(default);
-        bind_default(&text, data_type, &self.catalog)?;
-        Ok((self.parsed.tree.get(default) != Expr::Null).then_some(text))
+    /// A default that binds; `None` for NULL.
+    pub(super) fn default_text(&self, default: Id<Expr>, data_type: DataType) -> Result<Option<Definition>> {
+        let definition = resolve_default(self.text(default), data_type, &self.catalog)?;
+        Ok((self.parsed.tree.get(default) != Expr::Null).then_some(definition))
     }
 
     fn make_identity(
@@ -182,12 +168,16 @@ impl Ddl<'_> {
 }
 
 /// The default of a SERIAL column.
-pub(super) fn nextval(sequence: &str) -> String {
-    format!("nextval({})", sequence_constant(sequence))
+pub(super) fn nextval(id: ObjectId, sequence: &str) -> Definition {
+    let call = "nextval(";
+    let place = u32::try_from(call.len()).unwrap_or_default();
+    let reference = Reference { place, object: id, columns: Vec::new(), by_key: false };
+    let text = format!("{call}{})", sequence_constant(sequence));
+    Definition { text, references: Some(vec![reference]) }
 }
 
 /// A sequence's name as functions of sequences want it: a string that is read as a name.
-pub(super) fn sequence_constant(sequence: &str) -> String {
+pub(crate) fn sequence_constant(sequence: &str) -> String {
     let plain = sequence.chars().all(|ch| ch.is_ascii_lowercase() || ch.is_ascii_digit() || ch == '_');
     let name = if plain { sequence.to_string() } else { quoted(sequence) };
     format!("'{}'", name.replace('\'', "''"))

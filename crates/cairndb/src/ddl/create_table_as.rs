@@ -19,6 +19,8 @@ impl Ddl<'_> {
         let plan = self.bind_query(create.query)?;
         let mut table = self.empty_table(create.name.clone())?;
         table.columns = columns(create, &plan.fields())?;
+        table.columns.iter_mut().zip(1..).for_each(|(column, number)| column.number = number);
+        table.columns_made = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
         self.store.put_table(&table)?;
         if !create.with_data {
             return Ok("CREATE TABLE AS");
@@ -56,7 +58,7 @@ fn columns(create: &CreateTableAs, fields: &[Field]) -> Result<Vec<Column>> {
         }
         super::create_table::check_column_count(at)?;
         let data_type = if field.data_type == DataType::Unknown { DataType::Text } else { field.data_type };
-        columns.push(Column { name, data_type, not_null: false, default: None, identity: None });
+        columns.push(Column::new(0, name, data_type));
     }
     Ok(columns)
 }

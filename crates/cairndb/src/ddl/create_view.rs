@@ -1,13 +1,11 @@
-//! CREATE VIEW, and which views rest on what.
-
-use std::sync::Arc;
+//! CREATE VIEW.
 
 use cairn_parser::{Id, Query};
 
 use super::context::Ddl;
 use super::names::already_exists;
-use crate::bind::{BoundStatement, ParameterTypes, bind_query, bind_statement, bind_view_query, named_as_view};
-use crate::catalog::{Catalog, RelationKind, View};
+use crate::bind::{ParameterTypes, bind_query, bind_view_query, definition_fields, named_as_view, resolve_query};
+use crate::catalog::{Catalog, Definition, RelationKind, View};
 use crate::command::{Command, CreateView, SchemaCommand};
 use crate::plan::{Field, LogicalPlan};
 use crate::sql::parse_one;
@@ -39,13 +37,15 @@ impl Ddl<'_> {
     }
 
     /// The query as a view keeps it, printed and with every `*` written out, and its columns.
-    fn view_query(&self, query: Id<Query>) -> Result<(String, Vec<Field>)> {
+    fn view_query(&self, query: Id<Query>) -> Result<(Definition, Vec<Field>)> {
         let mut parameters = ParameterTypes::default();
-        let (text, plan) = bind_view_query(self.parsed, query, &self.catalog, &mut parameters)?;
+        let text = bind_view_query(self.parsed, query, &self.catalog, &mut parameters)?;
         refuse_parameters(&parameters)?;
         let written = parse_one(&text)?;
         match Command::of(&written)? {
-            Command::Schema(SchemaCommand::CreateView(view)) => Ok((written.tree.print(view.query), plan.fields())),
+            Command::Schema(SchemaCommand::CreateView(view)) => {
+                resolve_query(written.tree.print(view.query), &self.catalog)
+            }
             _ => Err(Error::internal("a view is not created")),
         }
     }
@@ -82,46 +82,6 @@ impl Ddl<'_> {
     fn refuse_cycle(&self, name: &str) -> Result<()> {
         self.catalog.view(name).map_or(Ok(()), |view| view_fields(&self.catalog, view).map(drop))
     }
-
-    /// The views that do not bind any more under `catalog`, in which `changed` relations are gone or different.
-    pub(super) fn broken_views(&self, catalog: &Catalog, changed: &[String]) -> Vec<String> {
-        let candidates = self.views_that_may_read(changed);
-        let still_there = candidates.into_iter().filter_map(|name| catalog.view(&name).cloned());
-        still_there.filter(|view| view_fields(catalog, view).is_err()).map(|view| view.name.clone()).collect()
-    }
-
-    /// The views whose text contains one of these names, or that of a view found so: all that can rest on them, and
-    /// perhaps some that do not. Binding every view of a large schema for every DROP would be quadratic.
-    fn views_that_may_read(&self, relations: &[String]) -> Vec<String> {
-        // As a name may be written: folded, and with its quotes doubled.
-        let searched = |name: &str| name.replace('"', "\"\"").to_lowercase();
-        let mut names: Vec<String> = relations.iter().map(|name| searched(name)).collect();
-        let mut left: Vec<(&str, String)> =
-            self.catalog.views.values().map(|view| (view.name.as_str(), view.query.to_lowercase())).collect();
-        let mut found = Vec::new();
-        while !names.is_empty() {
-            let (readers, others): (Vec<_>, Vec<_>) =
-                left.into_iter().partition(|(_, query)| names.iter().any(|name| query.contains(name.as_str())));
-            left = others;
-            names = readers.iter().map(|(name, _)| searched(name)).collect();
-            found.extend(readers.into_iter().map(|(name, _)| name.to_owned()));
-        }
-        found
-    }
-
-    /// SQLSTATE 0A000 where a view would be left behind by a change that keeps the objects it rests on. A view that was
-    /// broken before is no concern of this change.
-    pub(super) fn refuse_broken_views(&mut self, what: &str) -> Result<()> {
-        self.reload()?;
-        let before = self.dml.catalog;
-        let is_whole = |catalog: &Catalog, view: &View| view_fields(catalog, view).is_ok();
-        let is_left = |view: &&Arc<View>| !is_whole(&self.catalog, view) && is_whole(before, view);
-        match self.catalog.views.values().filter(is_left).map(|view| &view.name).next() {
-            None => Ok(()),
-            Some(view) => Err(Error::unsupported(format!("{what} that a view depends on"))
-                .with_detail(format!("view {view} depends on it"))),
-        }
-    }
 }
 
 fn refuse_parameters(parameters: &ParameterTypes) -> Result<()> {
@@ -133,11 +93,7 @@ fn refuse_parameters(parameters: &ParameterTypes) -> Result<()> {
 
 /// A view's columns, by binding it.
 pub(super) fn view_fields(catalog: &Catalog, view: &View) -> Result<Vec<Field>> {
-    let parsed = parse_one(&view.query)?;
-    match bind_statement(&parsed, catalog, &mut ParameterTypes::default())? {
-        BoundStatement::Query(plan) => named_as_view(view, plan.fields()),
-        _ => Err(Error::internal("a view is not a query")),
-    }
+    named_as_view(view, definition_fields(&view.query, catalog)?)
 }
 
 fn view_columns(create: &CreateView, fields: &[Field]) -> Result<Vec<String>> {

@@ -1,20 +1,30 @@
-//! DROP.
+//! DROP, and the parts of ALTER TABLE that drop something.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::context::Ddl;
+use super::dependency::{Doomed, Object, doomed};
 use super::names::{missing, noun};
-use crate::catalog::{Catalog, EntryKind, ObjectId, RelationKind, Sequence, Table, delete_statistics};
+use crate::catalog::{EntryKind, Index, ObjectId, RelationKind, Sequence, Table, delete_statistics};
 use crate::command::DropRelations;
 use crate::{Error, Result, SqlState};
 
+/// As in PostgreSQL: more lines are counted.
+const LINES_MAX: usize = 100;
+
 impl Ddl<'_> {
     pub(super) fn drop(&mut self, drop: &DropRelations) -> Result<&'static str> {
-        let (kind, cascade) = (drop.kind, drop.cascade);
-        let mut present = Vec::new();
+        let kind = drop.kind;
+        let mut targets = Vec::new();
         for name in &drop.names {
             match self.catalog.relation_kind(name) {
-                Some(found) if found == kind => present.push(name.clone()),
+                Some(found) if found == kind => {
+                    let target = self.target(kind, name)?;
+                    if !targets.contains(&target) {
+                        targets.push(target);
+                    }
+                }
                 None if drop.if_exists => {
                     let message = format!("{} \"{name}\" does not exist, skipping", noun(kind));
                     self.notice(SqlState("00000"), message);
@@ -23,13 +33,7 @@ impl Ddl<'_> {
                 Some(_) => return Err(missing(&self.catalog, name, kind)),
             }
         }
-        present.dedup();
-        match kind {
-            RelationKind::Table => self.drop_tables(&present, cascade)?,
-            RelationKind::View => self.drop_views(&present, cascade)?,
-            RelationKind::Index => present.iter().try_for_each(|name| self.drop_index(name))?,
-            RelationKind::Sequence => present.iter().try_for_each(|name| self.drop_sequence(name, cascade))?,
-        }
+        self.drop_objects(&targets, drop.cascade)?;
         Ok(match kind {
             RelationKind::Table => "DROP TABLE",
             RelationKind::View => "DROP VIEW",
@@ -38,190 +42,201 @@ impl Ddl<'_> {
         })
     }
 
-    fn drop_tables(&mut self, names: &[String], cascade: bool) -> Result<()> {
-        let tables: Vec<Arc<Table>> = names.iter().map(|name| self.table(name)).collect::<Result<_>>()?;
-        let dropped: Vec<ObjectId> = tables.iter().map(|table| table.id).collect();
-        let mut dependents = Vec::new();
-        for table in &tables {
-            for &(child, position) in &table.referenced_by {
-                let child = self.catalog.table_by_id(child).ok_or_else(|| Error::internal("a table is missing"))?;
-                if !dropped.contains(&child.id) {
-                    let key = &child.foreign_keys[position];
-                    dependents.push(Dependent::constraint(&key.name, child, "table", &table.name));
+    /// What a name means; SQLSTATE 2BP01 where it is a part of something else.
+    fn target(&self, kind: RelationKind, name: &str) -> Result<Object> {
+        let gone = || missing(&self.catalog, name, kind);
+        match kind {
+            RelationKind::Table => Ok(Object::Table(self.table(name)?.id)),
+            RelationKind::View => self.catalog.view(name).map(|view| Object::View(view.id)).ok_or_else(gone),
+            RelationKind::Sequence => {
+                let sequence = self.catalog.sequence(name).ok_or_else(gone)?;
+                self.refuse_identity_sequence(sequence)?;
+                Ok(Object::Sequence(sequence.id))
+            }
+            RelationKind::Index => {
+                let owner = |table: &&Arc<Table>| table.primary_key_name.as_deref() == Some(name);
+                if let Some(table) = self.catalog.tables.values().find(owner) {
+                    return Err(required_by_constraint(name, &table.name));
+                }
+                let (table, index) = self.catalog.index(name).ok_or_else(gone)?;
+                match index.constraint {
+                    true => Err(required_by_constraint(name, &table.name)),
+                    false => Ok(Object::Index(table.id, index.id)),
                 }
             }
         }
-        let mut without = Catalog::clone(&self.catalog);
-        names.iter().for_each(|name| drop(without.tables.remove(name)));
-        let views = self.broken_views(&without, names);
-        dependents.extend(views.iter().map(|view| Dependent::view(view, "table", &names.join(", "))));
-        self.settle(&dependents, cascade, "table", names)?;
-        self.remove_views(&views)?;
-        self.remove_foreign_keys_to(&dropped)?;
-        tables.iter().try_for_each(|table| self.remove_table(table))?;
+    }
+
+    fn refuse_identity_sequence(&self, sequence: &Sequence) -> Result<()> {
+        let Some((table, position)) = sequence.owner else { return Ok(()) };
+        let Some(table) = self.catalog.table_by_id(table) else { return Ok(()) };
+        let Some(column) = table.columns.get(position).filter(|column| column.identity.is_some()) else {
+            return Ok(());
+        };
+        let message = format!(
+            "cannot drop sequence {} because column {} of table {} requires it",
+            sequence.name, column.name, table.name
+        );
+        Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+            .with_hint(format!("You can drop column {} of table {} instead.", column.name, table.name)))
+    }
+
+    /// Drops things and what depends on them. Refused (SQLSTATE 2BP01) where that is more, unless CASCADE was said.
+    pub(super) fn drop_objects(&mut self, targets: &[Object], cascade: bool) -> Result<()> {
+        let all = doomed(&self.catalog, targets);
+        self.settle(targets, &all, cascade)?;
+        self.remove(&all)?;
         self.reload()
     }
 
-    /// Refuses (SQLSTATE 2BP01), or says what goes along.
-    fn settle(&mut self, dependents: &[Dependent], cascade: bool, kind: &str, names: &[String]) -> Result<()> {
-        if dependents.is_empty() {
+    /// Refuses, or says what goes along.
+    fn settle(&mut self, targets: &[Object], all: &[Doomed], cascade: bool) -> Result<()> {
+        let told: Vec<&Doomed> = all.iter().filter(|doomed| doomed.is_told()).collect();
+        if told.is_empty() {
             return Ok(());
         }
-        if !cascade {
-            let lines: Vec<String> = dependents.iter().map(Dependent::line).collect();
-            let message = match names {
-                [name] => format!("cannot drop {kind} {name} because other objects depend on it"),
-                _ => "cannot drop desired object(s) because other objects depend on them".to_string(),
+        if cascade {
+            let describe = |doomed: &&Doomed| format!("drop cascades to {}", doomed.object.describe(&self.catalog));
+            let lines = lines(told.iter().map(describe).collect());
+            let (text, detail) = match told.len() {
+                1 => (lines, None),
+                more => (format!("drop cascades to {more} other objects"), Some(lines)),
             };
-            return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                .with_detail(lines.join("\n"))
-                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            self.done.notices.push(("NOTICE", SqlState("00000"), text, detail));
+            return Ok(());
         }
-        let text = match dependents {
-            [one] => format!("drop cascades to {}", one.what),
-            more => format!("drop cascades to {} other objects", more.len()),
+        let message = match targets {
+            [one] => format!("cannot drop {} because other objects depend on it", one.describe(&self.catalog)),
+            _ => "cannot drop desired object(s) because other objects depend on them".to_string(),
         };
-        self.notice(SqlState("00000"), text);
-        Ok(())
+        Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+            .with_detail(lines(told.iter().map(|doomed| doomed.line(&self.catalog)).collect()))
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."))
     }
 
-    pub(super) fn remove_views(&mut self, names: &[String]) -> Result<()> {
-        for name in names {
-            if let Some(view) = self.catalog.view(name) {
-                self.store.delete(EntryKind::View, view.id)?;
+    fn remove(&mut self, all: &[Doomed]) -> Result<()> {
+        let mut parts: BTreeMap<ObjectId, Vec<Object>> = BTreeMap::new();
+        let mut tables = Vec::new();
+        for doomed in all {
+            match doomed.object {
+                Object::Table(id) => tables.push(id),
+                Object::View(id) => self.store.delete(EntryKind::View, id)?,
+                Object::Sequence(id) => self.store.delete(EntryKind::Sequence, id)?,
+                Object::Column(table, _)
+                | Object::Default(table, _)
+                | Object::Index(table, _)
+                | Object::PrimaryKey(table)
+                | Object::Unique(table, _)
+                | Object::Check(table, _)
+                | Object::ForeignKey(table, _) => parts.entry(table).or_default().push(doomed.object),
             }
         }
-        Ok(())
-    }
-
-    fn remove_foreign_keys_to(&mut self, dropped: &[ObjectId]) -> Result<()> {
-        for table in self.catalog.tables.values().filter(|table| !dropped.contains(&table.id)) {
-            let points_there = |key: &crate::catalog::ForeignKey| dropped.contains(&key.referenced_table);
-            if table.foreign_keys.iter().any(points_there) {
-                let mut table = Table::clone(table);
-                table.foreign_keys.retain(|key| !points_there(key));
-                self.store.put_table(&table)?;
-            }
+        let mut parts: Vec<_> = parts.into_iter().filter(|(id, _)| !tables.contains(id)).collect();
+        // Nothing may point at a column any more when it goes.
+        parts.sort_by_key(|(_, parts)| parts.iter().any(|part| matches!(part, Object::Column(..))));
+        for (id, parts) in parts {
+            self.remove_parts(id, &parts)?;
         }
-        Ok(())
+        tables.into_iter().try_for_each(|id| self.remove_table(id))
     }
 
-    fn remove_table(&mut self, table: &Table) -> Result<()> {
+    fn remove_table(&mut self, id: ObjectId) -> Result<()> {
+        let Some(table) = self.catalog.table_by_id(id) else { return Ok(()) };
         self.dml.tx.drop_tree(table.tree)?;
         for index in &table.indexes {
             self.dml.tx.drop_tree(index.tree)?;
         }
-        for sequence in self.owned_sequences(table.id, None) {
-            self.store.delete(EntryKind::Sequence, sequence.id)?;
-        }
-        delete_statistics(self.dml.tx, self.trees, table.id)?;
-        self.store.delete(EntryKind::Table, table.id)
+        delete_statistics(self.dml.tx, self.trees, id)?;
+        self.store.delete(EntryKind::Table, id)
     }
 
-    /// The sequences that go with a table, or with one column of it.
-    pub(super) fn owned_sequences(&self, table: ObjectId, column: Option<usize>) -> Vec<Arc<Sequence>> {
-        let owned = self.catalog.sequences.values().filter(|sequence| {
-            sequence.owner.is_some_and(|(owner, at)| owner == table && column.is_none_or(|column| column == at))
-        });
-        owned.cloned().collect()
+    /// Takes parts out of a table that stays.
+    fn remove_parts(&mut self, id: ObjectId, parts: &[Object]) -> Result<()> {
+        let Some(old) = self.catalog.table_by_id(id).cloned() else { return Ok(()) };
+        let mut new = Table::clone(&old);
+        let is_gone = |object: Object| parts.contains(&object);
+        for column in &mut new.columns {
+            if is_gone(Object::Default(id, column.number)) {
+                column.default = None;
+            }
+        }
+        new.checks.retain(|check| !is_gone(Object::Check(id, check.id)));
+        new.foreign_keys.retain(|key| !is_gone(Object::ForeignKey(id, key.id)));
+        new.indexes.retain(|index| !is_gone(Object::Index(id, index.id)) && !is_gone(Object::Unique(id, index.id)));
+        if is_gone(Object::PrimaryKey(id)) {
+            new.primary_key.clear();
+            new.primary_key_name = None;
+        }
+        let gone = |column: &crate::catalog::Column| is_gone(Object::Column(id, column.number));
+        let positions: Vec<usize> = (0..old.columns.len()).filter(|at| gone(&old.columns[*at])).collect();
+        if positions.is_empty() && new.primary_key == old.primary_key {
+            for index in old.indexes.iter().filter(|index| new.indexes.iter().all(|kept| kept.id != index.id)) {
+                self.dml.tx.drop_tree(index.tree)?;
+            }
+            return self.store.put_table(&new);
+        }
+        for &position in positions.iter().rev() {
+            take_column(&mut new, position);
+            self.move_references(&old, position)?;
+        }
+        self.rewrite_table(&old, new, |mut row| {
+            positions.iter().rev().for_each(|position| drop(row.remove(*position)));
+            Ok(row)
+        })
     }
 
-    fn drop_views(&mut self, names: &[String], cascade: bool) -> Result<()> {
-        let mut without = Catalog::clone(&self.catalog);
-        names.iter().for_each(|name| drop(without.views.remove(name)));
-        let broken = self.broken_views(&without, names);
-        let dependents: Vec<Dependent> =
-            broken.iter().map(|view| Dependent::view(view, "view", &names.join(", "))).collect();
-        self.settle(&dependents, cascade, "view", names)?;
-        self.remove_views(names)?;
-        self.remove_views(&broken)?;
-        self.reload()
+    /// Other tables' foreign keys, and sequences, count the columns behind a dropped one anew.
+    fn move_references(&mut self, table: &Table, position: usize) -> Result<()> {
+        self.reload()?;
+        for child in self.catalog.tables.values().filter(|child| child.id != table.id) {
+            let mut moved = Table::clone(child);
+            let keys = moved.foreign_keys.iter_mut().filter(|key| key.referenced_table == table.id);
+            let columns = keys.flat_map(|key| &mut key.referenced_columns).filter(|column| **column > position);
+            if columns.map(|column| *column -= 1).count() > 0 {
+                self.store.put_table(&moved)?;
+            }
+        }
+        for sequence in self.owned_sequences(table.id) {
+            if let Some((owner, at)) = sequence.owner.filter(|(_, at)| *at > position) {
+                self.store.put_sequence(&Sequence { owner: Some((owner, at - 1)), ..Sequence::clone(&sequence) })?;
+            }
+        }
+        Ok(())
     }
 
-    fn drop_index(&mut self, name: &str) -> Result<()> {
-        let owner = |table: &&Arc<Table>| table.primary_key_name.as_deref() == Some(name);
-        if let Some(table) = self.catalog.tables.values().find(owner) {
-            return Err(required_by_constraint(name, &table.name));
-        }
-        let (table, index) =
-            self.catalog.index(name).ok_or_else(|| missing(&self.catalog, name, RelationKind::Index))?;
-        if index.constraint {
-            return Err(required_by_constraint(name, &table.name));
-        }
-        self.dml.tx.drop_tree(index.tree)?;
-        let mut table = Table::clone(table);
-        table.indexes.retain(|index| index.name != name);
-        self.store.put_table(&table)?;
-        self.reload()
-    }
-
-    fn drop_sequence(&mut self, name: &str, cascade: bool) -> Result<()> {
-        let Some(sequence) = self.catalog.sequence(name).cloned() else {
-            return Err(missing(&self.catalog, name, RelationKind::Sequence));
-        };
-        if let Some((table, column)) = sequence.owner
-            && let Some(table) = self.catalog.table_by_id(table).cloned()
-        {
-            self.release_sequence(&table, column, &sequence, cascade)?;
-        }
-        self.store.delete(EntryKind::Sequence, sequence.id)?;
-        self.reload()
-    }
-
-    /// The column that a sequence belongs to loses its default, if CASCADE was said.
-    fn release_sequence(&mut self, table: &Table, column: usize, sequence: &Sequence, cascade: bool) -> Result<()> {
-        let Some(owner) = table.columns.get(column) else { return Ok(()) };
-        if owner.identity.is_some() {
-            let message = format!(
-                "cannot drop sequence {} because column {} of table {} requires it",
-                sequence.name, owner.name, table.name
-            );
-            return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                .with_hint(format!("You can drop column {} of table {} instead.", owner.name, table.name)));
-        }
-        if !owner.default.as_ref().is_some_and(|default| default.contains("nextval")) {
-            return Ok(());
-        }
-        let what = format!("default value for column {} of table {}", owner.name, table.name);
-        let on = format!("sequence {}", sequence.name);
-        self.settle(&[Dependent { what, on }], cascade, "sequence", std::slice::from_ref(&sequence.name))?;
-        let mut table = table.clone();
-        table.columns[column].default = None;
-        self.store.put_table(&table)
+    /// The sequences that go with a table.
+    pub(super) fn owned_sequences(&self, table: ObjectId) -> Vec<Arc<Sequence>> {
+        let is_owned = |sequence: &&Arc<Sequence>| sequence.owner.is_some_and(|(owner, _)| owner == table);
+        self.catalog.sequences.values().filter(is_owned).cloned().collect()
     }
 }
 
-/// An object that rests on one that is to be dropped.
-pub(super) struct Dependent {
-    what: String,
-    on: String,
+/// Takes a column out of a table's description. What used it is gone already.
+fn take_column(table: &mut Table, position: usize) {
+    let moved = |column: &mut usize| *column -= usize::from(*column > position);
+    table.columns.remove(position);
+    table.primary_key.iter_mut().for_each(moved);
+    for index in &mut table.indexes {
+        let mut columns = index.columns.clone();
+        columns.iter_mut().for_each(|part| moved(&mut part.column));
+        *index = Arc::new(Index { columns, ..Index::clone(index) });
+    }
+    let own = table.id;
+    for key in &mut table.foreign_keys {
+        key.columns.iter_mut().for_each(moved);
+        if key.referenced_table == own {
+            key.referenced_columns.iter_mut().for_each(moved);
+        }
+    }
 }
 
-impl Dependent {
-    pub(super) fn constraint(name: &str, child: &Table, kind: &str, on: &str) -> Dependent {
-        Dependent { what: format!("constraint {name} on table {}", child.name), on: format!("{kind} {on}") }
+fn lines(mut lines: Vec<String>) -> String {
+    let more = lines.len().saturating_sub(LINES_MAX);
+    lines.truncate(LINES_MAX);
+    if more > 0 {
+        lines.push(format!("and {more} other objects (see server log for list)"));
     }
-
-    pub(super) fn view(name: &str, kind: &str, on: &str) -> Dependent {
-        Dependent { what: format!("view {name}"), on: format!("{kind} {on}") }
-    }
-
-    fn line(&self) -> String {
-        format!("{} depends on {}", self.what, self.on)
-    }
-}
-
-impl Ddl<'_> {
-    /// For ALTER TABLE: as a DROP of a part of a table.
-    pub(super) fn settle_part(
-        &mut self,
-        dependents: &[Dependent],
-        cascade: bool,
-        kind: &str,
-        name: &str,
-    ) -> Result<()> {
-        self.settle(dependents, cascade, kind, &[name.to_string()])
-    }
+    lines.join("\n")
 }
 
 fn absent(kind: RelationKind, name: &str) -> Error {

@@ -15,8 +15,8 @@ pub(crate) struct Done {
     pub(crate) tag: &'static str,
     /// Rows, for CREATE TABLE AS.
     pub(crate) affected: u64,
-    /// Severity, code, text.
-    pub(crate) notices: Vec<(&'static str, SqlState, String)>,
+    /// Severity, code, text, detail.
+    pub(crate) notices: Vec<(&'static str, SqlState, String, Option<String>)>,
 }
 
 /// Runs a statement that changes the schema.

@@ -38,6 +38,7 @@ impl Ddl<'_> {
         };
         check_types(table, &columns, parent, &referenced_columns, &name)?;
         table.foreign_keys.push(ForeignKey {
+            id: self.store.allocate_id()?,
             name,
             columns,
             referenced_table: parent.id,

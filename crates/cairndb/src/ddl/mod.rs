@@ -3,7 +3,6 @@
 
 mod alter_column;
 mod alter_table;
-
 mod analyze;
 mod constraints;
 mod context;
@@ -11,6 +10,7 @@ mod create_index;
 mod create_table;
 mod create_table_as;
 mod create_view;
+mod dependency;
 mod drop;
 mod execute;
 mod foreign_key;
@@ -19,5 +19,8 @@ mod names;
 mod rewrite;
 mod sequence;
 mod truncate;
+mod upgrade;
 
+pub(crate) use create_table::sequence_constant;
 pub(crate) use execute::execute;
+pub(crate) use upgrade::upgrade;

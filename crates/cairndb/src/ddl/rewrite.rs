@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use cairn_parser::Span;
-use cairn_parser::token::{fold_identifier, quote_identifier};
+use cairn_parser::token::quote_identifier;
 
 use super::context::Ddl;
-use crate::catalog::{Index, Table, delete_statistics};
+use crate::bind::said;
+use crate::catalog::{Definition, Index, Table, delete_statistics};
 use crate::dml::{Target, Writer};
 use crate::exec::EntrySorter;
 use crate::sql::{ParsedExpression, parse_expression};
@@ -71,36 +72,41 @@ impl Ddl<'_> {
     }
 }
 
-/// The names of the columns that an expression's text speaks of.
-pub(super) fn columns_of(text: &str) -> Vec<String> {
-    let Ok(parsed) = parse_expression(text) else { return Vec::new() };
-    places(&parsed, |parts| parts.last()).into_iter().map(|(name, _)| name).collect()
+/// Replaces one column's name.
+pub(super) fn rename_column(definition: &mut Definition, from: &str, to: &str) {
+    rename(definition, from, to, |parts| parts.last());
 }
 
-/// The text with one column's name replaced.
-pub(super) fn rename_column(text: &str, from: &str, to: &str) -> String {
-    rename(text, from, to, |parts| parts.last())
+/// Replaces the name of the columns' table, where it stands before them.
+pub(super) fn rename_table(definition: &mut Definition, from: &str, to: &str) {
+    rename(definition, from, to, |parts| parts.len().checked_sub(2).and_then(|table| parts.get(table)));
 }
 
-/// The text with the name of the columns' table replaced, where it stands before them.
-pub(super) fn rename_table(text: &str, from: &str, to: &str) -> String {
-    rename(text, from, to, |parts| parts.len().checked_sub(2).and_then(|table| parts.get(table)))
-}
-
-fn rename(text: &str, from: &str, to: &str, which: fn(&[Span]) -> Option<&Span>) -> String {
-    let Ok(parsed) = parse_expression(text) else { return text.to_owned() };
+/// What the definition refers to moves with the text.
+fn rename(definition: &mut Definition, from: &str, to: &str, which: fn(&[Span]) -> Option<&Span>) {
+    let text = &definition.text;
+    let Ok(parsed) = parse_expression(text) else { return };
     let mut spans: Vec<Span> =
         places(&parsed, which).into_iter().filter(|(name, _)| name == from).map(|(_, span)| span).collect();
     spans.sort_by_key(|span| span.start);
     let mut name = String::new();
     quote_identifier(to, &mut name);
     let (mut renamed, mut done) = (String::with_capacity(text.len()), 0);
+    let mut references = definition.references.clone();
     for span in spans {
         renamed.push_str(&text[done..span.start as usize]);
         renamed.push_str(&name);
         done = span.end as usize;
+        let (longer, shorter) = (name.len() as u32, span.end - span.start);
+        let behind = definition.references().iter().map(|reference| reference.place > span.start);
+        for (reference, is_behind) in references.iter_mut().flatten().zip(behind) {
+            if is_behind {
+                reference.place = reference.place + longer - shorter;
+            }
+        }
     }
-    renamed + &text[done..]
+    renamed.push_str(&text[done..]);
+    *definition = Definition { text: renamed, references };
 }
 
 /// Of the names with dots that are columns in an expression, the part that `which` takes, and where it stands.
@@ -120,38 +126,44 @@ fn places(parsed: &ParsedExpression, which: fn(&[Span]) -> Option<&Span>) -> Vec
     found
 }
 
-/// What a written name says.
-fn said(written: &str) -> String {
-    match written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(quoted) => quoted.replace("\"\"", "\""),
-        None => fold_identifier(written),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
+
+    fn renamed(text: &str, rename: impl Fn(&mut Definition)) -> String {
+        let mut definition = Definition::from(text);
+        rename(&mut definition);
+        definition.text
+    }
 
     #[test]
     fn renaming_leaves_strings_functions_and_types_alone() {
-        let renamed = rename_column("lower > 1 AND Lower(x) = 'lower' AND t.LOWER <> 2", "lower", "low");
-        assert_eq!(renamed, "low > 1 AND Lower(x) = 'lower' AND t.low <> 2");
-        assert_eq!(rename_column("date > DATE '2020-01-01'", "date", "Day"), "\"Day\" > DATE '2020-01-01'");
-        assert_eq!(rename_column("\"a\"\"b\" > 1", "a\"b", "order"), "\"order\" > 1");
+        let column = |text: &str, from: &str, to: &str| renamed(text, |text| rename_column(text, from, to));
+        let text = "lower > 1 AND Lower(x) = 'lower' AND t.LOWER <> 2";
+        assert_eq!(column(text, "lower", "low"), "low > 1 AND Lower(x) = 'lower' AND t.low <> 2");
+        assert_eq!(column("date > DATE '2020-01-01'", "date", "Day"), "\"Day\" > DATE '2020-01-01'");
+        assert_eq!(column("\"a\"\"b\" > 1", "a\"b", "order"), "\"order\" > 1");
     }
 
     #[test]
     fn a_renamed_table_is_renamed_before_its_columns() {
-        assert_eq!(rename_table("t.a > 0 AND \"T\".t = t", "t", "U"), "\"U\".a > 0 AND \"T\".t = t");
+        let text = renamed("t.a > 0 AND \"T\".t = t", |text| rename_table(text, "t", "U"));
+        assert_eq!(text, "\"U\".a > 0 AND \"T\".t = t");
     }
 
     #[test]
-    fn columns_are_folded_unless_quoted() {
-        assert_eq!(
-            columns_of("b(A) > \"B\"").into_iter().collect::<BTreeSet<_>>(),
-            ["B", "a"].map(String::from).into()
-        );
+    fn what_a_text_refers_to_moves_with_it() {
+        let text = "a > 0 AND nextval('s') > a";
+        let place = u32::try_from(text.find("'s'").unwrap()).unwrap();
+        let reference = crate::catalog::Reference {
+            place,
+            object: crate::catalog::ObjectId(1),
+            columns: Vec::new(),
+            by_key: false,
+        };
+        let mut definition = Definition { text: text.to_string(), references: Some(vec![reference]) };
+        rename_column(&mut definition, "a", "longer");
+        let place = definition.references()[0].place as usize;
+        assert!(definition.text[place..].starts_with("'s'"), "{}", definition.text);
     }
 }

@@ -76,7 +76,7 @@ impl Ddl<'_> {
     }
 
     fn restart_sequences(&mut self, table: ObjectId) -> Result<()> {
-        for sequence in self.owned_sequences(table, None) {
+        for sequence in self.owned_sequences(table) {
             let restarted = Sequence { generation: new_generation(), ..Sequence::clone(&sequence) };
             self.store.put_sequence(&restarted)?;
         }

@@ -37,20 +37,9 @@ impl Fixture {
         rows: &[Vec<Value>],
     ) -> Arc<Table> {
         let transaction = self.store.begin().unwrap();
-        let mut table = Table {
-            id: ObjectId(1),
-            name: "t".into(),
-            columns: types.iter().enumerate().map(|(i, &data_type)| column(i, data_type)).collect(),
-            tree: transaction.create_tree().unwrap(),
-            primary_key: primary_key.to_vec(),
-            primary_key_name: None,
-            indexes: vec![],
-            checks: vec![],
-            foreign_keys: vec![],
-            referenced_by: vec![],
-            layout_version: 0,
-            statistics: None,
-        };
+        let mut table = Table::new(ObjectId(1), "t", transaction.create_tree().unwrap());
+        table.columns = types.iter().enumerate().map(|(i, &data_type)| column(i, data_type)).collect();
+        table.primary_key = primary_key.to_vec();
         for &(columns, unique, descending) in indexes {
             table.indexes.push(Arc::new(index(transaction.create_tree().unwrap(), columns, unique, descending)));
         }
@@ -101,7 +90,7 @@ impl Fixture {
 }
 
 fn column(position: usize, data_type: DataType) -> Column {
-    Column { name: format!("c{position}"), data_type, not_null: false, default: None, identity: None }
+    Column::new(0, format!("c{position}"), data_type)
 }
 
 fn index(tree: TreeId, columns: &[usize], unique: bool, descending: bool) -> Index {

@@ -21,21 +21,15 @@ pub(super) fn table(catalog: &mut Catalog, name: &str, columns: &[&str], primary
             None => (*text, DataType::Integer),
         };
         let name = text.trim_end_matches('!').to_owned();
-        Column { name, data_type, not_null: text.ends_with('!'), default: None, identity: None }
+        Column { not_null: text.ends_with('!'), ..Column::new(0, name, data_type) }
     };
     let table = Table {
-        id: ObjectId(id),
-        name: name.to_owned(),
         columns: columns.iter().map(column).collect(),
-        tree: TreeId(id + 10),
         primary_key: primary_key.to_vec(),
         primary_key_name: (!primary_key.is_empty()).then(|| format!("{name}_pkey")),
-        indexes: vec![],
-        checks: vec![],
-        foreign_keys: vec![],
-        referenced_by: vec![],
         layout_version: 1,
         statistics: Some(Arc::new(TableStatistics { rows, columns: vec![] })),
+        ..Table::new(ObjectId(id), name, TreeId(id + 10))
     };
     catalog.tables.insert(name.to_owned(), Arc::new(table));
 }

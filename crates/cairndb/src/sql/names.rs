@@ -36,3 +36,24 @@ pub(crate) fn list_span<T>(tree: &Tree<'_>, list: List<T>) -> Option<Span> {
     let last = items.next_back().map_or(first, |last| tree.span(last));
     Some(Span { start: first.start, end: last.end })
 }
+
+/// A relation's name as written in a string: `s`, `public.s`, `"S"`.
+pub(crate) fn relation_name(text: &str) -> String {
+    let text = text.trim();
+    let text = text.strip_prefix("public.").unwrap_or(text);
+    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => text.to_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_strings_fold_unless_quoted() {
+        assert_eq!(relation_name("public.Seq"), "seq");
+        assert_eq!(relation_name("\"Se\"\"q\""), "Se\"q");
+    }
+}

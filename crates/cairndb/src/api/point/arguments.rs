@@ -67,7 +67,7 @@ pub(super) fn draws(exprs: &mut [Expr], count: usize, catalog: &Catalog) -> Opti
         };
         let Expr::Sequence { op, name, .. } = &*value else { continue };
         let (SequenceOp::Next, Expr::Literal { value: Value::Text(name), .. }) = (op, &**name) else { return None };
-        let sequence = catalog.sequence(&crate::api::sequences::relation_name(name))?;
+        let sequence = catalog.sequence(&crate::sql::relation_name(name))?;
         *value = Expr::Parameter { index: count + drawn.len(), data_type: DataType::BigInt };
         drawn.push(sequence.clone());
     }

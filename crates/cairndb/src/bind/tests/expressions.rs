@@ -115,7 +115,8 @@ fn errors_stand_where_postgresql_has_them() {
 /// What an older version's parser took may be nothing to this one's; the place in it is not one in the user's text.
 #[test]
 fn a_stored_expression_that_can_not_be_read_is_told_as_such() {
-    let error = crate::bind::bind_default("1 = 1 = true", DataType::Boolean, &catalog()).expect_err("no default");
+    let error =
+        crate::bind::bind_default(&"1 = 1 = true".into(), DataType::Boolean, &catalog()).expect_err("no default");
     assert_eq!((error.sqlstate().0, error.position()), ("42601", None));
     assert!(error.message().starts_with("the stored expression 1 = 1 = true can not be read"), "{error:?}");
 }

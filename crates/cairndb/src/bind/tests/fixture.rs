@@ -35,27 +35,15 @@ pub(super) fn catalog_of(script: &str) -> Catalog {
 
 fn add_view(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateView) {
     let CreateView { name, columns, query, .. } = create;
-    let view = View { id: ObjectId(900), name: name.clone(), columns, query: parsed.tree.print(query) };
+    let view = View { id: ObjectId(900), name: name.clone(), columns, query: parsed.tree.print(query).as_str().into() };
     catalog.views.insert(name, Arc::new(view));
 }
 
 fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTable) {
     let name = create.name;
     let number = u32::try_from(catalog.tables.len()).expect("few tables") + 1;
-    let mut table = Table {
-        id: ObjectId(number),
-        name: name.clone(),
-        columns: vec![],
-        tree: TreeId(number),
-        primary_key: vec![],
-        primary_key_name: Some(format!("{name}_pkey")),
-        indexes: vec![],
-        checks: vec![],
-        foreign_keys: vec![],
-        referenced_by: vec![],
-        layout_version: 0,
-        statistics: None,
-    };
+    let mut table = Table::new(ObjectId(number), name.clone(), TreeId(number));
+    table.primary_key_name = Some(format!("{name}_pkey"));
     let mut constraints = create.constraints;
     for definition in create.columns {
         table.columns.push(column(catalog, parsed, &name, &definition));
@@ -78,12 +66,12 @@ fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTabl
 }
 
 fn column(catalog: &mut Catalog, parsed: &ParsedStatement, table: &str, definition: &ColumnDefinition) -> Column {
+    let data_type = DataType::from_syntax(&parsed.tree, definition.data_type).expect("a type");
     Column {
-        name: definition.name.clone(),
-        data_type: DataType::from_syntax(&parsed.tree, definition.data_type).expect("a type"),
         not_null: definition.not_null,
-        default: definition.defaults.first().map(|default| parsed.tree.print(*default)),
+        default: definition.defaults.first().map(|default| parsed.tree.print(*default).as_str().into()),
         identity: definition.identity.map(|_| identity(catalog, table, &definition.name)),
+        ..Column::new(0, definition.name.clone(), data_type)
     }
 }
 

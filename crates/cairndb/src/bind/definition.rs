@@ -1,0 +1,199 @@
+//! What definitions refer to: noted when one is made, looked up from then on (see `catalog::Definition`).
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use cairn_parser::token::quote_identifier;
+use cairn_parser::{Span, Tree};
+
+use super::ParameterTypes;
+use super::binder::Binder;
+use super::entry::{check_condition, default_of, no_parameters};
+use super::scope::{Relation, Scope};
+use crate::catalog::{Catalog, Definition, KnownColumn, ObjectId, Reference, Table, View};
+use crate::plan::{Expr, Field, walk};
+use crate::sql::{self, with_deep_stack};
+use crate::types::DataType;
+use crate::{Error, Result, SqlState};
+
+/// What is noted while a definition is bound for the first time.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    references: Vec<Reference>,
+    /// Tables, and numbers of columns.
+    used: Vec<(ObjectId, u32)>,
+    by_key: Vec<ObjectId>,
+}
+
+impl Noted {
+    fn add(&mut self, span: Span, object: ObjectId, columns: Vec<KnownColumn>) {
+        // What is bound twice is noted once.
+        if self.references.iter().all(|known| known.place != span.start) {
+            self.references.push(Reference { place: span.start, object, columns, by_key: false });
+        }
+    }
+
+    fn into_references(mut self) -> Vec<Reference> {
+        for reference in &mut self.references {
+            let object = reference.object;
+            reference.by_key = self.by_key.contains(&object);
+            let used = |number| self.used.contains(&(object, number));
+            reference.columns.iter_mut().for_each(|column| column.used = used(column.number));
+        }
+        self.references
+    }
+}
+
+impl Binder<'_> {
+    fn note(&self, work: impl FnOnce(&mut Noted)) {
+        if let Some(noted) = &self.noted {
+            work(&mut noted.borrow_mut());
+        }
+    }
+
+    pub(super) fn note_table(&self, span: Span, table: &Table) {
+        let known = |column: &crate::catalog::Column| KnownColumn {
+            number: column.number,
+            name: column.name.clone(),
+            used: false,
+        };
+        self.note(|noted| noted.add(span, table.id, table.columns.iter().map(known).collect()));
+    }
+
+    pub(super) fn note_view(&self, span: Span, view: &View) {
+        let known = |(number, name): (u32, &String)| KnownColumn { number, name: name.clone(), used: false };
+        self.note(|noted| noted.add(span, view.id, (0..).zip(&view.columns).map(known).collect()));
+    }
+
+    /// An expression that a name in this scope means is used.
+    pub(super) fn note_use(&self, scope: &Scope, expr: &Expr) {
+        self.note(|noted| {
+            walk::walk(expr, 0, &mut |expr, _| {
+                if let Expr::Column { index, .. } = expr
+                    && let Some((table, start)) = scope.table_of(*index)
+                {
+                    noted.used.push((table.id, table.columns[index - start].number));
+                }
+            });
+        });
+    }
+
+    /// The table's primary key is what makes the query right.
+    pub(super) fn note_key(&self, table: &Table) {
+        self.note(|noted| noted.by_key.push(table.id));
+    }
+
+    /// The sequence that a constant names: as it is called now, where the definition knows which it is.
+    pub(super) fn sequence_named(&self, name: &str, span: Span) -> Result<Option<String>> {
+        if let Some(reference) = self.definition.and_then(|definition| definition.reference_at(span.start)) {
+            return Ok(self.catalog.sequence_by_id(reference.object).map(|sequence| quoted(&sequence.name)));
+        }
+        if self.noted.is_some() {
+            let name = sql::relation_name(name);
+            let sequence = self
+                .catalog
+                .sequence(&name)
+                .ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))?;
+            self.note(|noted| noted.add(span, sequence.id, Vec::new()));
+        }
+        Ok(None)
+    }
+}
+
+pub(super) fn quoted(name: &str) -> String {
+    let mut out = String::new();
+    quote_identifier(name, &mut out);
+    out
+}
+
+/// The names that a definition has for a table's columns, those that are gone among them as `None`.
+pub(super) fn known_columns(reference: &Reference, table: &Table) -> Vec<(String, Option<Expr>)> {
+    let expr = |number| {
+        let index = table.position_of_number(number)?;
+        Some(Expr::Column { index, data_type: table.columns[index].data_type })
+    };
+    reference.columns.iter().map(|column| (column.name.clone(), expr(column.number))).collect()
+}
+
+/// Whether a definition sees the table's columns as they are.
+pub(super) fn is_unchanged(reference: &Reference, table: &Table) -> bool {
+    reference.columns.len() == table.columns.len()
+        && reference
+            .columns
+            .iter()
+            .zip(&table.columns)
+            .all(|(known, now)| known.number == now.number && known.name == now.name)
+}
+
+/// A table's relation under the names that a definition has for its columns.
+pub(super) fn known_relation(
+    alias: String,
+    by_own_name: bool,
+    table: &Arc<Table>,
+    columns: Vec<(String, Option<Expr>)>,
+) -> Relation {
+    let columns = columns.into_iter().filter_map(|(name, expr)| Some((name, expr?))).collect();
+    let mut relation = Relation::new(alias, columns);
+    relation.by_own_name = by_own_name;
+    relation.table = Some((Arc::clone(table), 0));
+    relation
+}
+
+fn noting<T: Send>(
+    tree: &Tree<'_>,
+    depth: usize,
+    catalog: &Catalog,
+    bind: impl FnOnce(&mut Binder<'_>) -> Result<T> + Send,
+) -> Result<(Vec<Reference>, T)> {
+    with_deep_stack(depth, || {
+        let mut parameters = ParameterTypes::default();
+        let mut binder = Binder::new(catalog, &mut parameters, tree, None, depth);
+        binder.noted = Some(RefCell::default());
+        let bound = bind(&mut binder)?;
+        let noted = binder.noted.take().unwrap_or_default().into_inner();
+        no_parameters(&parameters)?;
+        Ok((noted.into_references(), bound))
+    })?
+}
+
+/// A query with what the names in it mean now, and its columns.
+pub(crate) fn resolve_query(text: String, catalog: &Catalog) -> Result<(Definition, Vec<Field>)> {
+    let parsed = sql::parse_query(&text)?;
+    let (references, plan) = noting(&parsed.tree, parsed.depth, catalog, |binder| binder.query(parsed.query, None))?;
+    Ok((Definition { text, references: Some(references) }, plan.fields()))
+}
+
+/// A default with what the names in it mean now.
+pub(crate) fn resolve_default(text: String, data_type: DataType, catalog: &Catalog) -> Result<Definition> {
+    let parsed = sql::parse_expression(&text)?;
+    let bind = |binder: &mut Binder<'_>| default_of(binder, parsed.expr, data_type);
+    let (references, _) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    Ok(Definition { text, references: Some(references) })
+}
+
+/// A CHECK's condition with what the names in it mean now, and the numbers of the columns that it uses.
+pub(crate) fn resolve_check(text: String, table: &Table, catalog: &Catalog) -> Result<(Definition, Vec<u32>)> {
+    let parsed = sql::parse_expression(&text)?;
+    let bind = |binder: &mut Binder<'_>| check_condition(binder, parsed.expr, table);
+    let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    let mut columns = Vec::new();
+    walk::walk(&bound, 0, &mut |expr, _| {
+        if let Expr::Column { index, .. } = expr {
+            columns.extend(table.columns.get(*index).map(|column| column.number));
+        }
+    });
+    columns.sort_unstable();
+    columns.dedup();
+    Ok((Definition { text, references: Some(references) }, columns))
+}
+
+/// The columns that a view's query gives.
+pub(crate) fn definition_fields(definition: &Definition, catalog: &Catalog) -> Result<Vec<Field>> {
+    let parsed = sql::parse_query(&definition.text)?;
+    with_deep_stack(parsed.depth, || {
+        let mut parameters = ParameterTypes::default();
+        let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth);
+        binder.definition = Some(definition);
+        Ok(binder.query(parsed.query, None)?.fields())
+    })?
+}

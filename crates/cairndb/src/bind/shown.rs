@@ -1,0 +1,134 @@
+//! Definitions as they would be written now: what was renamed since stands under its new name.
+
+use cairn_parser::token::fold_identifier;
+use cairn_parser::{NodeRef, Span, Tree};
+
+use super::definition::{is_unchanged, quoted};
+use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Table};
+use crate::sql;
+
+impl Catalog {
+    /// A definition as it would be written now. It means the same, also where another table got a name that it uses.
+    pub fn text_of(&self, definition: &Definition) -> String {
+        let text = &definition.text;
+        let Some((tree, root)) = parsed(text) else { return text.clone() };
+        let all = definition.references();
+        let taken: Vec<&str> = all.iter().flat_map(|reference| &reference.columns).map(|c| c.name.as_str()).collect();
+        let changed = |reference: &Reference| self.renamed(&tree, root, reference, &taken);
+        let mut changes: Vec<(Span, String)> = all.iter().filter_map(changed).collect();
+        if changes.is_empty() {
+            return text.clone();
+        }
+        schemas_of_columns(&tree, root, |span| changes.push((span, String::new())));
+        changes.sort_by_key(|(span, _)| span.start);
+        let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+        for (span, new) in changes {
+            out.push_str(text.get(done..span.start as usize).unwrap_or_default());
+            out.push_str(&new);
+            done = span.end as usize;
+        }
+        out.push_str(text.get(done..).unwrap_or_default());
+        out
+    }
+
+    /// What is to stand for a reference, and in which place of the text; `None`: it stands there.
+    fn renamed(&self, tree: &Tree<'_>, root: NodeRef, reference: &Reference, taken: &[&str]) -> Option<(Span, String)> {
+        if let Some(sequence) = self.sequence_by_id(reference.object) {
+            let constant = node_at(tree, root, "Expr::String", reference.place)?;
+            let now = crate::ddl::sequence_constant(&sequence.name);
+            return (written(tree, constant) != now).then(|| (tree.place(constant), now));
+        }
+        let (table, view) = (self.table_by_id(reference.object), self.view_by_id(reference.object));
+        let now = table.map(|table| &table.name).or(view.map(|view| &view.name))?;
+        let item = node_at(tree, root, "TableRef::Table", reference.place)?;
+        let (then, alias, given) = parts_of(tree, item)?;
+        let is_same = table.is_none_or(|table| is_unchanged(reference, table));
+        if then == *now && is_same {
+            return None;
+        }
+        let mut out = format!("{} AS {}", quoted(now), quoted(&alias.unwrap_or(then)));
+        let columns = shown_columns(reference, table.map(|table| &**table), &given, taken);
+        if !(columns.is_empty() || is_same && given.is_empty()) {
+            out = format!("{out} ({})", columns.join(", "));
+        }
+        Some((tree.place(item), out))
+    }
+}
+
+/// A query's or an expression's tree.
+fn parsed(text: &str) -> Option<(Tree<'static>, NodeRef)> {
+    if let Ok(parsed) = sql::parse_query(text) {
+        let root = parsed.tree.reference(parsed.query);
+        return Some((parsed.tree, root));
+    }
+    let parsed = sql::parse_expression(text).ok()?;
+    let root = parsed.tree.reference(parsed.expr);
+    Some((parsed.tree, root))
+}
+
+/// The node of this kind that begins here.
+fn node_at(tree: &Tree<'_>, root: NodeRef, kind: &str, place: u32) -> Option<NodeRef> {
+    let mut left = vec![root];
+    while let Some(node) = left.pop() {
+        if tree.kind(node).name == kind && tree.place(node).start == place {
+            return Some(node);
+        }
+        tree.children(node, |child| left.push(child));
+    }
+    None
+}
+
+/// The schemas before columns, `public.` of `public.t.a`: they can not stand before an alias.
+fn schemas_of_columns(tree: &Tree<'_>, root: NodeRef, mut found: impl FnMut(Span)) {
+    let mut left = vec![root];
+    while let Some(node) = left.pop() {
+        let mut parts = Vec::new();
+        tree.children(node, |child| parts.push(child));
+        if let ("Expr::Column", [schema, table, _]) = (tree.kind(node).name, parts.as_slice()) {
+            found(Span { start: tree.place(*schema).start, end: tree.place(*table).start });
+        } else {
+            left.extend(parts);
+        }
+    }
+}
+
+/// Of an item of FROM the relation's name as it stands there, the alias, and the names that it gives to columns.
+fn parts_of(tree: &Tree<'_>, item: NodeRef) -> Option<(String, Option<String>, Vec<String>)> {
+    let names_of = |node: NodeRef| {
+        let mut names = Vec::new();
+        tree.children(node, |name| names.push(said(written(tree, name))));
+        names
+    };
+    let mut parts = Vec::new();
+    tree.children(item, |part| parts.push(part));
+    let name = names_of(*parts.first()?).pop()?;
+    let mut alias = parts.get(1).map(|alias| names_of(*alias)).unwrap_or_default().into_iter();
+    Some((name, alias.next(), alias.collect()))
+}
+
+/// The names for the relation's columns: those that it had and still has, and behind them such that nobody uses.
+fn shown_columns(reference: &Reference, table: Option<&Table>, given: &[String], taken: &[&str]) -> Vec<String> {
+    let is_there = |known: &KnownColumn| table.is_none_or(|table| table.position_of_number(known.number).is_some());
+    let name = |(at, known): (usize, &KnownColumn)| quoted(given.get(at).unwrap_or(&known.name));
+    let known = reference.columns.iter().enumerate().filter(|(_, known)| is_there(known)).map(name);
+    let is_new = |column: &&Column| reference.columns.iter().all(|known| known.number != column.number);
+    let free = |name: &String| !taken.contains(&name.as_str()) && !given.contains(name);
+    let added = table.into_iter().flat_map(|table| &table.columns).filter(is_new).map(|column| {
+        let numbered = (1..).map(|number| format!("{}_{number}", column.name));
+        quoted(&std::iter::once(column.name.clone()).chain(numbered).find(free).unwrap_or_default())
+    });
+    known.chain(added).collect()
+}
+
+fn written<'t>(tree: &'t Tree<'_>, node: NodeRef) -> &'t str {
+    let span = tree.place(node);
+    tree.source().get(span.start as usize..span.end as usize).unwrap_or_default()
+}
+
+/// What a written name says.
+pub(crate) fn said(written: &str) -> String {
+    match written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => fold_identifier(written),
+    }
+}

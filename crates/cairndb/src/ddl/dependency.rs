@@ -1,0 +1,292 @@
+//! What depends on what, and what goes when something is dropped: PostgreSQL's rules over PostgreSQL's graph.
+//!
+//! The edges are those that binding wrote into the objects' entries: a view's and a default's references, the columns of
+//! checks, keys and indexes, the owner of a sequence. What is *automatic* goes with what it depends on without a word; what
+//! is *normal* keeps it from being dropped, unless CASCADE is said. The order in which dependents are told is PostgreSQL's:
+//! the search goes from newer to older ones, and is told backwards.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use crate::catalog::{Catalog, Column, Definition, ForeignKey, ObjectId, Table};
+
+/// What can be dropped, or depend on what is dropped. Parts of a table are named by it and an id or a column's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Object {
+    Table(ObjectId),
+    View(ObjectId),
+    Sequence(ObjectId),
+    /// A column by its number.
+    Column(ObjectId, u32),
+    /// A column's default.
+    Default(ObjectId, u32),
+    /// An index that no constraint made.
+    Index(ObjectId, ObjectId),
+    PrimaryKey(ObjectId),
+    /// A UNIQUE constraint and its index.
+    Unique(ObjectId, ObjectId),
+    Check(ObjectId, ObjectId),
+    ForeignKey(ObjectId, ObjectId),
+}
+
+/// An edge's kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bond {
+    Normal,
+    Automatic,
+}
+
+/// All edges, by what they lead to.
+struct Graph<'c> {
+    catalog: &'c Catalog,
+    edges: HashMap<Object, Vec<(Object, Bond)>>,
+}
+
+/// Something that goes, and what it was found by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doomed {
+    pub(super) object: Object,
+    /// Named by the statement.
+    pub(super) named: bool,
+    automatic: bool,
+    found_by: Object,
+}
+
+impl Doomed {
+    /// Whether it is told, and keeps the rest from being dropped without CASCADE.
+    pub(super) fn is_told(&self) -> bool {
+        !self.named && !self.automatic
+    }
+
+    /// `view v depends on table t`
+    pub(super) fn line(&self, catalog: &Catalog) -> String {
+        let on = match (self.object, self.found_by) {
+            // A foreign key rests on the index of a key, not on the constraint.
+            (Object::ForeignKey(..), Object::PrimaryKey(_) | Object::Unique(..)) => {
+                format!("index {}", constraint_name(catalog, self.found_by))
+            }
+            _ => self.found_by.describe(catalog),
+        };
+        format!("{} depends on {on}", self.object.describe(catalog))
+    }
+}
+
+/// Everything that goes with `targets`, in the order in which it is told.
+pub(super) fn doomed(catalog: &Catalog, targets: &[Object]) -> Vec<Doomed> {
+    let graph = Graph::of(catalog);
+    let mut search = Search { graph: &graph, targets, path: Vec::new(), found: Vec::new(), places: HashMap::new() };
+    targets.iter().for_each(|target| search.enter(*target, None));
+    search.found.reverse();
+    search.found
+}
+
+/// A search for all that goes.
+struct Search<'g> {
+    graph: &'g Graph<'g>,
+    targets: &'g [Object],
+    path: Vec<Object>,
+    found: Vec<Doomed>,
+    places: HashMap<Object, usize>,
+}
+
+impl Search<'_> {
+    /// Depth first, newer dependents before older ones; what goes is entered behind what depends on it. Each thing is
+    /// entered by the first way that leads to it, and is automatic if any does.
+    fn enter(&mut self, object: Object, by: Option<(Object, Bond)>) {
+        let automatic = by.is_some_and(|(_, bond)| bond == Bond::Automatic);
+        if let Some(place) = self.places.get(&object) {
+            self.found[*place].automatic |= automatic;
+            return;
+        }
+        if self.path.contains(&object) {
+            return;
+        }
+        self.path.push(object);
+        let mut dependents = self.graph.dependents(object);
+        dependents.sort_by_key(|(dependent, bond)| (Reverse(self.graph.age(*dependent)), *bond == Bond::Automatic));
+        for (dependent, bond) in dependents {
+            self.enter(dependent, Some((object, bond)));
+        }
+        self.path.pop();
+        let found_by = by.map_or(object, |(found_by, _)| found_by);
+        let named = by.is_none() || self.targets.contains(&object);
+        self.places.insert(object, self.found.len());
+        self.found.push(Doomed { object, named, automatic, found_by });
+    }
+}
+
+/// The views whose query uses a column.
+pub(super) fn views_using(catalog: &Catalog, table: ObjectId, number: u32) -> Vec<String> {
+    let uses = |definition: &Definition| {
+        definition.references().iter().any(|reference| {
+            reference.object == table && reference.columns.iter().any(|column| column.number == number && column.used)
+        })
+    };
+    catalog.views.values().filter(|view| uses(&view.query)).map(|view| view.name.clone()).collect()
+}
+
+impl<'c> Graph<'c> {
+    fn of(catalog: &'c Catalog) -> Graph<'c> {
+        let mut graph = Graph { catalog, edges: HashMap::new() };
+        for view in catalog.views.values() {
+            graph.add_references(Object::View(view.id), &view.query);
+        }
+        catalog.tables.values().for_each(|table| graph.add_table(table));
+        for sequence in catalog.sequences.values() {
+            let owner = sequence.owner.and_then(|(table, column)| {
+                Some(Object::Column(table, catalog.table_by_id(table)?.columns.get(column)?.number))
+            });
+            owner.into_iter().for_each(|owner| graph.add(Object::Sequence(sequence.id), Bond::Automatic, owner));
+        }
+        graph
+    }
+
+    fn add(&mut self, dependent: Object, bond: Bond, on: Object) {
+        self.edges.entry(on).or_default().push((dependent, bond));
+    }
+
+    fn add_references(&mut self, dependent: Object, definition: &Definition) {
+        for reference in definition.references() {
+            let id = reference.object;
+            let on = match () {
+                () if self.catalog.table_by_id(id).is_some() => Object::Table(id),
+                () if self.catalog.view_by_id(id).is_some() => Object::View(id),
+                () => Object::Sequence(id),
+            };
+            self.add(dependent, Bond::Normal, on);
+            for column in reference.columns.iter().filter(|column| column.used) {
+                self.add(dependent, Bond::Normal, Object::Column(id, column.number));
+            }
+            if reference.by_key {
+                self.add(dependent, Bond::Normal, Object::PrimaryKey(id));
+            }
+        }
+    }
+
+    fn add_table(&mut self, table: &Table) {
+        let id = table.id;
+        for column in &table.columns {
+            self.add_column(table, column);
+        }
+        let column =
+            |position: usize| table.columns.get(position).map_or(Object::Table(id), |c| Object::Column(id, c.number));
+        for &position in &table.primary_key {
+            self.add(Object::PrimaryKey(id), Bond::Automatic, column(position));
+        }
+        for index in &table.indexes {
+            let object = if index.constraint { Object::Unique(id, index.id) } else { Object::Index(id, index.id) };
+            index.columns.iter().for_each(|part| self.add(object, Bond::Automatic, column(part.column)));
+        }
+        for check in &table.checks {
+            let object = Object::Check(id, check.id);
+            self.add(object, Bond::Automatic, Object::Table(id));
+            check.columns.iter().for_each(|number| self.add(object, Bond::Automatic, Object::Column(id, *number)));
+            self.add_references(object, &check.condition);
+        }
+        for key in &table.foreign_keys {
+            let object = Object::ForeignKey(id, key.id);
+            key.columns.iter().for_each(|position| self.add(object, Bond::Automatic, column(*position)));
+            self.add_foreign_key(object, key);
+        }
+    }
+
+    fn add_column(&mut self, table: &Table, column: &Column) {
+        let own = Object::Column(table.id, column.number);
+        // What depends on a column goes when its table does.
+        self.add(own, Bond::Automatic, Object::Table(table.id));
+        if let Some(default) = &column.default {
+            let object = Object::Default(table.id, column.number);
+            self.add(object, Bond::Automatic, own);
+            self.add_references(object, default);
+        }
+    }
+
+    fn add_foreign_key(&mut self, object: Object, key: &ForeignKey) {
+        let Some(parent) = self.catalog.table_by_id(key.referenced_table) else { return };
+        self.add(object, Bond::Normal, Object::Table(parent.id));
+        for column in key.referenced_columns.iter().filter_map(|position| parent.columns.get(*position)) {
+            self.add(object, Bond::Normal, Object::Column(parent.id, column.number));
+        }
+        let same = |columns: &[usize]| {
+            columns.len() == key.referenced_columns.len()
+                && key.referenced_columns.iter().all(|column| columns.contains(column))
+        };
+        let of_index = parent
+            .indexes
+            .iter()
+            .find(|index| index.unique && same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>()));
+        match of_index {
+            _ if same(&parent.primary_key) => self.add(object, Bond::Normal, Object::PrimaryKey(parent.id)),
+            Some(index) if index.constraint => self.add(object, Bond::Normal, Object::Unique(parent.id, index.id)),
+            Some(index) => self.add(object, Bond::Normal, Object::Index(parent.id, index.id)),
+            None => {}
+        }
+    }
+
+    /// What depends on an object; on a table also what depends on its columns, as if it depended on the table.
+    fn dependents(&self, object: Object) -> Vec<(Object, Bond)> {
+        let of = |object: &Object| self.edges.get(object).into_iter().flatten().copied();
+        let Object::Table(id) = object else { return of(&object).collect() };
+        let columns = self.catalog.table_by_id(id).into_iter().flat_map(|table| &table.columns);
+        let of_columns = columns.flat_map(|column| of(&Object::Column(id, column.number)).collect::<Vec<_>>());
+        let all = of(&object).filter(|(dependent, _)| !matches!(dependent, Object::Column(..)));
+        all.chain(of_columns).collect()
+    }
+
+    /// Ids are given out in order.
+    fn age(&self, object: Object) -> ObjectId {
+        match object {
+            Object::Table(id) | Object::View(id) | Object::Sequence(id) => id,
+            Object::Column(table, _) | Object::Default(table, _) => table,
+            Object::PrimaryKey(table) => self.catalog.table_by_id(table).map_or(table, |table| table.primary_key_id),
+            Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => id,
+        }
+    }
+}
+
+impl Object {
+    /// As PostgreSQL's messages name it.
+    pub(super) fn describe(self, catalog: &Catalog) -> String {
+        let table = |id| catalog.table_by_id(id).map_or_else(String::new, |table| table.name.clone());
+        let column = |id, number| {
+            let table = catalog.table_by_id(id);
+            let column = table.and_then(|table| table.columns.get(table.position_of_number(number)?));
+            column.map_or_else(String::new, |column| column.name.clone())
+        };
+        match self {
+            Object::Table(id) => format!("table {}", table(id)),
+            Object::View(id) => format!("view {}", catalog.view_by_id(id).map_or("", |view| &view.name)),
+            Object::Sequence(id) => {
+                format!("sequence {}", catalog.sequence_by_id(id).map_or("", |sequence| &sequence.name))
+            }
+            Object::Column(id, number) => format!("column {} of table {}", column(id, number), table(id)),
+            Object::Default(id, number) => {
+                format!("default value for column {} of table {}", column(id, number), table(id))
+            }
+            Object::Index(..) => format!("index {}", constraint_name(catalog, self)),
+            Object::PrimaryKey(id) | Object::Unique(id, _) | Object::Check(id, _) | Object::ForeignKey(id, _) => {
+                format!("constraint {} on table {}", constraint_name(catalog, self), table(id))
+            }
+        }
+    }
+}
+
+fn constraint_name(catalog: &Catalog, object: Object) -> String {
+    let name = match object {
+        Object::PrimaryKey(table) => catalog.table_by_id(table).and_then(|table| table.primary_key_name.as_ref()),
+        Object::Unique(table, id) | Object::Index(table, id) => {
+            let table = catalog.table_by_id(table);
+            table.and_then(|table| Some(&table.indexes.iter().find(|index| index.id == id)?.name))
+        }
+        Object::Check(table, id) => {
+            let table = catalog.table_by_id(table);
+            table.and_then(|table| Some(&table.checks.iter().find(|check| check.id == id)?.name))
+        }
+        Object::ForeignKey(table, id) => {
+            let table = catalog.table_by_id(table);
+            table.and_then(|table| Some(&table.foreign_keys.iter().find(|key| key.id == id)?.name))
+        }
+        _ => None,
+    };
+    name.cloned().unwrap_or_default()
+}

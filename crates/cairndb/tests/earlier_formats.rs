@@ -1,0 +1,82 @@
+//! Files made by earlier libraries open and are the same.
+//!
+//! Each file of `fixtures` lies beside the statements that it was made from, by the last library that wrote its format.
+
+mod common;
+
+use cairndb::{Connection, Database, Options, Result};
+use common::{fails, rows};
+
+/// The file of this name, copied to where it may be written.
+fn copied(name: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join(name);
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    std::fs::copy(fixture, &copy).expect("copied");
+    (folder, copy)
+}
+
+fn assert_same(conn: &Connection) {
+    let customers = ["1|Ada|1815-12-10|12.50", "2|Bob|NULL|-3.00", "3|Cleo|2001-02-03|-99.99"];
+    assert_eq!(rows(conn, "SELECT * FROM customer ORDER BY id"), customers);
+    let orders = ["1|1|100|f|first", "2|1|105|f|NULL", "3|2|110|f|third"];
+    assert_eq!(rows(conn, "SELECT * FROM orders ORDER BY id"), orders);
+    assert_eq!(rows(conn, "SELECT id FROM orders WHERE customer = 1 ORDER BY id"), ["1", "2"]);
+    assert_eq!(rows(conn, "SELECT * FROM part ORDER BY place"), ["1|1|something", "1|2|something", "1|3|something"]);
+    assert_eq!(rows(conn, "SELECT * FROM without_key ORDER BY a"), ["1|x", "NULL|NULL"]);
+    assert_eq!(rows(conn, "SELECT id FROM debtor ORDER BY id"), ["2", "3"]);
+    assert_eq!(rows(conn, "SELECT * FROM bill ORDER BY who"), ["Ada|2|105", "Bob|1|110"]);
+    assert_eq!(rows(conn, "SELECT * FROM of_both ORDER BY name"), ["Bob|1", "Cleo|NULL"]);
+}
+
+#[test]
+fn a_file_of_format_2_opens_and_goes_on() -> Result<()> {
+    let (_folder, path) = copied("format_2.cairn");
+    let database = Database::open(&path)?;
+    let conn = database.connect()?;
+    assert_same(&conn);
+    let inserted = "INSERT INTO customer (name) VALUES ('Dora') RETURNING id, balance";
+    assert_eq!(rows(&conn, inserted), ["4|0.00"]);
+    let ordered = "INSERT INTO orders (customer) VALUES (4) RETURNING id, number, paid";
+    assert_eq!(rows(&conn, ordered), ["4|115|f"]);
+    assert_eq!(rows(&conn, "SELECT n FROM drawn"), ["120"]);
+    assert_eq!(fails(&conn, "INSERT INTO customer (name) VALUES ('')", "23514").constraint(), Some("named"));
+    assert_eq!(fails(&conn, "UPDATE customer SET balance = -2000", "23514").constraint(), Some("sane"));
+    fails(&conn, "INSERT INTO customer (name, \"Born\") VALUES ('Ada', '1815-12-10')", "23505");
+    fails(&conn, "INSERT INTO orders (customer, note) VALUES (1, 'first')", "23505");
+    fails(&conn, "INSERT INTO part VALUES (77, 1)", "23503");
+    conn.execute("DELETE FROM orders WHERE id = 4", ())?;
+    conn.execute("DELETE FROM customer WHERE id = 4", ())?;
+    database.verify()?;
+    assert_eq!(database.verify_constraints()?.len(), 0);
+    drop(conn);
+    database.close()?;
+    let database = Database::open(&path)?;
+    assert_same(&database.connect()?);
+    Ok(())
+}
+
+#[test]
+fn a_file_of_format_2_can_be_read_by_who_may_not_write() -> Result<()> {
+    let (_folder, path) = copied("format_2.cairn");
+    let database = Database::open_with(&path, Options::default().read_only(true))?;
+    assert_same(&database.connect()?);
+    Ok(())
+}
+
+#[test]
+fn what_depends_on_what_is_known_of_a_file_of_format_2() -> Result<()> {
+    let (_folder, path) = copied("format_2.cairn");
+    let conn = Database::open(&path)?.connect()?;
+    fails(&conn, "DROP TABLE customer", "2BP01");
+    fails(&conn, "DROP VIEW debtor", "2BP01");
+    fails(&conn, "DROP SEQUENCE customer_id_seq", "2BP01");
+    fails(&conn, "DROP INDEX customer_pkey", "2BP01");
+    fails(&conn, "ALTER TABLE customer DROP CONSTRAINT customer_pkey", "2BP01");
+    fails(&conn, "ALTER TABLE customer DROP COLUMN balance", "2BP01");
+    conn.execute("DROP TABLE customer CASCADE", ())?;
+    fails(&conn, "SELECT * FROM bill", "42P01");
+    fails(&conn, "SELECT * FROM of_both", "42P01");
+    assert_eq!(rows(&conn, "SELECT * FROM orders ORDER BY id").len(), 3);
+    Ok(())
+}
