@@ -32,13 +32,15 @@ pub use error::{Error, Result, SqlState};
 pub use plan::Field;
 pub use salvage::{Salvaged, salvage};
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
-pub use types::{DataType, EvalContext, Interval, Numeric, TypeCategory, Value, from_text, to_text};
+pub use types::{
+    Array, DataType, Dimension, ElementType, EvalContext, Interval, Numeric, TypeCategory, Value, from_text, to_text,
+};
 pub use verify::{Verified, Violated, Violation};
 
 /// What this project's own fuzz targets reach into. No part of the public face: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::types::{key, row};
+    pub use crate::types::{key, row, sample_types};
 }
 
 /// The README's example is compiled and run with the documentation tests.

@@ -9,31 +9,11 @@
 
 use cairndb::internals::key::{decode_value, encode_value, is_decodable, skip_value};
 use cairndb::internals::row::RowLayout;
+use cairndb::internals::sample_types;
 use cairndb::{DataType, Error, Value};
 use cairndb::{EvalContext, from_text, to_text};
 
 const COLUMNS_MAX: usize = 5;
-const TYPES: [DataType; 18] = [
-    DataType::Boolean,
-    DataType::SmallInt,
-    DataType::Integer,
-    DataType::BigInt,
-    DataType::Real,
-    DataType::Double,
-    DataType::Numeric(None),
-    DataType::Numeric(Some((12, 3))),
-    DataType::Text,
-    DataType::Varchar(Some(20)),
-    DataType::Char(6),
-    DataType::Bytea,
-    DataType::Date,
-    DataType::Time,
-    DataType::Timestamp,
-    DataType::TimestampTz,
-    DataType::Interval,
-    DataType::Uuid,
-];
-
 #[derive(Clone, Copy, Debug)]
 struct Column {
     data_type: DataType,
@@ -54,7 +34,8 @@ pub fn row_and_key(data: &[u8]) {
 
 impl Column {
     fn parse(data_type: u8, order: u8) -> Column {
-        let data_type = TYPES[usize::from(data_type) % TYPES.len()];
+        let types = sample_types();
+        let data_type = types[usize::from(data_type) % types.len()];
         Column { data_type, descending: order & 1 != 0, nulls_first: order & 2 != 0 }
     }
 

@@ -27,30 +27,8 @@ pub(crate) fn check_count(given: usize, wanted: usize) -> Result<()> {
     Err(Error::new(SqlState("08P01"), message))
 }
 
-/// The type of a Rust value as it came.
-fn type_of(value: &ValueRef<'_>) -> DataType {
-    match value {
-        ValueRef::Null => DataType::Unknown,
-        ValueRef::Boolean(_) => DataType::Boolean,
-        ValueRef::SmallInt(_) => DataType::SmallInt,
-        ValueRef::Integer(_) => DataType::Integer,
-        ValueRef::BigInt(_) => DataType::BigInt,
-        ValueRef::Real(_) => DataType::Real,
-        ValueRef::Double(_) => DataType::Double,
-        ValueRef::Numeric(_) => DataType::Numeric(None),
-        ValueRef::Text(_) => DataType::Text,
-        ValueRef::Bytea(_) => DataType::Bytea,
-        ValueRef::Date(_) => DataType::Date,
-        ValueRef::Time(_) => DataType::Time,
-        ValueRef::Timestamp(_) => DataType::Timestamp,
-        ValueRef::TimestampTz(_) => DataType::TimestampTz,
-        ValueRef::Interval(_) => DataType::Interval,
-        ValueRef::Uuid(_) => DataType::Uuid,
-    }
-}
-
 pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> Result<Value> {
-    let from = type_of(&value);
+    let from = value.data_type().unwrap_or(DataType::Unknown);
     match (&value, to) {
         (ValueRef::Null, _) => Ok(Value::Null),
         (ValueRef::Text(text), DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => Ok(Value::text(*text)),
@@ -63,8 +41,7 @@ pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> R
 /// As assignment converts, but never losing a fraction that an integer cannot have.
 fn convert(value: Value, from: DataType, to: DataType, context: &EvalContext) -> Result<Value> {
     let converted = cast_assign(&value, from, to, context)?;
-    let is_integer = matches!(to, DataType::SmallInt | DataType::Integer | DataType::BigInt);
-    if is_integer && cast_assign(&converted, to, from, context)? != value {
+    if to.element().unwrap_or(to).is_integer() && cast_assign(&converted, to, from, context)? != value {
         let message = "the parameter is not a whole number";
         return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
     }

@@ -7,7 +7,9 @@ use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
 use crate::plan::Expr;
-use crate::types::{CastContext, DataType, EvalContext, Value, can_cast, cast, cast_is_immutable, from_text};
+use crate::types::{
+    CastContext, DataType, EvalContext, Value, can_cast, cast, cast_is_immutable, common_type, from_text,
+};
 use crate::{Error, Result, SqlState};
 
 /// NULL of a type.
@@ -125,27 +127,12 @@ impl Binder<'_> {
 
     /// The type that branches agree on (PostgreSQL's rules for UNION, CASE and the like); `what` names the construct.
     pub(super) fn common_type(&self, what: &str, types: &[(DataType, Span)]) -> Result<DataType> {
-        let mut known = types.iter().filter(|(data_type, _)| *data_type != DataType::Unknown);
-        let Some(&(mut common, _)) = known.next() else { return Ok(DataType::Text) };
-        let same = types.iter().all(|(data_type, _)| *data_type == common);
-        if same {
-            return Ok(common);
-        }
-        for &(next, span) in known {
-            if next.base() == common.base() {
-                continue;
-            }
-            if next.category() != common.category() {
-                let message = format!("{what} types {} and {} cannot be matched", common.type_name(), next.type_name());
-                return Err(self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), span));
-            }
-            let forth = can_cast(common, next, CastContext::Implicit);
-            let back = can_cast(next, common, CastContext::Implicit);
-            if !common.is_preferred() && forth && !back {
-                common = next;
-            }
-        }
-        Ok(common.base())
+        let only: Vec<DataType> = types.iter().map(|(data_type, _)| *data_type).collect();
+        common_type(&only).map_err(|(at, common)| {
+            let (next, span) = types[at];
+            let message = format!("{what} types {} and {} cannot be matched", common.type_name(), next.type_name());
+            self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), span)
+        })
     }
 
     /// Converts branches to the type they agree on.

@@ -1,6 +1,5 @@
 //! Whether two bound expressions are the same expression: for GROUP BY, DISTINCT ON, and repeated aggregates.
 
-use crate::functions::Function;
 use crate::plan::{AggregateCall, Expr, walk};
 use crate::types::Value;
 
@@ -25,7 +24,7 @@ pub(super) fn same_call(left: &AggregateCall, right: &AggregateCall) -> bool {
     let ordering = |call: &AggregateCall| -> Vec<(bool, bool)> {
         call.order_by.iter().map(|key| (key.descending, key.nulls_first)).collect()
     };
-    std::ptr::eq(left.aggregate, right.aggregate)
+    left.aggregate.is_same(&right.aggregate)
         && left.distinct == right.distinct
         && (left.args.len(), left.filter.is_some()) == (right.args.len(), right.filter.is_some())
         && ordering(left) == ordering(right)
@@ -43,7 +42,7 @@ fn same_node(left: &Expr, right: &Expr) -> bool {
         (Expr::Column { index: a, .. }, Expr::Column { index: b, .. })
         | (Expr::Parameter { index: a, .. }, Expr::Parameter { index: b, .. }) => a == b,
         (Expr::Outer { level: a, index: i, .. }, Expr::Outer { level: b, index: j, .. }) => (a, i) == (b, j),
-        (Expr::Call { function: a, .. }, Expr::Call { function: b, .. }) => std::ptr::eq::<Function>(*a, *b),
+        (Expr::Call { function: a, .. }, Expr::Call { function: b, .. }) => a.is_same(b),
         (Expr::Sequence { op: a, .. }, Expr::Sequence { op: b, .. }) => a == b,
         (Expr::Subquery(_), Expr::Subquery(_)) => format!("{left:?}") == format!("{right:?}"),
         (Expr::Case { branches: a, .. }, Expr::Case { branches: b, .. }) => a.len() == b.len(),

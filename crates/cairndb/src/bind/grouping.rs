@@ -87,7 +87,7 @@ impl<'s> Grouping<'s> {
             data_type: expr.data_type(),
         };
         let aggregate =
-            |call: &AggregateCall| Field { name: call.aggregate.name.to_owned(), data_type: call.aggregate.returns };
+            |call: &AggregateCall| Field { name: call.aggregate.name.to_string(), data_type: call.aggregate.returns };
         self.groups.iter().map(group).chain(self.aggregates.iter().map(aggregate)).collect()
     }
 

@@ -1,24 +1,26 @@
 //! Which function or operator: PostgreSQL's resolution by exact match, implicit conversions, preferred types, and the
 //! categories of unknown literals.
 
+use std::sync::Arc;
+
 use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
 use super::nearest::nearest;
-use crate::functions::{ANY, Aggregate, Function, aggregate_overloads, function_names, overloads};
+use crate::functions::{ANY, Aggregate, Declared, Function, aggregate_overloads, decide, function_names, overloads};
 use crate::plan::Expr;
 use crate::types::{CastContext, DataType, TypeCategory, can_cast};
 use crate::{Error, Result, SqlState};
 
 /// What resolution needs of a candidate.
-pub(super) trait Candidate: 'static {
-    fn arg(&self, index: usize) -> Option<DataType>;
+pub(super) trait Candidate {
+    fn declared(&self, index: usize) -> Option<Declared>;
     fn takes(&self, count: usize) -> bool;
 }
 
 impl Candidate for Function {
-    fn arg(&self, index: usize) -> Option<DataType> {
-        Function::arg(self, index)
+    fn declared(&self, index: usize) -> Option<Declared> {
+        Function::declared(self, index)
     }
     fn takes(&self, count: usize) -> bool {
         if self.variadic { count >= self.args.len() } else { count == self.args.len() }
@@ -26,8 +28,8 @@ impl Candidate for Function {
 }
 
 impl Candidate for Aggregate {
-    fn arg(&self, index: usize) -> Option<DataType> {
-        self.args.get(index).copied()
+    fn declared(&self, index: usize) -> Option<Declared> {
+        Aggregate::declared(self, index)
     }
     fn takes(&self, count: usize) -> bool {
         count == self.args.len()
@@ -35,22 +37,27 @@ impl Candidate for Aggregate {
 }
 
 /// The outcome of a search.
-pub(super) enum Choice<T: 'static> {
-    One(&'static T),
+pub(super) enum Choice<T> {
+    One(T),
     None,
     Several,
 }
 
 /// Chooses among `candidates` for arguments of these types.
-pub(super) fn choose<C: Candidate>(candidates: &'static [C], args: &[DataType], operator: bool) -> Choice<C> {
+pub(super) fn choose<'c, C: Candidate>(
+    candidates: &'c [Arc<C>],
+    args: &[DataType],
+    operator: bool,
+) -> Choice<&'c Arc<C>> {
     if let Some(exact) = find_exact(candidates, args) {
         return Choice::One(exact);
     }
     if operator && let Some(exact) = exact_with_unknown(candidates, args) {
         return Choice::One(exact);
     }
-    let possible = candidates.iter().filter(|candidate| candidate.takes(args.len()) && convertible(*candidate, args));
-    let possible: Vec<&'static C> = possible.collect();
+    let possible =
+        candidates.iter().filter(|candidate| candidate.takes(args.len()) && convertible(&***candidate, args));
+    let possible: Vec<&'c Arc<C>> = possible.collect();
     match possible.as_slice() {
         [] => Choice::None,
         [only] => Choice::One(only),
@@ -58,14 +65,18 @@ pub(super) fn choose<C: Candidate>(candidates: &'static [C], args: &[DataType], 
     }
 }
 
-fn find_exact<C: Candidate>(candidates: &'static [C], args: &[DataType]) -> Option<&'static C> {
-    let matches = |declared: Option<DataType>, base| declared.is_some_and(|known| known == base || known == ANY);
-    let exact = |candidate: &C| args.iter().enumerate().all(|(at, arg)| matches(candidate.arg(at), arg.base()));
+fn find_exact<'c, C: Candidate>(candidates: &'c [Arc<C>], args: &[DataType]) -> Option<&'c Arc<C>> {
+    let matches = |declared: Option<Declared>, base: DataType| match declared {
+        Some(Declared::Type(known)) => known == base,
+        Some(Declared::NonArray) => !base.is_array(),
+        declared => declared == Some(Declared::Any),
+    };
+    let exact = |candidate: &C| args.iter().enumerate().all(|(at, arg)| matches(candidate.declared(at), arg.base()));
     candidates.iter().find(|candidate| candidate.takes(args.len()) && exact(candidate))
 }
 
 /// One operand unknown: it is taken to be of the other's type first.
-fn exact_with_unknown<C: Candidate>(candidates: &'static [C], args: &[DataType]) -> Option<&'static C> {
+fn exact_with_unknown<'c, C: Candidate>(candidates: &'c [Arc<C>], args: &[DataType]) -> Option<&'c Arc<C>> {
     match args {
         [DataType::Unknown, known] | [known, DataType::Unknown] if *known != DataType::Unknown => {
             find_exact(candidates, &[*known, *known])
@@ -75,23 +86,35 @@ fn exact_with_unknown<C: Candidate>(candidates: &'static [C], args: &[DataType])
 }
 
 fn convertible<C: Candidate>(candidate: &C, args: &[DataType]) -> bool {
-    args.iter().enumerate().all(|(i, arg)| {
-        candidate.arg(i).is_some_and(|declared| declared == ANY || can_cast(*arg, declared, CastContext::Implicit))
-    })
+    let mut polymorphic = false;
+    let fits = |(at, arg): (usize, &DataType)| match candidate.declared(at) {
+        Some(Declared::Type(declared)) => can_cast(*arg, declared, CastContext::Implicit),
+        Some(declared) => {
+            polymorphic |= declared != Declared::Any;
+            true
+        }
+        None => false,
+    };
+    if !args.iter().enumerate().all(fits) {
+        return false;
+    }
+    let declared = |(at, arg): (usize, &DataType)| Some((candidate.declared(at)?, *arg));
+    !polymorphic || decide(args.iter().enumerate().filter_map(declared)).is_some()
 }
 
 /// Keeps the candidates that score best.
-fn best<C: Candidate>(candidates: Vec<&'static C>, score: impl Fn(&C) -> usize) -> Vec<&'static C> {
+fn best<C: Candidate>(candidates: Vec<&Arc<C>>, score: impl Fn(&C) -> usize) -> Vec<&Arc<C>> {
     let top = candidates.iter().map(|candidate| score(candidate)).max().unwrap_or(0);
     candidates.into_iter().filter(|candidate| score(candidate) == top).collect()
 }
 
 fn count<C: Candidate>(candidate: &C, args: &[DataType], fits: impl Fn(DataType, DataType) -> bool) -> usize {
-    let fits_at = |(i, arg): (usize, &DataType)| candidate.arg(i).is_some_and(|declared| fits(declared, *arg));
+    let fixed = |at| candidate.declared(at).and_then(Declared::fixed);
+    let fits_at = |(at, arg): (usize, &DataType)| fixed(at).is_some_and(|declared| fits(declared, *arg));
     args.iter().enumerate().filter(|at| at.1 != &DataType::Unknown && fits_at(*at)).count()
 }
 
-fn narrow<C: Candidate>(candidates: Vec<&'static C>, args: &[DataType]) -> Choice<C> {
+fn narrow<'c, C: Candidate>(candidates: Vec<&'c Arc<C>>, args: &[DataType]) -> Choice<&'c Arc<C>> {
     let exact = |declared: DataType, arg: DataType| declared == arg.base() || same_bytes(declared, arg);
     let preferred = |declared: DataType, arg: DataType| {
         exact(declared, arg) || declared.is_preferred() && declared.category() == arg.category()
@@ -116,11 +139,12 @@ fn same_bytes(declared: DataType, arg: DataType) -> bool {
 }
 
 /// For each unknown: strings win, else the one category that all have; within it the preferred type.
-fn by_unknown_categories<C: Candidate>(candidates: Vec<&'static C>, args: &[DataType]) -> Vec<&'static C> {
+fn by_unknown_categories<'c, C: Candidate>(candidates: Vec<&'c Arc<C>>, args: &[DataType]) -> Vec<&'c Arc<C>> {
+    let category = |declared: Declared| declared.fixed().map_or(TypeCategory::Unknown, DataType::category);
     let mut remaining = candidates.clone();
     for (i, _) in args.iter().enumerate().filter(|(_, arg)| **arg == DataType::Unknown) {
         let categories: Vec<TypeCategory> =
-            candidates.iter().filter_map(|candidate| candidate.arg(i)).map(DataType::category).collect();
+            candidates.iter().filter_map(|candidate| candidate.declared(i)).map(category).collect();
         let chosen = if categories.contains(&TypeCategory::String) {
             TypeCategory::String
         } else {
@@ -129,8 +153,9 @@ fn by_unknown_categories<C: Candidate>(candidates: Vec<&'static C>, args: &[Data
                 _ => return candidates,
             }
         };
-        remaining.retain(|candidate| candidate.arg(i).is_some_and(|declared| declared.category() == chosen));
-        let is_preferred = |candidate: &&C| candidate.arg(i).is_some_and(DataType::is_preferred);
+        remaining.retain(|candidate| candidate.declared(i).is_some_and(|declared| category(declared) == chosen));
+        let is_preferred =
+            |candidate: &&Arc<C>| candidate.declared(i).and_then(Declared::fixed).is_some_and(DataType::is_preferred);
         if remaining.iter().any(is_preferred) {
             remaining.retain(is_preferred);
         }
@@ -139,14 +164,14 @@ fn by_unknown_categories<C: Candidate>(candidates: Vec<&'static C>, args: &[Data
 }
 
 /// All known arguments of one type: the unknown ones are assumed to be of it too.
-fn assume_all_alike<C: Candidate>(candidates: &[&'static C], args: &[DataType]) -> Choice<C> {
+fn assume_all_alike<'c, C: Candidate>(candidates: &[&'c Arc<C>], args: &[DataType]) -> Choice<&'c Arc<C>> {
     let mut known = args.iter().filter(|arg| **arg != DataType::Unknown);
     let Some(first) = known.next() else { return Choice::Several };
     if known.any(|arg| arg.base() != first.base()) {
         return Choice::Several;
     }
     let alike = vec![*first; args.len()];
-    let mut fitting = candidates.iter().filter(|candidate| convertible(**candidate, &alike));
+    let mut fitting = candidates.iter().filter(|candidate| convertible(&****candidate, &alike));
     match (fitting.next(), fitting.next()) {
         (Some(only), None) => Choice::One(only),
         _ => Choice::Several,
@@ -158,7 +183,7 @@ impl Binder<'_> {
     pub(super) fn call(&mut self, name: &str, args: Vec<(Expr, Span)>, span: Span) -> Result<Expr> {
         let types = types_of(&args);
         match choose(overloads(name), &types, false) {
-            Choice::One(function) => self.apply(function, args),
+            Choice::One(function) => self.apply(function, args, span),
             Choice::None => Err(self.at(no_function(name, &types), span)),
             Choice::Several => Err(self.at(ambiguous_function(name, &types), span)),
         }
@@ -167,7 +192,7 @@ impl Binder<'_> {
     /// An operator with converted operands. `place`: see [`Binder::at_place`].
     pub(super) fn operator(&mut self, symbol: &str, args: Vec<(Expr, Span)>, place: Option<Span>) -> Result<Expr> {
         let function = self.find_operator(symbol, &args, place)?;
-        self.apply(function, args)
+        self.convert_arguments(function, args)
     }
 
     /// The operator for these operands.
@@ -176,7 +201,7 @@ impl Binder<'_> {
         symbol: &str,
         args: &[(Expr, Span)],
         place: Option<Span>,
-    ) -> Result<&'static Function> {
+    ) -> Result<Arc<Function>> {
         let several;
         let types: &[DataType] = match args {
             [(left, _), (right, _)] => &[left.data_type(), right.data_type()],
@@ -186,7 +211,10 @@ impl Binder<'_> {
             }
         };
         let error = match choose(overloads(symbol), types, true) {
-            Choice::One(function) => return Ok(function),
+            Choice::One(function) => match function.resolve(types) {
+                Some(function) => return Ok(function),
+                None => undecided(),
+            },
             Choice::None => no_operator(symbol, types),
             Choice::Several => ambiguous_operator(symbol, types),
         };
@@ -194,15 +222,21 @@ impl Binder<'_> {
     }
 
     /// The operator for operands of these types, where the operands themselves are not at hand.
-    pub(super) fn operator_for(&self, symbol: &str, left: DataType, right: DataType) -> Result<&'static Function> {
+    pub(super) fn operator_for(&self, symbol: &str, left: DataType, right: DataType) -> Result<Arc<Function>> {
         match choose(overloads(symbol), &[left, right], true) {
-            Choice::One(function) => Ok(function),
+            Choice::One(function) => function.resolve(&[left, right]).ok_or_else(undecided),
             Choice::None => Err(no_operator(symbol, &[left, right])),
             Choice::Several => Err(ambiguous_operator(symbol, &[left, right])),
         }
     }
 
-    fn apply(&mut self, function: &'static Function, args: Vec<(Expr, Span)>) -> Result<Expr> {
+    fn apply(&mut self, function: &Arc<Function>, args: Vec<(Expr, Span)>, span: Span) -> Result<Expr> {
+        let function = function.resolve(&types_of(&args)).ok_or_else(|| self.at(undecided(), span))?;
+        self.convert_arguments(function, args)
+    }
+
+    /// The call of a function that was resolved for these arguments.
+    pub(super) fn convert_arguments(&mut self, function: Arc<Function>, args: Vec<(Expr, Span)>) -> Result<Expr> {
         let mut converted = Vec::with_capacity(args.len());
         for (i, (arg, span)) in args.into_iter().enumerate() {
             converted.push(self.argument(arg, function.arg(i), span)?);
@@ -219,13 +253,19 @@ impl Binder<'_> {
     }
 
     /// The aggregate for arguments of these types.
-    pub(super) fn find_aggregate(&self, name: &str, types: &[DataType], span: Span) -> Result<&'static Aggregate> {
+    pub(super) fn find_aggregate(&self, name: &str, types: &[DataType], span: Span) -> Result<Arc<Aggregate>> {
         match choose(aggregate_overloads(name), types, false) {
-            Choice::One(aggregate) => Ok(aggregate),
+            Choice::One(aggregate) => aggregate.resolve(types).ok_or_else(|| self.at(undecided(), span)),
             Choice::None => Err(self.at(no_function(name, types), span)),
             Choice::Several => Err(self.at(ambiguous_function(name, types), span)),
         }
     }
+}
+
+/// Nothing says what the pseudo-types of a function stand for.
+fn undecided() -> Error {
+    let message = "could not determine polymorphic type because input has type unknown";
+    Error::new(SqlState::DATATYPE_MISMATCH, message)
 }
 
 fn types_of(args: &[(Expr, Span)]) -> Vec<DataType> {

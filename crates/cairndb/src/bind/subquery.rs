@@ -129,7 +129,7 @@ impl Binder<'_> {
         for ((expr, span), field) in lefts.into_iter().zip(&fields) {
             let op = self.operator_for(symbol, expr.data_type(), field.data_type)?;
             left.push(self.argument(expr, op.args.first().copied(), span)?);
-            types.push(right_type(op, field.data_type));
+            types.push(right_type(&op, field.data_type));
             ops.push(op);
         }
         plan = self.retype(plan, &types, &[])?;
@@ -138,7 +138,7 @@ impl Binder<'_> {
 }
 
 /// The type that the query's column takes for the comparison.
-fn right_type(op: &'static Function, given: DataType) -> DataType {
+fn right_type(op: &Function, given: DataType) -> DataType {
     match op.args.get(1) {
         Some(declared) if *declared != ANY && declared.base() != given.base() => *declared,
         _ => given,

@@ -191,6 +191,7 @@ fn encode_type(data_type: DataType) -> Vec<u8> {
         DataType::TimestampTz => vec![15],
         DataType::Interval => vec![16],
         DataType::Uuid => vec![17],
+        DataType::Array(element) => with(18, &encode_type(element.data_type())),
         DataType::Unknown => vec![0],
     }
 }
@@ -219,6 +220,10 @@ pub(super) fn data_type(bytes: &[u8]) -> Result<DataType> {
         [15] => DataType::TimestampTz,
         [16] => DataType::Interval,
         [17] => DataType::Uuid,
+        [18, element @ ..] => {
+            let element = data_type(element)?;
+            element.array().filter(|_| !element.is_array()).ok_or_else(|| corrupt("an array of no type"))?
+        }
         _ => return Err(corrupt("unknown type")),
     })
 }

@@ -111,7 +111,7 @@ fn boolean(value: bool) -> Datum<'static> {
 }
 
 fn eval_call<'a, S: Surroundings<'a>>(
-    function: &'static Function,
+    function: &Function,
     args: &'a [Expr],
     row: &'a dyn Columns<S::Miss>,
     around: S,
@@ -128,7 +128,7 @@ fn eval_call<'a, S: Surroundings<'a>>(
 }
 
 fn binary<'a, S: Surroundings<'a>>(
-    function: &'static Function,
+    function: &Function,
     left: Datum<'_>,
     right: Datum<'_>,
     around: S,
@@ -142,20 +142,8 @@ fn binary<'a, S: Surroundings<'a>>(
     apply(function, &[left.into_value(), right.into_value()], around)
 }
 
-fn apply<'a, S: Surroundings<'a>>(
-    function: &'static Function,
-    args: &[Value],
-    around: S,
-) -> Result<Datum<'static>, S::Miss> {
-    call(function, args, around.eval()).map(Datum::Own).map_err(S::missed)
-}
-
-/// Calls a function as SQL does: a strict one is not called with NULL.
-pub(crate) fn call(function: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {
-    if function.strict && args.iter().any(Value::is_null) {
-        return Ok(Value::Null);
-    }
-    (function.eval)(args, context)
+fn apply<'a, S: Surroundings<'a>>(function: &Function, args: &[Value], around: S) -> Result<Datum<'static>, S::Miss> {
+    function.call(args, around.eval()).map(Datum::Own).map_err(S::missed)
 }
 
 /// The order of two values of the function's argument types, where it can be told from what is lent, as
@@ -222,7 +210,7 @@ fn logic<'a, S: Surroundings<'a>>(
 fn in_list<'a, S: Surroundings<'a>>(
     input: &'a Expr,
     list: &'a [Expr],
-    equal: &'static Function,
+    equal: &Function,
     row: &'a dyn Columns<S::Miss>,
     around: S,
 ) -> Result<Datum<'a>, S::Miss> {

@@ -140,7 +140,7 @@ pub(super) fn outer(level: usize, index: usize, data_type: DataType) -> Expr {
     Expr::Outer { level, index, data_type }
 }
 
-pub(super) fn function(name: &str, args: &[DataType]) -> &'static Function {
+pub(super) fn function(name: &str, args: &[DataType]) -> Arc<Function> {
     exact_overload(name, args).unwrap_or_else(|| panic!("no {name}{args:?}"))
 }
 
@@ -184,12 +184,12 @@ pub(super) fn project(input: PhysicalPlan, exprs: Vec<Expr>) -> PhysicalPlan {
     plan(&types, N::Project { input: Arc::new(input), exprs })
 }
 
-pub(super) fn aggregate_of(name: &str, arg: Option<DataType>) -> &'static Aggregate {
-    let fits = |a: &&Aggregate| match arg {
+pub(super) fn aggregate_of(name: &str, arg: Option<DataType>) -> Arc<Aggregate> {
+    let fits = |a: &&Arc<Aggregate>| match arg {
         Some(arg) => a.args.len() == 1 && (a.args[0] == arg.base() || a.args[0] == DataType::Unknown),
         None => a.args.is_empty(),
     };
-    aggregate_overloads(name).iter().find(fits).unwrap_or_else(|| panic!("no {name}({arg:?})"))
+    aggregate_overloads(name).iter().find(fits).cloned().unwrap_or_else(|| panic!("no {name}({arg:?})"))
 }
 
 pub(super) fn aggregate_call(name: &str, arg: Option<Expr>) -> AggregateCall {

@@ -525,7 +525,7 @@ fn a_key_that_cannot_be_split_is_held_to_the_budget() {
 /// `SELECT string_agg('x', ',') FROM input`
 fn joined_text(input: PhysicalPlan) -> PhysicalPlan {
     let overloads = crate::functions::aggregate_overloads("string_agg");
-    let aggregate_of_text = overloads.iter().find(|a| a.args == [TEXT, TEXT]).unwrap();
+    let aggregate_of_text = overloads.iter().find(|a| *a.args == [TEXT, TEXT]).cloned().unwrap();
     let call = crate::plan::AggregateCall {
         aggregate: aggregate_of_text,
         args: vec![literal(text("x"), TEXT), literal(text(","), TEXT)],

@@ -2,54 +2,18 @@
 //! arena, and a validity bitmap only where there are NULLs.
 //!
 //! Invariants: the data and the bitmap have the same length; the slot of a NULL holds a default (zero, empty) value;
-//! the representation follows from the type alone ([`Representation::of`]).
+//! the representation follows from the type alone ([`DataType::physical`]).
 
 use std::sync::Arc;
 
 use super::bitmap::Bitmap;
 use super::byte_strings::ByteStrings;
-use crate::types::{DataType, Value, ValueRef};
+pub use crate::types::Physical as Representation;
+use crate::types::{Array, DataType, Value, ValueRef};
 use crate::{Error, Result};
 
 /// Stands for "no row" among row numbers: the missing side of an outer join.
 pub const NO_ROW: u32 = u32::MAX;
-
-/// How a type's values lie in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Representation {
-    /// `bool`
-    Bool,
-    /// `i16`
-    I16,
-    /// `i32`: integers and dates.
-    I32,
-    /// `i64`: integers, times and timestamps.
-    I64,
-    /// `f32`
-    F32,
-    /// `f64`
-    F64,
-    /// Text and bytes.
-    Bytes,
-    /// Anything else, as [`Value`]s.
-    Values,
-}
-
-impl Representation {
-    /// The representation of a type's values.
-    pub fn of(data_type: DataType) -> Representation {
-        match data_type {
-            DataType::Boolean => Representation::Bool,
-            DataType::SmallInt => Representation::I16,
-            DataType::Integer | DataType::Date => Representation::I32,
-            DataType::BigInt | DataType::Time | DataType::Timestamp | DataType::TimestampTz => Representation::I64,
-            DataType::Real => Representation::F32,
-            DataType::Double => Representation::F64,
-            DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Bytea => Representation::Bytes,
-            DataType::Numeric(_) | DataType::Interval | DataType::Uuid | DataType::Unknown => Representation::Values,
-        }
-    }
-}
 
 /// The values of a vector, NULLs as defaults.
 #[derive(Clone, Debug)]
@@ -150,7 +114,7 @@ pub struct Vector {
 impl Vector {
     /// An empty vector with room for `capacity` values.
     pub fn with_capacity(data_type: DataType, capacity: usize) -> Vector {
-        Vector { data_type, data: Data::new(Representation::of(data_type), capacity), validity: None }
+        Vector { data_type, data: Data::new(data_type.physical(), capacity), validity: None }
     }
 
     /// An empty vector.
@@ -200,7 +164,7 @@ impl Vector {
 
     /// The same values under another type of the same representation.
     pub(crate) fn with_type(mut self, data_type: DataType) -> Vector {
-        debug_assert_eq!(Representation::of(self.data_type), Representation::of(data_type));
+        debug_assert_eq!(self.data_type.physical(), data_type.physical());
         self.data_type = data_type;
         self
     }
@@ -425,6 +389,10 @@ impl Vector {
             Data::F32(items) => items.len() * 4,
             Data::F64(items) => items.len() * 8,
             Data::Bytes(strings) => strings.memory_bytes(),
+            Data::Values(items) if self.data_type.is_array() => {
+                let arrays = items.iter().filter_map(Value::as_array);
+                items.len() * size_of::<Value>() + arrays.map(Array::memory_bytes).sum::<usize>()
+            }
             Data::Values(items) => items.len() * (size_of::<Value>() + 8),
         };
         data + self.validity.as_ref().map_or(0, Bitmap::memory_bytes)

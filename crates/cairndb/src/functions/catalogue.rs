@@ -1,32 +1,60 @@
 //! The catalogue: every scalar function, operator and aggregate by name, with one entry per argument type list.
 //!
 //! How binding chooses: compare the arguments' [`base`](DataType::base) types with `args`; [`ANY`] takes every type
-//! as it is. There is no polymorphism otherwise: `greatest`, `nullif`'s comparison, `min` have an entry per type.
-//! The result never has modifiers.
+//! as it is. Entries with pseudo-types ([`Declared`]) are made into functions for the types of a call. The result never
+//! has modifiers.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use super::Operator;
 use super::aggregate::AGGREGATES;
+use super::signature::{Declared, decide};
 use crate::Result;
 use crate::types::{DataType, EvalContext, Value};
 
 /// An argument of any type, taken without conversion (PostgreSQL's `"any"`). An untyped literal becomes `text`.
 pub const ANY: DataType = DataType::Unknown;
 
+/// A user's function.
+pub(super) type UsersFunction = dyn Fn(&[Value]) -> Result<Value> + Send + Sync;
+/// Makes accumulators of a user's aggregate.
+pub(super) type UsersStart = dyn Fn() -> Box<dyn Accumulator> + Send + Sync;
+
+/// What runs a function.
+#[allow(dead_code, reason = "what takes them follows")]
+#[derive(Clone)]
+pub enum Kernel {
+    /// The answer for one row's arguments.
+    Plain(Eval),
+    /// As `Plain`, where the answer depends on the types that the call was resolved for too.
+    Typed(fn(&Function, &[Value], &EvalContext) -> Result<Value>),
+    /// A user's closure.
+    Closure(Arc<UsersFunction>),
+}
+
 /// A scalar function or operator, resolved for exact argument types (PostgreSQL's `pg_proc` row).
 /// Operators are functions named by their symbol: `+`, `||`, `=`, `<=`, `~~` (LIKE), `~~*` (ILIKE), unary minus `-`.
+///
+/// Shared by count: built-in ones by the catalogue, users' by their connection, polymorphic ones are made for the types of
+/// a call ([`Function::resolve`]), and all by the plans that call them.
+#[derive(Clone)]
 pub struct Function {
     /// Lower case, or the operator's symbol.
-    pub name: &'static str,
-    /// Base types, or [`ANY`].
-    pub args: &'static [DataType],
+    pub name: Cow<'static, str>,
+    /// Base types, or [`ANY`]: also where the type is not decided yet.
+    pub args: Box<[DataType]>,
     /// The last argument type repeats, once or more (`concat`; `coalesce` is not a function but an `Expr`).
     pub variadic: bool,
-    /// A base type.
+    /// A base type, once resolved.
     pub returns: DataType,
+    /// The argument types as declared, where one of them is not a type; the result's last.
+    pub(super) polymorphic: Option<Box<[Declared]>>,
+    /// Which entry of a catalogue it is, or was made from.
+    pub(super) entry: u64,
     /// NULL in, NULL out, without a call.
     pub strict: bool,
     /// May be folded at plan time (same arguments, same answer).
@@ -36,8 +64,8 @@ pub struct Function {
     pub volatile: bool,
     /// What operator this is, for typed kernels and the optimizer; operand types are `args`.
     pub op: Option<Operator>,
-    /// The answer for one row's arguments. A strict function is never called with NULL.
-    pub eval: fn(&[Value], &EvalContext) -> Result<Value>,
+    /// Gives the answers. A strict function's is never called with NULL: see [`Function::call`].
+    pub(super) kernel: Kernel,
 }
 
 impl std::fmt::Debug for Function {
@@ -46,18 +74,35 @@ impl std::fmt::Debug for Function {
     }
 }
 
-/// An aggregate, resolved for exact argument types.
+/// An aggregate, resolved for exact argument types; shared as a [`Function`] is.
+#[derive(Clone)]
 pub struct Aggregate {
     /// Lower case.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Base types, or [`ANY`]; empty for `count(*)`.
-    pub args: &'static [DataType],
-    /// A base type.
+    pub args: Box<[DataType]>,
+    /// A base type, once resolved.
     pub returns: DataType,
+    /// As [`Function`]'s.
+    pub(super) polymorphic: Option<Box<[Declared]>>,
+    /// As [`Function`]'s.
+    pub(super) entry: u64,
     /// Which one this is, for kernels over typed vectors.
     pub kind: AggregateKind,
-    /// A fresh accumulator.
-    pub start: fn() -> Box<dyn Accumulator>,
+    /// Makes accumulators: see [`Aggregate::start`].
+    pub(super) start: Start,
+}
+
+/// What makes an aggregate's accumulators.
+#[allow(dead_code, reason = "what takes them follows")]
+#[derive(Clone)]
+pub enum Start {
+    /// For any argument types.
+    Plain(fn() -> Box<dyn Accumulator>),
+    /// For those that the call was resolved for.
+    Typed(fn(&Aggregate) -> Box<dyn Accumulator>),
+    /// A user's closure.
+    Closure(Arc<UsersStart>),
 }
 
 /// The aggregates that an executor may want to compute itself.
@@ -98,18 +143,22 @@ pub trait Accumulator: Send {
 }
 
 /// All overloads of `name` (lower case), in no particular order; empty: no such function.
-pub fn overloads(name: &str) -> &'static [Function] {
+pub fn overloads(name: &str) -> &'static [Arc<Function>] {
     FUNCTIONS.by_name.get(name).map_or(&[], Vec::as_slice)
 }
 
 /// All overloads of the aggregate `name` (lower case).
-pub fn aggregate_overloads(name: &str) -> &'static [Aggregate] {
+pub fn aggregate_overloads(name: &str) -> &'static [Arc<Aggregate>] {
     AGGREGATES.get(name)
 }
 
 /// The overload with exactly these argument types (modifiers do not matter).
-pub fn exact_overload(name: &str, args: &[DataType]) -> Option<&'static Function> {
-    overloads(name).iter().find(|function| function.accepts(args))
+pub fn exact_overload(name: &str, args: &[DataType]) -> Option<Arc<Function>> {
+    let known = overloads(name);
+    let exact = known.iter().find(|function| function.polymorphic.is_none() && function.accepts(args));
+    exact
+        .cloned()
+        .or_else(|| known.iter().find_map(|function| function.resolve(args).filter(|found| found.accepts(args))))
 }
 
 /// All function and operator names, for hints and completion.
@@ -129,12 +178,119 @@ impl Function {
         let last = self.args.last().filter(|_| self.variadic);
         self.args.get(index).or(last).copied()
     }
+
+    /// As [`Function::arg`], as declared.
+    pub fn declared(&self, index: usize) -> Option<Declared> {
+        let data_type = self.arg(index)?;
+        Some(match &self.polymorphic {
+            Some(declared) => declared[index.min(self.args.len() - 1)],
+            None if data_type == ANY => Declared::Any,
+            None => Declared::Type(data_type),
+        })
+    }
+
+    /// Calls it as SQL does: a strict one is not called with NULL.
+    pub fn call(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
+        if self.strict && args.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        self.run(args, context)
+    }
+
+    pub(super) fn run(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
+        match &self.kernel {
+            Kernel::Plain(eval) => eval(args, context),
+            Kernel::Typed(eval) => eval(self, args, context),
+            Kernel::Closure(eval) => eval(args),
+        }
+    }
+
+    /// A user's own: it is not stored in the file, and runs code that is not the engine's.
+    #[allow(dead_code, reason = "what takes them follows")]
+    pub fn is_users(&self) -> bool {
+        matches!(self.kernel, Kernel::Closure(_))
+    }
+
+    /// Both are the same entry of a catalogue, for the same types.
+    pub fn is_same(&self, other: &Function) -> bool {
+        std::ptr::eq(self, other)
+            || (self.entry, self.returns) == (other.entry, other.returns) && self.args == other.args
+    }
+
+    /// The function for arguments of these types; `None`: they do not fit it. A type that is not known yet fits
+    /// everything.
+    pub fn resolve(self: &Arc<Function>, args: &[DataType]) -> Option<Arc<Function>> {
+        let Some(declared) = &self.polymorphic else { return Some(self.clone()) };
+        let (args, returns) = resolve(declared, self.args.len(), args)?;
+        Some(Arc::new(Function { args, returns, polymorphic: None, ..Function::clone(self) }))
+    }
+}
+
+impl Aggregate {
+    /// A fresh accumulator.
+    pub fn start(&self) -> Box<dyn Accumulator> {
+        match &self.start {
+            Start::Plain(start) => start(),
+            Start::Typed(start) => start(self),
+            Start::Closure(start) => start(),
+        }
+    }
+
+    /// As [`Function::declared`].
+    pub fn declared(&self, index: usize) -> Option<Declared> {
+        let data_type = *self.args.get(index)?;
+        Some(match &self.polymorphic {
+            Some(declared) => declared[index],
+            None if data_type == ANY => Declared::Any,
+            None => Declared::Type(data_type),
+        })
+    }
+
+    /// As [`Function::is_users`].
+    #[allow(dead_code, reason = "what takes them follows")]
+    pub fn is_users(&self) -> bool {
+        matches!(self.start, Start::Closure(_))
+    }
+
+    /// As [`Function::is_same`].
+    pub fn is_same(&self, other: &Aggregate) -> bool {
+        std::ptr::eq(self, other)
+            || (self.entry, self.returns) == (other.entry, other.returns) && self.args == other.args
+    }
+
+    /// As [`Function::resolve`].
+    pub fn resolve(self: &Arc<Aggregate>, args: &[DataType]) -> Option<Arc<Aggregate>> {
+        let Some(declared) = &self.polymorphic else { return Some(self.clone()) };
+        let (args, returns) = resolve(declared, self.args.len(), args)?;
+        Some(Arc::new(Aggregate { args, returns, polymorphic: None, ..Aggregate::clone(self) }))
+    }
+}
+
+/// The argument types and the result's of a polymorphic entry in a call.
+fn resolve(declared: &[Declared], count: usize, given: &[DataType]) -> Option<(Box<[DataType]>, DataType)> {
+    if given.len() < count {
+        return None;
+    }
+    let each = |(at, given): (usize, &DataType)| (declared[at.min(count - 1)], *given);
+    let decided = decide(given.iter().enumerate().map(each))?.or_text();
+    let resolved = |declared: &Declared| match declared {
+        Declared::Any | Declared::NonArray => Some(ANY),
+        declared => declared.resolved(decided),
+    };
+    let args = declared[..count].iter().map(resolved).collect::<Option<_>>()?;
+    Some((args, resolved(&declared[count])?))
+}
+
+/// Numbers the entries of all catalogues.
+pub(super) fn next_entry() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Collects the entries of all modules.
 #[derive(Default)]
 pub(super) struct Catalogue {
-    by_name: HashMap<&'static str, Vec<Function>, BuildHasherDefault<NameHasher>>,
+    by_name: HashMap<&'static str, Vec<Arc<Function>>, BuildHasherDefault<NameHasher>>,
 }
 
 /// FNV-1a: the names are the engine's own, so nobody can choose them to collide.
@@ -169,20 +325,37 @@ impl Catalogue {
         eval: Eval,
     ) -> &mut Function {
         let function = Function {
-            name,
-            args,
+            name: Cow::Borrowed(name),
+            args: args.into(),
             variadic: false,
             returns,
+            polymorphic: None,
+            entry: next_entry(),
             strict: true,
             immutable: true,
             volatile: false,
             op: None,
-            eval,
+            kernel: Kernel::Plain(eval),
         };
         let list = self.by_name.entry(name).or_default();
-        list.push(function);
+        list.push(Arc::new(function));
         let last = list.len() - 1;
-        &mut list[last]
+        Arc::get_mut(&mut list[last]).unwrap_or_else(|| unreachable!("nobody else has it yet"))
+    }
+
+    /// A strict, immutable function of types that its arguments decide.
+    pub(super) fn add_polymorphic(
+        &mut self,
+        name: &'static str,
+        args: &[Declared],
+        returns: Declared,
+        eval: fn(&Function, &[Value], &EvalContext) -> Result<Value>,
+    ) -> &mut Function {
+        let function = self.add(name, &[], returns.fixed().unwrap_or(ANY), |_, _| Ok(Value::Null));
+        function.args = args.iter().map(|arg| arg.fixed().unwrap_or(ANY)).collect();
+        function.polymorphic = Some(args.iter().copied().chain([returns]).collect());
+        function.kernel = Kernel::Typed(eval);
+        function
     }
 }
 

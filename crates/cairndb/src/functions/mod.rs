@@ -19,6 +19,7 @@ mod random;
 mod regex;
 mod register;
 mod series;
+mod signature;
 mod strings;
 mod support;
 mod system;
@@ -34,3 +35,4 @@ pub use catalogue::{
 pub use operator::Operator;
 use register::register_all;
 pub use series::Series;
+pub use signature::{Declared, decide};

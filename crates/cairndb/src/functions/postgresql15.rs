@@ -54,14 +54,14 @@ fn call(name: &str, args: &[String], context: &EvalContext) -> Result<Value> {
     let types: Vec<_> = args.iter().map(|(data_type, _)| *data_type).collect();
     let function = exact_overload(name, &types).ok_or_else(|| Error::internal(format!("no {name}{types:?}")))?;
     let values: Vec<_> = args.into_iter().map(|(_, value)| value).collect();
-    (function.eval)(&values, context)
+    function.call(&values, context)
 }
 
 fn aggregate(name: &str, of: &str, values: &[String], context: &EvalContext) -> Result<Value> {
     let of = data_type(of);
     let matching = |arg: &&DataType| **arg == of.base() || **arg == ANY;
     let entry = aggregate_overloads(name).iter().find(|a| a.args.iter().find(matching).is_some());
-    let mut state = (entry.ok_or_else(|| Error::internal(format!("no {name}({of})")))?.start)();
+    let mut state = entry.ok_or_else(|| Error::internal(format!("no {name}({of})")))?.start();
     for value in values {
         state.update(&[literal(value, of, context)?])?;
     }

@@ -2,7 +2,7 @@
 
 use super::catalogue::Catalogue;
 use super::support::{call, check_length, invalid_parameter};
-use super::{ANY, Operator};
+use super::{ANY, Declared, Function, Operator};
 use crate::types::{DataType, EvalContext, Value, compare_blank_padded, to_text};
 use crate::{Error, Result, SqlState};
 
@@ -24,8 +24,10 @@ fn text(value: impl Into<Box<str>>) -> Result<Value> {
 
 fn concatenation(catalogue: &mut Catalogue) {
     catalogue.add("||", &[TEXT, TEXT], TEXT, call!((Text a, Text b) join(a, b))).op(Operator::Concat);
-    catalogue.add("||", &[TEXT, ANY], TEXT, concat_any).op(Operator::Concat).stable();
-    catalogue.add("||", &[ANY, TEXT], TEXT, concat_any).op(Operator::Concat).stable();
+    let (text, other) = (Declared::Type(TEXT), Declared::NonArray);
+    let with_text = |_: &Function, args: &[Value], context: &EvalContext| concat_any(args, context);
+    catalogue.add_polymorphic("||", &[text, other], text, with_text).op(Operator::Concat).stable();
+    catalogue.add_polymorphic("||", &[other, text], text, with_text).op(Operator::Concat).stable();
     let bytes: &[DataType] = const { &[DataType::Bytea, DataType::Bytea] };
     catalogue
         .add(

@@ -3,7 +3,7 @@
 use super::ANY;
 use super::catalogue::Catalogue;
 use super::support::{call, wrong_arguments};
-use crate::types::{DataType, EvalContext, Value};
+use crate::types::{DataType, EvalContext, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 
 const TEXT: DataType = DataType::Text;
@@ -50,23 +50,6 @@ fn setting(name: &str, context: &EvalContext) -> Result<Value> {
 
 fn type_of(args: &[Value], _: &EvalContext) -> Result<Value> {
     let [value] = args else { return Err(wrong_arguments(args)) };
-    let data_type = match value {
-        Value::Null => DataType::Unknown,
-        Value::Boolean(_) => DataType::Boolean,
-        Value::SmallInt(_) => DataType::SmallInt,
-        Value::Integer(_) => DataType::Integer,
-        Value::BigInt(_) => DataType::BigInt,
-        Value::Real(_) => DataType::Real,
-        Value::Double(_) => DataType::Double,
-        Value::Numeric(_) => DataType::Numeric(None),
-        Value::Text(_) => DataType::Text,
-        Value::Bytea(_) => DataType::Bytea,
-        Value::Date(_) => DataType::Date,
-        Value::Time(_) => DataType::Time,
-        Value::Timestamp(_) => DataType::Timestamp,
-        Value::TimestampTz(_) => DataType::TimestampTz,
-        Value::Interval(_) => DataType::Interval,
-        Value::Uuid(_) => DataType::Uuid,
-    };
+    let data_type = ValueRef::from(value).data_type().unwrap_or(DataType::Unknown);
     Ok(Value::text(data_type.type_name()))
 }

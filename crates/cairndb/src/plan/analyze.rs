@@ -165,6 +165,7 @@ fn width(value: &Value) -> usize {
         Value::Interval(_) | Value::Uuid(_) => 16,
         Value::Text(text) => text.len(),
         Value::Bytea(bytes) => bytes.len(),
+        Value::Array(array) => array.memory_bytes(),
     }
 }
 

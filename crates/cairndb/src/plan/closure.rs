@@ -3,27 +3,28 @@
 //! Only equalities between plain columns by one and the same `=` are followed, which is transitive for every type.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::expr::Expr;
 use super::refs::{has_subquery, is_volatile, used_columns};
 use crate::functions::{Function, Operator};
 
 /// `column = column`, by an `=` that takes one type.
-pub(super) fn column_equality(condition: &Expr) -> Option<(&'static Function, &Expr, &Expr)> {
+pub(super) fn column_equality(condition: &Expr) -> Option<(&Arc<Function>, &Expr, &Expr)> {
     let (function, first, second) = equality(condition)?;
     let columns = matches!((first, second), (Expr::Column { .. }, Expr::Column { .. }));
     columns.then_some((function, first, second))
 }
 
-fn equality(condition: &Expr) -> Option<(&'static Function, &Expr, &Expr)> {
+fn equality(condition: &Expr) -> Option<(&Arc<Function>, &Expr, &Expr)> {
     let Expr::Call { function, args } = condition else { return None };
     let [first, second] = args.as_slice() else { return None };
     let one_type = function.args.first() == function.args.get(1);
-    (function.op == Some(Operator::Equal) && one_type).then_some((*function, first, second))
+    (function.op == Some(Operator::Equal) && one_type).then_some((function, first, second))
 }
 
 /// `column = constant` in either order.
-fn constant_equality(condition: &Expr) -> Option<(&'static Function, usize, &Expr)> {
+fn constant_equality(condition: &Expr) -> Option<(&Arc<Function>, usize, &Expr)> {
     let (function, first, second) = equality(condition)?;
     let (column, value) = match (first, second) {
         (Expr::Column { index, .. }, value) | (value, Expr::Column { index, .. }) => (*index, value),
@@ -36,10 +37,10 @@ fn constant_equality(condition: &Expr) -> Option<(&'static Function, usize, &Exp
 /// The conditions, with constants passed on to equal columns. An equality of two columns that both have the constant
 /// says nothing more, and is dropped.
 pub(super) fn close(conditions: Vec<Expr>) -> Vec<Expr> {
-    let mut constants: BTreeMap<usize, (&'static Function, Expr)> = BTreeMap::new();
+    let mut constants: BTreeMap<usize, (Arc<Function>, Expr)> = BTreeMap::new();
     for condition in &conditions {
         if let Some((function, column, value)) = constant_equality(condition) {
-            constants.entry(column).or_insert_with(|| (function, value.clone()));
+            constants.entry(column).or_insert_with(|| (function.clone(), value.clone()));
         }
     }
     if constants.is_empty() {
@@ -54,7 +55,7 @@ pub(super) fn close(conditions: Vec<Expr>) -> Vec<Expr> {
                 None => next.push(condition),
                 Some(new) => {
                     for (column, function, value, target) in new {
-                        constants.insert(column, (function, value.clone()));
+                        constants.insert(column, (function.clone(), value.clone()));
                         added.push(Expr::Call { function, args: vec![target, value] });
                     }
                 }
@@ -69,20 +70,20 @@ pub(super) fn close(conditions: Vec<Expr>) -> Vec<Expr> {
     }
 }
 
-type Implied = (usize, &'static Function, Expr, Expr);
+type Implied = (usize, Arc<Function>, Expr, Expr);
 
 /// For an equality of two columns of which one has a constant: the new equality of the other, if it has none.
 /// `None`: the condition stays.
-fn implied(condition: &Expr, constants: &BTreeMap<usize, (&'static Function, Expr)>) -> Option<Vec<Implied>> {
+fn implied(condition: &Expr, constants: &BTreeMap<usize, (Arc<Function>, Expr)>) -> Option<Vec<Implied>> {
     let (function, first, second) = column_equality(condition)?;
     let (Expr::Column { index: a, .. }, Expr::Column { index: b, .. }) = (first, second) else { return None };
-    let same = |entry: &&(&'static Function, Expr)| std::ptr::eq(entry.0, function);
+    let same = |entry: &&(Arc<Function>, Expr)| entry.0.is_same(function);
     match (constants.get(a).filter(same), constants.get(b).filter(same)) {
         (Some((_, value)), None) if !constants.contains_key(b) => {
-            Some(vec![(*b, function, value.clone(), second.clone())])
+            Some(vec![(*b, function.clone(), value.clone(), second.clone())])
         }
         (None, Some((_, value))) if !constants.contains_key(a) => {
-            Some(vec![(*a, function, value.clone(), first.clone())])
+            Some(vec![(*a, function.clone(), value.clone(), first.clone())])
         }
         (Some((_, one)), Some((_, other))) if format!("{one:?}") == format!("{other:?}") => Some(vec![]),
         _ => None,

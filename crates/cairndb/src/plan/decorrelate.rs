@@ -11,6 +11,8 @@
 //!
 //! Everything else stays a subquery of its expression.
 
+use std::sync::Arc;
+
 use super::cte::take_with;
 use super::expr::{AggregateCall, Expr, QuantifiedOp, Subquery, SubqueryKind};
 use super::logical::{Field, JoinKind, LogicalPlan};
@@ -197,7 +199,7 @@ fn is_positive(limit: &Expr) -> bool {
 fn quantified_side(
     input: &LogicalPlan,
     left: &[Expr],
-    ops: &[&'static Function],
+    ops: &[Arc<Function>],
     quantifier: QuantifiedOp,
     negated: bool,
     plan: &LogicalPlan,
@@ -220,7 +222,7 @@ fn quantified_side(
     let types = pulled.plan.fields();
     let mut on = vec![];
     for (index, (value, op)) in left.iter().zip(ops).enumerate() {
-        let equal = crate::functions::exact_overload("=", op.args)?;
+        let equal = crate::functions::exact_overload("=", &op.args)?;
         let column = Expr::Column { index: width + index, data_type: types.get(index)?.data_type };
         on.push(Expr::Call { function: equal, args: vec![value.clone(), column] });
     }
@@ -261,7 +263,7 @@ fn scalar_side(plan: &LogicalPlan, width: usize) -> Option<ScalarSide> {
     for (position, key) in keys.iter().enumerate() {
         let inner = Expr::Column { index: position, data_type: key.inner.data_type() };
         let args = if key.inner_first { vec![inner, key.outer.clone()] } else { vec![key.outer.clone(), inner] };
-        on.push(join_condition(Expr::Call { function: key.function, args }, width));
+        on.push(join_condition(Expr::Call { function: key.function.clone(), args }, width));
     }
     let group_fields = keys.iter().map(|key| Field { name: "?column?".into(), data_type: key.inner.data_type() });
     let fields = group_fields.chain(fields.iter().cloned()).collect();
@@ -331,7 +333,7 @@ fn is_widening(from: DataType, to: DataType) -> bool {
 
 /// A correlation `inner = outer`.
 struct Key {
-    function: &'static Function,
+    function: Arc<Function>,
     inner: Expr,
     outer: Expr,
     inner_first: bool,
@@ -348,5 +350,5 @@ fn equality(condition: &Expr) -> Option<Key> {
     if expr_uses_outer_row(inner) || !used_columns(outer).is_empty() {
         return None;
     }
-    Some(Key { function, inner: inner.clone(), outer: outer.clone(), inner_first })
+    Some(Key { function: function.clone(), inner: inner.clone(), outer: outer.clone(), inner_first })
 }

@@ -10,7 +10,7 @@ use super::expr::Expr;
 use super::refs::is_boolean;
 use crate::catalog::{ColumnStatistics, Table};
 use crate::functions::{self, EvalContext, Operator};
-use crate::types::{DataType, Value};
+use crate::types::{DataType, Value, ValueRef};
 
 const ROWS_UNKNOWN: f64 = 1000.0;
 const DISTINCT_UNKNOWN: f64 = 200.0;
@@ -291,33 +291,12 @@ fn compare(known: &Value, value: &Value, data_type: DataType) -> Option<Ordering
 
 /// A literal in the column's type (it may be compared through a cast of the column).
 fn converted(value: &Value, data_type: DataType) -> Option<Value> {
-    let from = type_of(value)?;
+    let from = ValueRef::from(value).data_type()?;
     if from == data_type.base() || (from == DataType::Text && data_type.is_string()) {
         return Some(value.clone());
     }
     let context = EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() };
     functions::cast(value, from, data_type.base(), &context).ok()
-}
-
-fn type_of(value: &Value) -> Option<DataType> {
-    Some(match value {
-        Value::Null => return None,
-        Value::Boolean(_) => DataType::Boolean,
-        Value::SmallInt(_) => DataType::SmallInt,
-        Value::Integer(_) => DataType::Integer,
-        Value::BigInt(_) => DataType::BigInt,
-        Value::Real(_) => DataType::Real,
-        Value::Double(_) => DataType::Double,
-        Value::Numeric(_) => DataType::Numeric(None),
-        Value::Text(_) => DataType::Text,
-        Value::Bytea(_) => DataType::Bytea,
-        Value::Date(_) => DataType::Date,
-        Value::Time(_) => DataType::Time,
-        Value::Timestamp(_) => DataType::Timestamp,
-        Value::TimestampTz(_) => DataType::TimestampTz,
-        Value::Interval(_) => DataType::Interval,
-        Value::Uuid(_) => DataType::Uuid,
-    })
 }
 
 fn number(value: &Value) -> Option<f64> {

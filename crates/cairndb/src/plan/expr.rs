@@ -42,7 +42,7 @@ pub enum Expr {
     /// A function or operator.
     Call {
         /// Which, resolved.
-        function: &'static Function,
+        function: Arc<Function>,
         /// The arguments.
         args: Vec<Expr>,
     },
@@ -86,7 +86,7 @@ pub enum Expr {
         /// The elements.
         list: Vec<Expr>,
         /// Compares the input with an element.
-        equal: &'static Function,
+        equal: Arc<Function>,
     },
     /// A query in an expression.
     Subquery(Box<Subquery>),
@@ -138,7 +138,7 @@ pub enum SubqueryKind {
         /// The left side.
         left: Vec<Expr>,
         /// One operator for each column.
-        ops: Vec<&'static Function>,
+        ops: Vec<Arc<Function>>,
         /// ANY or ALL.
         quantifier: QuantifiedOp,
     },
@@ -167,7 +167,7 @@ pub enum QuantifiedOp {
 #[derive(Clone, Debug)]
 pub struct AggregateCall {
     /// Which, resolved.
-    pub aggregate: &'static Aggregate,
+    pub aggregate: Arc<Aggregate>,
     /// Empty for `count(*)`.
     pub args: Vec<Expr>,
     /// DISTINCT: each different argument once.

@@ -2,6 +2,8 @@
 //!
 //! An expression whose evaluation fails stays as it is, so that the error appears only if a row meets it.
 
+use std::sync::Arc;
+
 use super::expr::Expr;
 use super::fold_dates::as_dates;
 use super::logical::LogicalPlan;
@@ -86,7 +88,7 @@ fn folded(expr: &mut Expr) -> Option<Expr> {
         Expr::InList { input, list, equal } if list.len() == 1 => {
             let input = std::mem::replace(&mut **input, null(DataType::Boolean));
             let element = list.pop()?;
-            Some(Expr::Call { function: equal, args: vec![input, element] })
+            Some(Expr::Call { function: equal.clone(), args: vec![input, element] })
         }
         _ => None,
     }
@@ -102,7 +104,7 @@ pub(super) fn null(data_type: DataType) -> Expr {
     Expr::Literal { value: Value::Null, data_type }
 }
 
-fn fold_call(function: &'static Function, args: &[Expr]) -> Option<Expr> {
+fn fold_call(function: &Function, args: &[Expr]) -> Option<Expr> {
     if !function.immutable {
         return None;
     }
@@ -116,7 +118,7 @@ fn fold_call(function: &'static Function, args: &[Expr]) -> Option<Expr> {
             _ => None,
         })
         .collect();
-    let value = (function.eval)(&values?, &immutable_context()).ok()?;
+    let value = function.call(&values?, &immutable_context()).ok()?;
     Some(Expr::Literal { value, data_type: function.returns })
 }
 
@@ -181,16 +183,16 @@ fn in_list(expr: Expr) -> Expr {
     let equalities: Option<Vec<_>> = parts.iter().map(column_equals).collect();
     let Some(equalities) = equalities else { return expr };
     let Some(first) = equalities.first() else { return expr };
-    if equalities.iter().any(|other| !std::ptr::eq(other.equal, first.equal) || other.index != first.index) {
+    if equalities.iter().any(|other| !other.equal.is_same(first.equal) || other.index != first.index) {
         return expr;
     }
     let list = equalities.iter().map(|found| found.value.clone()).collect();
-    Expr::InList { input: Box::new(first.column.clone()), list, equal: first.equal }
+    Expr::InList { input: Box::new(first.column.clone()), list, equal: first.equal.clone() }
 }
 
 /// `column = constant`.
 struct ColumnEquals<'e> {
-    equal: &'static Function,
+    equal: &'e Arc<Function>,
     column: &'e Expr,
     index: usize,
     value: &'e Expr,
@@ -200,7 +202,7 @@ fn column_equals(expr: &Expr) -> Option<ColumnEquals<'_>> {
     let Expr::Call { function, args } = expr else { return None };
     let [column @ Expr::Column { index, .. }, value] = args.as_slice() else { return None };
     let constant = matches!(value, Expr::Literal { .. } | Expr::Parameter { .. });
-    let equal: &'static Function = function;
+    let equal = function;
     (constant && equal.op == Some(Operator::Equal)).then_some(ColumnEquals { equal, column, index: *index, value })
 }
 

@@ -43,7 +43,7 @@ mod tests {
     fn the_comparison_of_dates_says_what_that_of_timestamps_says() {
         let context = EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() };
         let literal = |value: Value, data_type| Expr::Literal { value, data_type };
-        let holds = |function: &Function, args: &[Value]| (function.eval)(args, &context).unwrap();
+        let holds = |function: &Function, args: &[Value]| function.call(args, &context).unwrap();
         let mut rewritten = 0;
         for symbol in ["=", "<>", "<", "<=", ">", ">="] {
             for at in [-MICROS_PER_DAY - 1, -MICROS_PER_DAY, -1, 0, 1, MICROS_PER_DAY - 1, MICROS_PER_DAY] {
@@ -59,7 +59,7 @@ mod tests {
                         literal(Value::Timestamp(at), DataType::Timestamp),
                     ]);
                     let function = exact_overload(symbol, &[types[0].data_type(), types[1].data_type()]).unwrap();
-                    let Some(Expr::Call { function: by_date, args }) = as_dates(function, &types) else {
+                    let Some(Expr::Call { function: by_date, args }) = as_dates(&function, &types) else {
                         assert!(matches!(symbol, "=" | "<>") && at % MICROS_PER_DAY != 0);
                         continue;
                     };
@@ -71,8 +71,8 @@ mod tests {
                         } else {
                             [Value::Date(day), Value::Timestamp(at)]
                         };
-                        let found = holds(by_date, &[Value::Date(day), limit.clone()]);
-                        assert_eq!(found, holds(function, &pair), "{day} {symbol} {at}, swapped: {swapped}");
+                        let found = holds(&by_date, &[Value::Date(day), limit.clone()]);
+                        assert_eq!(found, holds(&function, &pair), "{day} {symbol} {at}, swapped: {swapped}");
                     }
                 }
             }

@@ -5,6 +5,8 @@
 //! inner ones and with each other, because conditions on a NULL-extended side that reject NULLs have made that join
 //! inner before, and conditions that do not are applied after it.
 
+use std::sync::Arc;
+
 use super::access::TableShape;
 use super::closure::column_equality;
 use super::estimate::ColumnInfo;
@@ -43,7 +45,7 @@ impl Unit {
 
 /// Columns that are equal by one `=`.
 pub(super) struct EqualColumns {
-    pub(super) function: &'static Function,
+    pub(super) function: Arc<Function>,
     /// Global columns with their types.
     pub(super) members: Vec<Expr>,
     pub(super) units: Units,
@@ -235,7 +237,7 @@ impl JoinGraph {
                 let mut before = equal.members[..place].iter();
                 if let Some(first) = before.find(|other| self.units_of(other) == 1 << unit) {
                     let args = vec![first.clone(), member.clone()];
-                    single[unit].push(Expr::Call { function: equal.function, args });
+                    single[unit].push(Expr::Call { function: equal.function.clone(), args });
                 }
             }
         }
@@ -248,9 +250,10 @@ impl JoinGraph {
 
     fn add_equality(&mut self, condition: Expr, units: Units) {
         let Some((function, first, second)) = column_equality(&condition) else { return };
-        let mut merged = EqualColumns { function, members: vec![first.clone(), second.clone()], units };
+        let mut merged =
+            EqualColumns { function: function.clone(), members: vec![first.clone(), second.clone()], units };
         let (touched, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.equal).into_iter().partition(|equal| {
-            std::ptr::eq(equal.function, function)
+            equal.function.is_same(function)
                 && equal.members.iter().any(|member| same_column(member, first) || same_column(member, second))
         });
         self.equal = rest;
@@ -312,7 +315,7 @@ impl JoinGraph {
         if equal.units & left == 0 || equal.units & right == 0 {
             return None;
         }
-        Some(Expr::Call { function: equal.function, args: vec![member(left)?.clone(), member(right)?.clone()] })
+        Some(Expr::Call { function: equal.function.clone(), args: vec![member(left)?.clone(), member(right)?.clone()] })
     }
 
     /// Whether some condition ties the two sets together.

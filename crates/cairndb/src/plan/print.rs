@@ -32,7 +32,7 @@ impl Names<'_> {
             Expr::Column { index, .. } => self.column(*index),
             Expr::Outer { level, index, .. } => self.outer(*level, *index),
             Expr::Parameter { index, .. } => format!("${}", index + 1),
-            Expr::Call { function, args } => self.call(function.name, function.op, args),
+            Expr::Call { function, args } => self.call(&function.name, function.op, args),
             Expr::Cast { input, to } => format!("({})::{to}", self.bare(input)),
             Expr::And(parts) => self.joined(parts, " AND "),
             Expr::Or(parts) => self.joined(parts, " OR "),
@@ -114,7 +114,7 @@ impl Names<'_> {
                     QuantifiedOp::Any => "ANY",
                     QuantifiedOp::All => "ALL",
                 };
-                let op = ops.first().map_or("=", |op| op.name);
+                let op = ops.first().map_or("=", |op| &*op.name);
                 format!("({} {op} {quantifier} ({name}))", self.list(left))
             }
         }

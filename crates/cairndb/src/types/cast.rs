@@ -22,6 +22,10 @@ fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, f
     match (value, to) {
         (Value::Null, _) => Ok(Value::Null),
         (_, DataType::Unknown) => Ok(value.clone()),
+        (Value::Array(array), DataType::Array(element)) => {
+            let (from, to) = (array.element(), element.data_type());
+            Ok(array.map(to, |value| convert(value, from, to, context, fit))?.into())
+        }
         (Value::Text(text), _) if to.is_string() => match from {
             // Blanks of `char(n)` are padding: other strings do not get them.
             DataType::Char(_) if !matches!(to, DataType::Char(_)) => Ok(Value::Text(fit(unpadded(text), to)?)),

@@ -21,6 +21,9 @@ pub fn cast_context(from: DataType, to: DataType) -> Option<CastContext> {
     if from == to || from == DataType::Unknown {
         return Some(CastContext::Implicit);
     }
+    if let (DataType::Array(from), DataType::Array(to)) = (from, to) {
+        return cast_context(from.data_type(), to.data_type());
+    }
     catalogued(from, to).or_else(|| through_text(from, to))
 }
 
@@ -61,10 +64,37 @@ fn through_text(from: DataType, to: DataType) -> Option<CastContext> {
     }
 }
 
+/// The type that values of several types are converted to where they must be of one (PostgreSQL's rules for UNION, CASE and
+/// the like); `text` where all are unknown. An error: no type is found for the one at this place and those before, whose
+/// common type is told.
+pub fn common_type(types: &[DataType]) -> Result<DataType, (usize, DataType)> {
+    let mut known = types.iter().enumerate().filter(|(_, data_type)| **data_type != DataType::Unknown);
+    let Some((_, &(mut common))) = known.next() else { return Ok(DataType::Text) };
+    if types.iter().all(|data_type| *data_type == common) {
+        return Ok(common);
+    }
+    for (at, &next) in known {
+        if next.base() == common.base() {
+            continue;
+        }
+        if next.category() != common.category() {
+            return Err((at, common));
+        }
+        let forth = can_cast(common, next, CastContext::Implicit);
+        let back = can_cast(next, common, CastContext::Implicit);
+        if !common.is_preferred() && forth && !back {
+            common = next;
+        }
+    }
+    Ok(common.base())
+}
+
 /// The conversion gives one answer always: it may be folded at plan time. (Others look at the session's time zone
 /// or at the clock: `'now'::timestamp`.)
 pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
     use TypeCategory::*;
+    // An array's elements are converted one by one.
+    let (from, to) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
     let zoned = (from == DataType::TimestampTz) != (to == DataType::TimestampTz);
     let read = matches!((from.category(), to.category()), (String | Unknown, DateTime));
     !zoned && !read

@@ -25,6 +25,7 @@ impl Value {
             (Time(a), Time(b)) | (Timestamp(a), Timestamp(b)) | (TimestampTz(a), TimestampTz(b)) => a.cmp(b),
             (Interval(a), Interval(b)) => a.span().cmp(&b.span()),
             (Uuid(a), Uuid(b)) => a.cmp(b),
+            (Array(a), Array(b)) => a.compare(b),
             _ => self.compare_mixed(other),
         }
     }
@@ -72,7 +73,8 @@ impl Value {
             TimestampTz(_) => 9,
             Interval(_) => 10,
             Uuid(_) => 11,
-            Null => 12,
+            Array(_) => 12,
+            Null => 13,
         }
     }
 }
@@ -112,6 +114,7 @@ impl Hash for Value {
             Time(micros) | Timestamp(micros) | TimestampTz(micros) => state.write_i64(*micros),
             Interval(interval) => state.write_i128(interval.span()),
             Uuid(bytes) => state.write(bytes),
+            Array(array) => array.hash(state),
         }
     }
 }

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use super::info::{ElementType, Physical};
+
 /// A SQL type with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DataType {
@@ -42,6 +44,8 @@ pub enum DataType {
     Interval,
     /// `uuid`
     Uuid,
+    /// An array, of any number of dimensions, of this type.
+    Array(ElementType),
     /// A literal or parameter whose type context has yet to decide. Never a column's type.
     Unknown,
 }
@@ -61,38 +65,20 @@ pub enum TypeCategory {
     Timespan,
     /// `bytea`, `uuid`: no family.
     User,
+    /// Arrays.
+    Array,
     /// An untyped literal.
     Unknown,
 }
 
 impl DataType {
-    /// Every base type (no modifiers, `Unknown` left out).
-    pub const BASES: [DataType; 17] = [
-        DataType::Boolean,
-        DataType::SmallInt,
-        DataType::Integer,
-        DataType::BigInt,
-        DataType::Real,
-        DataType::Double,
-        DataType::Numeric(None),
-        DataType::Text,
-        DataType::Varchar(None),
-        DataType::Char(0),
-        DataType::Bytea,
-        DataType::Date,
-        DataType::Time,
-        DataType::Timestamp,
-        DataType::TimestampTz,
-        DataType::Interval,
-        DataType::Uuid,
-    ];
-
     /// The type without modifiers: what function overloads are declared for.
     pub fn base(self) -> DataType {
         match self {
             DataType::Numeric(_) => DataType::Numeric(None),
             DataType::Varchar(_) => DataType::Varchar(None),
             DataType::Char(_) => DataType::Char(0),
+            DataType::Array(element) => DataType::Array(element.base()),
             other => other,
         }
     }
@@ -100,45 +86,22 @@ impl DataType {
     /// The name without modifiers, as `pg_typeof` and error messages give it.
     pub fn type_name(self) -> &'static str {
         match self {
-            DataType::Boolean => "boolean",
-            DataType::SmallInt => "smallint",
-            DataType::Integer => "integer",
-            DataType::BigInt => "bigint",
-            DataType::Real => "real",
-            DataType::Double => "double precision",
-            DataType::Numeric(_) => "numeric",
-            DataType::Text => "text",
-            DataType::Varchar(_) => "character varying",
-            DataType::Char(_) => "character",
-            DataType::Bytea => "bytea",
-            DataType::Date => "date",
-            DataType::Time => "time without time zone",
-            DataType::Timestamp => "timestamp without time zone",
-            DataType::TimestampTz => "timestamp with time zone",
-            DataType::Interval => "interval",
-            DataType::Uuid => "uuid",
-            DataType::Unknown => "unknown",
+            DataType::Array(_) => self.info().array_name,
+            _ => self.info().name,
         }
     }
 
     /// The type family.
     pub fn category(self) -> TypeCategory {
-        use DataType::*;
         match self {
-            Boolean => TypeCategory::Boolean,
-            SmallInt | Integer | BigInt | Real | Double | Numeric(_) => TypeCategory::Numeric,
-            Text | Varchar(_) | Char(_) => TypeCategory::String,
-            Date | Time | Timestamp | TimestampTz => TypeCategory::DateTime,
-            Interval => TypeCategory::Timespan,
-            Bytea | Uuid => TypeCategory::User,
-            Unknown => TypeCategory::Unknown,
+            DataType::Array(_) => TypeCategory::Array,
+            _ => self.info().category,
         }
     }
 
     /// PostgreSQL's `typispreferred`: the type a family's unknowns lean to.
     pub fn is_preferred(self) -> bool {
-        use DataType::*;
-        matches!(self, Boolean | Double | Text | TimestampTz | Interval)
+        !matches!(self, DataType::Array(_)) && self.info().preferred
     }
 
     /// `text`, `varchar` or `char`.
@@ -156,27 +119,32 @@ impl DataType {
         matches!(self, DataType::SmallInt | DataType::Integer | DataType::BigInt)
     }
 
+    /// `[]`: an array of anything.
+    pub fn is_array(self) -> bool {
+        matches!(self, DataType::Array(_))
+    }
+
+    /// How values lie in memory.
+    #[inline]
+    pub(crate) fn physical(self) -> Physical {
+        match self {
+            DataType::Array(_) => Physical::Values,
+            _ => self.info().physical,
+        }
+    }
+
     /// Bytes of a value in a row where they do not depend on the value.
     pub fn width(self) -> Option<usize> {
-        use DataType::*;
         match self {
-            Boolean => Some(1),
-            SmallInt => Some(2),
-            Integer | Real | Date => Some(4),
-            BigInt | Double | Time | Timestamp | TimestampTz => Some(8),
-            Interval | Uuid => Some(16),
-            Numeric(_) | Text | Varchar(_) | Char(_) | Bytea | Unknown => None,
+            DataType::Array(_) => None,
+            _ => self.info().width,
         }
     }
 
     /// The most bytes that a value needs, where values are kept as integers: numbers without fraction, dates, times,
     /// timestamps.
     pub(crate) fn integer_width(self) -> Option<usize> {
-        use DataType::*;
-        match self {
-            SmallInt | Integer | BigInt | Date | Time | Timestamp | TimestampTz => self.width(),
-            _ => None,
-        }
+        if self.is_array() || !self.info().is_integer { None } else { self.info().width }
     }
 
     /// Values all have the same number of bytes in memory.
@@ -193,6 +161,7 @@ impl fmt::Display for DataType {
             DataType::Varchar(Some(length)) => write!(f, "character varying({length})"),
             DataType::Char(0) => f.write_str("bpchar"),
             DataType::Char(length) => write!(f, "character({length})"),
+            DataType::Array(element) => write!(f, "{}[]", element.data_type()),
             other => f.write_str(other.type_name()),
         }
     }

@@ -2,7 +2,7 @@
 
 use cairn_parser::{BaseType, Expr, Id, Operator, Tree, TypeName};
 
-use super::DataType;
+use super::{DataType, TYPES};
 use crate::sql::{dotted, plain_name};
 use crate::{Error, Result, SqlState};
 
@@ -77,10 +77,17 @@ impl DataType {
     pub fn from_syntax(tree: &Tree<'_>, id: Id<TypeName>) -> Result<DataType> {
         let name = tree.get(id);
         let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
-        if !name.bounds.is_empty() || name.set_of || name.of_column {
+        if name.set_of || name.of_column {
             return Err(unsupported());
         }
-        let modifiers = modifiers(tree, &name)?;
+        // How many dimensions and how long they are is no part of the type.
+        let element = DataType::element_from_syntax(tree, id, &name)?;
+        if name.bounds.is_empty() { Ok(element) } else { element.array().ok_or_else(unsupported) }
+    }
+
+    fn element_from_syntax(tree: &Tree<'_>, id: Id<TypeName>, name: &TypeName) -> Result<DataType> {
+        let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
+        let modifiers = modifiers(tree, name)?;
         Ok(match name.base {
             BaseType::Boolean => DataType::Boolean,
             BaseType::SmallInt => DataType::SmallInt,
@@ -185,27 +192,15 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64]) -> Result<DataTyp
 impl DataType {
     /// A type by one of its plain names (`int4`, `character varying`, `timestamptz`), without modifiers.
     pub fn from_name(name: &str) -> Option<DataType> {
-        Some(match name {
-            "bool" | "boolean" => DataType::Boolean,
-            "int2" | "smallint" => DataType::SmallInt,
-            "int4" | "int" | "integer" => DataType::Integer,
-            "int8" | "bigint" => DataType::BigInt,
-            "float4" | "real" => DataType::Real,
-            "float8" | "double precision" | "float" => DataType::Double,
-            "numeric" | "decimal" => DataType::Numeric(None),
-            "text" => DataType::Text,
-            "varchar" | "character varying" => DataType::Varchar(None),
-            "bpchar" => DataType::Char(0),
-            "char" | "character" => DataType::Char(1),
-            "bytea" => DataType::Bytea,
-            "date" => DataType::Date,
-            "time" | "time without time zone" => DataType::Time,
-            "timestamp" | "timestamp without time zone" => DataType::Timestamp,
-            "timestamptz" | "timestamp with time zone" => DataType::TimestampTz,
-            "interval" => DataType::Interval,
-            "uuid" => DataType::Uuid,
-            _ => return None,
-        })
+        match name {
+            "bpchar" => return Some(DataType::Char(0)),
+            "char" | "character" => return Some(DataType::Char(1)),
+            _ => {}
+        }
+        let known = TYPES.iter().find(|info| info.name == name || info.other_names.contains(&name));
+        // An array type's own name, as `_int4`.
+        let array = || DataType::from_name(name.strip_prefix('_')?)?.array();
+        known.map(|info| info.base).or_else(array)
     }
 }
 

@@ -1,5 +1,6 @@
 //! SQL types and values, their text forms, comparison, casts, and their bytes in rows and keys.
 
+mod array;
 mod cast;
 mod coercion;
 mod compare;
@@ -7,6 +8,7 @@ mod context;
 mod data_type;
 pub mod datetime;
 mod from_syntax;
+mod info;
 pub mod key;
 mod numeric;
 pub mod row;
@@ -16,12 +18,15 @@ pub mod text;
 mod value;
 mod value_ref;
 
+pub(crate) use array::DIMENSIONS_MAX;
+pub use array::{Array, Dimension};
 pub use cast::{cast, cast_assign};
 pub(crate) use cast::{date_to_timestamp, to_utc};
-pub use coercion::{CastContext, can_cast, cast_is_immutable};
+pub use coercion::{CastContext, can_cast, cast_is_immutable, common_type};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use context::EvalContext;
 pub use data_type::{DataType, TypeCategory};
+pub use info::{ElementType, Physical, TYPES, sample_types};
 pub use numeric::Numeric;
 pub(crate) use numeric::division_by_zero;
 pub use text::{from_text, to_text, write_text};

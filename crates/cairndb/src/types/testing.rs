@@ -1,7 +1,7 @@
 //! Random values of every type, for property tests.
 
 use super::datetime::MICROS_PER_DAY;
-use super::{DataType, Interval, Numeric, Value};
+use super::{Array, DataType, Dimension, Interval, Numeric, Value};
 
 /// A small generator (splitmix64): tests repeat exactly.
 pub(crate) struct Random(u64);
@@ -39,13 +39,21 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
         DataType::Real => Value::Real(random_double(random) as f32),
         DataType::Double => Value::Double(random_double(random)),
         DataType::Numeric(None) => Value::Numeric(random_numeric(random)),
-        DataType::Numeric(Some((_, scale))) => Value::Numeric(Numeric::small(random.integer() >> 24, scale as u16)),
+        DataType::Numeric(Some((precision, scale))) => {
+            let limit = 10_i64.pow(u32::from(precision).min(18));
+            Value::Numeric(Numeric::small((random.integer() >> 24) % limit, scale as u16))
+        }
+        DataType::Varchar(Some(length)) => {
+            Value::text(random_text(random).chars().take(length as usize).collect::<String>())
+        }
+        // Without a length: as short as it is.
+        DataType::Char(0) => Value::text(random_text(random)),
         DataType::Char(length) => {
             let mut text: String = random_text(random).chars().take(length as usize).collect();
             text.extend(std::iter::repeat_n(' ', length as usize - text.chars().count()));
             Value::text(text)
         }
-        DataType::Text | DataType::Varchar(_) | DataType::Unknown => Value::text(random_text(random)),
+        DataType::Text | DataType::Varchar(None) | DataType::Unknown => Value::text(random_text(random)),
         DataType::Bytea => {
             let length = random.below(6);
             Value::Bytea((0..length).map(|_| [0, 1, 2, 254, 255, 97][random.below(6) as usize]).collect())
@@ -59,8 +67,26 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
             days: random.integer() as i32,
             micros: random.integer(),
         }),
+        DataType::Array(element) => random_array(random, element.data_type()).into(),
         DataType::Uuid => Value::Uuid(std::array::from_fn(|_| random.next() as u8)),
     }
+}
+
+/// Of few elements in few dimensions, so that some are equal.
+fn random_array(random: &mut Random, element: DataType) -> Array {
+    let count = random.below(3) as usize;
+    let dimensions: Vec<Dimension> = (0..count)
+        .map(|_| Dimension { lower: [1, 1, 1, 0, -7][random.below(5) as usize], length: 1 + random.below(3) as usize })
+        .collect();
+    let length = if count == 0 { 0 } else { dimensions.iter().map(|dimension| dimension.length).product() };
+    let pool: Vec<Value> = (0..2).map(|_| random_value(random, element)).collect();
+    let values = (0..length).map(|_| match random.below(8) {
+        0 => Value::Null,
+        at if at < 4 => pool[(at % 2) as usize].clone(),
+        _ => random_value(random, element),
+    });
+    let values = values.collect();
+    Array::with_dimensions(element, &dimensions, values).expect("as many values as the dimensions say")
 }
 
 fn random_double(random: &mut Random) -> f64 {

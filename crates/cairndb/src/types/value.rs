@@ -1,6 +1,8 @@
 //! A single SQL value.
 
-use super::Numeric;
+use std::sync::Arc;
+
+use super::{Array, Numeric};
 
 /// Months, days and microseconds, kept apart as PostgreSQL does. `==` is of the three fields; SQL's comparison
 /// (a month is 30 days, a day 24 hours) is [`Interval::span`]'s.
@@ -59,6 +61,8 @@ pub enum Value {
     Interval(Interval),
     /// `uuid`
     Uuid([u8; 16]),
+    /// An array of any type.
+    Array(Arc<Array>),
 }
 
 impl Value {
@@ -95,12 +99,26 @@ impl Value {
         }
     }
 
+    /// The array inside, if it is one.
+    pub fn as_array(&self) -> Option<&Array> {
+        match self {
+            Value::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+
     /// The string inside, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
             _ => None,
         }
+    }
+}
+
+impl From<Array> for Value {
+    fn from(array: Array) -> Value {
+        Value::Array(Arc::new(array))
     }
 }
 

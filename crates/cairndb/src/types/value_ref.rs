@@ -1,6 +1,8 @@
 //! Values lent instead of copied.
 
-use super::{DataType, Interval, Numeric, Value};
+use std::sync::Arc;
+
+use super::{Array, DataType, Interval, Numeric, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +24,36 @@ pub enum ValueRef<'a> {
     TimestampTz(i64),
     Interval(Interval),
     Uuid([u8; 16]),
+    Array(&'a Arc<Array>),
 }
 
 impl<'a> ValueRef<'a> {
     /// The value is NULL.
     pub fn is_null(self) -> bool {
         matches!(self, ValueRef::Null)
+    }
+
+    /// The type, without modifiers, of which it could be; `None`: NULL could be of any.
+    pub fn data_type(self) -> Option<DataType> {
+        Some(match self {
+            ValueRef::Null => return None,
+            ValueRef::Boolean(_) => DataType::Boolean,
+            ValueRef::SmallInt(_) => DataType::SmallInt,
+            ValueRef::Integer(_) => DataType::Integer,
+            ValueRef::BigInt(_) => DataType::BigInt,
+            ValueRef::Real(_) => DataType::Real,
+            ValueRef::Double(_) => DataType::Double,
+            ValueRef::Numeric(_) => DataType::Numeric(None),
+            ValueRef::Text(_) => DataType::Text,
+            ValueRef::Bytea(_) => DataType::Bytea,
+            ValueRef::Date(_) => DataType::Date,
+            ValueRef::Time(_) => DataType::Time,
+            ValueRef::Timestamp(_) => DataType::Timestamp,
+            ValueRef::TimestampTz(_) => DataType::TimestampTz,
+            ValueRef::Interval(_) => DataType::Interval,
+            ValueRef::Uuid(_) => DataType::Uuid,
+            ValueRef::Array(array) => return array.element().array(),
+        })
     }
 
     /// An integer of any width, widened.
@@ -62,6 +88,8 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::TimestampTz(_), DataType::TimestampTz)
             | (ValueRef::Interval(_), DataType::Interval)
             | (ValueRef::Uuid(_), DataType::Uuid) => Some(self),
+            // The elements may need to be fitted.
+            (ValueRef::Array(array), DataType::Array(element)) if array.element() == element.data_type() => Some(self),
             _ => None,
         }
     }
@@ -85,6 +113,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::TimestampTz(v) => Value::TimestampTz(v),
             ValueRef::Interval(v) => Value::Interval(v),
             ValueRef::Uuid(v) => Value::Uuid(v),
+            ValueRef::Array(v) => Value::Array(v.clone()),
         }
     }
 }
@@ -108,6 +137,7 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::TimestampTz(v) => ValueRef::TimestampTz(*v),
             Value::Interval(v) => ValueRef::Interval(*v),
             Value::Uuid(v) => ValueRef::Uuid(*v),
+            Value::Array(v) => ValueRef::Array(v),
         }
     }
 }

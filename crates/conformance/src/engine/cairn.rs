@@ -102,6 +102,7 @@ fn short_name(data_type: DataType) -> String {
         DataType::TimestampTz => "timestamptz",
         DataType::Interval => "interval",
         DataType::Uuid => "uuid",
+        DataType::Array(element) => return format!("_{}", short_name(element.data_type())),
     }
     .into()
 }

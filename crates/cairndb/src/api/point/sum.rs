@@ -24,7 +24,7 @@ impl Sum {
     /// `column + operand`, `operand + column` or `column - operand`, all of the assigned column's integer type.
     pub(super) fn of(target: &Target, data_type: DataType, expr: &Expr) -> Option<Sum> {
         let Expr::Call { function, args } = expr else { return None };
-        let subtract = match function.name {
+        let subtract = match &*function.name {
             "+" => false,
             "-" => true,
             _ => return None,

@@ -17,7 +17,7 @@ use crate::{Result, Value};
 
 /// A running aggregate call.
 pub(crate) struct Call {
-    aggregate: &'static Aggregate,
+    aggregate: Arc<Aggregate>,
     args: Vec<Evaluator>,
     filter: Option<Evaluator>,
     state: Box<dyn GroupState>,
@@ -53,13 +53,14 @@ impl Call {
             charge: Charge::default(),
         });
         let arg_type = args.first().map(Evaluator::data_type).filter(|_| args.len() == 1);
-        let is_long = |arg: &Evaluator| Representation::of(arg.data_type()) == Representation::Bytes;
+        let is_long =
+            |arg: &Evaluator| arg.data_type().is_array() || arg.data_type().physical() == Representation::Bytes;
         Ok(Call {
             collects: call.aggregate.kind == AggregateKind::Other && args.iter().any(is_long),
             charge: Charge::default(),
-            aggregate: call.aggregate,
+            aggregate: call.aggregate.clone(),
             filter: call.filter.as_ref().map(|filter| compile(filter, context)).transpose()?,
-            state: state_of(call.aggregate, arg_type),
+            state: state_of(&call.aggregate, arg_type),
             distinct: call.distinct.then(SeenRows::default),
             order,
             groups: 0,
@@ -151,7 +152,7 @@ impl Call {
 
     fn forget(&mut self) {
         let arg_type = self.args.first().map(Evaluator::data_type).filter(|_| self.args.len() == 1);
-        self.state = state_of(self.aggregate, arg_type);
+        self.state = state_of(&self.aggregate, arg_type);
         self.groups = 0;
     }
 

@@ -15,7 +15,7 @@ pub(super) fn state(arg: DataType, returns: DataType, max: bool) -> Option<Box<d
         return None;
     }
     let wanted = if max { Ordering::Greater } else { Ordering::Less };
-    Some(match Representation::of(arg) {
+    Some(match arg.physical() {
         Representation::I16 => plain::<i16>(arg, wanted),
         Representation::I32 => plain::<i32>(arg, wanted),
         Representation::I64 => plain::<i64>(arg, wanted),

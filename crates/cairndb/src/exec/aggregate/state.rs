@@ -50,7 +50,7 @@ pub(super) trait GroupState {
 }
 
 /// The state for an aggregate: a kernel where there is one for its argument's type.
-pub(super) fn state_of(aggregate: &'static Aggregate, arg_type: Option<DataType>) -> Box<dyn GroupState> {
+pub(super) fn state_of(aggregate: &Arc<Aggregate>, arg_type: Option<DataType>) -> Box<dyn GroupState> {
     let kernel = match (aggregate.kind, arg_type) {
         (AggregateKind::CountRows, _) => Some(Box::new(CountState::default()) as Box<dyn GroupState>),
         (AggregateKind::Count, Some(_)) => Some(Box::new(CountState::default()) as Box<dyn GroupState>),
@@ -60,7 +60,7 @@ pub(super) fn state_of(aggregate: &'static Aggregate, arg_type: Option<DataType>
         (AggregateKind::Max, Some(arg)) => minmax::state(arg, aggregate.returns, true),
         _ => None,
     };
-    kernel.unwrap_or_else(|| Box::new(AccumulatorState { start: aggregate.start, groups: vec![] }))
+    kernel.unwrap_or_else(|| Box::new(AccumulatorState { aggregate: aggregate.clone(), groups: vec![] }))
 }
 
 /// `count(*)` and `count(x)`.
@@ -93,13 +93,13 @@ impl GroupState for CountState {
 
 /// Any aggregate, by its own accumulator.
 struct AccumulatorState {
-    start: fn() -> Box<dyn Accumulator>,
+    aggregate: Arc<Aggregate>,
     groups: Vec<Box<dyn Accumulator>>,
 }
 
 impl GroupState for AccumulatorState {
     fn grow(&mut self, groups: usize) {
-        self.groups.resize_with(groups, self.start);
+        self.groups.resize_with(groups, || self.aggregate.start());
     }
 
     fn update(&mut self, groups: Groups<'_>, args: &[Arc<Vector>]) -> Result<()> {

@@ -39,7 +39,7 @@ fn reference(name: &str, data_type: DataType, rows: &[Vec<Value>]) -> Vec<Vec<Va
         }
     }
     let answer = |(key, values): (Value, Vec<&Value>)| {
-        let mut accumulator = (aggregate_of(name, Some(data_type)).start)();
+        let mut accumulator = aggregate_of(name, Some(data_type)).start();
         values.into_iter().for_each(|value| accumulator.update(std::slice::from_ref(value)).unwrap());
         vec![key, accumulator.finish().unwrap()]
     };
@@ -132,7 +132,7 @@ fn filter_keeps_the_argument_from_being_evaluated() {
 
 fn string_agg(order_by: Vec<crate::plan::SortKey>, distinct: bool) -> AggregateCall {
     let overloads = crate::functions::aggregate_overloads("string_agg");
-    let aggregate = overloads.iter().find(|a| a.args == [TEXT, TEXT]).unwrap();
+    let aggregate = overloads.iter().find(|a| *a.args == [TEXT, TEXT]).cloned().unwrap();
     let args = vec![col(1, TEXT), literal(text(","), TEXT)];
     AggregateCall { aggregate, args, distinct, filter: None, order_by }
 }

@@ -4,33 +4,10 @@ use std::sync::Arc;
 
 use crate::exec::testing::*;
 use crate::exec::{ExecContext, eval_row};
-use crate::functions::{ANY, Function, cast, exact_overload, function_names, overloads};
+use crate::functions::{ANY, Declared, Function, cast, exact_overload, function_names, overloads};
 use crate::plan::Expr;
-use crate::types::EvalContext;
+use crate::types::{EvalContext, sample_types};
 use crate::{DataType, Result, Value};
-
-const TYPES: [DataType; 20] = [
-    DataType::Boolean,
-    DataType::SmallInt,
-    DataType::Integer,
-    DataType::BigInt,
-    DataType::Real,
-    DataType::Double,
-    DataType::Numeric(None),
-    DataType::Numeric(Some((5, 2))),
-    DataType::Text,
-    DataType::Varchar(None),
-    DataType::Varchar(Some(4)),
-    DataType::Char(3),
-    DataType::Char(5),
-    DataType::Bytea,
-    DataType::Date,
-    DataType::Time,
-    DataType::Timestamp,
-    DataType::TimestampTz,
-    DataType::Interval,
-    DataType::Uuid,
-];
 
 /// Texts of values that are of interest; not every one is right for every type that takes the list.
 fn texts(data_type: DataType) -> &'static [&'static str] {
@@ -65,6 +42,15 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::Timestamp => &["2024-02-29 23:59:59.999999", "1969-12-31 12:00", "infinity", "-infinity", "2000-01-01"],
         T::TimestampTz => &["2024-02-29 23:59:59+02", "1969-12-31 12:00Z", "infinity", "-infinity"],
         T::Interval => &["0", "1 day", "24 hours", "1 mon -30 days", "-1 year 02:03:04.5", "100 years"],
+        T::Array(element) if element.data_type().is_integer() => {
+            &["{}", "{1}", "{1,2,NULL}", "{{1,2},{3,4}}", "[0:1]={-1,1}", "{NULL}"]
+        }
+        T::Array(element) if element.data_type().is_string() => {
+            &["{}", "{a,NULL,\"b c\"}", "{a}", "{{a,b},{ab,\"a \"}}", "[-1:0]={t,1}"]
+        }
+        T::Array(element) if element.data_type() == T::Boolean => &["{}", "{t,f}", "{NULL,t}"],
+        T::Array(element) if element.data_type().is_numeric() => &["{}", "{1,NaN}", "{1.0,-2.5,NULL}", "{{0},{-0}}"],
+        T::Array(_) => &["{}", "{NULL}", "{2024-02-29}", "{1 day,24 hours}", "{12:34:56.5,24:00}", "{ab}"],
         T::Uuid => &["00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
     }
 }
@@ -149,7 +135,20 @@ impl Trial {
 
 /// The types that may stand for an argument: those with its base type, all for `ANY`.
 fn argument_types(argument: DataType) -> Vec<DataType> {
-    TYPES.into_iter().filter(|data_type| argument == ANY || data_type.base() == argument.base()).collect()
+    sample_types().into_iter().filter(|data_type| argument == ANY || data_type.base() == argument.base()).collect()
+}
+
+/// A function's argument types where one of its pseudo-types is decided at random.
+fn decided(function: &Arc<Function>, random: &mut Random) -> Arc<Function> {
+    let scalars: Vec<DataType> = sample_types().into_iter().filter(|data_type| !data_type.is_array()).collect();
+    let element = scalars[random.below(scalars.len() as u64) as usize];
+    let given = |at| match function.declared(at) {
+        Some(Declared::Array | Declared::CompatibleArray) => element.array().expect("not unknown"),
+        Some(Declared::Type(data_type)) => data_type,
+        _ => element,
+    };
+    let given: Vec<DataType> = (0..function.args.len()).map(given).collect();
+    function.resolve(&given).unwrap_or_else(|| panic!("{function:?} of {given:?}"))
 }
 
 #[test]
@@ -159,8 +158,12 @@ fn every_function_and_operator() {
     for function in functions() {
         let arguments = function.args.len() + usize::from(function.variadic);
         for _ in 0..3 {
+            let function = decided(function, &mut trial.random);
             let args = (0..arguments).map(|at| {
-                let types = argument_types(function.arg(at).expect("an argument"));
+                let argument = function.arg(at).expect("an argument");
+                let fits =
+                    |data_type: &DataType| function.declared(at) != Some(Declared::NonArray) || !data_type.is_array();
+                let types: Vec<DataType> = argument_types(argument).into_iter().filter(fits).collect();
                 let data_type = types[trial.random.below(types.len() as u64) as usize];
                 trial.operand(data_type)
             });
@@ -175,8 +178,8 @@ fn every_function_and_operator() {
 #[test]
 fn every_cast() {
     let mut trial = Trial::new(2, 12);
-    for from in TYPES {
-        for to in TYPES {
+    for from in sample_types() {
+        for to in sample_types() {
             let input = trial.boxed(from);
             trial.compare(&Expr::Cast { input, to });
         }
@@ -184,15 +187,20 @@ fn every_cast() {
     assert!(trial.answered > 1_000 && trial.failed > 1_000, "{} answers, {} failures", trial.answered, trial.failed);
 }
 
+/// `varchar` compares as text.
+fn has_equality(data_type: &DataType) -> bool {
+    !matches!(data_type, DataType::Varchar(_))
+}
+
 /// `=` for values of the type.
-fn equality(data_type: DataType) -> &'static Function {
+fn equality(data_type: DataType) -> Arc<Function> {
     exact_overload("=", &[data_type, data_type]).unwrap_or_else(|| panic!("no = for {data_type:?}"))
 }
 
 #[test]
 fn every_condition_over_every_type() {
     let mut trial = Trial::new(3, 12);
-    for data_type in TYPES.into_iter().filter(|data_type| !matches!(data_type, DataType::Varchar(_))) {
+    for data_type in sample_types().into_iter().filter(has_equality) {
         // `char(3)` meets `char(5)`, `numeric` meets `numeric(5, 2)`.
         let others = argument_types(data_type.base());
         for _ in 0..6 {

@@ -94,7 +94,7 @@ pub(super) fn compute(
         return Ok(Operand::Constant(Value::Null));
     }
     let validity = merged_validity(left, right);
-    let data = match Representation::of(data_type) {
+    let data = match data_type.physical() {
         Representation::I16 => i16::wrap(run(op, left, right, len, validity.as_ref())?),
         Representation::I32 => i32::wrap(run(op, left, right, len, validity.as_ref())?),
         Representation::I64 => i64::wrap(run(op, left, right, len, validity.as_ref())?),

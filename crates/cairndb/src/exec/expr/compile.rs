@@ -1,5 +1,7 @@
 //! From a bound expression to its evaluator: constants and parameters filled in, kernels chosen by operand types.
 
+use std::sync::Arc;
+
 use super::arithmetic;
 use super::branch::Case;
 use super::convert::{Conversion, conversion};
@@ -8,7 +10,6 @@ use super::in_list::InSet;
 use super::pattern::Pattern;
 use super::subplan::SubplanEvaluator;
 use crate::exec::context::ExecContext;
-use crate::exec::vector::Representation;
 use crate::functions::{Function, Operator};
 use crate::plan::Expr;
 use crate::types::DataType;
@@ -73,9 +74,9 @@ impl Compiler<'_> {
         }
     }
 
-    fn call(&mut self, function: &'static Function, args: &[Expr]) -> Result<Node> {
+    fn call(&mut self, function: &Arc<Function>, args: &[Expr]) -> Result<Node> {
         let args = self.compile_list(args)?;
-        Ok(call(function, args))
+        Ok(call(function.clone(), args))
     }
 
     fn logic(&mut self, decisive: bool, args: &[Expr]) -> Result<Node> {
@@ -96,7 +97,9 @@ impl Compiler<'_> {
             Expr::IsNotDistinct(left, right) => {
                 Node::IsNotDistinct(Box::new([self.compile(left)?, self.compile(right)?]))
             }
-            Expr::InList { input, list, equal } => in_list(self.compile(input)?, self.compile_list(list)?, equal)?,
+            Expr::InList { input, list, equal } => {
+                in_list(self.compile(input)?, self.compile_list(list)?, equal.clone())?
+            }
             Expr::Subplan(subplan) => Node::Subplan(Box::new(SubplanEvaluator::new(subplan, self)?)),
             Expr::Subquery(_) => return Err(Error::internal("a subquery that was not planned")),
             Expr::Sequence { op, name, value } => {
@@ -181,7 +184,7 @@ fn each_child(node: &Node, visit: &mut dyn FnMut(&Evaluator)) {
 }
 
 /// A function call, by a kernel where there is one.
-fn call(function: &'static Function, args: Vec<Evaluator>) -> Node {
+fn call(function: Arc<Function>, args: Vec<Evaluator>) -> Node {
     match (function.op, <[Evaluator; 2]>::try_from(args)) {
         (Some(op), Ok(pair)) => binary(function, op, pair),
         (_, Ok(pair)) => Node::Call { function, args: pair.into() },
@@ -189,7 +192,7 @@ fn call(function: &'static Function, args: Vec<Evaluator>) -> Node {
     }
 }
 
-fn binary(function: &'static Function, op: Operator, pair: [Evaluator; 2]) -> Node {
+fn binary(function: Arc<Function>, op: Operator, pair: [Evaluator; 2]) -> Node {
     let types = [pair[0].data_type, pair[1].data_type];
     if op.is_comparison() {
         return comparison(function, op, pair);
@@ -234,21 +237,21 @@ pub(super) fn common_type(left: DataType, right: DataType) -> Option<DataType> {
     }
 }
 
-fn comparison(function: &'static Function, op: Operator, pair: [Evaluator; 2]) -> Node {
+fn comparison(function: Arc<Function>, op: Operator, pair: [Evaluator; 2]) -> Node {
     let Some(common) = common_type(pair[0].data_type, pair[1].data_type) else {
         return Node::Call { function, args: pair.into() };
     };
     Node::Compare {
         op,
-        representation: Representation::of(common),
-        blank_padded: matches!(function.args, [DataType::Char(_), ..]),
+        representation: common.physical(),
+        blank_padded: matches!(*function.args, [DataType::Char(_), ..]),
         args: Box::new(pair.map(|arg| widened(arg, common))),
     }
 }
 
 /// The same values in a wider type, where the representation differs.
 fn widened(arg: Evaluator, to: DataType) -> Evaluator {
-    if Representation::of(arg.data_type) == Representation::of(to) {
+    if arg.data_type.physical() == to.physical() {
         return arg;
     }
     if let Node::Constant(Value::Null) = arg.node {
@@ -277,7 +280,7 @@ fn cast(input: Box<Evaluator>, to: DataType) -> Node {
     }
 }
 
-fn in_list(input: Evaluator, list: Vec<Evaluator>, equal: &'static Function) -> Result<Node> {
+fn in_list(input: Evaluator, list: Vec<Evaluator>, equal: Arc<Function>) -> Result<Node> {
     let constants: Option<Vec<Value>> = list
         .iter()
         .map(|element| {

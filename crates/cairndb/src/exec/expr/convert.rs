@@ -33,7 +33,7 @@ pub(super) fn conversion(from: DataType, to: DataType) -> Conversion {
 pub(super) fn relabel(input: Operand, to: DataType) -> Operand {
     match input {
         Operand::Vector(vector) if vector.data_type() == to => Operand::Vector(vector),
-        Operand::Vector(vector) if Representation::of(vector.data_type()) == Representation::of(to) => {
+        Operand::Vector(vector) if vector.data_type().physical() == to.physical() => {
             Vector::clone(&vector).with_type(to).into()
         }
         other => other,
@@ -47,7 +47,7 @@ pub(super) fn widen(input: Operand, to: DataType) -> Result<Operand> {
         Operand::Constant(value) => (widen_constant(&value)?, true),
         Operand::Vector(vector) => (vector, false),
     };
-    let data = match (vector.data(), Representation::of(to)) {
+    let data = match (vector.data(), to.physical()) {
         (Data::I16(values), Representation::I32) => map(values, i32::from),
         (Data::I16(values), Representation::I64) => map(values, i64::from),
         (Data::I16(values), Representation::F64) => map(values, f64::from),

@@ -87,7 +87,7 @@ pub(super) enum Node {
         given: bool,
     },
     Call {
-        function: &'static Function,
+        function: Arc<Function>,
         args: Vec<Evaluator>,
     },
     /// A conversion with a kernel: no value is out of the target's range.
@@ -113,7 +113,7 @@ pub(super) enum Node {
     InList {
         input: Box<Evaluator>,
         list: Vec<Evaluator>,
-        equal: &'static Function,
+        equal: Arc<Function>,
     },
     Subplan(Box<SubplanEvaluator>),
     Sequence {
@@ -240,7 +240,7 @@ fn eval_all(args: &mut [Evaluator], frame: Frame<'_>, cx: Cx<'_>) -> Result<Vec<
 }
 
 fn eval_call(
-    function: &'static Function,
+    function: &Arc<Function>,
     args: &mut [Evaluator],
     data_type: DataType,
     frame: Frame<'_>,
@@ -254,7 +254,7 @@ fn eval_call(
     for row in 0..len {
         values.clear();
         values.extend(operands.iter().map(|operand| operand.value(row)));
-        let value = row_eval::call(function, &values, &cx.context().eval)?;
+        let value = function.call(&values, &cx.context().eval)?;
         if same_for_all {
             return Ok(Operand::Constant(value));
         }

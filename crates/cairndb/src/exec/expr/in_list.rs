@@ -8,7 +8,6 @@ use crate::exec::bitmap::Bitmap;
 use crate::exec::compare::values_equal;
 use crate::exec::context::Cx;
 use crate::exec::hash::{HashTable, hash_rows};
-use crate::exec::row_eval;
 use crate::exec::vector::{Data, NO_ROW, Operand, Vector};
 use crate::functions::Function;
 use crate::types::DataType;
@@ -67,7 +66,7 @@ fn validity(input: &Arc<Vector>, found: &[bool], has_null: bool) -> Option<Bitma
 pub(super) fn eval_list(
     input: &mut Evaluator,
     list: &mut [Evaluator],
-    equal: &'static Function,
+    equal: &Arc<Function>,
     frame: Frame<'_>,
     cx: Cx<'_>,
 ) -> Result<Operand> {
@@ -80,7 +79,7 @@ pub(super) fn eval_list(
         let mut undecided = Vec::with_capacity(rest.len());
         for (position, &row) in rest.iter().enumerate() {
             let pair = [input.value(row as usize), values.value(position)];
-            match row_eval::call(equal, &pair, &cx.context().eval)? {
+            match equal.call(&pair, &cx.context().eval)? {
                 Value::Boolean(false) => undecided.push(row),
                 Value::Boolean(true) => results[row as usize] = Value::Boolean(true),
                 _ => {

@@ -26,10 +26,8 @@ impl Evaluator {
 
     /// The integer column that this is, perhaps widened.
     fn integer_column(&self) -> Option<usize> {
-        let is_integer = matches!(
-            Representation::of(self.data_type),
-            Representation::I16 | Representation::I32 | Representation::I64
-        );
+        let is_integer =
+            matches!(self.data_type.physical(), Representation::I16 | Representation::I32 | Representation::I64);
         match &self.node {
             Node::Column(index) if is_integer => Some(*index),
             Node::Widen(input) if is_integer => input.integer_column(),

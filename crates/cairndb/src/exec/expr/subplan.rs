@@ -16,7 +16,6 @@ use crate::exec::context::{Charge, Cx};
 use crate::exec::facts::Facts;
 use crate::exec::hash::{HashTable, hash_rows};
 use crate::exec::operator::BoxOperator;
-use crate::exec::row_eval;
 use crate::exec::vector::{NO_ROW, Operand, Vector};
 use crate::functions::{Function, Operator};
 use crate::plan::{PhysicalPlan, QuantifiedOp, Subplan, SubqueryKind};
@@ -223,7 +222,7 @@ impl RowSet {
         operator: &mut BoxOperator,
         plan: &PhysicalPlan,
         left: &[DataType],
-        ops: &[&'static Function],
+        ops: &[Arc<Function>],
         quantifier: QuantifiedOp,
         cx: Cx<'_>,
     ) -> Result<RowSet> {
@@ -271,7 +270,7 @@ impl RowSet {
         &self,
         left: &[Arc<Vector>],
         row: usize,
-        ops: &[&'static Function],
+        ops: &[Arc<Function>],
         quantifier: QuantifiedOp,
         cx: Cx<'_>,
     ) -> Result<Value> {
@@ -296,13 +295,13 @@ impl RowSet {
         left: &[Arc<Vector>],
         row: usize,
         entry: usize,
-        ops: &[&'static Function],
+        ops: &[Arc<Function>],
         cx: Cx<'_>,
     ) -> Result<Option<bool>> {
         let mut all = Some(true);
         for ((left, column), op) in left.iter().zip(&self.columns).zip(ops) {
             let pair = [left.value(row), column.value(entry)];
-            match row_eval::call(op, &pair, &cx.context().eval)?.as_bool() {
+            match op.call(&pair, &cx.context().eval)?.as_bool() {
                 Some(false) => return Ok(Some(false)),
                 Some(true) => {}
                 None => all = None,

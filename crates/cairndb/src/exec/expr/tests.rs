@@ -209,7 +209,7 @@ fn volatile_functions_are_called_for_each_row() {
     let random = overloads("random").iter().find(|f| f.args.is_empty());
     let Some(function) = random else { return };
     let input = values(&[INT], &column_of(&[Some(1); 20]));
-    let plan = project(input, vec![Expr::Call { function, args: vec![] }]);
+    let plan = project(input, vec![Expr::Call { function: function.clone(), args: vec![] }]);
     let rows = run(&plan, Fixture::new().context()).unwrap();
     assert!(rows.windows(2).any(|pair| pair[0] != pair[1]));
 }

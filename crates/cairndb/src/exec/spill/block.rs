@@ -100,7 +100,7 @@ macro_rules! read_fixed {
 }
 
 fn decode_data(bytes: &mut &[u8], data_type: DataType, rows: usize, validity: Option<&Bitmap>) -> Result<Data> {
-    Ok(match Representation::of(data_type) {
+    Ok(match data_type.physical() {
         Representation::Bool => Data::Bool(take(bytes, rows)?.iter().map(|&byte| byte != 0).collect()),
         Representation::I16 => Data::I16(read_fixed!(bytes, rows, i16)),
         Representation::I32 => Data::I32(read_fixed!(bytes, rows, i32)),

@@ -9,6 +9,7 @@ use crate::exec::context::{Cx, ExecContext, Shared};
 use crate::exec::sort::Direction;
 use crate::exec::testing::Fixture;
 use crate::exec::vector::Vector;
+use crate::types::sample_types;
 use crate::types::testing::{Random, random_value};
 use crate::{DataType, SqlState, Value};
 
@@ -32,7 +33,7 @@ fn with_context(change: impl Fn(&mut ExecContext), test: impl Fn(Cx<'_>)) {
 #[test]
 fn blocks_of_every_type_come_back_as_they_were() {
     let mut random = Random::new(11);
-    let types: Vec<DataType> = DataType::BASES.into_iter().chain([DataType::Char(5), DataType::Unknown]).collect();
+    let types: Vec<DataType> = sample_types().into_iter().chain([DataType::Char(0), DataType::Unknown]).collect();
     for rows in [0, 1, 63, 64, 65, 200] {
         for nulls in [0, 4, 1] {
             let mut value = |data_type: &DataType| match (nulls > 0 && random.below(nulls) == 0, data_type) {

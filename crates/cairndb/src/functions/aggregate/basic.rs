@@ -5,7 +5,7 @@ use super::catalogue::AggregateCatalogue;
 use crate::Result;
 use crate::functions::support::{check_length, float_overflow, out_of_range, wrong_arguments};
 use crate::functions::temporal::{add_intervals, scale};
-use crate::functions::{ANY, Accumulator, AggregateKind};
+use crate::functions::{ANY, Accumulator, AggregateKind, Declared};
 use crate::types::{DataType, Interval, Numeric, Value, compare_blank_padded};
 
 pub(super) fn register(catalogue: &mut AggregateCatalogue) {
@@ -59,6 +59,9 @@ fn extremes(catalogue: &mut AggregateCatalogue) {
     let char_type = BLANK_PADDED[0];
     catalogue
         .add("min", &BLANK_PADDED, char_type, AggregateKind::Min, || Box::new(Extreme::<false, true>(Value::Null)));
+    let array = Declared::Array;
+    catalogue.add_polymorphic("min", &[array], array, |_| Box::new(Extreme::<false, false>(Value::Null)));
+    catalogue.add_polymorphic("max", &[array], array, |_| Box::new(Extreme::<true, false>(Value::Null)));
     catalogue.add("max", &BLANK_PADDED, char_type, AggregateKind::Max, || Box::new(Extreme::<true, true>(Value::Null)));
 }
 

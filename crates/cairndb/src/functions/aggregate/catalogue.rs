@@ -1,16 +1,18 @@
 //! The aggregates by name.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use super::{basic, statistics};
-use crate::functions::{Accumulator, Aggregate, AggregateKind};
+use crate::functions::catalogue::{Start, next_entry};
+use crate::functions::{ANY, Accumulator, Aggregate, AggregateKind, Declared};
 use crate::types::DataType;
 
 /// Collects the entries of all modules.
 #[derive(Default)]
 pub(in crate::functions) struct AggregateCatalogue {
-    by_name: HashMap<&'static str, Vec<Aggregate>>,
+    by_name: HashMap<&'static str, Vec<Arc<Aggregate>>>,
 }
 
 impl AggregateCatalogue {
@@ -22,10 +24,47 @@ impl AggregateCatalogue {
         kind: AggregateKind,
         start: fn() -> Box<dyn Accumulator>,
     ) {
-        self.by_name.entry(name).or_default().push(Aggregate { name, args, returns, kind, start });
+        self.push(
+            name,
+            Aggregate {
+                name: Cow::Borrowed(name),
+                args: args.into(),
+                returns,
+                polymorphic: None,
+                entry: next_entry(),
+                kind,
+                start: Start::Plain(start),
+            },
+        );
     }
 
-    pub(in crate::functions) fn get(&self, name: &str) -> &[Aggregate] {
+    /// An aggregate of types that its arguments decide.
+    pub(super) fn add_polymorphic(
+        &mut self,
+        name: &'static str,
+        args: &[Declared],
+        returns: Declared,
+        start: fn(&Aggregate) -> Box<dyn Accumulator>,
+    ) {
+        self.push(
+            name,
+            Aggregate {
+                name: Cow::Borrowed(name),
+                args: args.iter().map(|arg| arg.fixed().unwrap_or(ANY)).collect(),
+                returns: returns.fixed().unwrap_or(ANY),
+                polymorphic: Some(args.iter().copied().chain([returns]).collect()),
+                entry: next_entry(),
+                kind: AggregateKind::Other,
+                start: Start::Typed(start),
+            },
+        );
+    }
+
+    fn push(&mut self, name: &'static str, aggregate: Aggregate) {
+        self.by_name.entry(name).or_default().push(Arc::new(aggregate));
+    }
+
+    pub(in crate::functions) fn get(&self, name: &str) -> &[Arc<Aggregate>] {
         self.by_name.get(name).map_or(&[], Vec::as_slice)
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::types::numeric::SCALE_MAX;
-use crate::types::{DataType, Interval, Numeric, Value};
+use crate::types::{Array, DIMENSIONS_MAX, DataType, Dimension, Interval, Numeric, Value};
 use crate::{Error, Result, SqlState};
 
 /// The encoding keeps all of a value of this type, not only its order: the column need not be in the row too.
@@ -12,6 +12,7 @@ pub fn is_decodable(data_type: DataType) -> bool {
         // The column's own scale and length restore what the key leaves out.
         DataType::Numeric(modifiers) => modifiers.is_some(),
         DataType::Char(length) => length > 0,
+        DataType::Array(element) => is_decodable(element.data_type()),
         _ => true,
     }
 }
@@ -127,8 +128,39 @@ impl Reader<'_> {
             DataType::Bytea => Value::Bytea(self.bytes()?.into()),
             DataType::Interval => Value::Interval(self.interval()?),
             DataType::Uuid => Value::Uuid(self.plain()?),
+            DataType::Array(element) => self.elements(element.data_type())?.into(),
             DataType::Unknown => return Err(corrupted()),
         })
+    }
+
+    fn elements(&mut self, element: DataType) -> Result<Array> {
+        self.plain::<0>()?;
+        let mut values = vec![];
+        loop {
+            match self.bytes.first().map(|first| first ^ self.mask) {
+                None => return Err(corrupted()),
+                Some(ARRAY_END) => break,
+                Some(NULL_LAST) => values.push(Value::Null),
+                Some(_) => {
+                    values.push(self.value(element)?);
+                    continue;
+                }
+            }
+            self.byte()?;
+        }
+        self.byte()?;
+        let count: u8 = self.narrow()?;
+        if usize::from(count) > DIMENSIONS_MAX || (count == 0) != values.is_empty() {
+            return Err(corrupted());
+        }
+        let mut dimensions = vec![Dimension { lower: 1, length: 0 }; count.into()];
+        for dimension in &mut dimensions {
+            dimension.length = usize::try_from(self.integer()?).map_err(|_| corrupted())?;
+        }
+        for dimension in &mut dimensions {
+            dimension.lower = self.narrow()?;
+        }
+        Array::with_dimensions(element, &dimensions, values).map_err(|_| corrupted())
     }
 
     /// Of a CHAR: without the blanks at its end.

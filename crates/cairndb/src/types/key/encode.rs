@@ -1,7 +1,7 @@
 //! Values to keys; the bytes are described in the module above.
 
 use super::*;
-use crate::types::{DataType, Numeric, Value, ValueRef};
+use crate::types::{Array, DataType, Numeric, Value, ValueRef};
 
 /// Appends the order-preserving, self-delimiting encoding of `value`, a value of a column of type `data_type`.
 /// PostgreSQL's default for ascending is NULLS LAST, for descending NULLS FIRST.
@@ -44,7 +44,20 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
             out.push(PLAIN);
             out.extend_from_slice(&bytes);
         }
+        ValueRef::Array(array) => encode_array(array, out),
     }
+}
+
+/// Elements in turn, as in columns that have NULLs last; then what they begin with no less than.
+fn encode_array(array: &Array, out: &mut Vec<u8>) {
+    out.push(PLAIN);
+    for value in array.values() {
+        encode_ref(value.into(), array.element(), false, false, out);
+    }
+    out.push(ARRAY_END);
+    encode_integer(array.dimensions().len() as i64, out);
+    array.dimensions().iter().for_each(|dimension| encode_integer(dimension.length as i64, out));
+    array.dimensions().iter().for_each(|dimension| encode_integer(dimension.lower.into(), out));
 }
 
 pub(super) fn encode_integer(value: i64, out: &mut Vec<u8>) {

@@ -11,6 +11,7 @@
 //! | bytea | `20`, bytes with `00` as `00 ff`, then `00 00` |
 //! | interval | `20`, then its span in microseconds (a month is 30 days) as a 16-byte big-endian integer, sign bit inverted |
 //! | uuid | `20`, then the 16 bytes |
+//! | arrays | `20`, then the elements, each as in a column of its type with NULLs last; `00`; the number of dimensions, their lengths and their lower bounds as integers above |
 //!
 //! Descending columns have every byte inverted, except NULL's. Equal values have equal bytes, so where equal values can
 //! look different (`1.0` and `1.00`, `-0` and `0`, `1 month` and `30 days`) the key does not tell the value:
@@ -46,3 +47,5 @@ const NUMERIC_NAN: u8 = 0x30;
 const TEXT_END: u8 = 0x01;
 const TEXT_ESCAPE: u8 = 0x02;
 const BYTES_ESCAPED_ZERO: u8 = 0xff;
+/// Less than what any element begins with.
+const ARRAY_END: u8 = 0x00;

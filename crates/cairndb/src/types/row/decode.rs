@@ -2,6 +2,7 @@
 
 use super::{RowLayout, corrupted, integers};
 use crate::Result;
+use crate::types::array::read_array;
 use crate::types::datetime::MICROS_PER_DAY;
 use crate::types::{DataType, Interval, Numeric, Value};
 
@@ -56,6 +57,7 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         DataType::Bytea => Value::Bytea(raw.into()),
         DataType::Interval => Value::Interval(decode_interval(raw)?),
         DataType::Uuid => Value::Uuid(array(raw)?),
+        DataType::Array(element) => read_array(raw, element.data_type())?.into(),
         DataType::Unknown => return Err(corrupted()),
     })
 }
@@ -85,7 +87,7 @@ fn array<const N: usize>(raw: &[u8]) -> Result<[u8; N]> {
     raw.try_into().map_err(|_| corrupted())
 }
 
-pub(super) fn decode_length(bytes: &[u8]) -> Result<(usize, &[u8])> {
+pub(in crate::types) fn decode_length(bytes: &[u8]) -> Result<(usize, &[u8])> {
     let mut length = 0_usize;
     for (i, &byte) in bytes.iter().take(5).enumerate() {
         length |= usize::from(byte & 0x7f) << (7 * i);

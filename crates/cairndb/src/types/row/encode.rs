@@ -3,7 +3,8 @@
 use super::integers::{bytes_kept, bytes_needed, half_of, write};
 use super::{HAS_NULLS, RowLayout, corrupted};
 use crate::Result;
-use crate::types::{DataType, Value, ValueRef};
+use crate::types::array::write_array;
+use crate::types::{Array, DataType, Value, ValueRef};
 
 impl RowLayout {
     /// Appends the bytes of a row: one value per column, of the column's type or NULL.
@@ -136,7 +137,7 @@ impl RowLayout {
 
 /// What rows keep as an integer.
 #[inline]
-fn integer(value: ValueRef<'_>) -> Option<i64> {
+pub(in crate::types) fn integer(value: ValueRef<'_>) -> Option<i64> {
     match value {
         ValueRef::SmallInt(value) => Some(value.into()),
         ValueRef::Integer(value) | ValueRef::Date(value) => Some(value.into()),
@@ -176,6 +177,7 @@ fn variable_length(value: ValueRef<'_>) -> usize {
         ValueRef::Text(text) => text.len(),
         ValueRef::Bytea(bytes) => bytes.len(),
         ValueRef::Numeric(value) => value.byte_len(),
+        ValueRef::Array(array) => array_length(array),
         _ => 0,
     }
 }
@@ -185,7 +187,26 @@ fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
         ValueRef::Text(text) => out.extend_from_slice(text.as_bytes()),
         ValueRef::Bytea(bytes) => out.extend_from_slice(bytes),
         ValueRef::Numeric(value) => value.write_bytes(out),
+        ValueRef::Array(array) => write_array(array, out),
         other => assert!(other.is_null(), "a value of another type than its column's"),
+    }
+}
+
+/// Measured by writing it: arrays are not what rows are written fast for.
+#[cold]
+fn array_length(array: &Array) -> usize {
+    let mut bytes = vec![];
+    write_array(array, &mut bytes);
+    bytes.len()
+}
+
+/// Appends the bytes of a value that is kept neither as an integer nor NULL.
+pub(in crate::types) fn encode_plain(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match value {
+        ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_) | ValueRef::Array(_) => {
+            encode_variable(value, out)
+        }
+        _ => encode_fixed(value, out),
     }
 }
 
@@ -193,12 +214,14 @@ fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
 pub(crate) fn encode_value_raw(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match (integer(value), value) {
         (Some(number), _) => write(number, bytes_kept(number, integer_type(value)), out),
-        (None, ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_)) => encode_variable(value, out),
+        (None, ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_) | ValueRef::Array(_)) => {
+            encode_variable(value, out)
+        }
         _ => encode_fixed(value, out),
     }
 }
 
-fn encode_length(mut length: usize, out: &mut Vec<u8>) {
+pub(in crate::types) fn encode_length(mut length: usize, out: &mut Vec<u8>) {
     while length >= 0x80 {
         out.push(length as u8 | 0x80);
         length >>= 7;

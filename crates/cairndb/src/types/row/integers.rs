@@ -96,7 +96,7 @@ pub(super) fn read(row: &[u8], start: usize, width: usize, most: usize) -> Optio
 
 /// The fewest bytes that hold the number.
 #[inline]
-pub(super) fn bytes_needed(number: i64) -> usize {
+pub(in crate::types) fn bytes_needed(number: i64) -> usize {
     // Bits that only repeat the sign, all but one, are left out.
     let repeated = (number ^ (number >> 63)).leading_zeros() as usize;
     (72 - repeated) / 8
@@ -119,7 +119,7 @@ pub(super) fn bytes_kept(number: i64, data_type: DataType) -> usize {
 
 /// Appends the low `width` bytes.
 #[inline]
-pub(super) fn write(number: i64, width: usize, out: &mut Vec<u8>) {
+pub(in crate::types) fn write(number: i64, width: usize, out: &mut Vec<u8>) {
     // Eight bytes at once and then fewer: a copy of a length that is not known costs a call.
     let end = out.len() + width;
     out.extend_from_slice(&number.to_le_bytes());

@@ -15,7 +15,8 @@
 //! - Other fixed-width columns lie in column order, little endian, unaligned; NULL keeps its width, zeroed. `boolean` one
 //!   byte, `interval` months (4), days (4), microseconds (8), `uuid` its 16 bytes.
 //! - Lengths are LEB128; a NULL's is 0. The last variable column ends where the row ends.
-//! - Strings are UTF-8 (`char(n)` with its blanks), `bytea` itself, `numeric` as `Numeric::write_bytes` writes it.
+//! - Strings are UTF-8 (`char(n)` with its blanks), `bytea` itself, `numeric` as `Numeric::write_bytes` writes it, arrays as
+//!   `types::array::bytes` says.
 //!
 //! Why widths are kept apart from the integers: the sum of up to fifteen of them is a few instructions on one word
 //! (`Widths` in `integers`), so that every column is found without walking over those before it.
@@ -29,9 +30,12 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
+pub(super) use decode::decode_length;
 pub use decode::decode_raw;
 pub(crate) use decode::integer_from_raw;
 pub(crate) use encode::encode_value_raw;
+pub(super) use encode::{encode_length, encode_plain, integer as integer_of};
+pub(super) use integers::{bytes_needed, write as write_integer};
 pub use layout::RowLayout;
 pub(crate) use layout::{IntegerPlace, PlainPlace};
 
@@ -43,6 +47,6 @@ const HAS_NULLS: u8 = 0x80;
 const HEADER_KIND: u8 = 0xf0;
 const VERSIONS: u32 = 8;
 
-fn corrupted() -> Error {
+pub(super) fn corrupted() -> Error {
     Error::new(SqlState::DATA_CORRUPTED, "a row's bytes are damaged")
 }

@@ -1,6 +1,7 @@
 //! Text to values, with PostgreSQL's errors.
 
 use super::float::{parse_double, parse_real};
+use crate::types::array::parse_array;
 use crate::types::cast::fit_string_assigned;
 use crate::types::{DataType, EvalContext, Numeric, Value, datetime};
 use crate::{Error, Result, SqlState};
@@ -27,6 +28,10 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         DataType::TimestampTz => Value::TimestampTz(datetime::parse_timestamptz(text, context)?),
         DataType::Interval => Value::Interval(datetime::parse_interval(text)?),
         DataType::Uuid => Value::Uuid(parse_uuid(text)?),
+        DataType::Array(element) => {
+            let element = element.data_type();
+            parse_array(text, element, &|text| from_text(text, element, context))?.into()
+        }
     })
 }
 

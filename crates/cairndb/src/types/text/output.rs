@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::float::{write_double, write_real};
+use crate::types::array::write_array_text;
 use crate::types::datetime::{self, Zone};
 use crate::types::{EvalContext, Value};
 
@@ -17,6 +18,7 @@ pub fn to_text(value: &Value, context: &EvalContext) -> String {
 pub fn write_text(value: &Value, context: &EvalContext, out: &mut String) {
     match value {
         Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::of(context), out),
+        Value::Array(array) => write_array_text(array, &|element, out| write_text(element, context, out), out),
         other => write_zoneless(other, out),
     }
 }
@@ -45,6 +47,7 @@ fn write_zoneless(value: &Value, out: &mut String) {
         Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::UTC, out),
         Value::Interval(interval) => datetime::write_interval(*interval, out),
         Value::Uuid(bytes) => write_uuid(bytes, out),
+        Value::Array(array) => write_array_text(array, &write_zoneless, out),
         Value::Null | Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_) | Value::Numeric(_) => {}
     }
 }

@@ -1,0 +1,290 @@
+//! The one list of types, and what each is.
+//!
+//! A type is an id and a modifier, as PostgreSQL's `oid` and `typmod` are: [`TypeInfo`] says what is known by the id, a
+//! [`DataType`] is both. An array's type holds its element's as such a pair ([`ElementType`]), so that it stays a small
+//! `Copy` value and any type may be an element. Nothing else lists types: what is added to [`TYPES`] has names, an array
+//! type, text and binary forms in rows and keys of arrays, and a place in every generated test.
+
+use super::DataType;
+use super::data_type::TypeCategory;
+
+/// How values of a type lie in memory and in vectors: few, closed, and all that the hot paths look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Physical {
+    /// `bool`
+    Bool,
+    /// `i16`
+    I16,
+    /// `i32`: integers and dates.
+    I32,
+    /// `i64`: integers, times and timestamps.
+    I64,
+    /// `f32`
+    F32,
+    /// `f64`
+    F64,
+    /// Text and bytes.
+    Bytes,
+    /// Anything else, as [`Value`](super::Value)s.
+    Values,
+}
+
+/// What is known of a type whatever its modifiers.
+#[derive(Debug)]
+pub struct TypeInfo {
+    /// The type without modifiers.
+    pub base: DataType,
+    /// PostgreSQL's `oid` of it.
+    pub oid: u32,
+    /// PostgreSQL's `oid` of its array type.
+    pub array_oid: u32,
+    /// The name without modifiers, as `pg_typeof` and error messages give it.
+    pub name: &'static str,
+    /// The same of its array type.
+    pub array_name: &'static str,
+    /// Other names by which it is asked for.
+    pub other_names: &'static [&'static str],
+    /// The type family.
+    pub category: TypeCategory,
+    /// PostgreSQL's `typispreferred`: the type that a family's unknowns lean to.
+    pub preferred: bool,
+    /// How its values lie in memory.
+    pub physical: Physical,
+    /// Bytes of a value in a row where they do not depend on the value.
+    pub width: Option<usize>,
+    /// Rows keep its values as integers of as many bytes as they need.
+    pub is_integer: bool,
+}
+
+/// An element's type: an id and a modifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ElementType {
+    /// The place in [`TYPES`].
+    id: u16,
+    /// A length; a precision and a scale. 0: none.
+    modifier: u32,
+}
+
+/// Every type that is no array, without modifiers (and without `unknown`).
+pub static TYPES: [TypeInfo; 17] = {
+    use DataType as T;
+    use TypeCategory as C;
+    [
+        of(T::Boolean, [16, 1000], ["boolean", "boolean[]"], &["bool"], C::Boolean, true),
+        of(T::SmallInt, [21, 1005], ["smallint", "smallint[]"], &["int2"], C::Numeric, false),
+        of(T::Integer, [23, 1007], ["integer", "integer[]"], &["int4", "int"], C::Numeric, false),
+        of(T::BigInt, [20, 1016], ["bigint", "bigint[]"], &["int8"], C::Numeric, false),
+        of(T::Real, [700, 1021], ["real", "real[]"], &["float4"], C::Numeric, false),
+        of(T::Double, [701, 1022], ["double precision", "double precision[]"], &["float8", "float"], C::Numeric, true),
+        of(T::Numeric(None), [1700, 1231], ["numeric", "numeric[]"], &["decimal"], C::Numeric, false),
+        of(T::Text, [25, 1009], ["text", "text[]"], &[], C::String, true),
+        of(
+            T::Varchar(None),
+            [1043, 1015],
+            ["character varying", "character varying[]"],
+            &["varchar"],
+            C::String,
+            false,
+        ),
+        of(T::Char(0), [1042, 1014], ["character", "character[]"], &[], C::String, false),
+        of(T::Bytea, [17, 1001], ["bytea", "bytea[]"], &[], C::User, false),
+        of(T::Date, [1082, 1182], ["date", "date[]"], &[], C::DateTime, false),
+        of(
+            T::Time,
+            [1083, 1183],
+            ["time without time zone", "time without time zone[]"],
+            &["time"],
+            C::DateTime,
+            false,
+        ),
+        of(
+            T::Timestamp,
+            [1114, 1115],
+            ["timestamp without time zone", "timestamp without time zone[]"],
+            &["timestamp"],
+            C::DateTime,
+            false,
+        ),
+        of(
+            T::TimestampTz,
+            [1184, 1185],
+            ["timestamp with time zone", "timestamp with time zone[]"],
+            &["timestamptz"],
+            C::DateTime,
+            true,
+        ),
+        of(T::Interval, [1186, 1187], ["interval", "interval[]"], &[], C::Timespan, true),
+        of(T::Uuid, [2950, 2951], ["uuid", "uuid[]"], &[], C::User, false),
+    ]
+};
+
+const fn of(
+    base: DataType,
+    [oid, array_oid]: [u32; 2],
+    [name, array_name]: [&'static str; 2],
+    other_names: &'static [&'static str],
+    category: TypeCategory,
+    preferred: bool,
+) -> TypeInfo {
+    use DataType::*;
+    let (physical, width, is_integer) = match base {
+        Boolean => (Physical::Bool, Some(1), false),
+        SmallInt => (Physical::I16, Some(2), true),
+        Integer | Date => (Physical::I32, Some(4), true),
+        BigInt | Time | Timestamp | TimestampTz => (Physical::I64, Some(8), true),
+        Real => (Physical::F32, Some(4), false),
+        Double => (Physical::F64, Some(8), false),
+        Text | Varchar(_) | Char(_) | Bytea => (Physical::Bytes, None, false),
+        Interval | Uuid => (Physical::Values, Some(16), false),
+        Numeric(_) | Array(_) | Unknown => (Physical::Values, None, false),
+    };
+    TypeInfo { base, oid, array_oid, name, array_name, other_names, category, preferred, physical, width, is_integer }
+}
+
+/// A literal whose type has yet to be decided.
+static UNKNOWN: TypeInfo = of(DataType::Unknown, [705, 0], ["unknown", "unknown"], &[], TypeCategory::Unknown, false);
+
+impl DataType {
+    /// What is known of the type; of an array, of its elements'.
+    pub(crate) fn info(self) -> &'static TypeInfo {
+        match self {
+            DataType::Array(element) => element.info(),
+            DataType::Unknown => &UNKNOWN,
+            other => &TYPES[usize::from(other.id())],
+        }
+    }
+
+    /// PostgreSQL's `oid` of the type.
+    pub fn oid(self) -> u32 {
+        match self {
+            DataType::Array(element) => element.info().array_oid,
+            other => other.info().oid,
+        }
+    }
+
+    /// The type of arrays of this type; an array's own type (its dimensions are no part of it). `None`: of a type that is
+    /// still unknown.
+    pub fn array(self) -> Option<DataType> {
+        match self {
+            DataType::Array(_) => Some(self),
+            DataType::Unknown => None,
+            other => Some(DataType::Array(ElementType { id: other.id(), modifier: other.modifier() })),
+        }
+    }
+
+    /// An array's elements' type.
+    pub fn element(self) -> Option<DataType> {
+        match self {
+            DataType::Array(element) => Some(element.data_type()),
+            _ => None,
+        }
+    }
+
+    /// The place in [`TYPES`].
+    const fn id(self) -> u16 {
+        match self {
+            DataType::Boolean => 0,
+            DataType::SmallInt => 1,
+            DataType::Integer => 2,
+            DataType::BigInt => 3,
+            DataType::Real => 4,
+            DataType::Double => 5,
+            DataType::Numeric(_) => 6,
+            DataType::Text => 7,
+            DataType::Varchar(_) => 8,
+            DataType::Char(_) => 9,
+            DataType::Bytea => 10,
+            DataType::Date => 11,
+            DataType::Time => 12,
+            DataType::Timestamp => 13,
+            DataType::TimestampTz => 14,
+            DataType::Interval => 15,
+            DataType::Uuid => 16,
+            DataType::Array(element) => element.id,
+            DataType::Unknown => TYPES.len() as u16,
+        }
+    }
+
+    fn modifier(self) -> u32 {
+        match self {
+            // A precision is never 0.
+            DataType::Numeric(Some((precision, scale))) => {
+                u32::from(precision) << 16 | u32::from(scale.cast_unsigned())
+            }
+            DataType::Varchar(Some(length)) | DataType::Char(length) => length,
+            _ => 0,
+        }
+    }
+}
+
+impl ElementType {
+    /// The type.
+    pub fn data_type(self) -> DataType {
+        let ElementType { modifier, .. } = self;
+        match self.info().base {
+            DataType::Numeric(_) if modifier != 0 => {
+                DataType::Numeric(Some(((modifier >> 16) as u16, (modifier as u16).cast_signed())))
+            }
+            DataType::Varchar(_) if modifier != 0 => DataType::Varchar(Some(modifier)),
+            DataType::Char(_) => DataType::Char(modifier),
+            base => base,
+        }
+    }
+
+    /// The type without its modifier.
+    pub(super) fn base(self) -> ElementType {
+        ElementType { modifier: 0, ..self }
+    }
+
+    fn info(self) -> &'static TypeInfo {
+        &TYPES[usize::from(self.id)]
+    }
+}
+
+/// The types that tests go through: each one, some with modifiers too, and arrays of all of them.
+pub fn sample_types() -> Vec<DataType> {
+    let modified = [
+        DataType::Numeric(Some((12, 3))),
+        DataType::Numeric(Some((5, 2))),
+        DataType::Varchar(Some(20)),
+        DataType::Varchar(Some(4)),
+        DataType::Char(3),
+        DataType::Char(6),
+    ];
+    // `bpchar` without a length is no column's type.
+    let plain = TYPES.iter().map(|info| info.base).filter(|base| *base != DataType::Char(0));
+    let scalars: Vec<DataType> = plain.chain(modified).collect();
+    let arrays = scalars.iter().filter_map(|data_type| data_type.array());
+    scalars.iter().copied().chain(arrays).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_is_found_where_the_list_has_it() {
+        for (at, info) in TYPES.iter().enumerate() {
+            assert_eq!(usize::from(info.base.id()), at, "{}", info.name);
+            assert_eq!(info.base.info().name, info.name);
+            assert_eq!(info.array_name, format!("{}[]", info.name));
+        }
+    }
+
+    #[test]
+    fn an_array_keeps_its_elements_modifiers() {
+        for data_type in sample_types() {
+            let array = data_type.array().unwrap();
+            assert_eq!(array.array(), Some(array));
+            assert!(data_type.element().is_some() || array.element() == Some(data_type), "{data_type}");
+        }
+        assert_eq!(DataType::Unknown.array(), None);
+        let negative = DataType::Numeric(Some((3, -2)));
+        assert_eq!(negative.array().unwrap().element(), Some(negative));
+    }
+
+    #[test]
+    fn a_type_stays_small() {
+        assert!(size_of::<DataType>() <= 12);
+    }
+}
