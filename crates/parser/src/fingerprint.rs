@@ -51,7 +51,7 @@ impl Tree<'_> {
                     hash.number(text.len() as u64);
                     hash.bytes(text.as_bytes());
                 }
-                FieldSort::Node => {
+                FieldSort::Node | FieldSort::Optional => {
                     hash.number(u64::from(*word != 0));
                     work.extend((*word != 0).then_some(NodeRef(*word)));
                 }

@@ -1,7 +1,8 @@
-//! FOR UPDATE and its kin. Transactions are serializable, so that they need do nothing; what PostgreSQL refuses of them
-//! (`CheckSelectLocking`, `transformLockingClause`) is refused.
+//! FOR UPDATE and its kin. Transactions are serializable, so that they need do nothing, and nobody ever waits for a row;
+//! what PostgreSQL refuses of them (`CheckSelectLocking`, `transformLockingClause`) is refused, and SKIP LOCKED, which would
+//! skip nothing.
 
-use cairn_parser::{List, LockStrength, Locking};
+use cairn_parser::{List, LockStrength, LockWait, Locking};
 
 use super::binder::Binder;
 use super::scope::Scope;
@@ -21,7 +22,14 @@ impl Binder<'_> {
     pub(super) fn locked_relations(&self, locking: List<Locking>, scope: &Scope) -> Result<()> {
         let tree = self.tree;
         for clause in tree.list(locking) {
-            let Locking { strength, tables, .. } = tree.get(clause);
+            let Locking { strength, tables, wait } = tree.get(clause);
+            if wait == Some(LockWait::SkipLocked) {
+                let error = Error::unsupported("SKIP LOCKED").with_hint(
+                    "Rows are not locked: of two transactions that take the same row, one fails with SQLSTATE 40001 when it \
+                     commits, and can be run again.",
+                );
+                return Err(self.at(error, tree.span(clause)));
+            }
             for table in tree.list(tables) {
                 let parts = tree.get(table).parts;
                 let alias = tree.list(parts).next_back().map_or("", |name| name_text(tree, name));

@@ -77,6 +77,11 @@ static FAMILIES: &[&[KindInfo]] = &[
     Part::KINDS,
 ];
 
+/// Every kind of node that a tree may have.
+pub fn kinds() -> impl Iterator<Item = &'static KindInfo> {
+    FAMILIES.iter().copied().flatten()
+}
+
 /// What is known of the kind with this number.
 pub(crate) fn kind_info(kind: u16) -> &'static KindInfo {
     &FAMILIES[usize::from(kind >> 8)][usize::from(kind & 0xff)]

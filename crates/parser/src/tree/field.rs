@@ -45,7 +45,7 @@ impl<T> Field for Id<T> {
 }
 
 impl<T> Field for Option<Id<T>> {
-    const SORT: FieldSort = FieldSort::Node;
+    const SORT: FieldSort = FieldSort::Optional;
     #[inline]
     fn pack(self) -> u32 {
         self.map_or(0, |id| id.0.get())

@@ -256,13 +256,25 @@ impl<'a> Tree<'a> {
 
     #[inline]
     pub(crate) fn add_list<T>(&mut self, items: &[u32]) -> List<T> {
+        List::new(self.add_list_words(items))
+    }
+
+    #[inline]
+    pub(crate) fn add_list_words(&mut self, items: &[u32]) -> u32 {
         if items.is_empty() {
-            return List::EMPTY;
+            return 0;
         }
         let start = self.words.len() as u32;
         self.words.push(items.len() as u32);
         self.words.extend_from_slice(items);
-        List::new(start)
+        start
+    }
+
+    /// The word of a node's field.
+    pub(crate) fn field_word_mut(&mut self, node: NodeRef, field: usize) -> &mut u32 {
+        let count = self.kind(node).fields.len();
+        let node = &mut self.nodes[node.0 as usize];
+        if count == 1 { &mut node.data } else { &mut self.words[node.data as usize + field] }
     }
 
     /// Where decoded texts are gathered, and how to note one that was.

@@ -14,8 +14,10 @@ pub trait Syntax: Copy {
 /// What a field is to one who does not know its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldSort {
-    /// A node, or none.
+    /// A node.
     Node,
+    /// A node, or none.
+    Optional,
     /// A list of nodes.
     List,
     /// What a constant or name says.
@@ -54,7 +56,7 @@ impl Tree<'_> {
         let info = self.kind(node);
         for ((_, sort), word) in info.fields.iter().zip(self.field_words(node, info)) {
             match sort {
-                FieldSort::Node if *word != 0 => visit(NodeRef(*word)),
+                FieldSort::Node | FieldSort::Optional if *word != 0 => visit(NodeRef(*word)),
                 FieldSort::List => self.list_words(*word).iter().for_each(|item| visit(NodeRef(*item))),
                 _ => {}
             }
@@ -81,8 +83,8 @@ impl Tree<'_> {
         fields.zip(info.fields).all(|((mine, theirs), (_, sort))| match sort {
             FieldSort::Scalar => mine == theirs,
             FieldSort::Text => self.text_of(left, *mine) == other.text_of(right, *theirs),
-            FieldSort::Node if *mine == 0 || *theirs == 0 => mine == theirs,
-            FieldSort::Node => {
+            FieldSort::Optional if *mine == 0 || *theirs == 0 => mine == theirs,
+            FieldSort::Node | FieldSort::Optional => {
                 pairs.push((NodeRef(*mine), NodeRef(*theirs)));
                 true
             }
@@ -92,6 +94,39 @@ impl Tree<'_> {
                 mine.len() == theirs.len()
             }
         })
+    }
+
+    /// The tree without what a node's field says: without the node, without a list's items, with the first of the choices.
+    /// `field`: its place in the kind's fields. `None` where nothing is said, or something must be. For tests that ask what
+    /// a field is good for: what is left may be no statement that anybody can write.
+    pub fn without(&self, node: NodeRef, field: usize) -> Option<Self> {
+        let info = self.kind(node);
+        let (_, sort) = info.fields.get(field)?;
+        let is_required = matches!(sort, FieldSort::Node | FieldSort::Text);
+        let nothing = match sort {
+            FieldSort::List => self.list_words(self.field_words(node, info)[field]).is_empty(),
+            _ => self.field_words(node, info)[field] == 0,
+        };
+        if is_required || nothing {
+            return None;
+        }
+        let mut tree = self.clone();
+        *tree.field_word_mut(node, field) = 0;
+        Some(tree)
+    }
+
+    /// As [`Tree::without`], without one of a list's items.
+    pub fn without_item(&self, node: NodeRef, field: usize, item: usize) -> Option<Self> {
+        let info = self.kind(node);
+        let (_, FieldSort::List) = info.fields.get(field)? else { return None };
+        let mut items = self.list_words(self.field_words(node, info)[field]).to_vec();
+        if item >= items.len() {
+            return None;
+        }
+        items.remove(item);
+        let mut tree = self.clone();
+        *tree.field_word_mut(node, field) = tree.add_list_words(&items);
+        Some(tree)
     }
 
     /// What the text field with this word says.

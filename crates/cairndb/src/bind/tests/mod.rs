@@ -1,6 +1,7 @@
 //! What binding promises, checked against answers recorded from PostgreSQL 15.
 
 mod expressions;
+mod fields;
 mod fixture;
 mod hostile;
 mod plans;
