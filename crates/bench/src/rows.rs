@@ -11,6 +11,9 @@ const POOL_BYTES: usize = 1 << 16;
 /// Bytes of a row besides its key.
 pub const ROW_BYTES: usize = 8 + TEXT_BYTES;
 
+/// Rows of a range that is read.
+pub const RANGE: i64 = 1_000;
+
 /// The text of row `key`: a piece of a random text, so that making it costs next to nothing.
 pub fn text(key: i64) -> &'static str {
     static POOL: OnceLock<String> = OnceLock::new();

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::Path;
 
-use cairndb::{Connection, Database, Statement, Ticket};
+use cairndb::{Connection, Database, Statement, Ticket, ValueRef};
 
 use super::{Engine, Session, Work};
 use crate::Result;
-use crate::rows::{digest, text};
+use crate::rows::{RANGE, digest, text};
 
 pub struct Cairn {
     db: Database,
@@ -40,6 +40,7 @@ impl Engine for Cairn {
             update: connection.prepare("UPDATE t SET n = $1 WHERE id = $2")?,
             upsert: connection.prepare(upsert)?,
             read: connection.prepare("SELECT n, v FROM t WHERE id = $1")?,
+            range: connection.prepare(&format!("SELECT id, n, v FROM t WHERE id >= $1 ORDER BY id LIMIT {RANGE}"))?,
             connection: &connection,
         })
     }
@@ -55,6 +56,7 @@ struct CairnSession<'c> {
     update: Statement<'c>,
     upsert: Statement<'c>,
     read: Statement<'c>,
+    range: Statement<'c>,
 }
 
 impl Session for CairnSession<'_> {
@@ -87,12 +89,29 @@ impl Session for CairnSession<'_> {
         Ok(self.read.query_point((key,), read)?.flatten())
     }
 
+    fn read_range(&mut self, key: i64) -> Option<Result<u64>> {
+        Some(self.sum_range(key))
+    }
+
     fn pipeline(&mut self, keys: &mut dyn Iterator<Item = i64>, window: usize) -> Option<Result<()>> {
         Some(self.update_all(keys, window))
     }
 }
 
 impl CairnSession<'_> {
+    fn sum_range(&mut self, key: i64) -> Result<u64> {
+        let integer = |value: ValueRef<'_>| match value {
+            ValueRef::BigInt(value) => value,
+            _ => 0,
+        };
+        let (mut rows, mut sum) = (self.range.query((key,))?, 0);
+        while let Some(row) = rows.next()? {
+            let text = row.get_str(2).map_or(0, str::len);
+            sum += integer(row.value_ref(0)) as u64 + digest(integer(row.value_ref(1)), text);
+        }
+        Ok(sum)
+    }
+
     fn update_all(&mut self, keys: &mut dyn Iterator<Item = i64>, window: usize) -> Result<()> {
         let mut waiting: VecDeque<Ticket> = VecDeque::with_capacity(window + 1);
         for (number, key) in keys.enumerate() {

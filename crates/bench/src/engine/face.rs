@@ -46,6 +46,12 @@ pub trait Session {
         None
     }
 
+    /// Reads [`RANGE`](crate::rows::RANGE) rows in the order of their keys, the first that of `key` or the next one; the sum
+    /// of their keys and digests. `None`: this is not measured for the engine.
+    fn read_range(&mut self, _key: i64) -> Option<Result<u64>> {
+        None
+    }
+
     /// Updates the rows of these keys, each in a transaction of its own, without waiting for one before the next
     /// begins; at most `window` wait at a time, and all are durable at the end. `None`: the engine cannot.
     fn pipeline(&mut self, _keys: &mut dyn Iterator<Item = i64>, _window: usize) -> Option<Result<()>> {

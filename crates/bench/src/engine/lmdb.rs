@@ -1,6 +1,6 @@
 //! LMDB through `heed`, with its default syncing: every commit is on the medium when it returns.
 
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use std::path::Path;
 
 use heed::types::Bytes;
@@ -10,7 +10,7 @@ use super::datum::Datum;
 use super::entries::{Entries, EntrySession, EntryWork, InTransaction, Operations};
 use super::{Engine, Session, Work};
 use crate::Result;
-use crate::rows::{digest_value, value};
+use crate::rows::{RANGE, digest_value, value};
 
 const MAP_BYTES: usize = 16 << 30;
 const READERS: u32 = 512;
@@ -74,6 +74,20 @@ impl LmdbSession<'_> {
     }
 }
 
+impl LmdbSession<'_> {
+    fn sum_range(&mut self, key: i64) -> Result<u64> {
+        self.snapshot = None;
+        let txn = self.env.read_txn()?;
+        let first = key.to_be_bytes();
+        let (from, mut sum) = ((Bound::Included(&first[..]), Bound::Unbounded), 0);
+        for entry in self.table.range(&txn, &from)?.take(RANGE as usize) {
+            let (key, value) = entry?;
+            sum += key.try_into().map(i64::from_be_bytes)? as u64 + digest_value(value).unwrap_or(0);
+        }
+        Ok(sum)
+    }
+}
+
 impl Session for LmdbSession<'_> {
     fn load(&mut self, keys: Range<i64>) -> Result<()> {
         let mut txn = self.env.write_txn()?;
@@ -104,6 +118,10 @@ impl Session for LmdbSession<'_> {
 
     fn read_in_snapshot(&mut self, key: i64) -> Option<Result<Option<u64>>> {
         Some(self.read_snapshot(key))
+    }
+
+    fn read_range(&mut self, key: i64) -> Option<Result<u64>> {
+        Some(self.sum_range(key))
     }
 }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Statement, params};
 
 use super::{Engine, Session, Work};
 use crate::Result;
-use crate::rows::{digest, text};
+use crate::rows::{RANGE, digest, text};
 
 /// Longer than any round: a waiting thread should wait, not fail.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(120);
@@ -56,6 +56,7 @@ impl Engine for Sqlite {
             update: connection.prepare("UPDATE t SET n = ?1 WHERE id = ?2")?,
             upsert: connection.prepare(upsert)?,
             read: connection.prepare("SELECT n, v FROM t WHERE id = ?1")?,
+            range: connection.prepare(&format!("SELECT id, n, v FROM t WHERE id >= ?1 ORDER BY id LIMIT {RANGE}"))?,
         })
     }
 
@@ -72,6 +73,7 @@ struct SqliteSession<'c> {
     update: Statement<'c>,
     upsert: Statement<'c>,
     read: Statement<'c>,
+    range: Statement<'c>,
 }
 
 impl Session for SqliteSession<'_> {
@@ -103,5 +105,20 @@ impl Session for SqliteSession<'_> {
         // The text is lent, not copied.
         let read = |row: &rusqlite::Row<'_>| Ok(digest(row.get(0)?, row.get_ref(1)?.as_bytes()?.len()));
         Ok(self.read.query_row([key], read).optional()?)
+    }
+
+    fn read_range(&mut self, key: i64) -> Option<Result<u64>> {
+        Some(self.sum_range(key))
+    }
+}
+
+impl SqliteSession<'_> {
+    fn sum_range(&mut self, key: i64) -> Result<u64> {
+        let (mut rows, mut sum) = (self.range.query([key])?, 0);
+        while let Some(row) = rows.next()? {
+            let text = row.get_ref(2)?.as_bytes()?.len();
+            sum += row.get::<_, i64>(0)? as u64 + digest(row.get(1)?, text);
+        }
+        Ok(sum)
     }
 }

@@ -1,7 +1,7 @@
 //! Prepared point SELECT by key in random order over a table in memory.
 //!
 //! Each read sees a new snapshot; LMDB and redb are also measured with one snapshot held, the barest `get` they have.
-//! Two threads are compared with one, beside loads of random words from memory, which show what the machine gives.
+//! Ranges of 1,000 rows are read in the order of their keys, each value looked at. Two threads are compared with one, beside loads of random words from memory, which show what the machine gives.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,6 +12,7 @@ use crate::engine::{Engine, Kind, Session};
 use crate::keys::Keys;
 use crate::latency::Latencies;
 use crate::report::{Place, Report};
+use crate::rows::{RANGE, digest, text};
 use crate::setup::{Medium, Setup, close_all};
 use crate::terminal::{progress, say};
 
@@ -50,6 +51,7 @@ impl Measured {
                 progress(self.place, round, self.rounds);
                 for named in sessions.iter_mut() {
                     self.measure(round, named.name, &mut |key| named.session.read(key), report)?;
+                    self.measure_ranges(round, named.name, named.session, report)?;
                     if let Some(label) = label_of_snapshot(named.name) {
                         let absent = || Err("no snapshot".into());
                         let mut get = |key| named.session.read_in_snapshot(key).unwrap_or_else(absent);
@@ -83,6 +85,26 @@ impl Measured {
         report.add_latencies(self.place, engine, "read", &latencies, &SHARES)?;
         report.add(self.place, engine, "read mean", "us", mean);
         Ok(())
+    }
+
+    /// As many rows as `measure` reads, a range at a time.
+    fn measure_ranges(
+        &self,
+        round: usize,
+        engine: &'static str,
+        session: &mut dyn Session,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut keys = Keys::new(self.seed + round as u64);
+        let mut latencies = Latencies::new()?;
+        for _ in 0..(self.reads / RANGE as u64).max(20) {
+            let key = keys.below(self.rows - RANGE);
+            let Some(sum) = latencies.time(|| session.read_range(key).transpose())? else { return Ok(()) };
+            if sum != sum_of_range(key) {
+                return Err(format!("{engine} read a range wrongly").into());
+            }
+        }
+        report.add_latencies(self.place, engine, "range of 1,000 rows", &latencies, &SHARES)
     }
 
     fn two_threads(&self, engines: &[Box<dyn Engine>], report: &mut Report) -> Result<()> {
@@ -129,6 +151,11 @@ fn label_of_snapshot(engine: &str) -> Option<&'static str> {
         "redb" => Some("redb, one snapshot"),
         _ => None,
     }
+}
+
+/// What [`Session::read_range`] gives: the rows' numbers are their keys.
+fn sum_of_range(key: i64) -> u64 {
+    (key..key + RANGE).map(|key| key as u64 + digest(key, text(key).len())).sum()
 }
 
 /// Reads every page of the table.
