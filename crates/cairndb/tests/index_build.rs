@@ -124,3 +124,11 @@ fn a_rewrite_that_makes_keys_equal_names_the_index_and_changes_nothing() {
     }
     assert_eq!(typed_rows(&conn, "SELECT count(*) FROM p WHERE x < 1.3 AND y = 5.1"), [[Value::BigInt(1)]]);
 }
+
+#[test]
+fn an_index_may_have_a_column_of_the_key_twice() {
+    let (db, conn) = table(Options::default());
+    conn.execute_script(ROWS).unwrap();
+    conn.execute("CREATE INDEX twice ON t (id DESC, n, id)", ()).unwrap();
+    db.verify().unwrap();
+}

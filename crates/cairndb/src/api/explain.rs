@@ -73,11 +73,11 @@ fn body_lines(body: &Body, explain: &BoundExplain, actual: Option<&[NodeStatisti
     Ok(match body {
         Body::Query(plan) => plan_lines(plan, options),
         Body::Insert(plan) => match plan.source() {
-            Some(source) => below("Insert", &plan.target.table.name, source),
+            Some(source) => below("Insert", &plan.program.rules.target.table.name, source),
             None => return Err(Error::internal("EXPLAIN of rows without a plan")),
         },
-        Body::Update(plan) => below("Update", &plan.target.table.name, &plan.source),
-        Body::Delete(plan) => below("Delete", &plan.target.table.name, &plan.source),
+        Body::Update(plan) => below("Update", &plan.target().table.name, &plan.source),
+        Body::Delete(plan) => below("Delete", &plan.target().table.name, &plan.source),
         Body::Explain(_) | Body::Utility => return Err(Error::unsupported("EXPLAIN of this statement")),
     })
 }

@@ -140,10 +140,11 @@ impl TableLayout {
     /// Some columns of a stored row, written to their places in `row` (all columns of the table).
     pub(crate) fn decode_some(&self, key: &[u8], value: &[u8], columns: &[usize], row: &mut [Value]) -> Result<()> {
         let is_in_key = |&column: &usize| matches!(self.places[column], ColumnPlace::Key(_));
-        let mut from_key = if columns.iter().any(is_in_key) { self.decode_key(key)? } else { Vec::new() };
+        let from_key = if columns.iter().any(is_in_key) { self.decode_key(key)? } else { Vec::new() };
         for &column in columns {
             row[column] = match self.places[column] {
-                ColumnPlace::Key(at) => std::mem::replace(&mut from_key[at], Value::Null),
+                // An index may have a column twice.
+                ColumnPlace::Key(at) => from_key[at].clone(),
                 ColumnPlace::Row(at) => self.row.decode_column(value, at)?,
             };
         }
@@ -172,11 +173,6 @@ pub(crate) fn row_number(key: &[u8]) -> Result<u64> {
 
 impl Index {
     /// Appends the encoded index columns of a row; whether none of them is NULL.
-    pub(crate) fn encode_columns(&self, table: &Table, row: &[Value], out: &mut Vec<u8>) -> bool {
-        self.encode_columns_with(table, |column| ValueRef::from(&row[column]), out)
-    }
-
-    /// As [`Index::encode_columns`], for values that are lent.
     pub(crate) fn encode_columns_with<'v>(
         &self,
         table: &Table,

@@ -132,7 +132,7 @@ pub struct ForeignKey {
 }
 
 /// What happens to referencing rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReferentialAction {
     /// Refused at the end of the statement, if they still refer.
     NoAction,

@@ -107,7 +107,7 @@ impl Ddl<'_> {
         let values = columns.iter().map(|&column| &row[column]);
         let message = format!("could not create unique index \"{index}\"");
         Error::new(SqlState::UNIQUE_VIOLATION, message)
-            .with_detail(format!("{} is duplicated.", key_detail(table, columns, values, self.dml.exec)))
+            .with_detail(format!("{} is duplicated.", key_detail(table, columns, values, &self.dml.exec.eval)))
             .with_constraint(index)
     }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::context::Ddl;
 use crate::catalog::Column;
 use crate::command::CreateTableAs;
-use crate::dml::{Target, Writer};
+use crate::dml::row::RowInsert;
+use crate::dml::{BatchRow, Inserter, Target};
 use crate::exec;
 use crate::plan::{Field, optimize};
 use crate::types::DataType;
@@ -26,20 +27,14 @@ impl Ddl<'_> {
             return Ok("CREATE TABLE AS");
         }
         let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
-        let target = Target::new(&Arc::new(table), &self.catalog)?;
-        let rows = self.rows();
-        let mut writer = Writer::new(&target, &rows);
+        let target = Arc::new(Target::new(&Arc::new(table), &self.catalog)?);
+        let (program, rows) = (RowInsert::new(&target, None, None), self.rows());
+        let mut inserter = Inserter::new(&program, &rows);
         let mut stream = exec::execute(plan, self.dml.exec.clone())?;
-        let mut affected = 0;
         while let Some(batch) = stream.next_batch()? {
-            for at in 0..batch.len() {
-                let row = batch.row(at);
-                let key = writer.new_key(&row)?;
-                writer.insert_unchecked(&key, &row)?;
-                affected += 1;
-            }
+            (0..batch.len()).try_for_each(|row| inserter.insert(BatchRow { columns: batch.columns(), row }))?;
         }
-        drop(writer);
+        let affected = inserter.finish()?.affected;
         self.done.affected = affected;
         Ok("SELECT")
     }

@@ -9,7 +9,7 @@ use cairn_parser::token::quote_identifier;
 use super::context::Ddl;
 use crate::bind::said;
 use crate::catalog::{Definition, Index, Table, delete_statistics};
-use crate::dml::{Target, Writer};
+use crate::dml::Target;
 use crate::exec::EntrySorter;
 use crate::sql::{ParsedExpression, parse_expression};
 use crate::{Result, Value};
@@ -49,13 +49,14 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let rows = self.rows();
         let target = Target::new(new, &self.catalog)?;
-        let writer = Writer::new(&target, &rows);
-        let (mut sorter, mut bytes) = (EntrySorter::new(self.dml.exec), Vec::new());
+        let mut sorter = EntrySorter::new(self.dml.exec);
+        let (mut key, mut bytes) = (Vec::new(), Vec::new());
         self.for_each_row(old, |_, row| {
             let row = map(row)?;
             bytes.clear();
             target.layout.encode_row(&row, &mut bytes);
-            sorter.add(&writer.new_key(&row)?, &bytes)
+            target.encode_new_key(|column| (&row[column]).into(), rows.numbers(), &mut key)?;
+            sorter.add(&key, &bytes)
         })?;
         let mut last: Option<Vec<u8>> = None;
         sorter.for_each(|key, row| {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cairn_storage::{Store, Transaction};
 
 use super::RowNumbers;
+use super::row::Numbers;
 use crate::catalog::Catalog;
 use crate::exec::{ExecContext, NodeStatistics};
 
@@ -20,4 +21,10 @@ pub(crate) struct DmlContext<'a> {
     pub(crate) row_numbers: &'a RowNumbers,
     /// Where the counters of the source's plan go (`EXPLAIN ANALYZE`).
     pub(crate) statistics: Option<&'a RefCell<Vec<NodeStatistics>>>,
+}
+
+impl<'a> DmlContext<'a> {
+    pub(crate) fn numbers(&self) -> Numbers<'a> {
+        (self.store, self.row_numbers)
+    }
 }

@@ -3,48 +3,67 @@
 use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
-use super::source::Source;
-use super::update::source_key;
-use super::{DmlContext, DmlResult, Target, Writer};
+use super::row::{DeleteBuffers, Env, RowDelete, Stop, Target};
+use super::source::{Source, source_key};
+use super::{BatchRow, DmlContext, DmlResult};
 use crate::Result;
 use crate::bind::{BoundDelete, Returning};
 use crate::catalog::Catalog;
+use crate::exec::{Columns, Datum};
 use crate::plan::{OptimizerOptions, PhysicalPlan, optimize};
 
 /// A DELETE, planned.
 #[derive(Debug)]
 pub(crate) struct DeletePlan {
-    pub(crate) target: Arc<Target>,
+    program: RowDelete,
     pub(crate) source: Arc<PhysicalPlan>,
     pub(crate) returning: Option<Returning>,
 }
 
+/// A row of the source: the target's columns, and those of other tables behind them, without the row number between.
+struct SourceRow<'a> {
+    row: BatchRow<'a>,
+    width: usize,
+    hidden: usize,
+}
+
+impl Columns<Stop> for SourceRow<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
+        self.row.column(if index < self.width { index } else { index + self.hidden })
+    }
+}
+
 impl DeletePlan {
     pub(crate) fn new(bound: BoundDelete, catalog: &Catalog, options: &OptimizerOptions) -> Result<DeletePlan> {
+        let target = Arc::new(Target::new(&bound.table, catalog)?);
+        let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
         Ok(DeletePlan {
-            target: Arc::new(Target::new(&bound.table, catalog)?),
+            program: RowDelete::new(&target, None, returning),
             source: Arc::new(optimize(bound.source, catalog, options)?),
             returning: bound.returning,
         })
     }
 
+    pub(crate) fn target(&self) -> &Arc<Target> {
+        &self.program.target
+    }
+
     pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
         let source = Source::read(&self.source, context)?;
-        let mut writer = Writer::new(&self.target, context);
         let mut keys = ForeignKeys::new(context);
         let mut result = DmlResult::default();
-        let width = self.target.table.columns.len();
-        source.for_each(context.exec, |mut row| {
-            let key = source_key(&self.target, &row)?;
-            if self.target.layout.has_row_numbers() {
-                row.remove(width);
-            }
+        let (width, hidden) = (self.target().table.columns.len(), usize::from(self.target().layout.has_row_numbers()));
+        let (mut key, mut buffers) = (Vec::new(), DeleteBuffers::default());
+        let (env, mut trees) = (Env::of(context.exec), context.tx);
+        source.for_each_row(context.exec, |_, row| {
+            source_key(self.target(), row, &mut key)?;
+            let row = SourceRow { row, width, hidden };
             // A target row may come more than once; only its first time counts.
-            if !writer.delete(&key, &row)? {
-                return Ok(());
+            let returned = &mut result.returned;
+            if self.program.run(&mut trees, (&key, &row), env, &mut buffers, &mut keys, returned)? {
+                result.add();
             }
-            keys.deleted(&self.target.table, &row)?;
-            result.add(&row, self.returning.as_ref(), context.exec)
+            Ok(())
         })?;
         keys.finish()?;
         Ok(result)

@@ -9,24 +9,29 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::constraints::{check_row, fit_lengths, key_detail};
-use super::referencing::{Found, exists, find_rows};
-use super::{DmlContext, Target, Writer};
+use super::DmlContext;
+use super::referencing::{Found, find_rows};
+use super::row::{
+    ChangeBuffers, DeleteBuffers, Env, Lookup, ReferenceChecks, RowChange, RowDelete, Rules, Stop, Stored, Target,
+    Trees, Violation, Wanted, converted, exists, look_up, still_referenced,
+};
 use crate::bind::bind_default;
-use crate::catalog::{ForeignKey, ObjectId, ReferentialAction, Table};
-use crate::exec::eval_row;
+use crate::catalog::{ObjectId, ReferentialAction, Table};
+use crate::plan::Expr;
 use crate::types::{DataType, cast};
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, Value};
 
 /// What one statement owes to foreign keys.
 pub(super) struct ForeignKeys<'a> {
     context: &'a DmlContext<'a>,
     events: VecDeque<Event>,
-    references: Vec<Reference>,
+    pending: Vec<Pending>,
     orphans: Vec<Orphans>,
     targets: HashMap<ObjectId, Arc<Target>>,
-    /// The last value found per foreign key: bulk inserts refer to the same row again and again.
-    found: HashMap<(ObjectId, usize), Vec<Value>>,
+    /// What actions do to rows of a table that refer by its foreign key at a position.
+    actions: HashMap<(ObjectId, usize, ReferentialAction), Arc<RowChange>>,
+    /// The last key found per foreign key: bulk inserts refer to the same row again and again.
+    found: HashMap<(ObjectId, usize), Vec<u8>>,
 }
 
 /// A row of `table` changed (`new`) or went.
@@ -36,12 +41,12 @@ struct Event {
     new: Option<Vec<Value>>,
 }
 
-/// A row that refers by the table's foreign key at `position`.
-struct Reference {
-    table: Arc<Table>,
+/// The row under `key` refers by the table's foreign key at `position`, to what was not there.
+struct Pending {
+    target: Arc<Target>,
     position: usize,
     key: Vec<u8>,
-    values: Vec<Value>,
+    lookup: Lookup,
 }
 
 /// Rows that may refer to `values` that are gone, under NO ACTION.
@@ -52,42 +57,30 @@ struct Orphans {
     values: Vec<Value>,
 }
 
+impl ReferenceChecks for ForeignKeys<'_> {
+    fn refers(&mut self, trees: &mut dyn Trees, rules: &Rules, key: &[u8], lookups: &[Lookup]) -> Result<(), Stop> {
+        for (&position, lookup) in rules.references.iter().zip(lookups) {
+            self.refers_by(trees, &rules.target, position, key, lookup)?;
+        }
+        Ok(())
+    }
+
+    fn replaced(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>) {
+        self.events.push_back(Event { table: table.clone(), old, new });
+    }
+}
+
 impl<'a> ForeignKeys<'a> {
     pub(super) fn new(context: &'a DmlContext<'a>) -> ForeignKeys<'a> {
         ForeignKeys {
             context,
             events: VecDeque::new(),
-            references: Vec::new(),
+            pending: Vec::new(),
             orphans: Vec::new(),
             targets: HashMap::new(),
+            actions: HashMap::new(),
             found: HashMap::new(),
         }
-    }
-
-    pub(super) fn inserted(&mut self, table: &Arc<Table>, key: &[u8], row: &[Value]) -> Result<()> {
-        for position in 0..table.foreign_keys.len() {
-            self.refers(table, position, key, row)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn updated(&mut self, table: &Arc<Table>, key: &[u8], old: &[Value], new: &[Value]) -> Result<()> {
-        for (position, foreign_key) in table.foreign_keys.iter().enumerate() {
-            if differ(&foreign_key.columns, old, new) {
-                self.refers(table, position, key, new)?;
-            }
-        }
-        if !table.referenced_by.is_empty() {
-            self.events.push_back(Event { table: table.clone(), old: old.to_vec(), new: Some(new.to_vec()) });
-        }
-        Ok(())
-    }
-
-    pub(super) fn deleted(&mut self, table: &Arc<Table>, old: &[Value]) -> Result<()> {
-        if !table.referenced_by.is_empty() {
-            self.events.push_back(Event { table: table.clone(), old: old.to_vec(), new: None });
-        }
-        Ok(())
     }
 
     /// Acts on every event, then checks what is left.
@@ -97,31 +90,34 @@ impl<'a> ForeignKeys<'a> {
             self.context.exec.check()?;
             self.act(&event)?;
         }
-        for reference in std::mem::take(&mut self.references) {
-            self.check_reference(&reference)?;
-        }
+        self.pending.iter().try_for_each(|pending| self.check_reference(pending))?;
         for orphans in std::mem::take(&mut self.orphans) {
             self.check_orphans(&orphans)?;
         }
         Ok(())
     }
 
-    fn refers(&mut self, table: &Arc<Table>, position: usize, key: &[u8], row: &[Value]) -> Result<()> {
-        let foreign_key = &table.foreign_keys[position];
-        let values: Vec<Value> = foreign_key.columns.iter().map(|&column| row[column].clone()).collect();
-        if values.iter().any(Value::is_null) || self.found.get(&(table.id, position)) == Some(&values) {
+    fn refers_by(
+        &mut self,
+        trees: &mut dyn Trees,
+        target: &Arc<Target>,
+        position: usize,
+        key: &[u8],
+        lookup: &Lookup,
+    ) -> Result<(), Stop> {
+        let place = (target.table.id, position);
+        if lookup.wanted == Wanted::No || self.found.get(&place) == Some(&lookup.key) {
             return Ok(());
         }
-        if foreign_key.referenced_table == table.id || !self.events.is_empty() {
-            self.references.push(Reference { table: table.clone(), position, key: key.to_vec(), values });
+        let foreign_key = &target.table.foreign_keys[position];
+        let is_open = foreign_key.referenced_table == target.table.id || !self.events.is_empty();
+        // What is missing is said at the end of the statement: a duplicate key that comes later in it is said first.
+        if is_open || !target.references[position].is_kept(trees, lookup)? {
+            let (target, key, lookup) = (target.clone(), key.to_vec(), lookup.clone());
+            self.pending.push(Pending { target, position, key, lookup });
             return Ok(());
         }
-        if !self.parent_exists(table, foreign_key, &values)? {
-            // Said at the end of the statement: a duplicate key that comes later in it is said first.
-            self.references.push(Reference { table: table.clone(), position, key: key.to_vec(), values });
-            return Ok(());
-        }
-        self.found.insert((table.id, position), values);
+        self.found.entry(place).or_default().clone_from(&lookup.key);
         Ok(())
     }
 
@@ -138,30 +134,10 @@ impl<'a> ForeignKeys<'a> {
         Ok(target)
     }
 
-    fn parent_exists(&mut self, child: &Table, foreign_key: &ForeignKey, values: &[Value]) -> Result<bool> {
-        let parent = self.table(foreign_key.referenced_table)?;
-        let from = child.types_of(&foreign_key.columns);
-        let to = parent.types_of(&foreign_key.referenced_columns);
-        let Some(values) = self.convert(values, &from, &to) else { return Ok(false) };
-        let target = self.target(parent)?;
-        let reader = self.context.tx.reader();
-        exists(&target, &foreign_key.referenced_columns, &values, reader)
-    }
-
     /// Values of one side's types as the other side's; `None`: the other side cannot have such a value.
     fn convert(&self, values: &[Value], from: &[DataType], to: &[DataType]) -> Option<Vec<Value>> {
-        let eval = &self.context.exec.eval;
         let pairs = values.iter().zip(from.iter().zip(to));
-        pairs
-            .map(|(value, (&from, &to))| {
-                if from == to {
-                    return Some(value.clone());
-                }
-                let converted = cast(value, from, to, eval).ok()?;
-                // A value that the conversion rounded or cut is not there on the other side.
-                (cast(&converted, to, from, eval).ok()? == *value).then_some(converted)
-            })
-            .collect()
+        pairs.map(|(value, (&from, &to))| converted(value, from, to, &self.context.exec.eval)).collect()
     }
 
     /// The rows of the child that refer to the parent's old values.
@@ -237,121 +213,108 @@ impl<'a> ForeignKeys<'a> {
         position: usize,
         (key, old): Found,
     ) -> Result<()> {
-        let target = self.target(child)?;
-        let mut writer = Writer::new(&target, self.context);
-        let Some(new) = self.cascaded_row(action, event, &target, position, &old)? else {
-            writer.delete(&key, &old)?;
-            return self.deleted(child, &old);
+        let (target, env, mut trees) = (self.target(child)?, Env::of(self.context.exec), self.context.tx);
+        let mut nothing = Vec::new();
+        if action == ReferentialAction::Cascade && event.new.is_none() {
+            let (program, mut buffers) = (RowDelete::new(&target, None, None), DeleteBuffers::default());
+            program.run(&mut trees, (&key, &old.as_slice()), env, &mut buffers, self, &mut nothing)?;
+            return Ok(());
+        }
+        let beside = self.values_of_parent(event, child, position)?;
+        let program = self.action(action, &target, position)?;
+        let mut buffers = ChangeBuffers::default();
+        program.run(&mut trees, (&key, Some(&beside.as_slice())), env, &mut buffers, self, &mut nothing)?;
+        Ok(())
+    }
+
+    /// The values that the foreign key's columns get where they follow the parent's.
+    fn values_of_parent(&self, event: &Event, child: &Table, position: usize) -> Result<Vec<Value>> {
+        let foreign_key = &child.foreign_keys[position];
+        let Some(parent) = &event.new else { return Ok(vec![]) };
+        let pairs = foreign_key.columns.iter().zip(&foreign_key.referenced_columns);
+        let value = |(&column, &referenced): (&usize, &usize)| {
+            let (from, to) = (event.table.columns[referenced].data_type, child.columns[column].data_type);
+            cast(&parent[referenced], from, to, &self.context.exec.eval)
         };
-        let mut new_key = key.clone();
-        if !target.layout.has_row_numbers() {
-            new_key.clear();
-            target.layout.encode_key(&new, &mut new_key);
+        pairs.map(value).collect()
+    }
+
+    /// What an action does to a referring row: its key's columns follow the values beside it, become NULL or their defaults.
+    fn action(&mut self, action: ReferentialAction, target: &Arc<Target>, position: usize) -> Result<Arc<RowChange>> {
+        let (table, catalog) = (&target.table, self.context.catalog);
+        let place = (table.id, position, action);
+        if let Some(program) = self.actions.get(&place) {
+            return Ok(program.clone());
         }
-        writer.begin_update(&key, &old, &new_key, &new)?;
-        writer.finish_update(&key, &old, &new_key, &new)?;
-        self.updated(child, &new_key, &old, &new)
+        let value = |(at, &column): (usize, &usize)| {
+            let described = &table.columns[column];
+            let data_type = described.data_type;
+            let null = Expr::Literal { value: Value::Null, data_type };
+            Ok::<_, Error>((
+                column,
+                match (action, &described.default) {
+                    (ReferentialAction::Cascade, _) => Expr::Column { index: table.columns.len() + at, data_type },
+                    (ReferentialAction::SetDefault, Some(default)) => bind_default(default, data_type, catalog)?,
+                    _ => null,
+                },
+            ))
+        };
+        let assigned =
+            table.foreign_keys[position].columns.iter().enumerate().map(value).collect::<Result<Vec<_>>>()?;
+        let program = Arc::new(RowChange::new(target, catalog, &assigned, None, (None, 0))?);
+        self.actions.insert(place, program.clone());
+        Ok(program)
     }
 
-    /// What a referencing row becomes; `None`: it is deleted.
-    fn cascaded_row(
-        &self,
-        action: ReferentialAction,
-        event: &Event,
-        target: &Target,
-        position: usize,
-        old: &[Value],
-    ) -> Result<Option<Vec<Value>>> {
-        let table = &target.table;
-        let foreign_key = &table.foreign_keys[position];
-        let mut new = old.to_vec();
-        for (&column, &referenced) in foreign_key.columns.iter().zip(&foreign_key.referenced_columns) {
-            new[column] = match (action, &event.new) {
-                (ReferentialAction::Cascade, None) => return Ok(None),
-                (ReferentialAction::Cascade, Some(parent)) => {
-                    let (from, to) = (event.table.columns[referenced].data_type, table.columns[column].data_type);
-                    cast(&parent[referenced], from, to, &self.context.exec.eval)?
-                }
-                (ReferentialAction::SetDefault, _) => self.default_value(table, column)?,
-                _ => Value::Null,
-            };
-        }
-        fit_lengths(table, &mut new, self.context.exec)?;
-        check_row(target, &new, self.context.exec)?;
-        Ok(Some(new))
-    }
-
-    fn default_value(&self, table: &Table, column: usize) -> Result<Value> {
-        let column = &table.columns[column];
-        let Some(default) = &column.default else { return Ok(Value::Null) };
-        let default = bind_default(default, column.data_type, self.context.catalog)?;
-        eval_row(&default, &[], self.context.exec)
-    }
-
-    fn check_reference(&mut self, reference: &Reference) -> Result<()> {
-        let foreign_key = &reference.table.foreign_keys[reference.position];
-        if self.parent_exists(&reference.table, foreign_key, &reference.values)? {
+    fn check_reference(&self, pending: &Pending) -> Result<()> {
+        let Pending { target, position, key, lookup } = pending;
+        let (reference, eval, mut trees) = (&target.references[*position], &self.context.exec.eval, self.context.tx);
+        if reference.is_kept(&mut trees, lookup)? {
             return Ok(());
         }
         // A later action may have changed or deleted the referring row.
-        let target = self.target(&reference.table)?;
-        let decode = |value: &[u8]| target.layout.decode(&reference.key, value);
-        let current = self.context.tx.reader().get_with(reference.table.tree, &reference.key, decode)?.transpose()?;
-        let still_refers = |row: &Vec<Value>| {
-            foreign_key.columns.iter().zip(&reference.values).all(|(&column, value)| row[column] == *value)
-        };
-        match current.as_ref().is_some_and(still_refers) {
-            true => Err(self.missing_parent(&reference.table, foreign_key, &reference.values)),
+        let (mut value, mut current) = (Vec::new(), Lookup::default());
+        if !look_up(&mut trees, target.table.tree, key, &mut value)? {
+            return Ok(());
+        }
+        let row = Stored { layout: &target.layout, key, value: &value };
+        reference.encode(&row, eval, &mut current)?;
+        match current == *lookup {
+            true => Err(Violation::Missing(*position).worded(target, &row, eval)),
             false => Ok(()),
         }
     }
 
     fn check_orphans(&mut self, orphans: &Orphans) -> Result<()> {
-        let foreign_key = &orphans.child.foreign_keys[orphans.position];
-        let parent = self.target(&orphans.parent)?;
-        let reader = self.context.tx.reader();
-        if exists(&parent, &foreign_key.referenced_columns, &orphans.values, reader)?
-            || self.children(&orphans.parent, &orphans.child, orphans.position, &orphans.values, 1)?.is_empty()
+        let Orphans { parent, child, position, values } = orphans;
+        let target = self.target(child)?;
+        let key = target.references[*position].referenced_key(&child.foreign_keys[*position], values);
+        let mut trees = self.context.tx;
+        if exists(&mut trees, target.references[*position].tree, &key)?
+            || self.children(parent, child, *position, values, 1)?.is_empty()
         {
             return Ok(());
         }
-        Err(self.still_referenced(&orphans.parent, &orphans.child, orphans.position, &orphans.values))
-    }
-
-    fn missing_parent(&self, table: &Table, foreign_key: &ForeignKey, values: &[Value]) -> Error {
-        let parent = self.table(foreign_key.referenced_table).map_or("?", |table| table.name.as_str());
-        let message = format!(
-            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-            table.name, foreign_key.name
-        );
-        let key = key_detail(table, &foreign_key.columns, values.iter(), self.context.exec);
-        Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
-            .with_detail(format!("{key} is not present in table \"{parent}\"."))
-            .with_constraint(&foreign_key.name)
+        Err(self.still_referenced(parent, child, *position, values))
     }
 
     fn still_referenced(&self, parent: &Table, child: &Table, position: usize, values: &[Value]) -> Error {
-        let foreign_key = &child.foreign_keys[position];
-        let message = format!(
-            "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
-            parent.name, foreign_key.name, child.name
-        );
-        let key = key_detail(parent, &foreign_key.referenced_columns, values.iter(), self.context.exec);
-        Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
-            .with_detail(format!("{key} is still referenced from table \"{}\".", child.name))
-            .with_constraint(&foreign_key.name)
+        still_referenced(parent, child, &child.foreign_keys[position], values, &self.context.exec.eval)
     }
 }
 
 /// Looks up every row's reference by the table's foreign key at `position`; `rows` calls back with each row.
 pub(crate) fn verify_foreign_key(
     context: &DmlContext<'_>,
-    target: &Target,
+    target: &Arc<Target>,
     position: usize,
     rows: impl FnOnce(&mut dyn FnMut(&[u8], Vec<Value>) -> Result<()>) -> Result<()>,
 ) -> Result<()> {
-    let mut keys = ForeignKeys::new(context);
-    rows(&mut |key, row| keys.refers(&target.table, position, key, &row))?;
+    let (mut keys, mut lookup, mut trees) = (ForeignKeys::new(context), Lookup::default(), context.tx);
+    rows(&mut |key, row| {
+        target.references[position].encode(&row.as_slice(), &context.exec.eval, &mut lookup)?;
+        Ok(keys.refers_by(&mut trees, target, position, key, &lookup)?)
+    })?;
     keys.finish()
 }
 

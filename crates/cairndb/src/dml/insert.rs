@@ -2,24 +2,20 @@
 
 use std::sync::Arc;
 
-use super::constraints::{check_row, fit_lengths};
 use super::foreign_keys::ForeignKeys;
-use super::on_conflict::{ConflictPlan, Resolution};
-use super::plain_insert::{BatchRow, PlainInsert};
+use super::row::{Conflict, Env, InsertBuffers, LentRow, Proposed, RowInsert, Spare, Target, Touched};
 use super::source::{Source, few_rows};
-use super::{DmlContext, DmlResult, Target, Writer};
+use super::{BatchRow, DmlContext, DmlResult};
 use crate::bind::{BoundInsert, ConstantRows, InsertSource, Returning};
 use crate::catalog::Catalog;
-use crate::exec::Batch;
 use crate::plan::{OptimizerOptions, PhysicalPlan, optimize};
 use crate::{Result, Value};
 
 /// An INSERT, planned.
 #[derive(Debug)]
 pub(crate) struct InsertPlan {
-    pub(crate) target: Arc<Target>,
+    pub(crate) program: Arc<RowInsert>,
     pub(crate) rows: Rows,
-    pub(crate) conflict: Option<ConflictPlan>,
     pub(crate) returning: Option<Returning>,
 }
 
@@ -36,12 +32,12 @@ impl InsertPlan {
             InsertSource::Plan(plan) => Rows::Plan(Arc::new(optimize(plan, catalog, options)?)),
             InsertSource::Constants(rows) => Rows::Constants(rows),
         };
-        Ok(InsertPlan {
-            target: Arc::new(Target::new(&bound.table, catalog)?),
-            rows,
-            conflict: bound.on_conflict.map(ConflictPlan::new),
-            returning: bound.returning,
-        })
+        let target = Arc::new(Target::new(&bound.table, catalog)?);
+        let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
+        let conflict = bound.on_conflict.as_ref();
+        let conflict = conflict.map(|bound| Conflict::new(&target, bound, returning, catalog)).transpose()?;
+        let program = Arc::new(RowInsert::new(&target, conflict, returning));
+        Ok(InsertPlan { program, rows, returning: bound.returning })
     }
 
     /// The plan of its rows, if they have to be computed.
@@ -53,92 +49,69 @@ impl InsertPlan {
     }
 
     pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
-        let mut run = InsertRun {
-            plan: self,
-            context,
-            writer: Writer::new(&self.target, context),
-            keys: ForeignKeys::new(context),
-            result: DmlResult::default(),
-            touched: Default::default(),
-        };
-        let mut plain = PlainInsert::of(self, context);
+        let mut inserter = Inserter::new(&self.program, context);
         match &self.rows {
             Rows::Constants(rows) if rows.few().is_some() => {
                 for row in few_rows(rows, context.exec)?.iter() {
-                    run.insert_row(row, plain.as_mut())?;
+                    inserter.insert(row.as_slice())?;
                 }
             }
-            Rows::Constants(rows) => run.source(Source::of_constants(rows, context.exec)?, plain.as_mut())?,
-            Rows::Plan(plan) => run.source(Source::read(plan, context)?, plain.as_mut())?,
+            Rows::Constants(rows) => inserter.insert_all(Source::of_constants(rows, context.exec)?)?,
+            Rows::Plan(plan) => inserter.insert_all(Source::read(plan, context)?)?,
         }
-        run.keys.finish()?;
-        Ok(run.result)
+        inserter.finish()
     }
 }
 
-/// One execution.
-struct InsertRun<'a> {
-    plan: &'a InsertPlan,
+/// Inserts rows of one statement, whose lengths have yet to be fitted.
+pub(crate) struct Inserter<'a> {
+    program: &'a RowInsert,
     context: &'a DmlContext<'a>,
-    writer: Writer<'a>,
     keys: ForeignKeys<'a>,
+    /// Where ON CONFLICT may update.
+    touched: Option<Touched>,
+    buffers: InsertBuffers,
+    fitted: Vec<(usize, Value)>,
+    spare: Spare,
     result: DmlResult,
-    /// Keys inserted or updated under ON CONFLICT DO UPDATE.
-    touched: std::collections::HashSet<Vec<u8>>,
 }
 
-impl InsertRun<'_> {
-    fn source(&mut self, source: Source, mut plain: Option<&mut PlainInsert<'_>>) -> Result<()> {
+impl<'a> Inserter<'a> {
+    pub(crate) fn new(program: &'a RowInsert, context: &'a DmlContext<'a>) -> Inserter<'a> {
+        Inserter {
+            program,
+            context,
+            keys: ForeignKeys::new(context),
+            touched: program.may_update().then(Touched::default),
+            buffers: InsertBuffers::default(),
+            fitted: Vec::new(),
+            spare: Spare::default(),
+            result: DmlResult::default(),
+        }
+    }
+
+    fn insert_all(&mut self, source: Source) -> Result<()> {
         let context = self.context.exec;
-        source.for_each_batch(context, |batch| self.batch(batch, plain.as_deref_mut()))
+        source.for_each_batch(context, |batch| {
+            (0..batch.len()).try_for_each(|row| self.insert(BatchRow { columns: batch.columns(), row }))
+        })
     }
 
-    fn insert_row(&mut self, row: &[Value], plain: Option<&mut PlainInsert<'_>>) -> Result<()> {
-        match plain.map_or(Ok(false), |plain| plain.insert(row))? {
-            true => self.result.affected += 1,
-            false => self.row(row.to_vec())?,
+    pub(crate) fn insert<'b>(&mut self, row: impl LentRow<'b>) -> Result<()> {
+        let Inserter { program, context, keys, touched, buffers, fitted, spare, result } = self;
+        let (table, env) = (&program.rules.target.table, Env::of(context.exec));
+        let row = Proposed::fit(table, row, fitted, spare.take(), env.eval)?;
+        program.prepare(&row, env, context.numbers(), buffers)?;
+        let mut trees = context.tx;
+        if program.run(&mut trees, &row, env, buffers, (keys, touched.as_mut()), &mut result.returned)? {
+            result.add();
         }
+        spare.keep(row);
         Ok(())
     }
 
-    fn batch(&mut self, batch: &Batch, mut plain: Option<&mut PlainInsert<'_>>) -> Result<()> {
-        for row in 0..batch.len() {
-            let inserted = match &mut plain {
-                Some(plain) => plain.insert(BatchRow { columns: batch.columns(), row })?,
-                None => false,
-            };
-            match inserted {
-                true => self.result.affected += 1,
-                false => self.row(batch.row(row))?,
-            }
-        }
-        Ok(())
-    }
-
-    fn row(&mut self, mut row: Vec<Value>) -> Result<()> {
-        let target = &*self.plan.target;
-        fit_lengths(&target.table, &mut row, self.context.exec)?;
-        check_row(target, &row, self.context.exec)?;
-        let key = self.writer.new_key(&row)?;
-        let Some(conflict) = &self.plan.conflict else {
-            self.writer.insert(&key, &row)?;
-            return self.inserted(&key, &row);
-        };
-        match conflict.resolve(&mut self.writer, &mut self.keys, &mut self.touched, &key, &row, self.context)? {
-            Resolution::Insert => {
-                self.writer.insert_unchecked(&key, &row)?;
-                self.inserted(&key, &row)
-            }
-            Resolution::Skip => Ok(()),
-            Resolution::Updated(new) => self.result.add(&new, self.plan.returning.as_ref(), self.context.exec),
-        }
-    }
-
-    fn inserted(&mut self, key: &[u8], row: &[Value]) -> Result<()> {
-        if self.plan.conflict.as_ref().is_some_and(ConflictPlan::updates) {
-            self.touched.insert(key.to_vec());
-        }
-        self.keys.inserted(&self.plan.target.table, key, row)?;
-        self.result.add(row, self.plan.returning.as_ref(), self.context.exec)
+    pub(crate) fn finish(self) -> Result<DmlResult> {
+        self.keys.finish()?;
+        Ok(self.result)
     }
 }

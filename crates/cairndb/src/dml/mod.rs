@@ -6,28 +6,22 @@
 //!   foreign keys when all rows are written.
 //! - A failed statement leaves half its writes in the transaction: the caller rolls back.
 
-mod constraints;
 mod context;
 mod delete;
 mod foreign_keys;
 mod insert;
-mod on_conflict;
-mod plain_insert;
 mod referencing;
 mod returning;
+pub(crate) mod row;
 mod row_numbers;
 mod source;
-mod target;
 mod update;
-mod writer;
 
-pub(crate) use constraints::{check_row, key_detail};
 pub(crate) use context::DmlContext;
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_keys::verify_foreign_key;
-pub(crate) use insert::{InsertPlan, Rows};
+pub(crate) use insert::{InsertPlan, Inserter, Rows};
 pub(crate) use returning::DmlResult;
+pub(crate) use row::{BatchRow, Target, key_detail};
 pub(crate) use row_numbers::RowNumbers;
-pub(crate) use target::Target;
 pub(crate) use update::UpdatePlan;
-pub(crate) use writer::{Writer, changed_stretch};

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use cairn_storage::Reader;
 
-use super::Target;
+use super::row::Target;
 use crate::catalog::{Index, Table};
 use crate::types::key;
 use crate::{Error, Result, SqlState, Value};
@@ -31,27 +31,6 @@ pub(super) fn find_rows(
         Some(index) => scan_index(target, index, &wanted, reader, limit),
         None => scan_table(target, &[], &wanted, reader, limit),
     }
-}
-
-/// Whether a row's `columns` equal `values` (of the columns' types, none NULL): one look where they are a whole unique
-/// key, as what foreign keys refer to always is.
-pub(super) fn exists(target: &Target, columns: &[usize], values: &[Value], reader: &Reader) -> Result<bool> {
-    let table = &target.table;
-    let wanted = Wanted { columns, values };
-    let is_whole = |key: usize| key == columns.len();
-    if is_whole(table.primary_key.len()) && wanted.leads(table.primary_key.iter().copied()) {
-        let parts = table.primary_key.iter().map(|&column| (column, false, false));
-        return Ok(reader.get_with(table.tree, &wanted.prefix(table, parts)?, |_| ())?.is_some());
-    }
-    let covers = |index: &&std::sync::Arc<Index>| {
-        let key = index.columns.iter().map(|part| part.column);
-        index.unique && is_whole(index.columns.len()) && wanted.leads(key)
-    };
-    let Some(index) = table.indexes.iter().find(covers) else {
-        return Ok(!find_rows(target, columns, values, reader, 1)?.is_empty());
-    };
-    let parts = index.columns.iter().map(|part| (part.column, part.descending, part.nulls_first));
-    Ok(reader.get_with(index.tree, &wanted.prefix(table, parts)?, |_| ())?.is_some())
 }
 
 /// Columns and the values they must have.

@@ -1,8 +1,6 @@
 //! RETURNING.
 
-use crate::bind::Returning;
-use crate::exec::{ExecContext, eval_row};
-use crate::{Result, Value};
+use crate::Value;
 
 /// Rows that RETURNING made.
 pub(crate) type ReturningRows = Vec<Vec<Value>>;
@@ -13,16 +11,17 @@ pub(crate) struct DmlResult {
     pub(crate) affected: u64,
     /// Empty where there is no RETURNING.
     pub(crate) rows: ReturningRows,
+    /// What RETURNING made of a row that has yet to be counted.
+    pub(super) returned: Vec<Value>,
 }
 
 impl DmlResult {
-    /// Counts one affected row: `row` is its columns, then the extra ones.
-    pub(super) fn add(&mut self, row: &[Value], returning: Option<&Returning>, context: &ExecContext) -> Result<()> {
+    /// Counts one affected row.
+    pub(super) fn add(&mut self) {
         self.affected += 1;
-        if let Some(returning) = returning {
-            let values = returning.exprs.iter().map(|expr| eval_row(expr, row, context));
-            self.rows.push(values.collect::<Result<_>>()?);
+        // Without RETURNING there is never anything.
+        if !self.returned.is_empty() {
+            self.rows.push(std::mem::take(&mut self.returned));
         }
-        Ok(())
     }
 }

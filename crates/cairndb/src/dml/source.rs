@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::DmlContext;
+use super::row::{BatchRow, LentRow, Target};
 use crate::bind::ConstantRows;
-use crate::exec::{self, Batch, ExecContext, Vector, eval_row};
+use crate::catalog::row_number_key;
+use crate::exec::{self, Batch, Columns, ExecContext, Vector, eval_row};
 use crate::plan::{Expr, PhysicalPlan};
-use crate::types::DataType;
-use crate::{Result, Value};
+use crate::types::{DataType, ValueRef, key};
+use crate::{Error, Result, Value};
 
 /// All rows of a plan, read before the first write so that the statement never sees its own changes. They stay in
 /// columns: compact, and values are made one row at a time.
@@ -18,7 +20,8 @@ impl Source {
     pub(super) fn read(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>) -> Result<Source> {
         let mut stream = exec::execute(plan.clone(), context.exec.clone())?;
         let mut batches = Vec::new();
-        while let Some(batch) = stream.next_batch()? {
+        while let Some(mut batch) = stream.next_batch()? {
+            batch.check_text();
             batches.push(batch);
         }
         if let Some(statistics) = context.statistics {
@@ -35,28 +38,50 @@ impl Source {
 
     /// The rows in batches, with a check against cancellation before each.
     pub(super) fn for_each_batch(
-        self,
+        &self,
         context: &ExecContext,
         mut each: impl FnMut(&Batch) -> Result<()>,
     ) -> Result<()> {
-        for mut batch in self.0 {
+        for batch in &self.0 {
             context.check()?;
-            batch.check_text();
-            each(&batch)?;
+            each(batch)?;
         }
         Ok(())
     }
 
-    /// The rows, each checked against cancellation now and then.
-    pub(super) fn for_each(self, context: &ExecContext, mut each: impl FnMut(Vec<Value>) -> Result<()>) -> Result<()> {
-        for batch in self.0 {
+    /// The rows, each with the position of its batch.
+    pub(super) fn for_each_row(
+        &self,
+        context: &ExecContext,
+        mut each: impl FnMut(usize, BatchRow<'_>) -> Result<()>,
+    ) -> Result<()> {
+        for (at, batch) in self.0.iter().enumerate() {
             context.check()?;
-            for row in 0..batch.len() {
-                each(batch.row(row))?;
-            }
+            (0..batch.len()).try_for_each(|row| each(at, BatchRow { columns: batch.columns(), row }))?;
         }
         Ok(())
     }
+
+    /// One of them.
+    pub(super) fn row(&self, batch: usize, row: usize) -> BatchRow<'_> {
+        BatchRow { columns: self.0[batch].columns(), row }
+    }
+}
+
+/// Writes the tree key of the row that a source row begins with over `out`.
+pub(super) fn source_key(target: &Target, row: BatchRow<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let Target { table, layout, .. } = target;
+    out.clear();
+    if layout.has_row_numbers() {
+        let Some(ValueRef::BigInt(number)) = row.lend(table.columns.len()) else {
+            return Err(Error::internal("a source row lacks its row number"));
+        };
+        out.extend_from_slice(&row_number_key(number.cast_unsigned()));
+    }
+    for (&column, &data_type) in table.primary_key.iter().zip(layout.key_types()) {
+        key::encode_ref(row.column(column)?.get(), data_type, false, false, out);
+    }
+    Ok(())
 }
 
 /// Rows that are there as values, with what is computed for them.

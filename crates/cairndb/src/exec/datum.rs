@@ -40,8 +40,8 @@ pub(crate) trait Columns<M> {
     fn column(&self, index: usize) -> Result<Datum<'_>, M>;
 }
 
-impl Columns<Error> for &[Value] {
-    fn column(&self, index: usize) -> Result<Datum<'_>> {
+impl<M: From<Error>> Columns<M> for &[Value] {
+    fn column(&self, index: usize) -> Result<Datum<'_>, M> {
         let value = self.get(index).ok_or_else(|| Error::internal(format!("no column {index} in the row")))?;
         Ok(Datum::Lent(value.into()))
     }

@@ -37,7 +37,7 @@ pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecConte
 pub(crate) use datum::{Columns, Datum};
 pub(crate) use entry_sort::EntrySorter;
 pub use row_eval::eval_row;
-pub(crate) use row_eval::{Surroundings, eval};
+pub(crate) use row_eval::{Surroundings, eval, sequence};
 pub use spill::SpillSpace;
 pub(crate) use spill::SpillTotals;
 pub(crate) use stream::{Kept, execute_kept};

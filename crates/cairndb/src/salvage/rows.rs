@@ -7,9 +7,10 @@ use cairn_storage::Store;
 
 use super::uncertain::UncertainRows;
 use crate::catalog::{Catalog, Table};
-use crate::dml::{Target, check_row};
+use crate::dml::Target;
+use crate::dml::row::{Env, Rules, Stop};
 use crate::exec::ExecContext;
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, Value};
 
 /// Rows taken out by one transaction.
 const STEP: usize = 1000;
@@ -24,13 +25,14 @@ pub(super) fn check(
 ) -> Result<()> {
     // A condition that no longer binds can not be checked; it is told when the table is written to.
     let target = Target::new(table, catalog).or_else(|_| {
-        let unchecked = Arc::new(Table { checks: Vec::new(), ..Table::clone(table) });
-        Target::new(&unchecked, catalog)
+        let unchecked = Table { checks: Vec::new(), foreign_keys: Vec::new(), ..Table::clone(table) };
+        Target::new(&Arc::new(unchecked), catalog)
     })?;
+    let rules = Rules::of_row(&Arc::new(target));
     let mut wrong = Vec::new();
     let mut cursor = context.reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
-        let Some(why) = what_is_wrong(&target, key, value, context) else { continue };
+        let Some(why) = what_is_wrong(&rules, key, value, context) else { continue };
         apart.push(table, key, value, &why, None)?;
         wrong.push(key.to_vec());
         if wrong.len() >= STEP {
@@ -40,7 +42,8 @@ pub(super) fn check(
     remove(store, table, &mut wrong)
 }
 
-fn what_is_wrong(target: &Target, key: &[u8], value: &[u8], context: &ExecContext) -> Option<String> {
+fn what_is_wrong(rules: &Rules, key: &[u8], value: &[u8], context: &ExecContext) -> Option<String> {
+    let target = &rules.target;
     let row = match target.layout.decode(key, value) {
         Ok(row) => row,
         Err(error) => return Some(error.message().to_string()),
@@ -48,9 +51,9 @@ fn what_is_wrong(target: &Target, key: &[u8], value: &[u8], context: &ExecContex
     if !is_keyed(target, key, &row) {
         return Some("its key is another row's".to_string());
     }
-    match check_row(target, &row, context) {
-        Err(error) if [SqlState::NOT_NULL_VIOLATION, SqlState::CHECK_VIOLATION].contains(&error.sqlstate()) => {
-            Some(error.message().to_string())
+    match rules.check(&row.as_slice(), Env::of(context)) {
+        Err(Stop::Violation(violation)) => {
+            Some(violation.worded(target, &row.as_slice(), &context.eval).message().to_string())
         }
         _ => None,
     }

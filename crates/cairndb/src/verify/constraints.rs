@@ -118,7 +118,7 @@ impl Violation {
         if self.examples.len() < EXAMPLES {
             let every: Vec<usize> = (0..row.len()).collect();
             let columns = if table.primary_key.is_empty() { &every } else { &table.primary_key };
-            self.examples.push(key_detail(table, columns, columns.iter().map(|&column| &row[column]), context));
+            self.examples.push(key_detail(table, columns, columns.iter().map(|&column| &row[column]), &context.eval));
         }
     }
 }

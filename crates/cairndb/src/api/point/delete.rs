@@ -2,31 +2,25 @@
 
 use std::sync::Arc;
 
-use cairn_storage::{Ticket, WriteError};
+use cairn_storage::Ticket;
 
-use super::eval::{self, Env};
 use super::place::Place;
 use super::shape::{Finder, PointSource};
-use super::stored::Stored;
-use super::upkeep::{Entry, returning};
 use super::{Buffers, Miss};
-use crate::Value;
 use crate::bind::Returning;
-use crate::dml::{DeletePlan, Target};
-use crate::plan::Expr;
+use crate::dml::DeletePlan;
+use crate::dml::row::{AtOnce, Env, NoColumns, RowDelete, Stored, Target, look_up};
 
 /// A DELETE from a table that nothing refers to.
 #[derive(Debug)]
 pub(in crate::api) struct PointDelete {
-    target: Arc<Target>,
     finder: Finder,
-    filter: Option<Expr>,
-    returning: Option<Box<[Expr]>>,
+    program: RowDelete,
 }
 
 impl PointDelete {
     pub(super) fn of(plan: &DeletePlan) -> Option<PointDelete> {
-        PointDelete::of_source(PointSource::of(&plan.source)?, &plan.target, plan.returning.as_ref())
+        PointDelete::of_source(PointSource::of(&plan.source)?, plan.target(), plan.returning.as_ref())
     }
 
     /// `source`: the target's row.
@@ -35,27 +29,17 @@ impl PointDelete {
         target: &Arc<Target>,
         returning: Option<&Returning>,
     ) -> Option<PointDelete> {
-        let table = &target.table;
-        let returning = returning.map(|returning| returning.exprs.as_slice());
-        let evaluable = source.filter.iter().chain(returning.into_iter().flatten()).all(eval::is_evaluable);
-        let columns = table.columns.len() + usize::from(target.layout.has_row_numbers());
-        if source.table.id != table.id
-            || source.outputs.len() != columns
-            || !table.referenced_by.is_empty()
-            || !evaluable
-        {
+        let columns = target.table.columns.len() + usize::from(target.layout.has_row_numbers());
+        if source.table.id != target.table.id || source.outputs.len() != columns {
             return None;
         }
-        Some(PointDelete {
-            target: target.clone(),
-            filter: source.filter.clone(),
-            finder: source.finder(),
-            returning: returning.map(Into::into),
-        })
+        let returning = returning.map(|returning| returning.exprs.as_slice());
+        let program = RowDelete::new(target, source.filter.as_ref(), returning);
+        program.is_evaluable().then(|| PointDelete { finder: source.finder(), program })
     }
 
     pub(super) fn is_plain(&self) -> bool {
-        self.filter.is_none() && self.returning.is_none()
+        self.program.is_plain()
     }
 
     /// Deletes the row; how many there were, and the ticket.
@@ -66,56 +50,19 @@ impl PointDelete {
         env: Env<'_>,
         buffers: &mut Buffers,
     ) -> Result<(u64, Option<Ticket>), Miss> {
-        let table = &self.target.table;
-        let Buffers { key, row_key, entries, returned, .. } = buffers;
+        let Buffers { key, row_key, row, delete, returned, .. } = buffers;
+        let (program, target) = (&self.program, &self.program.target);
         self.finder.key.encode(env.params, key).ok_or(Miss::General)?;
         place.write(stamp, &mut |trees| {
-            let Some(row_key) = self.finder.row_key(trees, key, row_key)? else { return Ok(0) };
-            if self.reads_row() {
-                let mut wanted = None;
-                trees.read(table.tree, row_key, &mut |value| {
-                    let row = Stored { layout: &self.target.layout, key: row_key, value };
-                    wanted = Some(self.prepare(&row, env, entries, returned));
-                })?;
-                if !wanted.transpose().map_err(WriteError::Caller)?.unwrap_or(false) {
-                    return Ok(0);
-                }
+            let Some(key) = self.finder.row_key(trees, key, row_key)? else { return Ok(false) };
+            if !program.reads_row() {
+                return program.run(trees, (key, &NoColumns), env, delete, &mut AtOnce, returned);
             }
-            if !trees.delete(table.tree, row_key)? {
-                return Ok(0);
+            if !look_up(trees, target.table.tree, key, row)? {
+                return Ok(false);
             }
-            for (index, entry) in table.indexes.iter().zip(&*entries) {
-                trees.delete(index.tree, &entry.key)?;
-            }
-            Ok(1)
+            let stored = Stored { layout: &target.layout, key, value: row };
+            program.run(trees, (key, &stored), env, delete, &mut AtOnce, returned)
         })
-    }
-
-    fn reads_row(&self) -> bool {
-        !self.target.table.indexes.is_empty() || self.filter.is_some() || self.returning.is_some()
-    }
-
-    /// The row's index entries and what RETURNING makes of it; whether the filter wants it deleted.
-    fn prepare(
-        &self,
-        row: &Stored<'_>,
-        env: Env<'_>,
-        entries: &mut Vec<Entry>,
-        returned: &mut Vec<Value>,
-    ) -> Result<bool, Miss> {
-        if let Some(filter) = &self.filter
-            && !eval::eval(filter, row, env)?.is_true()
-        {
-            return Ok(false);
-        }
-        let table = &self.target.table;
-        entries.resize_with(table.indexes.len(), Entry::default);
-        for (index, entry) in table.indexes.iter().zip(entries) {
-            entry.encode(table, index, row, row.key)?;
-        }
-        if let Some(exprs) = &self.returning {
-            returning(exprs, row, env, returned)?;
-        }
-        Ok(true)
     }
 }

@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use cairn_storage::{PointReader, Reader, TreeId, WriteError};
 
-use super::eval::{self, Env};
+use super::Miss;
 use super::key::{key_columns, plain};
-use super::operand::Operand;
 use super::shape::substitute;
-use super::stored::Stored;
-use super::upkeep::same_key_bytes;
-use super::{Miss, general};
+use crate::Error;
 use crate::api::Params;
 use crate::catalog::{Catalog, Index, IndexColumn, Table, TableLayout};
+use crate::dml::row::{Env, Operand, Stop, Stored, eval, has_columns, same_key_bytes};
 use crate::exec::{Columns, Datum};
 use crate::plan::{Expr, JoinKind, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 use crate::types::{DataType, ValueRef, key};
@@ -111,7 +109,7 @@ impl JoinSource {
             }
             // No table at all: `SELECT 1`.
             PhysicalNode::Values { rows } => match rows.as_slice() {
-                [row] if !row.iter().any(eval::has_columns) => {
+                [row] if !row.iter().any(has_columns) => {
                     Some(JoinSource { outputs: row.clone(), ..JoinSource::default() })
                 }
                 _ => None,
@@ -239,9 +237,10 @@ pub(super) struct Joined<'a> {
     pub(super) rows: &'a Rows<'a>,
 }
 
-impl Columns<Miss> for Joined<'_> {
-    fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
-        let (step, column) = place(self.steps, index).ok_or(Miss::General)?;
+impl Columns<Stop> for Joined<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
+        let (step, column) =
+            place(self.steps, index).ok_or_else(|| Error::internal("no such column of joined rows"))?;
         match &self.rows[step] {
             Some(row) => Ok(row.datum(column)?),
             None => Ok(Datum::Lent(ValueRef::Null)),
@@ -348,8 +347,8 @@ pub(super) fn read_all<'r>(
         if rows[at].is_some()
             && let Some(on) = &step.on
         {
-            let holds = eval::eval(on, &Joined { steps, rows }, env).map(|value| value.is_true());
-            if !holds.map_err(WriteError::Caller)? {
+            let holds = eval(on, &Joined { steps, rows }, env).map(|value| value.is_true());
+            if !holds.map_err(Stop::in_write)? {
                 rows[at] = None;
             }
         }
@@ -363,11 +362,8 @@ pub(super) fn read_all<'r>(
 /// Whether the filters accept the rows.
 pub(super) fn accepts(filters: &[Expr], row: &Joined<'_>, env: Env<'_>) -> Result<bool, WriteError<Miss>> {
     for filter in filters {
-        match eval::eval(filter, row, env) {
-            Ok(value) if value.is_true() => {}
-            Ok(_) => return Ok(false),
-            Err(Miss::General) => return general(),
-            Err(miss) => return Err(WriteError::Caller(miss)),
+        if !eval(filter, row, env).map_err(Stop::in_write)?.is_true() {
+            return Ok(false);
         }
     }
     Ok(true)

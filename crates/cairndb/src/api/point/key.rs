@@ -1,8 +1,8 @@
 //! Keys made of operands.
 
-use super::operand::Operand;
 use crate::api::Params;
 use crate::catalog::{Index, IndexColumn, Table};
+use crate::dml::row::Operand;
 use crate::plan::Expr;
 use crate::types::{DataType, key};
 

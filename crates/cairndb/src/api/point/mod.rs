@@ -13,26 +13,18 @@
 //!   Values that are computed, not given, pass through `eval`, which allocates where a function makes a string.
 
 mod arguments;
-mod change;
-mod conflict;
 mod delete;
-mod eval;
 mod insert;
 mod join;
 mod key;
-mod operand;
 mod place;
-mod proposed;
 mod row_ref;
 mod run;
 mod select;
 mod shape;
-mod stored;
-mod sum;
 #[cfg(test)]
 mod tests;
 mod update;
-mod upkeep;
 
 use std::sync::Arc;
 
@@ -41,7 +33,7 @@ use cairn_storage::{Error as StorageError, WriteError};
 use super::prepared::Body;
 use crate::bind::{BoundDelete, BoundStatement, BoundUpdate};
 use crate::catalog::{Catalog, Sequence};
-use crate::dml::Target;
+use crate::dml::row::{ChangeBuffers, DeleteBuffers, InsertBuffers, Spare, Stop, Target};
 use crate::plan::{Field, KeyedRow, LogicalPlan, OptimizerOptions, keyed_row};
 use crate::types::EvalContext;
 use crate::{Error, Value};
@@ -82,7 +74,7 @@ impl PointPlan {
             Body::Insert(plan) => {
                 let mut row = insert::only_row(plan)?;
                 let draws = arguments::draws(&mut row, parameters, catalog)?;
-                PointPlan::Insert(Box::new(PointInsert::of(plan, &row, catalog)?), draws.into())
+                PointPlan::Insert(Box::new(PointInsert::of(plan, &row)?), draws.into())
             }
             Body::Update(plan) => PointPlan::Update(Box::new(PointUpdate::of(plan, catalog)?)),
             Body::Delete(plan) => PointPlan::Delete(Box::new(PointDelete::of(plan)?)),
@@ -192,6 +184,17 @@ impl From<Error> for Miss {
     }
 }
 
+impl From<Stop> for Miss {
+    fn from(stop: Stop) -> Miss {
+        match stop {
+            Stop::Unfit => Miss::Unfit,
+            Stop::Storage(error) => error.into(),
+            // The general path comes to the same, and words it.
+            Stop::Violation(_) | Stop::Error(_) => Miss::General,
+        }
+    }
+}
+
 /// Out of a point write.
 pub(super) fn missed(error: WriteError<Miss>) -> Miss {
     match error {
@@ -216,14 +219,13 @@ pub(super) struct Buffers {
     /// The row's key, where another key led to it.
     row_key: Vec<u8>,
     row: Vec<u8>,
-    /// One per index of the table.
-    entries: Vec<upkeep::Entry>,
-    lookups: Vec<upkeep::Lookup>,
-    change: change::Scratch,
+    insert: InsertBuffers,
+    change: ChangeBuffers,
+    delete: DeleteBuffers,
     select: select::Scratch,
     /// A new row's computed values.
     values: Vec<Value>,
-    proposed: proposed::Spare,
+    proposed: Spare,
     /// What RETURNING made of the row.
     pub(super) returned: Vec<Value>,
     fitted: Vec<Value>,
@@ -244,12 +246,12 @@ impl Default for Buffers {
             key: Vec::new(),
             row_key: Vec::new(),
             row: Vec::new(),
-            entries: Vec::new(),
-            lookups: Vec::new(),
-            change: change::Scratch::default(),
+            insert: InsertBuffers::default(),
+            change: ChangeBuffers::default(),
+            delete: DeleteBuffers::default(),
             select: select::Scratch::default(),
             values: Vec::new(),
-            proposed: proposed::Spare::default(),
+            proposed: Spare::default(),
             returned: Vec::new(),
             fitted: Vec::new(),
             drawn: Vec::new(),

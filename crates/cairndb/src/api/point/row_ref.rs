@@ -2,9 +2,9 @@
 
 use super::join::{Rows, Step};
 use super::select::{Output, PointSelect};
-use super::stored::Stored;
 use crate::api::{FromValue, Params, Row};
 use crate::catalog::ColumnPlace;
+use crate::dml::row::Stored;
 use crate::types::row::{decode_raw, integer_from_raw};
 use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, Value};

@@ -5,13 +5,13 @@ use std::sync::{Arc, PoisonError};
 use cairn_storage::{Acknowledge, Ticket};
 
 use super::arguments::{Arguments, all_fit, fit};
-use super::eval::Env;
 use super::place::Place;
 use super::{Buffers, Miss, PointPlan, PointSelect, RowRef};
 use crate::api::prepared::Prepared;
 use crate::api::session::SessionState;
 use crate::api::{Connection, Params};
 use crate::catalog::Sequence;
+use crate::dml::row::Env;
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
 
@@ -35,7 +35,7 @@ pub(in crate::api) fn read<R>(
     };
     let fits = all_fit(given, &prepared.parameters);
     if fits && plan.is_plain() {
-        return run(Env { params: given, eval }, select);
+        return run(Env::of_point(given, eval), select);
     }
     refresh(eval, state);
     fitted.clear();
@@ -43,7 +43,7 @@ pub(in crate::api) fn read<R>(
         fit(given, &prepared.parameters, eval, fitted)?;
     }
     let arguments = Arguments { given, fitted, drawn: &[] };
-    run(Env { params: &arguments, eval }, select)
+    run(Env::of_point(&arguments, eval), select)
 }
 
 /// Runs a statement's point plan, which is a write, on its own or in the open transaction.
@@ -111,7 +111,7 @@ fn run_point(
     let (stamp, shared) = (prepared.stamp.schema, connection.shared());
     // Out of the buffers for as long as they are lent.
     let eval = std::mem::replace(&mut buffers.eval, Buffers::no_context());
-    let env = Env { params, eval: &eval };
+    let env = Env::of_point(params, &eval);
     let written = match point {
         PointPlan::Insert(plan, _) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
         PointPlan::Update(plan) => plan.run(place, stamp, env, buffers),

@@ -2,12 +2,12 @@
 
 use cairn_storage::{Reader, Session, TreeId, WriteError};
 
-use super::eval::{self, Env};
 use super::join::{JoinSource, Joined, Rows, STEPS_MAX, State, Step, StepBuffers, accepts, place, read_all};
 use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
 use crate::Value;
 use crate::catalog::{Catalog, ColumnPlace};
+use crate::dml::row::{Env, Stop, eval, is_evaluable};
 use crate::exec::Columns;
 use crate::plan::{Expr, KeyedRow, PhysicalPlan};
 use crate::types::DataType;
@@ -51,7 +51,7 @@ impl PointSelect {
     }
 
     fn new(steps: Box<[Step]>, filters: Box<[Expr]>, outputs: &[Expr]) -> Option<PointSelect> {
-        if !filters.iter().chain(steps.iter().filter_map(Step::condition)).all(eval::is_evaluable) {
+        if !filters.iter().chain(steps.iter().filter_map(Step::condition)).all(is_evaluable) {
             return None;
         }
         let mut computed = Vec::new();
@@ -59,7 +59,7 @@ impl PointSelect {
         for expr in outputs {
             places.push(match Output::stored(&steps, expr) {
                 Some(output) => output,
-                None if eval::is_evaluable(expr) => {
+                None if is_evaluable(expr) => {
                     computed.push(expr.clone());
                     Output::Computed(computed.len() - 1)
                 }
@@ -121,14 +121,14 @@ impl PointSelect {
         if !accepts(&self.filters, &joined, env)? {
             return Ok(None);
         }
-        self.compute(&joined, env, computed).map_err(WriteError::Caller)?;
+        self.compute(&joined, env, computed).map_err(Stop::in_write)?;
         Ok(Some(read(RowRef::stored(StoredRow { plan: self, rows: &rows, computed, params: env.params }))))
     }
 
-    fn compute(&self, row: &dyn Columns<Miss>, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Miss> {
+    fn compute(&self, row: &dyn Columns<Stop>, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Stop> {
         out.clear();
         for expr in &self.computed {
-            out.push(eval::eval(expr, row, env)?.into_value());
+            out.push(eval(expr, row, env)?.into_value());
         }
         Ok(())
     }

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use cairn_storage::{TreeId, WriteError};
+use cairn_storage::TreeId;
 
-use super::Miss;
-use super::conflict::look_up;
 use super::key::KeyTemplate;
-use super::place::Trees;
 use crate::catalog::Table;
+use crate::dml::row::{Stop, Trees, look_up};
 use crate::plan::{Expr, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 
 /// A plan that reads one row by key and computes `outputs` from it.
@@ -86,7 +84,7 @@ impl Finder {
         trees: &mut dyn Trees,
         key: &'b [u8],
         buffer: &'b mut Vec<u8>,
-    ) -> Result<Option<&'b [u8]>, WriteError<Miss>> {
+    ) -> Result<Option<&'b [u8]>, Stop> {
         let Some(index) = self.index else { return Ok(Some(key)) };
         Ok(look_up(trees, index, key, buffer)?.then_some(buffer))
     }

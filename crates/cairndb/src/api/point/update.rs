@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use cairn_storage::Ticket;
 
-use super::change::RowChange;
-use super::eval::Env;
 use super::place::Place;
 use super::shape::{Finder, PointSource};
 use super::{Buffers, Miss};
 use crate::bind::Returning;
 use crate::catalog::Catalog;
-use crate::dml::{Target, UpdatePlan};
+use crate::dml::UpdatePlan;
+use crate::dml::row::{AtOnce, Env, RowChange, Target};
 use crate::plan::Expr;
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
@@ -24,7 +23,7 @@ pub(in crate::api) struct PointUpdate {
 impl PointUpdate {
     pub(super) fn of(plan: &UpdatePlan, catalog: &Catalog) -> Option<PointUpdate> {
         let source = PointSource::of(&plan.source)?;
-        PointUpdate::of_source(source, &plan.target, &plan.assigned, plan.returning.as_ref(), catalog)
+        PointUpdate::of_source(source, plan.target(), &plan.assigned, plan.returning.as_ref(), catalog)
     }
 
     /// `source`: the target's old row, then the new values of the `assigned` columns.
@@ -41,10 +40,10 @@ impl PointUpdate {
         if source.table.id != target.table.id || values.len() != assigned.len() {
             return None;
         }
-        let assigned: Vec<(usize, &Expr)> = assigned.iter().copied().zip(values).collect();
+        let assigned: Vec<(usize, Expr)> = assigned.iter().copied().zip(values.iter().cloned()).collect();
         let returning = returning.map(|returning| returning.exprs.as_slice());
-        let change = RowChange::of(target, catalog, &assigned, source.filter.as_ref(), returning)?;
-        Some(PointUpdate { finder: source.finder(), change })
+        let change = RowChange::new(target, catalog, &assigned, source.filter.as_ref(), (returning, 0)).ok()?;
+        change.is_evaluable().then(|| PointUpdate { finder: source.finder(), change })
     }
 
     pub(super) fn is_plain(&self) -> bool {
@@ -62,8 +61,8 @@ impl PointUpdate {
         let Buffers { key, row_key, change, returned, .. } = buffers;
         self.finder.key.encode(env.params, key).ok_or(Miss::General)?;
         place.write(stamp, &mut |trees| match self.finder.row_key(trees, key, row_key)? {
-            Some(row_key) => self.change.run(trees, row_key, None, env, (change, returned)),
-            None => Ok(0),
+            Some(row_key) => self.change.run(trees, (row_key, None), env, change, &mut AtOnce, returned),
+            None => Ok(false),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The values of a row as its tree has it, without copying what can be lent.
 
-use super::Miss;
+use super::Stop;
 use crate::catalog::{ColumnPlace, TableLayout};
 use crate::exec::{Columns, Datum};
 use crate::types::row::decode_raw;
@@ -9,15 +9,15 @@ use crate::{Error, Result, SqlState, Value};
 
 /// A row as its tree has it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stored<'a> {
-    pub(super) layout: &'a TableLayout,
-    pub(super) key: &'a [u8],
-    pub(super) value: &'a [u8],
+pub(crate) struct Stored<'a> {
+    pub(crate) layout: &'a TableLayout,
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a [u8],
 }
 
 impl<'a> Stored<'a> {
     /// A column of the primary key as an owned value.
-    pub(super) fn key_value(&self, at: usize) -> Result<Value> {
+    pub(crate) fn key_value(&self, at: usize) -> Result<Value> {
         let mut rest = self.key;
         let types = self.layout.key_types();
         for &data_type in types.iter().take(at) {
@@ -28,7 +28,7 @@ impl<'a> Stored<'a> {
     }
 
     /// Any column, lent where the row has it as it is.
-    pub(super) fn datum(&self, column: usize) -> Result<Datum<'a>> {
+    pub(crate) fn datum(&self, column: usize) -> Result<Datum<'a>> {
         let at = match self.layout.place(column) {
             ColumnPlace::Key(at) => return self.key_value(at).map(Datum::Own),
             ColumnPlace::Row(at) => at,
@@ -40,8 +40,8 @@ impl<'a> Stored<'a> {
     }
 }
 
-impl Columns<Miss> for Stored<'_> {
-    fn column(&self, index: usize) -> Result<Datum<'_>, Miss> {
+impl Columns<Stop> for Stored<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
         Ok(self.datum(index)?)
     }
 }

@@ -1,11 +1,9 @@
 //! Counting: an integer column plus or minus a number, from the row's bytes and back without an evaluator.
 
-use super::Miss;
-use super::operand::Operand;
+use super::{Operand, Stop, Target};
 use crate::Value;
 use crate::api::Params;
 use crate::catalog::ColumnPlace;
-use crate::dml::Target;
 use crate::plan::Expr;
 use crate::types::row::{RowLayout, integer_from_raw};
 use crate::types::{DataType, ValueRef};
@@ -46,13 +44,13 @@ impl Sum {
         Some(Sum { place, data_type, operand: Operand::of(operand, data_type)?, subtract })
     }
 
-    /// The new value from the old row's bytes. Out of range: the general path says so.
-    pub(super) fn value(&self, layout: &RowLayout, old: &[u8], params: &dyn Params) -> Result<Value, Miss> {
-        let operand = self.operand.value(params).ok_or(Miss::General)?;
-        match layout.raw_column(old, self.place)? {
-            Some(raw) if !operand.is_null() => self.add(raw, operand).ok_or(Miss::General),
-            _ => Ok(Value::Null),
-        }
+    /// The new value from the old row's bytes; `None`: it is more than counting, or out of range.
+    pub(super) fn value(&self, layout: &RowLayout, old: &[u8], params: &dyn Params) -> Result<Option<Value>, Stop> {
+        let Some(operand) = self.operand.value(params) else { return Ok(None) };
+        Ok(match layout.raw_column(old, self.place)? {
+            Some(raw) if !operand.is_null() => self.add(raw, operand),
+            _ => Some(Value::Null),
+        })
     }
 
     fn add(&self, raw: &[u8], operand: ValueRef<'_>) -> Option<Value> {

@@ -1,5 +1,7 @@
 //! Values that are known when a statement starts.
 
+use super::fit::fitted;
+use super::{Env, Stop};
 use crate::Value;
 use crate::api::Params;
 use crate::plan::Expr;
@@ -7,7 +9,7 @@ use crate::types::{DataType, ValueRef};
 
 /// A parameter or a literal, for a column of a known type.
 #[derive(Clone, Debug)]
-pub(super) struct Operand {
+pub(crate) struct Operand {
     source: Source,
     data_type: DataType,
 }
@@ -20,7 +22,7 @@ enum Source {
 
 impl Operand {
     /// `expr` as a value of a column of type `to`, if it is one without computing.
-    pub(super) fn of(expr: &Expr, to: DataType) -> Option<Operand> {
+    pub(crate) fn of(expr: &Expr, to: DataType) -> Option<Operand> {
         let source = match expr {
             Expr::Literal { value, .. } => Source::Literal(ValueRef::from(value).fit(to)?.to_value()),
             Expr::Parameter { index, data_type } if same_values(*data_type, to) => Source::Parameter(*index),
@@ -34,10 +36,24 @@ impl Operand {
 
     /// The value, as the column holds it; `None`: it needs converting first.
     #[inline]
-    pub(super) fn value<'v>(&'v self, params: &'v dyn Params) -> Option<ValueRef<'v>> {
+    pub(crate) fn value<'v>(&'v self, params: &'v dyn Params) -> Option<ValueRef<'v>> {
         match &self.source {
             Source::Parameter(index) => params.value(*index).fit(self.data_type),
             Source::Literal(value) => Some(value.into()),
+        }
+    }
+
+    /// A value that is not as the column holds it, made so: a string of another length. [`Stop::Unfit`]: it is more than
+    /// that.
+    pub(super) fn converted(&self, env: Env<'_>) -> Result<Value, Stop> {
+        let value = match &self.source {
+            Source::Parameter(index) => env.params.value(*index),
+            Source::Literal(value) => value.into(),
+        };
+        match (value, fitted(value, self.data_type, env.eval)?) {
+            (_, Some(fitted)) => Ok(fitted),
+            (ValueRef::Text(text), None) if self.data_type.is_string() => Ok(Value::Text(text.into())),
+            _ => Err(Stop::Unfit),
         }
     }
 }

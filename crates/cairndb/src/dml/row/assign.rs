@@ -1,0 +1,128 @@
+//! What the columns of a row that changes become.
+
+use super::fit::{fitted, is_limited, settle};
+use super::sum::Sum;
+use super::{Env, Operand, Stop, Stored, Target, env};
+use crate::catalog::ColumnPlace;
+use crate::exec::{Columns, Datum};
+use crate::plan::Expr;
+use crate::types::{DataType, ValueRef};
+use crate::{Error, Value};
+
+/// A column's new value.
+#[derive(Debug)]
+pub(super) struct Assignment {
+    /// Position among the row's columns; `None`: it is in the key only.
+    pub(super) place: Option<usize>,
+    data_type: DataType,
+    value: NewValue,
+}
+
+#[derive(Debug)]
+enum NewValue {
+    Operand(Operand),
+    Sum(Sum, Expr),
+    /// A column of the row beside the old one, of the same type but for its length.
+    Beside(usize),
+    Computed(Expr),
+}
+
+impl Assignment {
+    pub(super) fn of(target: &Target, column: usize, expr: &Expr) -> Result<Assignment, Error> {
+        let data_type = target.table.columns[column].data_type;
+        let place = match target.layout.place(column) {
+            ColumnPlace::Row(place) => Some(place),
+            ColumnPlace::Key(_) => None,
+        };
+        let value = match (Operand::of(expr, data_type), Sum::of(target, data_type, expr), expr) {
+            (Some(operand), _, _) => NewValue::Operand(operand),
+            (None, Some(sum), expr) => NewValue::Sum(sum, expr.clone()),
+            (None, None, &Expr::Column { index, data_type: from })
+                if index >= target.table.columns.len() && from == data_type =>
+            {
+                NewValue::Beside(index - target.table.columns.len())
+            }
+            (None, None, expr) => NewValue::Computed(expr.clone()),
+        };
+        Ok(Assignment { place, data_type, value })
+    }
+
+    /// The new value; NULL where it is lent.
+    pub(super) fn compute(&self, both: &Both<'_>, env: Env<'_>) -> Result<Value, Stop> {
+        let expr = match &self.value {
+            NewValue::Operand(operand) => match operand.value(env.params) {
+                Some(_) => return Ok(Value::Null),
+                None => return operand.converted(env),
+            },
+            NewValue::Beside(column) => return self.beside(both.beside(*column)?, env),
+            NewValue::Sum(sum, expr) => match sum.value(both.old.layout.row(), both.old.value, env.params)? {
+                Some(value) => return Ok(value),
+                None => expr,
+            },
+            NewValue::Computed(expr) => expr,
+        };
+        Ok(settle(env::eval(expr, both, env)?, self.data_type, env.eval)?)
+    }
+
+    /// Whether nothing is evaluated.
+    pub(super) fn is_plain(&self) -> bool {
+        !matches!(self.value, NewValue::Computed(_))
+    }
+
+    /// Whether a point statement can do it.
+    pub(super) fn is_evaluable(&self) -> bool {
+        match &self.value {
+            NewValue::Computed(expr) => env::is_evaluable(expr),
+            _ => true,
+        }
+    }
+
+    /// The new value, lent from where it is, or from what was computed.
+    pub(super) fn value<'v>(
+        &'v self,
+        computed: &'v Value,
+        both: &'v Both<'_>,
+        env: Env<'v>,
+    ) -> Result<Datum<'v>, Stop> {
+        let computed = ValueRef::from(computed);
+        match &self.value {
+            NewValue::Operand(operand) if computed.is_null() => {
+                operand.value(env.params).map(Datum::Lent).ok_or(Stop::Unfit)
+            }
+            NewValue::Beside(column) if computed.is_null() => both.beside(*column),
+            _ => Ok(Datum::Lent(computed)),
+        }
+    }
+
+    fn beside(&self, value: Datum<'_>, env: Env<'_>) -> Result<Value, Stop> {
+        match value {
+            Datum::Lent(value) if is_limited(self.data_type) => {
+                Ok(fitted(value, self.data_type, env.eval)?.unwrap_or(Value::Null))
+            }
+            Datum::Lent(_) => Ok(Value::Null),
+            own => Ok(settle(own, self.data_type, env.eval)?),
+        }
+    }
+}
+
+/// The row that is there, then the row beside it: the one proposed for insertion, a row of the statement's source.
+pub(super) struct Both<'a> {
+    pub(super) old: &'a Stored<'a>,
+    pub(super) beside: Option<&'a dyn Columns<Stop>>,
+    pub(super) width: usize,
+}
+
+impl<'a> Both<'a> {
+    pub(super) fn beside(&self, index: usize) -> Result<Datum<'a>, Stop> {
+        self.beside.ok_or_else(|| Error::internal("no row beside the one that changes"))?.column(index)
+    }
+}
+
+impl Columns<Stop> for Both<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
+        match index.checked_sub(self.width) {
+            None => self.old.column(index),
+            Some(index) => self.beside(index),
+        }
+    }
+}

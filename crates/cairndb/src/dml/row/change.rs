@@ -1,0 +1,481 @@
+//! New values for columns of a row that is there: UPDATE, what ON CONFLICT makes of the row in the way, and what foreign
+//! keys make of rows that refer.
+//!
+//! Only entries of indexes over assigned columns are looked at, and only foreign keys over them. A row whose bytes change
+//! in one short stretch, or where they lie, is patched, so that the log carries the stretch and not the row.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::assign::{Assignment, Both};
+use super::entry::Entry;
+use super::rules::returning;
+use super::{
+    Env, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
+};
+use crate::catalog::{Catalog, Index, Table};
+use crate::exec::{Columns, Datum};
+use crate::plan::Expr;
+use crate::types::key;
+use crate::types::row::encode_value_raw;
+use crate::{Error, Value};
+
+/// How a row changes.
+#[derive(Debug)]
+pub(crate) struct RowChange {
+    pub(crate) rules: Rules,
+    /// Rows for which it is not true stay as they are.
+    filter: Option<Expr>,
+    assignments: Box<[Assignment]>,
+    /// By column, and by place among the row's columns: which assignment it is given its value by.
+    by_column: Box<[Option<usize>]>,
+    by_place: Box<[Option<usize>]>,
+    /// No assigned column is of variable length: the row can be patched where they lie, if there is room.
+    is_fixed: bool,
+    /// A column of the primary key is assigned.
+    moves: bool,
+    /// A column that other tables refer to is assigned.
+    is_referenced: bool,
+    /// Positions of the indexes whose entries can change.
+    indexes: Box<[usize]>,
+    /// Over the new row's columns, then those that the row beside has from `extra_at` on.
+    returning: Option<Box<[Expr]>>,
+    extra_at: usize,
+}
+
+/// What is worked out of one row's change.
+#[derive(Debug, Default)]
+pub(crate) struct ChangeBuffers {
+    /// The row as it was.
+    old: Vec<u8>,
+    /// One per assignment; NULL where the value is lent.
+    values: Vec<Value>,
+    /// The new values' bytes as rows have them, one after the other.
+    bytes: Vec<u8>,
+    /// Where each assignment's lie; `None`: NULL.
+    ranges: Vec<Option<Range<usize>>>,
+    /// Where in the row which of them go, for patching.
+    patches: Vec<(usize, Range<usize>)>,
+    row: Vec<u8>,
+    /// The row's key from now on, where that can change.
+    new_key: Vec<u8>,
+    write: RowWrite,
+    /// Old and new entries, one per index that the change looks at.
+    entries: Vec<(Entry, Entry)>,
+    /// One per reference that the change looks at, and the old row's.
+    pub(crate) lookups: Vec<Lookup>,
+    old_lookup: Lookup,
+}
+
+/// How the row's bytes are to be changed.
+#[derive(Debug, Default)]
+enum RowWrite {
+    /// Write every value at its place.
+    Patch,
+    /// Write this stretch of the new row.
+    Stretch(Range<usize>),
+    /// Write the new row.
+    #[default]
+    Replace,
+    /// Write the new row, under the new key.
+    Move,
+}
+
+impl RowChange {
+    /// `assigned`: columns and their new values, over the old row's columns, then those of the row beside it. `returning`:
+    /// with where its further columns begin in the row beside.
+    pub(crate) fn new(
+        target: &Arc<Target>,
+        catalog: &Catalog,
+        assigned: &[(usize, Expr)],
+        filter: Option<&Expr>,
+        (returning, extra_at): (Option<&[Expr]>, usize),
+    ) -> Result<RowChange, Error> {
+        let table = &target.table;
+        let touched = |column: usize| assigned.iter().any(|&(assigned, _)| assigned == column);
+        let assignments = assigned.iter().map(|(column, expr)| Assignment::of(target, *column, expr));
+        let assignments = assignments.collect::<Result<Box<[_]>, Error>>()?;
+        let layout = target.layout.row();
+        let moves = table.primary_key.iter().any(|&column| touched(column));
+        let can_change = |at: &usize| moves || table.indexes[*at].columns.iter().any(|part| touched(part.column));
+        let is_fixed = |assignment: &Assignment| assignment.place.is_none_or(|place| !layout.is_variable(place));
+        let by_column = |column: usize| assigned.iter().position(|&(assigned, _)| assigned == column);
+        let by_place = |place: usize| assignments.iter().position(|assignment| assignment.place == Some(place));
+        Ok(RowChange {
+            rules: Rules::of(target, touched),
+            filter: filter.cloned(),
+            by_column: (0..table.columns.len()).map(by_column).collect(),
+            by_place: (0..layout.types().len()).map(by_place).collect(),
+            is_fixed: assignments.iter().all(is_fixed),
+            moves,
+            is_referenced: assigned.iter().any(|&(column, _)| is_referenced(table, column, catalog)),
+            indexes: (0..table.indexes.len()).filter(can_change).collect(),
+            returning: returning.map(Into::into),
+            extra_at,
+            assignments,
+        })
+    }
+
+    /// Whether a point statement can do it: the key stays, and what other tables refer to.
+    pub(crate) fn is_evaluable(&self) -> bool {
+        !self.moves
+            && !self.is_referenced
+            && self.rules.are_evaluable()
+            && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
+            && self.assignments.iter().all(Assignment::is_evaluable)
+    }
+
+    /// Nothing is evaluated.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.filter.is_none()
+            && self.returning.is_none()
+            && self.rules.target.checks.is_empty()
+            && self.assignments.iter().all(Assignment::is_plain)
+    }
+
+    /// Whether a new row could collide with one that the same statement has yet to move out of the way.
+    pub(crate) fn changes_unique_keys(&self) -> bool {
+        let table = &self.rules.target.table;
+        self.moves || self.indexes.iter().any(|&at| table.indexes[at].unique)
+    }
+
+    /// Changes the row under `key`, alone: whether there is one, and the filter wants it changed. `returned` has what
+    /// RETURNING makes of it.
+    pub(crate) fn run(
+        &self,
+        trees: &mut dyn Trees,
+        (key, beside): (&[u8], Option<&dyn Columns<Stop>>),
+        env: Env<'_>,
+        buffers: &mut ChangeBuffers,
+        checks: &mut dyn ReferenceChecks,
+        returned: &mut Vec<Value>,
+    ) -> Result<bool, Stop> {
+        if !self.read(trees, key, buffers)? || !self.prepare(key, beside, env, buffers, returned)? {
+            return Ok(false);
+        }
+        self.refers(trees, key, buffers, checks)
+            .and_then(|()| self.find_duplicate(trees, buffers, false))
+            .map_err(|stop| self.worded(stop, key, beside, env, buffers))?;
+        self.take_old(trees, key, buffers)?;
+        self.put_new(trees, key, buffers)?;
+        self.note(key, beside, env, buffers, checks)?;
+        Ok(true)
+    }
+
+    /// Tells of the new row's references.
+    pub(crate) fn refers(
+        &self,
+        trees: &mut dyn Trees,
+        key: &[u8],
+        buffers: &ChangeBuffers,
+        checks: &mut dyn ReferenceChecks,
+    ) -> Result<(), Stop> {
+        match buffers.lookups.is_empty() {
+            true => Ok(()),
+            false => checks.refers(trees, &self.rules, buffers.key_after(key), &buffers.lookups),
+        }
+    }
+
+    /// Tells that the row is another, if somebody may refer to it.
+    pub(crate) fn note(
+        &self,
+        key: &[u8],
+        beside: Option<&dyn Columns<Stop>>,
+        env: Env<'_>,
+        buffers: &ChangeBuffers,
+        checks: &mut dyn ReferenceChecks,
+    ) -> Result<(), Stop> {
+        if !self.is_referenced {
+            return Ok(());
+        }
+        let target = &*self.rules.target;
+        let old = target.layout.decode(key, &buffers.old)?;
+        let new = self.with_new(key, beside, env, buffers, |new| {
+            let columns = 0..target.table.columns.len();
+            columns.map(|column| Ok(new.column(column)?.into_value())).collect::<Result<_, Stop>>()
+        })?;
+        checks.replaced(&target.table, old, Some(new));
+        Ok(())
+    }
+
+    /// Reads the row under `key`; whether there is one.
+    pub(crate) fn read(&self, trees: &mut dyn Trees, key: &[u8], buffers: &mut ChangeBuffers) -> Result<bool, Stop> {
+        Ok(look_up(trees, self.rules.target.table.tree, key, &mut buffers.old)?)
+    }
+
+    /// Works out the new row from the one that was read, checks what it must satisfy by itself, and encodes all that is to
+    /// be written, and looked up, for it. False: the filter leaves the row alone.
+    pub(crate) fn prepare(
+        &self,
+        key: &[u8],
+        beside: Option<&dyn Columns<Stop>>,
+        env: Env<'_>,
+        buffers: &mut ChangeBuffers,
+        returned: &mut Vec<Value>,
+    ) -> Result<bool, Stop> {
+        let ChangeBuffers { old, values, lookups, old_lookup, entries, new_key, .. } = buffers;
+        let target = &*self.rules.target;
+        let old = Stored { layout: &target.layout, key, value: old };
+        let both = Both { old: &old, beside, width: target.table.columns.len() };
+        if let Some(filter) = &self.filter
+            && !env::eval(filter, &both, env)?.is_true()
+        {
+            return Ok(false);
+        }
+        self.compute(&both, env, values)?;
+        let new = NewRow { change: self, both: &both, values, env };
+        self.rules.check(&new, env).map_err(|stop| env.worded(stop, target, &new))?;
+        self.rules.encode_references(&new, env, lookups)?;
+        // Who refers to the same row as before asks nothing new of it.
+        for (&at, lookup) in self.rules.references.iter().zip(lookups) {
+            target.references[at].encode(&old, env.eval, old_lookup)?;
+            if *lookup == *old_lookup {
+                lookup.wanted = Wanted::No;
+            }
+        }
+        if let Some(exprs) = &self.returning {
+            returning(exprs, &new, env, returned)?;
+        }
+        if self.moves {
+            new_key.clear();
+            for (&column, &data_type) in target.table.primary_key.iter().zip(target.layout.key_types()) {
+                key::encode_ref(new.column(column)?.get(), data_type, false, false, new_key);
+            }
+        }
+        let moved = self.moves && new_key != key;
+        entries.resize_with(self.indexes.len(), Default::default);
+        for (&at, (before, after)) in self.indexes.iter().zip(entries) {
+            let index = &target.table.indexes[at];
+            before.encode(&target.table, index, &old, key)?;
+            after.encode(&target.table, index, &new, if moved { new_key } else { key })?;
+        }
+        self.encode(key, beside, env, buffers, moved)?;
+        Ok(true)
+    }
+
+    /// Fills in the values that are not lent.
+    fn compute(&self, both: &Both<'_>, env: Env<'_>, values: &mut Vec<Value>) -> Result<(), Stop> {
+        values.clear();
+        for assignment in &self.assignments {
+            values.push(assignment.compute(both, env)?);
+        }
+        Ok(())
+    }
+
+    /// The new values' bytes, and the new row where patching in place will not do.
+    fn encode(
+        &self,
+        key: &[u8],
+        beside: Option<&dyn Columns<Stop>>,
+        env: Env<'_>,
+        buffers: &mut ChangeBuffers,
+        moved: bool,
+    ) -> Result<(), Stop> {
+        let ChangeBuffers { old, values, bytes, ranges, patches, row, write, .. } = buffers;
+        let target = &*self.rules.target;
+        let stored = Stored { layout: &target.layout, key, value: old };
+        let both = Both { old: &stored, beside, width: target.table.columns.len() };
+        let new = NewRow { change: self, both: &both, values, env };
+        let layout = target.layout.row();
+        bytes.clear();
+        ranges.clear();
+        patches.clear();
+        let mut patch = self.is_fixed && !moved;
+        for (at, assignment) in self.assignments.iter().enumerate() {
+            let Some(place) = assignment.place else {
+                ranges.push(None);
+                continue;
+            };
+            let start = bytes.len();
+            let value = new.value(at)?;
+            match if patch { layout.patch(old, place, value.get(), bytes)? } else { None } {
+                Some(offset) => patches.push((offset, start..bytes.len())),
+                None => {
+                    patch = false;
+                    encode_value_raw(value.get(), bytes);
+                }
+            }
+            ranges.push((!value.is_null()).then_some(start..bytes.len()));
+        }
+        if patch {
+            *write = RowWrite::Patch;
+            return Ok(());
+        }
+        // A damaged row must be noticed, not rewritten with NULLs.
+        for place in 0..layout.types().len() {
+            layout.raw_column(old, place)?;
+        }
+        row.clear();
+        layout.encode_raw(
+            |place| match self.by_place[place] {
+                Some(at) => ranges[at].clone().map(|range| &bytes[range]),
+                None => layout.column_bytes(old, place),
+            },
+            row,
+        );
+        *write = match changed_stretch(old, row) {
+            _ if moved => RowWrite::Move,
+            Some(stretch) if stretch.len() * 2 <= row.len() => RowWrite::Stretch(stretch),
+            _ => RowWrite::Replace,
+        };
+        Ok(())
+    }
+
+    /// The entries that change.
+    fn changed<'a>(
+        &'a self,
+        buffers: &'a ChangeBuffers,
+    ) -> impl Iterator<Item = (usize, &'a Index, &'a Entry, &'a Entry)> {
+        let entries = self.indexes.iter().zip(&buffers.entries);
+        let changed = entries.filter(|(_, (before, after))| before != after || buffers.write.is_move());
+        changed.map(|(&at, (before, after))| (at, &*self.rules.target.table.indexes[at], before, after))
+    }
+
+    /// Finds what is in the new row's way. `taken`: the old row's entries are not there any more.
+    pub(crate) fn find_duplicate(
+        &self,
+        trees: &mut dyn Trees,
+        buffers: &ChangeBuffers,
+        taken: bool,
+    ) -> Result<(), Stop> {
+        let tree = self.rules.target.table.tree;
+        if buffers.write.is_move() && exists(trees, tree, &buffers.new_key)? {
+            return Err(Violation::Duplicate(None).into());
+        }
+        for (at, index, before, after) in self.changed(buffers) {
+            let is_own = !taken && before.key == after.key;
+            if after.exclusive && !is_own && exists(trees, index.tree, &after.key)? {
+                return Err(Violation::Duplicate(Some(at)).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away what of the old row would be in the way of new keys: its entries that change, and the row itself where
+    /// its key does. [`RowChange::put_new`] must follow.
+    pub(crate) fn take_old(&self, trees: &mut dyn Trees, key: &[u8], buffers: &ChangeBuffers) -> Result<(), Stop> {
+        if buffers.write.is_move() {
+            trees.delete(self.rules.target.table.tree, key)?;
+        }
+        for (_, index, before, _) in self.changed(buffers) {
+            trees.delete(index.tree, &before.key)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the new row and its changed entries, in whose way nothing is.
+    pub(crate) fn put_new(&self, trees: &mut dyn Trees, key: &[u8], buffers: &ChangeBuffers) -> Result<(), Stop> {
+        let tree = self.rules.target.table.tree;
+        let key = buffers.key_after(key);
+        for (_, index, _, after) in self.changed(buffers) {
+            trees.put(index.tree, &after.key, after.value(key))?;
+        }
+        match &buffers.write {
+            RowWrite::Patch => {
+                for (offset, range) in &buffers.patches {
+                    trees.patch(tree, key, *offset, &buffers.bytes[range.clone()])?;
+                }
+            }
+            RowWrite::Stretch(stretch) if stretch.is_empty() => {}
+            RowWrite::Stretch(stretch) => trees.patch(tree, key, stretch.start, &buffers.row[stretch.clone()])?,
+            RowWrite::Replace | RowWrite::Move => trees.put(tree, key, &buffers.row)?,
+        }
+        Ok(())
+    }
+
+    /// What the new row violates, in words.
+    pub(crate) fn worded(
+        &self,
+        stop: Stop,
+        key: &[u8],
+        beside: Option<&dyn Columns<Stop>>,
+        env: Env<'_>,
+        buffers: &ChangeBuffers,
+    ) -> Stop {
+        self.with_new(key, beside, env, buffers, |new| env.worded(stop, &self.rules.target, new))
+    }
+
+    fn with_new<R>(
+        &self,
+        key: &[u8],
+        beside: Option<&dyn Columns<Stop>>,
+        env: Env<'_>,
+        buffers: &ChangeBuffers,
+        read: impl FnOnce(&NewRow<'_>) -> R,
+    ) -> R {
+        let target = &*self.rules.target;
+        let old = Stored { layout: &target.layout, key, value: &buffers.old };
+        let both = Both { old: &old, beside, width: target.table.columns.len() };
+        read(&NewRow { change: self, both: &both, values: &buffers.values, env })
+    }
+}
+
+impl RowWrite {
+    fn is_move(&self) -> bool {
+        matches!(self, RowWrite::Move)
+    }
+}
+
+impl ChangeBuffers {
+    /// The row's key once it is changed.
+    pub(crate) fn key_after<'k>(&'k self, key: &'k [u8]) -> &'k [u8] {
+        if self.write.is_move() { &self.new_key } else { key }
+    }
+}
+
+/// Whether another table's reference looks at the column.
+fn is_referenced(table: &Table, column: usize, catalog: &Catalog) -> bool {
+    let referenced = |&(child, position): &(_, usize)| {
+        let foreign_key = catalog.table_by_id(child).and_then(|child| child.foreign_keys.get(position));
+        foreign_key.is_none_or(|foreign_key| foreign_key.referenced_columns.contains(&column))
+    };
+    table.referenced_by.iter().any(referenced)
+}
+
+/// The bytes of `new` that differ, from the first to the last; `None`: the lengths differ.
+fn changed_stretch(old: &[u8], new: &[u8]) -> Option<Range<usize>> {
+    if old.len() != new.len() {
+        return None;
+    }
+    let Some(first) = old.iter().zip(new).position(|(a, b)| a != b) else { return Some(0..0) };
+    let last = old.iter().zip(new).rposition(|(a, b)| a != b).unwrap_or(first);
+    Some(first..last + 1)
+}
+
+/// The row as it will be, then what RETURNING sees beside it.
+struct NewRow<'a> {
+    change: &'a RowChange,
+    both: &'a Both<'a>,
+    /// Once computed.
+    values: &'a [Value],
+    env: Env<'a>,
+}
+
+impl NewRow<'_> {
+    /// The new value of an assignment, lent.
+    fn value(&self, at: usize) -> Result<Datum<'_>, Stop> {
+        self.change.assignments[at].value(&self.values[at], self.both, self.env)
+    }
+}
+
+impl Columns<Stop> for NewRow<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
+        match self.change.by_column.get(index) {
+            Some(Some(at)) => self.value(*at),
+            Some(None) => self.both.old.column(index),
+            None => self.both.beside(self.change.extra_at + index - self.change.by_column.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed_stretch;
+
+    #[test]
+    fn the_changed_stretch_spans_first_to_last_difference() {
+        assert_eq!(changed_stretch(b"abcdef", b"abXdYf"), Some(2..5));
+        assert_eq!(changed_stretch(b"abc", b"abc"), Some(0..0));
+        assert_eq!(changed_stretch(b"abc", b"ab"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! ON CONFLICT: which row is in the way of a new one, and what becomes of it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{
+    ChangeBuffers, Env, InsertBuffers, Proposed, ReferenceChecks, RowChange, Stop, Target, Trees, exists, look_up,
+};
+use crate::bind::{Arbiter, ConflictAction, OnConflict};
+use crate::catalog::Catalog;
+use crate::plan::Expr;
+use crate::{Error, Result, SqlState, Value};
+
+/// The keys of rows that a statement inserted or updated under ON CONFLICT DO UPDATE.
+pub(crate) type Touched = HashSet<Vec<u8>>;
+
+/// A conflict that the statement did not name is an error as ever: the insertion that follows comes to it.
+#[derive(Debug)]
+pub(crate) struct Conflict {
+    arbiter: Arbiter,
+    /// `None`: DO NOTHING.
+    pub(super) update: Option<Box<RowChange>>,
+}
+
+impl Conflict {
+    pub(crate) fn new(
+        target: &Arc<Target>,
+        bound: &OnConflict,
+        returning: Option<&[Expr]>,
+        catalog: &Catalog,
+    ) -> Result<Conflict> {
+        let update = match &bound.action {
+            ConflictAction::Nothing => None,
+            ConflictAction::Update { assignments, filter } => {
+                // RETURNING sees the table's columns only.
+                let behind = (returning, 0);
+                Some(Box::new(RowChange::new(target, catalog, assignments, filter.as_ref(), behind)?))
+            }
+        };
+        Ok(Conflict { arbiter: bound.arbiter, update })
+    }
+
+    pub(super) fn is_evaluable(&self) -> bool {
+        self.update.as_ref().is_none_or(|change| change.is_evaluable())
+    }
+
+    pub(super) fn is_plain(&self) -> bool {
+        self.update.as_ref().is_none_or(|change| change.is_plain())
+    }
+
+    /// Leaves or updates the row under `existing`; whether it was updated.
+    pub(super) fn settle(
+        &self,
+        trees: &mut dyn Trees,
+        (existing, proposed): (&[u8], &Proposed<'_>),
+        env: Env<'_>,
+        buffers: &mut ChangeBuffers,
+        (checks, touched): (&mut dyn ReferenceChecks, Option<&mut Touched>),
+        returned: &mut Vec<Value>,
+    ) -> Result<bool, Stop> {
+        let Some(change) = &self.update else { return Ok(false) };
+        if touched.as_ref().is_some_and(|touched| touched.contains(existing)) {
+            return Err(affected_twice().into());
+        }
+        let changed = change.run(trees, (existing, Some(proposed)), env, buffers, checks, returned)?;
+        if let (true, Some(touched)) = (changed, touched) {
+            touched.insert(buffers.key_after(existing).to_vec());
+        }
+        Ok(changed)
+    }
+
+    /// Whether there is a row in the way of the one that is prepared; leaves its key in `existing`.
+    pub(super) fn find(
+        &self,
+        trees: &mut dyn Trees,
+        target: &Target,
+        buffers: &mut InsertBuffers,
+    ) -> Result<bool, Stop> {
+        let InsertBuffers { key, entries, existing, .. } = buffers;
+        let table = &target.table;
+        let by_key = match self.arbiter {
+            Arbiter::PrimaryKey => true,
+            Arbiter::Any => !target.layout.has_row_numbers(),
+            Arbiter::Index(_) => false,
+        };
+        if by_key && exists(trees, table.tree, key)? {
+            existing.clone_from(key);
+            return Ok(true);
+        }
+        for (at, (index, entry)) in table.indexes.iter().zip(entries).enumerate() {
+            let named = match self.arbiter {
+                Arbiter::Any => true,
+                Arbiter::Index(arbiter) => arbiter == at,
+                Arbiter::PrimaryKey => false,
+            };
+            if named && entry.exclusive && look_up(trees, index.tree, &entry.key, existing)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn affected_twice() -> Error {
+    Error::new(SqlState::CARDINALITY_VIOLATION, "ON CONFLICT DO UPDATE command cannot affect row a second time")
+        .with_hint(
+            "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+        )
+}

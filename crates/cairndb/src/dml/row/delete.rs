@@ -1,0 +1,91 @@
+//! A row is deleted.
+
+use std::sync::Arc;
+
+use super::entry::Entry;
+use super::rules::returning;
+use super::{Env, ReferenceChecks, Stop, Target, Trees, env};
+use crate::Value;
+use crate::exec::Columns;
+use crate::plan::Expr;
+
+/// DELETE of a row from a table.
+#[derive(Debug)]
+pub(crate) struct RowDelete {
+    pub(crate) target: Arc<Target>,
+    /// Rows for which it is not true stay.
+    filter: Option<Expr>,
+    /// Over the row's columns, then what the source has beside them.
+    returning: Option<Box<[Expr]>>,
+    is_referenced: bool,
+}
+
+/// The entries of the row, one per index of the table.
+#[derive(Debug, Default)]
+pub(crate) struct DeleteBuffers {
+    entries: Vec<Entry>,
+}
+
+impl RowDelete {
+    pub(crate) fn new(target: &Arc<Target>, filter: Option<&Expr>, returning: Option<&[Expr]>) -> RowDelete {
+        let is_referenced = !target.table.referenced_by.is_empty();
+        RowDelete {
+            target: target.clone(),
+            filter: filter.cloned(),
+            returning: returning.map(Into::into),
+            is_referenced,
+        }
+    }
+
+    /// Whether a point statement can do it: nothing refers to the row.
+    pub(crate) fn is_evaluable(&self) -> bool {
+        !self.is_referenced && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
+    }
+
+    /// Nothing is evaluated.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.filter.is_none() && self.returning.is_none()
+    }
+
+    /// Whether more than its key must be known of the row.
+    pub(crate) fn reads_row(&self) -> bool {
+        !self.target.table.indexes.is_empty() || !self.is_plain()
+    }
+
+    /// Deletes the row under `key`; whether it was there, and the filter wants it gone. `row`: it, where more than its key is
+    /// asked for.
+    pub(crate) fn run(
+        &self,
+        trees: &mut dyn Trees,
+        (key, row): (&[u8], &dyn Columns<Stop>),
+        env: Env<'_>,
+        buffers: &mut DeleteBuffers,
+        checks: &mut dyn ReferenceChecks,
+        returned: &mut Vec<Value>,
+    ) -> Result<bool, Stop> {
+        let table = &self.target.table;
+        if let Some(filter) = &self.filter
+            && !env::eval(filter, row, env)?.is_true()
+        {
+            return Ok(false);
+        }
+        buffers.entries.resize_with(table.indexes.len(), Entry::default);
+        for (index, entry) in table.indexes.iter().zip(&mut buffers.entries) {
+            entry.encode(table, index, row, key)?;
+        }
+        if let Some(exprs) = &self.returning {
+            returning(exprs, row, env, returned)?;
+        }
+        if !trees.delete(table.tree, key)? {
+            return Ok(false);
+        }
+        for (index, entry) in table.indexes.iter().zip(&buffers.entries) {
+            trees.delete(index.tree, &entry.key)?;
+        }
+        if self.is_referenced {
+            let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
+            checks.replaced(table, old.collect::<Result<_, Stop>>()?, None);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,43 @@
+//! Index entries.
+
+use super::Stop;
+use crate::catalog::{Index, Table};
+use crate::exec::Columns;
+use crate::types::key;
+
+/// An index entry.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(super) key: Vec<u8>,
+    /// Unique and without NULL: its value is the row's key, and it must not be there yet.
+    pub(super) exclusive: bool,
+}
+
+impl Entry {
+    /// Writes the entry of a row over this one.
+    pub(super) fn encode(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        row: &(impl Columns<Stop> + ?Sized),
+        row_key: &[u8],
+    ) -> Result<(), Stop> {
+        self.key.clear();
+        self.exclusive = index.unique;
+        for part in &index.columns {
+            let value = row.column(part.column)?;
+            self.exclusive &= !value.is_null();
+            let data_type = table.columns[part.column].data_type;
+            key::encode_ref(value.get(), data_type, part.descending, part.nulls_first, &mut self.key);
+        }
+        if !self.exclusive {
+            self.key.extend_from_slice(row_key);
+        }
+        Ok(())
+    }
+
+    /// The entry's value.
+    pub(super) fn value<'k>(&self, row_key: &'k [u8]) -> &'k [u8] {
+        if self.exclusive { row_key } else { &[] }
+    }
+}

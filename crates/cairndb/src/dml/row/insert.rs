@@ -1,0 +1,147 @@
+//! A row is inserted.
+
+use std::sync::Arc;
+
+use cairn_storage::Store;
+
+use super::entry::Entry;
+use super::rules::returning;
+use super::{
+    ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
+    env, exists,
+};
+use crate::Value;
+use crate::dml::RowNumbers;
+use crate::plan::Expr;
+
+/// Where tables without primary key get their row numbers.
+pub(crate) type Numbers<'a> = (&'a Store, &'a RowNumbers);
+
+/// INSERT of a row into a table.
+#[derive(Debug)]
+pub(crate) struct RowInsert {
+    pub(crate) rules: Rules,
+    pub(super) conflict: Option<Conflict>,
+    returning: Option<Box<[Expr]>>,
+}
+
+/// A row ready to be written.
+#[derive(Debug, Default)]
+pub(crate) struct InsertBuffers {
+    pub(crate) key: Vec<u8>,
+    row: Vec<u8>,
+    /// One per index of the table.
+    pub(super) entries: Vec<Entry>,
+    lookups: Vec<Lookup>,
+    /// The key of a row in the way, and what becomes of it.
+    pub(super) existing: Vec<u8>,
+    change: ChangeBuffers,
+}
+
+impl RowInsert {
+    pub(crate) fn new(target: &Arc<Target>, conflict: Option<Conflict>, returning: Option<&[Expr]>) -> RowInsert {
+        RowInsert { rules: Rules::of_row(target), conflict, returning: returning.map(Into::into) }
+    }
+
+    /// Whether a point statement can do it.
+    pub(crate) fn is_evaluable(&self) -> bool {
+        self.rules.are_evaluable()
+            && self.conflict.as_ref().is_none_or(Conflict::is_evaluable)
+            && self.returning.iter().flatten().all(env::is_evaluable)
+    }
+
+    /// Nothing is evaluated.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.rules.target.checks.is_empty()
+            && self.conflict.as_ref().is_none_or(Conflict::is_plain)
+            && self.returning.is_none()
+    }
+
+    pub(crate) fn has_conflict(&self) -> bool {
+        self.conflict.is_some()
+    }
+
+    /// Whether ON CONFLICT may update a row.
+    pub(crate) fn may_update(&self) -> bool {
+        self.conflict.as_ref().is_some_and(|conflict| conflict.update.is_some())
+    }
+
+    /// Checks the row and encodes all that is to be written, and looked up, for it.
+    pub(crate) fn prepare(
+        &self,
+        row: &Proposed<'_>,
+        env: Env<'_>,
+        numbers: Numbers<'_>,
+        buffers: &mut InsertBuffers,
+    ) -> Result<(), Stop> {
+        self.rules.check(row, env).map_err(|stop| env.worded(stop, &self.rules.target, row))?;
+        self.rules.target.encode_new_key(|column| row.values()[column], numbers, &mut buffers.key)?;
+        let (table, layout) = (&self.rules.target.table, &self.rules.target.layout);
+        let stored = layout.stored_columns();
+        buffers.row.clear();
+        layout.row().encode_with(|at| row.values()[stored[at]], &mut buffers.row);
+        buffers.entries.resize_with(table.indexes.len(), Entry::default);
+        for (index, entry) in table.indexes.iter().zip(&mut buffers.entries) {
+            entry.encode(table, index, row, &buffers.key)?;
+        }
+        self.rules.encode_references(row, env, &mut buffers.lookups)
+    }
+
+    /// Inserts the row that is prepared, or does what ON CONFLICT says; whether a row was written, of which `returned` has
+    /// what RETURNING makes.
+    pub(crate) fn run(
+        &self,
+        trees: &mut dyn Trees,
+        row: &Proposed<'_>,
+        env: Env<'_>,
+        buffers: &mut InsertBuffers,
+        (checks, touched): (&mut dyn ReferenceChecks, Option<&mut Touched>),
+        returned: &mut Vec<Value>,
+    ) -> Result<bool, Stop> {
+        if let Some(conflict) = &self.conflict
+            && conflict.find(trees, &self.rules.target, buffers)?
+        {
+            let InsertBuffers { existing, change, .. } = buffers;
+            return conflict.settle(trees, (existing, row), env, change, (checks, touched), returned);
+        }
+        if let Some(exprs) = &self.returning {
+            returning(exprs, row, env, returned)?;
+        }
+        self.refer_and_write(trees, buffers, checks).map_err(|stop| env.worded(stop, &self.rules.target, row))?;
+        if let Some(touched) = touched {
+            touched.insert(buffers.key.clone());
+        }
+        Ok(true)
+    }
+
+    /// Writes the row and its entries, unless one of its keys is taken.
+    fn refer_and_write(
+        &self,
+        trees: &mut dyn Trees,
+        buffers: &InsertBuffers,
+        checks: &mut dyn ReferenceChecks,
+    ) -> Result<(), Stop> {
+        let InsertBuffers { key, row, entries, lookups, .. } = buffers;
+        if !lookups.is_empty() {
+            checks.refers(trees, &self.rules, key, lookups)?;
+        }
+        let target = &*self.rules.target;
+        let (table, is_keyed) = (&target.table, !target.layout.has_row_numbers());
+        for (at, (index, entry)) in table.indexes.iter().zip(entries).enumerate() {
+            if entry.exclusive && exists(trees, index.tree, &entry.key)? {
+                // The primary key is the first to be told.
+                let is_taken = is_keyed && exists(trees, table.tree, key)?;
+                return Err(Violation::Duplicate((!is_taken).then_some(at)).into());
+            }
+        }
+        if !is_keyed {
+            trees.put(table.tree, key, row)?;
+        } else if !trees.insert(table.tree, key, row)? {
+            return Err(Violation::Duplicate(None).into());
+        }
+        for (index, entry) in table.indexes.iter().zip(entries) {
+            trees.put(index.tree, &entry.key, entry.value(key))?;
+        }
+        Ok(())
+    }
+}

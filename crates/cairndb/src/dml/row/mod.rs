@@ -1,0 +1,47 @@
+//! The row program: what becomes of one row when it is inserted, changed or deleted. The one place where rows and their
+//! index entries are written, and where what they must satisfy is looked at.
+//!
+//! A program is compiled for a table and a kind of change ([`RowInsert`], [`RowChange`], [`RowDelete`]), and is a list of
+//! steps: *compute* (new values), *fit* (lengths), *check* (NOT NULL, CHECK), *encode* (row, keys, the keys of rows
+//! referred to), *look up* (what could stop it), *write*, *return*. It speaks of [`Trees`] only, which a transaction and
+//! the point path's writer both are: the point path runs it for one row under the commit lock, the statements of `dml` for
+//! each of their rows, in the phases that many rows ask for. Neither has rules of its own.
+//!
+//! - What a row violates is a [`Violation`], put into words where it is told.
+//! - Values are lent from where they are (parameters, the stored row, a batch), bytes go to buffers that are kept: a row
+//!   costs no allocation but where a function makes a value.
+//! - A row that is changed is copied first: no expression is evaluated while a page or a transaction is held.
+
+mod assign;
+mod change;
+mod conflict;
+mod delete;
+mod entry;
+mod env;
+mod fit;
+mod insert;
+mod operand;
+mod proposed;
+mod reference;
+mod rules;
+mod stop;
+mod stored;
+mod sum;
+mod target;
+mod trees;
+mod violation;
+
+pub(crate) use change::{ChangeBuffers, RowChange};
+pub(crate) use conflict::{Conflict, Touched};
+pub(crate) use delete::{DeleteBuffers, RowDelete};
+pub(crate) use env::{Env, NoColumns, eval, has_columns, is_evaluable};
+pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};
+pub(crate) use operand::Operand;
+pub(crate) use proposed::{BatchRow, LentRow, Proposed, RowSource, Spare};
+pub(crate) use reference::{Lookup, Reference, Wanted, converted, same_key_bytes};
+pub(crate) use rules::{AtOnce, ReferenceChecks, Rules};
+pub(crate) use stop::{Stop, Violation};
+pub(crate) use stored::Stored;
+pub(crate) use target::Target;
+pub(crate) use trees::{Trees, exists, look_up};
+pub(crate) use violation::{key_detail, still_referenced};

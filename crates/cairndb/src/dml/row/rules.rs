@@ -1,0 +1,127 @@
+//! What a row must satisfy: NOT NULL, CHECK, and that the rows it refers to are there.
+
+use std::sync::Arc;
+
+use super::env::{self, Env};
+use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
+use crate::Value;
+use crate::catalog::Table;
+use crate::exec::Columns;
+use crate::plan::Expr;
+use crate::types::ValueRef;
+
+/// The rules that a kind of change can break.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) target: Arc<Target>,
+    /// The columns that could become NULL and must not.
+    not_null: Box<[usize]>,
+    /// Positions of the foreign keys that could come to refer elsewhere.
+    pub(crate) references: Box<[usize]>,
+}
+
+impl Rules {
+    /// `touched`: whether the statement gives the column a new value.
+    pub(crate) fn of(target: &Arc<Target>, touched: impl Fn(usize) -> bool) -> Rules {
+        let table = &target.table;
+        let not_null = (0..table.columns.len()).filter(|&column| table.columns[column].not_null && touched(column));
+        let refers = |at: &usize| table.foreign_keys[*at].columns.iter().any(|&column| touched(column));
+        let references = (0..table.foreign_keys.len()).filter(refers);
+        Rules { not_null: not_null.collect(), references: references.collect(), target: target.clone() }
+    }
+
+    /// The rules of a whole row.
+    pub(crate) fn of_row(target: &Arc<Target>) -> Rules {
+        Rules::of(target, |_| true)
+    }
+
+    /// Whether a point statement can look after them.
+    pub(crate) fn are_evaluable(&self) -> bool {
+        self.target.checks.iter().all(env::is_evaluable)
+    }
+
+    /// NOT NULL, then CHECK (none may be false), as PostgreSQL orders them.
+    #[inline]
+    pub(crate) fn check(&self, row: &impl Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
+        for &column in &self.not_null {
+            if row.column(column)?.is_null() {
+                return Err(Violation::NotNull(column).into());
+            }
+        }
+        if self.target.checks.is_empty() { Ok(()) } else { self.check_conditions(row, env) }
+    }
+
+    fn check_conditions(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
+        for (at, condition) in self.target.checks.iter().enumerate() {
+            if matches!(env::eval(condition, row, env)?.get(), ValueRef::Boolean(false)) {
+                return Err(Violation::Check(at).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys of the rows that the row refers to, one per `references`.
+    #[inline]
+    pub(crate) fn encode_references(
+        &self,
+        row: &impl Columns<Stop>,
+        env: Env<'_>,
+        lookups: &mut Vec<Lookup>,
+    ) -> Result<(), Stop> {
+        lookups.resize_with(self.references.len(), Lookup::default);
+        for (&at, lookup) in self.references.iter().zip(lookups) {
+            self.target.references[at].encode(row, env.eval, lookup)?;
+        }
+        Ok(())
+    }
+}
+
+/// When the rows that a row refers to are looked for, and those that refer to it.
+pub(crate) trait ReferenceChecks {
+    /// The row that is about to be written under `key` refers so.
+    fn refers(&mut self, trees: &mut dyn Trees, rules: &Rules, key: &[u8], lookups: &[Lookup]) -> Result<(), Stop>;
+
+    /// A row that others may refer to was replaced, or deleted (`None`).
+    fn replaced(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>);
+}
+
+/// At once: for a statement of one row, to which nothing refers.
+pub(crate) struct AtOnce;
+
+impl ReferenceChecks for AtOnce {
+    fn refers(&mut self, trees: &mut dyn Trees, rules: &Rules, _: &[u8], lookups: &[Lookup]) -> Result<(), Stop> {
+        for (&at, lookup) in rules.references.iter().zip(lookups) {
+            if !rules.target.references[at].is_kept(trees, lookup)? {
+                return Err(Violation::Missing(at).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn replaced(&mut self, _: &Arc<Table>, _: Vec<Value>, _: Option<Vec<Value>>) {}
+}
+
+impl super::Reference {
+    /// Whether there is nothing to be found, or it is there.
+    pub(crate) fn is_kept(&self, trees: &mut dyn Trees, lookup: &Lookup) -> Result<bool, Stop> {
+        match lookup.wanted {
+            Wanted::No => Ok(true),
+            Wanted::Yes => Ok(exists(trees, self.tree, &lookup.key)?),
+            Wanted::Nowhere => Ok(false),
+        }
+    }
+}
+
+/// RETURNING: expressions over the row's columns.
+pub(super) fn returning(
+    exprs: &[Expr],
+    row: &dyn Columns<Stop>,
+    env: Env<'_>,
+    out: &mut Vec<Value>,
+) -> Result<(), Stop> {
+    out.clear();
+    for expr in exprs {
+        out.push(env::eval(expr, row, env)?.into_value());
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! A table as row programs write it.
+
+use std::sync::Arc;
+
+use super::{Numbers, Reference};
+use crate::Result;
+use crate::bind::bind_check;
+use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
+use crate::plan::Expr;
+use crate::types::{ValueRef, key};
+
+/// A table with its layout and its rules, bound.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) table: Arc<Table>,
+    pub(crate) layout: Arc<TableLayout>,
+    /// One per `table.checks`.
+    pub(crate) checks: Vec<Expr>,
+    /// One per `table.foreign_keys`.
+    pub(crate) references: Vec<Reference>,
+}
+
+impl Target {
+    pub(crate) fn new(table: &Arc<Table>, catalog: &Catalog) -> Result<Target> {
+        let checks = table.checks.iter().map(|check| bind_check(&check.condition, table, catalog));
+        let references = table.foreign_keys.iter().map(|foreign_key| Reference::of(table, foreign_key, catalog));
+        Ok(Target {
+            table: table.clone(),
+            layout: catalog.layout(table),
+            checks: checks.collect::<Result<_>>()?,
+            references: references.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Writes the key of a new row over `out`: its primary key, or a fresh row number.
+    pub(crate) fn encode_new_key<'v>(
+        &self,
+        value: impl Fn(usize) -> ValueRef<'v>,
+        (store, numbers): Numbers<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        out.clear();
+        if self.layout.has_row_numbers() {
+            out.extend_from_slice(&row_number_key(numbers.next(store, self.table.tree)?));
+        }
+        for (&column, &data_type) in self.table.primary_key.iter().zip(self.layout.key_types()) {
+            key::encode_ref(value(column), data_type, false, false, out);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! The trees that a row program works on.
+
+use cairn_storage::{PointWriter, Result, Transaction, TreeId};
+
+/// Trees to read and write by key.
+pub(crate) trait Trees {
+    /// Hands the value under `key` to `read`, which does no more than look at it; whether there is one.
+    fn get(&mut self, tree: TreeId, key: &[u8], read: &mut dyn FnMut(&[u8])) -> Result<bool>;
+    fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()>;
+    /// Inserts, unless the key is there: then `Ok(false)`.
+    fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool>;
+    fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()>;
+    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool>;
+}
+
+impl Trees for PointWriter<'_> {
+    fn get(&mut self, tree: TreeId, key: &[u8], read: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(PointWriter::get(self, tree, key)?.map(read).is_some())
+    }
+    fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        PointWriter::put(self, tree, key, value)
+    }
+    fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        PointWriter::insert(self, tree, key, value)
+    }
+    fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
+        PointWriter::patch(self, tree, key, offset, bytes)
+    }
+    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
+        PointWriter::delete(self, tree, key)
+    }
+}
+
+impl Trees for &Transaction {
+    fn get(&mut self, tree: TreeId, key: &[u8], read: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(self.reader().get_with(tree, key, read)?.is_some())
+    }
+    fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        Transaction::put(self, tree, key, value)
+    }
+    fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        Transaction::insert(self, tree, key, value)
+    }
+    fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
+        Transaction::patch(self, tree, key, offset, bytes)
+    }
+    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
+        Transaction::delete(self, tree, key)
+    }
+}
+
+/// Whether a key is there.
+pub(crate) fn exists(trees: &mut dyn Trees, tree: TreeId, key: &[u8]) -> Result<bool> {
+    trees.get(tree, key, &mut |_| ())
+}
+
+/// Copies the value under `key` into `out`; whether there is one.
+pub(crate) fn look_up(trees: &mut dyn Trees, tree: TreeId, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+    trees.get(tree, key, &mut |value| {
+        out.clear();
+        out.extend_from_slice(value);
+    })
+}

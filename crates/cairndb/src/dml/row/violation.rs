@@ -1,0 +1,109 @@
+//! The words for rows that can not be written.
+
+use super::{Stop, Target, Violation};
+use crate::catalog::{ForeignKey, Table};
+use crate::exec::Columns;
+use crate::types::{EvalContext, to_text};
+use crate::{Error, Result, SqlState, Value};
+
+impl Violation {
+    /// As an error of the statement; `row`: the one that was to be written.
+    pub(crate) fn worded(self, target: &Target, row: &dyn Columns<Stop>, eval: &EvalContext) -> Error {
+        self.words(target, row, eval).unwrap_or_else(Error::from)
+    }
+
+    fn words(self, target: &Target, row: &dyn Columns<Stop>, eval: &EvalContext) -> Result<Error, Stop> {
+        let table = &*target.table;
+        let values = |columns: &mut dyn Iterator<Item = usize>| {
+            columns.map(|column| Ok(row.column(column)?.into_value())).collect::<Result<Vec<Value>, Stop>>()
+        };
+        let failing_row = || Ok::<_, Stop>(failing_row(&values(&mut (0..table.columns.len()))?, eval));
+        Ok(match self {
+            Violation::NotNull(column) => {
+                let message = format!(
+                    "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                    table.columns[column].name, table.name
+                );
+                Error::new(SqlState::NOT_NULL_VIOLATION, message).with_detail(failing_row()?)
+            }
+            Violation::Check(at) => {
+                let check = &table.checks[at].name;
+                let message = format!("new row for relation \"{}\" violates check constraint \"{check}\"", table.name);
+                Error::new(SqlState::CHECK_VIOLATION, message).with_detail(failing_row()?).with_constraint(check)
+            }
+            Violation::Duplicate(index) => {
+                let (name, columns) = match index.and_then(|at| table.indexes.get(at)) {
+                    Some(index) => (index.name.as_str(), index.columns.iter().map(|part| part.column).collect()),
+                    None => (table.primary_key_name.as_deref().unwrap_or(&table.name), table.primary_key.clone()),
+                };
+                let key = key_detail(table, &columns, values(&mut columns.iter().copied())?.iter(), eval);
+                let message = format!("duplicate key value violates unique constraint \"{name}\"");
+                Error::new(SqlState::UNIQUE_VIOLATION, message)
+                    .with_detail(format!("{key} already exists."))
+                    .with_constraint(name)
+            }
+            Violation::Missing(at) => {
+                let foreign_key = &table.foreign_keys[at];
+                let columns = &foreign_key.columns;
+                let key = key_detail(table, columns, values(&mut columns.iter().copied())?.iter(), eval);
+                let parent = &target.references[at].parent;
+                let message = format!(
+                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                    table.name, foreign_key.name
+                );
+                Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+                    .with_detail(format!("{key} is not present in table \"{}\".", parent.name))
+                    .with_constraint(&foreign_key.name)
+            }
+        })
+    }
+}
+
+/// SQLSTATE 23503: `child` still refers by the foreign key to these values of `parent`.
+pub(crate) fn still_referenced(
+    parent: &Table,
+    child: &Table,
+    foreign_key: &ForeignKey,
+    values: &[Value],
+    eval: &EvalContext,
+) -> Error {
+    let message = format!(
+        "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+        parent.name, foreign_key.name, child.name
+    );
+    let key = key_detail(parent, &foreign_key.referenced_columns, values.iter(), eval);
+    Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+        .with_detail(format!("{key} is still referenced from table \"{}\".", child.name))
+        .with_constraint(&foreign_key.name)
+}
+
+/// `Failing row contains (1, null, x).`, long values cut as PostgreSQL does.
+fn failing_row(row: &[Value], eval: &EvalContext) -> String {
+    const SHOWN: usize = 64;
+    let mut shown = Vec::with_capacity(row.len());
+    for value in row {
+        let text = value_text(value, eval);
+        shown.push(match text.char_indices().find(|(at, ch)| at + ch.len_utf8() > SHOWN) {
+            Some((cut, _)) => format!("{}...", &text[..cut]),
+            None => text,
+        });
+    }
+    format!("Failing row contains ({}).", shown.join(", "))
+}
+
+fn value_text(value: &Value, eval: &EvalContext) -> String {
+    if value.is_null() { "null".to_string() } else { to_text(value, eval) }
+}
+
+/// `Key (a, b)=(1, 2)`: the beginning of many details.
+pub(crate) fn key_detail<'v>(
+    table: &Table,
+    columns: &[usize],
+    values: impl Iterator<Item = &'v Value>,
+    eval: &EvalContext,
+) -> String {
+    let names: Vec<&str> =
+        columns.iter().filter_map(|&c| table.columns.get(c)).map(|column| column.name.as_str()).collect();
+    let values: Vec<String> = values.map(|value| value_text(value, eval)).collect();
+    format!("Key ({})=({})", names.join(", "), values.join(", "))
+}
