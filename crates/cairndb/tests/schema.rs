@@ -32,8 +32,7 @@ fn tables_that_make_no_sense_are_refused() {
     fails(&conn, "CREATE TABLE t (a int CHECK (b > 0))", "42703");
     fails(&conn, "CREATE TABLE t (a int CHECK (a + 1))", "42804");
     fails(&conn, "CREATE TABLE t (a nothing)", "42704");
-    fails(&conn, "CREATE SCHEMA s", "0A000");
-    fails(&conn, "CREATE TABLE s.t (a int)", "3F000");
+    assert_eq!(fails(&conn, "CREATE TABLE s.t (a int)", "3F000").position(), Some(14));
 }
 
 #[test]
@@ -426,5 +425,64 @@ fn definitions_survive_what_happens_to_the_names_in_them() -> Result<()> {
         assert_eq!(of_now, same, "{}", shown(view));
         conn.execute("DROP VIEW again", ())?;
     }
+    Ok(())
+}
+
+#[test]
+fn prepared_statements_follow_the_search_path() -> Result<()> {
+    let conn = connect(
+        "CREATE SCHEMA a; CREATE SCHEMA b; CREATE TABLE b.t (id int PRIMARY KEY, n int); INSERT INTO b.t VALUES (1, 2);
+         SET search_path = a, b",
+    );
+    let mut point = conn.prepare("SELECT n FROM t WHERE id = $1")?;
+    let mut scan = conn.prepare("SELECT sum(n) FROM t")?;
+    let mut write = conn.prepare("UPDATE t SET n = n + 1 WHERE id = $1")?;
+    assert!(point.is_point() && write.is_point());
+    let mut all = |of_point: i32, of_scan: i64| -> Result<()> {
+        assert_eq!(point.query_point((1,), |row| row.get_i64(0))?, Some(Some(i64::from(of_point))));
+        assert_eq!(scan.query_row((), |row| row.get::<i64>(0))?, of_scan);
+        assert_eq!(write.execute((1,))?, 1);
+        assert_eq!(conn.query_row("SELECT n FROM t WHERE id = 1", (), |row| row.get::<i32>(0))?, of_point + 1);
+        Ok(())
+    };
+    all(2, 2)?;
+    // What was not there, and so was passed, is there.
+    conn.execute_script("CREATE TABLE a.t (id int PRIMARY KEY, n int); INSERT INTO a.t VALUES (1, 10), (2, 20)")?;
+    all(10, 30)?;
+    conn.execute("SET search_path = b", ())?;
+    all(3, 3)?;
+    conn.execute_script("BEGIN; SET search_path = a")?;
+    all(11, 31)?;
+    conn.execute("ROLLBACK", ())?;
+    all(4, 4)?;
+    conn.execute_script("SET search_path = b, a; BEGIN; SET LOCAL search_path = a")?;
+    all(11, 31)?;
+    conn.execute("COMMIT", ())?;
+    all(5, 5)?;
+    conn.execute("DROP TABLE b.t", ())?;
+    all(12, 32)?;
+    Ok(())
+}
+
+#[test]
+fn what_is_not_in_sight_is_told_with_its_schema() -> Result<()> {
+    let conn = connect(
+        "CREATE SCHEMA \"S s\"; CREATE TABLE \"S s\".t (a int PRIMARY KEY); CREATE VIEW v AS SELECT a FROM \"S s\".t;
+         CREATE VIEW \"S s\".v AS SELECT a FROM v; CREATE TABLE t (a int REFERENCES \"S s\".t)",
+    );
+    assert_eq!(
+        dependents(&conn, "DROP SCHEMA \"S s\""),
+        "cannot drop schema S s because other objects depend on it\n\
+         table \"S s\".t depends on schema S s\n\
+         view v depends on table \"S s\".t\n\
+         constraint t_a_fkey on table t depends on table \"S s\".t\n\
+         view \"S s\".v depends on schema S s"
+    );
+    conn.execute("ALTER TABLE \"S s\".t SET SCHEMA public", ()).expect_err("there is one");
+    conn.execute("DROP TABLE t", ())?;
+    conn.execute("ALTER TABLE \"S s\".t SET SCHEMA public", ())?;
+    assert_eq!(rows(&conn, "SELECT * FROM \"S s\".v"), Vec::<String>::new());
+    let catalog = conn.catalog()?;
+    assert_eq!(catalog.text_of(&catalog.view("v").expect("a view").query), "SELECT a FROM t AS t");
     Ok(())
 }

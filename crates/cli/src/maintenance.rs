@@ -134,8 +134,9 @@ pub fn stats(path: &Path) -> Result<(), Failure> {
     let connection = database.connect()?;
     let catalog = connection.catalog()?;
     let mut rows = Vec::new();
-    for name in catalog.tables.keys() {
-        let query = format!("SELECT count(*) FROM \"{}\"", name.replace('"', "\"\""));
+    let names: Vec<String> = catalog.tables().map(|table| catalog.table_name(table)).collect();
+    for name in &names {
+        let query = format!("SELECT count(*) FROM {name}");
         rows.push((name.as_str(), connection.query_row(&query, (), |row| row.get::<u64>(0))?));
     }
     show(&format!("{} ({})", path.display(), size(path)?), ["table", "rows"], &rows)?;

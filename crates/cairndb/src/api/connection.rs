@@ -306,15 +306,15 @@ impl Connection {
 
     /// The schema as this connection sees it now.
     pub fn catalog(&self) -> Result<Arc<Catalog>> {
-        let state = self.state.borrow();
         let shared = self.shared();
-        match &state.transaction {
+        let catalog = match &self.state.borrow().transaction {
             Some(open) => {
                 let stamp = CatalogStamp::of(open.tx.reader(), shared.trees)?;
-                shared.catalog_of_transaction(open.tx.reader(), stamp)
+                shared.catalog_of_transaction(open.tx.reader(), stamp)?
             }
-            None => Ok(shared.catalog(shared.store.snapshot()?.reader())?.1),
-        }
+            None => shared.catalog(shared.store.snapshot()?.reader())?.1,
+        };
+        Ok(self.seen(catalog))
     }
 }
 

@@ -236,23 +236,47 @@ impl Connection {
         let session = self.state.borrow();
         let Some(open) = &session.transaction else {
             let snapshot = self.shared().store.snapshot()?;
-            let (stamp, catalog) = self.shared().catalog(snapshot.reader())?;
+            let (stamp, catalog) = self.catalog_at(snapshot.reader())?;
             return work(&State { reader: snapshot.reader(), stamp, catalog, started: None, read_only: false });
         };
         if open.failed() {
             return Err(aborted());
         }
         let stamp = CatalogStamp::of(open.tx.reader(), self.shared().trees)?;
-        let catalog = self.shared().catalog_of_transaction(open.tx.reader(), stamp)?;
+        let catalog = self.seen(self.shared().catalog_of_transaction(open.tx.reader(), stamp)?);
         let (started, read_only) = (Some(open.started), open.read_only);
         work(&State { reader: open.tx.reader(), stamp, catalog, started, read_only })
     }
 
     fn run_on_snapshot(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
         let snapshot = self.shared().store.snapshot()?;
-        let (stamp, catalog) = self.shared().catalog(snapshot.reader())?;
+        let (stamp, catalog) = self.catalog_at(snapshot.reader())?;
         let state = State { reader: snapshot.reader(), stamp, catalog, started: None, read_only: false };
         self.read(statement, &state, params)
+    }
+
+    /// The catalog in a state, as this session sees it.
+    fn catalog_at(&self, reader: &Reader) -> Result<(CatalogStamp, Arc<Catalog>)> {
+        let (stamp, catalog) = self.shared().catalog(reader)?;
+        Ok((stamp, self.seen(catalog)))
+    }
+
+    /// The catalog as this session sees it.
+    pub(super) fn seen(&self, catalog: Arc<Catalog>) -> Arc<Catalog> {
+        let session = self.state.borrow();
+        let path = &session.settings.search_path;
+        if Arc::ptr_eq(catalog.path(), path) {
+            return catalog;
+        }
+        let mut seen = session.seen.borrow_mut();
+        match &*seen {
+            Some((of, seen)) if Arc::ptr_eq(of, &catalog) && Arc::ptr_eq(seen.path(), path) => seen.clone(),
+            _ => {
+                let now = Arc::new(catalog.under(path, None));
+                *seen = Some((catalog, now.clone()));
+                now
+            }
+        }
     }
 
     /// When a statement that begins now has to be over.
@@ -294,7 +318,7 @@ impl Connection {
         params: &dyn Params,
         (lost, deadline): (&mut Losses, Option<Instant>),
     ) -> Result<Executed> {
-        let (stamp, catalog) = self.shared().catalog(tx.reader())?;
+        let (stamp, catalog) = self.catalog_at(tx.reader())?;
         let state = State { reader: tx.reader(), stamp, catalog, started: None, read_only: false };
         let executed = match access {
             Access::Schema => self.change_schema(&tx, statement, &state)?,
@@ -323,6 +347,7 @@ impl Connection {
         };
         open.catalog = Some((stamp, catalog.clone()));
         drop(session);
+        let catalog = self.seen(catalog);
         let session = self.state.borrow();
         let Some(open) = session.transaction.as_ref() else { return Err(Error::internal("no open transaction")) };
         let state =
@@ -340,7 +365,7 @@ impl Connection {
     fn plan(&self, statement: &mut Runnable, state: &State<'_>) -> Result<Arc<Prepared>> {
         let options = &self.state.borrow().settings.optimizer;
         match &statement.prepared {
-            Some(prepared) if prepared.is_current(state.stamp, options) => Ok(prepared.clone()),
+            Some(prepared) if prepared.is_current(state.stamp, &state.catalog, options) => Ok(prepared.clone()),
             _ => {
                 let prepared = Arc::new(Prepared::new(&statement.parsed, state.stamp, &state.catalog, options)?);
                 statement.prepared = Some(prepared.clone());

@@ -7,7 +7,7 @@ use cairn_parser::Statement as Syntax;
 use super::point::PointPlan;
 use crate::Result;
 use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, bind_statement};
-use crate::catalog::{Catalog, CatalogStamp};
+use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::command::{self, CommandKind};
 use crate::dml::{DeletePlan, InsertPlan, UpdatePlan};
 use crate::plan::{Field, OptimizerOptions, PhysicalPlan, optimize};
@@ -113,8 +113,14 @@ impl Prepared {
     }
 
     /// Whether the plan still fits.
-    pub(crate) fn is_current(&self, stamp: CatalogStamp, options: &OptimizerOptions) -> bool {
-        self.stamp == stamp && self.options == *options
+    pub(crate) fn is_current(&self, stamp: CatalogStamp, catalog: &Catalog, options: &OptimizerOptions) -> bool {
+        self.stamp == stamp && self.options == *options && self.catalog.is_seen_like(catalog)
+    }
+
+    /// Whether names mean under this path what they meant when the plan was made.
+    #[inline]
+    pub(super) fn is_under(&self, path: &Arc<SearchPath>) -> bool {
+        Arc::ptr_eq(self.catalog.path(), path)
     }
 
     /// The result's columns; empty where there are no rows.

@@ -176,14 +176,7 @@ impl SessionSequences {
 
 impl StatementSequences {
     fn sequence(&self, name: &str) -> Result<&Arc<Sequence>> {
-        let name = relation_name(name);
-        if let Some(sequence) = self.catalog.sequence(&name) {
-            return Ok(sequence);
-        }
-        match self.catalog.relation_kind(&name) {
-            Some(_) => Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a sequence"))),
-            None => Err(Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))),
-        }
+        self.catalog.find_sequence(&relation_name(name)?)
     }
 
     fn shared(&self, function: &str) -> Result<(Arc<Shared>, TreeId)> {
@@ -242,7 +235,7 @@ mod tests {
     fn sequence(increment: i64, min: i64, max: i64, cycle: bool) -> Sequence {
         let start = if increment > 0 { min } else { max };
         let (id, name) = (ObjectId(1), "s".to_string());
-        Sequence { id, name, start, increment, min, max, cycle, owner: None, generation: 1 }
+        Sequence { id, schema: ObjectId::PUBLIC, name, start, increment, min, max, cycle, owner: None, generation: 1 }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a connection remembers between statements: settings and the open transaction.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use cairn_storage::{Durability, Losses, Savepoint, Transaction, TreeId};
 
 use super::limits::Limits;
-use crate::catalog::{Catalog, CatalogStamp};
+use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::plan::OptimizerOptions;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};
@@ -19,6 +19,7 @@ use crate::{Error, Result, SqlState};
 pub(crate) struct Settings {
     /// IANA name.
     pub(crate) time_zone: Box<str>,
+    pub(crate) search_path: Arc<SearchPath>,
     pub(crate) statement_timeout: Option<Duration>,
     pub(crate) limits: Limits,
     /// `None`: the database's.
@@ -50,13 +51,15 @@ pub(crate) struct OpenTransaction {
 pub(crate) struct SessionState {
     pub(crate) settings: Settings,
     pub(crate) transaction: Option<OpenTransaction>,
+    /// The catalog that was looked at last, and as this session sees it.
+    pub(crate) seen: RefCell<Option<(Arc<Catalog>, Arc<Catalog>)>>,
     /// What the transactions since the last that committed have lost to others: the next is the same work, most likely.
     pub(crate) lost: Losses,
 }
 
 impl SessionState {
     pub(crate) fn new(settings: Settings) -> SessionState {
-        SessionState { settings, transaction: None, lost: Losses::default() }
+        SessionState { settings, transaction: None, seen: RefCell::default(), lost: Losses::default() }
     }
 
     /// Whether the open transaction failed and waits for ROLLBACK.

@@ -1,6 +1,6 @@
 //! SET, SHOW, RESET and DISCARD.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use cairn_storage::Durability;
@@ -11,6 +11,7 @@ use super::limits::Limits;
 use super::sequences::SessionSequences;
 use super::session::Settings;
 use super::{Database, Rows};
+use crate::catalog::{SearchPath, default_path};
 use crate::command::{Discard, SessionCommand};
 use crate::plan::{Field, OptimizerOptions};
 use crate::types::datetime::Zone;
@@ -30,7 +31,6 @@ const IGNORED: &[(&str, &str)] = &[
     ("intervalstyle", "postgres"),
     ("lock_timeout", "0"),
     ("row_security", "on"),
-    ("search_path", "public"),
     ("standard_conforming_strings", "on"),
     ("xmloption", "content"),
 ];
@@ -53,6 +53,7 @@ impl Settings {
         let options = &database.shared.options;
         Settings {
             time_zone: options.time_zone.as_deref().unwrap_or("UTC").into(),
+            search_path: default_path(),
             statement_timeout: options.statement_timeout,
             limits: Limits::of(options),
             durability: None,
@@ -64,6 +65,7 @@ impl Settings {
     fn set(&mut self, name: &str, value: Option<&str>, defaults: &Settings) -> Result<()> {
         match name {
             "timezone" => self.time_zone = value.map_or(Ok(defaults.time_zone.clone()), time_zone)?,
+            "search_path" => self.search_path = value.map_or(Ok(default_path()), search_path)?,
             "statement_timeout" => {
                 self.statement_timeout = value.map_or(Ok(defaults.statement_timeout), |value| duration(name, value))?;
             }
@@ -87,6 +89,7 @@ impl Settings {
         let on = |set: bool| if set { "on" } else { "off" }.to_string();
         Ok(match name {
             "timezone" => self.time_zone.to_string(),
+            "search_path" => self.search_path.to_string(),
             "statement_timeout" => self.statement_timeout.map_or("0".to_string(), |limit| show_duration(&limit)),
             "durability" => format!("{:?}", self.durability.unwrap_or(default_durability)).to_lowercase(),
             "batch_rows" => self.optimizer.batch_rows.to_string(),
@@ -134,6 +137,12 @@ fn durability(value: &str) -> Result<Durability> {
             return Err(invalid("durability", value).with_hint("Available values: full, group, interval, off."));
         }
     })
+}
+
+/// A list of schemas, which need not be there.
+fn search_path(value: &str) -> Result<Arc<SearchPath>> {
+    let path = SearchPath::of(value).ok_or_else(|| invalid("search_path", value))?;
+    Ok(if path == *default_path() { default_path() } else { Arc::new(path) })
 }
 
 /// A time zone that conversions know.
@@ -240,6 +249,13 @@ impl Connection {
         }
         if let (Some(kept), false) = (state.kept(), local) {
             kept.set(name, value, &defaults)?;
+            // The same path is one object, by which plans know it.
+            let kept = kept.search_path.clone();
+            state.settings.set(name, value, &defaults)?;
+            if *kept == *state.settings.search_path {
+                state.settings.search_path = kept;
+            }
+            return Ok(Executed::tag("SET"));
         }
         state.settings.set(name, value, &defaults)?;
         Ok(Executed::tag("SET"))
@@ -273,6 +289,7 @@ mod tests {
     fn unknown_settings_are_refused() {
         let options = Settings {
             time_zone: "UTC".into(),
+            search_path: default_path(),
             statement_timeout: None,
             limits: Limits::of(&crate::Options::default()),
             durability: None,

@@ -128,7 +128,8 @@ impl<'c> Statement<'c> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
         let Some(PointPlan::Select(plan)) = prepared.point() else { return Ok(None) };
         let state = self.connection.state.borrow();
-        if state.failed() || params.count() != prepared.parameters.len() {
+        let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);
+        if state.failed() || !is_fit {
             return Ok(None);
         }
         let buffers = &mut self.buffers;
@@ -154,7 +155,9 @@ impl<'c> Statement<'c> {
             return Ok(None);
         }
         let state = self.connection.state.borrow();
-        if state.transaction.as_ref().is_some_and(|open| open.failed() || open.read_only) {
+        if state.transaction.as_ref().is_some_and(|open| open.failed() || open.read_only)
+            || !prepared.is_under(&state.settings.search_path)
+        {
             return Ok(None);
         }
         let buffers = &mut self.buffers;

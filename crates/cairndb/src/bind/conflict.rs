@@ -50,7 +50,7 @@ impl Binder<'_> {
     ) -> Result<ConflictAction> {
         // Unqualified names are the existing row's; the proposed row is seen as `excluded` only.
         let width = table.columns.len();
-        let mut excluded = Scope::of_table("excluded".to_owned(), false, table, width);
+        let mut excluded = Scope::of_table("excluded".to_owned(), None, table, width);
         excluded.columns_mut().clear();
         let scope = target.clone().joined(excluded)?;
         let env = Env { scope: &scope, outer: None };

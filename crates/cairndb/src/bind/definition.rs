@@ -3,18 +3,17 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use cairn_parser::token::quote_identifier;
 use cairn_parser::{Span, Tree};
 
 use super::ParameterTypes;
 use super::binder::Binder;
 use super::entry::{check_condition, default_of, no_parameters};
 use super::scope::{Relation, Scope};
+use crate::Result;
 use crate::catalog::{Catalog, Definition, KnownColumn, ObjectId, Reference, Table, View};
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{self, with_deep_stack};
 use crate::types::DataType;
-use crate::{Error, Result, SqlState};
 
 /// What is noted while a definition is bound for the first time.
 #[derive(Debug, Default)]
@@ -26,10 +25,11 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    fn add(&mut self, span: Span, object: ObjectId, columns: Vec<KnownColumn>) {
+    fn add(&mut self, span: Span, (object, schema): (ObjectId, &str), columns: Vec<KnownColumn>) {
         // What is bound twice is noted once.
         if self.references.iter().all(|known| known.place != span.start) {
-            self.references.push(Reference { place: span.start, object, columns, by_key: false });
+            let (place, schema) = (span.start, schema.to_owned());
+            self.references.push(Reference { place, object, schema, columns, by_key: false });
         }
     }
 
@@ -57,12 +57,14 @@ impl Binder<'_> {
             name: column.name.clone(),
             used: false,
         };
-        self.note(|noted| noted.add(span, table.id, table.columns.iter().map(known).collect()));
+        let object = (table.id, self.catalog.schema_name(table.schema).unwrap_or_default());
+        self.note(|noted| noted.add(span, object, table.columns.iter().map(known).collect()));
     }
 
     pub(super) fn note_view(&self, span: Span, view: &View) {
         let known = |(number, name): (u32, &String)| KnownColumn { number, name: name.clone(), used: false };
-        self.note(|noted| noted.add(span, view.id, (0..).zip(&view.columns).map(known).collect()));
+        let object = (view.id, self.catalog.schema_name(view.schema).unwrap_or_default());
+        self.note(|noted| noted.add(span, object, (0..).zip(&view.columns).map(known).collect()));
     }
 
     /// An expression that a name in this scope means is used.
@@ -86,24 +88,15 @@ impl Binder<'_> {
     /// The sequence that a constant names: as it is called now, where the definition knows which it is.
     pub(super) fn sequence_named(&self, name: &str, span: Span) -> Result<Option<String>> {
         if let Some(reference) = self.definition.and_then(|definition| definition.reference_at(span.start)) {
-            return Ok(self.catalog.sequence_by_id(reference.object).map(|sequence| quoted(&sequence.name)));
+            let sequence = self.catalog.sequence_by_id(reference.object);
+            return Ok(sequence.map(|sequence| self.catalog.shown(sequence.schema, &sequence.name)));
         }
         if self.noted.is_some() {
-            let name = sql::relation_name(name);
-            let sequence = self
-                .catalog
-                .sequence(&name)
-                .ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))?;
-            self.note(|noted| noted.add(span, sequence.id, Vec::new()));
+            let sequence = self.catalog.find_sequence(&sql::relation_name(name)?)?;
+            self.note(|noted| noted.add(span, (sequence.id, ""), Vec::new()));
         }
         Ok(None)
     }
-}
-
-pub(super) fn quoted(name: &str) -> String {
-    let mut out = String::new();
-    quote_identifier(name, &mut out);
-    out
 }
 
 /// The names that a definition has for a table's columns, those that are gone among them as `None`.
@@ -128,13 +121,13 @@ pub(super) fn is_unchanged(reference: &Reference, table: &Table) -> bool {
 /// A table's relation under the names that a definition has for its columns.
 pub(super) fn known_relation(
     alias: String,
-    by_own_name: bool,
+    schema: Option<String>,
     table: &Arc<Table>,
     columns: Vec<(String, Option<Expr>)>,
 ) -> Relation {
     let columns = columns.into_iter().filter_map(|(name, expr)| Some((name, expr?))).collect();
     let mut relation = Relation::new(alias, columns);
-    relation.by_own_name = by_own_name;
+    relation.schema = schema;
     relation.table = Some((Arc::clone(table), 0));
     relation
 }

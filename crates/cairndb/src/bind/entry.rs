@@ -66,7 +66,8 @@ pub fn bind_check(condition: &Definition, table: &Table, catalog: &Catalog) -> R
 }
 
 pub(super) fn check_condition(binder: &mut Binder<'_>, expr: Id<ast::Expr>, table: &Table) -> Result<Expr> {
-    let scope = Scope::of_table(table.name.clone(), true, &std::sync::Arc::new(table.clone()), table.columns.len());
+    let schema = binder.schema_of(table.schema);
+    let scope = Scope::of_table(table.name.clone(), schema, &std::sync::Arc::new(table.clone()), table.columns.len());
     let env = Env { scope: &scope, outer: None };
     let (bound, span) = binder.operand(expr, &mut Context::new(Some(&env), Clause::Check))?;
     if contains_subquery(&bound) {

@@ -136,7 +136,7 @@ impl Binder<'_> {
             SessionValue::SessionUser => "session_user",
             SessionValue::User => "user",
             SessionValue::CurrentCatalog => "current_catalog",
-            SessionValue::CurrentSchema => "current_schema",
+            SessionValue::CurrentSchema => return Ok(self.current_schema()),
         };
         self.call(name, vec![], span)
     }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use cairn_parser::{self as ast, FunctionItem, Id, List, Name, QualifiedName, Query, Span, TableRef};
 
-use super::binder::Binder;
+use super::binder::{Binder, NOWHERE};
 use super::context::{Clause, Context};
 use super::definition::{is_unchanged, known_columns, known_relation};
 use super::nearest::nearest;
 use super::scope::{Env, Relation, Scope};
-use crate::catalog::{Reference, Table, View};
+use crate::catalog::{self, ObjectId, Reference, RelationKind, Table, View};
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
-use crate::sql::{dotted, list_span, name_text, plain_name};
+use crate::sql::{dotted, list_span, name_text, object_name, plain_name};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -62,7 +62,7 @@ pub(crate) fn named_as_view(view: &View, mut fields: Vec<Field>) -> Result<Vec<F
     Ok(fields)
 }
 
-impl Binder<'_> {
+impl<'a> Binder<'a> {
     /// The whole clause, items joined from left to right.
     pub(super) fn all_items(&mut self, items: List<TableRef>, outer: Option<&Env>) -> Result<Side> {
         let tree = self.tree;
@@ -153,7 +153,8 @@ impl Binder<'_> {
     pub(super) fn named(&mut self, name: Id<QualifiedName>, naming: Option<Naming>) -> Result<Item> {
         let tree = self.tree;
         let parts = tree.get(name).parts;
-        let Some((plain, span)) = plain_name(tree, parts) else { return Err(self.no_relation(name)) };
+        let plain = tree.list(parts).next_back().map_or("", |last| name_text(tree, last));
+        let span = tree.span(name);
         let cte = self.ctes.iter().rev().find(|cte| cte.name == plain && tree.len(parts) == 1);
         if let Some(cte) = cte {
             let (id, fields) = (cte.id, cte.fields.clone());
@@ -164,7 +165,11 @@ impl Binder<'_> {
         let reference = self.definition.and_then(|definition| definition.reference_at(span.start));
         let (table, view) = match reference {
             Some(Reference { object, .. }) => (catalog.table_by_id(*object), catalog.view_by_id(*object)),
-            None => (catalog.table(plain), catalog.view(plain)),
+            None => match self.found(parts)? {
+                Some(catalog::Relation::Table(table)) => (Some(table), None),
+                Some(catalog::Relation::View(view)) => (None, Some(view)),
+                _ => (None, None),
+            },
         };
         match (table, view, reference) {
             (Some(table), _, Some(reference)) if !is_unchanged(reference, table) => {
@@ -172,7 +177,7 @@ impl Binder<'_> {
             }
             (Some(table), _, _) => {
                 self.note_table(span, table);
-                self.table(plain, table, naming)
+                self.table((plain, reference), table, naming)
             }
             (None, Some(view), _) => {
                 self.note_view(span, view);
@@ -180,6 +185,28 @@ impl Binder<'_> {
             }
             (None, None, _) => Err(self.no_relation(name)),
         }
+    }
+
+    /// What a relation's name means.
+    pub(super) fn found(&self, parts: List<Name>) -> Result<Option<&'a catalog::Relation>> {
+        let mut names = self.tree.list(parts).map(|part| name_text(self.tree, part));
+        let at = |error| self.at(error, list_span(self.tree, parts).unwrap_or(NOWHERE));
+        match (names.next(), names.next(), names.next()) {
+            (Some(name), None, _) => Ok(self.catalog.visible(name)),
+            (Some(schema), Some(name), None) => {
+                let schema = self.catalog.schema(schema);
+                Ok(schema.and_then(|schema| self.catalog.relation_in(schema, name)))
+            }
+            _ => {
+                let all = self.tree.list(parts).map(|part| name_text(self.tree, part).to_owned()).collect();
+                object_name(all).map(|name| self.catalog.relation(&name)).map_err(at)
+            }
+        }
+    }
+
+    /// A schema's name.
+    pub(super) fn schema_of(&self, schema: ObjectId) -> Option<String> {
+        self.catalog.schema_name(schema).map(str::to_owned)
     }
 
     /// A table as a definition knows it, whose columns were renamed, added or dropped since.
@@ -200,15 +227,26 @@ impl Binder<'_> {
             }
         }
         let alias = naming.map_or(called, |naming| name_text(self.tree, naming.name)).to_owned();
-        let relation = known_relation(alias, naming.is_none(), table, columns);
+        let schema = naming.is_none().then(|| reference.schema.clone());
+        let relation = known_relation(alias, schema, table, columns);
         Ok(Item::plain((plan, Scope::of(relation, width))))
     }
 
-    fn table(&mut self, called: &str, table: &Arc<Table>, naming: Option<Naming>) -> Result<Item> {
+    fn table(
+        &mut self,
+        (called, reference): (&str, Option<&Reference>),
+        table: &Arc<Table>,
+        naming: Option<Naming>,
+    ) -> Result<Item> {
         let width = table.columns.len();
         let plan = LogicalPlan::Scan { table: Arc::clone(table), columns: (0..width).collect() };
         let name = naming.map_or(called, |naming| name_text(self.tree, naming.name));
-        let mut scope = Scope::of_table(name.to_owned(), naming.is_none(), table, width);
+        let schema = match reference {
+            Some(reference) => Some(reference.schema.clone()),
+            None => self.schema_of(table.schema),
+        };
+        let schema = schema.filter(|_| naming.is_none());
+        let mut scope = Scope::of_table(name.to_owned(), schema, table, width);
         if let Some(naming) = naming {
             self.rename("table", &mut scope, naming)?;
         }
@@ -219,8 +257,10 @@ impl Binder<'_> {
     pub(super) fn no_relation(&self, name: Id<QualifiedName>) -> Error {
         let full = dotted(self.tree, self.tree.get(name).parts);
         let error = Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"));
-        let names = self.catalog.tables.keys().chain(self.catalog.views.keys());
-        let near = nearest(&full, names.map(|name| (name.as_str(), name)));
+        let schemas = self.catalog.searched().iter();
+        let names = schemas.flat_map(|schema| self.catalog.relations_in(*schema));
+        let read = names.filter(|(_, relation)| matches!(relation.kind(), RelationKind::Table | RelationKind::View));
+        let near = nearest(&full, read.map(|(name, _)| (name, name)));
         let error = match near.as_slice() {
             [near, ..] => error.with_hint(format!("Perhaps you meant the relation \"{near}\".")),
             [] => error,
@@ -254,7 +294,10 @@ impl Binder<'_> {
         let mut scope = self.fields_scope(called, fields, naming)?;
         scope.width = width;
         if let (Some(relation), None) = (scope.relations.first_mut(), naming) {
-            relation.by_own_name = true;
+            relation.schema = match reference {
+                Some(reference) => Some(reference.schema.clone()),
+                None => self.schema_of(view.schema),
+            };
         }
         Ok(Item::plain((plan, scope)))
     }

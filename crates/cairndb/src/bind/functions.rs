@@ -3,7 +3,7 @@
 use cairn_parser::{self as ast, CallForm, Id, List, Span};
 
 use super::binder::{Binder, NOWHERE};
-use super::coerce::text;
+use super::coerce::{null, text};
 use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE};
 use super::equal::{is_volatile, same_call, same_expr};
 use super::overload::no_function;
@@ -45,6 +45,7 @@ impl<'a> Binder<'a> {
                 self.series_in_select(&call, context)
             }
             "pg_typeof" => self.type_name(&call, context),
+            "current_schema" if call.args.is_empty() => Ok(self.current_schema()),
             _ => {
                 let args = self.operands_of(call.args, context)?;
                 self.call(call.name, args, call.span)
@@ -231,6 +232,12 @@ impl<'a> Binder<'a> {
             [(arg, _)] => Ok(text(arg.data_type().type_name())),
             _ => Err(self.at(no_function(call.name, &[]), call.span)),
         }
+    }
+
+    /// The first schema of the path that there is: a plan rests on the path.
+    pub(super) fn current_schema(&self) -> Expr {
+        let schema = self.catalog.current_schema().and_then(|schema| self.catalog.schema_name(schema));
+        schema.map_or_else(|| null(DataType::Text), text)
     }
 
     /// Sort keys that are plain expressions (no output names): inside aggregates.

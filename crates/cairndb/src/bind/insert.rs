@@ -80,7 +80,8 @@ impl Binder<'_> {
         }
         let alias = insert.alias.map(|alias| name_text(self.tree, alias));
         let name = alias.unwrap_or(&table.name).to_owned();
-        let scope = Scope::of_table(name, alias.is_none(), table, table.columns.len());
+        let schema = self.schema_of(table.schema).filter(|_| alias.is_none());
+        let scope = Scope::of_table(name, schema, table, table.columns.len());
         let on_conflict = match insert.conflict {
             None => None,
             Some(clause) => Some(self.on_conflict(clause, table, &scope)?),

@@ -24,8 +24,8 @@ pub(super) type Named = (String, Expr);
 #[derive(Clone, Debug)]
 pub(super) struct Relation {
     pub(super) alias: String,
-    /// Whether no alias was given, so that `public.t` names it too.
-    pub(super) by_own_name: bool,
+    /// Its schema, where no alias was given: then `s.t` names it too.
+    pub(super) schema: Option<String>,
     /// None: the table's.
     listed: Option<Vec<Named>>,
     /// The table, where its columns are the row's columns from `start` on.
@@ -45,7 +45,7 @@ pub(super) struct Scope {
 impl Relation {
     /// A relation of these columns.
     pub(super) fn new(alias: String, columns: Vec<Named>) -> Relation {
-        Relation { alias, by_own_name: false, listed: Some(columns), table: None }
+        Relation { alias, schema: None, listed: Some(columns), table: None }
     }
 
     /// Its columns in order.
@@ -93,8 +93,8 @@ impl Scope {
     }
 
     /// One table whose columns start the row.
-    pub(super) fn of_table(alias: String, by_own_name: bool, table: &Arc<Table>, width: usize) -> Scope {
-        Scope::of(Relation { alias, by_own_name, listed: None, table: Some((Arc::clone(table), 0)) }, width)
+    pub(super) fn of_table(alias: String, schema: Option<String>, table: &Arc<Table>, width: usize) -> Scope {
+        Scope::of(Relation { alias, schema, listed: None, table: Some((Arc::clone(table), 0)) }, width)
     }
 
     /// One relation, all of whose columns are seen.
@@ -166,7 +166,13 @@ impl Scope {
     /// Both scopes' names over the joined row. Table names must differ (42712).
     pub(super) fn joined(mut self, right: Scope) -> Result<Scope> {
         for relation in &right.relations {
-            if self.relations.iter().any(|other| other.alias == relation.alias && !relation.alias.is_empty()) {
+            let clashes = |other: &Relation| {
+                let both = other.schema.is_some() && relation.schema.is_some();
+                other.alias == relation.alias
+                    && !relation.alias.is_empty()
+                    && !(both && other.schema != relation.schema)
+            };
+            if self.relations.iter().any(clashes) {
                 let message = format!("table name \"{}\" specified more than once", relation.alias);
                 return Err(Error::new(SqlState::DUPLICATE_ALIAS, message));
             }
@@ -293,9 +299,10 @@ impl Binder<'_> {
             [schema, ..] => Some(text(schema)),
         };
         while let Some(env) = next {
-            let found = env.scope.relations.iter().find(|relation| {
-                relation.alias == alias && (schema.is_none() || schema == Some("public") && relation.by_own_name)
-            });
+            let found =
+                env.scope.relations.iter().find(|relation| {
+                    relation.alias == alias && (schema.is_none() || relation.schema.as_deref() == schema)
+                });
             if let Some(relation) = found {
                 return Ok((relation, level, env.scope));
             }

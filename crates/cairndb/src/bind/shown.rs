@@ -3,8 +3,8 @@
 use cairn_parser::token::fold_identifier;
 use cairn_parser::{NodeRef, Span, Tree};
 
-use super::definition::{is_unchanged, quoted};
-use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Table};
+use super::definition::is_unchanged;
+use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Table, quoted};
 use crate::sql;
 
 impl Catalog {
@@ -35,18 +35,22 @@ impl Catalog {
     fn renamed(&self, tree: &Tree<'_>, root: NodeRef, reference: &Reference, taken: &[&str]) -> Option<(Span, String)> {
         if let Some(sequence) = self.sequence_by_id(reference.object) {
             let constant = node_at(tree, root, "Expr::String", reference.place)?;
-            let now = crate::ddl::sequence_constant(&sequence.name);
+            let now = format!("'{}'", self.shown(sequence.schema, &sequence.name).replace('\'', "''"));
             return (written(tree, constant) != now).then(|| (tree.place(constant), now));
         }
         let (table, view) = (self.table_by_id(reference.object), self.view_by_id(reference.object));
-        let now = table.map(|table| &table.name).or(view.map(|view| &view.name))?;
+        let (schema, name) =
+            table.map(|table| (table.schema, &table.name)).or(view.map(|view| (view.schema, &view.name)))?;
         let item = node_at(tree, root, "TableRef::Table", reference.place)?;
-        let (then, alias, given) = parts_of(tree, item)?;
+        let (parts, alias, given) = parts_of(tree, item)?;
+        let then = parts.last()?;
         let is_same = table.is_none_or(|table| is_unchanged(reference, table));
-        if then == *now && is_same {
+        let is_found =
+            self.relation(&sql::object_name(parts.clone()).ok()?).is_some_and(|now| now.id() == reference.object);
+        if then == name && is_found && is_same {
             return None;
         }
-        let mut out = format!("{} AS {}", quoted(now), quoted(&alias.unwrap_or(then)));
+        let mut out = format!("{} AS {}", self.shown(schema, name), quoted(alias.as_ref().unwrap_or(then)));
         let columns = shown_columns(reference, table.map(|table| &**table), &given, taken);
         if !(columns.is_empty() || is_same && given.is_empty()) {
             out = format!("{out} ({})", columns.join(", "));
@@ -93,7 +97,7 @@ fn schemas_of_columns(tree: &Tree<'_>, root: NodeRef, mut found: impl FnMut(Span
 }
 
 /// Of an item of FROM the relation's name as it stands there, the alias, and the names that it gives to columns.
-fn parts_of(tree: &Tree<'_>, item: NodeRef) -> Option<(String, Option<String>, Vec<String>)> {
+fn parts_of(tree: &Tree<'_>, item: NodeRef) -> Option<(Vec<String>, Option<String>, Vec<String>)> {
     let names_of = |node: NodeRef| {
         let mut names = Vec::new();
         tree.children(node, |name| names.push(said(written(tree, name))));
@@ -101,7 +105,7 @@ fn parts_of(tree: &Tree<'_>, item: NodeRef) -> Option<(String, Option<String>, V
     };
     let mut parts = Vec::new();
     tree.children(item, |part| parts.push(part));
-    let name = names_of(*parts.first()?).pop()?;
+    let name = names_of(*parts.first()?);
     let mut alias = parts.get(1).map(|alias| names_of(*alias)).unwrap_or_default().into_iter();
     Some((name, alias.next(), alias.collect()))
 }

@@ -9,14 +9,13 @@ use cairn_parser::{
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
 use super::context::{Clause, Context};
-use super::definition::quoted;
 use super::nearest::nearest;
 use super::operators::row_of;
 use super::scope::{Env, Scope};
 use super::statement::Returning;
-use crate::catalog::{Column, Table};
+use crate::catalog::{Column, Relation, Table};
 use crate::plan::{Expr, Field, LogicalPlan, SequenceOp};
-use crate::sql::{dotted, name_text, plain_name};
+use crate::sql::name_text;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -28,17 +27,15 @@ impl Binder<'_> {
     pub(super) fn target_table(&self, name: Id<QualifiedName>, verb: &str) -> Result<Arc<Table>> {
         let tree = self.tree;
         let parts = tree.get(name).parts;
-        let plain = plain_name(tree, parts).map(|(plain, _)| plain);
-        if let Some(table) = plain.and_then(|plain| self.catalog.table(plain)) {
-            return Ok(Arc::clone(table));
+        match self.found(parts)? {
+            Some(Relation::Table(table)) => Ok(Arc::clone(table)),
+            Some(Relation::View(view)) => {
+                let message = format!("cannot {verb} view \"{}\"", view.name);
+                let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+                Err(self.at(error, tree.span(name)))
+            }
+            _ => Err(self.no_relation(name)),
         }
-        let plain = plain.map_or_else(|| dotted(tree, parts), str::to_owned);
-        if self.catalog.view(&plain).is_some() {
-            let message = format!("cannot {verb} view \"{plain}\"");
-            let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
-            return Err(self.at(error, tree.span(name)));
-        }
-        Err(self.no_relation(name))
     }
 
     /// A column of the table that a value goes to.
@@ -73,8 +70,11 @@ impl Binder<'_> {
         if let Some(identity) = column.identity {
             let sequence = self.catalog.sequence_by_id(identity.sequence);
             let sequence = sequence.ok_or_else(|| Error::internal("an identity column without its sequence"))?;
-            let next =
-                Expr::Sequence { op: SequenceOp::Next, name: Box::new(text(&quoted(&sequence.name))), value: None };
+            let next = Expr::Sequence {
+                op: SequenceOp::Next,
+                name: Box::new(text(&self.catalog.shown(sequence.schema, &sequence.name))),
+                value: None,
+            };
             return self.assignment(next, column.data_type, &column.name, NOWHERE);
         }
         let Some(default) = &column.default else { return Ok(null(column.data_type)) };
@@ -106,7 +106,8 @@ impl Binder<'_> {
             _ => (0..table.columns.len()).collect(),
         };
         let name = alias.map_or(table.name.as_str(), |alias| name_text(self.tree, alias));
-        let scope = Scope::of_table(name.to_owned(), alias.is_none(), table, columns.len());
+        let schema = self.schema_of(table.schema).filter(|_| alias.is_none());
+        let scope = Scope::of_table(name.to_owned(), schema, table, columns.len());
         (LogicalPlan::Scan { table: Arc::clone(table), columns }, scope)
     }
 

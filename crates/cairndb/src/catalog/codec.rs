@@ -5,8 +5,9 @@ use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 /// The version that this code writes. It counts changes of the bytes of rows and keys too, which can not be told by
-/// themselves: 1 had integers of fixed width in rows. 2 knew objects in definitions by their names alone.
-const VERSION: u8 = 3;
+/// themselves: 1 had integers of fixed width in rows. 2 knew objects in definitions by their names alone, and 3 had no
+/// schemas (no library that was given away wrote it).
+const VERSION: u8 = 4;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;

@@ -23,6 +23,8 @@ pub(crate) struct Reference {
     pub(crate) place: u32,
     /// The relation or sequence.
     pub(crate) object: ObjectId,
+    /// The name of the schema that the relation was in.
+    pub(crate) schema: String,
     /// All columns that the relation had.
     pub(crate) columns: Vec<KnownColumn>,
     /// The text makes sense only as long as the relation's primary key is one.

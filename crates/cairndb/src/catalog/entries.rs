@@ -37,6 +37,7 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     w.number(10, change);
     w.number(11, table.columns_made.into());
     w.number(12, table.primary_key_id.0.into());
+    w.number(13, table.schema.0.into());
     w.finish()
 }
 
@@ -56,6 +57,7 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
             9 => table.foreign_keys.push(decode_foreign_key(value)?),
             11 => table.columns_made = codec::number(value)?,
             12 => table.primary_key_id = ObjectId(codec::number(value)?),
+            13 => table.schema = ObjectId(codec::number(value)?),
             _ => {}
         }
     }
@@ -117,6 +119,7 @@ fn encode_reference(reference: &Reference, w: &mut Writer) {
         });
     }
     w.flag(4, reference.by_key);
+    w.text(5, &reference.schema);
 }
 
 fn decode_references(bytes: &[u8]) -> Result<Option<Vec<Reference>>> {
@@ -131,7 +134,8 @@ fn decode_references(bytes: &[u8]) -> Result<Option<Vec<Reference>>> {
 }
 
 fn decode_reference(bytes: &[u8]) -> Result<Reference> {
-    let mut reference = Reference { place: 0, object: ObjectId(0), columns: Vec::new(), by_key: false };
+    let (object, schema) = (ObjectId(0), String::from("public"));
+    let mut reference = Reference { place: 0, object, schema, columns: Vec::new(), by_key: false };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -139,6 +143,7 @@ fn decode_reference(bytes: &[u8]) -> Result<Reference> {
             2 => reference.object = ObjectId(codec::number(value)?),
             3 => reference.columns.push(decode_known_column(value)?),
             4 => reference.by_key = true,
+            5 => reference.schema = codec::text(value)?,
             _ => {}
         }
     }
@@ -327,11 +332,13 @@ pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
     }
     encode_definition(&view.query, (3, 5), &mut w);
     w.number(4, change);
+    w.number(6, view.schema.0.into());
     w.finish()
 }
 
 pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
-    let mut view = View { id, name: String::new(), columns: Vec::new(), query: Definition::default() };
+    let schema = ObjectId::PUBLIC;
+    let mut view = View { id, schema, name: String::new(), columns: Vec::new(), query: Definition::default() };
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -339,10 +346,29 @@ pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
             2 => view.columns.push(codec::text(value)?),
             3 => view.query.text = codec::text(value)?,
             5 => view.query.references = decode_references(value)?,
+            6 => view.schema = ObjectId(codec::number(value)?),
             _ => {}
         }
     }
     Ok(view)
+}
+
+pub(super) fn encode_schema(name: &str, change: u64) -> Vec<u8> {
+    let mut w = Writer::entry();
+    w.text(1, name);
+    w.number(2, change);
+    w.finish()
+}
+
+pub(super) fn decode_schema(bytes: &[u8]) -> Result<String> {
+    let mut name = String::new();
+    let mut fields = Fields::entry(bytes)?;
+    while let Some((tag, value)) = fields.next()? {
+        if tag == 1 {
+            name = codec::text(value)?;
+        }
+    }
+    Ok(name)
 }
 
 pub(super) fn encode_sequence(sequence: &Sequence, change: u64) -> Vec<u8> {
@@ -359,12 +385,14 @@ pub(super) fn encode_sequence(sequence: &Sequence, change: u64) -> Vec<u8> {
     }
     w.number(9, change);
     w.number(10, sequence.generation);
+    w.number(11, sequence.schema.0.into());
     w.finish()
 }
 
 pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
     let mut sequence = Sequence {
         id,
+        schema: ObjectId::PUBLIC,
         name: String::new(),
         start: 1,
         increment: 1,
@@ -387,6 +415,7 @@ pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
             7 => table = Some(ObjectId(codec::number(value)?)),
             8 => column = codec::number(value)?,
             10 => sequence.generation = codec::number(value)?,
+            11 => sequence.schema = ObjectId(codec::number(value)?),
             _ => {}
         }
     }
@@ -400,7 +429,8 @@ mod tests {
 
     fn table() -> Table {
         let known = KnownColumn { number: 2, name: "x".to_string(), used: true };
-        let reference = Reference { place: 9, object: ObjectId(9), columns: vec![known], by_key: true };
+        let reference =
+            Reference { place: 9, object: ObjectId(9), schema: "s".to_string(), columns: vec![known], by_key: true };
         let column = |number, name: &str, data_type| Column {
             not_null: true,
             default: Some(Definition { text: "nextval('s')".to_string(), references: Some(vec![reference.clone()]) }),
@@ -419,6 +449,7 @@ mod tests {
         };
         Table {
             id: ObjectId(7),
+            schema: ObjectId(3),
             name: "t".to_string(),
             columns: vec![
                 column(1, "a", DataType::Numeric(Some((10, -2)))),
@@ -473,7 +504,8 @@ mod tests {
 
     #[test]
     fn entries_of_an_older_format_are_refused() {
-        let view = View { id: ObjectId(1), name: "v".to_string(), columns: vec![], query: "SELECT 1".into() };
+        let (id, schema, name) = (ObjectId(1), ObjectId(2), "v".to_string());
+        let view = View { id, schema, name, columns: vec![], query: "SELECT 1".into() };
         let mut bytes = encode_view(&view, 5);
         bytes[0] = 1;
         let error = decode_view(ObjectId(1), &bytes).unwrap_err();
@@ -485,6 +517,7 @@ mod tests {
     fn fields_of_a_later_version_are_skipped() {
         let sequence = Sequence {
             id: ObjectId(1),
+            schema: ObjectId(4),
             name: "s".to_string(),
             start: -5,
             increment: -1,

@@ -6,6 +6,8 @@ mod codec;
 mod definition;
 mod entries;
 mod layout;
+mod names;
+mod objects;
 mod schema;
 mod statistics;
 mod store;
@@ -15,9 +17,13 @@ pub use definition::Definition;
 pub(crate) use definition::{KnownColumn, Reference};
 pub use layout::{ColumnPlace, TableLayout};
 pub(crate) use layout::{row_number, row_number_key};
+pub use names::ObjectName;
+pub(crate) use names::{SearchPath, default_path, quoted, take_quoted};
+pub(crate) use objects::no_schema;
+pub use objects::{Catalog, Objects, Relation, RelationKind};
 pub use schema::{
-    Catalog, Check, Column, ColumnStatistics, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction,
-    RelationKind, Sequence, Table, TableStatistics, View,
+    Check, Column, ColumnStatistics, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction, Sequence,
+    Table, TableStatistics, View,
 };
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, is_up_to_date,

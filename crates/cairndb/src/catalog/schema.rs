@@ -1,23 +1,28 @@
 //! The schema's objects, as plain data.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
-use super::layout::Layouts;
-use super::{Definition, TableLayout};
+use super::Definition;
 use crate::types::{DataType, Value};
 
 /// Names a schema object for the life of the database; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId(pub u32);
 
+impl ObjectId {
+    /// The schema `public`, for as long as it is the one that the database was made with.
+    pub(crate) const PUBLIC: ObjectId = ObjectId(0);
+}
+
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Its id.
     pub id: ObjectId,
+    /// The schema that it is in.
+    pub schema: ObjectId,
     /// Its name.
     pub name: String,
     /// In order of definition.
@@ -151,6 +156,8 @@ pub enum ReferentialAction {
 pub struct View {
     /// Its id.
     pub id: ObjectId,
+    /// The schema that it is in.
+    pub schema: ObjectId,
     /// Its name.
     pub name: String,
     /// The names of its columns.
@@ -164,6 +171,8 @@ pub struct View {
 pub struct Sequence {
     /// Its id.
     pub id: ObjectId,
+    /// The schema that it is in.
+    pub schema: ObjectId,
     /// Its name.
     pub name: String,
     /// Its first value.
@@ -206,91 +215,6 @@ pub struct ColumnStatistics {
     pub average_width: f64,
 }
 
-/// One version of the schema. Names are as stored (folded to lower case unless quoted).
-#[derive(Clone, Debug, Default)]
-pub struct Catalog {
-    /// By name.
-    pub tables: BTreeMap<String, Arc<Table>>,
-    /// By name.
-    pub views: BTreeMap<String, Arc<View>>,
-    /// By name.
-    pub sequences: BTreeMap<String, Arc<Sequence>>,
-    pub(super) layouts: Layouts,
-}
-
-impl Catalog {
-    /// The table of this name.
-    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
-        self.tables.get(name)
-    }
-
-    /// The table with this id.
-    pub fn table_by_id(&self, id: ObjectId) -> Option<&Arc<Table>> {
-        self.tables.values().find(|table| table.id == id)
-    }
-
-    /// How the table's rows lie in its tree.
-    pub(crate) fn layout(&self, table: &Arc<Table>) -> Arc<TableLayout> {
-        self.layouts.of(table)
-    }
-
-    /// The view with this id.
-    pub(crate) fn view_by_id(&self, id: ObjectId) -> Option<&Arc<View>> {
-        self.views.values().find(|view| view.id == id)
-    }
-
-    /// The view of this name.
-    pub fn view(&self, name: &str) -> Option<&Arc<View>> {
-        self.views.get(name)
-    }
-
-    /// The sequence of this name.
-    pub fn sequence(&self, name: &str) -> Option<&Arc<Sequence>> {
-        self.sequences.get(name)
-    }
-
-    /// The sequence with this id.
-    pub fn sequence_by_id(&self, id: ObjectId) -> Option<&Arc<Sequence>> {
-        self.sequences.values().find(|sequence| sequence.id == id)
-    }
-
-    /// The index of this name and its table.
-    pub fn index(&self, name: &str) -> Option<(&Arc<Table>, &Arc<Index>)> {
-        let find = |table: &'_ Arc<Table>| table.indexes.iter().position(|index| index.name == name);
-        let (table, at) = self.tables.values().find_map(|table| find(table).map(|at| (table, at)))?;
-        table.indexes.get(at).map(|index| (table, index))
-    }
-
-    /// What kind of relation has this name: tables, views, sequences and indexes (primary keys included) share one
-    /// name space.
-    pub fn relation_kind(&self, name: &str) -> Option<RelationKind> {
-        let is_index = || {
-            self.index(name).is_some()
-                || self.tables.values().any(|table| table.primary_key_name.as_deref() == Some(name))
-        };
-        match () {
-            () if self.tables.contains_key(name) => Some(RelationKind::Table),
-            () if self.views.contains_key(name) => Some(RelationKind::View),
-            () if self.sequences.contains_key(name) => Some(RelationKind::Sequence),
-            () if is_index() => Some(RelationKind::Index),
-            () => None,
-        }
-    }
-}
-
-/// What a name in the schema stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RelationKind {
-    /// A table.
-    Table,
-    /// A view.
-    View,
-    /// A sequence.
-    Sequence,
-    /// An index, or a primary key.
-    Index,
-}
-
 impl Column {
     /// A column that may be NULL, without a default.
     pub(crate) fn new(number: u32, name: impl Into<String>, data_type: DataType) -> Column {
@@ -303,6 +227,7 @@ impl Table {
     pub(crate) fn new(id: ObjectId, name: impl Into<String>, tree: TreeId) -> Table {
         Table {
             id,
+            schema: ObjectId::PUBLIC,
             name: name.into(),
             columns: Vec::new(),
             tree,

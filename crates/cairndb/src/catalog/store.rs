@@ -5,6 +5,7 @@
 //!   stamp, on which cached plans rest.
 //! - Names are unique because every DDL statement reads the whole catalog range: two that run at once conflict.
 
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use cairn_storage::{Reader, Store, Transaction, TreeId};
 
 use super::codec::{self, Fields, Writer, corrupt};
 use super::entries;
-use super::schema::{Catalog, ObjectId, Sequence, Table, TableStatistics, View};
+use super::objects::{Catalog, Objects};
+use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
 use crate::Result;
 
@@ -24,6 +26,7 @@ pub(crate) enum EntryKind {
     Table = 1,
     View = 2,
     Sequence = 3,
+    Schema = 4,
 }
 
 /// The key of an object's entry.
@@ -55,6 +58,7 @@ pub(crate) fn bootstrap(store: &Store) -> Result<()> {
     let tx = store.begin()?;
     let trees = SystemTrees { statistics: tx.create_tree()?, sequences: tx.create_tree()? };
     put_trees(&tx, trees)?;
+    CatalogStore::new(&tx)?.put_schema(ObjectId::PUBLIC, "public")?;
     Ok(tx.commit(None)?)
 }
 
@@ -87,28 +91,26 @@ pub(crate) fn system_trees(reader: &Reader) -> Result<Option<SystemTrees>> {
 
 /// Reads the whole catalog.
 pub(crate) fn load(reader: &Reader) -> Result<Catalog> {
-    let mut catalog = Catalog::default();
+    let mut objects = Objects::default();
     let mut tables = Vec::new();
     let mut cursor = reader.cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
         let (kind, id) = parse_key(key)?;
         match kind {
             1 => tables.push(entries::decode_table(id, value)?),
-            2 => {
-                let view = entries::decode_view(id, value)?;
-                catalog.views.insert(view.name.clone(), Arc::new(view));
-            }
-            3 => {
-                let sequence = entries::decode_sequence(id, value)?;
-                catalog.sequences.insert(sequence.name.clone(), Arc::new(sequence));
-            }
+            2 => objects.add_view(Arc::new(entries::decode_view(id, value)?)),
+            3 => objects.add_sequence(Arc::new(entries::decode_sequence(id, value)?)),
+            4 => objects.add_schema(id, entries::decode_schema(value)?),
             _ => {}
         }
     }
+    if !is_up_to_date(reader)? {
+        objects.add_schema(ObjectId::PUBLIC, "public".to_owned());
+    }
     link_references(&mut tables)?;
     attach_statistics(reader, &mut tables)?;
-    catalog.tables = tables.into_iter().map(|table| (table.name.clone(), Arc::new(table))).collect();
-    Ok(catalog)
+    tables.into_iter().for_each(|table| objects.add_table(Arc::new(table)));
+    Ok(Catalog::of(objects))
 }
 
 fn parse_key(key: &[u8]) -> Result<(u8, ObjectId)> {
@@ -124,6 +126,7 @@ pub(crate) fn check_entry(key: &[u8], value: &[u8]) -> Result<()> {
         (1, id) => entries::decode_table(id, value).map(drop),
         (2, id) => entries::decode_view(id, value).map(drop),
         (3, id) => entries::decode_sequence(id, value).map(drop),
+        (4, _) => entries::decode_schema(value).map(drop),
         _ => Ok(()),
     }
 }
@@ -136,6 +139,7 @@ pub(crate) fn decode_table_entry(key: &[u8], value: &[u8]) -> Option<Table> {
 
 /// Fills `referenced_by`, and checks that every foreign key points at columns that exist.
 fn link_references(tables: &mut [Table]) -> Result<()> {
+    let places: HashMap<ObjectId, usize> = tables.iter().enumerate().map(|(at, table)| (table.id, at)).collect();
     let mut links = Vec::new();
     for table in tables.iter() {
         for (at, key) in table.foreign_keys.iter().enumerate() {
@@ -143,7 +147,7 @@ fn link_references(tables: &mut [Table]) -> Result<()> {
         }
     }
     for (from, at, to, columns, count) in links {
-        let target = tables.iter_mut().find(|table| table.id == to).ok_or_else(|| corrupt("foreign key"))?;
+        let target = places.get(&to).map(|at| &mut tables[*at]).ok_or_else(|| corrupt("foreign key"))?;
         if columns.len() != count || columns.iter().any(|&column| column >= target.columns.len()) {
             return Err(corrupt("foreign key columns"));
         }
@@ -205,6 +209,10 @@ impl<'a> CatalogStore<'a> {
 
     pub(crate) fn put_sequence(&self, sequence: &Sequence) -> Result<()> {
         self.put(EntryKind::Sequence, sequence.id, |change| entries::encode_sequence(sequence, change))
+    }
+
+    pub(crate) fn put_schema(&self, id: ObjectId, name: &str) -> Result<()> {
+        self.put(EntryKind::Schema, id, |change| entries::encode_schema(name, change))
     }
 
     /// From here on the catalog is one of this version.

@@ -5,12 +5,13 @@ use cairn_parser::{Expr, Id, TokenKind, TypeName};
 use super::clause::Clause;
 use super::constraint::Constraint;
 use super::create_table::{ColumnDefinition, check_collation};
+use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
 /// ALTER TABLE.
 #[derive(Debug)]
 pub(crate) struct AlterTable {
-    pub(crate) name: String,
+    pub(crate) name: ObjectName,
     pub(crate) if_exists: bool,
     pub(crate) actions: Vec<TableAction>,
 }
@@ -66,7 +67,6 @@ pub(crate) enum ColumnChange {
 impl AlterTable {
     pub(super) fn of(command: Clause<'_>) -> Result<AlterTable> {
         command.refuse_word(TokenKind::Tablespace, "TABLESPACE")?;
-        command.refuse_word(TokenKind::Schema, "ALTER TABLE ... SET SCHEMA")?;
         command.refuse("partition_command", "a partitioned table")?;
         let actions = match command.part("rename_part") {
             Some(rename) => vec![renamed(rename)?],

@@ -2,8 +2,9 @@
 
 use cairn_parser::{Expr, Id, Name, Part, Parts, QualifiedName, Query, Relation, Statement, TokenKind, Tree, TypeName};
 
-use crate::sql::{ParsedStatement, name_text};
-use crate::{Error, Result, SqlState};
+use crate::catalog::ObjectName;
+use crate::sql::{ParsedStatement, name_text, object_name};
+use crate::{Error, Result};
 
 /// A command or a rule in it.
 #[derive(Clone, Copy)]
@@ -114,7 +115,7 @@ impl<'p> Clause<'p> {
     }
 
     /// The names of tables and their like right in it.
-    pub(super) fn relations(self) -> Result<Vec<String>> {
+    pub(super) fn relations(self) -> Result<Vec<ObjectName>> {
         let relation = |relation: Id<Relation>| self.tree().get(relation).name;
         let named = self.each().filter_map(|part| match part {
             Part::Table { name } => Some(name),
@@ -124,14 +125,16 @@ impl<'p> Clause<'p> {
         named.map(|name| self.relation_name(name)).collect()
     }
 
-    pub(super) fn relation(self) -> Result<String> {
+    pub(super) fn relation(self) -> Result<ObjectName> {
         self.relations()?.into_iter().next().ok_or_else(|| self.incomplete())
     }
 
-    fn relation_name(self, name: Id<QualifiedName>) -> Result<String> {
+    fn relation_name(self, name: Id<QualifiedName>) -> Result<ObjectName> {
         let tree = self.tree();
         let parts: Vec<String> = tree.list(tree.get(name).parts).map(|part| name_text(tree, part).to_owned()).collect();
-        relation_of(&parts).map_err(|error| self.at(error, tree.span(name).start))
+        let place = tree.span(name).start;
+        let name = object_name(parts).map_err(|error| self.at(error, place))?;
+        Ok(ObjectName { place: Some(place), ..name })
     }
 
     /// The parts of an `any_name`.
@@ -140,13 +143,13 @@ impl<'p> Clause<'p> {
     }
 
     /// The relations that are named by `any_name`s.
-    pub(super) fn named_relations(self) -> Result<Vec<String>> {
+    pub(super) fn named_relations(self) -> Result<Vec<ObjectName>> {
         self.parts("any_name").map(|name| name.relation_of(&name.names().collect::<Vec<_>>())).collect()
     }
 
     /// The relation that these parts of a name mean.
-    pub(super) fn relation_of(self, parts: &[String]) -> Result<String> {
-        relation_of(parts).map_err(|error| self.here(error))
+    pub(super) fn relation_of(self, parts: &[String]) -> Result<ObjectName> {
+        object_name(parts.to_vec()).map_err(|error| self.here(error))
     }
 
     /// Whether CASCADE is said; RESTRICT is the default.
@@ -266,16 +269,6 @@ impl<'p> Clause<'p> {
             Some(part) => Err(self.at(Error::unsupported(what), self.tree().span(part).start)),
             None => Ok(()),
         }
-    }
-}
-
-/// The only schema is `public`.
-fn relation_of(parts: &[String]) -> Result<String> {
-    match parts {
-        [name] => Ok(name.clone()),
-        [schema, name] if schema == "public" => Ok(name.clone()),
-        [schema, _] => Err(Error::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{schema}\" does not exist"))),
-        _ => Err(Error::unsupported(format!("the name {}", parts.join(".")))),
     }
 }
 

@@ -4,7 +4,7 @@ use cairn_parser::TokenKind;
 
 use super::clause::Clause;
 use super::drop::kind;
-use crate::catalog::RelationKind;
+use crate::catalog::{ObjectName, RelationKind};
 use crate::{Error, Result};
 
 /// COMMENT ON something that there can be.
@@ -18,14 +18,14 @@ pub(crate) struct Comment {
 pub(crate) enum Commented {
     Relation {
         kind: RelationKind,
-        name: String,
+        name: ObjectName,
     },
     Column {
-        relation: String,
+        relation: ObjectName,
         name: String,
     },
     Constraint {
-        table: String,
+        table: ObjectName,
         name: String,
     },
     /// The database, or the schema that there is.

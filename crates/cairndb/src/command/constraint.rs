@@ -3,7 +3,7 @@
 use cairn_parser::{Expr, Id, TokenKind};
 
 use super::clause::Clause;
-use crate::catalog::ReferentialAction;
+use crate::catalog::{ObjectName, ReferentialAction};
 use crate::{Error, Result};
 
 /// A constraint as the statement gives it, wherever it stood.
@@ -18,7 +18,7 @@ pub(crate) enum Constraint {
 /// What a foreign key points at.
 #[derive(Debug)]
 pub(crate) struct References {
-    pub(crate) table: String,
+    pub(crate) table: ObjectName,
     /// None: the primary key.
     pub(crate) columns: Vec<String>,
     pub(crate) on_delete: ReferentialAction,

@@ -5,12 +5,13 @@ use cairn_parser::{Expr, Id, Query, TokenKind, TypeName};
 use super::clause::Clause;
 use super::constraint::{Constraint, check_attributes, column_rule};
 use super::sequence::SequenceOptions;
+use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
 /// CREATE TABLE.
 #[derive(Debug)]
 pub(crate) struct CreateTable {
-    pub(crate) name: String,
+    pub(crate) name: ObjectName,
     pub(crate) if_not_exists: bool,
     pub(crate) columns: Vec<ColumnDefinition>,
     /// Those of the table, without those written with columns.
@@ -40,7 +41,7 @@ pub(crate) struct Identity {
 /// CREATE TABLE .. AS.
 #[derive(Debug)]
 pub(crate) struct CreateTableAs {
-    pub(crate) name: String,
+    pub(crate) name: ObjectName,
     pub(crate) if_not_exists: bool,
     /// Names of the first columns.
     pub(crate) columns: Vec<String>,

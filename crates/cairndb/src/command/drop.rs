@@ -4,13 +4,13 @@ use cairn_parser::TokenKind;
 
 use super::clause::Clause;
 use crate::Result;
-use crate::catalog::RelationKind;
+use crate::catalog::{ObjectName, RelationKind};
 
 /// DROP TABLE, VIEW, INDEX, SEQUENCE.
 #[derive(Debug)]
 pub(crate) struct DropRelations {
     pub(crate) kind: RelationKind,
-    pub(crate) names: Vec<String>,
+    pub(crate) names: Vec<ObjectName>,
     pub(crate) if_exists: bool,
     pub(crate) cascade: bool,
 }

@@ -5,6 +5,7 @@ use cairn_parser::{Expr, TokenKind};
 use super::clause::Clause;
 use super::constraint::refuse_nulls_not_distinct;
 use super::create_table::check_collation;
+use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
 /// CREATE INDEX.
@@ -12,7 +13,7 @@ use crate::{Error, Result};
 pub(crate) struct CreateIndex {
     /// None: one is made up.
     pub(crate) name: Option<String>,
-    pub(crate) table: String,
+    pub(crate) table: ObjectName,
     pub(crate) columns: Vec<IndexPart>,
     pub(crate) unique: bool,
     pub(crate) if_not_exists: bool,

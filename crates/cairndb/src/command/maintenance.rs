@@ -4,11 +4,12 @@ use cairn_parser::TokenKind;
 
 use super::clause::Clause;
 use crate::Result;
+use crate::catalog::ObjectName;
 
 /// TRUNCATE.
 #[derive(Debug)]
 pub(crate) struct Truncate {
-    pub(crate) tables: Vec<String>,
+    pub(crate) tables: Vec<ObjectName>,
     /// RESTART IDENTITY.
     pub(crate) restart: bool,
     pub(crate) cascade: bool,
@@ -18,13 +19,13 @@ pub(crate) struct Truncate {
 #[derive(Debug)]
 pub(crate) struct Analyze {
     /// None: every table.
-    pub(crate) tables: Vec<String>,
+    pub(crate) tables: Vec<ObjectName>,
 }
 
 /// VACUUM. Space comes back by itself, so all that is left of it is ANALYZE.
 #[derive(Debug)]
 pub(crate) struct Vacuum {
-    pub(crate) tables: Vec<String>,
+    pub(crate) tables: Vec<ObjectName>,
     pub(crate) analyze: bool,
 }
 
@@ -51,7 +52,7 @@ impl Vacuum {
     }
 }
 
-fn tables(command: Clause<'_>) -> Result<Vec<String>> {
+fn tables(command: Clause<'_>) -> Result<Vec<ObjectName>> {
     let table = |vacuumed: Clause<'_>| {
         vacuumed.refuse("names", "ANALYZE of some columns")?;
         vacuumed.relation()

@@ -14,6 +14,7 @@ mod explain;
 mod index;
 mod maintenance;
 mod rename;
+mod schema;
 mod sequence;
 mod settings;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub(crate) use explain::Explain;
 pub(crate) use index::{CreateIndex, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
 pub(crate) use rename::RenameRelation;
+pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
 pub(crate) use sequence::{CreateSequence, SequenceOptions};
 pub(crate) use settings::{Discard, SessionCommand};
 pub(crate) use transaction::TransactionCommand;
@@ -57,6 +59,10 @@ pub(crate) enum SchemaCommand {
     CreateView(CreateView),
     CreateIndex(CreateIndex),
     CreateSequence(CreateSequence),
+    CreateSchema(CreateSchema),
+    RenameSchema(RenameSchema),
+    DropSchemas(DropSchemas),
+    SetSchema(SetSchema),
     AlterTable(AlterTable),
     Rename(RenameRelation),
     Drop(DropRelations),
@@ -122,12 +128,20 @@ impl Command {
 impl SchemaCommand {
     fn of(command: Clause<'_>) -> Result<SchemaCommand> {
         use SchemaCommand as S;
+        if let Some(change) = SetSchema::of(command)? {
+            return Ok(S::SetSchema(change));
+        }
+        if let ("drop", Some(drop)) = (command.rule(), DropSchemas::of(command)) {
+            return Ok(S::DropSchemas(drop));
+        }
         Ok(match command.rule() {
             "create_table" => S::CreateTable(CreateTable::of(command)?),
             "create_table_as" => S::CreateTableAs(CreateTableAs::of(command)?),
             "create_view" => S::CreateView(CreateView::of(command)?),
             "create_index" => S::CreateIndex(CreateIndex::of(command)?),
             "create_sequence" => S::CreateSequence(CreateSequence::of(command)?),
+            "create_schema" => S::CreateSchema(CreateSchema::of(command)?),
+            "alter_schema" => S::RenameSchema(RenameSchema::of(command)?),
             "alter_table" => S::AlterTable(AlterTable::of(command)?),
             "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
             "drop" => S::Drop(DropRelations::of(command)?),

@@ -2,13 +2,13 @@
 
 use super::clause::Clause;
 use crate::Result;
-use crate::catalog::RelationKind;
+use crate::catalog::{ObjectName, RelationKind};
 
 /// Gives a relation of a kind another name.
 #[derive(Debug)]
 pub(crate) struct RenameRelation {
     pub(crate) kind: RelationKind,
-    pub(crate) name: String,
+    pub(crate) name: ObjectName,
     pub(crate) to: String,
     pub(crate) if_exists: bool,
 }

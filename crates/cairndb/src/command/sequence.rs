@@ -3,12 +3,13 @@
 use cairn_parser::{Id, TokenKind, TypeName};
 
 use super::clause::Clause;
+use crate::catalog::ObjectName;
 use crate::{Error, Result, SqlState};
 
 /// CREATE SEQUENCE.
 #[derive(Debug)]
 pub(crate) struct CreateSequence {
-    pub(crate) name: String,
+    pub(crate) name: ObjectName,
     pub(crate) if_not_exists: bool,
     pub(crate) data_type: Option<Id<TypeName>>,
     pub(crate) options: SequenceOptions,

@@ -4,7 +4,10 @@ use cairn_parser::TokenKind;
 
 use super::clause::Clause;
 use super::transaction::read_only;
+use crate::catalog::quoted;
 use crate::{Error, Result};
+
+const SEARCH_PATH: &str = "search_path";
 
 /// A command about the session.
 #[derive(Debug)]
@@ -99,6 +102,8 @@ fn set_more(more: Clause<'_>, local: bool) -> Result<SessionCommand> {
     if let Some(setting) = more.part("set_setting") {
         let name = setting.part("setting").map(setting_name).unwrap_or_default();
         let values: Vec<String> = setting.parts("setting_value").map(Clause::value_text).collect();
+        // Each value is a name, whatever stands in it.
+        let values = if name == SEARCH_PATH { values.iter().map(|value| quoted(value)).collect() } else { values };
         return set(&name, (!setting.has(TokenKind::Default)).then(|| values.join(", ")));
     }
     if let Some(zone) = more.part("zone") {
@@ -108,7 +113,7 @@ fn set_more(more: Clause<'_>, local: bool) -> Result<SessionCommand> {
     }
     match () {
         () if more.has(TokenKind::Names) => set("client_encoding", more.constant_text()),
-        () if more.has(TokenKind::Schema) => set("search_path", more.constant_text()),
+        () if more.has(TokenKind::Schema) => set(SEARCH_PATH, more.constant_text().as_deref().map(quoted)),
         () if more.has(TokenKind::Xml) => {
             let document = more.has(TokenKind::Document);
             set("xmloption", Some(if document { "document" } else { "content" }.to_owned()))

@@ -4,12 +4,13 @@ use cairn_parser::{Id, Query, TokenKind};
 
 use super::clause::Clause;
 use super::create_table::refuse_temporary;
+use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
 /// CREATE VIEW.
 #[derive(Debug)]
 pub(crate) struct CreateView {
-    pub(crate) name: String,
+    pub(crate) name: ObjectName,
     pub(crate) or_replace: bool,
     /// Names of the first columns.
     pub(crate) columns: Vec<String>,

@@ -8,7 +8,7 @@ use super::dependency::Object;
 use super::names::{Chosen, already_exists, constraint_exists, missing, missing_column};
 use super::rewrite::{rename_column, rename_table};
 use crate::bind::bind_default;
-use crate::catalog::{Index, RelationKind, Sequence, Table, View};
+use crate::catalog::{Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, View};
 use crate::command::{AlterTable, ColumnDefinition, Constraint, RenameRelation, TableAction};
 use crate::exec::eval_row;
 use crate::{Error, Result, SqlState, Value};
@@ -31,7 +31,7 @@ impl Ddl<'_> {
     }
 
     /// Whether there is no relation of this name, and IF EXISTS was said.
-    fn is_skipped(&mut self, name: &str, if_exists: bool) -> bool {
+    fn is_skipped(&mut self, name: &ObjectName, if_exists: bool) -> bool {
         let skipped = if_exists && self.catalog.relation_kind(name).is_none();
         if skipped {
             self.notice(SqlState("00000"), format!("relation \"{name}\" does not exist, skipping"));
@@ -96,7 +96,7 @@ impl Ddl<'_> {
                 self.add_foreign_key(&mut new, name.clone(), columns, references)?;
                 self.store.put_table(&new)?;
                 self.reload()?;
-                self.verify_last_foreign_key(&new.name)
+                self.verify_last_foreign_key(new.id)
             }
         }
     }
@@ -130,7 +130,7 @@ impl Ddl<'_> {
         self.reload()?;
         self.fill_column(table, new)?;
         for constraint in &definition.constraints {
-            let table = self.table(&table.name)?;
+            let table = self.table_of(table.id)?;
             self.add_constraint(&table, constraint)?;
             self.reload()?;
         }
@@ -145,7 +145,11 @@ impl Ddl<'_> {
             (None, Some(identity)) => {
                 let sequence = self.catalog.sequence_by_id(identity.sequence);
                 let sequence = sequence.ok_or_else(|| Error::internal("a sequence is missing"))?;
-                Some(bind_default(&nextval(sequence.id, &sequence.name), column.data_type, &self.catalog)?)
+                Some(bind_default(
+                    &nextval(sequence.id, &self.catalog.shown(sequence.schema, &sequence.name)),
+                    column.data_type,
+                    &self.catalog,
+                )?)
             }
             (None, None) => None,
         };
@@ -174,46 +178,39 @@ impl Ddl<'_> {
         self.drop_objects(&[Object::Column(table.id, table.columns[position].number)], cascade)
     }
 
-    fn rename_relation(&mut self, name: &str, to: String) -> Result<()> {
-        if self.catalog.relation_kind(&to).is_some() {
-            return Err(already_exists(&to));
-        }
-        match self.catalog.relation_kind(name) {
-            Some(RelationKind::Table) => {
-                let table = self.table(name)?;
+    fn rename_relation(&mut self, name: &ObjectName, to: String) -> Result<()> {
+        let Some(relation) = self.catalog.relation(name).cloned() else { return Err(self.catalog.no_relation(name)) };
+        match relation {
+            Relation::Table(table) => {
+                self.refuse_taken(table.schema, &to)?;
                 let mut renamed = Table { name: to, ..Table::clone(&table) };
                 for check in &mut renamed.checks {
-                    rename_table(&mut check.condition, name, &renamed.name);
+                    rename_table(&mut check.condition, &table.name, &renamed.name);
                 }
-                self.store.put_table(&renamed)?;
+                self.store.put_table(&renamed)
             }
-            Some(RelationKind::View) => {
-                if let Some(view) = self.catalog.view(name) {
-                    self.store.put_view(&View { name: to, ..View::clone(view) })?;
-                }
+            Relation::View(view) => {
+                self.refuse_taken(view.schema, &to)?;
+                self.store.put_view(&View { name: to, ..View::clone(&view) })
             }
-            Some(RelationKind::Sequence) => {
-                if let Some(sequence) = self.catalog.sequence(name) {
-                    self.store.put_sequence(&Sequence { name: to, ..Sequence::clone(sequence) })?;
-                }
+            Relation::Sequence(sequence) => {
+                self.refuse_taken(sequence.schema, &to)?;
+                self.store.put_sequence(&Sequence { name: to, ..Sequence::clone(&sequence) })
             }
-            Some(RelationKind::Index) => self.rename_index(name, to)?,
-            None => return Err(missing(&self.catalog, name, RelationKind::Table)),
+            Relation::Index(table, _) | Relation::PrimaryKey(table) => self.rename_index(&table, &name.name, to),
         }
-        Ok(())
     }
 
-    pub(super) fn rename_index(&mut self, name: &str, to: String) -> Result<()> {
-        if self.catalog.relation_kind(&to).is_some() {
-            return Err(already_exists(&to));
+    fn refuse_taken(&self, schema: ObjectId, name: &str) -> Result<()> {
+        match self.catalog.relation_in(schema, name) {
+            Some(_) => Err(already_exists(name)),
+            None => Ok(()),
         }
-        let owns = |table: &&Arc<Table>| {
-            table.primary_key_name.as_deref() == Some(name) || table.indexes.iter().any(|index| index.name == name)
-        };
-        let Some(table) = self.catalog.tables.values().find(owns) else {
-            return Err(missing(&self.catalog, name, RelationKind::Index));
-        };
-        let mut table = Table::clone(table);
+    }
+
+    fn rename_index(&mut self, table: &Table, name: &str, to: String) -> Result<()> {
+        self.refuse_taken(table.schema, &to)?;
+        let mut table = table.clone();
         if table.primary_key_name.as_deref() == Some(name) {
             table.primary_key_name = Some(to);
         } else if let Some(index) = table.indexes.iter_mut().find(|index| index.name == name) {
@@ -241,7 +238,7 @@ impl Ddl<'_> {
     fn rename_constraint(&mut self, table: &Arc<Table>, from: &str, to: String) -> Result<()> {
         super::constraints::refuse_duplicate(table, &to)?;
         if table.primary_key_name.as_deref() == Some(from) || table.indexes.iter().any(|index| index.name == from) {
-            return self.rename_index(from, to);
+            return self.rename_index(table, from, to);
         }
         let mut new = Table::clone(table);
         let checks = new.checks.iter_mut().map(|check| &mut check.name);

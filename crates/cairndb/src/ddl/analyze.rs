@@ -5,7 +5,7 @@ use std::ops::Bound;
 use super::context::Ddl;
 use super::create_view::is_readable;
 use super::names::{constraint_exists, missing};
-use crate::catalog::{Table, TableLayout, put_statistics};
+use crate::catalog::{ObjectName, Relation, Table, TableLayout, put_statistics};
 use crate::command::{Comment, Commented, Vacuum};
 use crate::plan::StatisticsBuilder;
 use crate::{Error, Result, SqlState};
@@ -37,22 +37,22 @@ impl Ddl<'_> {
         Ok("COMMENT")
     }
 
-    fn check_column(&self, relation: &str, name: &str) -> Result<()> {
-        let found = match self.catalog.view(relation) {
-            Some(view) => view.columns.iter().any(|column| column == name),
-            None => self.table(relation)?.column_position(name).is_some(),
+    fn check_column(&self, relation: &ObjectName, name: &str) -> Result<()> {
+        let found = match self.catalog.relation(relation) {
+            Some(Relation::View(view)) => view.columns.iter().any(|column| column == name),
+            _ => self.table(relation)?.column_position(name).is_some(),
         };
         if found {
             return Ok(());
         }
-        let message = format!("column \"{name}\" of relation \"{relation}\" does not exist");
+        let message = format!("column \"{name}\" of relation \"{}\" does not exist", relation.name);
         Err(Error::new(SqlState::UNDEFINED_COLUMN, message))
     }
 
     /// Of these tables, or of every table.
-    pub(super) fn analyze(&mut self, names: &[String]) -> Result<()> {
+    pub(super) fn analyze(&mut self, names: &[ObjectName]) -> Result<()> {
         let tables = match names {
-            [] => self.catalog.tables.values().cloned().collect(),
+            [] => self.catalog.tables().cloned().collect(),
             names => names.iter().map(|name| self.table(name)).collect::<Result<Vec<_>>>()?,
         };
         tables.iter().try_for_each(|table| self.analyze_table(table))

@@ -57,8 +57,8 @@ impl Ddl<'_> {
         }
         table.primary_key_id = self.store.allocate_id()?;
         table.primary_key_name = Some(match name {
-            Some(name) => chosen.take_relation(&self.catalog, name)?,
-            None => chosen.relation(&self.catalog, &table.name, "", "pkey"),
+            Some(name) => chosen.take_relation(&self.catalog, table.schema, name)?,
+            None => chosen.relation(&self.catalog, table, "", "pkey"),
         });
         Ok(())
     }
@@ -73,8 +73,8 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let positions = key_positions(table, columns, "unique")?;
         let name = match name {
-            Some(name) => chosen.take_relation(&self.catalog, name)?,
-            None => chosen.relation(&self.catalog, &table.name, &columns.join("_"), "key"),
+            Some(name) => chosen.take_relation(&self.catalog, table.schema, name)?,
+            None => chosen.relation(&self.catalog, table, &columns.join("_"), "key"),
         };
         let part = |column| IndexColumn { column, descending: false, nulls_first: false };
         table.indexes.push(Arc::new(Index {

@@ -6,14 +6,13 @@ use cairn_parser::{Expr, Id, TypeName};
 
 use super::execute::Done;
 use super::names::missing;
-use crate::Result;
-use crate::SqlState;
-use crate::catalog::{Catalog, CatalogStore, RelationKind, SystemTrees, Table, load};
+use crate::catalog::{Catalog, CatalogStore, ObjectId, ObjectName, Relation, RelationKind, SystemTrees, Table, load};
 use crate::dml::DmlContext;
 use crate::exec::{ExecContext, SequenceSource};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::types::DataType;
+use crate::{Error, Result, SqlState};
 
 /// Makes the source of sequence values under a catalog.
 pub(crate) type Sequences<'a> = &'a dyn Fn(&Arc<Catalog>) -> Arc<dyn SequenceSource>;
@@ -56,12 +55,33 @@ impl<'a> Ddl<'a> {
 
     /// Makes the changes so far visible to the rest of the statement.
     pub(super) fn reload(&mut self) -> Result<()> {
-        self.catalog = Arc::new(load(self.dml.tx.reader())?);
+        self.catalog = Arc::new(load(self.dml.tx.reader())?.seen_like(self.dml.catalog));
         Ok(())
     }
 
-    pub(super) fn table(&self, name: &str) -> Result<Arc<Table>> {
-        self.catalog.table(name).cloned().ok_or_else(|| missing(&self.catalog, name, RelationKind::Table))
+    pub(super) fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+        let table = self.catalog.relation(name).and_then(Relation::table);
+        table.cloned().ok_or_else(|| missing(&self.catalog, name, RelationKind::Table))
+    }
+
+    /// A table that is there, as it is now.
+    pub(super) fn table_of(&self, id: ObjectId) -> Result<Arc<Table>> {
+        self.catalog.table_by_id(id).cloned().ok_or_else(|| Error::internal("a table is missing"))
+    }
+
+    /// The schema that a new relation of this name goes to; SQLSTATE 3F000.
+    pub(super) fn schema_for(&self, name: &ObjectName) -> Result<ObjectId> {
+        let schema = match &name.schema {
+            Some(schema) => self.schema(schema),
+            None => self
+                .catalog
+                .current_schema()
+                .ok_or_else(|| Error::new(SqlState::INVALID_SCHEMA_NAME, "no schema has been selected to create in")),
+        };
+        schema.map_err(|error| match name.place {
+            Some(place) => error.at(self.parsed.position_of(place as usize)),
+            None => error,
+        })
     }
 
     pub(super) fn notice(&mut self, code: SqlState, message: String) {

@@ -37,9 +37,9 @@ impl Ddl<'_> {
     ) -> Result<Option<String>> {
         let Some(name) = &create.name else {
             let names: Vec<&str> = columns.iter().map(|part| table.columns[part.column].name.as_str()).collect();
-            return Ok(Some(Chosen::default().relation(&self.catalog, &table.name, &names.join("_"), "idx")));
+            return Ok(Some(Chosen::default().relation(&self.catalog, table, &names.join("_"), "idx")));
         };
-        Ok(self.is_free(name, create.if_not_exists)?.then(|| name.clone()))
+        Ok(self.is_free(table.schema, name, create.if_not_exists)?.then(|| name.clone()))
     }
 }
 

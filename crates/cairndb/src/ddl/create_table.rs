@@ -3,10 +3,10 @@
 use cairn_parser::{Expr, Id};
 
 use super::context::Ddl;
-use super::names::{Chosen, already_exists, quoted};
+use super::names::{Chosen, already_exists};
 use super::sequence::serial_type;
 use crate::bind::resolve_default;
-use crate::catalog::{Column, Definition, Identity, ObjectId, Reference, Table};
+use crate::catalog::{Column, Definition, Identity, ObjectId, Reference, Table, quoted};
 use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -24,12 +24,13 @@ pub(super) fn check_column_count(before: usize) -> Result<()> {
 
 impl Ddl<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str> {
-        if !self.is_free(&create.name, create.if_not_exists)? {
+        let schema = self.schema_for(&create.name)?;
+        if !self.is_free(schema, &create.name.name, create.if_not_exists)? {
             return Ok("CREATE TABLE");
         }
-        let mut table = self.empty_table(create.name.clone())?;
+        let mut table = self.empty_table(schema, create.name.name.clone())?;
         let mut chosen = Chosen::default();
-        chosen.take_relation(&self.catalog, table.name.clone())?;
+        chosen.take_relation(&self.catalog, schema, table.name.clone())?;
         for definition in &create.columns {
             self.add_column(&mut table, definition, &mut chosen)?;
         }
@@ -40,8 +41,8 @@ impl Ddl<'_> {
     }
 
     /// Whether there is no relation of this name; where there is one, IF NOT EXISTS must have been said.
-    pub(super) fn is_free(&mut self, name: &str, if_not_exists: bool) -> Result<bool> {
-        if self.catalog.relation_kind(name).is_none() {
+    pub(super) fn is_free(&mut self, schema: ObjectId, name: &str, if_not_exists: bool) -> Result<bool> {
+        if self.catalog.relation_in(schema, name).is_none() {
             return Ok(true);
         }
         if !if_not_exists {
@@ -51,8 +52,9 @@ impl Ddl<'_> {
         Ok(false)
     }
 
-    pub(super) fn empty_table(&self, name: String) -> Result<Table> {
-        Ok(Table::new(self.store.allocate_id()?, name, self.dml.tx.create_tree()?))
+    pub(super) fn empty_table(&self, schema: ObjectId, name: String) -> Result<Table> {
+        let table = Table::new(self.store.allocate_id()?, name, self.dml.tx.create_tree()?);
+        Ok(Table { schema, ..table })
     }
 
     /// Primary key and unique constraints come first: a foreign key of the table may point at them.
@@ -101,7 +103,7 @@ impl Ddl<'_> {
         let mut column = Column { not_null, ..Column::new(table.next_column_number(), name, data_type) };
         if serial.is_some() {
             let owner = (table.id, position);
-            let sequence = self.owned_sequence(&table.name, &column, owner, SequenceOptions::default(), chosen)?;
+            let sequence = self.owned_sequence(table, &column, owner, SequenceOptions::default(), chosen)?;
             column.default = Some(nextval(sequence.0, &sequence.1));
         }
         for default in &definition.defaults {
@@ -143,7 +145,7 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState("22023"), message));
         }
         let owner = (table.id, position);
-        let (sequence, _) = self.owned_sequence(&table.name, column, owner, identity.options, chosen)?;
+        let (sequence, _) = self.owned_sequence(table, column, owner, identity.options, chosen)?;
         column.identity = Some(Identity { always: identity.always, sequence });
         column.not_null = true;
         Ok(())
@@ -152,7 +154,7 @@ impl Ddl<'_> {
     /// The sequence of a SERIAL or identity column.
     fn owned_sequence(
         &mut self,
-        table: &str,
+        table: &Table,
         column: &Column,
         owner: (ObjectId, usize),
         options: SequenceOptions,
@@ -161,24 +163,19 @@ impl Ddl<'_> {
         let name = chosen.relation(&self.catalog, table, &column.name, "seq");
         let mut sequence = options.build(name.clone(), column.data_type)?;
         sequence.id = self.store.allocate_id()?;
+        sequence.schema = table.schema;
         sequence.owner = Some(owner);
         self.store.put_sequence(&sequence)?;
-        Ok((sequence.id, name))
+        Ok((sequence.id, quoted(&name)))
     }
 }
 
-/// The default of a SERIAL column.
+/// The default of a SERIAL column, whose sequence is called so in SQL.
 pub(super) fn nextval(id: ObjectId, sequence: &str) -> Definition {
     let call = "nextval(";
     let place = u32::try_from(call.len()).unwrap_or_default();
-    let reference = Reference { place, object: id, columns: Vec::new(), by_key: false };
-    let text = format!("{call}{})", sequence_constant(sequence));
+    let schema = String::new();
+    let reference = Reference { place, object: id, schema, columns: Vec::new(), by_key: false };
+    let text = format!("{call}'{}')", sequence.replace('\'', "''"));
     Definition { text, references: Some(vec![reference]) }
-}
-
-/// A sequence's name as functions of sequences want it: a string that is read as a name.
-pub(crate) fn sequence_constant(sequence: &str) -> String {
-    let plain = sequence.chars().all(|ch| ch.is_ascii_lowercase() || ch.is_ascii_digit() || ch == '_');
-    let name = if plain { sequence.to_string() } else { quoted(sequence) };
-    format!("'{}'", name.replace('\'', "''"))
 }

@@ -5,7 +5,7 @@ use cairn_parser::{Id, Query};
 use super::context::Ddl;
 use super::names::already_exists;
 use crate::bind::{ParameterTypes, bind_query, bind_view_query, definition_fields, named_as_view, resolve_query};
-use crate::catalog::{Catalog, Definition, RelationKind, View};
+use crate::catalog::{Catalog, Definition, ObjectId, Relation, RelationKind, View};
 use crate::command::{Command, CreateView, SchemaCommand};
 use crate::plan::{Field, LogicalPlan};
 use crate::sql::parse_one;
@@ -13,25 +13,26 @@ use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<&'static str> {
-        let name = create.name.clone();
+        let schema = self.schema_for(&create.name)?;
+        let name = create.name.name.clone();
         let (query, fields) = self.view_query(create.query)?;
         let columns = view_columns(create, &fields)?;
-        let replaces = self.catalog.view(&name).is_some();
-        let id = match (self.catalog.view(&name), self.catalog.relation_kind(&name)) {
-            (_, None) => self.store.allocate_id()?,
-            (Some(old), _) if create.or_replace => {
+        let id = match self.catalog.relation_in(schema, &name) {
+            None => self.store.allocate_id()?,
+            Some(Relation::View(old)) if create.or_replace => {
                 self.check_replacement(old, &columns, &fields)?;
                 old.id
             }
-            (None, Some(_)) if create.or_replace => {
+            Some(_) if create.or_replace => {
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view")));
             }
             _ => return Err(already_exists(&name)),
         };
-        self.store.put_view(&View { id, name: name.clone(), columns, query })?;
+        let replaces = self.catalog.view_by_id(id).is_some();
+        self.store.put_view(&View { id, schema, name, columns, query })?;
         self.reload()?;
         if replaces {
-            self.refuse_cycle(&name)?;
+            self.refuse_cycle(id)?;
         }
         Ok("CREATE VIEW")
     }
@@ -79,8 +80,8 @@ impl Ddl<'_> {
     }
 
     /// A view that was replaced by one that reads itself, by whatever way, would never end.
-    fn refuse_cycle(&self, name: &str) -> Result<()> {
-        self.catalog.view(name).map_or(Ok(()), |view| view_fields(&self.catalog, view).map(drop))
+    fn refuse_cycle(&self, id: ObjectId) -> Result<()> {
+        self.catalog.view_by_id(id).map_or(Ok(()), |view| view_fields(&self.catalog, view).map(drop))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::catalog::{Catalog, Column, Definition, ForeignKey, ObjectId, Table};
 /// What can be dropped, or depend on what is dropped. Parts of a table are named by it and an id or a column's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Object {
+    Schema(ObjectId),
     Table(ObjectId),
     View(ObjectId),
     Sequence(ObjectId),
@@ -122,17 +123,19 @@ pub(super) fn views_using(catalog: &Catalog, table: ObjectId, number: u32) -> Ve
             reference.object == table && reference.columns.iter().any(|column| column.number == number && column.used)
         })
     };
-    catalog.views.values().filter(|view| uses(&view.query)).map(|view| view.name.clone()).collect()
+    catalog.views().filter(|view| uses(&view.query)).map(|view| catalog.shown(view.schema, &view.name)).collect()
 }
 
 impl<'c> Graph<'c> {
     fn of(catalog: &'c Catalog) -> Graph<'c> {
         let mut graph = Graph { catalog, edges: HashMap::new() };
-        for view in catalog.views.values() {
+        for view in catalog.views() {
+            graph.add(Object::View(view.id), Bond::Normal, Object::Schema(view.schema));
             graph.add_references(Object::View(view.id), &view.query);
         }
-        catalog.tables.values().for_each(|table| graph.add_table(table));
-        for sequence in catalog.sequences.values() {
+        catalog.tables().for_each(|table| graph.add_table(table));
+        for sequence in catalog.sequences() {
+            graph.add(Object::Sequence(sequence.id), Bond::Normal, Object::Schema(sequence.schema));
             let owner = sequence.owner.and_then(|(table, column)| {
                 Some(Object::Column(table, catalog.table_by_id(table)?.columns.get(column)?.number))
             });
@@ -165,6 +168,7 @@ impl<'c> Graph<'c> {
 
     fn add_table(&mut self, table: &Table) {
         let id = table.id;
+        self.add(Object::Table(id), Bond::Normal, Object::Schema(table.schema));
         for column in &table.columns {
             self.add_column(table, column);
         }
@@ -236,7 +240,7 @@ impl<'c> Graph<'c> {
     /// Ids are given out in order.
     fn age(&self, object: Object) -> ObjectId {
         match object {
-            Object::Table(id) | Object::View(id) | Object::Sequence(id) => id,
+            Object::Schema(id) | Object::Table(id) | Object::View(id) | Object::Sequence(id) => id,
             Object::Column(table, _) | Object::Default(table, _) => table,
             Object::PrimaryKey(table) => self.catalog.table_by_id(table).map_or(table, |table| table.primary_key_id),
             Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => id,
@@ -247,7 +251,7 @@ impl<'c> Graph<'c> {
 impl Object {
     /// As PostgreSQL's messages name it.
     pub(super) fn describe(self, catalog: &Catalog) -> String {
-        let table = |id| catalog.table_by_id(id).map_or_else(String::new, |table| table.name.clone());
+        let table = |id| catalog.table_by_id(id).map_or_else(String::new, |table| catalog.table_name(table));
         let column = |id, number| {
             let table = catalog.table_by_id(id);
             let column = table.and_then(|table| table.columns.get(table.position_of_number(number)?));
@@ -255,9 +259,15 @@ impl Object {
         };
         match self {
             Object::Table(id) => format!("table {}", table(id)),
-            Object::View(id) => format!("view {}", catalog.view_by_id(id).map_or("", |view| &view.name)),
+            Object::Schema(id) => format!("schema {}", catalog.schema_name(id).unwrap_or_default()),
+            Object::View(id) => {
+                let view = catalog.view_by_id(id).map(|view| catalog.shown(view.schema, &view.name));
+                format!("view {}", view.unwrap_or_default())
+            }
             Object::Sequence(id) => {
-                format!("sequence {}", catalog.sequence_by_id(id).map_or("", |sequence| &sequence.name))
+                let sequence = catalog.sequence_by_id(id);
+                let shown = sequence.map(|sequence| catalog.shown(sequence.schema, &sequence.name));
+                format!("sequence {}", shown.unwrap_or_default())
             }
             Object::Column(id, number) => format!("column {} of table {}", column(id, number), table(id)),
             Object::Default(id, number) => {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::context::Ddl;
 use super::dependency::{Doomed, Object, doomed};
 use super::names::{missing, noun};
-use crate::catalog::{EntryKind, Index, ObjectId, RelationKind, Sequence, Table, delete_statistics};
+use crate::catalog::{
+    EntryKind, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, delete_statistics, no_schema,
+};
 use crate::command::DropRelations;
 use crate::{Error, Result, SqlState};
 
@@ -18,19 +20,24 @@ impl Ddl<'_> {
         let kind = drop.kind;
         let mut targets = Vec::new();
         for name in &drop.names {
-            match self.catalog.relation_kind(name) {
-                Some(found) if found == kind => {
-                    let target = self.target(kind, name)?;
+            let schema = name.schema.as_ref().filter(|schema| self.catalog.schema(schema).is_none());
+            match (self.catalog.relation(name).cloned(), schema) {
+                (Some(relation), _) if relation.kind() == kind => {
+                    let target = self.target(&name.name, &relation)?;
                     if !targets.contains(&target) {
                         targets.push(target);
                     }
                 }
-                None if drop.if_exists => {
+                (None, Some(schema)) if drop.if_exists => {
+                    self.notice(SqlState("00000"), format!("schema \"{schema}\" does not exist, skipping"));
+                }
+                (None, Some(schema)) => return Err(no_schema(schema)),
+                (None, None) if drop.if_exists => {
                     let message = format!("{} \"{name}\" does not exist, skipping", noun(kind));
                     self.notice(SqlState("00000"), message);
                 }
-                None => return Err(absent(kind, name)),
-                Some(_) => return Err(missing(&self.catalog, name, kind)),
+                (None, None) => return Err(absent(kind, name)),
+                (Some(_), _) => return Err(missing(&self.catalog, name, kind)),
             }
         }
         self.drop_objects(&targets, drop.cascade)?;
@@ -42,29 +49,27 @@ impl Ddl<'_> {
         })
     }
 
-    /// What a name means; SQLSTATE 2BP01 where it is a part of something else.
-    fn target(&self, kind: RelationKind, name: &str) -> Result<Object> {
-        let gone = || missing(&self.catalog, name, kind);
-        match kind {
-            RelationKind::Table => Ok(Object::Table(self.table(name)?.id)),
-            RelationKind::View => self.catalog.view(name).map(|view| Object::View(view.id)).ok_or_else(gone),
-            RelationKind::Sequence => {
-                let sequence = self.catalog.sequence(name).ok_or_else(gone)?;
+    /// What is to be dropped; SQLSTATE 2BP01 where it is a part of something else.
+    fn target(&self, name: &str, relation: &Relation) -> Result<Object> {
+        let required = |table: &Table| self.required_by_constraint(name, table);
+        match relation {
+            Relation::Table(table) => Ok(Object::Table(table.id)),
+            Relation::View(view) => Ok(Object::View(view.id)),
+            Relation::Sequence(sequence) => {
                 self.refuse_identity_sequence(sequence)?;
                 Ok(Object::Sequence(sequence.id))
             }
-            RelationKind::Index => {
-                let owner = |table: &&Arc<Table>| table.primary_key_name.as_deref() == Some(name);
-                if let Some(table) = self.catalog.tables.values().find(owner) {
-                    return Err(required_by_constraint(name, &table.name));
-                }
-                let (table, index) = self.catalog.index(name).ok_or_else(gone)?;
-                match index.constraint {
-                    true => Err(required_by_constraint(name, &table.name)),
-                    false => Ok(Object::Index(table.id, index.id)),
-                }
-            }
+            Relation::PrimaryKey(table) => Err(required(table)),
+            Relation::Index(table, index) if index.constraint => Err(required(table)),
+            Relation::Index(table, index) => Ok(Object::Index(table.id, index.id)),
         }
+    }
+
+    fn required_by_constraint(&self, index: &str, table: &Table) -> Error {
+        let (shown, table_name) = (self.catalog.shown(table.schema, index), self.catalog.table_name(table));
+        let message = format!("cannot drop index {shown} because constraint {index} on table {table_name} requires it");
+        Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
+            .with_hint(format!("You can drop constraint {index} on table {table_name} instead."))
     }
 
     fn refuse_identity_sequence(&self, sequence: &Sequence) -> Result<()> {
@@ -73,12 +78,11 @@ impl Ddl<'_> {
         let Some(column) = table.columns.get(position).filter(|column| column.identity.is_some()) else {
             return Ok(());
         };
-        let message = format!(
-            "cannot drop sequence {} because column {} of table {} requires it",
-            sequence.name, column.name, table.name
-        );
+        let part = format!("column {} of table {}", column.name, self.catalog.table_name(table));
+        let shown = self.catalog.shown(sequence.schema, &sequence.name);
+        let message = format!("cannot drop sequence {shown} because {part} requires it");
         Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
-            .with_hint(format!("You can drop column {} of table {} instead.", column.name, table.name)))
+            .with_hint(format!("You can drop {part} instead.")))
     }
 
     /// Drops things and what depends on them. Refused (SQLSTATE 2BP01) where that is more, unless CASCADE was said.
@@ -122,6 +126,7 @@ impl Ddl<'_> {
                 Object::Table(id) => tables.push(id),
                 Object::View(id) => self.store.delete(EntryKind::View, id)?,
                 Object::Sequence(id) => self.store.delete(EntryKind::Sequence, id)?,
+                Object::Schema(id) => self.remove_schema(id)?,
                 Object::Column(table, _)
                 | Object::Default(table, _)
                 | Object::Index(table, _)
@@ -188,7 +193,7 @@ impl Ddl<'_> {
     /// Other tables' foreign keys, and sequences, count the columns behind a dropped one anew.
     fn move_references(&mut self, table: &Table, position: usize) -> Result<()> {
         self.reload()?;
-        for child in self.catalog.tables.values().filter(|child| child.id != table.id) {
+        for child in self.catalog.tables().filter(|child| child.id != table.id) {
             let mut moved = Table::clone(child);
             let keys = moved.foreign_keys.iter_mut().filter(|key| key.referenced_table == table.id);
             let columns = keys.flat_map(|key| &mut key.referenced_columns).filter(|column| **column > position);
@@ -207,7 +212,7 @@ impl Ddl<'_> {
     /// The sequences that go with a table.
     pub(super) fn owned_sequences(&self, table: ObjectId) -> Vec<Arc<Sequence>> {
         let is_owned = |sequence: &&Arc<Sequence>| sequence.owner.is_some_and(|(owner, _)| owner == table);
-        self.catalog.sequences.values().filter(is_owned).cloned().collect()
+        self.catalog.sequences().filter(is_owned).cloned().collect()
     }
 }
 
@@ -239,13 +244,7 @@ fn lines(mut lines: Vec<String>) -> String {
     lines.join("\n")
 }
 
-fn absent(kind: RelationKind, name: &str) -> Error {
+fn absent(kind: RelationKind, name: &ObjectName) -> Error {
     let code = if kind == RelationKind::Index { SqlState::UNDEFINED_OBJECT } else { SqlState::UNDEFINED_TABLE };
     Error::new(code, format!("{} \"{name}\" does not exist", noun(kind)))
-}
-
-fn required_by_constraint(index: &str, table: &str) -> Error {
-    let message = format!("cannot drop index {index} because constraint {index} on table {table} requires it");
-    Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message)
-        .with_hint(format!("You can drop constraint {index} on table {table} instead."))
 }

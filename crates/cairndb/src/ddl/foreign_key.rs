@@ -3,7 +3,7 @@
 use super::constraints::{key_positions, refuse_duplicate};
 use super::context::Ddl;
 use super::names::{constraint_name, missing};
-use crate::catalog::{ForeignKey, RelationKind, Table};
+use crate::catalog::{ForeignKey, ObjectId, ObjectName, Relation, RelationKind, Table};
 use crate::command::References;
 use crate::dml::{Target, verify_foreign_key};
 use crate::types::{CastContext, DataType, can_cast};
@@ -22,11 +22,14 @@ impl Ddl<'_> {
         let parent_name = &references.table;
         let catalog = &self.catalog;
         let own;
-        let parent: &Table = if *parent_name == table.name {
+        let parent: &Table = if self.is_own(table, parent_name) {
             own = table.clone();
             &own
         } else {
-            catalog.table(parent_name).ok_or_else(|| missing(catalog, parent_name, RelationKind::Table))?
+            catalog
+                .relation(parent_name)
+                .and_then(Relation::table)
+                .ok_or_else(|| missing(catalog, parent_name, RelationKind::Table))?
         };
         let referenced_columns = referenced_positions(parent, &references.columns, columns.len())?;
         let name = match name {
@@ -49,9 +52,20 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// Whether the name means the table that is being made, or altered.
+    fn is_own(&self, table: &Table, name: &ObjectName) -> bool {
+        let has =
+            |schema: &&ObjectId| **schema == table.schema || self.catalog.relation_in(**schema, &name.name).is_some();
+        let schema = match &name.schema {
+            Some(schema) => self.catalog.schema(schema),
+            None => self.catalog.searched().iter().find(has).copied(),
+        };
+        name.name == table.name && schema == Some(table.schema)
+    }
+
     /// SQLSTATE 23503 where a row of the table violates its last foreign key. The catalog must know the key.
-    pub(super) fn verify_last_foreign_key(&self, table: &str) -> Result<()> {
-        let table = self.table(table)?;
+    pub(super) fn verify_last_foreign_key(&self, table: ObjectId) -> Result<()> {
+        let table = self.table_of(table)?;
         let target = std::sync::Arc::new(Target::new(&table, &self.catalog)?);
         let Some(position) = table.foreign_keys.len().checked_sub(1) else { return Ok(()) };
         let rows = self.rows();

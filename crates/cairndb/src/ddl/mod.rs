@@ -17,10 +17,10 @@ mod foreign_key;
 mod index_build;
 mod names;
 mod rewrite;
+mod schema;
 mod sequence;
 mod truncate;
 mod upgrade;
 
-pub(crate) use create_table::sequence_constant;
 pub(crate) use execute::execute;
 pub(crate) use upgrade::upgrade;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use cairn_parser::token::IDENTIFIER_BYTES_MAX;
 
-use crate::catalog::{Catalog, RelationKind, Table};
+use crate::catalog::{Catalog, ObjectId, ObjectName, RelationKind, Table};
 use crate::{Error, Result, SqlState};
 
 /// At most `bytes` bytes, ending at a character's end.
@@ -16,27 +16,22 @@ fn cut(name: &str, bytes: usize) -> &str {
     &name[..end]
 }
 
-/// A name in quotes, whatever it is.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 /// Names that a statement has chosen or must not choose, beside those in the catalog.
 #[derive(Default)]
 pub(super) struct Chosen(HashSet<String>);
 
 impl Chosen {
-    /// A free relation name: `table_columns_label`, with a number if that is taken.
-    pub(super) fn relation(&mut self, catalog: &Catalog, table: &str, columns: &str, label: &str) -> String {
-        let taken = |name: &str| catalog.relation_kind(name).is_some() || self.0.contains(name);
-        let name = first_free(table, columns, label, taken);
+    /// A free relation name in the table's schema: `table_columns_label`, with a number if that is taken.
+    pub(super) fn relation(&mut self, catalog: &Catalog, table: &Table, columns: &str, label: &str) -> String {
+        let taken = |name: &str| catalog.relation_in(table.schema, name).is_some() || self.0.contains(name);
+        let name = first_free(&table.name, columns, label, taken);
         self.0.insert(name.clone());
         name
     }
 
     /// Takes a relation name that the user gave; SQLSTATE 42P07 where it is taken.
-    pub(super) fn take_relation(&mut self, catalog: &Catalog, name: String) -> Result<String> {
-        if catalog.relation_kind(&name).is_some() || !self.0.insert(name.clone()) {
+    pub(super) fn take_relation(&mut self, catalog: &Catalog, schema: ObjectId, name: String) -> Result<String> {
+        if catalog.relation_in(schema, &name).is_some() || !self.0.insert(name.clone()) {
             return Err(already_exists(&name));
         }
         Ok(name)
@@ -84,16 +79,28 @@ pub(super) fn already_exists(name: &str) -> Error {
     Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
 }
 
+/// SQLSTATE 42P07, for what is moved.
+pub(super) fn already_exists_in(name: &str, schema: &str) -> Error {
+    let message = format!("relation \"{name}\" already exists in schema \"{schema}\"");
+    Error::new(SqlState::DUPLICATE_TABLE, message)
+}
+
 /// The error for a relation that is not there or is of another kind.
-pub(super) fn missing(catalog: &Catalog, name: &str, wanted: RelationKind) -> Error {
+pub(super) fn missing(catalog: &Catalog, name: &ObjectName, wanted: RelationKind) -> Error {
     match catalog.relation_kind(name) {
         Some(_) => {
             let article = if wanted == RelationKind::Index { "an" } else { "a" };
-            let message = format!("\"{name}\" is not {article} {}", noun(wanted));
+            let message = format!("\"{}\" is not {article} {}", name.name, noun(wanted));
             Error::new(SqlState::WRONG_OBJECT_TYPE, message)
         }
-        None => Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")),
+        None => catalog.no_relation(name),
     }
+}
+
+/// SQLSTATE 42809, for a relation of a kind with which something can not be done.
+pub(super) fn is_a(name: &str, kind: RelationKind) -> Error {
+    let article = if kind == RelationKind::Index { "an" } else { "a" };
+    Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is {article} {}", noun(kind)))
 }
 
 /// What PostgreSQL calls a kind of relation.
@@ -130,10 +137,5 @@ mod tests {
     fn taken_names_get_a_number() {
         let taken = |name: &str| matches!(name, "t_a_idx" | "t_a_idx1");
         assert_eq!(first_free("t", "a", "idx", taken), "t_a_idx2");
-    }
-
-    #[test]
-    fn quoting_doubles_quotes() {
-        assert_eq!(quoted("a\"b"), "\"a\"\"b\"");
     }
 }

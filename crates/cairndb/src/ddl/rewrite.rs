@@ -159,6 +159,7 @@ mod tests {
         let reference = crate::catalog::Reference {
             place,
             object: crate::catalog::ObjectId(1),
+            schema: String::new(),
             columns: Vec::new(),
             by_key: false,
         };

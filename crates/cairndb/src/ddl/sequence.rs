@@ -51,7 +51,7 @@ impl SequenceOptions {
             return invalid(format!("START value ({start}) cannot be greater than MAXVALUE ({max})"));
         }
         let (id, cycle, generation) = (ObjectId(0), self.cycle, new_generation());
-        Ok(Sequence { id, name, start, increment, min, max, cycle, owner: None, generation })
+        Ok(Sequence { id, schema: ObjectId::PUBLIC, name, start, increment, min, max, cycle, owner: None, generation })
     }
 }
 
@@ -62,11 +62,13 @@ pub(super) fn new_generation() -> u64 {
 
 impl Ddl<'_> {
     pub(super) fn create_sequence(&mut self, create: &CreateSequence) -> Result<&'static str> {
-        if !self.is_free(&create.name, create.if_not_exists)? {
+        let schema = self.schema_for(&create.name)?;
+        if !self.is_free(schema, &create.name.name, create.if_not_exists)? {
             return Ok("CREATE SEQUENCE");
         }
         let data_type = create.data_type.map_or(Ok(DataType::BigInt), |name| self.data_type(name))?;
-        let mut sequence = create.options.build(create.name.clone(), data_type)?;
+        let mut sequence = create.options.build(create.name.name.clone(), data_type)?;
+        sequence.schema = schema;
         sequence.id = self.store.allocate_id()?;
         self.store.put_sequence(&sequence)?;
         Ok("CREATE SEQUENCE")

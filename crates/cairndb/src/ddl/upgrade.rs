@@ -22,16 +22,17 @@ pub(crate) fn upgrade(store: &Store) -> Result<()> {
 
 fn upgrade_in(tx: &Transaction, catalog: &Catalog) -> Result<()> {
     let store = CatalogStore::new(tx)?;
-    for table in catalog.tables.values() {
+    for table in catalog.tables() {
         store.put_table(&upgraded_table(table, catalog, &store)?)?;
     }
-    for view in catalog.views.values() {
+    for view in catalog.views() {
         // A view that does not bind is left as it is, for its owner to drop.
         let query =
             resolve_query(view.query.text.clone(), catalog).map_or_else(|_| view.query.clone(), |(query, _)| query);
         store.put_view(&View { query, ..View::clone(view) })?;
     }
-    catalog.sequences.values().try_for_each(|sequence| store.put_sequence(sequence))?;
+    catalog.sequences().try_for_each(|sequence| store.put_sequence(sequence))?;
+    store.put_schema(ObjectId::PUBLIC, "public")?;
     store.put_version()
 }
 

@@ -15,12 +15,8 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         })
         .stable();
     catalogue.add("current_setting", &[TEXT], TEXT, call!((Text name), context setting(name, context))).stable();
-    for name in ["current_schema", "current_database", "current_catalog"] {
-        let eval: super::catalogue::Eval = match name {
-            "current_schema" => |_, _| Ok(Value::text("public")),
-            _ => |_, _| Ok(Value::text("cairndb")),
-        };
-        catalogue.add(name, &[], TEXT, eval).stable();
+    for name in ["current_database", "current_catalog"] {
+        catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();
     }
     for name in ["current_user", "session_user", "user", "current_role"] {
         catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();

@@ -11,7 +11,7 @@ use crate::types::DataType;
 
 /// A table of `rows` rows; columns are nullable integers unless written `name!` (NOT NULL) or `name:text`.
 pub(super) fn table(catalog: &mut Catalog, name: &str, columns: &[&str], primary_key: &[usize], rows: f64) {
-    let id = catalog.tables.len() as u32 + 1;
+    let id = catalog.tables().count() as u32 + 1;
     let column = |text: &&str| {
         let (text, data_type) = match text.split_once(':') {
             Some((text, "text")) => (text, DataType::Text),
@@ -31,16 +31,17 @@ pub(super) fn table(catalog: &mut Catalog, name: &str, columns: &[&str], primary
         statistics: Some(Arc::new(TableStatistics { rows, columns: vec![] })),
         ..Table::new(ObjectId(id), name, TreeId(id + 10))
     };
-    catalog.tables.insert(name.to_owned(), Arc::new(table));
+    catalog.objects_mut().add_table(Arc::new(table));
 }
 
 /// An index on a table made by [`table`].
 pub(super) fn index(catalog: &mut Catalog, table: &str, name: &str, columns: &[usize], unique: bool) {
-    let entry = catalog.tables.get_mut(table).expect("the table");
+    let mut entry = Table::clone(catalog.table(table).expect("the table"));
     let id = 100 + entry.indexes.len() as u32;
     let columns = columns.iter().map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
     let index = Index { id: ObjectId(id), name: name.into(), tree: TreeId(id), columns, unique, constraint: false };
-    Arc::make_mut(entry).indexes.push(Arc::new(index));
+    entry.indexes.push(Arc::new(index));
+    catalog.objects_mut().add_table(Arc::new(entry));
 }
 
 /// Customers, orders and their items, in the proportions of a shop.

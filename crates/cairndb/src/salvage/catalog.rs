@@ -92,7 +92,7 @@ pub(super) fn unknown_trees(store: &Store, catalog: &Catalog, apart: &mut Uncert
     let of_table =
         |table: &Arc<Table>, tree| table.tree == tree || table.indexes.iter().any(|index| index.tree == tree);
     for tree in snapshot.trees() {
-        if tree == TreeId::CATALOG || of_system(tree) || catalog.tables.values().any(|table| of_table(table, tree)) {
+        if tree == TreeId::CATALOG || of_system(tree) || catalog.tables().any(|table| of_table(table, tree)) {
             continue;
         }
         let mut cursor = snapshot.reader().cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
@@ -118,7 +118,7 @@ pub(super) fn repair_sequences(
     if !trees.is_some_and(|trees| losses.iter().any(|loss| loss.tree == trees.sequences)) {
         return Ok(());
     }
-    for sequence in catalog.sequences.values() {
+    for sequence in catalog.sequences() {
         let owner = sequence.owner.and_then(|(table, column)| {
             let table = catalog.table_by_id(table)?;
             Some((table, table.columns.get(column)?))
@@ -130,11 +130,15 @@ pub(super) fn repair_sequences(
             continue;
         };
         let greatest = if sequence.increment > 0 { "max" } else { "min" };
-        let (table_name, column_name) = (quoted(&table.name), quoted(&column.name));
+        let (table_name, column_name) = (catalog.table_name(table), quoted(&column.name));
         let query = format!("SELECT {greatest}({column_name})::bigint FROM {table_name}");
         let last: Option<i64> = connection.query_row(&query, (), |row| row.get(0))?;
         if let Some(last) = last.filter(|last| (sequence.min..=sequence.max).contains(last)) {
-            connection.query_row("SELECT setval($1, $2)", (quoted(&sequence.name), last), |row| row.get::<i64>(0))?;
+            connection.query_row(
+                "SELECT setval($1, $2)",
+                (catalog.shown(sequence.schema, &sequence.name), last),
+                |row| row.get::<i64>(0),
+            )?;
         }
         report.notes.push(format!(
             "the value of sequence {} was lost: it goes on behind the {greatest} of {}.{}",

@@ -13,7 +13,7 @@ pub(super) const EXAMPLES: u64 = 5;
 /// Every foreign key by which rows refer to missing ones.
 pub(crate) fn dangling_references(database: &Database, catalog: &Catalog) -> Result<Vec<DanglingReferences>> {
     let mut found = Vec::new();
-    for table in catalog.tables.values() {
+    for table in catalog.tables() {
         for key in &table.foreign_keys {
             if let Some(referenced) = catalog.table_by_id(key.referenced_table) {
                 found.extend(dangling(database, table, key, referenced)?);
@@ -35,12 +35,13 @@ fn dangling(
         columns.iter().zip(&key.referenced_columns).map(|(own, &at)| format!("p.{} = {own}", column(referenced, at)));
     let equal = equal.collect::<Vec<_>>().join(" AND ");
     let given = columns.iter().map(|own| format!("{own} IS NOT NULL")).collect::<Vec<_>>().join(" AND ");
+    let connection = database.connect()?;
+    let catalog = connection.catalog()?;
     let missing = format!(
         "FROM {} c WHERE {given} AND NOT EXISTS (SELECT 1 FROM {} p WHERE {equal})",
-        quoted(&table.name),
-        quoted(&referenced.name)
+        catalog.table_name(table),
+        catalog.table_name(referenced)
     );
-    let connection = database.connect()?;
     let rows: u64 = connection.query_row(&format!("SELECT count(*) {missing}"), (), |row| row.get(0))?;
     if rows == 0 {
         return Ok(None);

@@ -105,7 +105,7 @@ fn repair(
     let catalog = database.connect()?.catalog()?;
     let eval = Arc::new(EvalContext::now());
     let context = || Ok::<_, Error>(ExecContext::new(store.snapshot()?.reader().clone(), eval.clone()));
-    for table in catalog.tables.values() {
+    for table in catalog.tables() {
         progress(SalvageProgress::Table(table.name.clone()));
         rows::check(&store, &catalog, table, &context()?, &mut apart)?;
         let count = indexes::build(&store, table, &context()?, &mut apart)?;

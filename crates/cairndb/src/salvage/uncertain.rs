@@ -185,10 +185,10 @@ pub(super) fn take(entries: &mut Uncertain, catalog: &Catalog, apart: &mut Uncer
         }
         Ok::<(), crate::Error>(())
     })?;
-    tables.retain(|tree, _| catalog.tables.values().all(|table| table.tree != *tree));
+    tables.retain(|tree, _| catalog.tables().all(|table| table.tree != *tree));
     entries.for_each(|entry| {
         let page = (entry.page.id != 0).then_some(entry.page);
-        let known = catalog.tables.values().find(|table| table.tree == entry.tree).map(|table| &**table);
+        let known = catalog.tables().find(|table| table.tree == entry.tree).map(|table| &**table);
         match known.or_else(|| tables.get(&entry.tree).map(|(_, table)| table)) {
             Some(table) => apart.push(table, &entry.key, &entry.value, words(entry.doubt), page),
             None => apart.push_unknown(entry.tree, &entry.key, &entry.value, words(entry.doubt), page),

@@ -26,7 +26,7 @@ pub(super) fn losses(
     let reader = snapshot.reader();
     let system = system_trees(reader)?;
     for loss in losses {
-        if let Some(table) = catalog.tables.values().find(|table| table.tree == loss.tree) {
+        if let Some(table) = catalog.tables().find(|table| table.tree == loss.tree) {
             report.lost.push(lost_rows(reader, table, eval, loss)?);
         } else if system.is_some_and(|trees| trees.statistics == loss.tree) {
             report.notes.push(format!("statistics of tables are lost ({}); ANALYZE takes them anew", loss.why));

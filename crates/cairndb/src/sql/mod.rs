@@ -15,5 +15,5 @@ pub use parse::{ParsedExpression, ParsedStatement, parse_expression, parse_one, 
 pub use script::{Script, SourceStatement, split_script};
 
 pub(crate) use limits::{with_deep_stack, with_room};
-pub(crate) use names::{dotted, list_span, name_text, plain_name, relation_name};
+pub(crate) use names::{dotted, list_span, name_text, object_name, plain_name, relation_name};
 pub(crate) use parse::parse_one_in;

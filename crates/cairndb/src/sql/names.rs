@@ -1,8 +1,15 @@
 //! Names in trees: what they say, and how messages show them.
 
+use cairn_parser::token::fold_identifier;
 use cairn_parser::{Id, List, Name, Span, Tree};
 
-/// The schemas that every name is looked up in; there are no others.
+use crate::catalog::{ObjectName, take_quoted};
+use crate::{Error, Result, SqlState};
+
+/// What the database is called.
+const DATABASE: &str = "cairndb";
+
+/// The schemas that functions, types and operators are in.
 const SCHEMAS: &[&str] = &["public", "pg_catalog"];
 
 /// What a name says.
@@ -37,13 +44,47 @@ pub(crate) fn list_span<T>(tree: &Tree<'_>, list: List<T>) -> Option<Span> {
     Some(Span { start: first.start, end: last.end })
 }
 
-/// A relation's name as written in a string: `s`, `public.s`, `"S"`.
-pub(crate) fn relation_name(text: &str) -> String {
-    let text = text.trim();
-    let text = text.strip_prefix("public.").unwrap_or(text);
-    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-        Some(quoted) => quoted.replace("\"\"", "\""),
-        None => text.to_lowercase(),
+/// The relation that a name of these parts means; SQLSTATE 0A000, 42601 for names of more than a schema's.
+pub(crate) fn object_name(parts: Vec<String>) -> Result<ObjectName> {
+    let all = parts.join(".");
+    match <[String; 1]>::try_from(parts) {
+        Ok([name]) => Ok(ObjectName::from(name.as_str())),
+        Err(parts) => match parts.as_slice() {
+            [schema, name] => Ok(ObjectName::new(Some(schema), name)),
+            [database, schema, name] if database == DATABASE => Ok(ObjectName::new(Some(schema), name)),
+            [_, _, _] => {
+                let message = format!("cross-database references are not implemented: \"{all}\"");
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+            }
+            _ => {
+                let message = format!("improper qualified name (too many dotted names): {all}");
+                Err(Error::new(SqlState::SYNTAX_ERROR, message))
+            }
+        },
+    }
+}
+
+/// A relation's name as written in a string: `s`, `public.s`, `"S"`. SQLSTATE 42602 where it is none.
+pub(crate) fn relation_name(text: &str) -> Result<ObjectName> {
+    let invalid = || Error::new(SqlState("42602"), "invalid name syntax");
+    let (mut parts, mut rest) = (Vec::new(), text.trim());
+    loop {
+        let (part, behind) = match rest.strip_prefix('"') {
+            Some(quoted) => take_quoted(quoted).ok_or_else(invalid)?,
+            None => {
+                let end = rest.find('.').unwrap_or(rest.len());
+                (fold_identifier(rest[..end].trim_end()), &rest[end..])
+            }
+        };
+        if part.is_empty() {
+            return Err(invalid());
+        }
+        parts.push(part);
+        match (behind.trim_start(), behind.trim_start().strip_prefix('.')) {
+            ("", _) => return object_name(parts),
+            (_, Some(more)) => rest = more.trim_start(),
+            _ => return Err(invalid()),
+        }
     }
 }
 
@@ -53,7 +94,13 @@ mod tests {
 
     #[test]
     fn names_in_strings_fold_unless_quoted() {
-        assert_eq!(relation_name("public.Seq"), "seq");
-        assert_eq!(relation_name("\"Se\"\"q\""), "Se\"q");
+        let of = |text: &str| relation_name(text).map(|name| (name.schema, name.name)).unwrap();
+        assert_eq!(of("public.Seq"), (Some("public".to_owned()), "seq".to_owned()));
+        assert_eq!(of("\"Se\"\"q\""), (None, "Se\"q".to_owned()));
+        assert_eq!(of(" \"A.b\" . c "), (Some("A.b".to_owned()), "c".to_owned()));
+        for wrong in ["", "a.", "\"a", "\"a\"b", ".a"] {
+            assert_eq!(relation_name(wrong).unwrap_err().sqlstate().0, "42602", "{wrong}");
+        }
+        assert_eq!(relation_name("a.b.c").unwrap_err().sqlstate().0, "0A000");
     }
 }

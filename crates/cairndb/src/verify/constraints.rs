@@ -74,7 +74,7 @@ pub(crate) fn verify_constraints(database: &Database) -> Result<Vec<Violation>> 
     let snapshot = database.shared.store.snapshot()?;
     let catalog = load(snapshot.reader())?;
     let mut found = Vec::new();
-    for table in catalog.tables.values() {
+    for table in catalog.tables() {
         found.extend(verify_rows(snapshot.reader(), table, &catalog)?);
     }
     found.extend(dangling_references(database, &catalog)?.into_iter().map(Violation::from));

@@ -39,7 +39,7 @@ pub(crate) fn verify(shared: &Shared) -> Result<Verified> {
     let reader = snapshot.reader();
     let mut context = ExecContext::new(reader.clone(), Arc::new(EvalContext::now()));
     context.spill = shared.spill_space();
-    for table in load(reader)?.tables.values() {
+    for table in load(reader)?.tables() {
         let layout = TableLayout::new(table);
         check_rows(reader, table, &layout)?;
         for index in &table.indexes {

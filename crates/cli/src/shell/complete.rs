@@ -37,12 +37,13 @@ pub struct Assistant {
 impl Assistant {
     /// Takes the names that the schema has now.
     pub fn learn(&mut self, catalog: &Catalog) {
-        let tables = catalog.tables.iter().map(|(name, table)| Relation {
-            name: name.clone(),
+        let tables = catalog.tables().map(|table| Relation {
+            name: catalog.table_name(table),
             columns: table.columns.iter().map(|column| column.name.clone()).collect(),
         });
-        let views =
-            catalog.views.iter().map(|(name, view)| Relation { name: name.clone(), columns: view.columns.clone() });
+        let views = catalog
+            .views()
+            .map(|view| Relation { name: catalog.shown(view.schema, &view.name), columns: view.columns.clone() });
         self.relations = tables.chain(views).collect();
     }
 

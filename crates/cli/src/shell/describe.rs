@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use cairndb::catalog::{Catalog, Check, Column, ForeignKey, Index, ReferentialAction, Sequence, Table};
+use cairndb::catalog::{
+    Catalog, Check, Column, ForeignKey, Index, ObjectId, ObjectName, ReferentialAction, Relation, Sequence, Table, View,
+};
 
 use super::session::Session;
 use crate::output;
@@ -16,19 +18,18 @@ const KINDS: [(char, &str); 4] = [('t', "table"), ('v', "view"), ('i', "index"),
 pub fn describe(session: &mut Session, name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return list(session, "d", None) };
     let catalog = session.catalog()?;
-    let name = if catalog.relation_kind(name).is_some() { name.to_string() } else { folded(name) };
-    let grid = if let Some(table) = catalog.table(&name) {
-        describe_table(&catalog, table)
-    } else if catalog.view(&name).is_some() {
-        describe_view(session, &catalog, &name)?
-    } else if let Some(sequence) = catalog.sequence(&name) {
-        describe_sequence(&catalog, sequence)
-    } else if let Some((table, index)) = index_named(&catalog, &name) {
-        describe_index(&table, &index)
-    } else if name.contains(['*', '?']) {
-        return list(session, "d", Some(&name));
-    } else {
-        return Err(Failure::Message(format!("Did not find any relation named \"{name}\".")));
+    let found = catalog.relation(&name.into()).or_else(|| catalog.relation(&named(name)));
+    let grid = match found {
+        Some(Relation::Table(table)) => describe_table(&catalog, table),
+        Some(Relation::View(view)) => describe_view(session, &catalog, view)?,
+        Some(Relation::Sequence(sequence)) => describe_sequence(&catalog, sequence),
+        Some(Relation::Index(table, index)) => describe_index(&catalog, table, index),
+        Some(Relation::PrimaryKey(table)) => describe_index(&catalog, table, &primary_key(table)),
+        None if name.contains(['*', '?']) => return list(session, "d", Some(name)),
+        None => {
+            let name = folded(name);
+            return Err(Failure::Message(format!("Did not find any relation named \"{name}\".")));
+        }
     };
     session.show(grid)
 }
@@ -69,19 +70,39 @@ pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Resu
 /// Name, kind and table of every relation, by name.
 fn relations(catalog: &Catalog) -> Vec<(String, &'static str, Option<String>)> {
     let mut all: Vec<(String, &'static str, Option<String>)> = Vec::new();
-    all.extend(catalog.tables.keys().map(|name| (name.clone(), "table", None)));
-    all.extend(catalog.views.keys().map(|name| (name.clone(), "view", None)));
-    all.extend(catalog.sequences.keys().map(|name| (name.clone(), "sequence", None)));
-    for table in catalog.tables.values() {
-        let primary = table.primary_key_name.iter().cloned();
-        let others = table.indexes.iter().map(|index| index.name.clone());
-        all.extend(primary.chain(others).map(|name| (name, "index", Some(table.name.clone()))));
+    let shown = |schema, name: &str| plain(catalog.shown(schema, name), name);
+    all.extend(catalog.tables().map(|table| (shown(table.schema, &table.name), "table", None)));
+    all.extend(catalog.views().map(|view| (shown(view.schema, &view.name), "view", None)));
+    all.extend(catalog.sequences().map(|sequence| (shown(sequence.schema, &sequence.name), "sequence", None)));
+    for table in catalog.tables() {
+        let names = table.primary_key_name.iter().chain(table.indexes.iter().map(|index| &index.name));
+        let owner = shown(table.schema, &table.name);
+        all.extend(names.map(|name| (shown(table.schema, name), "index", Some(owner.clone()))));
     }
     all.sort();
     all
 }
 
-/// A name as SQL folds it; the schema says nothing.
+/// A name without quotes, where no schema stands before it.
+fn plain(shown: String, name: &str) -> String {
+    if shown.starts_with('"') && shown.ends_with('"') { name.to_string() } else { shown }
+}
+
+/// A relation's name with its schema.
+fn full(catalog: &Catalog, schema: ObjectId, name: &str) -> String {
+    format!("{}.{name}", catalog.schema_name(schema).unwrap_or("pg_temp"))
+}
+
+/// The relation that is named: `t`, `s.t`.
+fn named(name: &str) -> ObjectName {
+    let name = name.trim_end_matches(';').to_lowercase();
+    match name.split_once('.') {
+        Some((schema, name)) => ObjectName::new(Some(schema), name),
+        None => name.as_str().into(),
+    }
+}
+
+/// A name as SQL folds it; that of `public` is left out.
 fn folded(name: &str) -> String {
     let name = name.trim_end_matches(';').to_lowercase();
     name.strip_prefix("public.").map_or(name.clone(), str::to_string)
@@ -124,7 +145,7 @@ fn describe_table(catalog: &Catalog, table: &Table) -> Grid {
     section(&mut footer, "Foreign-key constraints:", own);
     section(&mut footer, "Referenced by:", referencing_lines(catalog, table));
     Grid {
-        title: Some(format!("Table \"public.{}\"", table.name)),
+        title: Some(format!("Table \"{}\"", full(catalog, table.schema, &table.name))),
         columns: ["Column", "Type", "Nullable", "Default"].map(output::Column::text).to_vec(),
         rows: table.columns.iter().map(row).collect(),
         footer: Some(footer),
@@ -167,8 +188,11 @@ fn check_lines(catalog: &Catalog, table: &Table) -> Vec<String> {
 
 fn foreign_key_line(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
     let (target, columns) = match catalog.table_by_id(key.referenced_table) {
-        Some(target) => (target.name.as_str(), column_list(target, &key.referenced_columns)),
-        None => ("?", String::new()),
+        Some(target) => {
+            let name = plain(catalog.table_name(target), &target.name);
+            (name, column_list(target, &key.referenced_columns))
+        }
+        None => ("?".to_string(), String::new()),
     };
     let own = column_list(table, &key.columns);
     let action = |event: &str, action| match action_name(action) {
@@ -192,7 +216,7 @@ fn action_name(action: ReferentialAction) -> Option<&'static str> {
 
 fn referencing_lines(catalog: &Catalog, table: &Table) -> Vec<String> {
     let mut lines = Vec::new();
-    for other in catalog.tables.values() {
+    for other in catalog.tables() {
         for key in other.foreign_keys.iter().filter(|key| key.referenced_table == table.id) {
             lines.push(format!("TABLE \"{}\" CONSTRAINT {}", other.name, foreign_key_line(catalog, other, key)));
         }
@@ -222,15 +246,15 @@ fn index_columns(table: &Table, index: &Index) -> String {
 }
 
 /// A view's columns are what its query gives now.
-fn describe_view(session: &Session, catalog: &Catalog, name: &str) -> Result<Grid, Failure> {
-    let query = format!("SELECT * FROM \"{}\" LIMIT 0", name.replace('"', "\"\""));
+fn describe_view(session: &Session, catalog: &Catalog, view: &View) -> Result<Grid, Failure> {
+    let query = format!("SELECT * FROM {} LIMIT 0", catalog.shown(view.schema, &view.name));
     let rows = session.connection().query(&query, ())?;
     let row = |field: &cairndb::Field| vec![Some(field.name.clone()), Some(field.data_type.to_string())];
-    let definition = catalog.view(name).map(|view| catalog.text_of(&view.query)).unwrap_or_default();
+    let definition = catalog.text_of(&view.query);
     let footer = std::iter::once("View definition:".to_string());
     let footer = footer.chain(definition.lines().map(|line| format!(" {line}"))).collect();
     Ok(Grid {
-        title: Some(format!("View \"public.{name}\"")),
+        title: Some(format!("View \"{}\"", full(catalog, view.schema, &view.name))),
         columns: ["Column", "Type"].map(output::Column::text).to_vec(),
         rows: rows.columns().iter().map(row).collect(),
         footer: Some(footer),
@@ -243,38 +267,34 @@ fn describe_sequence(catalog: &Catalog, sequence: &Sequence) -> Grid {
     let cycles = if sequence.cycle { "yes" } else { "no" };
     let owner = sequence.owner.and_then(|(table, column)| {
         let table = catalog.table_by_id(table)?;
-        Some(format!("Owned by: public.{}.{}", table.name, column_name(table, column)))
+        let owner = full(catalog, table.schema, &table.name);
+        Some(format!("Owned by: {owner}.{}", column_name(table, column)))
     });
     let mut columns = ["Start", "Minimum", "Maximum", "Increment"].map(output::Column::number).to_vec();
     columns.push(output::Column::text("Cycles?"));
     Grid {
-        title: Some(format!("Sequence \"public.{}\"", sequence.name)),
+        title: Some(format!("Sequence \"{}\"", full(catalog, sequence.schema, &sequence.name))),
         columns,
         rows: vec![numbers.into_iter().chain([Some(cycles.to_string())]).collect()],
         footer: Some(owner.into_iter().collect()),
     }
 }
 
-/// An index by name; a primary key is one too.
-fn index_named(catalog: &Catalog, name: &str) -> Option<(Arc<Table>, Arc<Index>)> {
-    if let Some((table, index)) = catalog.index(name) {
-        return Some((table.clone(), index.clone()));
-    }
-    let table = catalog.tables.values().find(|table| table.primary_key_name.as_deref() == Some(name))?;
+/// A primary key as the index that it is.
+fn primary_key(table: &Table) -> Index {
     let column =
         |column: &usize| cairndb::catalog::IndexColumn { column: *column, descending: false, nulls_first: false };
-    let index = Index {
+    Index {
         id: table.id,
-        name: name.to_string(),
+        name: table.primary_key_name.clone().unwrap_or_default(),
         tree: table.tree,
         columns: table.primary_key.iter().map(column).collect(),
         unique: true,
         constraint: true,
-    };
-    Some((table.clone(), Arc::new(index)))
+    }
 }
 
-fn describe_index(table: &Table, index: &Index) -> Grid {
+fn describe_index(catalog: &Catalog, table: &Table, index: &Index) -> Grid {
     let row = |column: &cairndb::catalog::IndexColumn| {
         let data_type = table.columns.get(column.column).map(|column| column.data_type.to_string());
         vec![Some(column_name(table, column.column)), data_type]
@@ -285,10 +305,10 @@ fn describe_index(table: &Table, index: &Index) -> Grid {
         _ => "",
     };
     Grid {
-        title: Some(format!("Index \"public.{}\"", index.name)),
+        title: Some(format!("Index \"{}\"", full(catalog, table.schema, &index.name))),
         columns: ["Column", "Type"].map(output::Column::text).to_vec(),
         rows: index.columns.iter().map(row).collect(),
-        footer: Some(vec![format!("{kind}for table \"public.{}\"", table.name)]),
+        footer: Some(vec![format!("{kind}for table \"{}\"", full(catalog, table.schema, &table.name))]),
     }
 }
 

@@ -35,13 +35,19 @@ pub(super) fn catalog_of(script: &str) -> Catalog {
 
 fn add_view(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateView) {
     let CreateView { name, columns, query, .. } = create;
-    let view = View { id: ObjectId(900), name: name.clone(), columns, query: parsed.tree.print(query).as_str().into() };
-    catalog.views.insert(name, Arc::new(view));
+    let view = View {
+        id: ObjectId(900),
+        schema: ObjectId::PUBLIC,
+        name: name.name,
+        columns,
+        query: parsed.tree.print(query).as_str().into(),
+    };
+    catalog.objects_mut().add_view(Arc::new(view));
 }
 
 fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTable) {
-    let name = create.name;
-    let number = u32::try_from(catalog.tables.len()).expect("few tables") + 1;
+    let name = create.name.name;
+    let number = u32::try_from(catalog.tables().count()).expect("few tables") + 1;
     let mut table = Table::new(ObjectId(number), name.clone(), TreeId(number));
     table.primary_key_name = Some(format!("{name}_pkey"));
     let mut constraints = create.constraints;
@@ -62,7 +68,7 @@ fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTabl
             Constraint::Check { .. } | Constraint::ForeignKey { .. } => {}
         }
     }
-    catalog.tables.insert(name, Arc::new(table));
+    catalog.objects_mut().add_table(Arc::new(table));
 }
 
 fn column(catalog: &mut Catalog, parsed: &ParsedStatement, table: &str, definition: &ColumnDefinition) -> Column {
@@ -89,10 +95,11 @@ fn unique(table: &str, columns: &str, positions: &[usize]) -> Arc<Index> {
 
 fn identity(catalog: &mut Catalog, table: &str, column: &str) -> Identity {
     let name = format!("{table}_{column}_seq");
-    let id = ObjectId(700 + u32::try_from(catalog.sequences.len()).expect("few"));
+    let id = ObjectId(700 + u32::try_from(catalog.sequences().count()).expect("few"));
     let sequence = Sequence {
         id,
-        name: name.clone(),
+        schema: ObjectId::PUBLIC,
+        name,
         start: 1,
         increment: 1,
         min: 1,
@@ -101,7 +108,7 @@ fn identity(catalog: &mut Catalog, table: &str, column: &str) -> Identity {
         owner: None,
         generation: 0,
     };
-    catalog.sequences.insert(name, Arc::new(sequence));
+    catalog.objects_mut().add_sequence(Arc::new(sequence));
     Identity { always: true, sequence: id }
 }
 

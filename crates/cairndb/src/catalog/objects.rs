@@ -1,0 +1,355 @@
+//! One version of the catalog in memory, and what a session sees of it.
+//!
+//! [`Objects`] are what the catalog tree holds, by id and by name within each schema; they are loaded once and shared. A
+//! [`Catalog`] looks at them through a search path: in which schemas a name without one is looked up.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::layout::Layouts;
+use super::names::{ObjectName, SearchPath, TEMPORARY, USER, default_path, quoted};
+use super::{Index, ObjectId, Sequence, Table, TableLayout, View};
+use crate::{Error, Result, SqlState};
+
+/// A relation: what a name in a schema stands for. Tables, views, sequences and indexes (primary keys included) share one
+/// name space.
+#[derive(Clone, Debug)]
+pub enum Relation {
+    /// A table.
+    Table(Arc<Table>),
+    /// A view.
+    View(Arc<View>),
+    /// A sequence.
+    Sequence(Arc<Sequence>),
+    /// A secondary index and its table.
+    Index(Arc<Table>, Arc<Index>),
+    /// A table's primary key.
+    PrimaryKey(Arc<Table>),
+}
+
+/// What kind of relation a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelationKind {
+    /// A table.
+    Table,
+    /// A view.
+    View,
+    /// A sequence.
+    Sequence,
+    /// An index, or a primary key.
+    Index,
+}
+
+impl Relation {
+    /// Its kind.
+    pub fn kind(&self) -> RelationKind {
+        match self {
+            Relation::Table(_) => RelationKind::Table,
+            Relation::View(_) => RelationKind::View,
+            Relation::Sequence(_) => RelationKind::Sequence,
+            Relation::Index(..) | Relation::PrimaryKey(_) => RelationKind::Index,
+        }
+    }
+
+    /// Its id; of a primary key the table's.
+    pub(crate) fn id(&self) -> ObjectId {
+        match self {
+            Relation::Table(table) | Relation::PrimaryKey(table) => table.id,
+            Relation::View(view) => view.id,
+            Relation::Sequence(sequence) => sequence.id,
+            Relation::Index(_, index) => index.id,
+        }
+    }
+
+    /// The table, where it is one.
+    pub(crate) fn table(&self) -> Option<&Arc<Table>> {
+        if let Relation::Table(table) = self { Some(table) } else { None }
+    }
+
+    fn view(&self) -> Option<&Arc<View>> {
+        if let Relation::View(view) = self { Some(view) } else { None }
+    }
+
+    fn sequence(&self) -> Option<&Arc<Sequence>> {
+        if let Relation::Sequence(sequence) = self { Some(sequence) } else { None }
+    }
+}
+
+/// The objects of one version of the schema. Names are as stored (folded to lower case unless quoted).
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    schemas: BTreeMap<String, ObjectId>,
+    /// By schema and name.
+    relations: HashMap<ObjectId, BTreeMap<String, Relation>>,
+    /// Of tables, views and sequences: the schema and the name.
+    places: HashMap<ObjectId, (ObjectId, String)>,
+    layouts: Layouts,
+}
+
+impl Objects {
+    pub(crate) fn add_schema(&mut self, id: ObjectId, name: String) {
+        self.schemas.insert(name, id);
+    }
+
+    pub(crate) fn add_table(&mut self, table: Arc<Table>) {
+        let names = self.relations.entry(table.schema).or_default();
+        if let Some(name) = &table.primary_key_name {
+            names.insert(name.clone(), Relation::PrimaryKey(table.clone()));
+        }
+        for index in &table.indexes {
+            names.insert(index.name.clone(), Relation::Index(table.clone(), index.clone()));
+        }
+        self.places.insert(table.id, (table.schema, table.name.clone()));
+        names.insert(table.name.clone(), Relation::Table(table));
+    }
+
+    pub(crate) fn add_view(&mut self, view: Arc<View>) {
+        self.places.insert(view.id, (view.schema, view.name.clone()));
+        self.relations.entry(view.schema).or_default().insert(view.name.clone(), Relation::View(view));
+    }
+
+    pub(crate) fn add_sequence(&mut self, sequence: Arc<Sequence>) {
+        self.places.insert(sequence.id, (sequence.schema, sequence.name.clone()));
+        let names = self.relations.entry(sequence.schema).or_default();
+        names.insert(sequence.name.clone(), Relation::Sequence(sequence));
+    }
+
+    /// Every schema's name and id.
+    pub(crate) fn schemas(&self) -> impl Iterator<Item = (&str, ObjectId)> {
+        self.schemas.iter().map(|(name, id)| (name.as_str(), *id))
+    }
+
+    /// The schema with this id.
+    pub fn schema_name(&self, id: ObjectId) -> Option<&str> {
+        self.schemas().find(|(_, schema)| *schema == id).map(|(name, _)| name)
+    }
+
+    /// The relations in a schema, by name.
+    pub(crate) fn relations_in(&self, schema: ObjectId) -> impl Iterator<Item = (&str, &Relation)> {
+        self.relations.get(&schema).into_iter().flatten().map(|(name, relation)| (name.as_str(), relation))
+    }
+
+    /// The relation of this name in a schema.
+    pub(crate) fn relation_in(&self, schema: ObjectId, name: &str) -> Option<&Relation> {
+        self.relations.get(&schema)?.get(name)
+    }
+
+    fn relations(&self) -> impl Iterator<Item = &Relation> {
+        let schemas = self.schemas.values();
+        schemas.flat_map(|schema| self.relations_in(*schema)).map(|(_, relation)| relation)
+    }
+
+    /// Every table, by schema and name.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.relations().filter_map(Relation::table)
+    }
+
+    /// Every view, by schema and name.
+    pub fn views(&self) -> impl Iterator<Item = &Arc<View>> {
+        self.relations().filter_map(Relation::view)
+    }
+
+    /// Every sequence, by schema and name.
+    pub fn sequences(&self) -> impl Iterator<Item = &Arc<Sequence>> {
+        self.relations().filter_map(Relation::sequence)
+    }
+
+    fn by_id(&self, id: ObjectId) -> Option<&Relation> {
+        let (schema, name) = self.places.get(&id)?;
+        self.relation_in(*schema, name)
+    }
+
+    /// The table with this id.
+    pub fn table_by_id(&self, id: ObjectId) -> Option<&Arc<Table>> {
+        self.by_id(id)?.table()
+    }
+
+    /// The view with this id.
+    pub(crate) fn view_by_id(&self, id: ObjectId) -> Option<&Arc<View>> {
+        self.by_id(id)?.view()
+    }
+
+    /// The sequence with this id.
+    pub fn sequence_by_id(&self, id: ObjectId) -> Option<&Arc<Sequence>> {
+        self.by_id(id)?.sequence()
+    }
+
+    /// How the table's rows lie in its tree.
+    pub(crate) fn layout(&self, table: &Arc<Table>) -> Arc<TableLayout> {
+        self.layouts.of(table)
+    }
+}
+
+/// SQLSTATE 3F000.
+pub(crate) fn no_schema(name: &str) -> Error {
+    Error::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
+}
+
+/// What a session sees of the schema.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    objects: Arc<Objects>,
+    path: Arc<SearchPath>,
+    /// The schemas of the path that there are; the temporary one first.
+    searched: Vec<ObjectId>,
+    temporary: Option<ObjectId>,
+}
+
+impl Default for Catalog {
+    /// Nothing but an empty `public`.
+    fn default() -> Catalog {
+        let mut objects = Objects::default();
+        objects.add_schema(ObjectId::PUBLIC, "public".to_owned());
+        Catalog::of(objects)
+    }
+}
+
+impl Deref for Catalog {
+    type Target = Objects;
+
+    fn deref(&self) -> &Objects {
+        &self.objects
+    }
+}
+
+impl Catalog {
+    /// As it is seen by who has set nothing.
+    pub(crate) fn of(objects: Objects) -> Catalog {
+        let (objects, path) = (Arc::new(objects), default_path());
+        let mut catalog = Catalog { objects, path, searched: Vec::new(), temporary: None };
+        catalog.search();
+        catalog
+    }
+
+    /// The same objects under another search path, with a session's own temporary schema.
+    pub(crate) fn under(&self, path: &Arc<SearchPath>, temporary: Option<ObjectId>) -> Catalog {
+        let mut catalog = Catalog { objects: self.objects.clone(), path: path.clone(), searched: vec![], temporary };
+        catalog.search();
+        catalog
+    }
+
+    /// Of another version of the schema what the same session sees.
+    pub(crate) fn seen_like(self, other: &Catalog) -> Catalog {
+        self.under(&other.path, other.temporary)
+    }
+
+    /// Whether names are looked up in the same schemas.
+    pub(crate) fn is_seen_like(&self, other: &Catalog) -> bool {
+        Arc::ptr_eq(&self.path, &other.path) && self.temporary == other.temporary
+    }
+
+    fn search(&mut self) {
+        let named = |name: &String| match name.as_str() {
+            TEMPORARY => self.temporary,
+            "$user" => self.objects.schemas.get(USER).copied(),
+            name => self.objects.schemas.get(name).copied(),
+        };
+        let mut searched: Vec<ObjectId> = Vec::new();
+        let first = self.temporary.filter(|_| !self.path.schemas.iter().any(|name| name == TEMPORARY));
+        for id in first.into_iter().chain(self.path.schemas.iter().filter_map(named)) {
+            if !searched.contains(&id) {
+                searched.push(id);
+            }
+        }
+        self.searched = searched;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn objects_mut(&mut self) -> &mut Objects {
+        Arc::make_mut(&mut self.objects)
+    }
+
+    pub(crate) fn path(&self) -> &Arc<SearchPath> {
+        &self.path
+    }
+
+    /// The schemas in which names are looked up, in order.
+    pub(crate) fn searched(&self) -> &[ObjectId] {
+        &self.searched
+    }
+
+    /// The schema of this name.
+    pub(crate) fn schema(&self, name: &str) -> Option<ObjectId> {
+        match name {
+            TEMPORARY => self.temporary,
+            name => self.schemas.get(name).copied(),
+        }
+    }
+
+    /// Where new relations go whose schema is not said.
+    pub(crate) fn current_schema(&self) -> Option<ObjectId> {
+        self.searched.iter().copied().find(|id| Some(*id) != self.temporary)
+    }
+
+    /// The relation of this name, in the first schema of the path that has one.
+    pub(crate) fn visible(&self, name: &str) -> Option<&Relation> {
+        self.searched.iter().find_map(|schema| self.relation_in(*schema, name))
+    }
+
+    /// The relation that a name means.
+    pub fn relation(&self, name: &ObjectName) -> Option<&Relation> {
+        match &name.schema {
+            Some(schema) => self.relation_in(self.schema(schema)?, &name.name),
+            None => self.visible(&name.name),
+        }
+    }
+
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
+        self.visible(name)?.table()
+    }
+
+    /// The view of this name.
+    pub fn view(&self, name: &str) -> Option<&Arc<View>> {
+        self.visible(name)?.view()
+    }
+
+    /// The sequence of this name.
+    pub fn sequence(&self, name: &str) -> Option<&Arc<Sequence>> {
+        self.visible(name)?.sequence()
+    }
+
+    /// The sequence that a name means; SQLSTATE 42P01, 3F000, 42809.
+    pub(crate) fn find_sequence(&self, name: &ObjectName) -> Result<&Arc<Sequence>> {
+        match self.relation(name) {
+            Some(Relation::Sequence(sequence)) => Ok(sequence),
+            Some(_) => {
+                let message = format!("\"{}\" is not a sequence", name.name);
+                Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
+            }
+            None => Err(self.no_relation(name)),
+        }
+    }
+
+    /// SQLSTATE 42P01, or 3F000 where there is no such schema.
+    pub(crate) fn no_relation(&self, name: &ObjectName) -> Error {
+        match &name.schema {
+            Some(schema) if self.schema(schema).is_none() && schema != "pg_catalog" => no_schema(schema),
+            _ => Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")),
+        }
+    }
+
+    /// What kind of relation a name means.
+    pub fn relation_kind(&self, name: &ObjectName) -> Option<RelationKind> {
+        self.relation(name).map(Relation::kind)
+    }
+
+    /// A relation's name as SQL would say it here: with its schema where another would be found without.
+    pub fn shown(&self, schema: ObjectId, name: &str) -> String {
+        let found = self.searched.iter().find(|searched| self.relation_in(**searched, name).is_some());
+        if found == Some(&schema) {
+            return quoted(name);
+        }
+        let schema = match self.temporary == Some(schema) {
+            true => TEMPORARY,
+            false => self.schema_name(schema).unwrap_or_default(),
+        };
+        format!("{}.{}", quoted(schema), quoted(name))
+    }
+
+    /// A table's name as SQL would say it here.
+    pub fn table_name(&self, table: &Table) -> String {
+        self.shown(table.schema, &table.name)
+    }
+}

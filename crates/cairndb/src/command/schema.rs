@@ -1,0 +1,81 @@
+//! CREATE SCHEMA, ALTER SCHEMA, DROP SCHEMA, and SET SCHEMA of what is in one.
+
+use cairn_parser::TokenKind;
+
+use super::clause::Clause;
+use crate::catalog::{ObjectName, RelationKind};
+use crate::{Error, Result};
+
+/// CREATE SCHEMA.
+#[derive(Debug)]
+pub(crate) struct CreateSchema {
+    pub(crate) name: String,
+    pub(crate) if_not_exists: bool,
+}
+
+/// ALTER SCHEMA .. RENAME TO.
+#[derive(Debug)]
+pub(crate) struct RenameSchema {
+    pub(crate) name: String,
+    pub(crate) to: String,
+}
+
+/// DROP SCHEMA.
+#[derive(Debug)]
+pub(crate) struct DropSchemas {
+    pub(crate) names: Vec<String>,
+    pub(crate) if_exists: bool,
+    pub(crate) cascade: bool,
+}
+
+/// ALTER .. SET SCHEMA.
+#[derive(Debug)]
+pub(crate) struct SetSchema {
+    pub(crate) kind: RelationKind,
+    pub(crate) name: ObjectName,
+    pub(crate) schema: String,
+    pub(crate) if_exists: bool,
+}
+
+impl CreateSchema {
+    pub(super) fn of(command: Clause<'_>) -> Result<CreateSchema> {
+        command.refuse("schema_element", "an element of CREATE SCHEMA")?;
+        let named = command.part("schema_name").ok_or_else(|| Error::internal("a schema without a name"))?;
+        named.refuse_word(TokenKind::Authorization, "AUTHORIZATION")?;
+        Ok(CreateSchema { name: named.name()?, if_not_exists: command.part("if_not_exists").is_some() })
+    }
+}
+
+impl RenameSchema {
+    pub(super) fn of(command: Clause<'_>) -> Result<RenameSchema> {
+        let rename = command.part("rename").ok_or_else(|| command.unsupported("ALTER SCHEMA ... OWNER TO"))?;
+        Ok(RenameSchema { name: command.name()?, to: rename.name()? })
+    }
+}
+
+impl DropSchemas {
+    /// Where the command is one.
+    pub(super) fn of(command: Clause<'_>) -> Option<DropSchemas> {
+        let is_schema = command.part("droppable_by_name").is_some_and(|kind| kind.has(TokenKind::Schema));
+        is_schema.then(|| DropSchemas {
+            names: command.names().collect(),
+            if_exists: command.part("if_exists").is_some(),
+            cascade: command.is_cascade(),
+        })
+    }
+}
+
+impl SetSchema {
+    /// Where the command is one.
+    pub(super) fn of(command: Clause<'_>) -> Result<Option<SetSchema>> {
+        let kind = match command.rule() {
+            "alter_table" => RelationKind::Table,
+            "alter_view" => RelationKind::View,
+            "alter_sequence" => RelationKind::Sequence,
+            _ => return Ok(None),
+        };
+        let Some(schema) = command.name_behind(TokenKind::Schema) else { return Ok(None) };
+        let if_exists = command.part("if_exists").is_some();
+        Ok(Some(SetSchema { kind, name: command.relation()?, schema, if_exists }))
+    }
+}

@@ -1,0 +1,143 @@
+//! CREATE SCHEMA, ALTER SCHEMA, DROP SCHEMA, and SET SCHEMA of what is in one.
+
+use std::sync::Arc;
+
+use super::context::Ddl;
+use super::dependency::Object;
+use super::names::{already_exists_in, is_a, missing};
+use crate::catalog::{EntryKind, ObjectId, Relation, RelationKind, Sequence, Table, View, no_schema};
+use crate::command::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
+use crate::{Error, Result, SqlState};
+
+impl Ddl<'_> {
+    pub(super) fn create_schema(&mut self, create: &CreateSchema) -> Result<&'static str> {
+        let name = &create.name;
+        refuse_reserved(name)?;
+        if self.catalog.schema(name).is_some() {
+            let message = format!("schema \"{name}\" already exists");
+            if !create.if_not_exists {
+                return Err(Error::new(SqlState::DUPLICATE_SCHEMA, message));
+            }
+            self.notice(SqlState::DUPLICATE_SCHEMA, format!("{message}, skipping"));
+            return Ok("CREATE SCHEMA");
+        }
+        self.store.put_schema(self.store.allocate_id()?, name)?;
+        Ok("CREATE SCHEMA")
+    }
+
+    pub(super) fn rename_schema(&mut self, rename: &RenameSchema) -> Result<&'static str> {
+        let id = self.schema(&rename.name)?;
+        if self.catalog.schema(&rename.to).is_some() {
+            let message = format!("schema \"{}\" already exists", rename.to);
+            return Err(Error::new(SqlState::DUPLICATE_SCHEMA, message));
+        }
+        refuse_reserved(&rename.to)?;
+        self.store.put_schema(id, &rename.to)?;
+        Ok("ALTER SCHEMA")
+    }
+
+    pub(super) fn drop_schemas(&mut self, drop: &DropSchemas) -> Result<&'static str> {
+        let mut targets = Vec::new();
+        for name in &drop.names {
+            match self.schema(name) {
+                Ok(id) if !targets.contains(&Object::Schema(id)) => targets.push(Object::Schema(id)),
+                Ok(_) => {}
+                Err(error) if drop.if_exists => {
+                    self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.drop_objects(&targets, drop.cascade)?;
+        Ok("DROP SCHEMA")
+    }
+
+    /// The schema of this name; SQLSTATE 3F000.
+    pub(super) fn schema(&self, name: &str) -> Result<ObjectId> {
+        self.catalog.schema(name).ok_or_else(|| no_schema(name))
+    }
+
+    pub(super) fn remove_schema(&mut self, id: ObjectId) -> Result<()> {
+        self.store.delete(EntryKind::Schema, id)
+    }
+
+    /// A table's indexes and the sequences of its columns go with it.
+    pub(super) fn set_schema(&mut self, change: &SetSchema) -> Result<&'static str> {
+        let tag = match change.kind {
+            RelationKind::View => "ALTER VIEW",
+            RelationKind::Sequence => "ALTER SEQUENCE",
+            _ => "ALTER TABLE",
+        };
+        let name = &change.name;
+        let Some(relation) = self.catalog.relation(name).cloned() else {
+            if change.if_exists {
+                self.notice(SqlState("00000"), format!("relation \"{name}\" does not exist, skipping"));
+                return Ok(tag);
+            }
+            return Err(self.catalog.no_relation(name));
+        };
+        if change.kind != RelationKind::Table && relation.kind() != change.kind {
+            return Err(missing(&self.catalog, name, change.kind));
+        }
+        let to = self.schema(&change.schema)?;
+        match relation {
+            Relation::Table(table) => self.move_table(&table, to)?,
+            Relation::View(view) if self.is_moved((view.schema, to), &view.name)? => {
+                self.store.put_view(&View { schema: to, ..View::clone(&view) })?;
+            }
+            Relation::Sequence(sequence) => self.move_sequence(&sequence, to)?,
+            Relation::View(_) => {}
+            Relation::Index(..) | Relation::PrimaryKey(_) => return Err(is_a(&name.name, RelationKind::Index)),
+        }
+        Ok(tag)
+    }
+
+    /// Whether something moves; SQLSTATE 42P07 where its name is taken.
+    fn is_moved(&self, (from, to): (ObjectId, ObjectId), name: &str) -> Result<bool> {
+        if from == to {
+            return Ok(false);
+        }
+        match self.catalog.relation_in(to, name) {
+            Some(_) => Err(already_exists_in(name, self.catalog.schema_name(to).unwrap_or_default())),
+            None => Ok(true),
+        }
+    }
+
+    fn move_table(&mut self, table: &Arc<Table>, to: ObjectId) -> Result<()> {
+        if !self.is_moved((table.schema, to), &table.name)? {
+            return Ok(());
+        }
+        for name in table.indexes.iter().map(|index| &index.name).chain(&table.primary_key_name) {
+            self.is_moved((table.schema, to), name)?;
+        }
+        for sequence in self.owned_sequences(table.id) {
+            self.is_moved((sequence.schema, to), &sequence.name)?;
+            self.store.put_sequence(&Sequence { schema: to, ..Sequence::clone(&sequence) })?;
+        }
+        self.store.put_table(&Table { schema: to, ..Table::clone(table) })
+    }
+
+    fn move_sequence(&mut self, sequence: &Sequence, to: ObjectId) -> Result<()> {
+        if let Some(table) = sequence.owner.and_then(|(table, _)| self.catalog.table_by_id(table)) {
+            let message = "cannot move an owned sequence into another schema";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_detail(format!("Sequence \"{}\" is linked to table \"{}\".", sequence.name, table.name)));
+        }
+        match self.is_moved((sequence.schema, to), &sequence.name)? {
+            true => self.store.put_sequence(&Sequence { schema: to, ..sequence.clone() }),
+            false => Ok(()),
+        }
+    }
+}
+
+fn refuse_reserved(name: &str) -> Result<()> {
+    if name == "information_schema" {
+        let message = format!("schema \"{name}\" already exists");
+        return Err(Error::new(SqlState::DUPLICATE_SCHEMA, message));
+    }
+    if !name.starts_with("pg_") {
+        return Ok(());
+    }
+    Err(Error::new(SqlState("42939"), format!("unacceptable schema name \"{name}\""))
+        .with_detail("The prefix \"pg_\" is reserved for system schemas."))
+}
