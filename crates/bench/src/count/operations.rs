@@ -135,6 +135,19 @@ pub const ALL: &[Operation] = &[
             Ok(Box::new(move |_| scan.query(&[]).map(drop)))
         },
     },
+    Operation { name: "filtered scan, a row", times: 5, each: ROWS, step: |session| filtered(session, "t") },
+    Operation {
+        name: "filtered scan with NULLs, a row",
+        times: 5,
+        each: ROWS,
+        step: |session| {
+            session.script(&format!(
+                "CREATE TABLE u (id BIGINT PRIMARY KEY, n BIGINT, v TEXT, x BIGINT); \
+                 INSERT INTO u SELECT id, n, v, NULL FROM t WHERE id < {ROWS}"
+            ))?;
+            filtered(session, "u")
+        },
+    },
     // What follows comes as text that was never seen before: a comment that counts makes each another.
     Operation {
         name: "SELECT of a key as text",
@@ -172,6 +185,12 @@ pub const ALL: &[Operation] = &[
         },
     },
 ];
+
+/// A scan of which half the rows are wanted; their texts are looked at.
+fn filtered<'s>(session: &'s dyn SqlSession, table: &str) -> Result<Step<'s>> {
+    let mut scan = session.prepare(&format!("SELECT max(v) FROM {table} WHERE n < {}", ROWS / 2))?;
+    Ok(Box::new(move |_| scan.query(&[]).map(drop)))
+}
 
 const INSERT: &str = "INSERT INTO t VALUES ($1, $2, $3)";
 

@@ -220,6 +220,19 @@ impl Vector {
         }
     }
 
+    /// Says of the last values, at most 64, which are not NULL; the data of the others are defaults.
+    pub(crate) fn push_validity(&mut self, bits: impl ExactSizeIterator<Item = bool>) {
+        let count = bits.len();
+        let word = bits.enumerate().fold(0, |word, (at, bit)| word | u64::from(bit) << at);
+        let is_all = word.count_ones() as usize == count;
+        if is_all && self.validity.is_none() {
+            return;
+        }
+        let before = self.len() - count;
+        let bits = self.validity.get_or_insert_with(|| Bitmap::filled(before, true));
+        (0..count).for_each(|at| bits.push(word >> at & 1 == 1));
+    }
+
     /// Appends a NULL.
     pub fn push_null(&mut self) {
         let len = self.len();

@@ -10,7 +10,7 @@ use crate::catalog::{ColumnPlace, Table, TableLayout};
 use crate::exec::expr::IntegerLimits;
 use crate::exec::vector::{Data, Vector};
 use crate::types::key::IntegerStart;
-use crate::types::row::{PlainPlace, RowLayout, decode_raw, integer_from_raw};
+use crate::types::row::{ColumnBytes, NoNulls, Nulls, RowLayout, decode_raw};
 use crate::types::{DataType, key};
 use crate::{Error, Result, SqlState, Value};
 
@@ -20,8 +20,8 @@ pub(crate) struct RowReader {
     types: Vec<DataType>,
     /// Positions in the key that are wanted, as (output column, by key column); ends at the last wanted one.
     key_columns: Vec<(DataType, Option<usize>)>,
-    /// (output column, row column, where it lies in rows without NULLs)
-    fixed: Vec<(usize, usize, PlainPlace)>,
+    /// (output column, row column, where it lies)
+    fixed: Vec<(usize, usize, ColumnBytes)>,
     /// By variable column of the row, up to the last wanted one: (output column, row column).
     variable: Vec<(Option<usize>, usize)>,
     /// Output columns that are the hidden row number.
@@ -73,8 +73,8 @@ impl RowReader {
                 self.key_columns.extend(missing.map(|position| (self.layout.key_types()[position], None)));
                 self.key_columns[position].1 = Some(output);
             }
-            ColumnPlace::Row(position) => match self.layout.row().plain_place(position) {
-                PlainPlace::Variable => self.add_variable(output, position),
+            ColumnPlace::Row(position) => match self.layout.row().bytes_of(position) {
+                ColumnBytes::Variable => self.add_variable(output, position),
                 place => self.fixed.push((output, position, place)),
             },
         }
@@ -102,20 +102,18 @@ impl RowReader {
         for &output in &self.row_numbers {
             read_row_number(key, &mut out[output])?;
         }
-        if self.layout.row().is_plain(row) {
-            for &(output, _, place) in &self.fixed {
-                push_fixed_column(self.layout.row(), &[row], place, &mut out[output])?;
-            }
-        } else {
-            self.read_fixed_slowly(row, out)?;
+        let layout = self.layout.row();
+        match layout.is_plain(row) {
+            true => self.read_columns(&[row], NoNulls, out),
+            false if layout.is_current(row) => self.read_columns(&[row], layout.some_nulls(), out),
+            false => Err(corrupted()),
         }
-        if self.variable.is_empty() { Ok(()) } else { self.read_variable(row, out) }
     }
 
     /// Rows outside these limits need not be given.
     pub(crate) fn limit(&mut self, limits: &[IntegerLimits]) {
         let sieve = |limits: &IntegerLimits| match self.fixed.iter().find(|(output, ..)| *output == limits.column)? {
-            (_, _, PlainPlace::Integer(place)) => Some(Sieve::new(*limits, *place)),
+            (_, column, ColumnBytes::Integer(place)) => Some(Sieve::new(*limits, *column, *place)),
             _ => None,
         };
         self.sieves = limits.iter().filter_map(sieve).collect();
@@ -137,37 +135,40 @@ impl RowReader {
                 break;
             }
             taken += added;
-            match chunk.rows().iter().all(|row| self.layout.row().is_plain(row)) {
-                true => self.read_plain(entries, &mut chunk, out)?,
-                false => self.read_others(entries, &chunk, out)?,
+            let layout = self.layout.row();
+            let nulls = layout.some_nulls();
+            if chunk.rows().iter().all(|row| layout.is_plain(row)) {
+                self.read_chunk(entries, &mut chunk, NoNulls, out)?;
+            } else if chunk.rows().iter().all(|row| layout.is_current(row)) {
+                self.read_chunk(entries, &mut chunk, nulls, out)?;
+            } else {
+                return Err(corrupted());
             }
         }
         Ok(taken)
     }
 
-    fn read_others(&mut self, entries: &LeafEntries<'_>, chunk: &Chunk<'_>, out: &mut [Vector]) -> Result<()> {
-        let mut key = std::mem::take(&mut self.scratch.key);
-        for (&place, row) in chunk.places().iter().zip(chunk.rows()) {
-            entries.key_into(place, &mut key);
-            self.read(&key, row, out)?;
-        }
-        self.scratch.key = key;
-        Ok(())
-    }
-
-    /// Rows that all are [`is_plain`](RowLayout::is_plain).
-    fn read_plain(&mut self, entries: &LeafEntries<'_>, chunk: &mut Chunk<'_>, out: &mut [Vector]) -> Result<()> {
-        self.sieves.iter().for_each(|sieve| sieve.apply(chunk));
+    fn read_chunk(
+        &mut self,
+        entries: &LeafEntries<'_>,
+        chunk: &mut Chunk<'_>,
+        nulls: impl Nulls,
+        out: &mut [Vector],
+    ) -> Result<()> {
+        self.sieves.iter().for_each(|sieve| sieve.apply(chunk, nulls));
         if !(self.key_columns.is_empty() && self.row_numbers.is_empty()) {
             self.read_keys(entries, chunk.places(), out)?;
         }
-        for &(output, _, place) in &self.fixed {
-            push_fixed_column(self.layout.row(), chunk.rows(), place, &mut out[output])?;
+        self.read_columns(chunk.rows(), nulls, out)
+    }
+
+    /// What the rows' own bytes say, a column at a time.
+    #[inline]
+    fn read_columns(&mut self, rows: &[&[u8]], nulls: impl Nulls, out: &mut [Vector]) -> Result<()> {
+        for &(output, column, place) in &self.fixed {
+            push_fixed_column(self.layout.row(), rows, (column, place), nulls, &mut out[output])?;
         }
-        if !self.variable.is_empty() {
-            self.read_variable_columns(chunk.rows(), out)?;
-        }
-        Ok(())
+        if self.variable.is_empty() { Ok(()) } else { self.read_variable_columns(rows, nulls, out) }
     }
 
     fn read_keys(&mut self, entries: &LeafEntries<'_>, places: &[usize], out: &mut [Vector]) -> Result<()> {
@@ -194,48 +195,23 @@ impl RowReader {
         Ok(())
     }
 
-    fn read_variable_columns(&mut self, rows: &[&[u8]], out: &mut [Vector]) -> Result<()> {
+    fn read_variable_columns(&mut self, rows: &[&[u8]], nulls: impl Nulls, out: &mut [Vector]) -> Result<()> {
         let (layout, width) = (self.layout.row(), self.variable.len());
-        if let [(Some(output), _)] = *self.variable
+        if let [(Some(output), column)] = *self.variable
             && layout.variable_columns().len() == 1
         {
-            let value = |at: usize| layout.plain_only_variable(rows[at]);
-            return push_variable_column(rows, value, &mut out[output]);
+            let value = |at: usize| layout.only_variable(rows[at], nulls);
+            return push_variable_column(rows, (column, value), nulls, &mut out[output]);
         }
         let values = &mut self.scratch.values;
         values.clear();
         for row in rows {
-            layout.plain_variable_ranges(row, width, values)?;
+            layout.append_variable_ranges(row, nulls, width, values)?;
         }
-        for (nth, &(output, _)) in self.variable.iter().enumerate() {
+        for (nth, &(output, column)) in self.variable.iter().enumerate() {
             let Some(output) = output else { continue };
             let value = |at: usize| rows[at].get(values[at * width + nth].clone());
-            push_variable_column(rows, value, &mut out[output])?;
-        }
-        Ok(())
-    }
-
-    fn read_fixed_slowly(&self, row: &[u8], out: &mut [Vector]) -> Result<()> {
-        for &(output, column, _) in &self.fixed {
-            match self.layout.row().raw_column(row, column)? {
-                Some(raw) => push_fixed(raw, &mut out[output])?,
-                None => out[output].push_null(),
-            }
-        }
-        Ok(())
-    }
-
-    fn read_variable(&self, row: &[u8], out: &mut [Vector]) -> Result<()> {
-        let layout: &RowLayout = self.layout.row();
-        let mut ranges = layout.variable_ranges(row)?;
-        for &(output, column) in &self.variable {
-            let range = ranges.next().ok_or_else(corrupted)??;
-            let Some(output) = output else { continue };
-            if layout.is_null(row, column)? {
-                out[output].push_null();
-            } else {
-                push_variable(row.get(range).ok_or_else(corrupted)?, &mut out[output])?;
-            }
+            push_variable_column(rows, (column, value), nulls, &mut out[output])?;
         }
         Ok(())
     }
@@ -269,47 +245,62 @@ fn read_row_number(key: &[u8], out: &mut Vector) -> Result<()> {
 }
 
 /// Appends the value that is kept as `raw`.
-fn push_fixed(raw: &[u8], out: &mut Vector) -> Result<()> {
-    let data_type = out.data_type();
-    match out.data_mut() {
+#[inline]
+fn push_fixed(raw: &[u8], data_type: DataType, out: &mut Data) -> Result<()> {
+    match out {
         Data::Bool(values) => values.push(raw.first().ok_or_else(corrupted)? != &0),
-        Data::I16(values) => values.push(integer_from_raw(raw, data_type)? as i16),
-        Data::I32(values) => values.push(integer_from_raw(raw, data_type)? as i32),
-        Data::I64(values) => values.push(integer_from_raw(raw, data_type)?),
         Data::F32(values) => values.push(f32::from_le_bytes(*raw.first_chunk().ok_or_else(corrupted)?)),
         Data::F64(values) => values.push(f64::from_le_bytes(*raw.first_chunk().ok_or_else(corrupted)?)),
         Data::Values(values) => {
             let width = data_type.width().ok_or_else(corrupted)?;
             values.push(decode_raw(raw.get(..width).ok_or_else(corrupted)?, data_type)?);
         }
-        Data::Bytes(_) => return Err(corrupted()),
+        Data::I16(_) | Data::I32(_) | Data::I64(_) | Data::Bytes(_) => return Err(corrupted()),
     }
-    out.push_valid();
     Ok(())
 }
 
-/// Appends a column of plain rows that has a fixed width or is an integer.
+/// Appends a column that has a fixed width or is an integer.
 #[inline]
-fn push_fixed_column(layout: &RowLayout, rows: &[&[u8]], place: PlainPlace, out: &mut Vector) -> Result<()> {
-    let offset = match place {
+fn push_fixed_column(
+    layout: &RowLayout,
+    rows: &[&[u8]],
+    (column, place): (usize, ColumnBytes),
+    nulls: impl Nulls,
+    out: &mut Vector,
+) -> Result<()> {
+    let data_type = out.data_type();
+    match place {
         // An integer is no wider than its type, so that nothing is cut off here.
-        PlainPlace::Integer(place) => {
+        ColumnBytes::Integer(place) => {
+            let read = |row: &[u8]| if nulls.is_null(row, column) { Some(0) } else { place.read(row, nulls) };
             match out.data_mut() {
-                Data::I16(values) => push_all(rows, values, |row| place.read_plain(row).map(|number| number as i16))?,
-                Data::I32(values) => push_all(rows, values, |row| place.read_plain(row).map(|number| number as i32))?,
-                Data::I64(values) => push_all(rows, values, |row| place.read_plain(row))?,
+                Data::I16(values) => push_all(rows, values, |row| read(row).map(|number| number as i16))?,
+                Data::I32(values) => push_all(rows, values, |row| read(row).map(|number| number as i32))?,
+                Data::I64(values) => push_all(rows, values, |row| read(row))?,
                 _ => return Err(corrupted()),
             }
-            out.push_valid_many(rows.len());
-            return Ok(());
         }
-        PlainPlace::Fixed(offset) => offset,
-        PlainPlace::Variable => return Err(corrupted()),
-    };
-    rows.iter().try_for_each(|row| {
-        let start = layout.plain_fixed_start(row) + offset;
-        push_fixed(row.get(start..).ok_or_else(corrupted)?, out)
-    })
+        ColumnBytes::Fixed(offset) => {
+            for row in rows {
+                // A NULL has its width, zeroed.
+                let start = layout.fixed_start(row, nulls) + offset;
+                push_fixed(row.get(start..).ok_or_else(corrupted)?, data_type, out.data_mut())?;
+            }
+        }
+        ColumnBytes::Variable => return Err(corrupted()),
+    }
+    push_validity(rows, column, nulls, out);
+    Ok(())
+}
+
+/// After the values themselves.
+#[inline]
+fn push_validity<N: Nulls>(rows: &[&[u8]], column: usize, nulls: N, out: &mut Vector) {
+    match N::NONE {
+        true => out.push_valid_many(rows.len()),
+        false => out.push_validity(rows.iter().map(|row| !nulls.is_null(row, column))),
+    }
 }
 
 /// Appends the value of each item; a damaged one (`None`) is an error.
@@ -329,7 +320,8 @@ fn push_all<I, T: Default>(items: &[I], values: &mut Vec<T>, value: impl Fn(&I) 
 #[inline]
 fn push_variable_column<'r>(
     rows: &[&'r [u8]],
-    raw: impl Fn(usize) -> Option<&'r [u8]>,
+    (column, raw): (usize, impl Fn(usize) -> Option<&'r [u8]>),
+    nulls: impl Nulls,
     out: &mut Vector,
 ) -> Result<()> {
     let data_type = out.data_type();
@@ -337,6 +329,7 @@ fn push_variable_column<'r>(
     match out.data_mut() {
         Data::Bytes(strings) => {
             let room = rows.iter().map(|row| row.len()).sum();
+            // That of a NULL is empty.
             let value = |at| {
                 raw(at).unwrap_or_else(|| {
                     damaged = true;
@@ -346,23 +339,15 @@ fn push_variable_column<'r>(
             strings.extend((0..rows.len()).map(value), room);
         }
         Data::Values(values) => {
-            for row in 0..rows.len() {
-                values.push(decode_raw(raw(row).ok_or_else(corrupted)?, data_type)?);
+            for (at, row) in rows.iter().enumerate() {
+                values.push(match nulls.is_null(row, column) {
+                    true => Value::Null,
+                    false => decode_raw(raw(at).ok_or_else(corrupted)?, data_type)?,
+                });
             }
         }
         _ => return Err(corrupted()),
     }
-    out.push_valid_many(rows.len());
+    push_validity(rows, column, nulls, out);
     if damaged { Err(corrupted()) } else { Ok(()) }
-}
-
-fn push_variable(raw: &[u8], out: &mut Vector) -> Result<()> {
-    let data_type = out.data_type();
-    match out.data_mut() {
-        Data::Bytes(strings) => strings.push(raw),
-        Data::Values(values) => values.push(decode_raw(raw, data_type)?),
-        _ => return Err(corrupted()),
-    }
-    out.push_valid();
-    Ok(())
 }

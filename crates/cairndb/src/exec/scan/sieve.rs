@@ -1,12 +1,12 @@
 //! Drops rows by their bytes, before they are decoded.
 
 use crate::exec::expr::IntegerLimits;
-use crate::types::row::IntegerPlace;
+use crate::types::row::{IntegerPlace, Nulls};
 
 /// Rows that are looked at together.
 pub(super) const CHUNK: usize = 64;
 
-/// Some rows of a leaf without NULLs, and which of the lent entries each is.
+/// Some rows of a leaf, and which of the lent entries each is.
 pub(super) struct Chunk<'r> {
     rows: [&'r [u8]; CHUNK],
     places: [usize; CHUNK],
@@ -54,19 +54,24 @@ impl<'r> Chunk<'r> {
 /// Limits of an integer column, and where it lies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sieve {
+    /// The row's column.
+    column: usize,
     place: IntegerPlace,
     low: i64,
     high: i64,
 }
 
 impl Sieve {
-    pub(super) fn new(limits: IntegerLimits, place: IntegerPlace) -> Sieve {
-        Sieve { place, low: limits.low, high: limits.high }
+    pub(super) fn new(limits: IntegerLimits, column: usize, place: IntegerPlace) -> Sieve {
+        Sieve { column, place, low: limits.low, high: limits.high }
     }
 
-    /// Drops the rows outside the limits. A damaged one stays: who decodes it says so.
-    pub(super) fn apply(&self, chunk: &mut Chunk<'_>) {
-        chunk.retain(|row| self.place.read_plain(row).is_none_or(|value| self.low <= value && value <= self.high));
+    /// Drops the rows outside the limits, and those where the column is NULL. A damaged one stays: who decodes it says so.
+    pub(super) fn apply(&self, chunk: &mut Chunk<'_>, nulls: impl Nulls) {
+        chunk.retain(|row| {
+            let is_within = |value| self.low <= value && value <= self.high;
+            !nulls.is_null(row, self.column) && self.place.read(row, nulls).is_none_or(is_within)
+        });
     }
 }
 
@@ -75,7 +80,7 @@ mod tests {
     use super::*;
     use crate::Value;
     use crate::types::DataType;
-    use crate::types::row::{PlainPlace, RowLayout};
+    use crate::types::row::{ColumnBytes, NoNulls, RowLayout};
 
     #[test]
     fn a_sieve_keeps_the_rows_within_its_limits_and_their_places() {
@@ -90,8 +95,8 @@ mod tests {
         rows[0][1] = 15;
         let mut chunk = Chunk::new();
         assert_eq!(chunk.fill(10, |place| rows.get(place - 10).map(Vec::as_slice)), 5);
-        let PlainPlace::Integer(place) = layout.plain_place(1) else { panic!("an integer") };
-        Sieve::new(IntegerLimits { column: 0, low: 0, high: 1 }, place).apply(&mut chunk);
+        let ColumnBytes::Integer(place) = layout.bytes_of(1) else { panic!("an integer") };
+        Sieve::new(IntegerLimits { column: 0, low: 0, high: 1 }, 1, place).apply(&mut chunk, NoNulls);
         assert_eq!(chunk.places(), [10, 12, 13]);
         assert_eq!(chunk.rows(), [&rows[0][..], &rows[2], &rows[3]]);
     }

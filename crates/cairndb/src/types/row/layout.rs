@@ -53,13 +53,69 @@ pub(crate) struct IntegerPlace {
     head_bytes: usize,
 }
 
-/// Where a column of a row without NULLs lies.
+/// Where a column lies in a row's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlainPlace {
+pub(crate) enum ColumnBytes {
     Integer(IntegerPlace),
     /// Distance from the end of the integers.
     Fixed(usize),
     Variable,
+}
+
+/// What is known of the NULLs of rows that are read together.
+pub(crate) trait Nulls: Copy {
+    /// There are none.
+    const NONE: bool;
+
+    /// Bytes of the bitmap between the widths and the integers.
+    fn bitmap_bytes(self, row: &[u8]) -> usize;
+
+    fn is_null(self, row: &[u8], column: usize) -> bool;
+}
+
+/// Rows that all are [`plain`](RowLayout::is_plain).
+#[derive(Clone, Copy)]
+pub(crate) struct NoNulls;
+
+/// Rows of the layout's version, of which each may have NULLs.
+#[derive(Clone, Copy)]
+pub(crate) struct SomeNulls {
+    head_bytes: usize,
+    bitmap_bytes: usize,
+}
+
+impl Nulls for NoNulls {
+    const NONE: bool = true;
+
+    #[inline(always)]
+    fn bitmap_bytes(self, _: &[u8]) -> usize {
+        0
+    }
+
+    #[inline(always)]
+    fn is_null(self, _: &[u8], _: usize) -> bool {
+        false
+    }
+}
+
+impl Nulls for SomeNulls {
+    const NONE: bool = false;
+
+    #[inline(always)]
+    fn bitmap_bytes(self, row: &[u8]) -> usize {
+        if has_nulls(row) { self.bitmap_bytes } else { 0 }
+    }
+
+    #[inline(always)]
+    fn is_null(self, row: &[u8], column: usize) -> bool {
+        let byte = row.get(self.head_bytes + column / 8).copied().unwrap_or(0);
+        has_nulls(row) && byte >> (column % 8) & 1 == 1
+    }
+}
+
+#[inline(always)]
+fn has_nulls(row: &[u8]) -> bool {
+    row.first().is_some_and(|header| header & HAS_NULLS != 0)
 }
 
 impl RowLayout {
@@ -129,34 +185,52 @@ impl RowLayout {
         row.first().is_some_and(|header| header & HEADER_KIND == self.kind)
     }
 
-    /// Where a column lies in rows without NULLs.
-    pub(crate) fn plain_place(&self, column: usize) -> PlainPlace {
+    /// Whether the row is of this version.
+    #[inline]
+    pub(crate) fn is_current(&self, row: &[u8]) -> bool {
+        row.first().is_some_and(|header| header & HEADER_KIND & !HAS_NULLS == self.kind)
+    }
+
+    /// How NULLs are known in rows that are [`current`](RowLayout::is_current).
+    pub(crate) fn some_nulls(&self) -> SomeNulls {
+        SomeNulls { head_bytes: self.head_bytes, bitmap_bytes: self.bitmap_bytes }
+    }
+
+    /// Where a column lies.
+    pub(crate) fn bytes_of(&self, column: usize) -> ColumnBytes {
         match self.places.get(column) {
-            Some(&Place::Integer(place)) => PlainPlace::Integer(place),
-            Some(&Place::Fixed { offset, .. }) => PlainPlace::Fixed(offset),
-            Some(Place::Variable(_)) | None => PlainPlace::Variable,
+            Some(&Place::Integer(place)) => ColumnBytes::Integer(place),
+            Some(&Place::Fixed { offset, .. }) => ColumnBytes::Fixed(offset),
+            Some(Place::Variable(_)) | None => ColumnBytes::Variable,
         }
     }
 
-    /// Where the columns that are not integers begin in a row without NULLs.
+    /// Where the columns that are not integers begin.
     #[inline]
-    pub(crate) fn plain_fixed_start(&self, row: &[u8]) -> usize {
+    pub(crate) fn fixed_start(&self, row: &[u8], nulls: impl Nulls) -> usize {
+        let integers_start = self.head_bytes + nulls.bitmap_bytes(row);
         match self.integers.len() <= WORD_INTEGERS {
-            true => self.head_bytes + Widths::of(row).sum(self.all_widths),
-            false => self.head_bytes + sum_of_widths(row, self.integers.len()),
+            true => integers_start + Widths::of(row).sum(self.all_widths),
+            false => integers_start + sum_of_widths(row, self.integers.len()),
         }
     }
 
-    /// The only variable column of a row without NULLs; `None`: there are more, or the row is damaged.
+    /// The only variable column, empty where it is NULL; `None`: there are more, or the row is damaged.
     #[inline]
-    pub(crate) fn plain_only_variable<'r>(&self, row: &'r [u8]) -> Option<&'r [u8]> {
-        row.get(self.plain_fixed_start(row) + self.fixed_bytes..).filter(|_| self.variable.len() == 1)
+    pub(crate) fn only_variable<'r>(&self, row: &'r [u8], nulls: impl Nulls) -> Option<&'r [u8]> {
+        row.get(self.fixed_start(row, nulls) + self.fixed_bytes..).filter(|_| self.variable.len() == 1)
     }
 
-    /// Appends where the first `count` variable columns lie in a row without NULLs.
+    /// Appends where the first `count` variable columns lie.
     #[inline]
-    pub(crate) fn plain_variable_ranges(&self, row: &[u8], count: usize, ranges: &mut Vec<Range<usize>>) -> Result<()> {
-        let lengths_start = self.plain_fixed_start(row) + self.fixed_bytes;
+    pub(crate) fn append_variable_ranges(
+        &self,
+        row: &[u8],
+        nulls: impl Nulls,
+        count: usize,
+        ranges: &mut Vec<Range<usize>>,
+    ) -> Result<()> {
+        let lengths_start = self.fixed_start(row, nulls) + self.fixed_bytes;
         let mut start = lengths_start + self.variable.len().saturating_sub(1);
         let lengths = row.get(lengths_start..start).ok_or_else(corrupted)?;
         if lengths.iter().any(|&length| length >= 0x80) {
@@ -254,22 +328,23 @@ impl RowLayout {
 }
 
 impl IntegerPlace {
-    /// The integer in a row without NULLs; `None`: the row is damaged.
+    /// The integer; `None`: it is NULL, or the row is damaged.
     ///
     /// Always inlined: it is called for every row of a scan, and a call takes as long as the work.
     #[inline(always)]
-    pub(crate) fn read_plain(&self, row: &[u8]) -> Option<i64> {
+    pub(crate) fn read(&self, row: &[u8], nulls: impl Nulls) -> Option<i64> {
+        let integers_start = self.head_bytes + nulls.bitmap_bytes(row);
         if self.nth >= WORD_INTEGERS {
-            return self.read_far(row);
+            return self.read_far(row, integers_start);
         }
         let widths = Widths::of(row);
-        integers::read(row, self.head_bytes + widths.sum(self.before), widths.get(self.nth), self.most)
+        integers::read(row, integers_start + widths.sum(self.before), widths.get(self.nth), self.most)
     }
 
-    /// As [`read_plain`](IntegerPlace::read_plain), for integers whose widths no word holds.
+    /// As [`read`](IntegerPlace::read), for integers whose widths no word holds.
     #[cold]
-    fn read_far(&self, row: &[u8]) -> Option<i64> {
-        let start = self.head_bytes + sum_of_widths(row, self.nth);
+    fn read_far(&self, row: &[u8], integers_start: usize) -> Option<i64> {
+        let start = integers_start + sum_of_widths(row, self.nth);
         integers::read(row, start, width_at(row, self.nth), self.most)
     }
 }

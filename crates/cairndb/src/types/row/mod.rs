@@ -37,7 +37,7 @@ pub(crate) use encode::encode_value_raw;
 pub(super) use encode::{encode_length, encode_plain, integer as integer_of};
 pub(super) use integers::{bytes_needed, write as write_integer};
 pub use layout::RowLayout;
-pub(crate) use layout::{IntegerPlace, PlainPlace};
+pub(crate) use layout::{ColumnBytes, IntegerPlace, NoNulls, Nulls};
 
 use crate::{Error, SqlState};
 

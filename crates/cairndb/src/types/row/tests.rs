@@ -71,33 +71,48 @@ fn integers_take_as_few_bytes_as_they_need_and_one_to_grow_into() {
 }
 
 #[test]
-fn many_integers_are_found_and_plain_rows_agree_with_others() {
+fn many_integers_are_found_and_rows_read_together_agree_with_others() {
     let mut random = Random::new(9);
-    for _ in 0..500 {
+    for round in 0..1000 {
         let columns = 1 + random.below(40) as usize;
         let types: Vec<_> = (0..columns).map(|_| random_type(&mut random)).collect();
         let layout = RowLayout::new(&types);
-        let row: Vec<Value> = types.iter().map(|data_type| random_value(&mut random, *data_type)).collect();
+        let mut value = |data_type: &DataType| match round % 2 == 1 && random.below(3) == 0 {
+            true => Value::Null,
+            false => random_value(&mut random, *data_type),
+        };
+        let row: Vec<Value> = types.iter().map(&mut value).collect();
         let mut bytes = Vec::new();
         layout.encode(&row, &mut bytes);
-        assert!(layout.is_plain(&bytes));
-        for (column, &data_type) in types.iter().enumerate() {
-            let raw = layout.column_bytes(&bytes, column).unwrap();
-            match layout.plain_place(column) {
-                PlainPlace::Integer(place) => {
-                    assert_eq!(place.read_plain(&bytes).unwrap(), integer_from_raw(raw, data_type).unwrap());
-                }
-                PlainPlace::Fixed(offset) => {
-                    assert!(bytes[layout.plain_fixed_start(&bytes) + offset..].starts_with(raw))
-                }
-                PlainPlace::Variable => {}
-            }
+        assert!(layout.is_current(&bytes));
+        assert_eq!(layout.is_plain(&bytes), row.iter().all(|value| !value.is_null()));
+        agrees(&layout, &bytes, layout.some_nulls());
+        if layout.is_plain(&bytes) {
+            agrees(&layout, &bytes, NoNulls);
         }
-        let (mut plain, variable) = (Vec::new(), layout.variable_columns());
-        layout.plain_variable_ranges(&bytes, variable.len(), &mut plain).unwrap();
-        let others = variable.iter().map(|&column| layout.value_range(&bytes, column).unwrap());
-        assert_eq!(plain, others.collect::<Vec<_>>());
     }
+}
+
+/// Whether the row read as one of several is what it is by itself.
+fn agrees(layout: &RowLayout, bytes: &[u8], nulls: impl Nulls) {
+    for (column, &data_type) in layout.types().iter().enumerate() {
+        let raw = layout.column_bytes(bytes, column);
+        assert_eq!(nulls.is_null(bytes, column), raw.is_none());
+        match (layout.bytes_of(column), raw) {
+            (ColumnBytes::Integer(place), raw) => {
+                let expected = raw.map(|raw| integer_from_raw(raw, data_type).unwrap());
+                assert_eq!(place.read(bytes, nulls), expected);
+            }
+            (ColumnBytes::Fixed(offset), Some(raw)) => {
+                assert!(bytes[layout.fixed_start(bytes, nulls) + offset..].starts_with(raw));
+            }
+            (ColumnBytes::Fixed(_), None) | (ColumnBytes::Variable, _) => {}
+        }
+    }
+    let (mut together, variable) = (Vec::new(), layout.variable_columns());
+    layout.append_variable_ranges(bytes, nulls, variable.len(), &mut together).unwrap();
+    let others = variable.iter().map(|&column| layout.value_range(bytes, column).unwrap());
+    assert_eq!(together, others.collect::<Vec<_>>());
 }
 
 fn patched(layout: &RowLayout, bytes: &[u8], column: usize, value: &Value) -> Option<Vec<u8>> {
@@ -150,8 +165,8 @@ fn widths_that_no_integer_has_are_damage() {
             *byte = *byte & !(15 << (4 * (half % 2))) | width << (4 * (half % 2));
             let sound = (1..=most).contains(&width);
             assert_eq!(layout.decode_column(&damaged, column).is_ok(), sound, "{column} {width}");
-            let PlainPlace::Integer(place) = layout.plain_place(column) else { panic!("an integer") };
-            assert_eq!(place.read_plain(&damaged).is_some(), sound, "{column} {width}");
+            let ColumnBytes::Integer(place) = layout.bytes_of(column) else { panic!("an integer") };
+            assert_eq!(place.read(&damaged, NoNulls).is_some(), sound, "{column} {width}");
             assert!(
                 sound
                     || layout
