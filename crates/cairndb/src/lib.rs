@@ -21,8 +21,8 @@ mod types;
 mod verify;
 
 pub use api::{
-    Connection, Database, Durability, FromValue, InterruptHandle, Mapped, Notice, Options, Outcome, Params, Row,
-    RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, ValueRef,
+    ArrayElement, Connection, Database, Durability, FromValue, InterruptHandle, Mapped, Notice, Options, Outcome,
+    Params, Row, RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, ValueRef,
 };
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]

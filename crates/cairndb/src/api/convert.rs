@@ -10,7 +10,7 @@ pub trait FromValue: Sized {
     fn from_value(value: &Value) -> Result<Self>;
 }
 
-fn mismatch<T>(value: &Value) -> Error {
+pub(super) fn mismatch<T>(value: &Value) -> Error {
     let wanted = std::any::type_name::<T>();
     let message = match value {
         Value::Null => format!("cannot read NULL as {wanted}"),

@@ -1,5 +1,6 @@
 //! The public API: databases, connections, statements, rows, transactions.
 
+mod array;
 mod connection;
 mod control;
 mod convert;
@@ -24,6 +25,7 @@ mod ticket;
 mod transaction;
 
 pub use crate::types::ValueRef;
+pub use array::ArrayElement;
 pub use connection::{Connection, InterruptHandle};
 pub use convert::FromValue;
 pub use database::Database;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
+use crate::functions::arrays;
 use crate::plan::Expr;
 use crate::types::{
     CastContext, DataType, EvalContext, Value, can_cast, cast, cast_is_immutable, common_type, from_text,
@@ -157,6 +158,9 @@ fn converted(expr: Expr, from: DataType, to: DataType, context: CastContext) -> 
     let same_string = to.is_string() && from.base() == to.base();
     if context == CastContext::Implicit && from.base() == to || context == CastContext::Assignment && same_string {
         return expr;
+    }
+    if let (CastContext::Assignment, Some(function)) = (context, arrays::fitted(from, to)) {
+        return Expr::Call { function, args: vec![expr] };
     }
     let to = target(to, context);
     let relabelled = matches!((from, to), (DataType::Varchar(_), DataType::Text | DataType::Varchar(None)))

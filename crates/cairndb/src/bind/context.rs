@@ -34,7 +34,7 @@ pub(super) enum Clause {
 
 impl Clause {
     /// As messages name it: "aggregate functions are not allowed in ...".
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Clause::Select => "SELECT",
             Clause::Where => "WHERE",
@@ -54,6 +54,13 @@ impl Clause {
     }
 }
 
+/// A function that returns rows: its arguments over the FROM row, and its column's type.
+pub(super) struct SetCall {
+    pub(super) name: String,
+    pub(super) args: Vec<Expr>,
+    pub(super) data_type: DataType,
+}
+
 /// The context of an expression.
 pub(super) struct Context<'e> {
     pub(super) env: Option<&'e Env<'e>>,
@@ -64,8 +71,8 @@ pub(super) struct Context<'e> {
     pub(super) in_aggregate: bool,
     /// The arguments of the GROUPING calls met so far, and where they stand.
     pub(super) groupings: Vec<Vec<(Expr, Span)>>,
-    /// The set-returning function of the select list: its arguments over the FROM row, and its column's type.
-    pub(super) series: Option<(Vec<Expr>, DataType)>,
+    /// The set-returning function of the select list.
+    pub(super) series: Option<SetCall>,
     /// Columns of the row and where they were used outside aggregates, in this order.
     pub(super) mentions: Vec<(usize, Span)>,
 }

@@ -51,7 +51,7 @@ impl Binder<'_> {
             E::Collate { operand, collation } => self.collate(operand, collation, context),
             E::SessionValue { value, precision } => self.session_value(value, precision, self.tree.span(expr)),
             E::Grouping { args } => self.grouping(args, self.tree.span(expr), context),
-            E::Indirection { steps, .. } => Err(self.refuse_step(steps)),
+            E::Indirection { base, steps } => self.indirection(base, steps, context),
             E::Default => {
                 let error = Error::new(SqlState::SYNTAX_ERROR, "DEFAULT is not allowed in this context");
                 Err(self.at(error, self.tree.span(expr)))
@@ -61,7 +61,8 @@ impl Binder<'_> {
             E::Overlaps { left, .. } => Err(self.refuse_behind("OVERLAPS", left)),
             E::Row { .. } => self.refuse("a row as a value", expr),
             E::All { .. } => self.refuse("a whole row as a value", expr),
-            E::Array { .. } | E::ArrayQuery { .. } => self.refuse("ARRAY", expr),
+            E::Array { items } => self.array(expr, items, None, context),
+            E::ArrayQuery { query } => self.array_query(expr, query, context),
             E::BitString { .. } | E::HexString { .. } => self.refuse("a bit string", expr),
             E::NamedArgument { .. } => self.refuse("a named argument", expr),
             E::Treat { .. } => self.refuse("TREAT", expr),
@@ -121,12 +122,16 @@ impl Binder<'_> {
         self.at_behind(Error::unsupported(what), self.tree.span(operand))
     }
 
-    fn refuse_step(&self, steps: List<Indirection>) -> Error {
-        let what = match self.tree.nth(steps, 0).map(|step| self.tree.get(step)) {
-            Some(Indirection::Field { .. } | Indirection::All) | None => "a field of a row",
-            Some(Indirection::Index { .. } | Indirection::Slice { .. }) => "an element of an array",
-        };
-        self.at(Error::unsupported(what), list_span(self.tree, steps).unwrap_or(NOWHERE))
+    fn indirection(&mut self, base: Id<ast::Expr>, steps: List<Indirection>, context: &mut Context) -> Result<Expr> {
+        let is_subscript = |step| matches!(self.tree.get(step), Indirection::Index { .. } | Indirection::Slice { .. });
+        match self.tree.list(steps).all(is_subscript) {
+            true => self.subscripts(base, steps, context),
+            false => Err(self.refuse_step(steps)),
+        }
+    }
+
+    pub(super) fn refuse_step(&self, steps: List<Indirection>) -> Error {
+        self.at(Error::unsupported("a field of a row"), list_span(self.tree, steps).unwrap_or(NOWHERE))
     }
 
     fn column(&mut self, names: List<Name>, context: &mut Context) -> Result<Expr> {
@@ -163,8 +168,14 @@ impl Binder<'_> {
         to: Id<ast::TypeName>,
         context: &mut Context,
     ) -> Result<Expr> {
-        let (bound, span) = self.operand(operand, context)?;
         let to = self.data_type(to)?;
+        let (bound, span) = match self.tree.get(operand) {
+            // Its elements are what is cast.
+            ast::Expr::Array { items } if to.is_array() => {
+                (self.array(operand, items, Some(to), context)?, self.place(operand))
+            }
+            _ => self.operand(operand, context)?,
+        };
         // Behind the operand: at the `::`.
         let place = self.is_cast_call(cast, operand).then(|| self.tree.span(cast));
         self.cast_to(bound, to, span, place)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cairn_parser::{self as ast, FunctionItem, Id, List, Name, QualifiedName, Query, Span, TableRef};
 
 use super::binder::{Binder, NOWHERE};
-use super::context::{Clause, Context};
+use super::context::{Clause, Context, SetCall};
 use super::definition::{is_unchanged, known_columns, known_relation};
 use super::nearest::nearest;
 use super::scope::{Env, Relation, Scope};
@@ -367,15 +367,14 @@ impl<'a> Binder<'a> {
         Ok(Item { plan, scope, lateral })
     }
 
-    /// `generate_series(...)`: one column, named by the alias.
+    /// A function that returns rows: one column is named by the alias, several are called as the function is.
     fn table_function(&mut self, item: Id<TableRef>, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
         let tree = self.tree;
         let TableRef::Function { functions, rows_from, ordinality, alias, .. } = tree.get(item) else {
             return Err(Error::internal("not a function in FROM"));
         };
-        if rows_from || ordinality {
-            let what = if rows_from { "ROWS FROM" } else { "WITH ORDINALITY" };
-            return Err(self.at(Error::unsupported(what), tree.span(item)));
+        if rows_from {
+            return Err(self.at(Error::unsupported("ROWS FROM"), tree.span(item)));
         }
         let function = tree.list(functions).next().ok_or_else(|| Error::internal("a function in FROM"))?;
         let (name, args, span) = self.called_in_from(function)?;
@@ -389,11 +388,16 @@ impl<'a> Binder<'a> {
         for arg in tree.list(args) {
             bound.push((self.expr(arg, &mut context)?, tree.span(arg)));
         }
-        let (args, data_type) = self.series(&name, bound, span)?;
+        let (args, columns) = self.set_function(&name, bound, span)?;
         self.refuse_definitions(alias)?;
         let naming = alias.and_then(|alias| self.naming(alias));
-        let column = naming.map_or(name.as_str(), |naming| name_text(tree, naming.name)).to_owned();
-        let fields = vec![Field { name: column, data_type }];
+        let alias = naming.map(|naming| name_text(tree, naming.name)).filter(|_| columns.len() == 1);
+        let column = alias.unwrap_or(name.as_str());
+        let mut fields: Vec<Field> =
+            columns.into_iter().map(|data_type| Field { name: column.to_owned(), data_type }).collect();
+        if ordinality {
+            fields.push(Field { name: "ordinality".to_owned(), data_type: DataType::BigInt });
+        }
         let (plan, lateral) = settle(LogicalPlan::TableFunction { name: name.clone(), args, fields: fields.clone() });
         let scope = self.fields_scope(&name, fields, naming)?;
         Ok(Item { plan, scope, lateral })
@@ -423,8 +427,22 @@ impl<'a> Binder<'a> {
         Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span))
     }
 
+    /// The arguments and the columns' types of a function that returns rows.
+    pub(super) fn set_function(
+        &mut self,
+        name: &str,
+        args: Vec<(Expr, Span)>,
+        span: Span,
+    ) -> Result<(Vec<Expr>, Vec<DataType>)> {
+        if matches!(name, "unnest" | "generate_subscripts") {
+            return self.rows_of_array(name, args, span);
+        }
+        let (args, data_type) = self.series(name, args, span)?;
+        Ok((args, vec![data_type]))
+    }
+
     /// The arguments of `generate_series`, of one type (timestamps: and an interval).
-    pub(super) fn series(&mut self, name: &str, args: Vec<(Expr, Span)>, span: Span) -> Result<(Vec<Expr>, DataType)> {
+    fn series(&mut self, name: &str, args: Vec<(Expr, Span)>, span: Span) -> Result<(Vec<Expr>, DataType)> {
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let none = || super::overload::no_function(name, &types);
         if name != "generate_series" || !(2..=3).contains(&args.len()) {
@@ -467,8 +485,9 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Each row of `plan` with each value of `generate_series` over it.
-pub(super) fn with_series(plan: LogicalPlan, mut args: Vec<Expr>, data_type: DataType) -> LogicalPlan {
+/// Each row of `plan` with each value that a function returns over it.
+pub(super) fn with_series(plan: LogicalPlan, call: SetCall) -> LogicalPlan {
+    let SetCall { name, mut args, data_type } = call;
     for arg in &mut args {
         walk::rewrite(arg, 0, &mut |expr, depth| match *expr {
             Expr::Column { index, data_type } if depth == 0 => Some(Expr::Outer { level: 1, index, data_type }),
@@ -478,7 +497,6 @@ pub(super) fn with_series(plan: LogicalPlan, mut args: Vec<Expr>, data_type: Dat
             _ => None,
         });
     }
-    let name = "generate_series".to_owned();
     let fields = vec![Field { name: name.clone(), data_type }];
     let (right, lateral) = settle(LogicalPlan::TableFunction { name, args, fields });
     LogicalPlan::Join { kind: JoinKind::Inner, left: Box::new(plan), right: Box::new(right), on: None, lateral }

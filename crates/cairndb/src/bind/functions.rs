@@ -4,10 +4,11 @@ use cairn_parser::{self as ast, CallForm, Id, List, Span};
 
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
-use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE};
+use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE, SetCall};
 use super::equal::{is_volatile, same_call, same_expr};
 use super::overload::no_function;
 use crate::functions::aggregate_overloads;
+use crate::functions::arrays::is_set_function;
 use crate::plan::{AggregateCall, Expr, SequenceOp};
 use crate::sql::{dotted, list_span, name_text, plain_name};
 use crate::types::DataType;
@@ -41,9 +42,7 @@ impl<'a> Binder<'a> {
         self.refuse_aggregate_syntax(&call)?;
         match call.name {
             "nextval" | "currval" | "setval" => self.sequence(&call, context),
-            "generate_series" if context.clause == Clause::Select && !context.in_aggregate => {
-                self.series_in_select(&call, context)
-            }
+            name if is_set_function(name) => self.rows_in_select(&call, context),
             "pg_typeof" => self.type_name(&call, context),
             "current_schema" if call.args.is_empty() => Ok(self.current_schema()),
             _ => {
@@ -192,21 +191,35 @@ impl<'a> Binder<'a> {
         Ok(Expr::Sequence { op, name, value })
     }
 
-    /// `generate_series` in the select list: a row for each value. It becomes the column after the FROM row's.
-    fn series_in_select(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+    /// A function that returns rows in the select list. Its values become the column after the FROM row's.
+    fn rows_in_select(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+        if context.clause != Clause::Select || context.in_aggregate {
+            let place = match context.in_aggregate {
+                true => "aggregate function calls cannot contain set-returning function calls".to_owned(),
+                false => format!("set-returning functions are not allowed in {}", context.clause.name()),
+            };
+            let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, place);
+            let hint = "You might be able to move the set-returning function into a LATERAL FROM item.";
+            return Err(self.at(error.with_hint(hint), call.span));
+        }
         let args = self.operands_of(call.args, context)?;
-        let (args, data_type) = self.series(call.name, args, call.span)?;
+        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+        let (args, columns) = self.set_function(call.name, args, call.span)?;
+        let [data_type] = *columns.as_slice() else { return Err(self.at(no_function(call.name, &types), call.span)) };
         let index = context.env.map_or(0, |env| env.scope.width);
         let fixed = !args.iter().any(is_volatile);
-        let same = |other: &[Expr]| {
-            fixed && other.len() == args.len() && other.iter().zip(&args).all(|(a, b)| same_expr(a, b))
+        let same = |other: &SetCall| {
+            fixed
+                && other.name == call.name
+                && other.args.len() == args.len()
+                && other.args.iter().zip(&args).all(|(a, b)| same_expr(a, b))
         };
         match &context.series {
-            Some((other, _)) if !same(other) => {
+            Some(other) if !same(other) => {
                 Err(self.at(Error::unsupported("more than one set-returning function in a select list"), call.span))
             }
             _ => {
-                context.series = Some((args, data_type));
+                context.series = Some(SetCall { name: call.name.to_owned(), args, data_type });
                 Ok(Expr::Column { index, data_type })
             }
         }

@@ -1,5 +1,6 @@
 //! From syntax to meaning: names, types, overloads, coercions, as PostgreSQL resolves them.
 
+mod arrays;
 mod binder;
 mod coerce;
 mod conflict;

@@ -109,8 +109,8 @@ impl Binder<'_> {
         self.order_by(keys, &mut parts, &mut context)?;
         let aggregates = context.aggregates.take().unwrap_or_default();
         self.locking_beside(query.locking, unlockable(&clauses, !aggregates.is_empty(), context.series.is_some()))?;
-        if let Some((args, data_type)) = context.series.take() {
-            plan = super::from::with_series(plan, args, data_type);
+        if let Some(call) = context.series.take() {
+            plan = super::from::with_series(plan, call);
         }
         if groups.is_some() || !aggregates.is_empty() || parts.having.is_some() || !context.groupings.is_empty() {
             let grouping = Grouping::new(&scope, groups.unwrap_or_default(), aggregates, context);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cairn_parser::{self as ast, Id, List, Operator, Query};
 
+use super::arrays::wrong_quantifier;
 use super::binder::Binder;
 use super::context::Context;
 use super::expr::not;
@@ -55,11 +56,18 @@ impl Binder<'_> {
                 compared.map_err(|error| self.at(error, tree.span(operator)))
             }
             ast::Expr::Quantified { left, operator, all, right } => match tree.get(right) {
-                ast::Expr::Array { items } => self.quantified_array(left, operator, items, quantifier(all), context),
-                _ => Err(self.at(Error::unsupported("ANY or ALL of an array"), tree.span(right))),
+                ast::Expr::Array { items } if !items.is_empty() && !self.has_arrays(items) => {
+                    self.quantified_array(left, operator, items, quantifier(all), context)
+                }
+                _ => self.quantified_over(left, operator, right, quantifier(all), context),
             },
             _ => Err(Error::internal("not ANY or ALL")),
         }
+    }
+
+    /// Whether it has arrays within it.
+    fn has_arrays(&self, items: List<ast::Expr>) -> bool {
+        self.tree.list(items).any(|item| matches!(self.tree.get(item), ast::Expr::Array { .. }))
     }
 
     fn quantified_array(
@@ -83,7 +91,12 @@ impl Binder<'_> {
         let mut parts = Vec::with_capacity(bound.len());
         for element in bound {
             let copy = (self.duplicate(&input.0)?, input.1);
-            parts.push(self.operator(symbol, vec![copy, element], place)?);
+            let part = self.operator(symbol, vec![copy, element], place)?;
+            if part.data_type() != DataType::Boolean {
+                let error = wrong_quantifier("op ANY/ALL (array) requires operator to yield boolean");
+                return Err(self.at(error, tree.span(operator)));
+            }
+            parts.push(part);
         }
         Ok(if quantifier == QuantifiedOp::Any { Expr::Or(parts) } else { Expr::And(parts) })
     }

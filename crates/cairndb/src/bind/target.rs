@@ -44,11 +44,14 @@ impl Binder<'_> {
         let AssignmentTarget { column, steps } = tree.get(target);
         let index = self.named_column(table, column)?;
         let Some(step) = tree.nth(steps, 0) else { return Ok(index) };
-        let what = match tree.get(step) {
-            Indirection::Index { .. } | Indirection::Slice { .. } => "an assignment to an element of an array",
-            Indirection::Field { .. } | Indirection::All => "an assignment to a field of a column",
+        let error = match tree.get(step) {
+            Indirection::Index { .. } | Indirection::Slice { .. } => {
+                Error::unsupported("an assignment to an element of an array in this place")
+                    .with_hint("Assign the whole array, or the element by SET column[subscript] = value.")
+            }
+            Indirection::Field { .. } | Indirection::All => Error::unsupported("an assignment to a field of a column"),
         };
-        Err(self.at(Error::unsupported(what), tree.span(target)))
+        Err(self.at(error, tree.span(target)))
     }
 
     fn named_column(&self, table: &Table, column: Id<Name>) -> Result<usize> {
@@ -122,6 +125,9 @@ impl Binder<'_> {
         let mut bound: Vec<(usize, Expr)> = vec![];
         for assignment in tree.list(assignments) {
             match tree.get(assignment) {
+                Assignment::One { target, value } if self.sets_element(target) => {
+                    self.set_element(table, target, value, context, &mut bound)?;
+                }
                 Assignment::One { target, value } => {
                     let value = self.set_one(table, target, value, context)?;
                     self.add_assignment(table, value, target, &mut bound)?;
@@ -135,6 +141,34 @@ impl Binder<'_> {
             }
         }
         Ok(bound)
+    }
+
+    fn sets_element(&self, target: Id<AssignmentTarget>) -> bool {
+        let first = self.tree.nth(self.tree.get(target).steps, 0);
+        first.is_some_and(|step| matches!(self.tree.get(step), Indirection::Index { .. } | Indirection::Slice { .. }))
+    }
+
+    /// `SET a[1] = value`: of the array that the column has, or that elements before this one made.
+    fn set_element(
+        &mut self,
+        table: &Table,
+        target: Id<AssignmentTarget>,
+        value: Id<ast::Expr>,
+        context: &mut Context,
+        bound: &mut Vec<(usize, Expr)>,
+    ) -> Result<()> {
+        let AssignmentTarget { column, steps } = self.tree.get(target);
+        let index = self.named_column(table, column)?;
+        let column = table.columns.get(index).ok_or_else(|| Error::internal("a column's position"))?;
+        self.refuse_generated(column, self.tree.span(target))?;
+        let earlier = bound.iter().position(|(other, _)| *other == index);
+        let before = match earlier {
+            Some(at) => bound.remove(at).1,
+            None => Expr::Column { index, data_type: column.data_type },
+        };
+        let value = self.element_assignment((before, &column.name), steps, value, context)?;
+        bound.push((index, value));
+        Ok(())
     }
 
     fn add_assignment(

@@ -14,7 +14,7 @@ use super::operator::{BoxOperator, Operator};
 use super::scan::{EntryReader, IndexScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, Project, Values};
 use super::sort::{Sort, SortKeys};
-use super::table_function::table_function;
+use super::table_function::TableFunction;
 use super::with::{RecursiveUnion, With, WithScan};
 use crate::plan::{Expr, Field, JoinKind, PhysicalNode as N, PhysicalPlan, SortKey};
 use crate::{DataType, Result};
@@ -68,8 +68,7 @@ impl Builder<'_> {
             N::HashJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => self.join(plan),
             N::Cte { .. } | N::RecursiveCte { .. } | N::CteScan { .. } => self.with(plan),
             N::TableFunction { name, args } => {
-                let data_type = plan.fields.first().map_or(DataType::BigInt, |field| field.data_type);
-                Ok(Box::new(table_function(name, self.exprs(args)?, data_type)?))
+                Ok(Box::new(TableFunction::new(name, self.exprs(args)?, types(&plan.fields))))
             }
             _ => self.transform(plan),
         }

@@ -1,4 +1,4 @@
-//! Set-returning functions in FROM: `generate_series`.
+//! Functions in FROM that return rows.
 
 use std::sync::Arc;
 
@@ -7,54 +7,59 @@ use super::context::Cx;
 use super::expr::Evaluator;
 use super::operator::Operator;
 use super::vector::Vector;
-use crate::functions::Series;
-use crate::{DataType, Error, Result};
+use crate::functions::SetRows;
+use crate::{DataType, Result, Value};
 
-/// `generate_series(start, stop [, step])`.
-pub(crate) struct GenerateSeries {
+/// The rows that a function returns, and their numbers where there is a column for them (`WITH ORDINALITY`).
+pub(crate) struct TableFunction {
+    name: String,
     args: Vec<Evaluator>,
-    data_type: DataType,
+    types: Vec<DataType>,
     /// `None`: not started.
-    series: Option<Series>,
+    rows: Option<SetRows>,
+    returned: i64,
     batch_size: usize,
 }
 
-/// The function's operator.
-pub(crate) fn table_function(name: &str, args: Vec<Evaluator>, data_type: DataType) -> Result<GenerateSeries> {
-    match name {
-        "generate_series" => Ok(GenerateSeries { args, data_type, series: None, batch_size: 0 }),
-        _ => Err(Error::unsupported(format!("table function {name}"))),
+impl TableFunction {
+    pub(crate) fn new(name: &str, args: Vec<Evaluator>, types: Vec<DataType>) -> TableFunction {
+        TableFunction { name: name.to_owned(), args, types, rows: None, returned: 0, batch_size: 0 }
     }
-}
 
-impl GenerateSeries {
-    fn start(&mut self, cx: Cx<'_>) -> Result<Series> {
+    fn start(&mut self, cx: Cx<'_>) -> Result<SetRows> {
         let args = self.args.iter_mut().map(|arg| arg.scalar(cx)).collect::<Result<Vec<_>>>()?;
-        Series::new(&args, &cx.context().eval)
+        self.returned = 0;
+        SetRows::start(&self.name, &args, &cx.context().eval)
     }
 }
 
-impl Operator for GenerateSeries {
+impl Operator for TableFunction {
     fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
         cx.check()?;
-        let mut series = match self.series.take() {
-            Some(series) => series,
+        let mut rows = match self.rows.take() {
+            Some(rows) => rows,
             None => self.start(cx)?,
         };
         let sizes = cx.context().batch_sizes;
         self.batch_size = if self.batch_size == 0 { sizes.first.max(1) } else { sizes.grow(self.batch_size) };
-        let mut values = Vector::with_capacity(self.data_type, self.batch_size);
-        while values.len() < self.batch_size {
-            let Some(value) = series.next_value()? else { break };
-            values.push(&value)?;
+        let mut columns: Vec<Vector> =
+            self.types.iter().map(|&data_type| Vector::with_capacity(data_type, self.batch_size)).collect();
+        let (mut row, mut len) = (Vec::with_capacity(columns.len()), 0);
+        while len < self.batch_size && rows.next_row(&mut row)? {
+            self.returned += 1;
+            if row.len() < columns.len() {
+                row.push(Value::BigInt(self.returned));
+            }
+            columns.iter_mut().zip(&row).try_for_each(|(column, value)| column.push(value))?;
+            row.clear();
+            len += 1;
         }
-        self.series = Some(series);
-        let len = values.len();
-        Ok((len > 0).then(|| Batch::new(vec![Arc::new(values)], len)))
+        self.rows = Some(rows);
+        Ok((len > 0).then(|| Batch::new(columns.into_iter().map(Arc::new).collect(), len)))
     }
 
     fn reset(&mut self, _cx: Cx<'_>) {
-        self.series = None;
+        self.rows = None;
         self.batch_size = 0;
     }
 }

@@ -12,6 +12,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::Operator;
 use super::aggregate::AGGREGATES;
+use super::arrays::Quantifier;
 use super::signature::{Declared, decide};
 use crate::Result;
 use crate::types::{DataType, EvalContext, Value};
@@ -32,6 +33,8 @@ pub enum Kernel {
     Plain(Eval),
     /// As `Plain`, where the answer depends on the types that the call was resolved for too.
     Typed(fn(&Function, &[Value], &EvalContext) -> Result<Value>),
+    /// An operator over the elements of an array.
+    Quantified(Quantifier),
     /// A user's closure.
     Closure(Arc<UsersFunction>),
 }
@@ -201,6 +204,7 @@ impl Function {
         match &self.kernel {
             Kernel::Plain(eval) => eval(args, context),
             Kernel::Typed(eval) => eval(self, args, context),
+            Kernel::Quantified(quantifier) => quantifier.run(args, context),
             Kernel::Closure(eval) => eval(args),
         }
     }

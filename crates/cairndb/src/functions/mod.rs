@@ -3,6 +3,7 @@
 
 mod aggregate;
 mod arithmetic;
+pub mod arrays;
 mod catalogue;
 mod clock;
 mod comparison;
@@ -28,6 +29,7 @@ mod temporal;
 mod tests;
 
 pub use crate::types::{EvalContext, cast};
+pub use arrays::SetRows;
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,

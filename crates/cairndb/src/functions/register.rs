@@ -2,7 +2,8 @@
 
 use super::catalogue::Catalogue;
 use super::{
-    arithmetic, clock, comparison, extract, formatting, like, math, quoting, random, regex, strings, system, temporal,
+    arithmetic, arrays, clock, comparison, extract, formatting, like, math, quoting, random, regex, strings, system,
+    temporal,
 };
 
 pub(super) fn register_all(catalogue: &mut Catalogue) {
@@ -19,4 +20,5 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     clock::register(catalogue);
     formatting::register(catalogue);
     system::register(catalogue);
+    arrays::register(catalogue);
 }

@@ -3,7 +3,6 @@
 use crate::types::{CastContext, DataType, can_cast, common_type};
 
 /// A declared argument or result.
-#[allow(dead_code, reason = "what takes them follows")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Declared {
     /// This type.

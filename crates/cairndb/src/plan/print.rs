@@ -80,8 +80,19 @@ impl Names<'_> {
     fn call(&self, name: &str, op: Option<Operator>, args: &[Expr]) -> String {
         match (op, args) {
             (Some(_), [left, right]) => format!("({} {name} {})", self.print(left), self.print(right)),
+            _ if name == "ARRAY" => format!("ARRAY[{}]", self.list(args)),
+            (None, [left, right]) if name.starts_with(is_symbol) => self.infix(left, name, right),
             (Some(_), [only]) => format!("({name} {})", self.print(only)),
             _ => format!("{name}({})", self.list(args)),
+        }
+    }
+
+    /// `a @> b`, `a = ANY (b)`
+    fn infix(&self, left: &Expr, name: &str, right: &Expr) -> String {
+        let (left, right) = (self.print(left), self.print(right));
+        match name.contains(' ') {
+            true => format!("({left} {name} ({right}))"),
+            false => format!("({left} {name} {right})"),
         }
     }
 
@@ -143,6 +154,11 @@ pub(super) fn subplan_name(subplan: &Subplan) -> String {
         (_, true) => format!("InitPlan {number}"),
         (_, false) => format!("SubPlan {number}"),
     }
+}
+
+/// What operators' names are made of.
+fn is_symbol(c: char) -> bool {
+    !c.is_alphanumeric() && !matches!(c, '_' | '"' | ' ')
 }
 
 fn literal(value: &Value, data_type: DataType) -> String {

@@ -18,8 +18,8 @@ pub mod text;
 mod value;
 mod value_ref;
 
-pub(crate) use array::DIMENSIONS_MAX;
 pub use array::{Array, Dimension};
+pub(crate) use array::{DIMENSIONS_MAX, ELEMENTS_MAX, Subscript, count_of, too_many_dimensions};
 pub use cast::{cast, cast_assign};
 pub(crate) use cast::{date_to_timestamp, to_utc};
 pub use coercion::{CastContext, can_cast, cast_is_immutable, common_type};
@@ -31,4 +31,4 @@ pub use numeric::Numeric;
 pub(crate) use numeric::division_by_zero;
 pub use text::{from_text, to_text, write_text};
 pub use value::{Interval, Value};
-pub use value_ref::ValueRef;
+pub use value_ref::{Elements, ToArray, ValueRef};

@@ -25,6 +25,30 @@ pub enum ValueRef<'a> {
     Interval(Interval),
     Uuid([u8; 16]),
     Array(&'a Arc<Array>),
+    /// A list that becomes an array when it is copied: only parameters are such.
+    Elements(Elements<'a>),
+}
+
+/// A list of Rust's, lent.
+#[derive(Clone, Copy)]
+pub struct Elements<'a>(pub &'a dyn ToArray);
+
+/// What can be made an array.
+pub trait ToArray: Send + Sync {
+    /// The array.
+    fn to_array(&self) -> Array;
+}
+
+impl ToArray for Array {
+    fn to_array(&self) -> Array {
+        self.clone()
+    }
+}
+
+impl std::fmt::Debug for Elements<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.to_array().fmt(out)
+    }
 }
 
 impl<'a> ValueRef<'a> {
@@ -53,6 +77,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Interval(_) => DataType::Interval,
             ValueRef::Uuid(_) => DataType::Uuid,
             ValueRef::Array(array) => return array.element().array(),
+            ValueRef::Elements(elements) => return elements.0.to_array().element().array(),
         })
     }
 
@@ -114,6 +139,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Interval(v) => Value::Interval(v),
             ValueRef::Uuid(v) => Value::Uuid(v),
             ValueRef::Array(v) => Value::Array(v.clone()),
+            ValueRef::Elements(elements) => elements.0.to_array().into(),
         }
     }
 }

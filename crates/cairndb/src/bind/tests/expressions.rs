@@ -45,11 +45,8 @@ fn expressions_have_their_types_and_names() {
 #[test]
 fn what_the_engine_lacks_is_refused_by_its_name_at_its_place() {
     for (text, what) in [
-        ("select ^array[1, 2]", "ARRAY"),
-        ("select ^array(select 1)", "ARRAY"),
         ("select 1, ^(1, 2)", "a row as a value"),
         ("select (row(1, 2))^.f1", "a field of a row"),
-        ("select name^[1] from artist", "an element of an array"),
         ("select count(^a.*) from artist a", "a whole row as a value"),
         ("select ^b'01'", "a bit string"),
         ("select ^x'1f'", "a bit string"),
@@ -71,7 +68,7 @@ fn what_the_engine_lacks_is_refused_by_its_name_at_its_place() {
         ("select ^max(1) within group (order by 1)", "WITHIN GROUP"),
         ("select ^xmlforest(1 as a)", "XMLFOREST"),
         ("select ^xmlconcat('a', 'b')", "XMLCONCAT"),
-        ("select 1 ^@> 2", "operator @>"),
+        ("select 1 ^-> 2", "operator ->"),
         ("select ^!! 2", "operator !!"),
         ("select '1'::^json", "type json"),
         ("select '1'::^bit varying(3)", "type bit varying(3)"),

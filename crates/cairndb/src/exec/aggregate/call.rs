@@ -56,7 +56,8 @@ impl Call {
         let is_long =
             |arg: &Evaluator| arg.data_type().is_array() || arg.data_type().physical() == Representation::Bytes;
         Ok(Call {
-            collects: call.aggregate.kind == AggregateKind::Other && args.iter().any(is_long),
+            collects: call.aggregate.returns.is_array()
+                || call.aggregate.kind == AggregateKind::Other && args.iter().any(is_long),
             charge: Charge::default(),
             aggregate: call.aggregate.clone(),
             filter: call.filter.as_ref().map(|filter| compile(filter, context)).transpose()?,
@@ -102,7 +103,8 @@ impl Call {
         }
         let args = self.args.iter_mut().map(|arg| arg.vector(frame, cx)).collect::<Result<Vec<_>>>()?;
         if self.collects {
-            self.charge.add(args.iter().map(|arg| arg.memory_bytes()).sum(), cx.shared)?;
+            let kept = args.iter().map(|arg| arg.memory_bytes()).sum::<usize>();
+            self.charge.add(kept + frame.len * size_of::<Value>(), cx.shared)?;
         }
         if self.distinct.is_none() && self.order.is_none() {
             return self.state.update(rows, &args);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use super::{basic, statistics};
+use super::{basic, collect, statistics};
 use crate::functions::catalogue::{Start, next_entry};
 use crate::functions::{ANY, Accumulator, Aggregate, AggregateKind, Declared};
 use crate::types::DataType;
@@ -77,5 +77,6 @@ pub(in crate::functions) static AGGREGATES: LazyLock<AggregateCatalogue> = LazyL
     let mut catalogue = AggregateCatalogue::default();
     basic::register(&mut catalogue);
     statistics::register(&mut catalogue);
+    collect::register(&mut catalogue);
     catalogue
 });

@@ -2,6 +2,7 @@
 
 mod basic;
 mod catalogue;
+mod collect;
 mod numeric_sum;
 mod statistics;
 

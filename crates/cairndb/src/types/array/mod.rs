@@ -6,10 +6,12 @@ mod bytes;
 mod input;
 mod order;
 mod output;
+mod place;
 
 pub(super) use bytes::{read_array, write_array};
 pub(super) use input::parse_array;
 pub(super) use output::write_array_text;
+pub(crate) use place::Subscript;
 
 use super::{DataType, Value};
 use crate::{Error, Result, SqlState};

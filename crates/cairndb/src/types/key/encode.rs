@@ -45,6 +45,7 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
             out.extend_from_slice(&bytes);
         }
         ValueRef::Array(array) => encode_array(array, out),
+        ValueRef::Elements(elements) => encode_array(&elements.0.to_array(), out),
     }
 }
 

@@ -203,7 +203,7 @@ fn array_length(array: &Array) -> usize {
 /// Appends the bytes of a value that is kept neither as an integer nor NULL.
 pub(in crate::types) fn encode_plain(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
-        ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_) | ValueRef::Array(_) => {
+        ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_) | ValueRef::Array(_) | ValueRef::Elements(_) => {
             encode_variable(value, out)
         }
         _ => encode_fixed(value, out),
@@ -214,9 +214,10 @@ pub(in crate::types) fn encode_plain(value: ValueRef<'_>, out: &mut Vec<u8>) {
 pub(crate) fn encode_value_raw(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match (integer(value), value) {
         (Some(number), _) => write(number, bytes_kept(number, integer_type(value)), out),
-        (None, ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_) | ValueRef::Array(_)) => {
-            encode_variable(value, out)
-        }
+        (
+            None,
+            ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_) | ValueRef::Array(_) | ValueRef::Elements(_),
+        ) => encode_variable(value, out),
         _ => encode_fixed(value, out),
     }
 }

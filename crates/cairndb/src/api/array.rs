@@ -1,0 +1,109 @@
+//! Rust's lists as arrays: parameters of type `Vec<T>` and `[T]`, and arrays read as `Vec<T>`.
+
+use super::{FromValue, ToValue};
+use crate::types::{Array, DataType, Elements, Interval, Numeric, ToArray, ValueRef};
+use crate::{Error, Result, SqlState, Value};
+
+/// A Rust type whose lists are arrays: `Vec<T>` is a parameter, and what an array is read as. (`u8` is none: `Vec<u8>` is
+/// BYTEA.) For NULLs among the elements, `Vec<Option<T>>`.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a directory");
+/// # let path = directory.path().join("orders.cairn");
+/// let database = cairndb::Database::open(&path)?;
+/// let connection = database.connect()?;
+/// connection.execute("CREATE TABLE orders (id int PRIMARY KEY, tags text[])", ())?;
+/// connection.execute("INSERT INTO orders VALUES ($1, $2)", (1, vec!["new", "paid"]))?;
+/// let select = "SELECT tags FROM orders WHERE id = ANY ($1)";
+/// let tags: Vec<String> = connection.query_row(select, (vec![1, 2],), |row| row.get(0))?;
+/// assert_eq!(tags, ["new", "paid"]);
+/// # Ok(())
+/// # }
+/// ```
+pub trait ArrayElement: ToValue + Send + Sync {
+    /// The elements' type.
+    const TYPE: DataType;
+}
+
+macro_rules! elements {
+    ($($rust:ty => $data_type:expr,)*) => {$(
+        impl ArrayElement for $rust {
+            const TYPE: DataType = $data_type;
+        }
+    )*};
+}
+elements! {
+    bool => DataType::Boolean,
+    i16 => DataType::SmallInt,
+    i32 => DataType::Integer,
+    i64 => DataType::BigInt,
+    u16 => DataType::Integer,
+    u32 => DataType::BigInt,
+    f32 => DataType::Real,
+    f64 => DataType::Double,
+    Numeric => DataType::Numeric(None),
+    String => DataType::Text,
+    &str => DataType::Text,
+    Vec<u8> => DataType::Bytea,
+    &[u8] => DataType::Bytea,
+    Interval => DataType::Interval,
+    [u8; 16] => DataType::Uuid,
+}
+
+impl<T: ArrayElement> ArrayElement for Option<T> {
+    const TYPE: DataType = T::TYPE;
+}
+
+impl<T: ArrayElement> ToArray for Vec<T> {
+    fn to_array(&self) -> Array {
+        array_of(self)
+    }
+}
+
+impl<T: ArrayElement> ToArray for &[T] {
+    fn to_array(&self) -> Array {
+        array_of(self)
+    }
+}
+
+fn array_of<T: ArrayElement>(items: &[T]) -> Array {
+    Array::new(T::TYPE, items.iter().map(|item| item.to_value().to_value()).collect())
+}
+
+impl<T: ArrayElement> ToValue for Vec<T> {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Elements(Elements(self))
+    }
+}
+
+impl<T: ArrayElement> ToValue for &[T] {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Elements(Elements(self))
+    }
+}
+
+impl ToValue for Array {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Elements(Elements(self))
+    }
+}
+
+impl<T: ArrayElement + FromValue> FromValue for Vec<T> {
+    fn from_value(value: &Value) -> Result<Vec<T>> {
+        match value {
+            Value::Array(array) if array.dimensions().len() <= 1 => array.values().iter().map(T::from_value).collect(),
+            Value::Array(array) => {
+                let message = format!("cannot read an array of {} dimensions as a list", array.dimensions().len());
+                Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint("Read it as cairndb::Array."))
+            }
+            other => Err(super::convert::mismatch::<Vec<T>>(other)),
+        }
+    }
+}
+
+impl FromValue for Array {
+    fn from_value(value: &Value) -> Result<Array> {
+        value.as_array().cloned().ok_or_else(|| super::convert::mismatch::<Array>(value))
+    }
+}

@@ -1,0 +1,281 @@
+//! Arrays' syntax: `ARRAY[...]`, `ARRAY(SELECT ...)`, `a[1]`, `a[1:2]`, `SET a[1] = x`, `x op ANY (array)`.
+
+use cairn_parser::{self as ast, Id, Indirection, List, Operator, Query, Span};
+
+use super::binder::{Binder, NOWHERE};
+use super::coerce::{boolean, null};
+use super::context::Context;
+use super::operators::{Operand, symbol};
+use super::overload::no_function;
+use super::subquery::scalar_column;
+use crate::functions::{aggregate_overloads, arrays};
+use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp};
+use crate::sql::list_span;
+use crate::types::{Array, CastContext, DIMENSIONS_MAX, DataType, Value, too_many_dimensions};
+use crate::{Error, Result, SqlState};
+
+impl Binder<'_> {
+    /// `ARRAY[...]`; `to`: the array type that it is cast to, which its elements take.
+    pub(super) fn array(
+        &mut self,
+        expr: Id<ast::Expr>,
+        items: List<ast::Expr>,
+        to: Option<DataType>,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let mut bound = Vec::with_capacity(self.tree.len(items));
+        for item in self.tree.list(items) {
+            bound.push(match self.tree.get(item) {
+                ast::Expr::Array { items } => (self.array(item, items, to, context)?, self.place(item)),
+                _ => self.operand(item, context)?,
+            });
+        }
+        let place = self.place(expr);
+        match to {
+            Some(to) => self.array_of_type(to, bound),
+            None if bound.is_empty() => {
+                let error = Error::new(SqlState::INDETERMINATE_DATATYPE, "cannot determine type of empty array");
+                let hint = "Explicitly cast to the desired type, for example ARRAY[]::integer[].";
+                Err(self.at(error.with_hint(hint), place))
+            }
+            None => {
+                let (elements, element) = self.unify("ARRAY", bound)?;
+                constructed(element, elements)
+            }
+        }
+    }
+
+    fn array_of_type(&mut self, to: DataType, items: Vec<Operand>) -> Result<Expr> {
+        let element = to.element().ok_or_else(|| Error::internal("not an array type"))?;
+        let of_arrays = items.iter().any(|(item, _)| item.data_type().is_array());
+        let each = if of_arrays { to } else { element };
+        if items.is_empty() {
+            let value = Array::empty(element.base()).into();
+            return Ok(Expr::Literal { value, data_type: to.base() });
+        }
+        let mut elements = Vec::with_capacity(items.len());
+        for (item, span) in items {
+            elements.push(self.explicit(item, each, span)?);
+        }
+        constructed(each, elements)
+    }
+
+    /// `ARRAY(SELECT ...)`: what `array_agg` makes of the query's rows, but an array without elements of none.
+    pub(super) fn array_query(&mut self, expr: Id<ast::Expr>, query: Id<Query>, context: &mut Context) -> Result<Expr> {
+        let plan = self.query(query, context.env)?;
+        let fields = plan.fields();
+        let [only] = fields.as_slice() else {
+            let error = Error::new(SqlState::SYNTAX_ERROR, "subquery must return only one column");
+            return Err(self.at(error, self.place(expr)));
+        };
+        let types = [only.data_type];
+        let collect = aggregate_overloads("array_agg").first().and_then(|aggregate| aggregate.resolve(&types));
+        let aggregate = collect.ok_or_else(|| no_function("array_agg", &types))?;
+        let data_type = aggregate.returns;
+        let field = Field { name: "array".to_owned(), data_type };
+        let args = vec![Expr::Column { index: 0, data_type: only.data_type }];
+        let call = AggregateCall { aggregate, args, distinct: false, filter: None, order_by: vec![] };
+        let plan = LogicalPlan::Aggregate {
+            input: Box::new(plan),
+            group_by: vec![],
+            aggregates: vec![call],
+            fields: vec![field.clone()],
+        };
+        let element = data_type.element().ok_or_else(|| Error::internal("array_agg gives arrays"))?;
+        let empty = Expr::Literal { value: Array::empty(element).into(), data_type };
+        Ok(Expr::Coalesce { args: vec![scalar_column(plan, 0, field), empty], data_type })
+    }
+
+    /// `a[1]`, `a[1][2]`, `a[1:2]`.
+    pub(super) fn subscripts(
+        &mut self,
+        base: Id<ast::Expr>,
+        steps: List<Indirection>,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let (array, span) = self.operand(base, context)?;
+        let array = self.known(array)?;
+        let data_type = array.data_type();
+        if !data_type.is_array() {
+            return Err(self.at(not_subscriptable(data_type), span));
+        }
+        let mut args = vec![array];
+        let count = self.subscript_count(steps)?;
+        let is_slice = |step| matches!(self.tree.get(step), Indirection::Slice { .. });
+        if self.tree.list(steps).any(is_slice) {
+            for step in self.tree.list(steps) {
+                let (lower, upper) = match self.tree.get(step) {
+                    Indirection::Slice { lower, upper } => (lower, upper),
+                    // A single subscript beside a slice means everything from 1 to it.
+                    Indirection::Index { index } => {
+                        args.push(Expr::Literal { value: Value::Integer(1), data_type: DataType::Integer });
+                        args.push(self.subscript(index, context)?);
+                        continue;
+                    }
+                    Indirection::Field { .. } | Indirection::All => return Err(self.refuse_step(steps)),
+                };
+                for bound in [lower, upper] {
+                    args.push(match bound {
+                        Some(bound) => self.subscript(bound, context)?,
+                        None => boolean(true),
+                    });
+                }
+            }
+            return Ok(Expr::Call { function: arrays::slice_of(data_type, count), args });
+        }
+        args.extend(self.subscripts_of(steps, context)?);
+        let function = arrays::element_at(data_type, count).ok_or_else(|| Error::internal("an array's element"))?;
+        Ok(Expr::Call { function, args })
+    }
+
+    fn subscript_count(&self, steps: List<Indirection>) -> Result<usize> {
+        let count = self.tree.len(steps);
+        match count <= DIMENSIONS_MAX {
+            true => Ok(count),
+            false => Err(self.at(too_many_dimensions(count), list_span(self.tree, steps).unwrap_or(NOWHERE))),
+        }
+    }
+
+    fn subscripts_of(&mut self, steps: List<Indirection>, context: &mut Context) -> Result<Vec<Expr>> {
+        let mut subscripts = vec![];
+        for step in self.tree.list(steps) {
+            match self.tree.get(step) {
+                Indirection::Index { index } => subscripts.push(self.subscript(index, context)?),
+                Indirection::Slice { .. } | Indirection::Field { .. } | Indirection::All => {
+                    return Err(self.refuse_step(steps));
+                }
+            }
+        }
+        Ok(subscripts)
+    }
+
+    fn subscript(&mut self, subscript: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
+        let (bound, span) = self.operand(subscript, context)?;
+        self.coerce(bound, DataType::Integer, CastContext::Assignment, span)?.ok_or_else(|| {
+            self.at(Error::new(SqlState::DATATYPE_MISMATCH, "array subscript must have type integer"), span)
+        })
+    }
+
+    /// `SET a[1] = value`: the array `before` with the element in it.
+    pub(super) fn element_assignment(
+        &mut self,
+        (before, column): (Expr, &str),
+        steps: List<Indirection>,
+        value: Id<ast::Expr>,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let data_type = before.data_type();
+        let place = list_span(self.tree, steps).unwrap_or(NOWHERE);
+        let Some(element) = data_type.element() else { return Err(self.at(not_subscriptable(data_type), place)) };
+        if self.tree.list(steps).any(|step| matches!(self.tree.get(step), Indirection::Slice { .. })) {
+            let error = Error::unsupported("an assignment to a slice of an array");
+            return Err(
+                self.at(error.with_hint("Assign the whole array, made with || and slices of the old one."), place)
+            );
+        }
+        let count = self.subscript_count(steps)?;
+        let subscripts = self.subscripts_of(steps, context)?;
+        let (value, span) = self.operand(value, context)?;
+        let given = value.data_type();
+        let value = self.coerce(value, element, CastContext::Assignment, span)?.ok_or_else(|| {
+            let message = format!(
+                "subscripted assignment to \"{column}\" requires type {} but expression is of type {}",
+                element.type_name(),
+                given.type_name()
+            );
+            let error = Error::new(SqlState::DATATYPE_MISMATCH, message)
+                .with_hint("You will need to rewrite or cast the expression.");
+            self.at(error, span)
+        })?;
+        let function = arrays::with_element(data_type, count).ok_or_else(|| Error::internal("an array's element"))?;
+        let args = [before, value].into_iter().chain(subscripts).collect();
+        self.assignment(Expr::Call { function, args }, data_type, column, span)
+    }
+
+    /// `x op ANY (array)`, `x op ALL (array)`.
+    pub(super) fn quantified_over(
+        &mut self,
+        left: Id<ast::Expr>,
+        operator: Id<Operator>,
+        right: Id<ast::Expr>,
+        quantifier: QuantifiedOp,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let tree = self.tree;
+        let (symbol, place) = (symbol(tree, operator)?, tree.span(operator));
+        let (input, input_span) = self.operand(left, context)?;
+        let (array, span) = self.operand(right, context)?;
+        let element = match array.data_type() {
+            DataType::Unknown => DataType::Unknown,
+            DataType::Array(element) => element.data_type(),
+            _ => return Err(self.at(wrong_quantifier("op ANY/ALL (array) requires array on right side"), place)),
+        };
+        if let (Some(elements), true) = (literals_of(&array, span), (symbol, quantifier) == ("=", QuantifiedOp::Any)) {
+            return self.any_of((input, input_span), elements, Some(place));
+        }
+        let op = self.operator_for(symbol, input.data_type(), element).map_err(|error| self.at(error, place))?;
+        if op.returns != DataType::Boolean {
+            return Err(self.at(wrong_quantifier("op ANY/ALL (array) requires operator to yield boolean"), place));
+        }
+        let all = quantifier == QuantifiedOp::All;
+        let function = arrays::quantified(&op, all, array.data_type());
+        let function = function.ok_or_else(|| self.at(wrong_quantifier("could not find array type"), place))?;
+        self.convert_arguments(function, vec![(input, input_span), (array, span)])
+    }
+
+    /// The arguments and the columns of a function that returns rows, other than `generate_series`.
+    pub(super) fn rows_of_array(
+        &mut self,
+        name: &str,
+        args: Vec<Operand>,
+        span: Span,
+    ) -> Result<(Vec<Expr>, Vec<DataType>)> {
+        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+        let unknown = types.contains(&DataType::Unknown);
+        match (name, types.as_slice()) {
+            ("unnest", [_, ..]) if unknown => {
+                let message = "function unnest(unknown) is not unique";
+                let hint = "Could not choose a best candidate function. You might need to add explicit type casts.";
+                Err(self.at(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).with_hint(hint), span))
+            }
+            ("unnest", [_, ..]) if types.iter().all(|data_type| data_type.is_array()) => {
+                let elements = types.iter().filter_map(|data_type| data_type.element()).map(DataType::base).collect();
+                Ok((args.into_iter().map(|(arg, _)| arg).collect(), elements))
+            }
+            ("generate_subscripts", [array, rest @ ..]) if array.is_array() && (1..=2).contains(&rest.len()) => {
+                let mut converted = vec![];
+                for ((arg, at), to) in args.into_iter().zip([*array, DataType::Integer, DataType::Boolean]) {
+                    let arg = self.coerce(arg, to, CastContext::Implicit, at)?;
+                    converted.push(arg.ok_or_else(|| self.at(no_function(name, &types), span))?);
+                }
+                Ok((converted, vec![DataType::Integer]))
+            }
+            _ => Err(self.at(no_function(name, &types), span)),
+        }
+    }
+}
+
+fn constructed(element: DataType, args: Vec<Expr>) -> Result<Expr> {
+    let function = arrays::constructor(element).ok_or_else(|| Error::internal("an array of no type"))?;
+    Ok(Expr::Call { function, args })
+}
+
+/// The elements of an array that is a constant, if it has some: a list that an index can answer.
+fn literals_of(array: &Expr, span: Span) -> Option<Vec<Operand>> {
+    let Expr::Literal { value: Value::Array(array), .. } = array else { return None };
+    let literal = |value: &Value| match value {
+        Value::Null => (null(array.element()), span),
+        value => (Expr::Literal { value: value.clone(), data_type: array.element() }, span),
+    };
+    (!array.values().is_empty()).then(|| array.values().iter().map(literal).collect())
+}
+
+fn not_subscriptable(data_type: DataType) -> Error {
+    let name = data_type.type_name();
+    let message = format!("cannot subscript type {name} because it does not support subscripting");
+    Error::new(SqlState::DATATYPE_MISMATCH, message)
+}
+
+pub(super) fn wrong_quantifier(message: &str) -> Error {
+    Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+}

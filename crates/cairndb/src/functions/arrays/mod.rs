@@ -1,0 +1,77 @@
+//! Arrays: constructors and subscripts, which binding makes for a syntax, and the functions and operators of arrays.
+
+mod concatenate;
+mod construct;
+mod contain;
+mod measure;
+mod quantified;
+mod search;
+mod set;
+mod subscript;
+mod text;
+
+pub(super) use construct::stack_collected;
+pub use construct::{constructor, fitted};
+pub use quantified::{Quantifier, quantified};
+pub use set::{SetRows, is_set_function};
+pub use subscript::{element_at, slice_of, with_element};
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::catalogue::{Catalogue, Kernel};
+use super::support::wrong_arguments;
+use super::{Function, Operator};
+use crate::types::{Array, DataType, EvalContext, Value};
+use crate::{Error, Result};
+
+pub(super) fn register(catalogue: &mut Catalogue) {
+    measure::register(catalogue);
+    concatenate::register(catalogue);
+    contain::register(catalogue);
+    search::register(catalogue);
+    text::register(catalogue);
+    construct::register(catalogue);
+    subscript::register(catalogue);
+}
+
+type Typed = fn(&Function, &[Value], &EvalContext) -> Result<Value>;
+
+/// The entries that a syntax calls and no name does.
+#[derive(Clone, Copy)]
+#[repr(u64)]
+enum Form {
+    Constructor = u64::MAX - 8,
+    Element,
+    Slice,
+    WithElement,
+    Fitted,
+}
+
+/// What a syntax calls, for certain types.
+fn form(form: Form, name: &'static str, args: Box<[DataType]>, returns: DataType, eval: Typed) -> Arc<Function> {
+    Arc::new(Function {
+        name: Cow::Borrowed(name),
+        args,
+        variadic: false,
+        returns,
+        polymorphic: None,
+        entry: form as u64,
+        strict: false,
+        immutable: true,
+        volatile: false,
+        op: None::<Operator>,
+        kernel: Kernel::Typed(eval),
+    })
+}
+
+/// An argument that is an array.
+fn array_of(value: &Value) -> Result<&Array> {
+    value.as_array().ok_or_else(|| wrong_arguments(std::slice::from_ref(value)))
+}
+
+/// The type of an array function's elements, by its result's or its first array argument's.
+fn element_of(function: &Function) -> Result<DataType> {
+    let of_args = || function.args.iter().find_map(|arg| arg.element());
+    function.returns.element().or_else(of_args).ok_or_else(|| Error::internal("no array in the function's types"))
+}

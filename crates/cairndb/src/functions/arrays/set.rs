@@ -1,0 +1,85 @@
+//! Functions that return rows: `unnest`, `generate_subscripts`, and `generate_series`, which has a module of its own.
+
+use std::sync::Arc;
+
+use crate::functions::Series;
+use crate::functions::support::wrong_arguments;
+use crate::types::{Array, EvalContext, Value};
+use crate::{Error, Result};
+
+/// A function that returns rows, while it does.
+pub enum SetRows {
+    /// `generate_series`
+    Series(Series),
+    /// `unnest`: arrays side by side, and how far it is.
+    Unnest(Vec<Option<Arc<Array>>>, usize),
+    /// `generate_subscripts`: the next, the last, and the step.
+    Subscripts(i64, i64, i64),
+}
+
+/// There is a function of this name that returns rows.
+pub fn is_set_function(name: &str) -> bool {
+    matches!(name, "generate_series" | "unnest" | "generate_subscripts")
+}
+
+impl SetRows {
+    /// Begins.
+    pub fn start(name: &str, args: &[Value], context: &EvalContext) -> Result<SetRows> {
+        match name {
+            "generate_series" => Series::new(args, context).map(SetRows::Series),
+            "unnest" => {
+                let array = |value: &Value| match value {
+                    Value::Array(array) => Some(array.clone()),
+                    _ => None,
+                };
+                Ok(SetRows::Unnest(args.iter().map(array).collect(), 0))
+            }
+            "generate_subscripts" => subscripts(args),
+            _ => Err(Error::internal(format!("{name} does not return rows"))),
+        }
+    }
+
+    /// The next row, appended to `row`; false: there is none.
+    pub fn next_row(&mut self, row: &mut Vec<Value>) -> Result<bool> {
+        match self {
+            SetRows::Series(series) => {
+                let value = series.next_value()?;
+                row.extend(value);
+                Ok(!row.is_empty())
+            }
+            SetRows::Unnest(arrays, at) => {
+                let values = |array: &Option<Arc<Array>>| array.as_ref().map_or(0, |array| array.values().len());
+                if *at >= arrays.iter().map(values).max().unwrap_or(0) {
+                    return Ok(false);
+                }
+                let value = |array: &Option<Arc<Array>>| array.as_ref()?.values().get(*at).cloned();
+                row.extend(arrays.iter().map(|array| value(array).unwrap_or(Value::Null)));
+                *at += 1;
+                Ok(true)
+            }
+            SetRows::Subscripts(next, last, step) => {
+                let over = if *step > 0 { *next > *last } else { *next < *last };
+                if !over {
+                    row.push(Value::Integer(*next as i32));
+                    *next += *step;
+                }
+                Ok(!over)
+            }
+        }
+    }
+}
+
+fn subscripts(args: &[Value]) -> Result<SetRows> {
+    let (array, nth, reverse) = match args {
+        [Value::Array(array), Value::Integer(nth)] => (array, *nth, false),
+        [Value::Array(array), Value::Integer(nth), Value::Boolean(reverse)] => (array, *nth, *reverse),
+        _ if args.iter().any(Value::is_null) => return Ok(SetRows::Subscripts(1, 0, 1)),
+        _ => return Err(wrong_arguments(args)),
+    };
+    let nth = usize::try_from(nth).ok().and_then(|nth| nth.checked_sub(1));
+    Ok(match nth.and_then(|nth| array.dimensions().get(nth)) {
+        None => SetRows::Subscripts(1, 0, 1),
+        Some(dimension) if reverse => SetRows::Subscripts(dimension.upper(), dimension.lower.into(), -1),
+        Some(dimension) => SetRows::Subscripts(dimension.lower.into(), dimension.upper(), 1),
+    })
+}
