@@ -107,7 +107,7 @@ fn every_type_has_arrays_that_are_stored_and_indexed() -> Result<()> {
         ("numeric", "1.50", "1e30"),
         ("numeric(8,3)", "1.500", "20.125"),
         ("text", "a b", "b"),
-        ("varchar(5)", "", "abc"),
+        ("varchar(5)", "\"\"", "abc"),
         ("char(4)", "a", "b"),
         ("bytea", "\"\\\\x00ff\"", "\"\\\\x01\""),
         ("date", "2024-02-29", "infinity"),
