@@ -10,7 +10,7 @@ use crate::catalog::{ColumnPlace, Table, TableLayout};
 use crate::exec::expr::IntegerLimits;
 use crate::exec::vector::{Data, Vector};
 use crate::types::key::IntegerStart;
-use crate::types::row::{ColumnBytes, NoNulls, Nulls, RowLayout, decode_raw};
+use crate::types::row::{ColumnBytes, Nulls, NullsOfRows, RowLayout, decode_raw};
 use crate::types::{DataType, key};
 use crate::{Error, Result, SqlState, Value};
 
@@ -102,11 +102,9 @@ impl RowReader {
         for &output in &self.row_numbers {
             read_row_number(key, &mut out[output])?;
         }
-        let layout = self.layout.row();
-        match layout.is_plain(row) {
-            true => self.read_columns(&[row], NoNulls, out),
-            false if layout.is_current(row) => self.read_columns(&[row], layout.some_nulls(), out),
-            false => Err(corrupted()),
+        match self.layout.row().nulls_of(&[row]).ok_or_else(corrupted)? {
+            NullsOfRows::No(none) => self.read_columns(&[row], none, out),
+            NullsOfRows::Some(some) => self.read_columns(&[row], some, out),
         }
     }
 
@@ -135,14 +133,9 @@ impl RowReader {
                 break;
             }
             taken += added;
-            let layout = self.layout.row();
-            let nulls = layout.some_nulls();
-            if chunk.rows().iter().all(|row| layout.is_plain(row)) {
-                self.read_chunk(entries, &mut chunk, NoNulls, out)?;
-            } else if chunk.rows().iter().all(|row| layout.is_current(row)) {
-                self.read_chunk(entries, &mut chunk, nulls, out)?;
-            } else {
-                return Err(corrupted());
+            match self.layout.row().nulls_of(chunk.rows()).ok_or_else(corrupted)? {
+                NullsOfRows::No(none) => self.read_chunk(entries, &mut chunk, none, out)?,
+                NullsOfRows::Some(some) => self.read_chunk(entries, &mut chunk, some, out)?,
             }
         }
         Ok(taken)

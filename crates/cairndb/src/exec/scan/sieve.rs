@@ -70,7 +70,8 @@ impl Sieve {
     pub(super) fn apply(&self, chunk: &mut Chunk<'_>, nulls: impl Nulls) {
         chunk.retain(|row| {
             let is_within = |value| self.low <= value && value <= self.high;
-            !nulls.is_null(row, self.column) && self.place.read(row, nulls).is_none_or(is_within)
+            // A NULL has no bytes.
+            self.place.read(row, nulls).map_or_else(|| !nulls.is_null(row, self.column), is_within)
         });
     }
 }

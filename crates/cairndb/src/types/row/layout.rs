@@ -73,7 +73,7 @@ pub(crate) trait Nulls: Copy {
     fn is_null(self, row: &[u8], column: usize) -> bool;
 }
 
-/// Rows that all are [`plain`](RowLayout::is_plain).
+/// Rows without NULLs.
 #[derive(Clone, Copy)]
 pub(crate) struct NoNulls;
 
@@ -101,9 +101,10 @@ impl Nulls for NoNulls {
 impl Nulls for SomeNulls {
     const NONE: bool = false;
 
+    /// Without a branch, which would be mispredicted where rows with NULLs are among others.
     #[inline(always)]
     fn bitmap_bytes(self, row: &[u8]) -> usize {
-        if has_nulls(row) { self.bitmap_bytes } else { 0 }
+        usize::from(has_nulls(row)).wrapping_neg() & self.bitmap_bytes
     }
 
     #[inline(always)]
@@ -111,6 +112,13 @@ impl Nulls for SomeNulls {
         let byte = row.get(self.head_bytes + column / 8).copied().unwrap_or(0);
         has_nulls(row) && byte >> (column % 8) & 1 == 1
     }
+}
+
+/// What is known of the NULLs of some rows.
+#[derive(Clone, Copy)]
+pub(crate) enum NullsOfRows {
+    No(NoNulls),
+    Some(SomeNulls),
 }
 
 #[inline(always)]
@@ -179,21 +187,19 @@ impl RowLayout {
         matches!(self.places.get(column), None | Some(Place::Variable(_)))
     }
 
-    /// Whether the row is of this version and has no NULLs.
+    /// How rows are read together. `None`: one is of another version, or damaged.
     #[inline]
-    pub(crate) fn is_plain(&self, row: &[u8]) -> bool {
-        row.first().is_some_and(|header| header & HEADER_KIND == self.kind)
-    }
-
-    /// Whether the row is of this version.
-    #[inline]
-    pub(crate) fn is_current(&self, row: &[u8]) -> bool {
-        row.first().is_some_and(|header| header & HEADER_KIND & !HAS_NULLS == self.kind)
-    }
-
-    /// How NULLs are known in rows that are [`current`](RowLayout::is_current).
-    pub(crate) fn some_nulls(&self) -> SomeNulls {
-        SomeNulls { head_bytes: self.head_bytes, bitmap_bytes: self.bitmap_bytes }
+    pub(crate) fn nulls_of(&self, rows: &[&[u8]]) -> Option<NullsOfRows> {
+        // What no row has: a header that differs in every bit.
+        let header = |row: &[u8]| row.first().copied().unwrap_or(!self.kind);
+        match rows.iter().fold(0, |differs, row| differs | (header(row) ^ self.kind)) & HEADER_KIND {
+            0 => Some(NullsOfRows::No(NoNulls)),
+            HAS_NULLS => {
+                let (head_bytes, bitmap_bytes) = (self.head_bytes, self.bitmap_bytes);
+                Some(NullsOfRows::Some(SomeNulls { head_bytes, bitmap_bytes }))
+            }
+            _ => None,
+        }
     }
 
     /// Where a column lies.

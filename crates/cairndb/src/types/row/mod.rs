@@ -36,8 +36,10 @@ pub(crate) use decode::integer_from_raw;
 pub(crate) use encode::encode_value_raw;
 pub(super) use encode::{encode_length, encode_plain, integer as integer_of};
 pub(super) use integers::{bytes_needed, write as write_integer};
+#[cfg(test)]
+pub(crate) use layout::NoNulls;
 pub use layout::RowLayout;
-pub(crate) use layout::{ColumnBytes, IntegerPlace, NoNulls, Nulls};
+pub(crate) use layout::{ColumnBytes, IntegerPlace, Nulls, NullsOfRows};
 
 use crate::{Error, SqlState};
 

@@ -84,12 +84,22 @@ fn many_integers_are_found_and_rows_read_together_agree_with_others() {
         let row: Vec<Value> = types.iter().map(&mut value).collect();
         let mut bytes = Vec::new();
         layout.encode(&row, &mut bytes);
-        assert!(layout.is_current(&bytes));
-        assert_eq!(layout.is_plain(&bytes), row.iter().all(|value| !value.is_null()));
-        agrees(&layout, &bytes, layout.some_nulls());
-        if layout.is_plain(&bytes) {
-            agrees(&layout, &bytes, NoNulls);
+        match layout.nulls_of(&[&bytes]).unwrap() {
+            NullsOfRows::No(none) => {
+                assert!(row.iter().all(|value| !value.is_null()));
+                agrees(&layout, &bytes, none);
+            }
+            NullsOfRows::Some(some) => agrees(&layout, &bytes, some),
         }
+        // Beside one that has NULLs, each is read as if it might have some.
+        let mut nulls = Vec::new();
+        layout.encode(&vec![Value::Null; columns], &mut nulls);
+        let Some(NullsOfRows::Some(some)) = layout.nulls_of(&[&bytes, &nulls]) else { panic!("NULLs") };
+        agrees(&layout, &bytes, some);
+        assert!(
+            layout.nulls_of(&[&bytes, &[]]).is_none()
+                && RowLayout::with_version(&types, 1).nulls_of(&[&bytes]).is_none()
+        );
     }
 }
 
