@@ -29,6 +29,7 @@ pub use api::{
 pub use cairn_storage::counted;
 pub use cairn_storage::{Stats, SyncMethod};
 pub use error::{Error, Result, SqlState};
+pub use functions::{AggregateFunction, Arguments, FunctionOptions};
 pub use plan::Field;
 pub use salvage::{Salvaged, salvage};
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};

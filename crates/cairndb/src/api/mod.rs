@@ -7,6 +7,7 @@ mod convert;
 mod database;
 mod execute;
 mod explain;
+mod functions;
 mod limits;
 mod notice;
 mod options;

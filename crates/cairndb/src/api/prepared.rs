@@ -24,6 +24,8 @@ pub(crate) struct Prepared {
     pub(crate) stamp: CatalogStamp,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) options: OptimizerOptions,
+    /// It may have a fast form: it calls nothing but what is built in.
+    may_be_point: bool,
     /// Empty as long as the fast form serves.
     body: OnceLock<Body>,
     /// The result's columns, for as long as the body is empty.
@@ -53,7 +55,8 @@ impl Prepared {
     ) -> Result<Prepared> {
         let mut parameters = ParameterTypes::default();
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
-        let direct = match options.point_statements {
+        let may_be_point = options.point_statements && !parameters.calls_users;
+        let direct = match may_be_point {
             true => PointPlan::of_bound(&mut bound, catalog, options)?,
             false => None,
         };
@@ -63,6 +66,7 @@ impl Prepared {
         };
         Ok(Prepared {
             parsed: parsed.clone(),
+            may_be_point,
             parameters: parameters.into_types(),
             stamp,
             catalog: catalog.clone(),
@@ -77,6 +81,7 @@ impl Prepared {
     pub(crate) fn utility(parsed: &Arc<ParsedStatement>, stamp: CatalogStamp, catalog: &Arc<Catalog>) -> Prepared {
         Prepared {
             parsed: parsed.clone(),
+            may_be_point: false,
             parameters: vec![],
             stamp,
             catalog: catalog.clone(),
@@ -101,7 +106,7 @@ impl Prepared {
     #[inline]
     pub(super) fn point(&self) -> Option<&PointPlan> {
         let of_body = || {
-            let body = self.body.get().filter(|_| self.options.point_statements)?;
+            let body = self.body.get().filter(|_| self.may_be_point)?;
             PointPlan::of(body, self.parameters.len(), &self.catalog)
         };
         self.point.get_or_init(of_body).as_ref()

@@ -65,7 +65,10 @@ impl Settings {
     fn set(&mut self, name: &str, value: Option<&str>, defaults: &Settings) -> Result<()> {
         match name {
             "timezone" => self.time_zone = value.map_or(Ok(defaults.time_zone.clone()), time_zone)?,
-            "search_path" => self.search_path = value.map_or(Ok(default_path()), search_path)?,
+            "search_path" => {
+                let path = value.map_or(Ok(default_path()), search_path)?;
+                self.search_path = path.with_functions(&self.search_path);
+            }
             "statement_timeout" => {
                 self.statement_timeout = value.map_or(Ok(defaults.statement_timeout), |value| duration(name, value))?;
             }

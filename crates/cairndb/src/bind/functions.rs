@@ -7,7 +7,6 @@ use super::coerce::{null, text};
 use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE, SetCall};
 use super::equal::{is_volatile, same_call, same_expr};
 use super::overload::no_function;
-use crate::functions::aggregate_overloads;
 use crate::functions::arrays::is_set_function;
 use crate::plan::{AggregateCall, Expr, SequenceOp};
 use crate::sql::{dotted, list_span, name_text, plain_name};
@@ -36,7 +35,7 @@ impl<'a> Binder<'a> {
         context: &mut Context,
     ) -> Result<Expr> {
         let call = self.take_apart(name, form, args, tail)?;
-        if !aggregate_overloads(call.name).is_empty() {
+        if !self.aggregate_overloads(call.name).is_empty() {
             return self.aggregate(&call, context);
         }
         self.refuse_aggregate_syntax(&call)?;

@@ -1,6 +1,7 @@
 //! Which function or operator: PostgreSQL's resolution by exact match, implicit conversions, preferred types, and the
 //! categories of unknown literals.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use cairn_parser::Span;
@@ -182,7 +183,11 @@ impl Binder<'_> {
     /// A function call with converted arguments.
     pub(super) fn call(&mut self, name: &str, args: Vec<(Expr, Span)>, span: Span) -> Result<Expr> {
         let types = types_of(&args);
-        match choose(overloads(name), &types, false) {
+        match choose(&self.overloads(name), &types, false) {
+            Choice::One(function) if function.is_users() => {
+                self.check_users(&function.name, span)?;
+                self.apply(function, args, span)
+            }
             Choice::One(function) => self.apply(function, args, span),
             Choice::None => Err(self.at(no_function(name, &types), span)),
             Choice::Several => Err(self.at(ambiguous_function(name, &types), span)),
@@ -252,9 +257,41 @@ impl Binder<'_> {
         }
     }
 
+    /// The functions of this name: the built-in ones, and the session's own.
+    fn overloads(&self, name: &str) -> Cow<'static, [Arc<Function>]> {
+        match self.catalog.path().functions.overloads(name) {
+            [] => Cow::Borrowed(overloads(name)),
+            users => Cow::Owned([overloads(name), users].concat()),
+        }
+    }
+
+    /// As [`Binder::overloads`].
+    pub(super) fn aggregate_overloads(&self, name: &str) -> Cow<'static, [Arc<Aggregate>]> {
+        match self.catalog.path().functions.aggregate_overloads(name) {
+            [] => Cow::Borrowed(aggregate_overloads(name)),
+            users => Cow::Owned([aggregate_overloads(name), users].concat()),
+        }
+    }
+
+    /// Notes the call of a function of the session's own; what is stored for everyone cannot have one.
+    fn check_users(&mut self, name: &str, span: Span) -> Result<()> {
+        self.parameters.calls_users = true;
+        if self.definition.is_none() && self.noted.is_none() && self.stars.is_none() {
+            return Ok(());
+        }
+        let message = format!("function \"{name}\" in a view, a constraint or a default is not supported");
+        let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+            .with_detail("It belongs to the connection that created it, and is not stored in the database.");
+        Err(self.at(error, span))
+    }
+
     /// The aggregate for arguments of these types.
-    pub(super) fn find_aggregate(&self, name: &str, types: &[DataType], span: Span) -> Result<Arc<Aggregate>> {
-        match choose(aggregate_overloads(name), types, false) {
+    pub(super) fn find_aggregate(&mut self, name: &str, types: &[DataType], span: Span) -> Result<Arc<Aggregate>> {
+        match choose(&self.aggregate_overloads(name), types, false) {
+            Choice::One(aggregate) if aggregate.is_users() => {
+                self.check_users(&aggregate.name, span)?;
+                Ok(aggregate.clone())
+            }
             Choice::One(aggregate) => aggregate.resolve(types).ok_or_else(|| self.at(undecided(), span)),
             Choice::None => Err(self.at(no_function(name, types), span)),
             Choice::Several => Err(self.at(ambiguous_function(name, types), span)),

@@ -6,6 +6,8 @@ use crate::types::DataType;
 #[derive(Clone, Debug, Default)]
 pub struct ParameterTypes {
     types: Vec<DataType>,
+    /// The statement calls a function of the session's own: no point statement is to run it under the commit lock.
+    pub(crate) calls_users: bool,
 }
 
 impl ParameterTypes {

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use cairn_parser::token::quote_identifier;
 
+use crate::functions::users::UsersFunctions;
+
 /// A relation's name as a statement gives it.
 #[derive(Clone, Debug)]
 pub struct ObjectName {
@@ -65,19 +67,35 @@ pub(crate) fn default_path() -> Arc<SearchPath> {
     PATH.get_or_init(Arc::default).clone()
 }
 
-/// In which schemas names without one are looked up, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// In which schemas names without one are looked up, in order; and the functions that only this session knows.
+#[derive(Clone, Debug)]
 pub(crate) struct SearchPath {
     pub(crate) schemas: Vec<String>,
+    pub(crate) functions: Arc<UsersFunctions>,
+}
+
+impl PartialEq for SearchPath {
+    fn eq(&self, other: &SearchPath) -> bool {
+        let same = Arc::ptr_eq(&self.functions, &other.functions);
+        self.schemas == other.schemas && (same || self.functions.is_empty() && other.functions.is_empty())
+    }
 }
 
 impl Default for SearchPath {
     fn default() -> SearchPath {
-        SearchPath { schemas: vec!["$user".to_owned(), "public".to_owned()] }
+        SearchPath { schemas: vec!["$user".to_owned(), "public".to_owned()], functions: Arc::default() }
     }
 }
 
 impl SearchPath {
+    /// The same schemas, with the functions of another path.
+    pub(crate) fn with_functions(self: Arc<SearchPath>, other: &SearchPath) -> Arc<SearchPath> {
+        match other.functions.is_empty() {
+            true => self,
+            false => Arc::new(SearchPath { schemas: self.schemas.clone(), functions: other.functions.clone() }),
+        }
+    }
+
     /// What a list of schemas says: `a, "B"`. `None` where it is no such list.
     pub(crate) fn of(text: &str) -> Option<SearchPath> {
         let mut schemas = Vec::new();
@@ -99,7 +117,7 @@ impl SearchPath {
                 _ => return None,
             };
         }
-        Some(SearchPath { schemas })
+        Some(SearchPath { schemas, functions: Arc::default() })
     }
 }
 

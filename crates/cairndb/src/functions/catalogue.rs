@@ -26,7 +26,6 @@ pub(super) type UsersFunction = dyn Fn(&[Value]) -> Result<Value> + Send + Sync;
 pub(super) type UsersStart = dyn Fn() -> Box<dyn Accumulator> + Send + Sync;
 
 /// What runs a function.
-#[allow(dead_code, reason = "what takes them follows")]
 #[derive(Clone)]
 pub enum Kernel {
     /// The answer for one row's arguments.
@@ -97,7 +96,6 @@ pub struct Aggregate {
 }
 
 /// What makes an aggregate's accumulators.
-#[allow(dead_code, reason = "what takes them follows")]
 #[derive(Clone)]
 pub enum Start {
     /// For any argument types.
@@ -210,7 +208,6 @@ impl Function {
     }
 
     /// A user's own: it is not stored in the file, and runs code that is not the engine's.
-    #[allow(dead_code, reason = "what takes them follows")]
     pub fn is_users(&self) -> bool {
         matches!(self.kernel, Kernel::Closure(_))
     }
@@ -251,7 +248,6 @@ impl Aggregate {
     }
 
     /// As [`Function::is_users`].
-    #[allow(dead_code, reason = "what takes them follows")]
     pub fn is_users(&self) -> bool {
         matches!(self.start, Start::Closure(_))
     }

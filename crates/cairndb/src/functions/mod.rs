@@ -27,6 +27,7 @@ mod system;
 mod temporal;
 #[cfg(test)]
 mod tests;
+pub mod users;
 
 pub use crate::types::{EvalContext, cast};
 pub use arrays::SetRows;
@@ -38,3 +39,4 @@ pub use operator::Operator;
 use register::register_all;
 pub use series::Series;
 pub use signature::{Declared, decide};
+pub use users::{AggregateFunction, Arguments, FunctionOptions};

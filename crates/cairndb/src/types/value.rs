@@ -122,6 +122,12 @@ impl From<Array> for Value {
     }
 }
 
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Value {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
 macro_rules! from {
     ($($source:ty => $variant:ident,)*) => {$(
         impl From<$source> for Value {
