@@ -7,8 +7,9 @@ use super::coerce::{null, text};
 use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE, SetCall};
 use super::equal::{is_volatile, same_call, same_expr};
 use super::overload::no_function;
+use crate::functions::AggregateKind;
 use crate::functions::arrays::is_set_function;
-use crate::plan::{AggregateCall, Expr, SequenceOp};
+use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey};
 use crate::sql::{dotted, list_span, name_text, plain_name};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -138,13 +139,20 @@ impl<'a> Binder<'a> {
             }
             None => None,
         };
-        let order_by = self.sort_keys(call.order_by, context)?;
-        let unlisted = |key: &crate::plan::SortKey| !converted.iter().any(|arg| same_expr(arg, &key.expr));
+        let mut order_by = self.sort_keys(call.order_by, context)?;
+        let unlisted = |key: &SortKey| !converted.iter().any(|arg| same_expr(arg, &key.expr));
         if call.distinct && order_by.iter().any(unlisted) {
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
             let tree = self.tree;
             let span = tree.nth(call.order_by, 0).map_or(call.span, |key| tree.span(tree.get(key).expr));
             return Err(self.at(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message), span));
+        }
+        // PostgreSQL finds what is equal by sorting, and people count on it.
+        if call.distinct && aggregate.kind == AggregateKind::Other {
+            let unsorted = converted.iter().filter(|arg| !order_by.iter().any(|key| same_expr(arg, &key.expr)));
+            let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
+            let rest: Vec<SortKey> = unsorted.map(key).collect();
+            order_by.extend(rest);
         }
         Ok(AggregateCall { aggregate, args: converted, distinct: call.distinct, filter, order_by })
     }
