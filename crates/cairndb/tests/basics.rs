@@ -25,8 +25,16 @@ fn explain_shows_the_plan_and_explain_analyze_runs_it() -> Result<()> {
     let plan = lines("EXPLAIN SELECT * FROM t WHERE id = 1")?;
     assert!(plan[0].contains("on t"), "{plan:?}");
     let plan = lines("EXPLAIN (ANALYZE, TIMING OFF) UPDATE t SET n = n + 10")?;
-    assert!(plan[0] == "Update on t" && plan[1].contains("rows=2"), "{plan:?}");
+    assert!(plan[0].starts_with("Update on t  (cost=") && plan[1].contains("rows=2"), "{plan:?}");
     assert_eq!(conn.query_row("SELECT sum(n) FROM t", (), |row| row.get::<i64>(0))?, 23);
+    let gone = "WITH gone AS (DELETE FROM t WHERE id = 1 RETURNING n) INSERT INTO t SELECT 7, n FROM gone";
+    let plan = lines(&format!("EXPLAIN (COSTS OFF) {gone}"))?;
+    let shape = ["Insert on t", "  ->  CTE Scan on gone", "        CTE gone", "          ->  Delete on t"];
+    assert_eq!(plan[..4], shape);
+    let plan = lines(&format!("EXPLAIN (ANALYZE, COSTS OFF) {gone}"))?;
+    let deleted = plan.iter().find(|line| line.contains("Delete on t (actual time="));
+    assert!(deleted.is_some_and(|line| line.contains("rows=1")), "{plan:?}");
+    assert_eq!(conn.query_row("SELECT n FROM t WHERE id = 7", (), |row| row.get::<i64>(0))?, 11);
     let plan = lines("EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*), n + 1 FROM t WHERE id > 1 GROUP BY n")?;
     assert_eq!(plan[1..3], ["  Output: count(*), (t.n + 1)", "  Group Key: t.n"]);
     assert!(plan.contains(&"        Output: t.n".to_string()), "{plan:?}");

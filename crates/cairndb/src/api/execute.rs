@@ -22,7 +22,7 @@ use super::{Connection, Notice, Params, RowRef, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::command::{self, Command};
 use crate::ddl;
-use crate::dml::{DmlContext, DmlResult};
+use crate::dml::{self, DmlContext};
 use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
 use crate::sql::ParsedStatement;
 use crate::types::EvalContext;
@@ -413,7 +413,7 @@ impl Connection {
         }
         let context = self.context(&prepared, state, params)?;
         match prepared.body()? {
-            Body::Query(plan) => {
+            Body::Plan(plan) => {
                 let stream = exec::execute_kept(plan.clone(), context, statement.kept.as_ref())?;
                 Ok(Executed::rows("SELECT", Rows::stream(stream)))
             }
@@ -446,16 +446,15 @@ impl Connection {
             exec: &context,
             store: &shared.store,
             row_numbers: &shared.row_numbers,
-            statistics: None,
         };
         let body = prepared.body()?;
         if let Body::Explain(explain) = body {
             return super::explain::explain(explain, &prepared, &context, Some(&dml));
         }
-        let result = run_dml(body, &dml)?;
-        let fields = prepared.fields();
-        let rows = (!fields.is_empty()).then(|| Rows::buffered(fields.to_vec(), result.rows));
-        Ok(Executed { tag: body.tag(), affected: result.affected, rows })
+        let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
+        let done = dml::run(plan, &dml)?;
+        let rows = (!plan.fields.is_empty()).then(|| Rows::buffered(plan.fields.clone(), done.rows));
+        Ok(Executed { tag: tag_of(statement.parsed.syntax()), affected: done.affected, rows })
     }
 
     fn change_schema(&self, tx: &Transaction, statement: &mut Runnable, state: &State<'_>) -> Result<Executed> {
@@ -469,7 +468,6 @@ impl Connection {
             exec: &context,
             store: &shared.store,
             row_numbers: &shared.row_numbers,
-            statistics: None,
         };
         let options = self.state.borrow().settings.optimizer.clone();
         let sequences = |catalog: &Arc<Catalog>| self.sequences_under(catalog, state.read_only);
@@ -478,16 +476,6 @@ impl Connection {
             self.notice_with(Notice { severity, code, message, detail });
         }
         Ok(Executed { tag: done.tag, affected: done.affected, rows: None })
-    }
-}
-
-/// Runs INSERT, UPDATE or DELETE.
-pub(super) fn run_dml(body: &Body, context: &DmlContext<'_>) -> Result<DmlResult> {
-    match body {
-        Body::Insert(plan) => plan.run(context),
-        Body::Update(plan) => plan.run(context),
-        Body::Delete(plan) => plan.run(context),
-        _ => Err(Error::internal("not a statement that writes rows")),
     }
 }
 
@@ -514,7 +502,8 @@ fn read_only_violation(parsed: &ParsedStatement) -> Error {
         Syntax::Update { .. } => "UPDATE".to_owned(),
         Syntax::Delete { .. } => "DELETE".to_owned(),
         Syntax::Merge { .. } => "MERGE".to_owned(),
-        Syntax::Query { .. } | Syntax::Utility { .. } => command::first_words(parsed).unwrap_or_default(),
+        Syntax::Query { .. } => "SELECT".to_owned(),
+        Syntax::Utility { .. } => command::first_words(parsed).unwrap_or_default(),
     };
     let message = format!("cannot execute {name} in a read-only transaction");
     Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)

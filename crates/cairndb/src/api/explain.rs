@@ -1,14 +1,13 @@
 //! EXPLAIN.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Rows;
-use super::execute::{Executed, run_dml};
+use super::execute::Executed;
 use super::prepared::{Body, Prepared};
 use crate::bind::BoundExplain;
-use crate::dml::DmlContext;
+use crate::dml::{self, DmlContext};
 use crate::exec::{self, ExecContext, NodeStatistics};
 use crate::plan::{ExplainOptions, Field, PhysicalPlan, explain as plan_lines};
 use crate::types::DataType;
@@ -25,9 +24,11 @@ pub(super) fn explain(
     let body = Body::plan(explain.statement.clone(), &prepared.catalog, &prepared.options)?;
     let planning = started.elapsed();
     let started = Instant::now();
-    let actual = if explain.analyze { Some(run(&body, context, dml)?) } else { None };
+    let Body::Plan(plan) = &body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
+    let actual = if explain.analyze { Some(run(plan, context, dml)?) } else { None };
     let execution = started.elapsed();
-    let mut lines = body_lines(&body, explain, actual.as_deref())?;
+    let mut lines =
+        plan_lines(plan, ExplainOptions { costs: explain.costs, verbose: explain.verbose, actual: actual.as_deref() });
     if actual.is_some() && explain.timing {
         lines.push(format!("Planning Time: {} ms", millis(planning)));
         lines.push(format!("Execution Time: {} ms", millis(execution)));
@@ -42,42 +43,13 @@ fn millis(time: Duration) -> String {
 }
 
 /// Runs the statement; what each node of its plan did.
-fn run(body: &Body, context: &ExecContext, dml: Option<&DmlContext<'_>>) -> Result<Vec<NodeStatistics>> {
+fn run(plan: &Arc<PhysicalPlan>, context: &ExecContext, dml: Option<&DmlContext<'_>>) -> Result<Vec<NodeStatistics>> {
     let mut context = context.clone();
     context.analyze = true;
-    let statistics = match (body, dml) {
-        (Body::Query(plan), _) => {
-            let mut stream = exec::execute(plan.clone(), context)?;
-            while stream.next_batch()?.is_some() {}
-            stream.statistics()
-        }
-        (_, Some(dml)) => {
-            let statistics = RefCell::new(Vec::new());
-            run_dml(body, &DmlContext { exec: &context, statistics: Some(&statistics), ..*dml })?;
-            statistics.into_inner()
-        }
-        _ => return Err(Error::internal("EXPLAIN ANALYZE of a statement that writes has no transaction")),
-    };
-    Ok(statistics)
-}
-
-fn body_lines(body: &Body, explain: &BoundExplain, actual: Option<&[NodeStatistics]>) -> Result<Vec<String>> {
-    let options = ExplainOptions { costs: explain.costs, verbose: explain.verbose, actual };
-    let below = |verb: &str, table: &str, source: &Arc<PhysicalPlan>| {
-        let mut lines = vec![format!("{verb} on {table}")];
-        for (at, line) in plan_lines(source, options).into_iter().enumerate() {
-            lines.push(format!("{}{line}", if at == 0 { "  ->  " } else { "      " }));
-        }
-        lines
-    };
-    Ok(match body {
-        Body::Query(plan) => plan_lines(plan, options),
-        Body::Insert(plan) => match plan.source() {
-            Some(source) => below("Insert", &plan.program.rules.target.table.name, source),
-            None => return Err(Error::internal("EXPLAIN of rows without a plan")),
-        },
-        Body::Update(plan) => below("Update", &plan.target().table.name, &plan.source),
-        Body::Delete(plan) => below("Delete", &plan.target().table.name, &plan.source),
-        Body::Explain(_) | Body::Utility => return Err(Error::unsupported("EXPLAIN of this statement")),
-    })
+    if let Some(dml) = dml {
+        return Ok(dml::run(plan, &DmlContext { exec: &context, ..*dml })?.statistics);
+    }
+    let mut stream = exec::execute(plan.clone(), context)?;
+    while stream.next_batch()?.is_some() {}
+    Ok(stream.statistics())
 }

@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use cairn_parser::Statement as Syntax;
+use cairn_parser::{Id, Query, Statement as Syntax};
 
 use super::point::PointPlan;
 use crate::Result;
 use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::command::{self, CommandKind};
-use crate::dml::{DeletePlan, InsertPlan, UpdatePlan};
-use crate::plan::{Field, OptimizerOptions, PhysicalPlan, optimize};
+use crate::dml;
+use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
 use crate::sql::ParsedStatement;
 use crate::types::DataType;
 
@@ -37,10 +37,7 @@ pub(crate) struct Prepared {
 /// What to run.
 #[derive(Debug)]
 pub(crate) enum Body {
-    Query(Arc<PhysicalPlan>),
-    Insert(Box<InsertPlan>),
-    Update(Box<UpdatePlan>),
-    Delete(Box<DeletePlan>),
+    Plan(Arc<PhysicalPlan>),
     Explain(Box<BoundExplain>),
     /// Executed from the syntax tree.
     Utility,
@@ -114,7 +111,8 @@ impl Prepared {
 
     /// Whether it is an INSERT of nothing but constants.
     pub(super) fn inserts_constants(&self) -> bool {
-        matches!(self.body.get(), Some(Body::Insert(plan)) if plan.source().is_none())
+        let Some(Body::Plan(plan)) = self.body.get() else { return false };
+        matches!(plan.node, PhysicalNode::Modify { rows: ModifiedRows::Constants(_), .. })
     }
 
     /// Whether the plan still fits.
@@ -130,40 +128,25 @@ impl Prepared {
 
     /// The result's columns; empty where there are no rows.
     pub(crate) fn fields(&self) -> &[Field] {
-        let returning = match self.body.get() {
-            None => return &self.fields,
-            Some(Body::Query(plan)) => return &plan.fields,
-            Some(Body::Insert(plan)) => &plan.returning,
-            Some(Body::Update(plan)) => &plan.returning,
-            Some(Body::Delete(plan)) => &plan.returning,
-            Some(Body::Explain(_) | Body::Utility) => return &[],
-        };
-        returning.as_ref().map_or(&[], |returning| &returning.fields)
+        match self.body.get() {
+            None => &self.fields,
+            Some(Body::Plan(plan)) => &plan.fields,
+            Some(Body::Explain(_) | Body::Utility) => &[],
+        }
     }
 }
 
 impl Body {
     pub(crate) fn plan(bound: BoundStatement, catalog: &Catalog, options: &OptimizerOptions) -> Result<Body> {
-        Ok(match bound {
-            BoundStatement::Query(plan) => Body::Query(Arc::new(optimize(plan, catalog, options)?)),
-            BoundStatement::Insert(insert) => Body::Insert(Box::new(InsertPlan::new(*insert, catalog, options)?)),
-            BoundStatement::Update(update) => Body::Update(Box::new(UpdatePlan::new(*update, catalog, options)?)),
-            BoundStatement::Delete(delete) => Body::Delete(Box::new(DeletePlan::new(*delete, catalog, options)?)),
-            BoundStatement::Explain(explain) => Body::Explain(explain),
-            BoundStatement::Utility => Body::Utility,
-        })
-    }
-
-    /// PostgreSQL's command tag, without counts.
-    pub(crate) fn tag(&self) -> &'static str {
-        match self {
-            Body::Query(_) => "SELECT",
-            Body::Insert(_) => "INSERT",
-            Body::Update(_) => "UPDATE",
-            Body::Delete(_) => "DELETE",
-            Body::Explain(_) => "EXPLAIN",
-            Body::Utility => "",
-        }
+        let plan = match bound {
+            BoundStatement::Query(plan) => optimize(plan, catalog, options)?,
+            BoundStatement::Insert(insert) => dml::plan_insert(*insert, catalog, options)?,
+            BoundStatement::Update(update) => optimize(dml::update_of(*update, catalog)?, catalog, options)?,
+            BoundStatement::Delete(delete) => optimize(dml::delete_of(*delete, catalog)?, catalog, options)?,
+            BoundStatement::Explain(explain) => return Ok(Body::Explain(explain)),
+            BoundStatement::Utility => return Ok(Body::Utility),
+        };
+        Ok(Body::Plan(Arc::new(plan)))
     }
 }
 
@@ -185,22 +168,31 @@ pub(crate) enum Access {
 impl Access {
     pub(crate) fn of(parsed: &ParsedStatement) -> Access {
         match CommandKind::of(parsed) {
-            None => Access::of_data(parsed.syntax()),
+            None => Access::of_data(parsed, parsed.syntax()),
             Some(CommandKind::Transaction) => Access::TransactionControl,
             Some(CommandKind::Session) => Access::Session,
             Some(CommandKind::Schema) => Access::Schema,
             Some(CommandKind::Explain) => {
-                command::analyzed(parsed).map_or(Access::Read, |statement| Access::of_data(parsed.tree.get(statement)))
+                let analyzed = command::analyzed(parsed);
+                analyzed.map_or(Access::Read, |statement| Access::of_data(parsed, parsed.tree.get(statement)))
             }
         }
     }
 
-    fn of_data(statement: Syntax) -> Access {
+    fn of_data(parsed: &ParsedStatement, statement: Syntax) -> Access {
         match statement {
+            Syntax::Query { query } if changes_in_with(parsed, query) => Access::Write,
             Syntax::Query { .. } | Syntax::Utility { .. } => Access::Read,
             Syntax::Insert { .. } | Syntax::Update { .. } | Syntax::Delete { .. } | Syntax::Merge { .. } => {
                 Access::Write
             }
         }
     }
+}
+
+/// Whether the query's WITH has statements that change rows.
+fn changes_in_with(parsed: &ParsedStatement, query: Id<Query>) -> bool {
+    let tree = &parsed.tree;
+    let Some(with) = tree.get(query).with else { return false };
+    tree.list(tree.get(with).ctes).any(|cte| !matches!(tree.get(tree.get(cte).statement), Syntax::Query { .. }))
 }

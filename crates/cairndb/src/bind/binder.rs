@@ -29,6 +29,8 @@ pub(super) struct CteBinding {
     pub(super) name: String,
     pub(super) id: usize,
     pub(super) fields: Vec<Field>,
+    /// It gives rows: it is a query, or has RETURNING.
+    pub(super) returns: bool,
 }
 
 /// The state of binding one statement.
@@ -42,6 +44,8 @@ pub(super) struct Binder<'a> {
     /// How deep the trees are that are bound on this stack, one within the other.
     levels: usize,
     pub(super) ctes: Vec<CteBinding>,
+    /// The statement's own WITH: the one that may change rows.
+    pub(super) top: Option<ast::Id<ast::With>>,
     next_cte: usize,
     /// Relations that stand left of a subquery in FROM, which cannot see them.
     pub(super) unreachable: Vec<String>,
@@ -72,6 +76,7 @@ impl<'a> Binder<'a> {
             source,
             levels,
             ctes: vec![],
+            top: None,
             next_cte: 0,
             unreachable: vec![],
             views: vec![],
@@ -103,6 +108,7 @@ impl<'a> Binder<'a> {
             source: None,
             levels: 0,
             ctes: vec![],
+            top: None,
             next_cte: self.next_cte,
             unreachable: std::mem::take(&mut self.unreachable),
             views: std::mem::take(&mut self.views),

@@ -130,7 +130,15 @@ impl Binder<'_> {
     }
 
     fn statement(&mut self, statement: Id<Statement>) -> Result<BoundStatement> {
-        Ok(match self.tree.get(statement) {
+        let tree = self.tree;
+        self.top = match tree.get(statement) {
+            Statement::Query { query } => tree.get(query).with,
+            Statement::Insert { insert } => tree.get(insert).with,
+            Statement::Update { update } => tree.get(update).with,
+            Statement::Delete { delete } => tree.get(delete).with,
+            Statement::Merge { .. } | Statement::Utility { .. } => None,
+        };
+        Ok(match tree.get(statement) {
             Statement::Query { query } => BoundStatement::Query(self.query(query, None)?),
             Statement::Insert { insert } => BoundStatement::Insert(Box::new(self.insert(insert)?)),
             Statement::Update { update } => BoundStatement::Update(Box::new(self.update(update)?)),

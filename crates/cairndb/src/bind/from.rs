@@ -157,6 +157,10 @@ impl<'a> Binder<'a> {
         let span = tree.span(name);
         let cte = self.ctes.iter().rev().find(|cte| cte.name == plain && tree.len(parts) == 1);
         if let Some(cte) = cte {
+            if !cte.returns {
+                let message = format!("WITH query \"{plain}\" does not have a RETURNING clause");
+                return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span));
+            }
             let (id, fields) = (cte.id, cte.fields.clone());
             let scope = self.fields_scope(plain, fields.clone(), naming)?;
             return Ok(Item::plain((LogicalPlan::CteScan { id, fields }, scope)));

@@ -61,7 +61,7 @@ pub enum InsertSource {
 
 impl InsertSource {
     /// The plan, made now where there was nothing to compute.
-    pub(super) fn as_plan(&mut self) -> &mut LogicalPlan {
+    pub(crate) fn as_plan(&mut self) -> &mut LogicalPlan {
         if let InsertSource::Constants(rows) = self {
             *self = InsertSource::Plan(rows.plan());
         }

@@ -2,12 +2,13 @@
 //!
 //! A WITH query's rows are computed once per run of the query it belongs to, and read through its id.
 
-use cairn_parser::{Cte, Id, Materialized, Query, QueryBody, SetOperation, Span, Statement, With};
+use cairn_parser::{Cte, Id, Materialized, NodeRef, Query, QueryBody, SetOperation, Span, Statement, With};
 
 use super::binder::{Binder, CteBinding};
 use super::from::Naming;
 use super::query::{column_spans, span_at};
 use super::scope::Env;
+use crate::dml;
 use crate::plan::{Field, LogicalPlan};
 use crate::sql::name_text;
 use crate::types::DataType;
@@ -39,6 +40,7 @@ impl Binder<'_> {
             let message = format!("a WITH clause can have at most {MAX_WITH_QUERIES} queries");
             return Err(self.at(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message), tree.span(with)));
         }
+        let is_top = self.top == Some(with);
         let mut definitions = Vec::with_capacity(tree.len(ctes));
         let mut names: Vec<&str> = vec![];
         for id in tree.list(ctes) {
@@ -49,7 +51,7 @@ impl Binder<'_> {
                 return Err(self.at(Error::new(SqlState::DUPLICATE_ALIAS, message), tree.span(cte.name)));
             }
             names.push(name);
-            definitions.push(self.definition(&cte, name, recursive, outer)?);
+            definitions.push(self.definition(&cte, name, (recursive, is_top), outer)?);
         }
         Ok(definitions)
     }
@@ -72,28 +74,77 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    fn definition(&mut self, cte: &Cte, name: &str, recursive: bool, outer: Option<&Env>) -> Result<Definition> {
+    fn definition(
+        &mut self,
+        cte: &Cte,
+        name: &str,
+        (recursive, is_top): (bool, bool),
+        outer: Option<&Env>,
+    ) -> Result<Definition> {
         let tree = self.tree;
-        let Statement::Query { query } = tree.get(cte.statement) else {
-            let error = Error::unsupported("a data-modifying statement in WITH");
+        let statement = tree.get(cte.statement);
+        if !is_top && !matches!(statement, Statement::Query { .. }) {
+            let message = match self.stars {
+                Some(_) => "views must not contain data-modifying statements in WITH",
+                None => "WITH clause containing a data-modifying statement must be at the top level",
+            };
+            let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
             return Err(self.at(error, tree.span(cte.statement)));
-        };
+        }
         if let Some(search) = cte.search {
             return Err(self.at(Error::unsupported("SEARCH"), tree.span(search)));
         }
         if let Some(cycle) = cte.cycle {
             return Err(self.at(Error::unsupported("CYCLE"), tree.span(cycle)));
         }
+        let changes = !matches!(statement, Statement::Query { .. });
+        if changes && recursive && self.mentions(tree.reference(cte.statement), cte) {
+            let message = format!("recursive query \"{name}\" must not contain data-modifying statements");
+            return Err(self.at(Error::new(SqlState::INVALID_RECURSION, message), tree.span(cte.statement)));
+        }
+        let query = match statement {
+            Statement::Query { query } => query,
+            Statement::Insert { insert } => {
+                let bound = self.insert(insert)?;
+                let plan = dml::insert_of(bound, self.catalog)?;
+                return self.changing(cte, name, plan);
+            }
+            Statement::Update { update } => {
+                let bound = self.update(update)?;
+                let plan = dml::update_of(bound, self.catalog)?;
+                return self.changing(cte, name, plan);
+            }
+            Statement::Delete { delete } => {
+                let bound = self.delete(delete)?;
+                let plan = dml::delete_of(bound, self.catalog)?;
+                return self.changing(cte, name, plan);
+            }
+            Statement::Merge { .. } => return Err(self.at(Error::unsupported("MERGE"), tree.span(cte.statement))),
+            Statement::Utility { .. } => {
+                return Err(self.at(Error::unsupported("this statement in WITH"), tree.span(cte.statement)));
+            }
+        };
         match self.recursion(query).filter(|_| recursive) {
-            Some(recursion) if self.mentions(recursion.step, cte) => self.recursive(cte, name, &recursion, outer),
+            Some(recursion) if self.mentions(self.tree.reference(recursion.step), cte) => {
+                self.recursive(cte, name, &recursion, outer)
+            }
             _ => self.plain(cte, name, query, outer),
         }
+    }
+
+    /// A statement that changes rows; what it returns is what the query gives.
+    fn changing(&mut self, cte: &Cte, name: &str, plan: LogicalPlan) -> Result<Definition> {
+        let fields = plan.fields();
+        let returns = !fields.is_empty();
+        let fields = if returns { self.cte_fields(fields, cte)? } else { fields };
+        let id = self.show(name, fields, returns);
+        Ok(Definition::Plain { id, name: name.to_owned(), materialized: true, plan })
     }
 
     fn plain(&mut self, cte: &Cte, name: &str, query: Id<Query>, outer: Option<&Env>) -> Result<Definition> {
         let plan = self.query(query, outer)?;
         let fields = self.cte_fields(plan.fields(), cte)?;
-        let id = self.show(name, fields);
+        let id = self.show(name, fields, true);
         let materialized = cte.materialized == Some(Materialized::Yes);
         Ok(Definition::Plain { id, name: name.to_owned(), materialized, plan })
     }
@@ -102,9 +153,9 @@ impl Binder<'_> {
         self.renamed("WITH query", fields, Naming { name: cte.name, columns: cte.columns })
     }
 
-    fn show(&mut self, name: &str, fields: Vec<Field>) -> usize {
+    fn show(&mut self, name: &str, fields: Vec<Field>, returns: bool) -> usize {
         let id = self.new_cte_id();
-        self.ctes.push(CteBinding { name: name.to_owned(), id, fields });
+        self.ctes.push(CteBinding { name: name.to_owned(), id, fields, returns });
         id
     }
 
@@ -120,7 +171,7 @@ impl Binder<'_> {
         let base = self.typed(base)?;
         let fields = self.cte_fields(base.fields(), cte)?;
         let types: Vec<DataType> = fields.iter().map(|field| field.data_type).collect();
-        let id = self.show(name, fields);
+        let id = self.show(name, fields, true);
         let step_plan = self.untyped_query(step, outer)?;
         self.check_step(name, &base.fields(), &step_plan.fields(), cte, &spans)?;
         let step = self.retype(step_plan, &types, &column_spans(self.tree, step))?;
@@ -169,10 +220,10 @@ impl Binder<'_> {
 
     /// Whether the term reads from something of the query's name. (That may be a WITH query of its own by the same
     /// name; then the recursive form is right as well.)
-    fn mentions(&self, step: Id<Query>, cte: &Cte) -> bool {
+    fn mentions(&self, term: NodeRef, cte: &Cte) -> bool {
         let tree = self.tree;
         let name = tree.reference(cte.name);
-        let mut waiting = vec![tree.reference(step)];
+        let mut waiting = vec![term];
         while let Some(node) = waiting.pop() {
             let (first, mut found) = (waiting.len(), false);
             let is_relation = tree.kind(node).name == "QualifiedName";

@@ -103,7 +103,6 @@ impl<'a> Ddl<'a> {
             exec: self.dml.exec,
             store: self.dml.store,
             row_numbers: self.dml.row_numbers,
-            statistics: None,
         }
     }
 }

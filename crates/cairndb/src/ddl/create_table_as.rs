@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::Ddl;
 use crate::catalog::Column;
 use crate::command::CreateTableAs;
-use crate::dml::row::RowInsert;
+use crate::dml::row::{AtOnce, RowInsert};
 use crate::dml::{BatchRow, Inserter, Target};
 use crate::exec;
 use crate::plan::{Field, optimize};
@@ -33,9 +33,10 @@ impl Ddl<'_> {
         let mut inserter = Inserter::new(&program, &rows);
         let mut stream = exec::execute(plan, self.dml.exec.clone())?;
         while let Some(batch) = stream.next_batch()? {
-            (0..batch.len()).try_for_each(|row| inserter.insert(BatchRow { columns: batch.columns(), row }))?;
+            (0..batch.len())
+                .try_for_each(|row| inserter.insert(BatchRow { columns: batch.columns(), row }, &mut AtOnce))?;
         }
-        let affected = inserter.finish()?.affected;
+        let affected = inserter.affected();
         self.done.affected = affected;
         Ok("SELECT")
     }

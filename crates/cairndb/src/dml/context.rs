@@ -1,29 +1,32 @@
 //! What the execution of a data-changing statement needs.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
-use cairn_storage::{Store, Transaction};
+use cairn_storage::{Store, Transaction, TreeId};
 
 use super::RowNumbers;
 use super::row::Numbers;
+use crate::Result;
 use crate::catalog::Catalog;
-use crate::exec::{ExecContext, NodeStatistics};
+use crate::exec::ExecContext;
 
 /// The transaction to write to, and how to read and evaluate.
 #[derive(Clone, Copy)]
 pub(crate) struct DmlContext<'a> {
     pub(crate) tx: &'a Transaction,
     pub(crate) catalog: &'a Arc<Catalog>,
-    /// Its reader is the transaction's.
+    /// Its reader is the transaction's, or that of the state in which the statement began.
     pub(crate) exec: &'a ExecContext,
     pub(crate) store: &'a Store,
     pub(crate) row_numbers: &'a RowNumbers,
-    /// Where the counters of the source's plan go (`EXPLAIN ANALYZE`).
-    pub(crate) statistics: Option<&'a RefCell<Vec<NodeStatistics>>>,
 }
 
 impl<'a> DmlContext<'a> {
+    /// Whether the row under `key` is what it was when the statement began.
+    pub(super) fn is_untouched(&self, tree: TreeId, key: &[u8]) -> Result<bool> {
+        Ok(self.exec.reader.get(tree, key)? == self.tx.reader().get(tree, key)?)
+    }
+
     pub(crate) fn numbers(&self) -> Numbers<'a> {
         (self.store, self.row_numbers)
     }

@@ -10,13 +10,11 @@ use crate::Result;
 use crate::bind::{BoundDelete, Returning};
 use crate::catalog::Catalog;
 use crate::exec::{Columns, Datum};
-use crate::plan::{OptimizerOptions, PhysicalPlan, optimize};
 
-/// A DELETE, planned.
+/// DELETE from a table, from the rows of its source.
 #[derive(Debug)]
 pub(crate) struct DeletePlan {
     program: RowDelete,
-    pub(crate) source: Arc<PhysicalPlan>,
     pub(crate) returning: Option<Returning>,
 }
 
@@ -34,38 +32,40 @@ impl Columns<Stop> for SourceRow<'_> {
 }
 
 impl DeletePlan {
-    pub(crate) fn new(bound: BoundDelete, catalog: &Catalog, options: &OptimizerOptions) -> Result<DeletePlan> {
+    pub(crate) fn new(bound: BoundDelete, catalog: &Catalog) -> Result<DeletePlan> {
         let target = Arc::new(Target::new(&bound.table, catalog)?);
         let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
-        Ok(DeletePlan {
-            program: RowDelete::new(&target, None, returning),
-            source: Arc::new(optimize(bound.source, catalog, options)?),
-            returning: bound.returning,
-        })
+        Ok(DeletePlan { program: RowDelete::new(&target, None, returning), returning: bound.returning })
     }
 
     pub(crate) fn target(&self) -> &Arc<Target> {
         &self.program.target
     }
 
-    pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
-        let source = Source::read(&self.source, context)?;
-        let mut keys = ForeignKeys::new(context);
-        let mut result = DmlResult::default();
-        let (width, hidden) = (self.target().table.columns.len(), usize::from(self.target().layout.has_row_numbers()));
+    /// `is_shared`: other parts of the statement change rows too.
+    pub(super) fn run(
+        &self,
+        source: &Source,
+        context: &DmlContext<'_>,
+        keys: &mut ForeignKeys<'_>,
+        is_shared: bool,
+    ) -> Result<DmlResult> {
+        let (table, mut result) = (&self.target().table, DmlResult::default());
+        let (width, hidden) = (table.columns.len(), usize::from(self.target().layout.has_row_numbers()));
         let (mut key, mut buffers) = (Vec::new(), DeleteBuffers::default());
         let (env, mut trees) = (Env::of(context.exec), context.tx);
         source.for_each_row(context.exec, |_, row| {
             source_key(self.target(), row, &mut key)?;
+            if is_shared && !context.is_untouched(table.tree, &key)? {
+                return Ok(());
+            }
             let row = SourceRow { row, width, hidden };
             // A target row may come more than once; only its first time counts.
-            let returned = &mut result.returned;
-            if self.program.run(&mut trees, (&key, &row), env, &mut buffers, &mut keys, returned)? {
+            if self.program.run(&mut trees, (&key, &row), env, &mut buffers, keys, &mut result.returned)? {
                 result.add();
             }
             Ok(())
         })?;
-        keys.finish()?;
         Ok(result)
     }
 }

@@ -15,13 +15,16 @@ mod returning;
 pub(crate) mod row;
 mod row_numbers;
 mod source;
+mod statement;
 mod update;
 
 pub(crate) use context::DmlContext;
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_keys::verify_foreign_key;
-pub(crate) use insert::{InsertPlan, Inserter, Rows};
-pub(crate) use returning::DmlResult;
+pub(crate) use insert::{InsertPlan, Inserter};
+use returning::DmlResult;
 pub(crate) use row::{BatchRow, Target, key_detail};
 pub(crate) use row_numbers::RowNumbers;
+pub use statement::Change;
+pub(crate) use statement::{delete_of, insert_of, plan_insert, run, update_of};
 pub(crate) use update::UpdatePlan;

@@ -3,31 +3,22 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::DmlContext;
 use super::row::{BatchRow, LentRow, Target};
 use crate::bind::ConstantRows;
 use crate::catalog::row_number_key;
-use crate::exec::{self, Batch, Columns, ExecContext, Vector, eval_row};
-use crate::plan::{Expr, PhysicalPlan};
+use crate::exec::{Batch, Columns, ExecContext, Vector, eval_row};
+use crate::plan::Expr;
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result, Value};
 
-/// All rows of a plan, read before the first write so that the statement never sees its own changes. They stay in
+/// All rows of a statement's source, read before the first write so that the statement never sees its own changes. They stay in
 /// columns: compact, and values are made one row at a time.
 pub(super) struct Source(Vec<Batch>);
 
 impl Source {
-    pub(super) fn read(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>) -> Result<Source> {
-        let mut stream = exec::execute(plan.clone(), context.exec.clone())?;
-        let mut batches = Vec::new();
-        while let Some(mut batch) = stream.next_batch()? {
-            batch.check_text();
-            batches.push(batch);
-        }
-        if let Some(statistics) = context.statistics {
-            statistics.replace(stream.statistics());
-        }
-        Ok(Source(batches))
+    /// Their text is known to be text.
+    pub(super) fn new(batches: Vec<Batch>) -> Source {
+        Source(batches)
     }
 
     /// Rows that are there, but for defaults.
@@ -36,20 +27,7 @@ impl Source {
         Ok(Source(rows.batches().iter().map(computed).collect::<Result<_>>()?))
     }
 
-    /// The rows in batches, with a check against cancellation before each.
-    pub(super) fn for_each_batch(
-        &self,
-        context: &ExecContext,
-        mut each: impl FnMut(&Batch) -> Result<()>,
-    ) -> Result<()> {
-        for batch in &self.0 {
-            context.check()?;
-            each(batch)?;
-        }
-        Ok(())
-    }
-
-    /// The rows, each with the position of its batch.
+    /// The rows, each with the position of its batch, and with a check against cancellation before each batch.
     pub(super) fn for_each_row(
         &self,
         context: &ExecContext,

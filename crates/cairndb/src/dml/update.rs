@@ -10,14 +10,12 @@ use super::{BatchRow, DmlContext, DmlResult};
 use crate::Result;
 use crate::bind::{BoundUpdate, Returning};
 use crate::catalog::Catalog;
-use crate::plan::{Expr, OptimizerOptions, PhysicalPlan, optimize};
+use crate::plan::Expr;
 
-/// An UPDATE, planned.
+/// UPDATE of a table, from the rows of its source.
 #[derive(Debug)]
 pub(crate) struct UpdatePlan {
-    /// From the rows of the source.
     program: RowChange,
-    pub(crate) source: Arc<PhysicalPlan>,
     pub(crate) assigned: Vec<usize>,
     pub(crate) returning: Option<Returning>,
 }
@@ -32,10 +30,11 @@ struct Waiting {
 }
 
 /// One execution.
-struct Run<'a> {
+struct Run<'a, 'k> {
     program: &'a RowChange,
     context: &'a DmlContext<'a>,
-    keys: ForeignKeys<'a>,
+    keys: &'a mut ForeignKeys<'k>,
+    is_shared: bool,
     /// A target row may come more than once; only its first time counts.
     seen: HashSet<Vec<u8>>,
     key: Vec<u8>,
@@ -43,7 +42,7 @@ struct Run<'a> {
 }
 
 impl UpdatePlan {
-    pub(crate) fn new(bound: BoundUpdate, catalog: &Catalog, options: &OptimizerOptions) -> Result<UpdatePlan> {
+    pub(crate) fn new(bound: BoundUpdate, catalog: &Catalog) -> Result<UpdatePlan> {
         let target = Arc::new(Target::new(&bound.table, catalog)?);
         // A row of the source is the old row, its row number where it has one, the new values, and what else RETURNING sees.
         let width = target.table.columns.len();
@@ -57,7 +56,6 @@ impl UpdatePlan {
         let behind = (returning, values_at + assigned.len());
         Ok(UpdatePlan {
             program: RowChange::new(&target, catalog, &assigned, None, behind)?,
-            source: Arc::new(optimize(bound.source, catalog, options)?),
             assigned: bound.assigned,
             returning: bound.returning,
         })
@@ -67,29 +65,32 @@ impl UpdatePlan {
         &self.program.rules.target
     }
 
-    pub(crate) fn run(&self, context: &DmlContext<'_>) -> Result<DmlResult> {
-        let source = Source::read(&self.source, context)?;
-        let mut run = Run {
-            program: &self.program,
-            context,
-            keys: ForeignKeys::new(context),
-            seen: HashSet::new(),
-            key: Vec::new(),
-            result: DmlResult::default(),
-        };
+    /// `is_shared`: other parts of the statement change rows too.
+    pub(super) fn run(
+        &self,
+        source: &Source,
+        context: &DmlContext<'_>,
+        keys: &mut ForeignKeys<'_>,
+        is_shared: bool,
+    ) -> Result<DmlResult> {
+        let (seen, key, result) = (HashSet::new(), Vec::new(), DmlResult::default());
+        let mut run = Run { program: &self.program, context, keys, is_shared, seen, key, result };
         match self.program.changes_unique_keys() {
-            true => run.together(&source)?,
-            false => run.one_by_one(&source)?,
+            true => run.together(source)?,
+            false => run.one_by_one(source)?,
         }
-        run.keys.finish()?;
         Ok(run.result)
     }
 }
 
-impl Run<'_> {
-    /// Leaves the key of a source row's target in `key`; false for a target that came before.
+impl Run<'_, '_> {
+    /// Leaves the key of a source row's target in `key`; false for a target that came before, or that another part of the
+    /// statement has changed.
     fn is_new(&mut self, row: BatchRow<'_>) -> Result<bool> {
         source_key(&self.program.rules.target, row, &mut self.key)?;
+        if self.is_shared && !self.context.is_untouched(self.program.rules.target.table.tree, &self.key)? {
+            return Ok(false);
+        }
         Ok(!self.seen.contains(&self.key) && self.seen.insert(self.key.clone()))
     }
 
@@ -100,7 +101,7 @@ impl Run<'_> {
                 return Ok(());
             }
             let Run { program, keys, key, result, .. } = self;
-            let found = program.run(&mut trees, (key, Some(&row)), env, &mut change, keys, &mut result.returned)?;
+            let found = program.run(&mut trees, (key, Some(&row)), env, &mut change, *keys, &mut result.returned)?;
             if found {
                 result.add();
             }
@@ -140,9 +141,9 @@ impl Run<'_> {
         let (program, env, mut trees) = (self.program, Env::of(self.context.exec), self.context.tx);
         let worded = |stop: Stop| program.worded(stop, key, Some(&row), env, change);
         program.find_duplicate(&mut trees, change, true).map_err(worded)?;
-        program.refers(&mut trees, key, change, &mut self.keys)?;
+        program.refers(&mut trees, key, change, self.keys)?;
         program.put_new(&mut trees, key, change)?;
-        program.note(key, Some(&row), env, change, &mut self.keys)?;
+        program.note(key, Some(&row), env, change, self.keys)?;
         Ok(())
     }
 }

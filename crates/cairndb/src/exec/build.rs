@@ -10,13 +10,14 @@ use super::expr::{Evaluator, compile, compile_all};
 use super::facts::Facts;
 use super::join::{HashJoin, HashJoinParts, IndexJoin, LateralJoin, NestedLoopJoin, Pairing};
 use super::limit::{Limit, LimitValues};
+use super::modify::{Modify, Rows};
 use super::operator::{BoxOperator, Operator};
 use super::scan::{EntryReader, IndexScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, Project, Values};
 use super::sort::{Sort, SortKeys};
 use super::table_function::TableFunction;
 use super::with::{RecursiveUnion, With, WithScan};
-use crate::plan::{Expr, Field, JoinKind, PhysicalNode as N, PhysicalPlan, SortKey};
+use crate::plan::{Expr, Field, JoinKind, ModifiedRows, PhysicalNode as N, PhysicalPlan, SortKey};
 use crate::{DataType, Result};
 
 /// The operators for a plan. Recursion is bounded by the plan's depth, which parsing bounds.
@@ -67,6 +68,13 @@ impl Builder<'_> {
             N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => self.scan(plan),
             N::HashJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => self.join(plan),
             N::Cte { .. } | N::RecursiveCte { .. } | N::CteScan { .. } => self.with(plan),
+            N::Modify { change, rows } => {
+                let rows = match rows {
+                    ModifiedRows::Plan(input) => Rows::Input(self.child(input)?),
+                    ModifiedRows::Constants(rows) => Rows::Constants(rows.clone()),
+                };
+                Ok(Box::new(Modify::new(change.clone(), rows, types(&plan.fields))))
+            }
             N::TableFunction { name, args } => {
                 Ok(Box::new(TableFunction::new(name, self.exprs(args)?, types(&plan.fields))))
             }
@@ -155,12 +163,13 @@ impl Builder<'_> {
     fn with(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
         match &plan.node {
             N::Cte { id, definition, body, .. } => {
-                Ok(Box::new(With::new(*id, self.child(definition)?, self.child(body)?)))
+                let changes = matches!(definition.node, N::Modify { .. });
+                Ok(Box::new(With::new(*id, self.child(definition)?, self.child(body)?, changes)))
             }
             N::RecursiveCte { id, base, step, all, body, .. } => {
                 let seen = (!all).then(SeenRows::default);
                 let union = RecursiveUnion::new(*id, self.child(base)?, self.child(step)?, seen);
-                Ok(Box::new(With::new(*id, Box::new(union), self.child(body)?)))
+                Ok(Box::new(With::new(*id, Box::new(union), self.child(body)?, false)))
             }
             N::CteScan { id, .. } => Ok(Box::new(WithScan::new(*id))),
             _ => Err(crate::Error::internal("not a WITH")),

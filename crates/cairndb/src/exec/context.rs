@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::Reader;
 
+use super::operator::Writes;
 use super::spill::SpillSpace;
 use super::stream::NodeStatistics;
 use super::with::WithResult;
@@ -364,6 +365,8 @@ pub(crate) struct OuterRow {
 pub(crate) struct Cx<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) outer: Option<&'a Rc<OuterRow>>,
+    /// Who changes rows; nobody, where the statement only reads.
+    pub(crate) writes: Option<&'a dyn Writes>,
 }
 
 impl<'a> Cx<'a> {
@@ -383,7 +386,7 @@ impl<'a> Cx<'a> {
 
     /// The same, under another row.
     pub(crate) fn under<'b>(&'b self, outer: &'b Rc<OuterRow>) -> Cx<'b> {
-        Cx { shared: self.shared, outer: Some(outer) }
+        Cx { outer: Some(outer), ..*self }
     }
 
     pub(crate) fn outer_value(&self, level: usize, index: usize) -> Result<&'a Value> {

@@ -63,7 +63,7 @@ impl EntrySorter {
     /// Writes what is held as a sorted run.
     fn spill(&mut self) -> Result<()> {
         let (columns, order) = self.take_sorted();
-        let cx = Cx { shared: &self.shared, outer: None };
+        let cx = Cx { shared: &self.shared, outer: None, writes: None };
         let (file, runs) = match &mut self.spilled {
             Some(spilled) => spilled,
             none => none.insert((RunFile::create(TYPES.as_slice().into(), cx)?, Vec::new())),
@@ -93,7 +93,7 @@ impl EntrySorter {
         if self.spilled.is_some() && !self.keys.is_empty() {
             self.spill()?;
         }
-        let cx = Cx { shared: &self.shared, outer: None };
+        let cx = Cx { shared: &self.shared, outer: None, writes: None };
         if let Some((file, runs)) = self.spilled.take() {
             let key = MergeKey { column: 0, direction: Direction::ASCENDING };
             let mut merge = Merge::new(runs, vec![key], file.types(), cx)?;

@@ -2,6 +2,8 @@
 
 use super::batch::Batch;
 use super::context::Cx;
+use crate::bind::ConstantRows;
+use crate::dml::Change;
 use crate::{Result, Value};
 
 /// A running plan node.
@@ -25,6 +27,18 @@ pub(crate) trait Operator {
     fn rebind(&mut self, _parameters: &[Value]) -> bool {
         false
     }
+}
+
+/// Who changes rows for the operators of a statement.
+pub(crate) trait Writes {
+    /// Changes rows as the statement says, from batches or from rows that are there; what RETURNING makes of them.
+    fn change(&self, change: &Change, rows: SourceRows<'_>) -> Result<Vec<Vec<Value>>>;
+}
+
+/// The rows that a change starts from.
+pub(crate) enum SourceRows<'a> {
+    Batches(Vec<Batch>),
+    Constants(&'a ConstantRows),
 }
 
 /// An operator of any kind.

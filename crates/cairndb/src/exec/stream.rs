@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::batch::Batch;
 use super::build::build;
 use super::context::{Cx, ExecContext, NodeCounters, Shared};
-use super::operator::BoxOperator;
+use super::operator::{BoxOperator, Writes};
 use crate::plan::PhysicalPlan;
 use crate::{Result, Value};
 
@@ -90,8 +90,13 @@ impl RowStream {
 
     /// The next rows, at least one; `None` at the end, and after an error.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
+        self.next_writing(None)
+    }
+
+    /// As `next_batch`, of a plan that changes rows: `writes` does it.
+    pub(crate) fn next_writing(&mut self, writes: Option<&dyn Writes>) -> Result<Option<Batch>> {
         let Some(operator) = self.operator.as_mut().filter(|_| !self.done) else { return Ok(None) };
-        let cx = Cx { shared: &self.shared, outer: None };
+        let cx = Cx { shared: &self.shared, outer: None, writes };
         let batch = cx.check().and_then(|()| operator.next(cx));
         self.done = !matches!(batch, Ok(Some(_)));
         if batch.is_err() {

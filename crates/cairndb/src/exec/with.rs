@@ -50,6 +50,15 @@ impl WithResult {
         }
     }
 
+    /// Computes what no scan has asked for.
+    fn complete_all(&self, cx: Cx<'_>) -> Result<()> {
+        let mut at = self.0.borrow().batches.len();
+        while self.batch(at, cx)?.is_some() {
+            at += 1;
+        }
+        Ok(())
+    }
+
     /// The batch at `index`, computed now if no scan got there before.
     pub(crate) fn batch(&self, index: usize, cx: Cx<'_>) -> Result<Option<Batch>> {
         let (mut producer, outer) = {
@@ -61,7 +70,7 @@ impl WithResult {
             (producer.ok_or_else(|| Error::internal("a WITH query reads itself"))?, state.outer.clone())
         };
         // Not borrowed while it runs: the query may read other WITH results.
-        let next = producer.next(Cx { shared: cx.shared, outer: outer.as_ref() });
+        let next = producer.next(Cx { outer: outer.as_ref(), ..cx });
         let mut state = self.0.borrow_mut();
         state.producer = Some(producer);
         match next? {
@@ -82,12 +91,14 @@ pub(crate) struct With {
     id: usize,
     result: Rc<WithResult>,
     body: BoxOperator,
+    /// The definition changes rows: it runs to its end, whether or not the body reads that far.
+    changes: bool,
     started: bool,
 }
 
 impl With {
-    pub(crate) fn new(id: usize, definition: BoxOperator, body: BoxOperator) -> With {
-        With { id, result: Rc::new(WithResult::lazy(definition)), body, started: false }
+    pub(crate) fn new(id: usize, definition: BoxOperator, body: BoxOperator, changes: bool) -> With {
+        With { id, result: Rc::new(WithResult::lazy(definition)), body, changes, started: false }
     }
 }
 
@@ -98,7 +109,11 @@ impl Operator for With {
             self.result.restart(cx);
             cx.shared.set_with_result(self.id, self.result.clone());
         }
-        self.body.next(cx)
+        let next = self.body.next(cx)?;
+        if next.is_none() && self.changes {
+            self.result.complete_all(cx)?;
+        }
+        Ok(next)
     }
 
     fn reset(&mut self, cx: Cx<'_>) {

@@ -32,6 +32,11 @@ fn inline_one(
     definition: LogicalPlan,
     mut body: LogicalPlan,
 ) -> LogicalPlan {
+    if matches!(definition, LogicalPlan::Modify { .. }) {
+        // It runs whether or not anybody reads it.
+        let body = Box::new(inline_with(body));
+        return LogicalPlan::With { id, name, materialized, definition: Box::new(definition), body };
+    }
     let mut uses = Uses::default();
     uses.count(&body, id, true);
     if uses.all == 0 {

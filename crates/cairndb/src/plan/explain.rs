@@ -91,7 +91,7 @@ impl Explainer<'_> {
             }
             _ => {}
         }
-        let mut own = match self.options.verbose {
+        let mut own = match self.options.verbose && !top.fields.is_empty() {
             true => vec![format!("Output: {}", self.columns(top).join(", "))],
             false => vec![],
         };
@@ -239,6 +239,7 @@ impl Explainer<'_> {
             N::CteScan { id, name } if self.working.contains(id) => format!("WorkTable Scan on {name}"),
             N::CteScan { name, .. } => format!("CTE Scan on {name}"),
             N::TableFunction { name, .. } => format!("Function Scan on {name}"),
+            N::Modify { change, .. } => format!("{} on {}", change.verb(), change.table().name),
             N::Filter { .. } | N::Project { .. } | N::Cte { .. } | N::RecursiveCte { .. } => "Result".into(),
         }
     }
@@ -413,9 +414,11 @@ impl Explainer<'_> {
             | N::DistinctOn { input, .. } => self.columns(input),
             N::Cte { body, .. } | N::RecursiveCte { body, .. } => self.columns(body),
             N::CteScan { name, .. } => plan.fields.iter().map(|field| format!("{name}.{}", field.name)).collect(),
-            N::Values { .. } | N::Append { .. } | N::SetOperation { .. } | N::TableFunction { .. } => {
-                plan.fields.iter().map(|field| field.name.clone()).collect()
-            }
+            N::Values { .. }
+            | N::Append { .. }
+            | N::SetOperation { .. }
+            | N::TableFunction { .. }
+            | N::Modify { .. } => plan.fields.iter().map(|field| field.name.clone()).collect(),
         }
     }
 }

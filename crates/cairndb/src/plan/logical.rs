@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr};
 use crate::catalog::Table;
+use crate::dml::Change;
 use crate::types::DataType;
 
 /// An output column.
@@ -143,6 +144,13 @@ pub enum LogicalPlan {
         /// The output columns.
         fields: Vec<Field>,
     },
+    /// Rows that are changed, by the statement's row program, from those of the input. Output: what RETURNING says.
+    Modify {
+        /// What becomes of each row.
+        change: Arc<Change>,
+        /// As the change asks for (see `BoundInsert`, `BoundUpdate`, `BoundDelete`).
+        input: Box<LogicalPlan>,
+    },
     /// A set-returning function in FROM (`generate_series`).
     TableFunction {
         /// Its name.
@@ -211,6 +219,7 @@ impl LogicalPlan {
             | LogicalPlan::Aggregate { fields, .. }
             | LogicalPlan::CteScan { fields, .. }
             | LogicalPlan::TableFunction { fields, .. } => fields.clone(),
+            LogicalPlan::Modify { change, .. } => change.fields().to_vec(),
             LogicalPlan::Scan { table, columns } => columns
                 .iter()
                 .map(|&c| match table.columns.get(c) {

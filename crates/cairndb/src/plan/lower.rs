@@ -8,7 +8,7 @@ use super::estimate::ColumnInfo;
 use super::expr::{AggregateCall, Expr};
 use super::join_graph::is_graph;
 use super::logical::{Field, LogicalPlan, SetOperator, SortKey};
-use super::physical::{PhysicalNode as N, PhysicalPlan};
+use super::physical::{ModifiedRows, PhysicalNode as N, PhysicalPlan};
 use super::planner::{CteInfo, ExprCost, Planned, Planner};
 use super::refs::{conjuncts, map_columns};
 use super::scan::{Wanted, column_index};
@@ -71,6 +71,19 @@ impl Planner<'_> {
                 let CteInfo { name, rows, columns } = known.unwrap_or_else(|| unknown_cte(id, &fields));
                 let total = rows * cost::ROW;
                 Ok(Planned::new(N::CteScan { id, name }, fields, columns, 0.0, total, rows))
+            }
+            LogicalPlan::Modify { change, input } => {
+                let input = self.lower(*input)?;
+                let below = input.estimate();
+                let node = N::Modify { change, rows: ModifiedRows::Plan(input.plan) };
+                let columns = computed(&fields, below.rows);
+                let gives_rows = !fields.is_empty();
+                let mut planned = Planned::new(node, fields, columns, below.startup, below.total, below.rows);
+                if !gives_rows {
+                    let estimate = &mut Arc::make_mut(&mut planned.plan).estimate;
+                    (estimate.rows, estimate.width) = (0.0, 0.0);
+                }
+                Ok(planned)
             }
             LogicalPlan::TableFunction { name, args, .. } => {
                 let rows = 1000.0;

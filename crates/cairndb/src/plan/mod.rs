@@ -50,5 +50,5 @@ pub(crate) use keyed_row::{KeyedRow, keyed_row};
 pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
-pub use physical::{KeyBound, KeyRange, PhysicalNode, PhysicalPlan, Subplan};
+pub use physical::{KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
 pub(crate) use walk::children as expr_children;

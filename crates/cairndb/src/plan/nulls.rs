@@ -66,7 +66,10 @@ pub(super) fn nullable_columns(plan: &LogicalPlan) -> Vec<bool> {
         }
         LogicalPlan::Join { kind, left, right, .. } => join_columns(*kind, left, right),
         LogicalPlan::With { body, .. } | LogicalPlan::RecursiveWith { body, .. } => nullable_columns(body),
-        LogicalPlan::SetOperation { .. } | LogicalPlan::CteScan { .. } | LogicalPlan::TableFunction { .. } => {
+        LogicalPlan::SetOperation { .. }
+        | LogicalPlan::CteScan { .. }
+        | LogicalPlan::Modify { .. }
+        | LogicalPlan::TableFunction { .. } => {
             vec![true; plan.fields().len()]
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::expr::Expr;
-use super::physical::{KeyRange, PhysicalNode as N, PhysicalPlan};
+use super::physical::{KeyRange, ModifiedRows, PhysicalNode as N, PhysicalPlan};
 use super::walk;
 
 /// Gives every node and every subplan its id, in the order in which `EXPLAIN` shows them.
@@ -87,6 +87,7 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
         | N::SetOperation { .. }
         | N::Cte { .. }
         | N::RecursiveCte { .. }
+        | N::Modify { .. }
         | N::CteScan { .. } => vec![],
     }
 }
@@ -121,6 +122,7 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
         | N::SetOperation { .. }
         | N::Cte { .. }
         | N::RecursiveCte { .. }
+        | N::Modify { .. }
         | N::CteScan { .. } => vec![],
     }
 }
@@ -130,6 +132,8 @@ pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
     match node {
         N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
         N::CteScan { .. } | N::TableFunction { .. } => vec![],
+        N::Modify { rows: ModifiedRows::Plan(input), .. } => vec![input],
+        N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
         N::Filter { input, .. }
         | N::Project { input, .. }
         | N::HashAggregate { input, .. }

@@ -15,7 +15,9 @@ use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr, SubqueryKind};
 use super::logical::{Field, JoinKind, SetOperator, SortKey};
+use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
+use crate::dml::Change;
 
 /// A node of the physical plan.
 #[derive(Clone, Debug)]
@@ -28,6 +30,15 @@ pub struct PhysicalPlan {
     pub estimate: Estimate,
     /// What it does.
     pub node: PhysicalNode,
+}
+
+/// The rows that a statement changes, or makes new ones from.
+#[derive(Clone, Debug)]
+pub enum ModifiedRows {
+    /// They have to be computed.
+    Plan(Arc<PhysicalPlan>),
+    /// They are there.
+    Constants(Arc<ConstantRows>),
 }
 
 /// Expected cost (in units of a sequentially read page, as PostgreSQL counts) and size of a node's result.
@@ -224,6 +235,13 @@ pub enum PhysicalNode {
         /// The right input.
         right: Arc<PhysicalPlan>,
     },
+    /// Changes rows; its own are what RETURNING says. Runs once, to its end, when it is first asked.
+    Modify {
+        /// What becomes of each row.
+        change: Arc<Change>,
+        /// From which.
+        rows: ModifiedRows,
+    },
     /// WITH: `definition` runs once, when first scanned, and is kept for each `CteScan { id }` in `body` (also those in
     /// its subplans). Both run under this node's outer rows; when those change, it runs anew.
     Cte {
@@ -330,6 +348,8 @@ impl PhysicalPlan {
         match &self.node {
             N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
             N::CteScan { .. } | N::TableFunction { .. } => vec![],
+            N::Modify { rows: ModifiedRows::Plan(input), .. } => vec![input],
+            N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
             N::Filter { input, .. }
             | N::Project { input, .. }
             | N::HashAggregate { input, .. }

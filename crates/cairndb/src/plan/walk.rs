@@ -178,6 +178,7 @@ pub(crate) fn node_exprs(plan: &LogicalPlan) -> Vec<&Expr> {
         | LogicalPlan::SetOperation { .. }
         | LogicalPlan::With { .. }
         | LogicalPlan::RecursiveWith { .. }
+        | LogicalPlan::Modify { .. }
         | LogicalPlan::CteScan { .. } => vec![],
     }
 }
@@ -200,6 +201,7 @@ pub(crate) fn node_exprs_mut(plan: &mut LogicalPlan) -> Vec<&mut Expr> {
         | LogicalPlan::SetOperation { .. }
         | LogicalPlan::With { .. }
         | LogicalPlan::RecursiveWith { .. }
+        | LogicalPlan::Modify { .. }
         | LogicalPlan::CteScan { .. } => vec![],
     }
 }
@@ -216,7 +218,8 @@ pub(crate) fn inputs(plan: &LogicalPlan) -> Vec<(&LogicalPlan, usize)> {
         | LogicalPlan::Aggregate { input, .. }
         | LogicalPlan::Sort { input, .. }
         | LogicalPlan::Limit { input, .. }
-        | LogicalPlan::Distinct { input, .. } => vec![(input, 0)],
+        | LogicalPlan::Distinct { input, .. }
+        | LogicalPlan::Modify { input, .. } => vec![(input, 0)],
         LogicalPlan::Join { left, right, lateral, .. } => vec![(left, 0), (right, usize::from(*lateral))],
         LogicalPlan::SetOperation { left, right, .. } => vec![(left, 0), (right, 0)],
         LogicalPlan::With { definition, body, .. } => vec![(definition, 0), (body, 0)],
@@ -236,7 +239,8 @@ pub(crate) fn inputs_mut(plan: &mut LogicalPlan) -> Vec<(&mut LogicalPlan, usize
         | LogicalPlan::Aggregate { input, .. }
         | LogicalPlan::Sort { input, .. }
         | LogicalPlan::Limit { input, .. }
-        | LogicalPlan::Distinct { input, .. } => vec![(input, 0)],
+        | LogicalPlan::Distinct { input, .. }
+        | LogicalPlan::Modify { input, .. } => vec![(input, 0)],
         LogicalPlan::Join { left, right, lateral, .. } => vec![(left, 0), (right, usize::from(*lateral))],
         LogicalPlan::SetOperation { left, right, .. } => vec![(left, 0), (right, 0)],
         LogicalPlan::With { definition, body, .. } => vec![(definition, 0), (body, 0)],

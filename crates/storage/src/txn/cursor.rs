@@ -61,7 +61,7 @@ impl Cursor {
         match &reader.0 {
             Source::Snapshot(view) => tree.next(&view.handle.engine().pages, *slot),
             // The lock keeps the transaction from ending, and its pages from being freed, during the step.
-            Source::Transaction(private) => {
+            Source::Transaction(private, _) => {
                 let _state = private.lock()?;
                 tree.next(&private.handle().engine().pages, *slot)
             }
@@ -82,7 +82,7 @@ impl Cursor {
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
             Source::Snapshot(view) => tree.next_entries(&view.handle.engine().pages, *slot, limit, read),
-            Source::Transaction(private) => {
+            Source::Transaction(private, _) => {
                 let _state = private.lock()?;
                 tree.next_entries(&private.handle().engine().pages, *slot, limit, read)
             }
@@ -95,7 +95,7 @@ impl Cursor {
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
             Source::Snapshot(view) => tree.prev(&view.handle.engine().pages, *slot),
-            Source::Transaction(private) => {
+            Source::Transaction(private, _) => {
                 let _state = private.lock()?;
                 tree.prev(&private.handle().engine().pages, *slot)
             }
@@ -115,7 +115,7 @@ impl Cursor {
 
     /// Remembers only what was passed over as read, and lets go of the transaction's pages.
     fn close_read(&mut self) {
-        let (Source::Transaction(private), Some((number, lower, upper))) = (&self.reader.0, self.read.take()) else {
+        let (Source::Transaction(private, _), Some((number, lower, upper))) = (&self.reader.0, self.read.take()) else {
             return;
         };
         let Ok(mut state) = private.lock() else { return };
@@ -144,9 +144,13 @@ fn begin(
 ) -> Result<(PageRef, Option<u64>, Option<Noted>)> {
     match &reader.0 {
         Source::Snapshot(view) => Ok((view.root(tree)?, None, None)),
-        Source::Transaction(private) => {
+        Source::Transaction(private, then) => {
             let mut state = private.lock()?;
-            let (root, held) = state.root_for_cursor(private.engine(), tree)?;
+            let (root, held) = match then {
+                // The savepoint keeps its pages.
+                Some(then) => (state.root_then(then, tree)?, None),
+                None => state.root_for_cursor(private.engine(), tree)?,
+            };
             let number = state.note_cursor(tree, (lower, upper));
             Ok((root, held, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec)))))
         }
@@ -185,7 +189,7 @@ mod tests {
         let held: Vec<_> = (0..3).map(|_| store.snapshot().unwrap()).collect();
         let cursor = transaction.reader().cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded);
         assert!(matches!(cursor, Err(Error::TooManySnapshots { limit: 4 })));
-        let Source::Transaction(private) = &transaction.reader().0 else { panic!("a transaction's reader") };
+        let Source::Transaction(private, _) = &transaction.reader().0 else { panic!("a transaction's reader") };
         let state = private.lock().unwrap();
         assert!(!state.holds.any_cursor());
         assert!(state.reads.to_sorted_ranges().is_empty());

@@ -28,7 +28,7 @@ impl Lookup {
     pub fn get_with<R>(&mut self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         match &self.reader.0 {
             Source::Snapshot(view) => get_at(&view.handle, self.slot, view.root(tree)?, key, read),
-            Source::Transaction(_) => self.reader.get_with(tree, key, read),
+            Source::Transaction(..) => self.reader.get_with(tree, key, read),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::lookup::Lookup;
+use super::savepoint::Savepoint;
 use super::state::Private;
 use crate::engine::{Engine, Handle, Version};
 use crate::page::{Owner, PAGES_ONLY, PageRef, SlotId};
@@ -139,7 +140,7 @@ impl Snapshot {
     pub(crate) fn view(&self) -> &Arc<View> {
         match &self.0.0 {
             Source::Snapshot(view) => view,
-            Source::Transaction(_) => unreachable!("a snapshot reads a version"),
+            Source::Transaction(..) => unreachable!("a snapshot reads a version"),
         }
     }
 
@@ -240,14 +241,15 @@ pub struct Reader(pub(crate) Source);
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     Snapshot(Arc<View>),
-    Transaction(Arc<Private>),
+    /// With the state of its own that is read, where that is not the present one.
+    Transaction(Arc<Private>, Option<Arc<Savepoint>>),
 }
 
 impl Reader {
     pub(crate) fn handle(&self) -> &Arc<Handle> {
         match &self.0 {
             Source::Snapshot(view) => &view.handle,
-            Source::Transaction(private) => private.handle(),
+            Source::Transaction(private, _) => private.handle(),
         }
     }
 
@@ -258,7 +260,8 @@ impl Reader {
                 let claimed = Claimed::new(view.handle.engine())?;
                 get_at(&view.handle, claimed.slot.following(view.slot), view.root(tree)?, key, read)
             }
-            Source::Transaction(private) => private.get_with(tree, key, read),
+            Source::Transaction(private, None) => private.get_with(tree, key, read),
+            Source::Transaction(private, Some(then)) => private.get_then(then, tree, key, read),
         }
     }
 
@@ -271,7 +274,7 @@ impl Reader {
     pub(super) fn claim_slot(&self) -> Result<SlotId> {
         let (holder, owner) = match &self.0 {
             Source::Snapshot(view) => (view.slot, view.owner),
-            Source::Transaction(private) => (private.lock()?.slot()?, Owner::Held),
+            Source::Transaction(private, _) => (private.lock()?.slot()?, Owner::Held),
         };
         Ok(self.handle().engine().pages.slots.claim(owner, PAGES_ONLY)?.following(holder))
     }
@@ -291,14 +294,15 @@ impl Reader {
     pub fn tree_stamp(&self, tree: TreeId) -> Result<u64> {
         match &self.0 {
             Source::Snapshot(view) => view.root(tree).map(|root| root.birth),
-            Source::Transaction(private) => private.lock()?.tree_stamp(private.engine(), tree),
+            Source::Transaction(private, None) => private.lock()?.tree_stamp(private.engine(), tree),
+            Source::Transaction(private, Some(then)) => Ok(private.lock()?.root_then(then, tree)?.birth),
         }
     }
 
     /// Remembers a range as read without reading it, as a cached plan rests on catalog entries. Outside transactions
     /// there is nothing to remember.
     pub fn note_read(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<()> {
-        if let Source::Transaction(private) = &self.0 {
+        if let Source::Transaction(private, _) = &self.0 {
             private.lock()?.note_range(tree, (lower, upper));
         }
         Ok(())

@@ -4,10 +4,10 @@ use super::holds::HoldToken;
 use super::own::OwnMark;
 use super::private::PrivateTree;
 use super::state::State;
-use crate::TreeId;
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, OpMark};
 use crate::page::PageRef;
+use crate::{Error, Result, TreeId};
 
 /// Where a transaction can be rolled back to.
 #[derive(Debug)]
@@ -29,6 +29,14 @@ struct SavedTree {
     waiting: usize,
     dead: usize,
     chains: usize,
+}
+
+impl Savepoint {
+    /// The root that a tree of the transaction's own had.
+    pub(super) fn root(&self, tree: TreeId) -> Option<Result<PageRef>> {
+        let saved = self.trees.iter().find(|saved| saved.id == tree)?;
+        Some(if saved.dropped { Err(Error::NoSuchTree(tree)) } else { Ok(saved.root) })
+    }
 }
 
 impl State {

@@ -13,6 +13,7 @@ use super::own::OwnWrites;
 use super::parts::Parts;
 use super::private::PrivateTree;
 use super::reader::{View, get_at};
+use super::savepoint::Savepoint;
 use crate::engine::{Bounds, Engine, Handle, OpList, Reads, Turn};
 use crate::page::{PageRef, SlotId};
 use crate::sync::{Mutex, MutexGuard};
@@ -113,7 +114,38 @@ impl Private {
     }
 }
 
+impl Private {
+    /// As `get_with`, of what was there at the savepoint.
+    pub(super) fn get_then<R>(
+        &self,
+        then: &Savepoint,
+        tree: TreeId,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
+        let mut state = self.lock()?;
+        state.note_key(tree, key);
+        get_at(&self.handle, state.slot()?, state.root_then(then, tree)?, key, read)
+    }
+}
+
 impl State {
+    /// A savepoint that is a state to read: all that the transaction wrote is in its trees.
+    pub(super) fn freeze(&mut self, engine: &Engine) -> Result<Savepoint> {
+        while let Some(tree) = self.own.any_tree() {
+            self.open(engine, tree)?;
+        }
+        Ok(self.savepoint(engine))
+    }
+
+    /// The tree's root at a savepoint that `freeze` made.
+    pub(super) fn root_then(&self, then: &Savepoint, tree: TreeId) -> Result<PageRef> {
+        match then.root(tree) {
+            Some(root) => root,
+            None => self.base()?.root(tree),
+        }
+    }
+
     pub(super) fn base(&self) -> Result<&View> {
         self.base.as_ref().ok_or(Error::Ended)
     }

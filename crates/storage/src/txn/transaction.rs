@@ -42,7 +42,7 @@ impl Transaction {
 
     fn begin_with(handle: &Arc<Handle>, turn: Option<Turn>, began: Option<Duration>) -> Result<Transaction> {
         let private = Arc::new(Private::new(handle, turn, began)?);
-        Ok(Transaction { reader: Reader(Source::Transaction(private.clone())), private })
+        Ok(Transaction { reader: Reader(Source::Transaction(private.clone(), None)), private })
     }
 
     /// Sees this transaction's writes as they are made.
@@ -127,6 +127,13 @@ impl Transaction {
     /// Removes `key`; whether it was there. Remembers the key as read.
     pub fn delete(&self, tree: TreeId, key: &[u8]) -> Result<bool> {
         self.writable()?.delete(&self.private, tree, key)
+    }
+
+    /// Reads what [`Transaction::reader`] reads now, whatever is written later; keys and ranges are remembered as read as
+    /// there. Pages are kept for it while it lives.
+    pub fn reader_of_now(&self) -> Result<Reader> {
+        let savepoint = self.private.lock()?.freeze(self.private.engine())?;
+        Ok(Reader(Source::Transaction(self.private.clone(), Some(Arc::new(savepoint)))))
     }
 
     /// Where to roll back to.

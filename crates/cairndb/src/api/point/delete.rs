@@ -10,6 +10,7 @@ use super::{Buffers, Miss};
 use crate::bind::Returning;
 use crate::dml::DeletePlan;
 use crate::dml::row::{AtOnce, Env, NoColumns, RowDelete, Stored, Target, look_up};
+use crate::plan::PhysicalPlan;
 
 /// A DELETE from a table that nothing refers to.
 #[derive(Debug)]
@@ -19,8 +20,8 @@ pub(in crate::api) struct PointDelete {
 }
 
 impl PointDelete {
-    pub(super) fn of(plan: &DeletePlan) -> Option<PointDelete> {
-        PointDelete::of_source(PointSource::of(&plan.source)?, plan.target(), plan.returning.as_ref())
+    pub(super) fn of(plan: &DeletePlan, source: &PhysicalPlan) -> Option<PointDelete> {
+        PointDelete::of_source(PointSource::of(source)?, plan.target(), plan.returning.as_ref())
     }
 
     /// `source`: the target's row.

@@ -6,9 +6,9 @@ use cairn_storage::Ticket;
 
 use super::place::Place;
 use super::{Buffers, Miss};
+use crate::dml::InsertPlan;
 use crate::dml::row::{AtOnce, Env, Numbers, RowInsert, RowSource};
-use crate::dml::{InsertPlan, Rows};
-use crate::plan::{Expr, PhysicalNode, PhysicalPlan};
+use crate::plan::{Expr, ModifiedRows, PhysicalNode, PhysicalPlan};
 
 /// An INSERT of one row of VALUES.
 #[derive(Debug)]
@@ -55,10 +55,10 @@ impl PointInsert {
 }
 
 /// The expressions of the row, if it is one.
-pub(super) fn only_row(plan: &InsertPlan) -> Option<Vec<Expr>> {
-    match &plan.rows {
-        Rows::Plan(plan) => only_row_of(plan),
-        Rows::Constants(rows) => rows.only_row(),
+pub(super) fn only_row(rows: &ModifiedRows) -> Option<Vec<Expr>> {
+    match rows {
+        ModifiedRows::Plan(plan) => only_row_of(plan),
+        ModifiedRows::Constants(rows) => rows.only_row(),
     }
 }
 

@@ -33,8 +33,9 @@ use cairn_storage::{Error as StorageError, WriteError};
 use super::prepared::Body;
 use crate::bind::{BoundDelete, BoundStatement, BoundUpdate};
 use crate::catalog::{Catalog, Sequence};
+use crate::dml::Change;
 use crate::dml::row::{ChangeBuffers, DeleteBuffers, InsertBuffers, Spare, Stop, Target};
-use crate::plan::{Field, KeyedRow, LogicalPlan, OptimizerOptions, keyed_row};
+use crate::plan::{Field, KeyedRow, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, keyed_row};
 use crate::types::EvalContext;
 use crate::{Error, Value};
 pub(super) use delete::PointDelete;
@@ -60,25 +61,23 @@ pub(super) enum PointPlan {
 impl PointPlan {
     /// `parameters`: how many the statement has.
     pub(super) fn of(body: &Body, parameters: usize, catalog: &Catalog) -> Option<PointPlan> {
-        let source = match body {
-            Body::Insert(plan) => plan.source(),
-            Body::Update(plan) => Some(&plan.source),
-            Body::Delete(plan) => Some(&plan.source),
-            _ => None,
+        let Body::Plan(plan) = body else { return None };
+        let PhysicalNode::Modify { change, rows } = &plan.node else {
+            return Some(PointPlan::Select(Box::new(PointSelect::of(plan, catalog)?)));
         };
-        if source.is_some_and(|source| shape::is_empty(source)) {
-            return Some(PointPlan::Nothing);
-        }
-        Some(match body {
-            Body::Query(plan) => PointPlan::Select(Box::new(PointSelect::of(plan, catalog)?)),
-            Body::Insert(plan) => {
-                let mut row = insert::only_row(plan)?;
+        let source = match rows {
+            ModifiedRows::Plan(source) if shape::is_empty(source) => return Some(PointPlan::Nothing),
+            ModifiedRows::Plan(source) => Some(source),
+            ModifiedRows::Constants(_) => None,
+        };
+        Some(match &**change {
+            Change::Insert(plan) => {
+                let mut row = insert::only_row(rows)?;
                 let draws = arguments::draws(&mut row, parameters, catalog)?;
                 PointPlan::Insert(Box::new(PointInsert::of(plan, &row)?), draws.into())
             }
-            Body::Update(plan) => PointPlan::Update(Box::new(PointUpdate::of(plan, catalog)?)),
-            Body::Delete(plan) => PointPlan::Delete(Box::new(PointDelete::of(plan)?)),
-            Body::Explain(_) | Body::Utility => return None,
+            Change::Update(plan) => PointPlan::Update(Box::new(PointUpdate::of(plan, source?, catalog)?)),
+            Change::Delete(plan) => PointPlan::Delete(Box::new(PointDelete::of(plan, source?)?)),
         })
     }
 

@@ -11,7 +11,7 @@ use crate::bind::Returning;
 use crate::catalog::Catalog;
 use crate::dml::UpdatePlan;
 use crate::dml::row::{AtOnce, Env, RowChange, Target};
-use crate::plan::Expr;
+use crate::plan::{Expr, PhysicalPlan};
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ pub(in crate::api) struct PointUpdate {
 }
 
 impl PointUpdate {
-    pub(super) fn of(plan: &UpdatePlan, catalog: &Catalog) -> Option<PointUpdate> {
-        let source = PointSource::of(&plan.source)?;
+    pub(super) fn of(plan: &UpdatePlan, source: &PhysicalPlan, catalog: &Catalog) -> Option<PointUpdate> {
+        let source = PointSource::of(source)?;
         PointUpdate::of_source(source, plan.target(), &plan.assigned, plan.returning.as_ref(), catalog)
     }
 

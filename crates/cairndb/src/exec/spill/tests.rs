@@ -26,7 +26,7 @@ fn with_context(change: impl Fn(&mut ExecContext), test: impl Fn(Cx<'_>)) {
     let mut context = fixture.context();
     change(&mut context);
     let shared = Shared::new(context, 0);
-    test(Cx { shared: &shared, outer: None });
+    test(Cx { shared: &shared, outer: None, writes: None });
     assert_eq!(shared.context.spill.used(), 0, "a temporary file outlived its users");
 }
 

@@ -1,0 +1,172 @@
+//! A statement that changes rows: what its plan's nodes do, and what it owes when they are done.
+
+use std::cell::{Cell, RefCell};
+use std::ops::DerefMut;
+use std::sync::Arc;
+
+use super::foreign_keys::ForeignKeys;
+use super::source::Source;
+use super::{DeletePlan, DmlContext, InsertPlan, UpdatePlan};
+use crate::bind::{BoundDelete, BoundInsert, BoundUpdate, InsertSource, Returning};
+use crate::catalog::{Catalog, Table};
+use crate::exec::{self, NodeStatistics, SourceRows, Writes};
+use crate::plan::{Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
+use crate::{Result, Value};
+
+/// What becomes of each row that a plan's node is given.
+#[derive(Debug)]
+pub enum Change {
+    #[allow(missing_docs)]
+    Insert(InsertPlan),
+    #[allow(missing_docs)]
+    Update(UpdatePlan),
+    #[allow(missing_docs)]
+    Delete(DeletePlan),
+}
+
+impl Change {
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        match self {
+            Change::Insert(plan) => &plan.program.rules.target.table,
+            Change::Update(plan) => &plan.target().table,
+            Change::Delete(plan) => &plan.target().table,
+        }
+    }
+
+    pub(crate) fn verb(&self) -> &'static str {
+        match self {
+            Change::Insert(_) => "Insert",
+            Change::Update(_) => "Update",
+            Change::Delete(_) => "Delete",
+        }
+    }
+
+    fn returning(&self) -> Option<&Returning> {
+        match self {
+            Change::Insert(plan) => plan.returning.as_ref(),
+            Change::Update(plan) => plan.returning.as_ref(),
+            Change::Delete(plan) => plan.returning.as_ref(),
+        }
+    }
+
+    /// The columns of its rows: RETURNING's.
+    pub(crate) fn fields(&self) -> &[Field] {
+        self.returning().map_or(&[], |returning| &returning.fields)
+    }
+}
+
+/// The logical plan of an INSERT that computes its rows.
+pub(crate) fn insert_of(mut bound: BoundInsert, catalog: &Catalog) -> Result<LogicalPlan> {
+    let input = taken(bound.source.as_plan());
+    Ok(modify(Change::Insert(InsertPlan::new(bound, catalog)?), input))
+}
+
+/// The logical plan of an UPDATE.
+pub(crate) fn update_of(mut bound: BoundUpdate, catalog: &Catalog) -> Result<LogicalPlan> {
+    let input = taken(&mut bound.source);
+    Ok(modify(Change::Update(UpdatePlan::new(bound, catalog)?), input))
+}
+
+/// The logical plan of a DELETE.
+pub(crate) fn delete_of(mut bound: BoundDelete, catalog: &Catalog) -> Result<LogicalPlan> {
+    let input = taken(&mut bound.source);
+    Ok(modify(Change::Delete(DeletePlan::new(bound, catalog)?), input))
+}
+
+fn taken(source: &mut LogicalPlan) -> LogicalPlan {
+    std::mem::replace(source, LogicalPlan::Values { rows: vec![], fields: vec![] })
+}
+
+fn modify(change: Change, input: LogicalPlan) -> LogicalPlan {
+    LogicalPlan::Modify { change: Arc::new(change), input: Box::new(input) }
+}
+
+/// The plan of an INSERT; of one of constants there is nothing to choose.
+pub(crate) fn plan_insert(
+    mut bound: BoundInsert,
+    catalog: &Catalog,
+    options: &OptimizerOptions,
+) -> Result<PhysicalPlan> {
+    if let InsertSource::Plan(_) = bound.source {
+        return optimize(insert_of(bound, catalog)?, catalog, options);
+    }
+    let nothing = LogicalPlan::Values { rows: vec![], fields: vec![] };
+    let InsertSource::Constants(rows) = std::mem::replace(&mut bound.source, InsertSource::Plan(nothing)) else {
+        return Err(crate::Error::internal("an INSERT without rows"));
+    };
+    let change = Arc::new(Change::Insert(InsertPlan::new(bound, catalog)?));
+    let fields = change.fields().to_vec();
+    let node = PhysicalNode::Modify { change, rows: ModifiedRows::Constants(Arc::new(rows)) };
+    Ok(PhysicalPlan { id: 0, fields, estimate: Default::default(), node })
+}
+
+/// What a statement did.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// Rows that the plan's own change affected: not those of WITH.
+    pub(crate) affected: u64,
+    /// The plan's result.
+    pub(crate) rows: Vec<Vec<Value>>,
+    /// By node, where the context asks for them.
+    pub(crate) statistics: Vec<NodeStatistics>,
+}
+
+/// Runs a plan that changes rows to its end.
+pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>) -> Result<Done> {
+    let mut exec = context.exec.clone();
+    let is_shared = has_change_below(plan);
+    if is_shared {
+        // All its parts see the state that it began with.
+        exec.reader = context.tx.reader_of_now()?;
+    }
+    let context = DmlContext { exec: &exec.clone(), ..*context };
+    let statement = Statement {
+        context: &context,
+        keys: RefCell::new(ForeignKeys::new(&context)),
+        affected: Cell::new(0),
+        is_shared,
+    };
+    let mut stream = exec::execute(plan.clone(), exec)?;
+    let mut rows = Vec::new();
+    while let Some(batch) = stream.next_writing(Some(&statement))? {
+        rows.extend((0..batch.len()).map(|row| batch.row(row)));
+    }
+    let affected = match plan.node {
+        PhysicalNode::Modify { .. } => statement.affected.get(),
+        _ => 0,
+    };
+    statement.keys.into_inner().finish()?;
+    Ok(Done { affected, rows, statistics: stream.statistics() })
+}
+
+fn has_change_below(plan: &PhysicalPlan) -> bool {
+    let changes = |plan: &PhysicalPlan| matches!(plan.node, PhysicalNode::Modify { .. });
+    plan.children().into_iter().any(|child| changes(child) || has_change_below(child))
+}
+
+/// A running statement.
+struct Statement<'a> {
+    context: &'a DmlContext<'a>,
+    keys: RefCell<ForeignKeys<'a>>,
+    /// Of the change that ran last: that of the plan itself, if it has one.
+    affected: Cell<u64>,
+    is_shared: bool,
+}
+
+impl Writes for Statement<'_> {
+    fn change(&self, change: &Change, rows: SourceRows<'_>) -> Result<Vec<Vec<Value>>> {
+        let mut keys = self.keys.borrow_mut();
+        let keys = keys.deref_mut();
+        let source = |rows| match rows {
+            SourceRows::Batches(batches) => Ok(Source::new(batches)),
+            SourceRows::Constants(rows) => Source::of_constants(rows, self.context.exec),
+        };
+        let result = match change {
+            Change::Insert(plan) => plan.run(rows, self.context, keys)?,
+            Change::Update(plan) => plan.run(&source(rows)?, self.context, keys, self.is_shared)?,
+            Change::Delete(plan) => plan.run(&source(rows)?, self.context, keys, self.is_shared)?,
+        };
+        self.affected.set(result.affected);
+        Ok(result.rows)
+    }
+}

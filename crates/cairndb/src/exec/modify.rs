@@ -1,0 +1,71 @@
+//! INSERT, UPDATE, DELETE as an operator.
+
+use std::sync::Arc;
+
+use super::batch::Batch;
+use super::context::Cx;
+use super::operator::{BoxOperator, Operator, SourceRows};
+use super::vector::Vector;
+use crate::bind::ConstantRows;
+use crate::dml::Change;
+use crate::types::DataType;
+use crate::{Error, Result, Value};
+
+/// Changes rows when it is first asked: reads its input to the end, then writes. Its own rows are what RETURNING says.
+pub(crate) struct Modify {
+    change: Arc<Change>,
+    rows: Rows,
+    types: Vec<DataType>,
+    returned: Option<std::vec::IntoIter<Vec<Value>>>,
+}
+
+/// From which rows.
+pub(crate) enum Rows {
+    Input(BoxOperator),
+    Constants(Arc<ConstantRows>),
+}
+
+impl Modify {
+    pub(crate) fn new(change: Arc<Change>, rows: Rows, types: Vec<DataType>) -> Modify {
+        Modify { change, rows, types, returned: None }
+    }
+
+    fn run(&mut self, cx: Cx<'_>) -> Result<Vec<Vec<Value>>> {
+        let rows = match &mut self.rows {
+            Rows::Constants(rows) => SourceRows::Constants(rows),
+            Rows::Input(input) => {
+                let mut batches = Vec::new();
+                while let Some(mut batch) = input.next(cx)? {
+                    cx.check()?;
+                    batch.check_text();
+                    batches.push(batch);
+                }
+                SourceRows::Batches(batches)
+            }
+        };
+        let writes = cx.writes.ok_or_else(|| Error::internal("a plan that changes rows is only read"))?;
+        writes.change(&self.change, rows)
+    }
+}
+
+impl Operator for Modify {
+    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+        let returned = match &mut self.returned {
+            Some(returned) => returned,
+            None => {
+                let rows = self.run(cx)?;
+                self.returned.insert(rows.into_iter())
+            }
+        };
+        let mut columns: Vec<Vector> = self.types.iter().map(|&data_type| Vector::new(data_type)).collect();
+        let mut len = 0;
+        for row in returned.take(cx.context().batch_sizes.max) {
+            len += 1;
+            columns.iter_mut().zip(&row).try_for_each(|(column, value)| column.push(value))?;
+        }
+        Ok((len > 0).then(|| Batch::new(columns.into_iter().map(Arc::new).collect(), len)))
+    }
+
+    /// It is never run twice.
+    fn reset(&mut self, _cx: Cx<'_>) {}
+}
