@@ -138,3 +138,41 @@ fn every_type_has_arrays_that_are_stored_and_indexed() -> Result<()> {
     database.verify()?;
     Ok(())
 }
+
+#[test]
+fn a_list_of_keys_is_looked_up_in_the_index() -> Result<()> {
+    let (_directory, database) = open();
+    let connection = database.connect()?;
+    connection.execute("CREATE TABLE t (id int PRIMARY KEY, kind text, n bigint)", ())?;
+    connection.execute("INSERT INTO t SELECT g, 'k' || g % 100, g FROM generate_series(1, 10000) g", ())?;
+    connection.execute("CREATE INDEX t_kind ON t (kind, n)", ())?;
+    connection.execute("ANALYZE", ())?;
+    let plan = |sql: &str| -> Result<String> {
+        let lines = connection.query_map(&format!("EXPLAIN (COSTS OFF) {sql}"), (), |row| row.get::<String>(0))?;
+        Ok(lines.collect::<Result<Vec<_>>>()?.join("; "))
+    };
+    let by_key = plan("SELECT n FROM t WHERE id = ANY (ARRAY(SELECT 5))")?;
+    assert!(by_key.contains("Index Cond: (id = ANY ("), "{by_key}");
+    let by_index = plan("SELECT id FROM t WHERE kind = ANY (ARRAY(SELECT 'k1' UNION SELECT 'k2'))")?;
+    assert!(by_index.contains("Index Cond: (kind = ANY ("), "{by_index}");
+    let mut prepared = connection.prepare("SELECT array_agg(id ORDER BY id) FROM t WHERE id = ANY ($1)")?;
+    let mut found = |ids: Vec<Option<i32>>| prepared.query_row((ids,), |row| row.get::<Option<Vec<i32>>>(0));
+    assert_eq!(found(vec![Some(7), None, Some(3), Some(7), Some(-1)])?, Some(vec![3, 7]));
+    assert_eq!(found(vec![])?, None);
+    assert_eq!(found((0..3000).map(Some).collect())?.map(|ids| ids.len()), Some(2999));
+    // In key order, whatever the array's; beside other conditions; backwards.
+    let ids: Vec<i32> = connection
+        .query_map("SELECT id FROM t WHERE id = ANY ($1) ORDER BY id DESC LIMIT 2", (vec![5, 9, 1],), |row| row.get(0))?
+        .collect::<Result<_>>()?;
+    assert_eq!(ids, [9, 5]);
+    let kinds = "SELECT count(*) FROM t WHERE kind = ANY ($1) AND n <= 1000";
+    assert_eq!(connection.query_row(kinds, (vec!["k1", "k2", "none"],), |row| row.get::<i64>(0))?, 20);
+    // Elements of another width.
+    let narrow = "SELECT count(*) FROM t WHERE n = ANY ($1::smallint[]) AND kind = ANY ('{k1,k2}')";
+    assert_eq!(connection.query_row(narrow, (vec![1i16, 2, 3],), |row| row.get::<i64>(0))?, 2);
+    let mut update = connection.prepare("UPDATE t SET n = 0 WHERE id = ANY ($1)")?;
+    assert_eq!(update.execute((vec![1, 2, 99_999],))?, 2);
+    assert_eq!(connection.execute("DELETE FROM t WHERE kind = ANY ($1)", (vec!["k1"],))?, 100);
+    database.verify()?;
+    Ok(())
+}

@@ -260,14 +260,17 @@ fn constructed(element: DataType, args: Vec<Expr>) -> Result<Expr> {
     Ok(Expr::Call { function, args })
 }
 
-/// The elements of an array that is a constant, if it has some: a list that an index can answer.
+/// More elements than this are better looked up in an array than written as a list.
+const LIST_MAX: usize = 256;
+
+/// The elements of an array that is a constant, if it has some but not too many: a list.
 fn literals_of(array: &Expr, span: Span) -> Option<Vec<Operand>> {
     let Expr::Literal { value: Value::Array(array), .. } = array else { return None };
     let literal = |value: &Value| match value {
         Value::Null => (null(array.element()), span),
         value => (Expr::Literal { value: value.clone(), data_type: array.element() }, span),
     };
-    (!array.values().is_empty()).then(|| array.values().iter().map(literal).collect())
+    (1..=LIST_MAX).contains(&array.values().len()).then(|| array.values().iter().map(literal).collect())
 }
 
 fn not_subscriptable(data_type: DataType) -> Error {

@@ -212,6 +212,11 @@ impl Function {
         matches!(self.kernel, Kernel::Closure(_))
     }
 
+    /// `= ANY (array)`: the array's elements are a list of what its left side may be.
+    pub fn is_equal_to_any(&self) -> bool {
+        matches!(&self.kernel, Kernel::Quantified(quantifier) if quantifier.is_equal_to_any())
+    }
+
     /// Both are the same entry of a catalogue, for the same types.
     pub fn is_same(&self, other: &Function) -> bool {
         std::ptr::eq(self, other)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cost;
 use super::estimate::{ColumnInfo, selectivity_of_all, table_rows};
 use super::expr::Expr;
-use super::keys::{KeyCondition, key_condition, key_list};
+use super::keys::{KeyCondition, elements_of, key_any, key_condition, key_list};
 use super::logical::{LogicalPlan, SortKey};
 use super::physical::{Estimate, KeyBound, KeyRange};
 use super::refs::conjuncts;
@@ -194,6 +194,8 @@ struct Matcher<'a> {
     answered: Vec<usize>,
     /// Leading key columns with one value only.
     fixed: usize,
+    /// How many values each prefix has in place of an array, which stands for its elements.
+    elements: Option<f64>,
 }
 
 impl<'a> Matcher<'a> {
@@ -207,6 +209,7 @@ impl<'a> Matcher<'a> {
             upper: None,
             answered: vec![],
             fixed: 0,
+            elements: None,
         };
         matcher.run();
         matcher
@@ -218,14 +221,18 @@ impl<'a> Matcher<'a> {
             if let Some((condition, value)) = self.equality(column) {
                 self.prefixes.iter_mut().for_each(|prefix| prefix.push(value.clone()));
                 self.answered.push(condition);
-                self.fixed += usize::from(self.prefixes.len() == 1);
+                self.fixed += usize::from(self.is_one_prefix());
             } else if let Some((condition, values)) = self.list(column) {
                 let with = |prefix: &Vec<Expr>, value: &Expr| [prefix.clone(), vec![value.clone()]].concat();
                 self.prefixes =
                     self.prefixes.iter().flat_map(|prefix| values.iter().map(|value| with(prefix, value))).collect();
                 self.answered.push(condition);
+            } else if let Some((condition, array)) = self.any(column) {
+                self.elements = Some(self.elements.unwrap_or(1.0) * elements_of(&array));
+                self.prefixes.iter_mut().for_each(|prefix| prefix.push(array.clone()));
+                self.answered.push(condition);
             } else {
-                if self.prefixes.len() == 1 {
+                if self.is_one_prefix() {
                     self.bounds(column);
                 }
                 return;
@@ -257,6 +264,20 @@ impl<'a> Matcher<'a> {
         lists.find(|(_, values)| values.len().saturating_mul(self.prefixes.len()) <= RANGES_MAX)
     }
 
+    /// At most one array: several would multiply to who knows how many ranges.
+    fn any(&self, column: usize) -> Option<(usize, Expr)> {
+        let shape = self.shape;
+        let mut arrays = shape.conditions.iter().enumerate().filter_map(|(place, condition)| {
+            let (position, array) = key_any(condition, &|position| shape.type_of(position))?;
+            (shape.columns.get(position) == Some(&column)).then_some((place, array))
+        });
+        arrays.next().filter(|_| self.elements.is_none())
+    }
+
+    fn is_one_prefix(&self) -> bool {
+        self.prefixes.len() == 1 && self.elements.is_none()
+    }
+
     fn bounds(&mut self, column: usize) {
         let (mut lower, mut upper, mut answered) = (None, None, vec![]);
         for (place, KeyCondition { op, value, .. }) in self.conditions(column) {
@@ -280,7 +301,7 @@ impl<'a> Matcher<'a> {
         if self.key.is_empty() || (index.is_none() && self.answered.is_empty()) {
             return None;
         }
-        let point = self.unique && self.prefixes.len() == 1 && self.fixed == self.key.len();
+        let point = self.unique && self.is_one_prefix() && self.fixed == self.key.len();
         let covering = index.is_some_and(|index| is_covering(self.shape, index));
         let mut path = AccessPath {
             index: index.cloned(),
@@ -293,7 +314,8 @@ impl<'a> Matcher<'a> {
             matched: 0.0,
             estimate: Estimate::default(),
         };
-        (path.matched, path.estimate) = estimate(self.shape, &path, self.prefixes.len(), self.unique, infos);
+        let ranges = self.prefixes.len() as f64 * self.elements.unwrap_or(1.0);
+        (path.matched, path.estimate) = estimate(self.shape, &path, ranges, self.unique, infos);
         let (lower, upper) = (self.lower, self.upper);
         let ranges = self.prefixes.into_iter();
         path.ranges = ranges.map(|prefix| KeyRange { prefix, lower: lower.clone(), upper: upper.clone() }).collect();
@@ -302,16 +324,9 @@ impl<'a> Matcher<'a> {
 }
 
 /// The rows in the path's ranges, and what reading them costs.
-fn estimate(
-    shape: &TableShape,
-    path: &AccessPath,
-    ranges: usize,
-    unique: bool,
-    infos: &[ColumnInfo],
-) -> (f64, Estimate) {
+fn estimate(shape: &TableShape, path: &AccessPath, ranges: f64, unique: bool, infos: &[ColumnInfo]) -> (f64, Estimate) {
     let all = table_rows(&shape.table);
     let answered: Vec<Expr> = path.answered.iter().map(|&place| shape.conditions[place].clone()).collect();
-    let ranges = ranges as f64;
     let mut matched = all * selectivity_of_all(&answered, infos);
     if unique && path.answered.len() == path.key.len() && path.fixed + 1 >= path.key.len() {
         matched = matched.min(ranges);

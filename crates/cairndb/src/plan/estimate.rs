@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::expr::Expr;
+use super::keys::elements_of;
 use super::refs::is_boolean;
 use crate::catalog::{ColumnStatistics, Table};
 use crate::functions::{self, EvalContext, Operator};
@@ -144,6 +145,10 @@ pub(super) fn selectivity(condition: &Expr, columns: &[ColumnInfo]) -> f64 {
             list.iter().map(|item| each(literal(item))).sum()
         }
         Expr::Call { function, args } => match (function.op, args.as_slice()) {
+            (None, [input, array]) if function.is_equal_to_any() => {
+                let each = column_of(input).and_then(|c| columns.get(c)).map_or(0.01, |info| equal(info, None));
+                each * elements_of(array)
+            }
             (Some(op), [first, second]) => operator(op, first, second, columns),
             _ => RANGE_UNKNOWN,
         },

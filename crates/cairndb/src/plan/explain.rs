@@ -341,7 +341,8 @@ impl Explainer<'_> {
         let mut lines = vec![];
         if !is_full(ranges) {
             let key = key_columns(table, index);
-            let texts: Vec<String> = ranges.iter().map(|range| self.range(range, &key)).collect();
+            let is_array = |name: &str| table.columns.iter().any(|c| c.name == name && c.data_type.is_array());
+            let texts: Vec<String> = ranges.iter().map(|range| self.range(range, &key, &is_array)).collect();
             lines.push(format!("Index Cond: {}", any_of(&texts)));
         }
         let columns = self.columns(plan);
@@ -349,10 +350,15 @@ impl Explainer<'_> {
         lines
     }
 
-    fn range(&self, range: &KeyRange, key: &[String]) -> String {
+    fn range(&self, range: &KeyRange, key: &[String], is_array: &dyn Fn(&str) -> bool) -> String {
         let mut parts = vec![];
         for (value, column) in range.prefix.iter().zip(key) {
-            parts.push(format!("({column} = {})", self.print(&[], value)));
+            let text = self.print(&[], value);
+            // An array in place of a value stands for its elements.
+            parts.push(match value.data_type().is_array() && !is_array(column) {
+                true => format!("({column} = ANY ({text}))"),
+                false => format!("({column} = {text})"),
+            });
         }
         let next = key.get(range.prefix.len()).map_or("?", String::as_str);
         for (bound, op) in [(&range.lower, ">"), (&range.upper, "<")] {

@@ -43,6 +43,35 @@ pub(super) fn key_list(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataT
     Some((column, values.collect::<Option<_>>()?))
 }
 
+/// `column = ANY (array)`: the array, of the column's type.
+pub(super) fn key_any(condition: &Expr, type_of: &dyn Fn(usize) -> Option<DataType>) -> Option<(usize, Expr)> {
+    let Expr::Call { function, args } = condition else { return None };
+    let [input, array] = args.as_slice() else { return None };
+    if !function.is_equal_to_any() || is_volatile(array) || !used_columns(array).is_empty() {
+        return None;
+    }
+    let column = key_column(input, type_of)?;
+    let (data_type, element) = (type_of(column)?, array.data_type().element()?);
+    use DataType as T;
+    match (element, data_type) {
+        (T::Varchar(_) | T::Text, T::Varchar(_) | T::Text) => Some((column, array.clone())),
+        _ if element.base() == data_type.base() => Some((column, array.clone())),
+        (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => {
+            Some((column, Expr::Cast { input: Box::new(array.clone()), to: data_type.array()? }))
+        }
+        _ => None,
+    }
+}
+
+/// How many elements the array has: those of a constant, or a guess that is PostgreSQL's.
+pub(super) fn elements_of(array: &Expr) -> f64 {
+    match array {
+        Expr::Literal { value: Value::Array(array), .. } => array.values().len() as f64,
+        Expr::Cast { input, .. } => elements_of(input),
+        _ => 10.0,
+    }
+}
+
 /// The column, also under a cast that keeps order and equality.
 pub(super) fn key_column(expr: &Expr, type_of: &dyn Fn(usize) -> Option<DataType>) -> Option<usize> {
     match expr {

@@ -288,7 +288,8 @@ pub enum PhysicalNode {
 
 /// Keys with a common prefix, and a range in the key column that follows it.
 ///
-/// - Expressions have no columns; they are evaluated when the scan starts. Each has the type of its key column.
+/// - Expressions have no columns; they are evaluated when the scan starts. Each has the type of its key column, or, in a
+///   prefix, is an array of that type, which stands for each of its elements that is not NULL.
 /// - If any of them is NULL the range is empty.
 /// - `lower` and `upper` speak of values, whatever the direction in which the key column is kept. Where one of them is
 ///   given, NULLs in that column are outside. Both on the same column, the one after the prefix.

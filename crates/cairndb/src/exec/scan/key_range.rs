@@ -223,9 +223,7 @@ impl KeyRanges {
     fn evaluate(&mut self, cx: Cx<'_>) -> Result<Vec<Bytes>> {
         let mut all = Vec::with_capacity(self.ranges.len());
         for range in &mut self.ranges {
-            if let Some(bytes) = range.evaluate(&self.parts, cx)? {
-                all.push(bytes);
-            }
+            range.evaluate(&self.parts, cx, &mut all)?;
         }
         all.sort_unstable();
         all.dedup();
@@ -237,19 +235,34 @@ impl KeyRanges {
 }
 
 impl Range {
-    /// `None`: empty.
-    fn evaluate(&mut self, parts: &[KeyPart], cx: Cx<'_>) -> Result<Option<Bytes>> {
-        let mut prefix = Vec::new();
+    /// Appends the range, or those of an array's elements; none where it is empty.
+    fn evaluate(&mut self, parts: &[KeyPart], cx: Cx<'_>, out: &mut Vec<Bytes>) -> Result<()> {
+        let (mut prefix, mut others) = (Vec::new(), vec![]);
         for (value, part) in self.prefix.iter_mut().zip(parts) {
-            let value = value.scalar(cx)?;
-            if value.is_null() {
-                return Ok(None);
+            match value.scalar(cx)? {
+                Value::Null => return Ok(()),
+                Value::Array(array) if !part.data_type.is_array() => {
+                    let values = || array.values().iter().filter(|value| !value.is_null());
+                    let before = std::iter::once(prefix).chain(others);
+                    others =
+                        before.flat_map(|prefix| values().map(move |value| with_value(&prefix, part, value))).collect();
+                    let Some(last) = others.pop() else { return Ok(()) };
+                    prefix = last;
+                }
+                value => {
+                    part.encode(&value, &mut prefix);
+                    others.iter_mut().for_each(|prefix| part.encode(&value, prefix));
+                }
             }
-            part.encode(&value, &mut prefix);
         }
         let Some(part) = parts.get(self.prefix.len()).filter(|_| self.lower.is_some() || self.upper.is_some()) else {
-            let end = key::prefix_end(&prefix);
-            return Ok(Some((prefix, end)));
+            let to_end = |prefix: Vec<u8>| {
+                let end = key::prefix_end(&prefix);
+                (prefix, end)
+            };
+            out.push(to_end(prefix));
+            out.extend(others.into_iter().map(to_end));
+            return Ok(());
         };
         let bound = |bound: &mut Option<(Evaluator, bool)>| match bound {
             Some((value, inclusive)) => Ok::<_, crate::Error>(Some((value.scalar(cx)?, *inclusive))),
@@ -257,10 +270,13 @@ impl Range {
         };
         let (lower, upper) = (bound(&mut self.lower)?, bound(&mut self.upper)?);
         if [&lower, &upper].into_iter().flatten().any(|(value, _)| value.is_null()) {
-            return Ok(None);
+            return Ok(());
         }
         let (first, last) = if part.descending { (upper, lower) } else { (lower, upper) };
-        Ok(Some((start_of(&prefix, part, first), end_of(&prefix, part, last))))
+        for prefix in std::iter::once(prefix).chain(others) {
+            out.push((start_of(&prefix, part, first.as_ref()), end_of(&prefix, part, last.as_ref())));
+        }
+        Ok(())
     }
 }
 
@@ -276,20 +292,20 @@ fn past(bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Where keys begin, NULLs left out.
-fn start_of(prefix: &[u8], part: &KeyPart, bound: Option<(Value, bool)>) -> Vec<u8> {
+fn start_of(prefix: &[u8], part: &KeyPart, bound: Option<&(Value, bool)>) -> Vec<u8> {
     match bound {
-        Some((value, true)) => with_value(prefix, part, &value),
-        Some((value, false)) => past(with_value(prefix, part, &value)),
+        Some((value, true)) => with_value(prefix, part, value),
+        Some((value, false)) => past(with_value(prefix, part, value)),
         None if part.nulls_first => past(with_value(prefix, part, &Value::Null)),
         None => prefix.to_vec(),
     }
 }
 
 /// Where keys end (not included), NULLs left out.
-fn end_of(prefix: &[u8], part: &KeyPart, bound: Option<(Value, bool)>) -> Option<Vec<u8>> {
+fn end_of(prefix: &[u8], part: &KeyPart, bound: Option<&(Value, bool)>) -> Option<Vec<u8>> {
     match bound {
-        Some((value, true)) => key::prefix_end(&with_value(prefix, part, &value)),
-        Some((value, false)) => Some(with_value(prefix, part, &value)),
+        Some((value, true)) => key::prefix_end(&with_value(prefix, part, value)),
+        Some((value, false)) => Some(with_value(prefix, part, value)),
         None if part.nulls_first => key::prefix_end(prefix),
         None => Some(with_value(prefix, part, &Value::Null)),
     }

@@ -41,6 +41,10 @@ pub fn quantified(op: &Arc<Function>, all: bool, array: DataType) -> Option<Arc<
 }
 
 impl Quantifier {
+    pub(in crate::functions) fn is_equal_to_any(&self) -> bool {
+        !self.all && self.op.op == Some(Operator::Equal)
+    }
+
     pub(in crate::functions) fn run(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
         let [value, array] = args else { return Err(wrong_arguments(args)) };
         let array = match array {
