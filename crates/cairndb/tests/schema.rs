@@ -486,3 +486,27 @@ fn what_is_not_in_sight_is_told_with_its_schema() -> Result<()> {
     assert_eq!(catalog.text_of(&catalog.view("v").expect("a view").query), "SELECT a FROM t AS t");
     Ok(())
 }
+
+#[test]
+fn comments_go_with_what_they_are_about_and_prepared_statements_see_them() -> Result<()> {
+    let conn = connect(
+        "CREATE SCHEMA s; CREATE TABLE s.t (a int PRIMARY KEY, b int UNIQUE, c int CONSTRAINT k CHECK (c > 0));
+         COMMENT ON TABLE s.t IS 'x'; COMMENT ON COLUMN s.t.b IS 'y'; COMMENT ON CONSTRAINT k ON s.t IS 'z';
+         COMMENT ON CONSTRAINT t_pkey ON s.t IS 'key'; COMMENT ON INDEX s.t_b_key IS 'index'; COMMENT ON SCHEMA s IS 'all'",
+    );
+    let mut comment = conn.prepare("SELECT obj_description('s.t'::regclass, 'pg_class')")?;
+    assert_eq!(comment.query_row((), |row| row.get::<String>(0))?, "x");
+    conn.execute("COMMENT ON TABLE s.t IS 'it''s another'", ())?;
+    assert_eq!(comment.query_row((), |row| row.get::<String>(0))?, "it's another");
+    conn.execute_script("BEGIN; COMMENT ON TABLE s.t IS NULL")?;
+    assert_eq!(comment.query_row((), |row| row.get::<Option<String>>(0))?, None);
+    conn.execute("ROLLBACK", ())?;
+    assert_eq!(comment.query_row((), |row| row.get::<String>(0))?, "it's another");
+    let count = || -> Result<usize> { Ok(format!("{:?}", conn.catalog()?).matches("Commentable").count()) };
+    assert_eq!(count()?, 6);
+    conn.execute("ALTER TABLE s.t DROP COLUMN b", ())?;
+    assert_eq!(count()?, 4);
+    conn.execute("DROP SCHEMA s CASCADE", ())?;
+    assert_eq!(count()?, 0);
+    Ok(())
+}

@@ -78,9 +78,14 @@ impl Shared {
 
     /// The catalog of an open transaction, whose own changes are nobody else's business.
     pub(crate) fn catalog_of_transaction(&self, reader: &Reader, stamp: CatalogStamp) -> Result<Arc<Catalog>> {
-        match self.catalogs.peek(stamp) {
-            Some(catalog) => Ok(catalog),
-            None => Ok(Arc::new(load(reader)?)),
+        if let Some(catalog) = self.catalogs.peek(stamp) {
+            return Ok(catalog);
+        }
+        // Read in the transaction, all of it would be noted as read.
+        let snapshot = self.store.snapshot()?;
+        match self.catalog(snapshot.reader())? {
+            (newest, catalog) if newest == stamp => Ok(catalog),
+            _ => Ok(Arc::new(load(reader)?)),
         }
     }
 }

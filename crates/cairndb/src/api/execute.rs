@@ -69,6 +69,8 @@ struct State<'a> {
     /// The transaction's timestamp; `None`: the statement's own.
     started: Option<i64>,
     read_only: bool,
+    /// The statement runs again, because another got in its way.
+    has_lost: bool,
 }
 
 /// SQLSTATE 40001 in PostgreSQL's words; other errors as they are.
@@ -237,7 +239,14 @@ impl Connection {
         let Some(open) = &session.transaction else {
             let snapshot = self.shared().store.snapshot()?;
             let (stamp, catalog) = self.catalog_at(snapshot.reader())?;
-            return work(&State { reader: snapshot.reader(), stamp, catalog, started: None, read_only: false });
+            return work(&State {
+                reader: snapshot.reader(),
+                stamp,
+                catalog,
+                started: None,
+                read_only: false,
+                has_lost: false,
+            });
         };
         if open.failed() {
             return Err(aborted());
@@ -245,13 +254,14 @@ impl Connection {
         let stamp = CatalogStamp::of(open.tx.reader(), self.shared().trees)?;
         let catalog = self.seen(self.shared().catalog_of_transaction(open.tx.reader(), stamp)?);
         let (started, read_only) = (Some(open.started), open.read_only);
-        work(&State { reader: open.tx.reader(), stamp, catalog, started, read_only })
+        work(&State { reader: open.tx.reader(), stamp, catalog, started, read_only, has_lost: false })
     }
 
     fn run_on_snapshot(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
         let snapshot = self.shared().store.snapshot()?;
         let (stamp, catalog) = self.catalog_at(snapshot.reader())?;
-        let state = State { reader: snapshot.reader(), stamp, catalog, started: None, read_only: false };
+        let state =
+            State { reader: snapshot.reader(), stamp, catalog, started: None, read_only: false, has_lost: false };
         self.read(statement, &state, params)
     }
 
@@ -319,7 +329,8 @@ impl Connection {
         (lost, deadline): (&mut Losses, Option<Instant>),
     ) -> Result<Executed> {
         let (stamp, catalog) = self.catalog_at(tx.reader())?;
-        let state = State { reader: tx.reader(), stamp, catalog, started: None, read_only: false };
+        let state =
+            State { reader: tx.reader(), stamp, catalog, started: None, read_only: false, has_lost: lost.times() > 0 };
         let executed = match access {
             Access::Schema => self.change_schema(&tx, statement, &state)?,
             _ => self.write(&tx, statement, &state, params)?,
@@ -350,8 +361,14 @@ impl Connection {
         let catalog = self.seen(catalog);
         let session = self.state.borrow();
         let Some(open) = session.transaction.as_ref() else { return Err(Error::internal("no open transaction")) };
-        let state =
-            State { reader: open.tx.reader(), stamp, catalog, started: Some(open.started), read_only: open.read_only };
+        let state = State {
+            reader: open.tx.reader(),
+            stamp,
+            catalog,
+            started: Some(open.started),
+            read_only: open.read_only,
+            has_lost: false,
+        };
         let mut executed = match access {
             Access::Read => self.read(statement, &state, params)?,
             Access::Schema => self.change_schema(&open.tx, statement, &state)?,
@@ -438,7 +455,10 @@ impl Connection {
             return Ok(executed);
         }
         let context = self.context(&prepared, state, params)?;
-        note_schema(tx)?;
+        match &self.state.borrow().transaction {
+            Some(open) => prepared.note_in(open)?,
+            None => prepared.note(tx.reader(), state.has_lost)?,
+        }
         let shared = self.shared();
         let dml = DmlContext {
             tx,
@@ -477,12 +497,6 @@ impl Connection {
         }
         Ok(Executed { tag: done.tag, affected: done.affected, rows: None })
     }
-}
-
-/// A plan rests on the catalog: whoever changes the schema before this transaction commits gets in its way.
-fn note_schema(tx: &Transaction) -> Result<()> {
-    use std::ops::Bound::Unbounded;
-    Ok(tx.reader().note_read(cairn_storage::TreeId::CATALOG, Unbounded, Unbounded)?)
 }
 
 /// PostgreSQL's command tag, without counts.

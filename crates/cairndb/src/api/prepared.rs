@@ -1,13 +1,17 @@
 //! A statement with its plan.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
 use cairn_parser::{Id, Query, Statement as Syntax};
+use cairn_storage::Reader;
 
 use super::point::PointPlan;
+use super::session::OpenTransaction;
 use crate::Result;
 use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, bind_statement};
-use crate::catalog::{Catalog, CatalogStamp, SearchPath};
+use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, note_all, note_keys};
 use crate::command::{self, CommandKind};
 use crate::dml;
 use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
@@ -20,8 +24,14 @@ pub(crate) struct Prepared {
     pub(crate) parsed: Arc<ParsedStatement>,
     /// `$1` first.
     pub(crate) parameters: Vec<DataType>,
-    /// The catalog that the plan rests on.
-    pub(crate) stamp: CatalogStamp,
+    /// Of a catalog in which the plan is right.
+    stamp: [AtomicU64; 2],
+    rests: Rests,
+    /// The catalog's keys that say so, once they are asked for.
+    keys: OnceLock<Box<[u8]>>,
+    /// The transaction in which it was noted what the plan rests on.
+    noted: AtomicU64,
+    /// The catalog that the plan was made of.
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) options: OptimizerOptions,
     /// It may have a fast form: it calls nothing but what is built in.
@@ -61,11 +71,15 @@ impl Prepared {
             Some((point, fields)) => (OnceLock::new(), OnceLock::from(Some(point)), fields),
             None => (OnceLock::from(Body::plan(bound, catalog, options)?), OnceLock::new(), vec![]),
         };
+        let (parameters, rests) = parameters.into_parts();
         Ok(Prepared {
             parsed: parsed.clone(),
             may_be_point,
-            parameters: parameters.into_types(),
-            stamp,
+            parameters,
+            stamp: [stamp.schema.into(), stamp.statistics.into()],
+            rests,
+            keys: OnceLock::new(),
+            noted: AtomicU64::new(0),
             catalog: catalog.clone(),
             options: options.clone(),
             body,
@@ -80,7 +94,10 @@ impl Prepared {
             parsed: parsed.clone(),
             may_be_point: false,
             parameters: vec![],
-            stamp,
+            stamp: [stamp.schema.into(), stamp.statistics.into()],
+            rests: Rests::default(),
+            keys: OnceLock::new(),
+            noted: AtomicU64::new(0),
             catalog: catalog.clone(),
             options: OptimizerOptions::default(),
             body: OnceLock::from(Body::Utility),
@@ -116,8 +133,50 @@ impl Prepared {
     }
 
     /// Whether the plan still fits.
+    ///
+    /// Where the catalog is another, the plan is right as long as what it rests on is the same there; then that catalog's
+    /// stamp is taken over, so that nobody asks again.
     pub(crate) fn is_current(&self, stamp: CatalogStamp, catalog: &Catalog, options: &OptimizerOptions) -> bool {
-        self.stamp == stamp && self.options == *options && self.catalog.is_seen_like(catalog)
+        if self.options != *options || !self.catalog.is_seen_like(catalog) {
+            return false;
+        }
+        let [schema, statistics] = &self.stamp;
+        if (schema.load(Relaxed), statistics.load(Relaxed)) == (stamp.schema, stamp.statistics) {
+            return true;
+        }
+        let holds = self.rests.hold(&self.catalog, catalog);
+        if holds {
+            schema.store(stamp.schema, Relaxed);
+            statistics.store(stamp.statistics, Relaxed);
+        }
+        holds
+    }
+
+    /// The stamp of a catalog tree under which the plan is right.
+    #[inline]
+    pub(super) fn schema_stamp(&self) -> u64 {
+        self.stamp[0].load(Relaxed)
+    }
+
+    /// Notes as read in the open transaction what the plan rests on.
+    pub(super) fn note_in(&self, open: &OpenTransaction) -> Result<()> {
+        if self.noted.swap(open.serial, Relaxed) == open.serial {
+            return Ok(());
+        }
+        note_keys(self.keys(), !open.schemas_noted.replace(true), open.tx.reader())
+    }
+
+    /// Notes as read what the plan rests on, for a statement on its own: all of the schema, which costs nothing, and
+    /// nothing but what it rests on once somebody got in its way.
+    pub(super) fn note(&self, reader: &Reader, has_lost: bool) -> Result<()> {
+        match has_lost {
+            false => note_all(reader),
+            true => note_keys(self.keys(), true, reader),
+        }
+    }
+
+    fn keys(&self) -> &[u8] {
+        self.keys.get_or_init(|| self.rests.keys(&self.catalog))
     }
 
     /// Whether names mean under this path what they meant when the plan was made.
@@ -195,4 +254,140 @@ fn changes_in_with(parsed: &ParsedStatement, query: Id<Query>) -> bool {
     let tree = &parsed.tree;
     let Some(with) = tree.get(query).with else { return false };
     tree.list(tree.get(with).ctes).any(|cte| !matches!(tree.get(tree.get(cte).statement), Syntax::Query { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{Connection, Database, SqlState, Statement};
+
+    fn database(script: &str) -> (Connection, Connection) {
+        let database = Database::open_in_memory().expect("opens");
+        let connections = (database.connect().expect("connects"), database.connect().expect("connects"));
+        connections.0.execute_script(script).expect(script);
+        connections
+    }
+
+    /// Whether the statement runs with the plan that it had before `change`.
+    fn keeps_plan(statement: &mut Statement<'_>, other: &Connection, change: &str) -> bool {
+        let before = statement.plan().expect("a plan").clone();
+        other.execute_script(change).expect(change);
+        // A point statement that finds another stamp looks into it by the general path, and goes on as it was.
+        for _ in 0..2 {
+            statement.query((1,)).expect(change);
+        }
+        Arc::ptr_eq(&before, statement.plan().expect("a plan"))
+    }
+
+    const TABLES: &str = "CREATE TABLE t (id int PRIMARY KEY, n int); CREATE TABLE other (id int PRIMARY KEY, n int);
+         CREATE TABLE child (id int PRIMARY KEY, t int); CREATE VIEW v AS SELECT n FROM t; CREATE SEQUENCE s;
+         CREATE TABLE far (id int PRIMARY KEY); CREATE TABLE near (id int PRIMARY KEY, far int REFERENCES far);";
+
+    const STATEMENTS: [&str; 6] = [
+        "SELECT n FROM t WHERE id = $1",
+        "SELECT sum(n) FROM v WHERE n > $1",
+        "UPDATE t SET n = n + 1 WHERE id = $1",
+        "UPDATE t SET n = n + 1 WHERE n > $1",
+        "INSERT INTO t (n, id) SELECT $1::int, id FROM t WHERE false",
+        "DELETE FROM t WHERE id = $1",
+    ];
+
+    #[test]
+    fn what_happens_to_other_tables_spoils_no_plan() {
+        for text in STATEMENTS {
+            let (conn, other) = database(TABLES);
+            let mut statement = conn.prepare(text).expect(text);
+            for change in [
+                "CREATE TABLE more (a int)",
+                "CREATE INDEX on_other ON other (n); ALTER TABLE other ADD COLUMN m int DEFAULT 3",
+                "INSERT INTO other SELECT g FROM generate_series(1, 100) AS s(g); ANALYZE other",
+                "DROP TABLE other, child; CREATE VIEW w AS SELECT 1 AS x; DROP VIEW w",
+                "ALTER TABLE more RENAME TO still_more; ALTER SEQUENCE s RENAME TO r",
+                "BEGIN; CREATE TABLE gone (a int); ROLLBACK",
+            ] {
+                assert!(keeps_plan(&mut statement, &other, change), "{text}: {change}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_happens_to_its_own_relations_spoils_a_plan() {
+        let changes = [
+            "CREATE INDEX on_t ON t (n)",
+            "ALTER TABLE t ALTER COLUMN n SET DEFAULT 5",
+            "ANALYZE t",
+            "ALTER TABLE t RENAME TO u; CREATE TABLE t (id int PRIMARY KEY, n int)",
+            "DROP TABLE t CASCADE; CREATE TABLE t (id int PRIMARY KEY, n int); CREATE VIEW v AS SELECT n FROM t",
+        ];
+        for text in STATEMENTS {
+            for change in changes {
+                // A view goes on reading the table that it was made of, under whatever name.
+                if text.contains(" v ") && change.contains("RENAME") {
+                    continue;
+                }
+                let (conn, other) = database(TABLES);
+                let mut statement = conn.prepare(text).expect(text);
+                // What is one row by its key needs no statistics.
+                if statement.is_point() && change.contains("ANALYZE") {
+                    continue;
+                }
+                assert!(!keeps_plan(&mut statement, &other, change), "{text}: {change}");
+            }
+        }
+        let (conn, other) = database(TABLES);
+        let mut through_view = conn.prepare("SELECT sum(n) FROM v WHERE n > $1").expect("prepares");
+        assert!(!keeps_plan(&mut through_view, &other, "CREATE OR REPLACE VIEW v AS SELECT id AS n FROM t"));
+    }
+
+    #[test]
+    fn a_key_that_comes_to_refer_to_a_table_spoils_the_plans_that_delete_there() {
+        let (conn, other) = database(TABLES);
+        conn.execute_script("INSERT INTO t VALUES (1, 1); INSERT INTO child VALUES (1, 1)").expect("inserts");
+        let mut delete = conn.prepare("DELETE FROM t WHERE id = $1").expect("prepares");
+        let mut read = conn.prepare("SELECT n FROM t WHERE id = $1").expect("prepares");
+        assert!(keeps_plan(&mut read, &other, "ALTER TABLE child ADD FOREIGN KEY (t) REFERENCES t"));
+        let error = delete.execute((1,)).expect_err("a child refers to it");
+        assert_eq!(error.sqlstate(), SqlState::FOREIGN_KEY_VIOLATION);
+        // What points at a table that is far away is none of the near one's business.
+        let mut near = conn.prepare("INSERT INTO near VALUES ($1, NULL) ON CONFLICT DO NOTHING").expect("prepares");
+        assert!(keeps_plan(&mut near, &other, "ALTER TABLE child ADD COLUMN more int"));
+        assert!(!keeps_plan(&mut near, &other, "ALTER TABLE far ADD COLUMN more int"));
+    }
+
+    #[test]
+    fn a_changed_schema_stands_in_the_way_of_who_writes_there_and_of_nobody_else() {
+        for (write, change, conflicts) in [
+            ("INSERT INTO t VALUES (1, 1)", "CREATE INDEX i ON other (n)", false),
+            ("INSERT INTO t VALUES (1, 1)", "CREATE TABLE more (a int)", false),
+            ("INSERT INTO t SELECT g, g FROM generate_series(1, 3) AS s(g)", "DROP TABLE other", false),
+            ("INSERT INTO near VALUES (1, NULL)", "ALTER TABLE child ADD COLUMN m int", false),
+            ("UPDATE t SET n = 2 WHERE n = 7", "ALTER TABLE child RENAME TO c", false),
+            ("INSERT INTO t VALUES (1, 1)", "ALTER TABLE t ALTER COLUMN n SET DEFAULT 5", true),
+            ("INSERT INTO t SELECT g, g FROM generate_series(1, 3) AS s(g)", "CREATE INDEX i ON t (n)", true),
+            ("INSERT INTO near VALUES (1, NULL)", "ALTER TABLE far ADD COLUMN m int", true),
+            ("INSERT INTO t SELECT 7, count(n) FROM v", "CREATE OR REPLACE VIEW v AS SELECT id AS n FROM t", true),
+            ("INSERT INTO t VALUES (1, 1)", "CREATE TABLE first.t (id int PRIMARY KEY, n int)", true),
+        ] {
+            let (conn, other) = database(TABLES);
+            conn.execute_script("CREATE SCHEMA first; SET search_path = first, public").expect("a path");
+            for prepared in [true, false] {
+                conn.execute("BEGIN", ()).expect("begins");
+                match prepared {
+                    true => conn.prepare(write).and_then(|mut statement| statement.execute(())).map(drop),
+                    false => conn.execute(write, ()).map(drop),
+                }
+                .expect(write);
+                let undone = format!("BEGIN; {change}; {}", if prepared { "ROLLBACK" } else { "COMMIT" });
+                other.execute_script(&undone).expect(change);
+                let ended = conn.execute("COMMIT", ()).map_err(|error| error.sqlstate());
+                let expected = match conflicts && !prepared {
+                    true => Err(SqlState::SERIALIZATION_FAILURE),
+                    false => Ok(0),
+                };
+                assert_eq!(ended, expected, "{write}; {change}");
+                conn.execute_script("DELETE FROM t; DELETE FROM near").expect("deletes");
+            }
+        }
+    }
 }

@@ -235,7 +235,19 @@ mod tests {
     fn sequence(increment: i64, min: i64, max: i64, cycle: bool) -> Sequence {
         let start = if increment > 0 { min } else { max };
         let (id, name) = (ObjectId(1), "s".to_string());
-        Sequence { id, schema: ObjectId::PUBLIC, name, start, increment, min, max, cycle, owner: None, generation: 1 }
+        Sequence {
+            id,
+            schema: ObjectId::PUBLIC,
+            name,
+            start,
+            increment,
+            min,
+            max,
+            cycle,
+            owner: None,
+            generation: 1,
+            change: 0,
+        }
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! What a connection remembers between statements: settings and the open transaction.
 
 use std::cell::{Cell, RefCell};
-use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use cairn_storage::{Durability, Losses, Savepoint, Transaction, TreeId};
+use cairn_storage::{Durability, Losses, Savepoint, Transaction};
 
 use super::limits::Limits;
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
@@ -43,8 +42,10 @@ pub(crate) struct OpenTransaction {
     pub(crate) catalog: Option<(CatalogStamp, Arc<Catalog>)>,
     /// Once a setting was changed: those that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
     changed: Option<Box<(Settings, Settings)>>,
-    /// The catalog was noted as read.
-    schema_noted: Cell<bool>,
+    /// Tells the transaction from all others of this process.
+    pub(crate) serial: u64,
+    /// Which schemas there are was noted as read.
+    pub(crate) schemas_noted: Cell<bool>,
 }
 
 /// The state behind a connection.
@@ -84,7 +85,8 @@ impl SessionState {
             savepoints: Vec::new(),
             catalog: None,
             changed: None,
-            schema_noted: Cell::new(false),
+            serial: next_serial(),
+            schemas_noted: Cell::new(false),
         });
     }
 
@@ -104,6 +106,11 @@ impl SessionState {
         let settings = &self.settings;
         Some(&mut open.changed.get_or_insert_with(|| Box::new((settings.clone(), settings.clone()))).1)
     }
+}
+
+fn next_serial() -> u64 {
+    static SERIALS: AtomicU64 = AtomicU64::new(1);
+    SERIALS.fetch_add(1, Ordering::Relaxed)
 }
 
 impl OpenTransaction {
@@ -129,14 +136,6 @@ impl OpenTransaction {
         self.tx.abandon();
         self.failed.store(true, Ordering::Relaxed);
         Err(error)
-    }
-
-    /// A plan rests on the catalog: whoever changes the schema before this transaction commits gets in its way.
-    pub(crate) fn note_schema(&self) -> Result<()> {
-        if !self.schema_noted.replace(true) {
-            self.tx.reader().note_read(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
-        }
-        Ok(())
     }
 
     pub(crate) fn savepoint(&mut self, name: String) -> Result<()> {

@@ -11,7 +11,7 @@ use cairn_parser::{self as ast, Span, TokenKind};
 use super::ParameterTypes;
 use super::definition::Noted;
 use super::star::Stars;
-use crate::catalog::{Catalog, Definition, ObjectId};
+use crate::catalog::{Catalog, Definition, ObjectId, Rests};
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{ParsedStatement, with_room};
 use crate::{Error, Result, SqlState};
@@ -55,6 +55,8 @@ pub(super) struct Binder<'a> {
     pub(super) definition: Option<&'a Definition>,
     /// Where what names mean is wanted.
     pub(super) noted: Option<RefCell<Noted>>,
+    /// What the names met so far meant.
+    pub(super) rests: RefCell<Rests>,
     /// Where what `*` stands for is wanted.
     pub(super) stars: Option<Stars>,
     duplicated: usize,
@@ -82,6 +84,7 @@ impl<'a> Binder<'a> {
             views: vec![],
             definition: None,
             noted: None,
+            rests: RefCell::default(),
             stars: None,
             duplicated: 0,
             relations: 0,
@@ -114,6 +117,7 @@ impl<'a> Binder<'a> {
             views: std::mem::take(&mut self.views),
             definition: Some(definition),
             noted: None,
+            rests: RefCell::new(self.rests.take()),
             stars: None,
             duplicated: self.duplicated,
             relations: self.relations,
@@ -122,7 +126,8 @@ impl<'a> Binder<'a> {
             inner.levels = levels;
             work(&mut inner)
         });
-        let Binder { next_cte, unreachable, views, duplicated, relations, .. } = inner;
+        let Binder { next_cte, unreachable, views, duplicated, relations, rests, .. } = inner;
+        self.rests = rests;
         (self.next_cte, self.unreachable, self.views) = (next_cte, unreachable, views);
         (self.duplicated, self.relations) = (duplicated, relations);
         result?

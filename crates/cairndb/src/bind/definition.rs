@@ -8,9 +8,9 @@ use cairn_parser::{Span, Tree};
 use super::ParameterTypes;
 use super::binder::Binder;
 use super::entry::{check_condition, default_of, no_parameters};
-use super::scope::{Relation, Scope};
+use super::scope::{self, Scope};
 use crate::Result;
-use crate::catalog::{Catalog, Definition, KnownColumn, ObjectId, Reference, Table, View};
+use crate::catalog::{Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Table, View};
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{self, with_deep_stack};
 use crate::types::DataType;
@@ -89,13 +89,26 @@ impl Binder<'_> {
     pub(super) fn sequence_named(&self, name: &str, span: Span) -> Result<Option<String>> {
         if let Some(reference) = self.definition.and_then(|definition| definition.reference_at(span.start)) {
             let sequence = self.catalog.sequence_by_id(reference.object);
+            let relation = sequence.map(|sequence| Relation::Sequence(sequence.clone()));
+            relation.into_iter().for_each(|relation| self.rests.borrow_mut().add(&relation));
             return Ok(sequence.map(|sequence| self.catalog.shown(sequence.schema, &sequence.name)));
         }
         if self.noted.is_some() {
             let sequence = self.catalog.find_sequence(&sql::relation_name(name)?)?;
             self.note(|noted| noted.add(span, (sequence.id, ""), Vec::new()));
         }
+        self.rests_on_sequence(name);
         Ok(None)
+    }
+
+    /// A name that is looked up when the statement runs may be looked up when it is planned.
+    fn rests_on_sequence(&self, name: &str) {
+        let Ok(name) = sql::relation_name(name) else { return };
+        let schemas = match &name.schema {
+            Some(schema) => self.catalog.schema(schema).into_iter().collect(),
+            None => self.catalog.searched().to_vec(),
+        };
+        let _ = schemas.into_iter().find_map(|schema| self.found_in(schema, &name.name));
     }
 }
 
@@ -124,9 +137,9 @@ pub(super) fn known_relation(
     schema: Option<String>,
     table: &Arc<Table>,
     columns: Vec<(String, Option<Expr>)>,
-) -> Relation {
+) -> scope::Relation {
     let columns = columns.into_iter().filter_map(|(name, expr)| Some((name, expr?))).collect();
-    let mut relation = Relation::new(alias, columns);
+    let mut relation = scope::Relation::new(alias, columns);
     relation.schema = schema;
     relation.table = Some((Arc::clone(table), 0));
     relation

@@ -24,7 +24,9 @@ pub fn bind_statement(
     with_deep_stack(parsed.depth, || {
         let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
         let bound = binder.whole(parsed)?;
+        let rests = binder.rests.take();
         parameters.finish(parsed.parameters);
+        parameters.rests = rests;
         Ok(bound)
     })?
 }

@@ -168,7 +168,11 @@ impl<'a> Binder<'a> {
         let catalog = self.catalog;
         let reference = self.definition.and_then(|definition| definition.reference_at(span.start));
         let (table, view) = match reference {
-            Some(Reference { object, .. }) => (catalog.table_by_id(*object), catalog.view_by_id(*object)),
+            Some(Reference { object, .. }) => {
+                let relation = catalog.relation_by_id(*object);
+                relation.into_iter().for_each(|relation| self.rests.borrow_mut().add(relation));
+                (catalog.table_by_id(*object), catalog.view_by_id(*object))
+            }
             None => match self.found(parts)? {
                 Some(catalog::Relation::Table(table)) => (Some(table), None),
                 Some(catalog::Relation::View(view)) => (None, Some(view)),
@@ -196,16 +200,29 @@ impl<'a> Binder<'a> {
         let mut names = self.tree.list(parts).map(|part| name_text(self.tree, part));
         let at = |error| self.at(error, list_span(self.tree, parts).unwrap_or(NOWHERE));
         match (names.next(), names.next(), names.next()) {
-            (Some(name), None, _) => Ok(self.catalog.visible(name)),
+            (Some(name), None, _) => {
+                let mut schemas = self.catalog.searched().iter();
+                Ok(schemas.find_map(|schema| self.found_in(*schema, name)))
+            }
             (Some(schema), Some(name), None) => {
                 let schema = self.catalog.schema(schema);
-                Ok(schema.and_then(|schema| self.catalog.relation_in(schema, name)))
+                Ok(schema.and_then(|schema| self.found_in(schema, name)))
             }
             _ => {
                 let all = self.tree.list(parts).map(|part| name_text(self.tree, part).to_owned()).collect();
                 object_name(all).map(|name| self.catalog.relation(&name)).map_err(at)
             }
         }
+    }
+
+    pub(super) fn found_in(&self, schema: ObjectId, name: &str) -> Option<&'a catalog::Relation> {
+        let found = self.catalog.relation_in(schema, name);
+        let mut rests = self.rests.borrow_mut();
+        match found {
+            Some(relation) => rests.add(relation),
+            None => rests.add_missing(schema, name),
+        }
+        found
     }
 
     /// A schema's name.

@@ -44,6 +44,7 @@ impl<'a> Binder<'a> {
             "nextval" | "currval" | "setval" => self.sequence(&call, context),
             name if is_set_function(name) => self.rows_in_select(&call, context),
             "pg_typeof" => self.type_name(&call, context),
+            "obj_description" | "col_description" => self.description(call.name, call.args, call.span),
             "current_schema" if call.args.is_empty() => Ok(self.current_schema()),
             _ => {
                 let args = self.operands_of(call.args, context)?;
@@ -171,12 +172,7 @@ impl<'a> Binder<'a> {
             let message = format!("{} with {} arguments", call.name, tree.len(call.args));
             return Err(self.at(Error::unsupported(message), call.span));
         }
-        // `'name'::regclass` is how PostgreSQL writes a sequence's name.
-        let name = match tree.get(name) {
-            ast::Expr::Cast { operand, data_type } if is_regclass(tree, data_type) => operand,
-            ast::Expr::TypedString { data_type, literal } if is_regclass(tree, data_type) => literal,
-            _ => name,
-        };
+        let name = without_regclass(tree, name);
         let known = match tree.get(name) {
             ast::Expr::String { text } => self.sequence_named(tree.text(text), tree.span(name))?,
             _ => None,
@@ -270,6 +266,15 @@ impl<'a> Binder<'a> {
             bound.push(self.sort_key(expr, key)?);
         }
         Ok(bound)
+    }
+}
+
+/// `'name'::regclass` is how PostgreSQL writes a relation's name: what stands before the cast.
+pub(super) fn without_regclass(tree: &ast::Tree<'_>, name: Id<ast::Expr>) -> Id<ast::Expr> {
+    match tree.get(name) {
+        ast::Expr::Cast { operand, data_type } if is_regclass(tree, data_type) => operand,
+        ast::Expr::TypedString { data_type, literal } if is_regclass(tree, data_type) => literal,
+        _ => name,
     }
 }
 

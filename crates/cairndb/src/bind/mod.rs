@@ -3,6 +3,7 @@
 mod arrays;
 mod binder;
 mod coerce;
+mod comments;
 mod conflict;
 mod context;
 mod definition;

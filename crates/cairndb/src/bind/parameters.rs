@@ -1,5 +1,6 @@
 //! The types of a statement's parameters, known beforehand or inferred from where they stand.
 
+use crate::catalog::Rests;
 use crate::types::DataType;
 
 /// One type per parameter, `$1` first. Binding fills in what it infers; afterwards none is `Unknown`.
@@ -8,6 +9,8 @@ pub struct ParameterTypes {
     types: Vec<DataType>,
     /// The statement calls a function of the session's own: no point statement is to run it under the commit lock.
     pub(crate) calls_users: bool,
+    /// What else binding found out: what the statement's names meant.
+    pub(super) rests: Rests,
 }
 
 impl ParameterTypes {
@@ -16,8 +19,8 @@ impl ParameterTypes {
         &self.types
     }
 
-    pub(crate) fn into_types(self) -> Vec<DataType> {
-        self.types
+    pub(crate) fn into_parts(self) -> (Vec<DataType>, Rests) {
+        (self.types, self.rests)
     }
 
     pub(super) fn get(&mut self, index: usize) -> DataType {

@@ -28,7 +28,10 @@ impl Binder<'_> {
         let tree = self.tree;
         let parts = tree.get(name).parts;
         match self.found(parts)? {
-            Some(Relation::Table(table)) => Ok(Arc::clone(table)),
+            Some(Relation::Table(table)) => {
+                self.rests.borrow_mut().add_written(table);
+                Ok(Arc::clone(table))
+            }
             Some(Relation::View(view)) => {
                 let message = format!("cannot {verb} view \"{}\"", view.name);
                 let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
@@ -73,6 +76,7 @@ impl Binder<'_> {
         if let Some(identity) = column.identity {
             let sequence = self.catalog.sequence_by_id(identity.sequence);
             let sequence = sequence.ok_or_else(|| Error::internal("an identity column without its sequence"))?;
+            self.rests.borrow_mut().add(&Relation::Sequence(sequence.clone()));
             let next = Expr::Sequence {
                 op: SequenceOp::Next,
                 name: Box::new(text(&self.catalog.shown(sequence.schema, &sequence.name))),

@@ -1,10 +1,12 @@
-//! The newest catalog, shared by all connections.
+//! The newest catalogs, shared by all connections.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cairn_storage::{Reader, TreeId};
 
-use super::{Catalog, SystemTrees, load};
+use super::store::load_committed;
+use super::{Catalog, SystemTrees};
 use crate::Result;
 
 /// Equal stamps: the same schema and the same statistics.
@@ -22,15 +24,18 @@ impl CatalogStamp {
     }
 }
 
-/// Keeps the catalog that was loaded last.
+/// How many versions are kept: transactions go on with the one that they began with.
+const KEPT: usize = 4;
+
+/// Keeps the catalogs that were loaded last, the newest in front.
 #[derive(Default)]
-pub(crate) struct CatalogCache(Mutex<Option<(CatalogStamp, Arc<Catalog>)>>);
+pub(crate) struct CatalogCache(Mutex<VecDeque<(CatalogStamp, Arc<Catalog>)>>);
 
 impl CatalogCache {
-    /// The catalog of this stamp, if it is the one that was loaded last.
+    /// The catalog of this stamp, if it is one of those that were loaded last.
     pub(crate) fn peek(&self, stamp: CatalogStamp) -> Option<Arc<Catalog>> {
         let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        cached.as_ref().filter(|(known, _)| *known == stamp).map(|(_, catalog)| catalog.clone())
+        cached.iter().find(|(known, _)| *known == stamp).map(|(_, catalog)| catalog.clone())
     }
 
     /// The catalog as `reader` sees it.
@@ -39,8 +44,10 @@ impl CatalogCache {
         if let Some(catalog) = self.peek(stamp) {
             return Ok((stamp, catalog));
         }
-        let catalog = Arc::new(load(reader)?);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((stamp, catalog.clone()));
+        let catalog = Arc::new(load_committed(reader)?);
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.truncate(KEPT - 1);
+        cached.push_front((stamp, catalog.clone()));
         Ok((stamp, catalog))
     }
 }

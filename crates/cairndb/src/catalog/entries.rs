@@ -55,6 +55,7 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
             7 => table.indexes.push(Arc::new(decode_index(value)?)),
             8 => table.checks.push(decode_check(value)?),
             9 => table.foreign_keys.push(decode_foreign_key(value)?),
+            10 => table.change = codec::number(value)?,
             11 => table.columns_made = codec::number(value)?,
             12 => table.primary_key_id = ObjectId(codec::number(value)?),
             13 => table.schema = ObjectId(codec::number(value)?),
@@ -338,13 +339,15 @@ pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
 
 pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
     let schema = ObjectId::PUBLIC;
-    let mut view = View { id, schema, name: String::new(), columns: Vec::new(), query: Definition::default() };
+    let mut view =
+        View { id, schema, name: String::new(), columns: Vec::new(), query: Definition::default(), change: 0 };
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
         match tag {
             1 => view.name = codec::text(value)?,
             2 => view.columns.push(codec::text(value)?),
             3 => view.query.text = codec::text(value)?,
+            4 => view.change = codec::number(value)?,
             5 => view.query.references = decode_references(value)?,
             6 => view.schema = ObjectId(codec::number(value)?),
             _ => {}
@@ -353,14 +356,15 @@ pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
     Ok(view)
 }
 
-pub(super) fn encode_schema(name: &str, change: u64) -> Vec<u8> {
+/// An entry of nothing but a text: a schema's name, a comment.
+pub(super) fn encode_text(text: &str, change: u64) -> Vec<u8> {
     let mut w = Writer::entry();
-    w.text(1, name);
+    w.text(1, text);
     w.number(2, change);
     w.finish()
 }
 
-pub(super) fn decode_schema(bytes: &[u8]) -> Result<String> {
+pub(super) fn decode_text(bytes: &[u8]) -> Result<String> {
     let mut name = String::new();
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
@@ -401,6 +405,7 @@ pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
         cycle: false,
         owner: None,
         generation: 0,
+        change: 0,
     };
     let (mut table, mut column) = (None, 0);
     let mut fields = Fields::entry(bytes)?;
@@ -414,6 +419,7 @@ pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
             6 => sequence.cycle = true,
             7 => table = Some(ObjectId(codec::number(value)?)),
             8 => column = codec::number(value)?,
+            9 => sequence.change = codec::number(value)?,
             10 => sequence.generation = codec::number(value)?,
             11 => sequence.schema = ObjectId(codec::number(value)?),
             _ => {}
@@ -472,6 +478,8 @@ mod tests {
             referenced_by: Vec::new(),
             layout_version: 3,
             columns_made: 4,
+            change: 5,
+            analyzed: 0,
             statistics: None,
         }
     }
@@ -505,7 +513,7 @@ mod tests {
     #[test]
     fn entries_of_an_older_format_are_refused() {
         let (id, schema, name) = (ObjectId(1), ObjectId(2), "v".to_string());
-        let view = View { id, schema, name, columns: vec![], query: "SELECT 1".into() };
+        let view = View { id, schema, name, columns: vec![], query: "SELECT 1".into(), change: 5 };
         let mut bytes = encode_view(&view, 5);
         bytes[0] = 1;
         let error = decode_view(ObjectId(1), &bytes).unwrap_err();
@@ -526,6 +534,7 @@ mod tests {
             cycle: true,
             owner: Some((ObjectId(3), 2)),
             generation: 77,
+            change: 5,
         };
         let mut bytes = encode_sequence(&sequence, 5);
         bytes.extend_from_slice(&[200, 2, 1, 2]);

@@ -8,6 +8,7 @@ mod entries;
 mod layout;
 mod names;
 mod objects;
+mod rests;
 mod schema;
 mod statistics;
 mod store;
@@ -19,8 +20,10 @@ pub use layout::{ColumnPlace, TableLayout};
 pub(crate) use layout::{row_number, row_number_key};
 pub use names::ObjectName;
 pub(crate) use names::{SearchPath, default_path, quoted, take_quoted};
+pub(crate) use objects::Commentable;
 pub(crate) use objects::no_schema;
 pub use objects::{Catalog, Objects, Relation, RelationKind};
+pub(crate) use rests::{Rests, note_all, note_keys};
 pub use schema::{
     Check, Column, ColumnStatistics, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction, Sequence,
     Table, TableStatistics, View,

@@ -76,6 +76,25 @@ impl Relation {
     }
 }
 
+/// What may have a comment: an object, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Commentable {
+    /// The object's id.
+    pub(crate) id: ObjectId,
+    /// 0: the object itself; a column's number; 1: the constraint of an index.
+    pub(crate) part: u32,
+}
+
+impl Commentable {
+    /// The database.
+    pub(crate) const DATABASE: Commentable = Commentable { id: ObjectId(u32::MAX), part: 0 };
+
+    /// A whole object.
+    pub(crate) fn of(id: ObjectId) -> Commentable {
+        Commentable { id, part: 0 }
+    }
+}
+
 /// The objects of one version of the schema. Names are as stored (folded to lower case unless quoted).
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
@@ -84,7 +103,10 @@ pub struct Objects {
     relations: HashMap<ObjectId, BTreeMap<String, Relation>>,
     /// Of tables, views and sequences: the schema and the name.
     places: HashMap<ObjectId, (ObjectId, String)>,
+    comments: BTreeMap<Commentable, String>,
     layouts: Layouts,
+    /// Nobody's open transaction has a part in it.
+    committed: bool,
 }
 
 impl Objects {
@@ -113,6 +135,39 @@ impl Objects {
         self.places.insert(sequence.id, (sequence.schema, sequence.name.clone()));
         let names = self.relations.entry(sequence.schema).or_default();
         names.insert(sequence.name.clone(), Relation::Sequence(sequence));
+    }
+
+    pub(crate) fn add_comment(&mut self, on: Commentable, text: String) {
+        self.comments.insert(on, text);
+    }
+
+    /// What has comments.
+    pub(crate) fn commented(&self) -> impl Iterator<Item = &Commentable> {
+        self.comments.keys()
+    }
+
+    /// What was said by COMMENT ON.
+    pub(crate) fn comment(&self, on: Commentable) -> Option<&str> {
+        self.comments.get(&on).map(String::as_str)
+    }
+
+    /// What COMMENT ON said of a relation.
+    pub fn comment_on(&self, relation: &Relation) -> Option<&str> {
+        self.comment(Commentable::on(relation))
+    }
+
+    /// What COMMENT ON said of a column, the position of which this is.
+    pub fn comment_on_column(&self, relation: &Relation, position: usize) -> Option<&str> {
+        let part = match relation {
+            Relation::Table(table) => table.columns.get(position)?.number,
+            _ => u32::try_from(position).ok()? + 1,
+        };
+        self.comment(Commentable { part, ..Commentable::on(relation) })
+    }
+
+    /// What was loaded from a committed state.
+    pub(super) fn set_committed(&mut self) {
+        self.committed = true;
     }
 
     /// Every schema's name and id.
@@ -155,24 +210,25 @@ impl Objects {
         self.relations().filter_map(Relation::sequence)
     }
 
-    fn by_id(&self, id: ObjectId) -> Option<&Relation> {
+    /// The table, view or sequence with this id.
+    pub(crate) fn relation_by_id(&self, id: ObjectId) -> Option<&Relation> {
         let (schema, name) = self.places.get(&id)?;
         self.relation_in(*schema, name)
     }
 
     /// The table with this id.
     pub fn table_by_id(&self, id: ObjectId) -> Option<&Arc<Table>> {
-        self.by_id(id)?.table()
+        self.relation_by_id(id)?.table()
     }
 
     /// The view with this id.
     pub(crate) fn view_by_id(&self, id: ObjectId) -> Option<&Arc<View>> {
-        self.by_id(id)?.view()
+        self.relation_by_id(id)?.view()
     }
 
     /// The sequence with this id.
     pub fn sequence_by_id(&self, id: ObjectId) -> Option<&Arc<Sequence>> {
-        self.by_id(id)?.sequence()
+        self.relation_by_id(id)?.sequence()
     }
 
     /// How the table's rows lie in its tree.
@@ -232,6 +288,21 @@ impl Catalog {
     /// Of another version of the schema what the same session sees.
     pub(crate) fn seen_like(self, other: &Catalog) -> Catalog {
         self.under(&other.path, other.temporary)
+    }
+
+    /// See [`Objects`].
+    pub(super) fn is_committed(&self) -> bool {
+        self.committed
+    }
+
+    /// Whether there are the same comments.
+    pub(super) fn has_comments_of(&self, other: &Catalog) -> bool {
+        self.comments == other.comments
+    }
+
+    /// Whether there are the same schemas.
+    pub(super) fn has_schemas_of(&self, other: &Catalog) -> bool {
+        self.schemas == other.schemas
     }
 
     /// Whether names are looked up in the same schemas.

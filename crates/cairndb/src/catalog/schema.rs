@@ -47,6 +47,10 @@ pub struct Table {
     pub layout_version: u32,
     /// How many columns the table ever had.
     pub(crate) columns_made: u32,
+    /// Numbers the changes of the table's entry.
+    pub(crate) change: u64,
+    /// Tells its statistics from others.
+    pub(crate) analyzed: u64,
     /// From ANALYZE.
     pub statistics: Option<Arc<TableStatistics>>,
 }
@@ -164,6 +168,8 @@ pub struct View {
     pub columns: Vec<String>,
     /// The query.
     pub query: Definition,
+    /// Numbers the changes of the view's entry.
+    pub(crate) change: u64,
 }
 
 /// A sequence's definition; its value lives in a tree of its own.
@@ -189,6 +195,8 @@ pub struct Sequence {
     pub owner: Option<(ObjectId, usize)>,
     /// Names the run of values: a sequence that starts over gets a new one. The value is kept under (id, generation).
     pub generation: u64,
+    /// Numbers the changes of the sequence's entry.
+    pub(crate) change: u64,
 }
 
 /// What ANALYZE found.
@@ -240,6 +248,8 @@ impl Table {
             referenced_by: Vec::new(),
             layout_version: 0,
             columns_made: 0,
+            change: 0,
+            analyzed: 0,
             statistics: None,
         }
     }

@@ -6,6 +6,7 @@
 //! - Names are unique because every DDL statement reads the whole catalog range: two that run at once conflict.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use cairn_storage::{Reader, Store, Transaction, TreeId};
 
 use super::codec::{self, Fields, Writer, corrupt};
 use super::entries;
-use super::objects::{Catalog, Objects};
+use super::objects::{Catalog, Commentable, Objects};
 use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
 use crate::Result;
@@ -27,12 +28,51 @@ pub(crate) enum EntryKind {
     View = 2,
     Sequence = 3,
     Schema = 4,
+    /// A relation's name in its schema. What it means changes when the relation does: see `Rests`.
+    Name = 5,
+    /// What was said by COMMENT ON, under the object and the part of it.
+    Comment = 6,
 }
 
 /// The key of an object's entry.
 pub(crate) fn entry_key(kind: EntryKind, id: ObjectId) -> [u8; 5] {
     let [a, b, c, d] = id.0.to_be_bytes();
     [kind as u8, a, b, c, d]
+}
+
+/// Appends the key of a relation's name in a schema.
+pub(super) fn push_name_key(schema: ObjectId, name: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(&entry_key(EntryKind::Name, schema));
+    out.extend_from_slice(name.as_bytes());
+}
+
+fn name_key(schema: ObjectId, name: &str) -> Vec<u8> {
+    let mut key = Vec::new();
+    push_name_key(schema, name, &mut key);
+    key
+}
+
+/// The key of a number that is new whenever a schema comes, goes or gets another name.
+pub(super) fn schemas_key() -> [u8; 5] {
+    entry_key(EntryKind::System, ObjectId(2))
+}
+
+fn comment_key(on: Commentable) -> [u8; 9] {
+    let mut key = [0; 9];
+    key[..5].copy_from_slice(&entry_key(EntryKind::Comment, on.id));
+    key[5..].copy_from_slice(&on.part.to_be_bytes());
+    key
+}
+
+/// What a comment's key says it is about.
+fn commented(key: &[u8]) -> Result<Commentable> {
+    match key {
+        [_, a, b, c, d, rest @ ..] => {
+            let part = rest.try_into().map(u32::from_be_bytes).map_err(|_| corrupt("key"))?;
+            Ok(Commentable { id: ObjectId(u32::from_be_bytes([*a, *b, *c, *d])), part })
+        }
+        _ => Err(corrupt("key")),
+    }
 }
 
 fn counter_key() -> [u8; 5] {
@@ -89,8 +129,19 @@ pub(crate) fn system_trees(reader: &Reader) -> Result<Option<SystemTrees>> {
     Ok(Some(trees))
 }
 
-/// Reads the whole catalog.
+/// Reads the whole catalog, with what the reader's transaction changed of it.
 pub(crate) fn load(reader: &Reader) -> Result<Catalog> {
+    load_objects(reader).map(Catalog::of)
+}
+
+/// As [`load`], in a state without anybody's own changes.
+pub(super) fn load_committed(reader: &Reader) -> Result<Catalog> {
+    let mut objects = load_objects(reader)?;
+    objects.set_committed();
+    Ok(Catalog::of(objects))
+}
+
+fn load_objects(reader: &Reader) -> Result<Objects> {
     let mut objects = Objects::default();
     let mut tables = Vec::new();
     let mut cursor = reader.cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
@@ -100,7 +151,8 @@ pub(crate) fn load(reader: &Reader) -> Result<Catalog> {
             1 => tables.push(entries::decode_table(id, value)?),
             2 => objects.add_view(Arc::new(entries::decode_view(id, value)?)),
             3 => objects.add_sequence(Arc::new(entries::decode_sequence(id, value)?)),
-            4 => objects.add_schema(id, entries::decode_schema(value)?),
+            4 => objects.add_schema(id, entries::decode_text(value)?),
+            6 => objects.add_comment(commented(key)?, entries::decode_text(value)?),
             _ => {}
         }
     }
@@ -110,12 +162,14 @@ pub(crate) fn load(reader: &Reader) -> Result<Catalog> {
     link_references(&mut tables)?;
     attach_statistics(reader, &mut tables)?;
     tables.into_iter().for_each(|table| objects.add_table(Arc::new(table)));
-    Ok(Catalog::of(objects))
+    Ok(objects)
 }
 
 fn parse_key(key: &[u8]) -> Result<(u8, ObjectId)> {
     match key {
-        [kind, a, b, c, d] => Ok((*kind, ObjectId(u32::from_be_bytes([*a, *b, *c, *d])))),
+        [kind @ (5 | 6), a, b, c, d, ..] | [kind, a, b, c, d] => {
+            Ok((*kind, ObjectId(u32::from_be_bytes([*a, *b, *c, *d]))))
+        }
         _ => Err(corrupt("key")),
     }
 }
@@ -126,7 +180,8 @@ pub(crate) fn check_entry(key: &[u8], value: &[u8]) -> Result<()> {
         (1, id) => entries::decode_table(id, value).map(drop),
         (2, id) => entries::decode_view(id, value).map(drop),
         (3, id) => entries::decode_sequence(id, value).map(drop),
-        (4, _) => entries::decode_schema(value).map(drop),
+        (4, _) => entries::decode_text(value).map(drop),
+        (6, _) => commented(key).and_then(|_| entries::decode_text(value)).map(drop),
         _ => Ok(()),
     }
 }
@@ -162,9 +217,16 @@ fn attach_statistics(reader: &Reader, tables: &mut [Table]) -> Result<()> {
         if let Some(bytes) = reader.get(trees.statistics, &table.id.0.to_be_bytes())? {
             let types: Vec<_> = table.columns.iter().map(|column| column.data_type).collect();
             table.statistics = Some(Arc::new(statistics::decode(&bytes, &types)?));
+            table.analyzed = digest(&bytes);
         }
     }
     Ok(())
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Writes the catalog in a transaction.
@@ -200,19 +262,59 @@ impl<'a> CatalogStore<'a> {
     }
 
     pub(crate) fn put_table(&self, table: &Table) -> Result<()> {
-        self.put(EntryKind::Table, table.id, |change| entries::encode_table(table, change))
+        self.put(EntryKind::Table, table.id, |change| entries::encode_table(table, change))?;
+        self.put_name(table.schema, &table.name, table.id)
     }
 
     pub(crate) fn put_view(&self, view: &View) -> Result<()> {
-        self.put(EntryKind::View, view.id, |change| entries::encode_view(view, change))
+        self.put(EntryKind::View, view.id, |change| entries::encode_view(view, change))?;
+        self.put_name(view.schema, &view.name, view.id)
     }
 
     pub(crate) fn put_sequence(&self, sequence: &Sequence) -> Result<()> {
-        self.put(EntryKind::Sequence, sequence.id, |change| entries::encode_sequence(sequence, change))
+        self.put(EntryKind::Sequence, sequence.id, |change| entries::encode_sequence(sequence, change))?;
+        self.put_name(sequence.schema, &sequence.name, sequence.id)
+    }
+
+    /// The name means something new, be it the same relation as it is now: who changes its rows has to notice.
+    pub(crate) fn put_name(&self, schema: ObjectId, name: &str, id: ObjectId) -> Result<()> {
+        let change = self.next_number()?;
+        let value = [id.0.to_be_bytes(), change.to_be_bytes()].concat();
+        Ok(self.tx.put(TreeId::CATALOG, &name_key(schema, name), &value)?)
+    }
+
+    /// The name means nothing any more.
+    pub(crate) fn forget_name(&self, schema: ObjectId, name: &str) -> Result<()> {
+        self.tx.delete(TreeId::CATALOG, &name_key(schema, name))?;
+        Ok(())
     }
 
     pub(crate) fn put_schema(&self, id: ObjectId, name: &str) -> Result<()> {
-        self.put(EntryKind::Schema, id, |change| entries::encode_schema(name, change))
+        self.put(EntryKind::Schema, id, |change| entries::encode_text(name, change))?;
+        self.put_schemas()
+    }
+
+    pub(crate) fn delete_schema(&self, id: ObjectId) -> Result<()> {
+        self.delete(EntryKind::Schema, id)?;
+        self.put_schemas()
+    }
+
+    fn put_schemas(&self) -> Result<()> {
+        let change = self.next_number()?;
+        Ok(self.tx.put(TreeId::CATALOG, &schemas_key(), &change.to_le_bytes())?)
+    }
+
+    /// None: no comment.
+    pub(crate) fn put_comment(&self, on: Commentable, text: Option<&str>) -> Result<()> {
+        let key = comment_key(on);
+        match text {
+            Some(text) => {
+                let change = self.next_number()?.into();
+                self.tx.put(TreeId::CATALOG, &key, &entries::encode_text(text, change))?;
+            }
+            None => drop(self.tx.delete(TreeId::CATALOG, &key)?),
+        }
+        Ok(())
     }
 
     /// From here on the catalog is one of this version.

@@ -1,4 +1,4 @@
-//! COMMENT ON. Comments are not kept, but dumps are full of them.
+//! COMMENT ON.
 
 use cairn_parser::TokenKind;
 
@@ -11,48 +11,48 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct Comment {
     pub(crate) on: Commented,
+    /// None: NULL, which takes the comment away.
+    pub(crate) text: Option<String>,
 }
 
 /// What is commented on.
 #[derive(Debug)]
 pub(crate) enum Commented {
-    Relation {
-        kind: RelationKind,
-        name: ObjectName,
-    },
-    Column {
-        relation: ObjectName,
-        name: String,
-    },
-    Constraint {
-        table: ObjectName,
-        name: String,
-    },
-    /// The database, or the schema that there is.
+    Relation { kind: RelationKind, name: ObjectName },
+    Column { relation: ObjectName, name: String },
+    Constraint { table: ObjectName, name: String },
+    Schema(String),
     Database,
 }
 
 impl Comment {
     pub(super) fn of(command: Clause<'_>) -> Result<Comment> {
+        Ok(Comment { on: Commented::of(command)?, text: command.constant_text() })
+    }
+}
+
+impl Commented {
+    fn of(command: Clause<'_>) -> Result<Commented> {
         let commented = command.part("commented").ok_or_else(|| Error::internal("a comment on nothing"))?;
         if let Some(words) = commented.part("object_with_any_name") {
             let kind = kind(words).ok_or_else(|| unsupported(commented))?;
             let name = commented.named_relations()?.into_iter().next();
             let name = name.ok_or_else(|| Error::internal("a comment without a name"))?;
-            return Ok(Comment { on: Commented::Relation { kind, name } });
+            return Ok(Commented::Relation { kind, name });
         }
         let named = commented.part("object_with_name").map(Clause::first_words);
         let names: Vec<String> = commented.dotted_names().next().unwrap_or_default();
         match names.split_last() {
             Some((column, relation)) if commented.has(TokenKind::Column) && !relation.is_empty() => {
                 let relation = commented.relation_of(relation)?;
-                Ok(Comment { on: Commented::Column { relation, name: column.clone() } })
+                Ok(Commented::Column { relation, name: column.clone() })
             }
             Some(_) if commented.has(TokenKind::Constraint) && !commented.has(TokenKind::Domain) => {
                 let table = commented.relation_of(&names)?;
-                Ok(Comment { on: Commented::Constraint { table, name: commented.name()? } })
+                Ok(Commented::Constraint { table, name: commented.name()? })
             }
-            None if matches!(named.as_deref(), Some("DATABASE" | "SCHEMA")) => Ok(Comment { on: Commented::Database }),
+            None if named.as_deref() == Some("DATABASE") => Ok(Commented::Database),
+            None if named.as_deref() == Some("SCHEMA") => Ok(Commented::Schema(commented.name()?)),
             _ => Err(unsupported(commented)),
         }
     }

@@ -187,14 +187,17 @@ impl Ddl<'_> {
                 for check in &mut renamed.checks {
                     rename_table(&mut check.condition, &table.name, &renamed.name);
                 }
+                self.store.forget_name(table.schema, &table.name)?;
                 self.store.put_table(&renamed)
             }
             Relation::View(view) => {
                 self.refuse_taken(view.schema, &to)?;
+                self.store.forget_name(view.schema, &view.name)?;
                 self.store.put_view(&View { name: to, ..View::clone(&view) })
             }
             Relation::Sequence(sequence) => {
                 self.refuse_taken(sequence.schema, &to)?;
+                self.store.forget_name(sequence.schema, &sequence.name)?;
                 self.store.put_sequence(&Sequence { name: to, ..Sequence::clone(&sequence) })
             }
             Relation::Index(table, _) | Relation::PrimaryKey(table) => self.rename_index(&table, &name.name, to),

@@ -1,54 +1,17 @@
-//! Statements that change nothing of the schema: COMMENT ON, whose texts are not kept, ANALYZE and VACUUM.
+//! ANALYZE and VACUUM, which change nothing of the schema.
 
 use std::ops::Bound;
 
 use super::context::Ddl;
-use super::create_view::is_readable;
-use super::names::{constraint_exists, missing};
-use crate::catalog::{ObjectName, Relation, Table, TableLayout, put_statistics};
-use crate::command::{Comment, Commented, Vacuum};
+use crate::Result;
+use crate::catalog::{ObjectName, Table, TableLayout, put_statistics};
+use crate::command::Vacuum;
 use crate::plan::StatisticsBuilder;
-use crate::{Error, Result, SqlState};
 
 /// How often ANALYZE looks whether it is to stop.
 const INTERRUPT_ROWS: u64 = 1024;
 
 impl Ddl<'_> {
-    /// Comments are not kept.
-    pub(super) fn comment(&mut self, comment: &Comment) -> Result<&'static str> {
-        match &comment.on {
-            Commented::Database => {}
-            Commented::Relation { kind, name } => {
-                let found = self.catalog.relation_kind(name);
-                let readable = is_readable(*kind) && found.is_some_and(is_readable);
-                if !readable && found != Some(*kind) {
-                    return Err(missing(&self.catalog, name, *kind));
-                }
-            }
-            Commented::Column { relation, name } => self.check_column(relation, name)?,
-            Commented::Constraint { table, name } => {
-                let table = self.table(table)?;
-                if !constraint_exists(&table, name) {
-                    let message = format!("constraint \"{name}\" for table \"{}\" does not exist", table.name);
-                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
-                }
-            }
-        }
-        Ok("COMMENT")
-    }
-
-    fn check_column(&self, relation: &ObjectName, name: &str) -> Result<()> {
-        let found = match self.catalog.relation(relation) {
-            Some(Relation::View(view)) => view.columns.iter().any(|column| column == name),
-            _ => self.table(relation)?.column_position(name).is_some(),
-        };
-        if found {
-            return Ok(());
-        }
-        let message = format!("column \"{name}\" of relation \"{}\" does not exist", relation.name);
-        Err(Error::new(SqlState::UNDEFINED_COLUMN, message))
-    }
-
     /// Of these tables, or of every table.
     pub(super) fn analyze(&mut self, names: &[ObjectName]) -> Result<()> {
         let tables = match names {

@@ -5,7 +5,7 @@ use cairn_parser::{Id, Query};
 use super::context::Ddl;
 use super::names::already_exists;
 use crate::bind::{ParameterTypes, bind_query, bind_view_query, definition_fields, named_as_view, resolve_query};
-use crate::catalog::{Catalog, Definition, ObjectId, Relation, RelationKind, View};
+use crate::catalog::{Catalog, Definition, ObjectId, Relation, View};
 use crate::command::{Command, CreateView, SchemaCommand};
 use crate::plan::{Field, LogicalPlan};
 use crate::sql::parse_one;
@@ -29,7 +29,7 @@ impl Ddl<'_> {
             _ => return Err(already_exists(&name)),
         };
         let replaces = self.catalog.view_by_id(id).is_some();
-        self.store.put_view(&View { id, schema, name, columns, query })?;
+        self.store.put_view(&View { id, schema, name, columns, query, change: 0 })?;
         self.reload()?;
         if replaces {
             self.refuse_cycle(id)?;
@@ -112,9 +112,4 @@ fn view_columns(create: &CreateView, fields: &[Field]) -> Result<Vec<String>> {
         }
     }
     Ok(columns)
-}
-
-/// Whether a name is a relation that rows can be read from.
-pub(super) fn is_readable(kind: RelationKind) -> bool {
-    matches!(kind, RelationKind::Table | RelationKind::View)
 }

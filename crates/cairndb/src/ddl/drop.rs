@@ -122,10 +122,11 @@ impl Ddl<'_> {
         let mut parts: BTreeMap<ObjectId, Vec<Object>> = BTreeMap::new();
         let mut tables = Vec::new();
         for doomed in all {
+            self.forget_comments(doomed.object)?;
             match doomed.object {
                 Object::Table(id) => tables.push(id),
-                Object::View(id) => self.store.delete(EntryKind::View, id)?,
-                Object::Sequence(id) => self.store.delete(EntryKind::Sequence, id)?,
+                Object::View(id) => self.remove_view(id)?,
+                Object::Sequence(id) => self.remove_sequence(id)?,
                 Object::Schema(id) => self.remove_schema(id)?,
                 Object::Column(table, _)
                 | Object::Default(table, _)
@@ -152,7 +153,22 @@ impl Ddl<'_> {
             self.dml.tx.drop_tree(index.tree)?;
         }
         delete_statistics(self.dml.tx, self.trees, id)?;
+        self.store.forget_name(table.schema, &table.name)?;
         self.store.delete(EntryKind::Table, id)
+    }
+
+    fn remove_view(&mut self, id: ObjectId) -> Result<()> {
+        if let Some(view) = self.catalog.view_by_id(id) {
+            self.store.forget_name(view.schema, &view.name)?;
+        }
+        self.store.delete(EntryKind::View, id)
+    }
+
+    fn remove_sequence(&mut self, id: ObjectId) -> Result<()> {
+        if let Some(sequence) = self.catalog.sequence_by_id(id) {
+            self.store.forget_name(sequence.schema, &sequence.name)?;
+        }
+        self.store.delete(EntryKind::Sequence, id)
     }
 
     /// Takes parts out of a table that stays.

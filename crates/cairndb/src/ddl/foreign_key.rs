@@ -40,6 +40,9 @@ impl Ddl<'_> {
             None => constraint_name(table, &joined(table, &columns), "fkey"),
         };
         check_types(table, &columns, parent, &referenced_columns, &name)?;
+        if parent.id != table.id {
+            self.store.put_name(parent.schema, &parent.name, parent.id)?;
+        }
         table.foreign_keys.push(ForeignKey {
             id: self.store.allocate_id()?,
             name,

@@ -4,6 +4,7 @@
 mod alter_column;
 mod alter_table;
 mod analyze;
+mod comment;
 mod constraints;
 mod context;
 mod create_index;

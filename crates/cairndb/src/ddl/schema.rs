@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::Ddl;
 use super::dependency::Object;
 use super::names::{already_exists_in, is_a, missing};
-use crate::catalog::{EntryKind, ObjectId, Relation, RelationKind, Sequence, Table, View, no_schema};
+use crate::catalog::{ObjectId, Relation, RelationKind, Sequence, Table, View, no_schema};
 use crate::command::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
 use crate::{Error, Result, SqlState};
 
@@ -58,7 +58,7 @@ impl Ddl<'_> {
     }
 
     pub(super) fn remove_schema(&mut self, id: ObjectId) -> Result<()> {
-        self.store.delete(EntryKind::Schema, id)
+        self.store.delete_schema(id)
     }
 
     /// A table's indexes and the sequences of its columns go with it.
@@ -83,6 +83,7 @@ impl Ddl<'_> {
         match relation {
             Relation::Table(table) => self.move_table(&table, to)?,
             Relation::View(view) if self.is_moved((view.schema, to), &view.name)? => {
+                self.store.forget_name(view.schema, &view.name)?;
                 self.store.put_view(&View { schema: to, ..View::clone(&view) })?;
             }
             Relation::Sequence(sequence) => self.move_sequence(&sequence, to)?,
@@ -112,8 +113,10 @@ impl Ddl<'_> {
         }
         for sequence in self.owned_sequences(table.id) {
             self.is_moved((sequence.schema, to), &sequence.name)?;
+            self.store.forget_name(sequence.schema, &sequence.name)?;
             self.store.put_sequence(&Sequence { schema: to, ..Sequence::clone(&sequence) })?;
         }
+        self.store.forget_name(table.schema, &table.name)?;
         self.store.put_table(&Table { schema: to, ..Table::clone(table) })
     }
 
@@ -124,7 +127,10 @@ impl Ddl<'_> {
                 .with_detail(format!("Sequence \"{}\" is linked to table \"{}\".", sequence.name, table.name)));
         }
         match self.is_moved((sequence.schema, to), &sequence.name)? {
-            true => self.store.put_sequence(&Sequence { schema: to, ..sequence.clone() }),
+            true => {
+                self.store.forget_name(sequence.schema, &sequence.name)?;
+                self.store.put_sequence(&Sequence { schema: to, ..sequence.clone() })
+            }
             false => Ok(()),
         }
     }

@@ -51,7 +51,19 @@ impl SequenceOptions {
             return invalid(format!("START value ({start}) cannot be greater than MAXVALUE ({max})"));
         }
         let (id, cycle, generation) = (ObjectId(0), self.cycle, new_generation());
-        Ok(Sequence { id, schema: ObjectId::PUBLIC, name, start, increment, min, max, cycle, owner: None, generation })
+        Ok(Sequence {
+            id,
+            schema: ObjectId::PUBLIC,
+            name,
+            start,
+            increment,
+            min,
+            max,
+            cycle,
+            owner: None,
+            generation,
+            change: 0,
+        })
     }
 }
 

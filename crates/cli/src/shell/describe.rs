@@ -14,23 +14,28 @@ use crate::report::Failure;
 /// The kinds of relations that are listed, by the letter of their command.
 const KINDS: [(char, &str); 4] = [('t', "table"), ('v', "view"), ('i', "index"), ('s', "sequence")];
 
-/// `\d [NAME]`
-pub fn describe(session: &mut Session, name: Option<&str>) -> Result<(), Failure> {
-    let Some(name) = name else { return list(session, "d", None) };
+/// `\d [NAME]`; `\d+` shows comments too.
+pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Result<(), Failure> {
+    let Some(name) = name else { return list(session, command, None) };
     let catalog = session.catalog()?;
     let found = catalog.relation(&name.into()).or_else(|| catalog.relation(&named(name)));
-    let grid = match found {
+    let mut grid = match found {
         Some(Relation::Table(table)) => describe_table(&catalog, table),
         Some(Relation::View(view)) => describe_view(session, &catalog, view)?,
         Some(Relation::Sequence(sequence)) => describe_sequence(&catalog, sequence),
         Some(Relation::Index(table, index)) => describe_index(&catalog, table, index),
         Some(Relation::PrimaryKey(table)) => describe_index(&catalog, table, &primary_key(table)),
-        None if name.contains(['*', '?']) => return list(session, "d", Some(name)),
+        None if name.contains(['*', '?']) => return list(session, command, Some(name)),
         None => {
             let name = folded(name);
             return Err(Failure::Message(format!("Did not find any relation named \"{name}\".")));
         }
     };
+    if let (true, Some(relation @ (Relation::Table(_) | Relation::View(_)))) = (command.ends_with('+'), found) {
+        grid.columns.push(output::Column::text("Description"));
+        let comment = |position| catalog.comment_on_column(relation, position).map(str::to_string);
+        grid.rows.iter_mut().enumerate().for_each(|(position, row)| row.push(comment(position)));
+    }
     session.show(grid)
 }
 
@@ -38,12 +43,17 @@ pub fn describe(session: &mut Session, name: Option<&str>) -> Result<(), Failure
 pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Result<(), Failure> {
     let catalog = session.catalog()?;
     let pattern = pattern.map(folded);
-    let wanted = |kind: &str| match command.strip_prefix('d').unwrap_or_default() {
+    let (letters, with_comments) = match command.strip_suffix('+') {
+        Some(letters) => (letters, true),
+        None => (command, false),
+    };
+    let wanted = |kind: &str| match letters.strip_prefix('d').unwrap_or_default() {
         "" => kind != "index",
         letters => KINDS.iter().any(|(letter, name)| *name == kind && letters.contains(*letter)),
     };
     let mut relations = relations(&catalog);
-    relations.retain(|(name, kind, _)| wanted(kind) && pattern.as_deref().is_none_or(|like| matches(name, like)));
+    relations
+        .retain(|Listed { name, kind, .. }| wanted(kind) && pattern.as_deref().is_none_or(|like| matches(name, like)));
     if relations.is_empty() {
         match pattern {
             Some(pattern) => eprintln!("Did not find any relation named \"{pattern}\"."),
@@ -56,29 +66,53 @@ pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Resu
     if with_table {
         columns.push(output::Column::text("Table"));
     }
-    let row = |(name, kind, table): (String, &str, Option<String>)| {
+    if with_comments {
+        columns.push(output::Column::text("Description"));
+    }
+    let row = |Listed { name, kind, table, comment }: Listed| {
         let mut row = vec![Some(name), Some(kind.to_string())];
-        if with_table {
-            row.push(table);
-        }
+        row.extend(with_table.then_some(table));
+        row.extend(with_comments.then_some(comment));
         row
     };
     let rows = relations.into_iter().map(row).collect();
     session.show(Grid { title: Some("List of relations".to_string()), columns, rows, footer: None })
 }
 
-/// Name, kind and table of every relation, by name.
-fn relations(catalog: &Catalog) -> Vec<(String, &'static str, Option<String>)> {
-    let mut all: Vec<(String, &'static str, Option<String>)> = Vec::new();
-    let shown = |schema, name: &str| plain(catalog.shown(schema, name), name);
-    all.extend(catalog.tables().map(|table| (shown(table.schema, &table.name), "table", None)));
-    all.extend(catalog.views().map(|view| (shown(view.schema, &view.name), "view", None)));
-    all.extend(catalog.sequences().map(|sequence| (shown(sequence.schema, &sequence.name), "sequence", None)));
+/// A relation in a list.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Listed {
+    name: String,
+    kind: &'static str,
+    table: Option<String>,
+    comment: Option<String>,
+}
+
+/// Every relation, by name.
+fn relations(catalog: &Catalog) -> Vec<Listed> {
+    let listed = |schema, name: &str, relation: Relation| {
+        let (kind, table) = match &relation {
+            Relation::Table(_) => ("table", None),
+            Relation::View(_) => ("view", None),
+            Relation::Sequence(_) => ("sequence", None),
+            Relation::Index(table, _) | Relation::PrimaryKey(table) => {
+                ("index", Some(plain(catalog.table_name(table), &table.name)))
+            }
+        };
+        let comment = catalog.comment_on(&relation).map(str::to_string);
+        Listed { name: plain(catalog.shown(schema, name), name), kind, table, comment }
+    };
+    let mut all: Vec<Listed> = Vec::new();
     for table in catalog.tables() {
-        let names = table.primary_key_name.iter().chain(table.indexes.iter().map(|index| &index.name));
-        let owner = shown(table.schema, &table.name);
-        all.extend(names.map(|name| (shown(table.schema, name), "index", Some(owner.clone()))));
+        all.push(listed(table.schema, &table.name, Relation::Table(table.clone())));
+        let primary = table.primary_key_name.iter();
+        all.extend(primary.map(|name| listed(table.schema, name, Relation::PrimaryKey(table.clone()))));
+        let index = |index: &Arc<Index>| Relation::Index(table.clone(), index.clone());
+        all.extend(table.indexes.iter().map(|each| listed(table.schema, &each.name, index(each))));
     }
+    all.extend(catalog.views().map(|view| listed(view.schema, &view.name, Relation::View(view.clone()))));
+    let sequences = catalog.sequences();
+    all.extend(sequences.map(|each| listed(each.schema, &each.name, Relation::Sequence(each.clone()))));
     all.sort();
     all
 }

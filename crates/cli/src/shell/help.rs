@@ -12,6 +12,7 @@ General
 Looking around
   \\d [NAME]              all relations, or one table, view, index or sequence
   \\dt \\di \\dv \\ds [NAME]  tables, indexes, views, sequences (* and ? are wildcards)
+  \\d+ \\dt+ ...           the same with comments
 
 Files
   \\i FILE                run the statements and commands of a file

@@ -31,8 +31,8 @@ pub fn run(session: &mut Session, text: &str, depth: usize) -> Result<(), Failur
             session.quit();
             Ok(())
         }
-        "d" => describe::describe(session, first),
-        "dt" | "di" | "dv" | "ds" => describe::list(session, name, first),
+        "d" | "d+" => describe::describe(session, name, first),
+        "dt" | "di" | "dv" | "ds" | "dt+" | "di+" | "dv+" | "ds+" => describe::list(session, name, first),
         "timing" => toggle_timing(session, first),
         "x" => set_expanded(session, first),
         "format" => set_format(session, first),

@@ -299,6 +299,15 @@ impl Reader {
         }
     }
 
+    /// As [`Reader::note_read`], of single keys.
+    pub fn note_keys<'k>(&self, tree: TreeId, keys: impl Iterator<Item = &'k [u8]>) -> Result<()> {
+        if let Source::Transaction(private, _) = &self.0 {
+            let mut state = private.lock()?;
+            keys.for_each(|key| state.note_key(tree, key));
+        }
+        Ok(())
+    }
+
     /// Remembers a range as read without reading it, as a cached plan rests on catalog entries. Outside transactions
     /// there is nothing to remember.
     pub fn note_read(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<()> {

@@ -28,7 +28,7 @@ pub(in crate::api) fn read<R>(
     read: impl FnMut(RowRef<'_>) -> R,
 ) -> Result<Option<R>, Miss> {
     let Buffers { select, eval, fitted, .. } = buffers;
-    let stamp = prepared.stamp.schema;
+    let stamp = prepared.schema_stamp();
     let run = |env: Env<'_>, select| match &state.transaction {
         None => plan.run(&mut connection.session.borrow_mut(), stamp, env, select, read),
         Some(open) => plan.run_in(open.tx.reader(), stamp, env, select, read),
@@ -104,11 +104,11 @@ fn run_point(
     let place = match &state.transaction {
         None => Place::Alone(&mut session, acknowledge),
         Some(open) => {
-            open.note_schema()?;
+            prepared.note_in(open)?;
             Place::In(&open.tx)
         }
     };
-    let (stamp, shared) = (prepared.stamp.schema, connection.shared());
+    let (stamp, shared) = (prepared.schema_stamp(), connection.shared());
     // Out of the buffers for as long as they are lent.
     let eval = std::mem::replace(&mut buffers.eval, Buffers::no_context());
     let env = Env::of_point(params, &eval);

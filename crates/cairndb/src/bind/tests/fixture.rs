@@ -36,6 +36,7 @@ pub(super) fn catalog_of(script: &str) -> Catalog {
 fn add_view(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateView) {
     let CreateView { name, columns, query, .. } = create;
     let view = View {
+        change: 0,
         id: ObjectId(900),
         schema: ObjectId::PUBLIC,
         name: name.name,
@@ -107,6 +108,7 @@ fn identity(catalog: &mut Catalog, table: &str, column: &str) -> Identity {
         cycle: false,
         owner: None,
         generation: 0,
+        change: 0,
     };
     catalog.objects_mut().add_sequence(Arc::new(sequence));
     Identity { always: true, sequence: id }

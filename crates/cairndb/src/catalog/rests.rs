@@ -1,0 +1,180 @@
+//! What a plan rests on: the relations that its names meant, and the names that meant nothing.
+//!
+//! A plan was made of one version of the catalog. In another it is right as long as every name that was looked up for it means
+//! the same relation, unchanged, and as long as what was not found where it was looked for first is still not there.
+//! Each change of a relation's entry gets a number of its own, so that "unchanged" is a comparison of two numbers; numbers may come
+//! back after a rollback, so they are compared between committed versions only.
+//!
+//! What changes rows rests on more than what it names: on the tables that its table's foreign keys point at, and on those
+//! whose keys point at it, with all that goes on there.
+//!
+//! In a transaction the keys of those names in the catalog tree are noted as read: who changes one of these relations, or
+//! makes one that would be found first, gets in its way, and nobody else does.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use cairn_storage::{Reader, TreeId};
+
+use super::objects::{Catalog, Relation};
+use super::store::{push_name_key, schemas_key};
+use super::{ObjectId, ReferentialAction, Sequence, Table, View};
+use crate::Result;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rests(Vec<Rest>);
+
+#[derive(Clone, Debug)]
+enum Rest {
+    Table(Arc<Table>),
+    /// A table whose rows are changed.
+    Written(Arc<Table>),
+    View(Arc<View>),
+    Sequence(Arc<Sequence>),
+    /// A name that means nothing in a schema.
+    Missing(ObjectId, Box<str>),
+    /// Some comment.
+    Comments,
+}
+
+impl Rests {
+    pub(crate) fn add(&mut self, relation: &Relation) {
+        self.0.push(match relation {
+            Relation::Table(table) | Relation::Index(table, _) | Relation::PrimaryKey(table) => {
+                Rest::Table(table.clone())
+            }
+            Relation::View(view) => Rest::View(view.clone()),
+            Relation::Sequence(sequence) => Rest::Sequence(sequence.clone()),
+        });
+    }
+
+    pub(crate) fn add_written(&mut self, table: &Arc<Table>) {
+        self.0.push(Rest::Written(table.clone()));
+    }
+
+    pub(crate) fn add_missing(&mut self, schema: ObjectId, name: &str) {
+        self.0.push(Rest::Missing(schema, name.into()));
+    }
+
+    pub(crate) fn add_comments(&mut self) {
+        self.0.push(Rest::Comments);
+    }
+
+    /// Whether a plan that was made under `then` is right under `now`.
+    pub(crate) fn hold(&self, then: &Catalog, now: &Catalog) -> bool {
+        let same = |rest: &Rest| match rest {
+            Rest::Table(table) => is_same_table(table, now),
+            Rest::Written(table) => match now.table_by_id(table.id) {
+                Some(found) => {
+                    let (known, found) = (neighbours(table, then), neighbours(found, now));
+                    known.len() == found.len() && known.iter().all(|table| is_same_table(table, now))
+                }
+                None => false,
+            },
+            Rest::View(view) => match now.relation_in(view.schema, &view.name) {
+                Some(Relation::View(found)) => (found.id, found.change) == (view.id, view.change),
+                _ => false,
+            },
+            Rest::Sequence(sequence) => match now.relation_in(sequence.schema, &sequence.name) {
+                Some(Relation::Sequence(found)) => (found.id, found.change) == (sequence.id, sequence.change),
+                _ => false,
+            },
+            Rest::Missing(schema, name) => now.relation_in(*schema, name).is_none(),
+            Rest::Comments => then.has_comments_of(now),
+        };
+        let comparable = then.is_committed() && now.is_committed() && then.has_schemas_of(now);
+        comparable && self.0.iter().all(same)
+    }
+
+    /// The keys of the catalog tree that say what the plan rests on, one behind the other, each behind its length.
+    pub(crate) fn keys(&self, catalog: &Catalog) -> Box<[u8]> {
+        let mut keys = Vec::with_capacity(64);
+        let mut add = |schema: ObjectId, name: &str| {
+            let start = keys.len();
+            keys.extend_from_slice(&[0; 2]);
+            push_name_key(schema, name, &mut keys);
+            let length = u16::try_from(keys.len() - start - 2).unwrap_or(u16::MAX);
+            keys[start..start + 2].copy_from_slice(&length.to_le_bytes());
+        };
+        for rest in &self.0 {
+            match rest {
+                Rest::Table(table) => add(table.schema, &table.name),
+                Rest::Written(table) if table.foreign_keys.is_empty() && table.referenced_by.is_empty() => {
+                    add(table.schema, &table.name);
+                }
+                Rest::Written(table) => {
+                    neighbours(table, catalog).iter().for_each(|table| add(table.schema, &table.name));
+                }
+                Rest::View(view) => add(view.schema, &view.name),
+                Rest::Sequence(sequence) => add(sequence.schema, &sequence.name),
+                Rest::Missing(schema, name) => add(*schema, name),
+                // A comment that changes meanwhile makes nothing wrong that is written.
+                Rest::Comments => {}
+            }
+        }
+        keys.into()
+    }
+}
+
+/// Notes as read, in a transaction, the keys that a plan rests on, and, where that is asked for, which schemas there are.
+pub(crate) fn note_keys(keys: &[u8], with_schemas: bool, reader: &Reader) -> Result<()> {
+    let schemas = schemas_key();
+    let first = with_schemas.then_some(&schemas[..]);
+    Ok(reader.note_keys(TreeId::CATALOG, first.into_iter().chain(Keys(keys)))?)
+}
+
+/// Notes as read everything that the schema is.
+pub(crate) fn note_all(reader: &Reader) -> Result<()> {
+    Ok(reader.note_read(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?)
+}
+
+/// What [`Rests::keys`] put together.
+struct Keys<'k>(&'k [u8]);
+
+impl<'k> Iterator for Keys<'k> {
+    type Item = &'k [u8];
+
+    fn next(&mut self) -> Option<&'k [u8]> {
+        let (length, rest) = self.0.split_first_chunk::<2>()?;
+        let (key, behind) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+        self.0 = behind;
+        Some(key)
+    }
+}
+
+fn is_same_table(table: &Table, now: &Catalog) -> bool {
+    match now.relation_in(table.schema, &table.name) {
+        Some(Relation::Table(found)) => {
+            (found.id, found.change, found.analyzed) == (table.id, table.change, table.analyzed)
+        }
+        _ => false,
+    }
+}
+
+/// The table, those that its foreign keys point at, those whose keys point at it, and so on from where these are changed
+/// along.
+fn neighbours(table: &Arc<Table>, catalog: &Catalog) -> Vec<Arc<Table>> {
+    let mut found = Vec::with_capacity(1);
+    let mut changed = vec![table.clone()];
+    while let Some(table) = changed.pop() {
+        let parents = table.foreign_keys.iter().filter_map(|key| catalog.table_by_id(key.referenced_table));
+        for &(child, position) in &table.referenced_by {
+            let Some(child) = catalog.table_by_id(child) else { continue };
+            let follows = child.foreign_keys.get(position).is_some_and(|key| {
+                let stops = |action| matches!(action, ReferentialAction::NoAction | ReferentialAction::Restrict);
+                !(stops(key.on_delete) && stops(key.on_update))
+            });
+            match follows {
+                true if !found.iter().chain(&changed).any(|known| Arc::ptr_eq(known, child)) => {
+                    changed.push(child.clone());
+                }
+                true => {}
+                false => found.push(child.clone()),
+            }
+        }
+        found.extend(parents.cloned());
+        found.push(table);
+    }
+    found
+}
