@@ -261,7 +261,7 @@ impl<'a> ForeignKeys<'a> {
         };
         let assigned =
             table.foreign_keys[position].columns.iter().enumerate().map(value).collect::<Result<Vec<_>>>()?;
-        let program = Arc::new(RowChange::new(target, catalog, &assigned, None, (None, 0))?);
+        let program = Arc::new(RowChange::new(target, catalog, assigned, None, (None, 0)));
         self.actions.insert(place, program.clone());
         Ok(program)
     }

@@ -55,7 +55,7 @@ impl UpdatePlan {
         let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let behind = (returning, values_at + assigned.len());
         Ok(UpdatePlan {
-            program: RowChange::new(&target, catalog, &assigned, None, behind)?,
+            program: RowChange::new(&target, catalog, assigned, None, behind),
             assigned: bound.assigned,
             returning: bound.returning,
         })

@@ -11,7 +11,7 @@ use crate::bind::Returning;
 use crate::catalog::Catalog;
 use crate::dml::UpdatePlan;
 use crate::dml::row::{AtOnce, Env, RowChange, Target};
-use crate::plan::{Expr, PhysicalPlan};
+use crate::plan::PhysicalPlan;
 
 /// An UPDATE that leaves the row's key, and what other tables refer to, alone.
 #[derive(Debug)]
@@ -40,9 +40,9 @@ impl PointUpdate {
         if source.table.id != target.table.id || values.len() != assigned.len() {
             return None;
         }
-        let assigned: Vec<(usize, Expr)> = assigned.iter().copied().zip(values.iter().cloned()).collect();
+        let assigned = assigned.iter().copied().zip(values.iter().cloned()).collect();
         let returning = returning.map(|returning| returning.exprs.as_slice());
-        let change = RowChange::new(target, catalog, &assigned, source.filter.as_ref(), (returning, 0)).ok()?;
+        let change = RowChange::new(target, catalog, assigned, source.filter.as_ref(), (returning, 0));
         change.is_evaluable().then(|| PointUpdate { finder: source.finder(), change })
     }
 

@@ -28,32 +28,35 @@ enum NewValue {
 }
 
 impl Assignment {
-    pub(super) fn of(target: &Target, column: usize, expr: &Expr) -> Result<Assignment, Error> {
+    pub(super) fn of(target: &Target, column: usize, expr: Expr) -> Assignment {
         let data_type = target.table.columns[column].data_type;
         let place = match target.layout.place(column) {
             ColumnPlace::Row(place) => Some(place),
             ColumnPlace::Key(_) => None,
         };
-        let value = match (Operand::of(expr, data_type), Sum::of(target, data_type, expr), expr) {
-            (Some(operand), _, _) => NewValue::Operand(operand),
-            (None, Some(sum), expr) => NewValue::Sum(sum, expr.clone()),
-            (None, None, &Expr::Column { index, data_type: from })
+        let value = match (Operand::of(&expr, data_type), expr) {
+            (Some(operand), _) => NewValue::Operand(operand),
+            (None, Expr::Column { index, data_type: from })
                 if index >= target.table.columns.len() && from == data_type =>
             {
                 NewValue::Beside(index - target.table.columns.len())
             }
-            (None, None, expr) => NewValue::Computed(expr.clone()),
+            (None, expr) => match Sum::of(target, data_type, &expr) {
+                Some(sum) => NewValue::Sum(sum, expr),
+                None => NewValue::Computed(expr),
+            },
         };
-        Ok(Assignment { place, data_type, value })
+        Assignment { place, data_type, value }
     }
 
     /// The new value; NULL where it is lent.
     pub(super) fn compute(&self, both: &Both<'_>, env: Env<'_>) -> Result<Value, Stop> {
         let expr = match &self.value {
-            NewValue::Operand(operand) => match operand.value(env.params) {
-                Some(_) => return Ok(Value::Null),
-                None => return operand.converted(env),
-            },
+            // What is not of its type is noticed where it is lent; only a string may have to be made to fit.
+            NewValue::Operand(operand) if is_limited(self.data_type) && operand.value(env.params).is_none() => {
+                return operand.converted(env);
+            }
+            NewValue::Operand(_) => return Ok(Value::Null),
             NewValue::Beside(column) => return self.beside(both.beside(*column)?, env),
             NewValue::Sum(sum, expr) => match sum.value(both.old.layout.row(), both.old.value, env.params)? {
                 Some(value) => return Ok(value),

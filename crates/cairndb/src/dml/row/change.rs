@@ -13,12 +13,12 @@ use super::rules::returning;
 use super::{
     Env, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
 };
+use crate::Value;
 use crate::catalog::{Catalog, Index, Table};
 use crate::exec::{Columns, Datum};
 use crate::plan::Expr;
 use crate::types::key;
 use crate::types::row::encode_value_raw;
-use crate::{Error, Value};
 
 /// How a row changes.
 #[derive(Debug)]
@@ -27,9 +27,8 @@ pub(crate) struct RowChange {
     /// Rows for which it is not true stay as they are.
     filter: Option<Expr>,
     assignments: Box<[Assignment]>,
-    /// By column, and by place among the row's columns: which assignment it is given its value by.
+    /// By column: which assignment it is given its value by.
     by_column: Box<[Option<usize>]>,
-    by_place: Box<[Option<usize>]>,
     /// No assigned column is of variable length: the row can be patched where they lie, if there is room.
     is_fixed: bool,
     /// A column of the primary key is assigned.
@@ -87,33 +86,33 @@ impl RowChange {
     pub(crate) fn new(
         target: &Arc<Target>,
         catalog: &Catalog,
-        assigned: &[(usize, Expr)],
+        assigned: Vec<(usize, Expr)>,
         filter: Option<&Expr>,
         (returning, extra_at): (Option<&[Expr]>, usize),
-    ) -> Result<RowChange, Error> {
+    ) -> RowChange {
         let table = &target.table;
-        let touched = |column: usize| assigned.iter().any(|&(assigned, _)| assigned == column);
-        let assignments = assigned.iter().map(|(column, expr)| Assignment::of(target, *column, expr));
-        let assignments = assignments.collect::<Result<Box<[_]>, Error>>()?;
+        let mut by_column: Box<[Option<usize>]> = vec![None; table.columns.len()].into();
+        assigned.iter().enumerate().for_each(|(at, (column, _))| by_column[*column] = Some(at));
+        let touched = |column: usize| by_column[column].is_some();
+        let is_referenced = assigned.iter().any(|&(column, _)| is_referenced(table, column, catalog));
+        let assign = |(column, expr)| Assignment::of(target, column, expr);
+        let assignments: Box<[Assignment]> = assigned.into_iter().map(assign).collect();
         let layout = target.layout.row();
         let moves = table.primary_key.iter().any(|&column| touched(column));
         let can_change = |at: &usize| moves || table.indexes[*at].columns.iter().any(|part| touched(part.column));
         let is_fixed = |assignment: &Assignment| assignment.place.is_none_or(|place| !layout.is_variable(place));
-        let by_column = |column: usize| assigned.iter().position(|&(assigned, _)| assigned == column);
-        let by_place = |place: usize| assignments.iter().position(|assignment| assignment.place == Some(place));
-        Ok(RowChange {
+        RowChange {
             rules: Rules::of(target, touched),
             filter: filter.cloned(),
-            by_column: (0..table.columns.len()).map(by_column).collect(),
-            by_place: (0..layout.types().len()).map(by_place).collect(),
             is_fixed: assignments.iter().all(is_fixed),
             moves,
-            is_referenced: assigned.iter().any(|&(column, _)| is_referenced(table, column, catalog)),
+            is_referenced,
             indexes: (0..table.indexes.len()).filter(can_change).collect(),
             returning: returning.map(Into::into),
             extra_at,
             assignments,
-        })
+            by_column,
+        }
     }
 
     /// Whether a point statement can do it: the key stays, and what other tables refer to.
@@ -152,6 +151,10 @@ impl RowChange {
     ) -> Result<bool, Stop> {
         if !self.read(trees, key, buffers)? || !self.prepare(key, beside, env, buffers, returned)? {
             return Ok(false);
+        }
+        if self.is_row_only() && self.rules.references.is_empty() && !self.is_referenced {
+            self.put_new(trees, key, buffers)?;
+            return Ok(true);
         }
         self.refers(trees, key, buffers, checks)
             .and_then(|()| self.find_duplicate(trees, buffers, false))
@@ -306,8 +309,9 @@ impl RowChange {
             layout.raw_column(old, place)?;
         }
         row.clear();
+        let stored_columns = target.layout.stored_columns();
         layout.encode_raw(
-            |place| match self.by_place[place] {
+            |place| match self.by_column[stored_columns[place]] {
                 Some(at) => ranges[at].clone().map(|range| &bytes[range]),
                 None => layout.column_bytes(old, place),
             },
@@ -329,6 +333,12 @@ impl RowChange {
         let entries = self.indexes.iter().zip(&buffers.entries);
         let changed = entries.filter(|(_, (before, after))| before != after || buffers.write.is_move());
         changed.map(|(&at, (before, after))| (at, &*self.rules.target.table.indexes[at], before, after))
+    }
+
+    /// Whether nothing but the row itself can change.
+    #[inline]
+    fn is_row_only(&self) -> bool {
+        self.indexes.is_empty() && !self.moves
     }
 
     /// Finds what is in the new row's way. `taken`: the old row's entries are not there any more.

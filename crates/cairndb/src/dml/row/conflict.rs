@@ -34,7 +34,7 @@ impl Conflict {
             ConflictAction::Update { assignments, filter } => {
                 // RETURNING sees the table's columns only.
                 let behind = (returning, 0);
-                Some(Box::new(RowChange::new(target, catalog, assignments, filter.as_ref(), behind)?))
+                Some(Box::new(RowChange::new(target, catalog, assignments.clone(), filter.as_ref(), behind)))
             }
         };
         Ok(Conflict { arbiter: bound.arbiter, update })

@@ -68,6 +68,9 @@ impl Rules {
         env: Env<'_>,
         lookups: &mut Vec<Lookup>,
     ) -> Result<(), Stop> {
+        if self.references.is_empty() && lookups.is_empty() {
+            return Ok(());
+        }
         lookups.resize_with(self.references.len(), Lookup::default);
         for (&at, lookup) in self.references.iter().zip(lookups) {
             self.target.references[at].encode(row, env.eval, lookup)?;
