@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Index, ObjectId, Table};
+use super::{Index, IndexColumn, ObjectId, Table};
 use crate::types::row::RowLayout;
-use crate::types::{DataType, ValueRef, key};
+use crate::types::{DataType, key};
 use crate::{Error, Result, SqlState, Value};
 
 /// Where a column's value is read from.
@@ -172,24 +172,26 @@ pub(crate) fn row_number(key: &[u8]) -> Result<u64> {
 }
 
 impl Index {
-    /// Appends the encoded index columns of a row; whether none of them is NULL.
-    pub(crate) fn encode_columns_with<'v>(
+    /// Appends the key of a row's entry, whose columns `encode` appends, saying which are NULL; whether the entry's value is
+    /// the row's key (see [`Index`] for the format).
+    #[inline]
+    pub(crate) fn encode_entry_with<E>(
         &self,
-        table: &Table,
-        value: impl Fn(usize) -> ValueRef<'v>,
+        row_key: &[u8],
         out: &mut Vec<u8>,
-    ) -> bool {
-        let mut complete = true;
+        mut encode: impl FnMut(&IndexColumn, &mut Vec<u8>) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let mut is_exclusive = self.unique;
         for part in &self.columns {
-            let value = value(part.column);
-            complete &= !value.is_null();
-            let data_type = table.columns[part.column].data_type;
-            key::encode_ref(value, data_type, part.descending, part.nulls_first, out);
+            is_exclusive &= !encode(part, out)?;
         }
-        complete
+        if !is_exclusive {
+            out.extend_from_slice(row_key);
+        }
+        Ok(is_exclusive)
     }
 
-    /// The entry for a row: its key in `out`, its value returned (see [`Index`] for the format).
+    /// The entry for a row: its key appended to `out`, its value returned.
     pub(crate) fn encode_entry<'k>(
         &self,
         table: &Table,
@@ -197,23 +199,12 @@ impl Index {
         row_key: &'k [u8],
         out: &mut Vec<u8>,
     ) -> &'k [u8] {
-        self.encode_entry_with(table, |column| ValueRef::from(&row[column]), row_key, out)
-    }
-
-    /// As [`Index::encode_entry`], for values that are lent.
-    pub(crate) fn encode_entry_with<'k, 'v>(
-        &self,
-        table: &Table,
-        value: impl Fn(usize) -> ValueRef<'v>,
-        row_key: &'k [u8],
-        out: &mut Vec<u8>,
-    ) -> &'k [u8] {
-        let complete = self.encode_columns_with(table, value, out);
-        if self.unique && complete {
-            return row_key;
-        }
-        out.extend_from_slice(row_key);
-        &[]
+        let exclusive = self.encode_entry_with(row_key, out, |part, out| {
+            let (value, data_type) = (&row[part.column], table.columns[part.column].data_type);
+            key::encode_value(value, data_type, part.descending, part.nulls_first, out);
+            Ok::<_, std::convert::Infallible>(value.is_null())
+        });
+        if exclusive == Ok(true) { row_key } else { &[] }
     }
 
     /// The row key of an entry.

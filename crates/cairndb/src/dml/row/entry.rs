@@ -23,16 +23,12 @@ impl Entry {
         row_key: &[u8],
     ) -> Result<(), Stop> {
         self.key.clear();
-        self.exclusive = index.unique;
-        for part in &index.columns {
+        self.exclusive = index.encode_entry_with(row_key, &mut self.key, |part, out| {
             let value = row.column(part.column)?;
-            self.exclusive &= !value.is_null();
             let data_type = table.columns[part.column].data_type;
-            key::encode_ref(value.get(), data_type, part.descending, part.nulls_first, &mut self.key);
-        }
-        if !self.exclusive {
-            self.key.extend_from_slice(row_key);
-        }
+            key::encode_ref(value.get(), data_type, part.descending, part.nulls_first, out);
+            Ok::<_, Stop>(value.is_null())
+        })?;
         Ok(())
     }
 
