@@ -58,7 +58,8 @@ impl Binder<'_> {
     fn literal(&mut self, value: Value, to: DataType, context: CastContext, span: Span) -> Result<Expr> {
         let Value::Text(text) = &value else { return Ok(null(to)) };
         // A string's length is the cast's business: CAST cuts what input would refuse.
-        let base = if context == CastContext::Explicit && !to.is_string() { to } else { to.base() };
+        let of_strings = to.element().unwrap_or(to).is_string();
+        let base = if context == CastContext::Explicit && !of_strings { to } else { to.base() };
         if base.is_string() && base == base.base() && !matches!(base, DataType::Char(_)) {
             let literal = Expr::Literal { value, data_type: base };
             return Ok(if context == CastContext::Explicit { with_modifiers(literal, to, context) } else { literal });
@@ -142,7 +143,13 @@ impl Binder<'_> {
         let common = self.common_type(what, &types)?;
         let mut exprs = Vec::with_capacity(branches.len());
         for (expr, span) in branches {
-            exprs.push(self.implicit(expr, common, span)?);
+            let from = expr.data_type();
+            exprs.push(self.coerce(expr, common, CastContext::Implicit, span)?.ok_or_else(|| {
+                let what = if what == "CASE" { "CASE/WHEN" } else { what };
+                let (from, to) = (from.type_name(), common.type_name());
+                let message = format!("{what} could not convert type {from} to {to}");
+                self.at(Error::new(SqlState::CANNOT_COERCE, message), span)
+            })?);
         }
         Ok((exprs, common))
     }

@@ -91,8 +91,7 @@ fn joined(left: &Array, right: &Array, args: &[Value]) -> Result<Value> {
             )));
         }
     };
-    let lengths = |dimensions: &[Dimension]| dimensions.iter().map(|dimension| dimension.length).collect::<Vec<_>>();
-    if lengths(inner) != lengths(other) {
+    if inner != other {
         let kind = if a.len() == b.len() { "element dimensions" } else { "dimensions" };
         return Err(incompatible(&format!("Arrays with differing {kind} are not compatible for concatenation.")));
     }

@@ -57,13 +57,12 @@ fn of_arrays(function: &Function, args: &[Value], _: &EvalContext) -> Result<Val
 fn stack(element: DataType, parts: &[Value], mismatch: impl Fn() -> Error) -> Result<Array> {
     let filled = |part: &&Value| part.as_array().is_some_and(|array| !array.dimensions().is_empty());
     let Some(first) = parts.iter().find(filled).and_then(Value::as_array) else { return Ok(Array::empty(element)) };
-    let lengths = |array: &Array| array.dimensions().iter().map(|dimension| dimension.length).collect::<Vec<_>>();
     if first.dimensions().len() == crate::types::DIMENSIONS_MAX {
         return Err(too_many_dimensions(first.dimensions().len() + 1));
     }
     let mut values = vec![];
     for part in parts {
-        let array = part.as_array().filter(|array| lengths(array) == lengths(first)).ok_or_else(&mismatch)?;
+        let array = part.as_array().filter(|array| array.dimensions() == first.dimensions()).ok_or_else(&mismatch)?;
         values.extend_from_slice(array.values());
     }
     let outer = Dimension { lower: 1, length: parts.len() };
@@ -73,16 +72,22 @@ fn stack(element: DataType, parts: &[Value], mismatch: impl Fn() -> Error) -> Re
 
 /// What `array_agg` of arrays makes.
 pub(in crate::functions) fn stack_collected(element: DataType, parts: &[Value]) -> Result<Array> {
-    let refuse = |message: &str| Err(Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message));
-    if parts.iter().any(Value::is_null) {
-        return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays"));
+    let refuse = |message: &str| Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
+    let mismatch = || refuse("cannot accumulate arrays of different dimensionality");
+    let first = parts.first().and_then(Value::as_array).map(Array::dimensions);
+    // The first one that does not fit is told.
+    for part in parts {
+        let Some(array) = part.as_array() else {
+            return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays"));
+        };
+        if array.dimensions().is_empty() {
+            return Err(refuse("cannot accumulate empty arrays"));
+        }
+        if first.is_some_and(|first| first != array.dimensions()) {
+            return Err(mismatch());
+        }
     }
-    if parts.iter().filter_map(Value::as_array).any(|array| array.dimensions().is_empty()) {
-        return refuse("cannot accumulate empty arrays");
-    }
-    stack(element, parts, || {
-        Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "cannot accumulate arrays of different dimensionality")
-    })
+    stack(element, parts, mismatch)
 }
 
 /// `array_fill(value, lengths [, lower bounds])`

@@ -37,7 +37,12 @@ fn position(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
     let (array, value, from) = match args {
         [Value::Null, ..] => return Ok(Value::Null),
         [array, value] => (array_of(array)?, value, i32::MIN),
-        [_, _, Value::Null] => {
+        [Value::Array(array), value, Value::Null] => {
+            // A search that needs no position finds nothing.
+            drop(found(array, value)?);
+            if array.values().is_empty() || value.is_null() && !array.values().iter().any(Value::is_null) {
+                return Ok(Value::Null);
+            }
             return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "initial position must not be null"));
         }
         [array, value, Value::Integer(from)] => (array_of(array)?, value, *from),
