@@ -28,7 +28,7 @@ pub(crate) struct Prepared {
     stamp: [AtomicU64; 2],
     rests: Rests,
     /// The catalog's keys that say so, once they are asked for.
-    keys: OnceLock<Box<[u8]>>,
+    keys: OnceLock<Vec<u8>>,
     /// The transaction in which it was noted what the plan rests on.
     noted: AtomicU64,
     /// The catalog that the plan was made of.

@@ -49,7 +49,10 @@ impl Rests {
         });
     }
 
+    /// The table that was found last is one whose rows are changed.
     pub(crate) fn add_written(&mut self, table: &Arc<Table>) {
+        let is_it = |rest: &mut Rest| matches!(rest, Rest::Table(found) if Arc::ptr_eq(found, table));
+        self.0.pop_if(is_it);
         self.0.push(Rest::Written(table.clone()));
     }
 
@@ -88,7 +91,7 @@ impl Rests {
     }
 
     /// The keys of the catalog tree that say what the plan rests on, one behind the other, each behind its length.
-    pub(crate) fn keys(&self, catalog: &Catalog) -> Box<[u8]> {
+    pub(crate) fn keys(&self, catalog: &Catalog) -> Vec<u8> {
         let mut keys = Vec::with_capacity(64);
         let mut add = |schema: ObjectId, name: &str| {
             let start = keys.len();
@@ -113,7 +116,7 @@ impl Rests {
                 Rest::Comments => {}
             }
         }
-        keys.into()
+        keys
     }
 }
 
