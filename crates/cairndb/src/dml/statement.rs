@@ -9,7 +9,7 @@ use super::source::Source;
 use super::{DeletePlan, DmlContext, InsertPlan, UpdatePlan};
 use crate::bind::{BoundDelete, BoundInsert, BoundUpdate, InsertSource, Returning};
 use crate::catalog::{Catalog, Table};
-use crate::exec::{self, NodeStatistics, SourceRows, Writes};
+use crate::exec::{self, ExecContext, NodeStatistics, SourceRows, Writes};
 use crate::plan::{Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
 use crate::{Result, Value};
 
@@ -113,20 +113,29 @@ pub(crate) struct Done {
 
 /// Runs a plan that changes rows to its end.
 pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>) -> Result<Done> {
-    let mut exec = context.exec.clone();
     let is_shared = has_change_below(plan);
+    let mut frozen = None;
     if is_shared {
         // All its parts see the state that it began with.
-        exec.reader = context.tx.reader_of_now()?;
+        frozen = Some(ExecContext { reader: context.tx.reader_of_now()?, ..context.exec.clone() });
     }
-    let context = DmlContext { exec: &exec.clone(), ..*context };
+    let context = DmlContext { exec: frozen.as_ref().unwrap_or(context.exec), ..*context };
     let statement = Statement {
         context: &context,
         keys: RefCell::new(ForeignKeys::new(&context)),
         affected: Cell::new(0),
         is_shared,
     };
-    let mut stream = exec::execute(plan.clone(), exec)?;
+    if let PhysicalNode::Modify { change, rows: ModifiedRows::Constants(constants) } = &plan.node
+        && !context.exec.analyze
+    {
+        // Nothing is below it that would have to run.
+        let rows = statement.change(change, SourceRows::Constants(constants))?;
+        let affected = statement.affected.get();
+        statement.keys.into_inner().finish()?;
+        return Ok(Done { affected, rows, statistics: vec![] });
+    }
+    let mut stream = exec::execute(plan.clone(), context.exec.clone())?;
     let mut rows = Vec::new();
     while let Some(batch) = stream.next_writing(Some(&statement))? {
         rows.extend((0..batch.len()).map(|row| batch.row(row)));
