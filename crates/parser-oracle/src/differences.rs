@@ -12,6 +12,14 @@ pub struct Difference {
 /// All of them.
 pub const DIFFERENCES: &[Difference] = &[
     Difference {
+        reason: "PostgreSQL 16 has IS JSON",
+        meant: |text, theirs, _| near(theirs, "JSON") && says(text, " json"),
+    },
+    Difference {
+        reason: "PostgreSQL 17 has NOT MATCHED BY SOURCE in MERGE",
+        meant: |text, theirs, _| near(theirs, "BY") && says(text, "matched by"),
+    },
+    Difference {
         reason: "PostgreSQL 17 has RETURNING in MERGE",
         meant: |text, theirs, ours| ours.is_ok() && near(theirs, "RETURNING") && says(text, "merge"),
     },
