@@ -190,6 +190,24 @@ fn a_point_update_allocates_nothing() {
 }
 
 #[test]
+fn statements_that_take_turns_allocate_nothing() {
+    let fixture = Fixture::new("turns");
+    fixture.conn.execute("ALTER TABLE u ADD COLUMN of bigint REFERENCES t", ()).unwrap();
+    let mut read = fixture.prepare("SELECT s FROM t WHERE id = $1");
+    let mut wide = fixture.prepare("UPDATE u SET code = -code, of = $2 WHERE id = $1");
+    let mut narrow = fixture.prepare("UPDATE t SET n = $2 WHERE id = $1");
+    let mut upsert =
+        fixture.prepare("INSERT INTO t VALUES ($1, $2, 'y') ON CONFLICT (id) DO UPDATE SET n = excluded.n");
+    assert_no_allocation("a read, a change of a row with index and reference, and two without", |step| {
+        let id = scattered(step);
+        assert!(read.query_point((id,), |row| row.get_str(0).is_some()).unwrap().is_some());
+        for change in [&mut wide, &mut narrow, &mut upsert] {
+            assert_eq!(change.execute((id, scattered(step + 1))).unwrap(), 1);
+        }
+    });
+}
+
+#[test]
 fn a_point_update_that_adds_allocates_nothing() {
     let fixture = Fixture::new("add");
     let mut update = fixture.prepare("UPDATE t SET n = n + $1 WHERE id = $2");

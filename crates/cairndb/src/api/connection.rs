@@ -1,6 +1,6 @@
 //! A connection: where statements run, and the session's state.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
 use super::point::Buffers;
 use super::prepared::Prepared;
-use super::sequences::SessionSequences;
+use super::sequences::{SessionSequences, StatementSequences};
 use super::session::{SessionState, Settings};
 use super::statement_cache::{StatementCache, TextHash};
 use super::{Database, Durability, Mapped, Notice, Outcome, Params, Row, Rows, Statement, Transaction};
@@ -41,13 +41,15 @@ pub struct Connection {
     pub(super) interrupt: Arc<AtomicBool>,
     pub(super) state: RefCell<SessionState>,
     pub(super) sequences: Arc<Mutex<SessionSequences>>,
+    /// What the last statement had of them; the next one mostly has the same.
+    pub(super) statement_sequences: RefCell<Option<Arc<StatementSequences>>>,
     /// Room for the temporary files of its statements.
     pub(super) spill: SpillSpace,
     /// For point statements.
     pub(super) session: RefCell<cairn_storage::Session>,
     cache: RefCell<StatementCache>,
-    /// The buffers of point statements that come as text.
-    pub(super) buffers: RefCell<Buffers>,
+    /// The buffers of point statements; borrowed while one runs.
+    buffers: RefCell<Buffers>,
     /// The parser's buffers.
     room: RefCell<Room>,
     notices: RefCell<VecDeque<Notice>>,
@@ -71,6 +73,7 @@ impl Connection {
             interrupt: Arc::default(),
             state: RefCell::new(SessionState::new(Settings::of(&database))),
             sequences: Arc::default(),
+            statement_sequences: RefCell::default(),
             session: RefCell::new(session),
             spill: database.shared.spill_space(),
             cache: RefCell::default(),
@@ -79,6 +82,16 @@ impl Connection {
             notices: RefCell::default(),
             database,
         })
+    }
+
+    /// What a point statement works in.
+    ///
+    /// # Errors
+    ///
+    /// [`row_is_lent`].
+    #[inline]
+    pub(super) fn point_buffers(&self) -> Result<RefMut<'_, Buffers>> {
+        self.buffers.try_borrow_mut().map_err(|_| row_is_lent())
     }
 
     pub(super) fn shared(&self) -> &Arc<Shared> {
@@ -316,6 +329,14 @@ impl Connection {
         };
         Ok(self.seen(catalog))
     }
+}
+
+/// SQLSTATE 55006: the statement was called by who reads a row that the connection lends him.
+#[cold]
+pub(super) fn row_is_lent() -> Error {
+    Error::new(SqlState::OBJECT_IN_USE, "the connection is in use: a row of it is being read").with_hint(
+        "Copy what is needed of the row, and run the statement after the callback, or use another connection.",
+    )
 }
 
 /// The rows that a statement affected; reads through rows that nobody wants, for their errors.

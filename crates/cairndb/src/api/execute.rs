@@ -12,6 +12,7 @@ use std::time::Instant;
 use cairn_parser::Statement as Syntax;
 use cairn_storage::{Acknowledge, Durability, Losses, Reader, Transaction};
 
+use super::connection::row_is_lent;
 use super::control::aborted;
 use super::point::{self, Miss, PointPlan};
 use super::prepared::{Access, Body, Prepared};
@@ -116,6 +117,9 @@ impl Connection {
         is_rollback: bool,
         work: impl FnOnce() -> Result<Executed>,
     ) -> Result<Executed> {
+        if self.state.try_borrow_mut().is_err() {
+            return Err(row_is_lent());
+        }
         self.interrupt.store(false, Ordering::Relaxed);
         let result = self.check_time(is_rollback).and_then(|()| work());
         let state = self.state.borrow();
@@ -182,14 +186,12 @@ impl Connection {
     fn run_as_point(&self, statement: &Runnable, prepared: &Prepared, params: &dyn Params) -> Result<Option<Executed>> {
         let session = self.state.borrow();
         let read_only = session.transaction.as_ref().is_some_and(|open| open.read_only);
-        let (Some(plan), None, Ok(mut buffers)) = (prepared.point(), &statement.kept, self.buffers.try_borrow_mut())
-        else {
-            return Ok(None);
-        };
+        let (Some(plan), None) = (prepared.point(), &statement.kept) else { return Ok(None) };
         if params.count() != prepared.parameters.len() || plan.is_write() && read_only {
             return Ok(None);
         }
         let (columns, tag) = (prepared.fields(), tag_of(statement.parsed.syntax()));
+        let mut buffers = self.point_buffers()?;
         let done = match plan {
             PointPlan::Select(plan) => {
                 let copy = |row: RowRef<'_>| (0..columns.len()).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
@@ -403,24 +405,36 @@ impl Connection {
             time_zone: session.settings.time_zone.clone(),
         };
         let parameters = parameters::collect(params, &prepared.parameters, &eval)?;
-        let mut context = ExecContext::new(state.reader.clone(), Arc::new(eval));
-        context.parameters = parameters.into();
-        context.batch_sizes = BatchSizes::up_to(prepared.options.batch_rows);
-        context.interrupt = self.interrupt.clone();
-        context.deadline = session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit));
-        context.transaction_deadline = session.settings.limits.transaction_timeout.and_then(|limit| {
-            session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun).checked_add(limit)
-        });
-        context.work_mem = session.settings.limits.work_mem;
-        context.memory_budget = session.settings.limits.statement_mem;
-        context.spill = self.spill.with_limit(session.settings.limits.temp_file_limit);
-        context.sequences = Some(self.sequences_under(&state.catalog, state.read_only));
-        Ok(context)
+        let limits = &session.settings.limits;
+        let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);
+        Ok(ExecContext {
+            reader: state.reader.clone(),
+            parameters: if parameters.is_empty() { Arc::default() } else { parameters.into() },
+            eval: Arc::new(eval),
+            interrupt: self.interrupt.clone(),
+            deadline: session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit)),
+            transaction_deadline: limits.transaction_timeout.and_then(|limit| begun().checked_add(limit)),
+            sequences: Some(self.sequences_under(&state.catalog, state.read_only)),
+            memory_budget: limits.statement_mem,
+            work_mem: limits.work_mem,
+            spill: self.spill.with_limit(limits.temp_file_limit),
+            batch_sizes: BatchSizes::up_to(prepared.options.batch_rows),
+            analyze: false,
+        })
     }
 
     fn sequences_under(&self, catalog: &Arc<Catalog>, read_only: bool) -> Arc<dyn SequenceSource> {
+        let mut last = self.statement_sequences.borrow_mut();
+        if let Some(last) = &*last
+            && Arc::ptr_eq(&last.catalog, catalog)
+            && last.read_only == read_only
+        {
+            return last.clone();
+        }
         let (shared, session) = (Arc::downgrade(self.shared()), self.sequences.clone());
-        Arc::new(StatementSequences { shared, catalog: catalog.clone(), session, read_only })
+        let made = Arc::new(StatementSequences { shared, catalog: catalog.clone(), session, read_only });
+        *last = Some(made.clone());
+        made
     }
 
     fn read(&self, statement: &mut Runnable, state: &State<'_>, params: &dyn Params) -> Result<Executed> {

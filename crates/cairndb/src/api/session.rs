@@ -10,14 +10,14 @@ use cairn_storage::{Durability, Losses, Savepoint, Transaction};
 use super::limits::Limits;
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::plan::OptimizerOptions;
+use crate::types::ZoneName;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};
 
 /// Settings that statements run under.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// IANA name.
-    pub(crate) time_zone: Box<str>,
+    pub(crate) time_zone: ZoneName,
     pub(crate) search_path: Arc<SearchPath>,
     pub(crate) statement_timeout: Option<Duration>,
     pub(crate) limits: Limits,

@@ -15,7 +15,7 @@ use crate::catalog::{SearchPath, default_path};
 use crate::command::{Discard, SessionCommand};
 use crate::plan::{Field, OptimizerOptions};
 use crate::types::datetime::Zone;
-use crate::types::{DataType, Value};
+use crate::types::{DataType, Value, ZoneName};
 use crate::{Error, Result, SqlState};
 
 /// Settings that dumps and drivers set and that mean nothing here: any value is accepted. With what SHOW says.
@@ -149,7 +149,7 @@ fn search_path(value: &str) -> Result<Arc<SearchPath>> {
 }
 
 /// A time zone that conversions know.
-fn time_zone(value: &str) -> Result<Box<str>> {
+fn time_zone(value: &str) -> Result<ZoneName> {
     Zone::find(value).ok_or_else(|| invalid("TimeZone", value))?;
     Ok(if value.eq_ignore_ascii_case("utc") { "UTC" } else { value }.into())
 }

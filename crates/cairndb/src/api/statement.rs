@@ -6,7 +6,7 @@ use cairn_storage::Acknowledge;
 
 use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
-use super::point::{self, Buffers, Miss, PointPlan};
+use super::point::{self, Miss, PointPlan};
 use super::prepared::Prepared;
 use super::session::SessionState;
 use super::{Connection, Params, Row, RowRef, Rows, Ticket};
@@ -31,7 +31,6 @@ use crate::{Error, Result, SqlState};
 pub struct Statement<'c> {
     connection: &'c Connection,
     runnable: Runnable,
-    buffers: Buffers,
 }
 
 impl<'c> Statement<'c> {
@@ -39,7 +38,7 @@ impl<'c> Statement<'c> {
         let mut runnable = connection.runnable(sql)?;
         runnable.kept = Some(Kept::default());
         connection.prepare_now(&mut runnable)?;
-        Ok(Statement { connection, runnable, buffers: Buffers::default() })
+        Ok(Statement { connection, runnable })
     }
 
     fn run(&mut self, params: &dyn Params) -> Result<Executed> {
@@ -68,7 +67,10 @@ impl<'c> Statement<'c> {
         if self.returns_rows()
             && let Some((affected, _)) = self.write_point(&params, self.now())?
         {
-            let returned = (affected > 0).then(|| std::mem::take(&mut self.buffers.returned));
+            let returned = match affected {
+                0 => None,
+                _ => Some(std::mem::take(&mut self.connection.point_buffers()?.returned)),
+            };
             return Ok(Rows::buffered(self.columns().to_vec(), returned.into_iter().collect()));
         }
         let width = self.columns().len();
@@ -106,6 +108,9 @@ impl<'c> Statement<'c> {
 
     /// Runs a query (or a statement with RETURNING) and hands its first row to `read`, without copying it where the
     /// statement reads one row by key.
+    ///
+    /// The row lies in a page of the database for as long as `read` runs: it should be short, and what it runs on the same
+    /// connection may fail with SQLSTATE 55006.
     pub fn query_point<R>(&mut self, params: impl Params, read: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
         let mut read = Some(read);
         let once = |row: RowRef<'_>| read.take().map(|read| read(row));
@@ -115,8 +120,12 @@ impl<'c> Statement<'c> {
         if self.returns_rows()
             && let Some((affected, _)) = self.write_point(&params, self.now())?
         {
-            let row = || RowRef::values(Row::new(self.columns(), &self.buffers.returned));
-            return Ok(read.take().filter(|_| affected > 0).map(|read| read(row())));
+            // Out of the buffers for as long as it is lent.
+            let returned = std::mem::take(&mut self.connection.point_buffers()?.returned);
+            let row = || RowRef::values(Row::new(self.columns(), &returned));
+            let done = read.take().filter(|_| affected > 0).map(|read| read(row()));
+            self.connection.point_buffers()?.returned = returned;
+            return Ok(done);
         }
         let mut rows = self.run(&params)?.rows.unwrap_or_else(Rows::empty);
         let row = rows.next()?;
@@ -132,8 +141,8 @@ impl<'c> Statement<'c> {
         if state.failed() || !is_fit {
             return Ok(None);
         }
-        let buffers = &mut self.buffers;
-        match in_time(&state, || point::read(self.connection, &state, (prepared, plan), params, buffers, read)) {
+        let mut buffers = self.connection.point_buffers()?;
+        match in_time(&state, || point::read(self.connection, &state, (prepared, plan), params, &mut buffers, read)) {
             Ok(found) => Ok(Some(found)),
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {
@@ -160,9 +169,9 @@ impl<'c> Statement<'c> {
         {
             return Ok(None);
         }
-        let buffers = &mut self.buffers;
+        let mut buffers = self.connection.point_buffers()?;
         match in_time(&state, || {
-            point::write(self.connection, &state, (prepared, plan), (params, acknowledge), buffers)
+            point::write(self.connection, &state, (prepared, plan), (params, acknowledge), &mut buffers)
         }) {
             Ok(done) => Ok(Some(done)),
             Err(Miss::General | Miss::Unfit) => Ok(None),

@@ -17,9 +17,29 @@ use crate::{Error, Result, SqlState};
 pub(super) trait Candidate {
     fn declared(&self, index: usize) -> Option<Declared>;
     fn takes(&self, count: usize) -> bool;
+    /// Where the arguments' types are fixed, and as many as it takes: those.
+    fn fixed(&self) -> Option<&[DataType]>;
+
+    /// Whether it takes arguments of these base types as they are.
+    fn is_exact(&self, bases: &[DataType]) -> bool {
+        if let Some(fixed) = self.fixed() {
+            return fixed.len() == bases.len()
+                && fixed.iter().zip(bases).all(|(fixed, base)| fixed == base || *fixed == ANY);
+        }
+        let matches = |declared: Option<Declared>, base: DataType| match declared {
+            Some(Declared::Type(known)) => known == base,
+            Some(Declared::NonArray) => !base.is_array(),
+            declared => declared == Some(Declared::Any),
+        };
+        self.takes(bases.len()) && bases.iter().enumerate().all(|(at, base)| matches(self.declared(at), *base))
+    }
 }
 
 impl Candidate for Function {
+    fn fixed(&self) -> Option<&[DataType]> {
+        (!self.variadic && !self.is_polymorphic()).then_some(&self.args)
+    }
+
     fn declared(&self, index: usize) -> Option<Declared> {
         Function::declared(self, index)
     }
@@ -29,6 +49,9 @@ impl Candidate for Function {
 }
 
 impl Candidate for Aggregate {
+    fn fixed(&self) -> Option<&[DataType]> {
+        (!self.is_polymorphic()).then_some(&self.args)
+    }
     fn declared(&self, index: usize) -> Option<Declared> {
         Aggregate::declared(self, index)
     }
@@ -67,13 +90,19 @@ pub(super) fn choose<'c, C: Candidate>(
 }
 
 fn find_exact<'c, C: Candidate>(candidates: &'c [Arc<C>], args: &[DataType]) -> Option<&'c Arc<C>> {
-    let matches = |declared: Option<Declared>, base: DataType| match declared {
-        Some(Declared::Type(known)) => known == base,
-        Some(Declared::NonArray) => !base.is_array(),
-        declared => declared == Some(Declared::Any),
+    let mut few = [DataType::Unknown; 4];
+    let many: Vec<DataType>;
+    let bases = match few.get_mut(..args.len()) {
+        Some(few) => {
+            few.iter_mut().zip(args).for_each(|(base, arg)| *base = arg.base());
+            &*few
+        }
+        None => {
+            many = args.iter().map(|arg| arg.base()).collect();
+            &many
+        }
     };
-    let exact = |candidate: &C| args.iter().enumerate().all(|(at, arg)| matches(candidate.declared(at), arg.base()));
-    candidates.iter().find(|candidate| candidate.takes(args.len()) && exact(candidate))
+    candidates.iter().find(|candidate| candidate.is_exact(bases))
 }
 
 /// One operand unknown: it is taken to be of the other's type first.

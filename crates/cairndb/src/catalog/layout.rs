@@ -1,6 +1,7 @@
 //! Where a table's columns lie in its tree's keys and values. The one place that decides it.
 
-use std::collections::HashMap;
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,25 +31,47 @@ pub struct TableLayout {
     row: RowLayout,
 }
 
-/// The layouts of a catalog's tables, each worked out when it is first asked for. A table that is kept here is shared, and
-/// so nobody can change it.
+/// What is made of a catalog's tables, each time when it is first asked for. A table that is kept here is shared, and so
+/// nobody can change it.
 #[derive(Default)]
-pub(super) struct Layouts(Mutex<HashMap<ObjectId, Known>>);
+pub(super) struct Layouts(Mutex<BTreeMap<ObjectId, Known>>);
 
-/// A table and its layout.
-type Known = (Arc<Table>, Arc<TableLayout>);
+/// A table, its layout, and what was compiled for it by who knows more than the catalog.
+struct Known {
+    table: Arc<Table>,
+    layout: Arc<TableLayout>,
+    compiled: Option<Arc<dyn Any + Send + Sync>>,
+}
 
 impl Layouts {
-    pub(super) fn of(&self, table: &Arc<Table>) -> Arc<TableLayout> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.get(&table.id) {
-            Some((same, layout)) if Arc::ptr_eq(same, table) => layout.clone(),
-            _ => {
-                let layout = Arc::new(TableLayout::new(table));
-                known.insert(table.id, (table.clone(), layout.clone()));
-                layout
-            }
+    fn with<T>(&self, table: &Arc<Table>, work: impl FnOnce(&mut Known) -> T) -> T {
+        let make = || Known { table: table.clone(), layout: Arc::new(TableLayout::new(table)), compiled: None };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.entry(table.id).or_insert_with(make);
+        if !Arc::ptr_eq(&known.table, table) {
+            *known = make();
         }
+        work(known)
+    }
+
+    pub(super) fn of(&self, table: &Arc<Table>) -> Arc<TableLayout> {
+        self.with(table, |known| known.layout.clone())
+    }
+
+    /// What `compile` makes of a table, unless it was made before. One kind of thing is kept for each table.
+    pub(super) fn compiled<T: Send + Sync + 'static>(
+        &self,
+        table: &Arc<Table>,
+        compile: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        let known = self.with(table, |known| known.compiled.clone());
+        if let Some(compiled) = known.and_then(|compiled| compiled.downcast().ok()) {
+            return Ok(compiled);
+        }
+        // Not under the lock: it asks for layouts.
+        let compiled = Arc::new(compile()?);
+        self.with(table, |known| known.compiled = Some(compiled.clone()));
+        Ok(compiled)
     }
 }
 

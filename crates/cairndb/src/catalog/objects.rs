@@ -3,7 +3,7 @@
 //! [`Objects`] are what the catalog tree holds, by id and by name within each schema; they are loaded once and shared. A
 //! [`Catalog`] looks at them through a search path: in which schemas a name without one is looked up.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -100,9 +100,9 @@ impl Commentable {
 pub struct Objects {
     schemas: BTreeMap<String, ObjectId>,
     /// By schema and name.
-    relations: HashMap<ObjectId, BTreeMap<String, Relation>>,
+    relations: BTreeMap<ObjectId, BTreeMap<String, Relation>>,
     /// Of tables, views and sequences: the schema and the name.
-    places: HashMap<ObjectId, (ObjectId, String)>,
+    places: BTreeMap<ObjectId, (ObjectId, String)>,
     comments: BTreeMap<Commentable, String>,
     layouts: Layouts,
     /// Nobody's open transaction has a part in it.
@@ -234,6 +234,15 @@ impl Objects {
     /// How the table's rows lie in its tree.
     pub(crate) fn layout(&self, table: &Arc<Table>) -> Arc<TableLayout> {
         self.layouts.of(table)
+    }
+
+    /// What `compile` makes of a table and this catalog, made once: see [`Layouts::compiled`].
+    pub(crate) fn compiled<T: Send + Sync + 'static>(
+        &self,
+        table: &Arc<Table>,
+        compile: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        self.layouts.compiled(table, compile)
     }
 }
 

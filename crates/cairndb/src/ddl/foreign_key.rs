@@ -69,7 +69,7 @@ impl Ddl<'_> {
     /// SQLSTATE 23503 where a row of the table violates its last foreign key. The catalog must know the key.
     pub(super) fn verify_last_foreign_key(&self, table: ObjectId) -> Result<()> {
         let table = self.table_of(table)?;
-        let target = std::sync::Arc::new(Target::new(&table, &self.catalog)?);
+        let target = Target::of(&table, &self.catalog)?;
         let Some(position) = table.foreign_keys.len().checked_sub(1) else { return Ok(()) };
         let rows = self.rows();
         verify_foreign_key(&rows, &target, position, |each| self.for_each_row(&table, each))

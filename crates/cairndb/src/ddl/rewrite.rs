@@ -48,7 +48,7 @@ impl Ddl<'_> {
         mut map: impl FnMut(Vec<Value>) -> Result<Vec<Value>>,
     ) -> Result<()> {
         let rows = self.rows();
-        let target = Target::new(new, &self.catalog)?;
+        let target = Target::of(new, &self.catalog)?;
         let mut sorter = EntrySorter::new(self.dml.exec);
         let (mut key, mut bytes) = (Vec::new(), Vec::new());
         self.for_each_row(old, |_, row| {

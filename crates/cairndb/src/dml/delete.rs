@@ -33,7 +33,7 @@ impl Columns<Stop> for SourceRow<'_> {
 
 impl DeletePlan {
     pub(crate) fn new(bound: BoundDelete, catalog: &Catalog) -> Result<DeletePlan> {
-        let target = Arc::new(Target::new(&bound.table, catalog)?);
+        let target = Target::of(&bound.table, catalog)?;
         let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
         Ok(DeletePlan { program: RowDelete::new(&target, None, returning), returning: bound.returning })
     }

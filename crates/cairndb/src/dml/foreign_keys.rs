@@ -129,7 +129,7 @@ impl<'a> ForeignKeys<'a> {
         if let Some(target) = self.targets.get(&table.id) {
             return Ok(target.clone());
         }
-        let target = Arc::new(Target::new(table, self.context.catalog)?);
+        let target = Target::of(table, self.context.catalog)?;
         self.targets.insert(table.id, target.clone());
         Ok(target)
     }

@@ -20,7 +20,10 @@ pub(crate) struct InsertPlan {
 
 impl InsertPlan {
     pub(crate) fn new(bound: BoundInsert, catalog: &Catalog) -> Result<InsertPlan> {
-        let target = Arc::new(Target::new(&bound.table, catalog)?);
+        if bound.on_conflict.is_none() && bound.returning.is_none() {
+            return Ok(InsertPlan { program: RowInsert::plain(&bound.table, catalog)?, returning: None });
+        }
+        let target = Target::of(&bound.table, catalog)?;
         let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let conflict = bound.on_conflict.as_ref();
         let conflict = conflict.map(|bound| Conflict::new(&target, bound, returning, catalog)).transpose()?;

@@ -43,7 +43,7 @@ struct Run<'a, 'k> {
 
 impl UpdatePlan {
     pub(crate) fn new(bound: BoundUpdate, catalog: &Catalog) -> Result<UpdatePlan> {
-        let target = Arc::new(Target::new(&bound.table, catalog)?);
+        let target = Target::of(&bound.table, catalog)?;
         // A row of the source is the old row, its row number where it has one, the new values, and what else RETURNING sees.
         let width = target.table.columns.len();
         let values_at = width + usize::from(target.layout.has_row_numbers());

@@ -190,6 +190,11 @@ impl Function {
         })
     }
 
+    /// Whether some argument's type follows from the call.
+    pub(crate) fn is_polymorphic(&self) -> bool {
+        self.polymorphic.is_some()
+    }
+
     /// Calls it as SQL does: a strict one is not called with NULL.
     pub fn call(&self, args: &[Value], context: &EvalContext) -> Result<Value> {
         if self.strict && args.iter().any(Value::is_null) {
@@ -250,6 +255,11 @@ impl Aggregate {
             None if data_type == ANY => Declared::Any,
             None => Declared::Type(data_type),
         })
+    }
+
+    /// As [`Function::is_polymorphic`].
+    pub(crate) fn is_polymorphic(&self) -> bool {
+        self.polymorphic.is_some()
     }
 
     /// As [`Function::is_users`].

@@ -1,14 +1,35 @@
 //! What values' meaning depends on besides themselves: the clock and the session's time zone.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 /// What a function or conversion may depend on besides its arguments.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EvalContext {
     /// The transaction's start: what `now()` and `current_date` say. Microseconds since 2000-01-01 UTC.
     pub transaction_timestamp: i64,
     /// The statement's start, for `statement_timestamp()`.
     pub statement_timestamp: i64,
-    /// IANA name of the session's time zone.
-    pub time_zone: Box<str>,
+    /// The session's time zone.
+    pub time_zone: ZoneName,
+}
+
+/// IANA name of a time zone; UTC, unless said otherwise. Cheap to clone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneName(Option<Arc<str>>);
+
+impl From<&str> for ZoneName {
+    fn from(name: &str) -> ZoneName {
+        ZoneName((name != "UTC").then(|| name.into()))
+    }
+}
+
+impl Deref for ZoneName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0.as_deref().unwrap_or("UTC")
+    }
 }
 
 impl EvalContext {

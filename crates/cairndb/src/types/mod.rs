@@ -24,7 +24,7 @@ pub use cast::{cast, cast_assign};
 pub(crate) use cast::{date_to_timestamp, to_utc};
 pub use coercion::{CastContext, can_cast, cast_is_immutable, common_type};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
-pub use context::EvalContext;
+pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
 pub use info::{ElementType, Physical, TYPES, sample_types};
 pub use numeric::Numeric;

@@ -92,12 +92,12 @@ impl PointPlan {
             BoundStatement::Query(plan) => PointPlan::of_query(plan, catalog, options),
             BoundStatement::Update(update) => {
                 let Some(row) = keyed_row(&mut update.source, options) else { return Ok(None) };
-                let target = Arc::new(Target::new(&update.table, catalog)?);
+                let target = Target::of(&update.table, catalog)?;
                 PointPlan::of_update(row, update, &target, catalog)
             }
             BoundStatement::Delete(delete) => {
                 let Some(row) = keyed_row(&mut delete.source, options) else { return Ok(None) };
-                let target = Arc::new(Target::new(&delete.table, catalog)?);
+                let target = Target::of(&delete.table, catalog)?;
                 PointPlan::of_delete(row, delete, &target)
             }
             _ => None,
@@ -210,8 +210,8 @@ pub(super) fn general<T>() -> Result<T, WriteError<Miss>> {
     Err(WriteError::Caller(Miss::General))
 }
 
-/// The statement's buffers, reused by every execution.
-#[derive(Debug)]
+/// The buffers of a connection's point statements, reused by every execution.
+#[derive(Debug, Default)]
 pub(super) struct Buffers {
     /// The key that was asked for, or the new row's.
     key: Vec<u8>,
@@ -230,31 +230,4 @@ pub(super) struct Buffers {
     fitted: Vec<Value>,
     drawn: Vec<i64>,
     eval: EvalContext,
-}
-
-impl Buffers {
-    /// What stands in for a context until one is needed.
-    fn no_context() -> EvalContext {
-        EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: Box::default() }
-    }
-}
-
-impl Default for Buffers {
-    fn default() -> Buffers {
-        Buffers {
-            key: Vec::new(),
-            row_key: Vec::new(),
-            row: Vec::new(),
-            insert: InsertBuffers::default(),
-            change: ChangeBuffers::default(),
-            delete: DeleteBuffers::default(),
-            select: select::Scratch::default(),
-            values: Vec::new(),
-            proposed: Spare::default(),
-            returned: Vec::new(),
-            fitted: Vec::new(),
-            drawn: Vec::new(),
-            eval: Buffers::no_context(),
-        }
-    }
 }

@@ -110,7 +110,7 @@ fn run_point(
     };
     let (stamp, shared) = (prepared.schema_stamp(), connection.shared());
     // Out of the buffers for as long as they are lent.
-    let eval = std::mem::replace(&mut buffers.eval, Buffers::no_context());
+    let eval = std::mem::take(&mut buffers.eval);
     let env = Env::of_point(params, &eval);
     let written = match point {
         PointPlan::Insert(plan, _) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::assign::{Assignment, Both};
-use super::entry::Entry;
+use super::entry::{Entry, grow};
 use super::rules::returning;
 use super::{
     Env, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
@@ -59,9 +59,9 @@ pub(crate) struct ChangeBuffers {
     /// The row's key from now on, where that can change.
     new_key: Vec<u8>,
     write: RowWrite,
-    /// Old and new entries, one per index that the change looks at.
+    /// Old and new entries, at least one per index that the change looks at.
     entries: Vec<(Entry, Entry)>,
-    /// One per reference that the change looks at, and the old row's.
+    /// At least one per reference that the change looks at, and the old row's.
     pub(crate) lookups: Vec<Lookup>,
     old_lookup: Lookup,
 }
@@ -173,7 +173,7 @@ impl RowChange {
         buffers: &ChangeBuffers,
         checks: &mut dyn ReferenceChecks,
     ) -> Result<(), Stop> {
-        match buffers.lookups.is_empty() {
+        match self.rules.references.is_empty() {
             true => Ok(()),
             false => checks.refers(trees, &self.rules, buffers.key_after(key), &buffers.lookups),
         }
@@ -246,7 +246,7 @@ impl RowChange {
             }
         }
         let moved = self.moves && new_key != key;
-        entries.resize_with(self.indexes.len(), Default::default);
+        grow(entries, self.indexes.len());
         for (&at, (before, after)) in self.indexes.iter().zip(entries) {
             let index = &target.table.indexes[at];
             before.encode(&target.table, index, &old, key)?;

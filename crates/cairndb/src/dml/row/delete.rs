@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::entry::Entry;
+use super::entry::{Entry, grow};
 use super::rules::returning;
 use super::{Env, ReferenceChecks, Stop, Target, Trees, env};
 use crate::Value;
@@ -20,7 +20,7 @@ pub(crate) struct RowDelete {
     is_referenced: bool,
 }
 
-/// The entries of the row, one per index of the table.
+/// The entries of the row, at least one per index of the table.
 #[derive(Debug, Default)]
 pub(crate) struct DeleteBuffers {
     entries: Vec<Entry>,
@@ -69,7 +69,7 @@ impl RowDelete {
         {
             return Ok(false);
         }
-        buffers.entries.resize_with(table.indexes.len(), Entry::default);
+        grow(&mut buffers.entries, table.indexes.len());
         for (index, entry) in table.indexes.iter().zip(&mut buffers.entries) {
             entry.encode(table, index, row, key)?;
         }

@@ -37,3 +37,11 @@ impl Entry {
         if self.exclusive { row_key } else { &[] }
     }
 }
+
+/// Makes room for `count`; what there is beyond stays, with its memory, for who needs more.
+#[inline]
+pub(super) fn grow<T: Default>(buffers: &mut Vec<T>, count: usize) {
+    if buffers.len() < count {
+        buffers.resize_with(count, T::default);
+    }
+}

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use cairn_storage::Store;
 
-use super::entry::Entry;
+use super::entry::{Entry, grow};
 use super::rules::returning;
 use super::{
     ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
     env, exists,
 };
-use crate::Value;
+use crate::catalog::{Catalog, Table};
 use crate::dml::RowNumbers;
 use crate::plan::Expr;
+use crate::{Result, Value};
 
 /// Where tables without primary key get their row numbers.
 pub(crate) type Numbers<'a> = (&'a Store, &'a RowNumbers);
@@ -30,7 +31,7 @@ pub(crate) struct RowInsert {
 pub(crate) struct InsertBuffers {
     pub(crate) key: Vec<u8>,
     row: Vec<u8>,
-    /// One per index of the table.
+    /// One per index of the table, at least; as all lists of buffers here.
     pub(super) entries: Vec<Entry>,
     lookups: Vec<Lookup>,
     /// The key of a row in the way, and what becomes of it.
@@ -39,6 +40,11 @@ pub(crate) struct InsertBuffers {
 }
 
 impl RowInsert {
+    /// INSERT without further ado, made once for each table of a version of the catalog.
+    pub(crate) fn plain(table: &Arc<Table>, catalog: &Catalog) -> Result<Arc<RowInsert>> {
+        catalog.compiled(table, || Ok(RowInsert::new(&Arc::new(Target::new(table, catalog)?), None, None)))
+    }
+
     pub(crate) fn new(target: &Arc<Target>, conflict: Option<Conflict>, returning: Option<&[Expr]>) -> RowInsert {
         RowInsert { rules: Rules::of_row(target), conflict, returning: returning.map(Into::into) }
     }
@@ -80,7 +86,7 @@ impl RowInsert {
         let stored = layout.stored_columns();
         buffers.row.clear();
         layout.row().encode_with(|at| row.values()[stored[at]], &mut buffers.row);
-        buffers.entries.resize_with(table.indexes.len(), Entry::default);
+        grow(&mut buffers.entries, table.indexes.len());
         for (index, entry) in table.indexes.iter().zip(&mut buffers.entries) {
             entry.encode(table, index, row, &buffers.key)?;
         }
@@ -122,7 +128,7 @@ impl RowInsert {
         checks: &mut dyn ReferenceChecks,
     ) -> Result<(), Stop> {
         let InsertBuffers { key, row, entries, lookups, .. } = buffers;
-        if !lookups.is_empty() {
+        if !self.rules.references.is_empty() {
             checks.refers(trees, &self.rules, key, lookups)?;
         }
         let target = &*self.rules.target;

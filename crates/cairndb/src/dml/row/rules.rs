@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::entry::grow;
 use super::env::{self, Env};
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
 use crate::Value;
@@ -60,7 +61,7 @@ impl Rules {
         Ok(())
     }
 
-    /// The keys of the rows that the row refers to, one per `references`.
+    /// The keys of the rows that the row refers to, one per `references`, to the beginning of `lookups`.
     #[inline]
     pub(crate) fn encode_references(
         &self,
@@ -68,10 +69,7 @@ impl Rules {
         env: Env<'_>,
         lookups: &mut Vec<Lookup>,
     ) -> Result<(), Stop> {
-        if self.references.is_empty() && lookups.is_empty() {
-            return Ok(());
-        }
-        lookups.resize_with(self.references.len(), Lookup::default);
+        grow(lookups, self.references.len());
         for (&at, lookup) in self.references.iter().zip(lookups) {
             self.target.references[at].encode(row, env.eval, lookup)?;
         }

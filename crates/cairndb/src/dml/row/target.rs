@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Numbers, Reference};
+use super::{Numbers, Reference, RowInsert};
 use crate::Result;
 use crate::bind::bind_check;
 use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
@@ -21,6 +21,11 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// The table's, made once for each version of the catalog.
+    pub(crate) fn of(table: &Arc<Table>, catalog: &Catalog) -> Result<Arc<Target>> {
+        Ok(RowInsert::plain(table, catalog)?.rules.target.clone())
+    }
+
     pub(crate) fn new(table: &Arc<Table>, catalog: &Catalog) -> Result<Target> {
         let checks = table.checks.iter().map(|check| bind_check(&check.condition, table, catalog));
         let references = table.foreign_keys.iter().map(|foreign_key| Reference::of(table, foreign_key, catalog));
