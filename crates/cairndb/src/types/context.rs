@@ -1,5 +1,6 @@
 //! What values' meaning depends on besides themselves: the clock and the session's time zone.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -17,6 +18,12 @@ pub struct EvalContext {
 /// IANA name of a time zone; UTC, unless said otherwise. Cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneName(Option<Arc<str>>);
+
+impl fmt::Display for ZoneName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self)
+    }
+}
 
 impl From<&str> for ZoneName {
     fn from(name: &str) -> ZoneName {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cairndb::EvalContext;
 use cairndb::catalog::Catalog;
 use cairndb::{Connection, Database, Error, Options, Outcome};
+use cairndb::{EvalContext, ZoneName};
 
 use crate::args::ShellArgs;
 use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows};
@@ -26,7 +26,7 @@ pub struct Session {
     database: Database,
     connection: Connection,
     name: String,
-    time_zone: Box<str>,
+    time_zone: ZoneName,
     out: Box<dyn Write>,
     to_terminal: bool,
     flushed: Instant,
@@ -200,7 +200,7 @@ impl Session {
     /// Asks for the time zone that the session has now.
     fn read_time_zone(&mut self) {
         if let Ok(Some(zone)) = self.connection.query_optional("SHOW timezone", (), |row| row.get::<String>(0)) {
-            self.time_zone = zone.into();
+            self.time_zone = zone.as_str().into();
         }
     }
 }
