@@ -17,6 +17,7 @@ mod functions;
 mod plan;
 pub mod salvage;
 mod sql;
+mod state;
 mod types;
 mod verify;
 

@@ -42,6 +42,12 @@ impl Environment {
     pub fn in_memory() -> Environment {
         Environment { files: Arc::new(MemFs::default()), host: Arc::new(RealHost::default()) }
     }
+
+    /// Files in memory, and nothing that runs in the background: see [`Store::keep_house`](crate::Store::keep_house).
+    pub fn in_memory_without_threads() -> Environment {
+        let host = QuietHost::new(RealHost::default().random());
+        Environment { files: Arc::new(MemFs::default()), host: Arc::new(host) }
+    }
 }
 
 /// The real clock, randomness and threads.
@@ -79,8 +85,9 @@ impl Host for RealHost {
     }
 }
 
-/// A machine without threads, for tests that shall go the same way each time: time passes only when it is looked at (100
-/// microseconds each time), random numbers follow from a seed, nothing runs in the background.
+/// A machine without threads, for tests that shall go the same way each time, and for small stores in memory: time passes
+/// only when it is looked at (100 microseconds each time), random numbers follow from a seed, nothing runs in the
+/// background.
 #[derive(Debug, Default)]
 pub struct QuietHost {
     looks: AtomicU64,

@@ -322,8 +322,8 @@ impl Connection {
         let shared = self.shared();
         let catalog = match &self.state.borrow().transaction {
             Some(open) => {
-                let stamp = CatalogStamp::of(open.tx.reader(), shared.trees)?;
-                shared.catalog_of_transaction(open.tx.reader(), stamp)?
+                let reader = open.tx.reader().database();
+                shared.catalog_of_transaction(reader, CatalogStamp::of(reader, shared.trees)?)?
             }
             None => shared.catalog(shared.store.snapshot()?.reader())?.1,
         };

@@ -67,10 +67,20 @@ impl Connection {
             drop(state);
             return self.rollback_transaction(chain);
         }
+        if state.temporary.is_some() {
+            drop(state);
+            if let Err(error) = self.before_commit_of_open() {
+                self.rollback_transaction(chain)?;
+                return Err(error);
+            }
+            state = self.state.borrow_mut();
+        }
         let durability = state.settings.durability;
         let Some(open) = state.end(true) else { return Ok(Executed::tag("COMMIT")) };
         let read_only = open.read_only;
-        self.commit_in_time(open.tx, durability, &mut state.lost, deadline)?;
+        let committed = self.commit_in_time(open.tx, durability, &mut state.lost, deadline);
+        state.see_temporary()?;
+        committed?;
         if state.lost.times() > 0 {
             state.lost = Losses::default();
         }
@@ -86,7 +96,8 @@ impl Connection {
             return Ok(Executed::tag("ROLLBACK"));
         };
         let read_only = open.read_only;
-        open.tx.rollback();
+        drop(open);
+        state.see_temporary()?;
         drop(state);
         self.chain(chain, read_only)?;
         Ok(Executed::tag("ROLLBACK"))
@@ -95,7 +106,7 @@ impl Connection {
     /// AND CHAIN: the next transaction begins at once, with the same modes.
     fn chain(&self, chain: bool, read_only: bool) -> Result<()> {
         if chain {
-            let tx = self.shared().store.begin()?;
+            let tx = self.with_temporary(self.shared().store.begin()?)?;
             self.state.borrow_mut().begin(tx, read_only);
         }
         Ok(())
@@ -125,7 +136,16 @@ impl Connection {
         let mut state = self.state.borrow_mut();
         let open = state.transaction.as_mut().ok_or_else(|| outside("ROLLBACK TO SAVEPOINT"))?;
         open.rollback_to(name)?;
+        state.see_temporary()?;
         Ok(Executed::tag("ROLLBACK"))
+    }
+
+    fn before_commit_of_open(&self) -> Result<()> {
+        let state = self.state.borrow();
+        match &state.transaction {
+            Some(open) => self.before_commit(&open.tx),
+            None => Ok(()),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use cairn_parser::Statement as Syntax;
-use cairn_storage::{Acknowledge, Durability, Losses, Reader, Transaction};
+use cairn_storage::{self as storage, Acknowledge, Durability, Losses};
 
 use super::connection::row_is_lent;
 use super::control::aborted;
@@ -20,12 +20,13 @@ use super::sequences::StatementSequences;
 use super::session::SessionState;
 use super::statement_cache::TextHash;
 use super::{Connection, Notice, Params, RowRef, Rows, parameters};
-use crate::catalog::{Catalog, CatalogStamp};
+use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::command::{self, Command};
 use crate::ddl;
 use crate::dml::{self, DmlContext};
 use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
 use crate::sql::ParsedStatement;
+use crate::state::{Reader, Transaction};
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};
@@ -75,9 +76,9 @@ struct State<'a> {
 }
 
 /// SQLSTATE 40001 in PostgreSQL's words; other errors as they are.
-pub(crate) fn conflict(error: cairn_storage::Error) -> Error {
+pub(crate) fn conflict(error: storage::Error) -> Error {
     match error {
-        cairn_storage::Error::Conflict => {
+        storage::Error::Conflict => {
             let message = "could not serialize access due to concurrent update";
             Error::new(SqlState::SERIALIZATION_FAILURE, message).with_hint("The transaction might succeed if retried.")
         }
@@ -141,7 +142,7 @@ impl Connection {
         }
     }
 
-    fn dispatch(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
+    pub(super) fn dispatch(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
         let access = Access::of(&statement.parsed);
         if access == Access::TransactionControl {
             return self.control_or_session(&statement.parsed);
@@ -154,6 +155,16 @@ impl Connection {
             drop(state);
             return self.control_or_session(&statement.parsed);
         }
+        let state = match access {
+            Access::Schema => {
+                drop(state);
+                if let Command::Schema(command) = Command::of(&statement.parsed)? {
+                    self.provide_temporary(&command)?;
+                }
+                self.state.borrow_mut()
+            }
+            _ => state,
+        };
         if state.transaction.is_some() {
             return self.run_in_open(state, statement, access, params);
         }
@@ -239,37 +250,39 @@ impl Connection {
     fn with_state<T>(&self, work: impl FnOnce(&State<'_>) -> Result<T>) -> Result<T> {
         let session = self.state.borrow();
         let Some(open) = &session.transaction else {
-            let snapshot = self.shared().store.snapshot()?;
-            let (stamp, catalog) = self.catalog_at(snapshot.reader())?;
-            return work(&State {
-                reader: snapshot.reader(),
-                stamp,
-                catalog,
-                started: None,
-                read_only: false,
-                has_lost: false,
-            });
+            let reader = &self.reader_of_now(&session)?;
+            let (stamp, catalog) = self.catalog_at(reader)?;
+            return work(&State { reader, stamp, catalog, started: None, read_only: false, has_lost: false });
         };
         if open.failed() {
             return Err(aborted());
         }
-        let stamp = CatalogStamp::of(open.tx.reader(), self.shared().trees)?;
-        let catalog = self.seen(self.shared().catalog_of_transaction(open.tx.reader(), stamp)?);
+        let database = open.tx.reader().database();
+        let stamp = CatalogStamp::of(database, self.shared().trees)?;
+        let catalog = self.seen(self.shared().catalog_of_transaction(database, stamp)?);
         let (started, read_only) = (Some(open.started), open.read_only);
         work(&State { reader: open.tx.reader(), stamp, catalog, started, read_only, has_lost: false })
     }
 
     fn run_on_snapshot(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
-        let snapshot = self.shared().store.snapshot()?;
-        let (stamp, catalog) = self.catalog_at(snapshot.reader())?;
-        let state =
-            State { reader: snapshot.reader(), stamp, catalog, started: None, read_only: false, has_lost: false };
+        let reader = &self.reader_of_now(&self.state.borrow())?;
+        let (stamp, catalog) = self.catalog_at(reader)?;
+        let state = State { reader, stamp, catalog, started: None, read_only: false, has_lost: false };
         self.read(statement, &state, params)
+    }
+
+    /// Reads what is committed now.
+    fn reader_of_now(&self, session: &SessionState) -> Result<Reader> {
+        let snapshot = self.shared().store.snapshot()?;
+        Ok(match session.temporary_store() {
+            None => Reader::from(snapshot.reader()),
+            Some(temporary) => Reader::new(snapshot.reader(), Some(temporary.store().snapshot()?.reader())),
+        })
     }
 
     /// The catalog in a state, as this session sees it.
     fn catalog_at(&self, reader: &Reader) -> Result<(CatalogStamp, Arc<Catalog>)> {
-        let (stamp, catalog) = self.shared().catalog(reader)?;
+        let (stamp, catalog) = self.shared().catalog(reader.database())?;
         Ok((stamp, self.seen(catalog)))
     }
 
@@ -284,7 +297,7 @@ impl Connection {
         match &*seen {
             Some((of, seen)) if Arc::ptr_eq(of, &catalog) && Arc::ptr_eq(seen.path(), path) => seen.clone(),
             _ => {
-                let now = Arc::new(catalog.under(path, None));
+                let now = Arc::new(catalog.under(path));
                 *seen = Some((catalog, now.clone()));
                 now
             }
@@ -299,11 +312,12 @@ impl Connection {
     /// Begins a transaction, which may have to wait for its turn where it lost often: for as long as the statement may.
     pub(super) fn begin_in_time(&self, lost: &Losses, deadline: Option<Instant>) -> Result<Transaction> {
         if lost.times() == 0 {
-            return Ok(self.shared().store.begin()?);
+            return self.with_temporary(self.shared().store.begin()?);
         }
         let in_time = || exec::check_statement(&self.interrupt, deadline);
         let tx = self.shared().store.begin_after_unless(lost, &|| in_time().is_err())?;
-        in_time().map(|()| tx)
+        in_time()?;
+        self.with_temporary(tx)
     }
 
     /// Commits a transaction, which may have to wait for another's turn: for as long as the statement may.
@@ -316,7 +330,7 @@ impl Connection {
     ) -> Result<()> {
         let in_time = || exec::check_statement(&self.interrupt, deadline);
         match tx.commit_or_note(durability, lost, &|| in_time().is_err()) {
-            Err(error @ cairn_storage::Error::GivenUp) => in_time().and(Err(error.into())),
+            Err(error @ storage::Error::GivenUp) => in_time().and(Err(error.into())),
             done => done.map_err(conflict),
         }
     }
@@ -334,12 +348,28 @@ impl Connection {
         let state =
             State { reader: tx.reader(), stamp, catalog, started: None, read_only: false, has_lost: lost.times() > 0 };
         let executed = match access {
-            Access::Schema => self.change_schema(&tx, statement, &state)?,
+            Access::Schema => self.change_schema(&tx, &statement.parsed, &state)?,
             _ => self.write(&tx, statement, &state, params)?,
         };
+        self.before_commit(&tx)?;
         let durability = self.state.borrow().settings.durability;
-        self.commit_in_time(tx, durability, lost, deadline)?;
-        Ok(executed)
+        let committed = self.commit_in_time(tx, durability, lost, deadline);
+        self.state.borrow_mut().see_temporary()?;
+        committed.map(|()| executed)
+    }
+
+    /// Changes the schema in a transaction by a command that is not the user's.
+    pub(super) fn change_schema_in(
+        &self,
+        tx: &Transaction,
+        path: &Arc<SearchPath>,
+        command: &Arc<ParsedStatement>,
+    ) -> Result<()> {
+        let database = tx.reader().database();
+        let stamp = CatalogStamp::of(database, self.shared().trees)?;
+        let catalog = Arc::new(self.shared().catalog_of_transaction(database, stamp)?.under(path));
+        let state = State { reader: tx.reader(), stamp, catalog, started: None, read_only: false, has_lost: false };
+        self.change_schema(tx, command, &state).map(drop)
     }
 
     fn run_in_open(
@@ -350,13 +380,14 @@ impl Connection {
         params: &dyn Params,
     ) -> Result<Executed> {
         let Some(open) = session.transaction.as_mut() else { return Err(Error::internal("no open transaction")) };
-        if open.read_only && access != Access::Read {
+        if open.read_only && access == Access::Schema {
             return Err(read_only_violation(&statement.parsed));
         }
-        let stamp = CatalogStamp::of(open.tx.reader(), self.shared().trees)?;
+        let database = open.tx.reader().database();
+        let stamp = CatalogStamp::of(database, self.shared().trees)?;
         let catalog = match &open.catalog {
             Some((known, catalog)) if *known == stamp => catalog.clone(),
-            _ => self.shared().catalog_of_transaction(open.tx.reader(), stamp)?,
+            _ => self.shared().catalog_of_transaction(database, stamp)?,
         };
         open.catalog = Some((stamp, catalog.clone()));
         drop(session);
@@ -371,12 +402,19 @@ impl Connection {
             read_only: open.read_only,
             has_lost: false,
         };
+        if open.read_only && access == Access::Write && !self.plan(statement, &state)?.writes_only_temporary() {
+            return Err(read_only_violation(&statement.parsed));
+        }
         let mut executed = match access {
             Access::Read => self.read(statement, &state, params)?,
-            Access::Schema => self.change_schema(&open.tx, statement, &state)?,
+            Access::Schema => self.change_schema(&open.tx, &statement.parsed, &state)?,
             _ => self.write(&open.tx, statement, &state, params)?,
         };
         executed.rows = executed.rows.map(|rows| rows.in_transaction(open.failed.clone()));
+        if access == Access::Schema {
+            drop(session);
+            self.state.borrow_mut().see_temporary()?;
+        }
         Ok(executed)
     }
 
@@ -432,7 +470,9 @@ impl Connection {
             return last.clone();
         }
         let (shared, session) = (Arc::downgrade(self.shared()), self.sequences.clone());
-        let made = Arc::new(StatementSequences { shared, catalog: catalog.clone(), session, read_only });
+        let temporary = self.state.borrow().temporary.clone();
+        let catalog = catalog.clone();
+        let made = Arc::new(StatementSequences { shared, catalog, session, temporary, read_only });
         *last = Some(made.clone());
         made
     }
@@ -471,7 +511,7 @@ impl Connection {
         let context = self.context(&prepared, state, params)?;
         match &self.state.borrow().transaction {
             Some(open) => prepared.note_in(open)?,
-            None => prepared.note(tx.reader(), state.has_lost)?,
+            None => prepared.note(tx.reader().database(), state.has_lost)?,
         }
         let shared = self.shared();
         let dml = DmlContext {
@@ -491,8 +531,8 @@ impl Connection {
         Ok(Executed { tag: tag_of(statement.parsed.syntax()), affected: done.affected, rows })
     }
 
-    fn change_schema(&self, tx: &Transaction, statement: &mut Runnable, state: &State<'_>) -> Result<Executed> {
-        let prepared = Prepared::utility(&statement.parsed, state.stamp, &state.catalog);
+    fn change_schema(&self, tx: &Transaction, command: &Arc<ParsedStatement>, state: &State<'_>) -> Result<Executed> {
+        let prepared = Prepared::utility(command, state.stamp, &state.catalog);
         let context = self.context(&prepared, state, &())?;
         let shared = self.shared();
         let trees = shared.trees.ok_or_else(|| Error::internal("the database has no system trees"))?;
@@ -505,7 +545,7 @@ impl Connection {
         };
         let options = self.state.borrow().settings.optimizer.clone();
         let sequences = |catalog: &Arc<Catalog>| self.sequences_under(catalog, state.read_only);
-        let done = ddl::execute(&statement.parsed, &dml, trees, &options, &sequences)?;
+        let done = ddl::execute(command, &dml, trees, &options, &sequences)?;
         for (severity, code, message, detail) in done.notices {
             self.notice_with(Notice { severity, code, message, detail });
         }

@@ -115,8 +115,7 @@ impl Connection {
         let path = &state.settings.search_path;
         let mut functions = UsersFunctions::clone(&path.functions);
         let changed = change(&mut functions)?;
-        state.settings.search_path =
-            Arc::new(SearchPath { schemas: path.schemas.clone(), functions: Arc::new(functions) });
+        state.settings.search_path = Arc::new(SearchPath { functions: Arc::new(functions), ..SearchPath::clone(path) });
         Ok(changed)
     }
 }

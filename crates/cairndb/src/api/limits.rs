@@ -10,6 +10,8 @@ use crate::{Error, Result, SqlState};
 /// The least that SET accepts, as in PostgreSQL.
 const WORK_MEM_MIN: u64 = 64 << 10;
 const KB: u64 = 1024;
+/// What a session's temporary relations take in memory at most, unless somebody says otherwise.
+const TEMP_TABLE_LIMIT: u64 = 256 << 20;
 
 /// What a session's statements may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(crate) struct Limits {
     pub(crate) statement_mem: usize,
     /// Bytes that the session's temporary files may take together.
     pub(crate) temp_file_limit: Option<u64>,
+    /// Bytes that the session's temporary relations may take together, from when the first is made.
+    pub(crate) temp_table_limit: u64,
     /// How long an open transaction may wait for its next statement.
     pub(crate) idle_in_transaction: Option<Duration>,
     /// How long a transaction may take altogether.
@@ -33,6 +37,7 @@ impl Limits {
             work_mem: or(options.work_mem, DEFAULT_WORK_MEM),
             statement_mem: or(options.statement_mem, DEFAULT_MEMORY_BUDGET),
             temp_file_limit: options.temp_file_limit,
+            temp_table_limit: options.temp_table_limit.unwrap_or(TEMP_TABLE_LIMIT),
             idle_in_transaction: options.idle_in_transaction_session_timeout,
             transaction_timeout: options.transaction_timeout,
         }
@@ -57,6 +62,9 @@ impl Limits {
                     Some(value) => Some(bytes(name, value)?),
                 };
             }
+            "temp_table_limit" => {
+                self.temp_table_limit = value.map_or(Ok(defaults.temp_table_limit), |value| bytes(name, value))?;
+            }
             "idle_in_transaction_session_timeout" => {
                 self.idle_in_transaction =
                     value.map_or(Ok(defaults.idle_in_transaction), |value| duration(name, value))?;
@@ -76,6 +84,7 @@ impl Limits {
             "work_mem" => show_bytes(self.work_mem as u64),
             "statement_mem" => show_bytes(self.statement_mem as u64),
             "temp_file_limit" => self.temp_file_limit.map_or("-1".to_string(), show_bytes),
+            "temp_table_limit" => show_bytes(self.temp_table_limit),
             "idle_in_transaction_session_timeout" => show_limit(self.idle_in_transaction),
             "transaction_timeout" => show_limit(self.transaction_timeout),
             _ => return None,

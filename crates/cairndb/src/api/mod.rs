@@ -22,6 +22,7 @@ mod session;
 mod settings;
 mod statement;
 mod statement_cache;
+mod temporary;
 mod ticket;
 mod transaction;
 

@@ -29,6 +29,9 @@ pub struct Options {
     /// Bytes that the temporary files of one connection may take together (`SET temp_file_limit`), SQLSTATE 53400 beyond;
     /// `None`: no limit.
     pub temp_file_limit: Option<u64>,
+    /// Bytes that the temporary tables and indexes of one connection may take together, in memory (`SET temp_table_limit`,
+    /// before the connection makes the first), SQLSTATE 53100 beyond; `None`: 256 MiB.
+    pub temp_table_limit: Option<u64>,
     /// Where temporary files are written; `None`: the system's folder for them. They have no name there (Unix) or are
     /// deleted on closing (Windows), and only their owner can open them.
     pub temp_directory: Option<PathBuf>,
@@ -104,6 +107,12 @@ impl Options {
     #[must_use]
     pub fn temp_file_limit(mut self, bytes: u64) -> Options {
         self.temp_file_limit = Some(bytes);
+        self
+    }
+
+    /// Sets [`Options::temp_table_limit`].
+    pub fn temp_table_limit(mut self, bytes: u64) -> Options {
+        self.temp_table_limit = Some(bytes);
         self
     }
 

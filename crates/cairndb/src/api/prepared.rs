@@ -62,7 +62,7 @@ impl Prepared {
     ) -> Result<Prepared> {
         let mut parameters = ParameterTypes::default();
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
-        let may_be_point = options.point_statements && !parameters.calls_users;
+        let may_be_point = options.point_statements && !parameters.calls_users && !parameters.uses_temporary();
         let direct = match may_be_point {
             true => PointPlan::of_bound(&mut bound, catalog, options)?,
             false => None,
@@ -163,7 +163,7 @@ impl Prepared {
         if self.noted.swap(open.serial, Relaxed) == open.serial {
             return Ok(());
         }
-        note_keys(self.keys(), !open.schemas_noted.replace(true), open.tx.reader())
+        note_keys(self.keys(), !open.schemas_noted.replace(true), open.tx.reader().database())
     }
 
     /// Notes as read what the plan rests on, for a statement on its own: all of the schema, which costs nothing, and
@@ -183,6 +183,11 @@ impl Prepared {
     #[inline]
     pub(super) fn is_under(&self, path: &Arc<SearchPath>) -> bool {
         Arc::ptr_eq(self.catalog.path(), path)
+    }
+
+    /// Whether all that it changes is the session's own: that may be changed in a transaction that is READ ONLY.
+    pub(super) fn writes_only_temporary(&self) -> bool {
+        self.rests.writes_only_temporary()
     }
 
     /// The result's columns; empty where there are no rows.

@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use cairn_storage::{Acknowledge, Durability, Session, Store, TreeId, WriteError};
 
 use super::database::Shared;
+use super::temporary::Temporary;
 use crate::catalog::{Catalog, ObjectId, Sequence};
 use crate::exec::SequenceSource;
 use crate::sql::relation_name;
+use crate::state::TemporaryTrees;
 use crate::{Error, Result, SqlState};
 
 /// How many values one raise of the mark allows.
@@ -163,6 +165,8 @@ pub(crate) struct StatementSequences {
     pub(crate) shared: Weak<Shared>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) session: Arc<Mutex<SessionSequences>>,
+    /// Where the session's own are.
+    pub(crate) temporary: Option<Arc<Temporary>>,
     pub(crate) read_only: bool,
 }
 
@@ -179,14 +183,23 @@ impl StatementSequences {
         self.catalog.find_sequence(&relation_name(name)?)
     }
 
-    fn shared(&self, function: &str) -> Result<(Arc<Shared>, TreeId)> {
+    /// Calls `work` with the values of a sequence, and where they are kept.
+    fn with<T>(
+        &self,
+        function: &str,
+        sequence: &Sequence,
+        work: impl FnOnce(&SequenceValues, &Store, TreeId) -> Result<T>,
+    ) -> Result<T> {
+        if let (true, Some(temporary)) = (sequence.id.is_temporary(), &self.temporary) {
+            return work(&temporary.sequences, temporary.store.store(), TemporaryTrees::SEQUENCES);
+        }
         if self.read_only {
             let message = format!("cannot execute {function}() in a read-only transaction");
             return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
         }
         let shared = self.shared.upgrade().ok_or_else(|| Error::internal("the database is closed"))?;
         let trees = shared.trees.ok_or_else(|| Error::internal("the database has no sequence tree"))?;
-        Ok((shared, trees.sequences))
+        work(&shared.sequences, &shared.store, trees.sequences)
     }
 
     fn remember(&self, sequence: &Sequence, value: i64) {
@@ -197,8 +210,7 @@ impl StatementSequences {
 impl SequenceSource for StatementSequences {
     fn next_value(&self, name: &str) -> Result<i64> {
         let sequence = self.sequence(name)?;
-        let (shared, tree) = self.shared("nextval")?;
-        let value = shared.sequences.next(&shared.store, tree, sequence)?;
+        let value = self.with("nextval", sequence, |values, store, tree| values.next(store, tree, sequence))?;
         self.remember(sequence, value);
         Ok(value)
     }
@@ -221,8 +233,7 @@ impl SequenceSource for StatementSequences {
             );
             return Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
         }
-        let (shared, tree) = self.shared("setval")?;
-        shared.sequences.set(&shared.store, tree, sequence, value, true)?;
+        self.with("setval", sequence, |values, store, tree| values.set(store, tree, sequence, value, true))?;
         self.remember(sequence, value);
         Ok(value)
     }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use cairn_storage::{Durability, Losses, Savepoint, Transaction};
+use cairn_storage::{Durability, Losses};
 
 use super::limits::Limits;
+use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::plan::OptimizerOptions;
+use crate::state::{Savepoint, Transaction};
 use crate::types::ZoneName;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};
@@ -56,11 +58,13 @@ pub(crate) struct SessionState {
     pub(crate) seen: RefCell<Option<(Arc<Catalog>, Arc<Catalog>)>>,
     /// What the transactions since the last that committed have lost to others: the next is the same work, most likely.
     pub(crate) lost: Losses,
+    /// Once a temporary relation was made.
+    pub(crate) temporary: Option<Arc<Temporary>>,
 }
 
 impl SessionState {
     pub(crate) fn new(settings: Settings) -> SessionState {
-        SessionState { settings, transaction: None, seen: RefCell::default(), lost: Losses::default() }
+        SessionState { settings, transaction: None, seen: RefCell::default(), lost: Losses::default(), temporary: None }
     }
 
     /// Whether the open transaction failed and waits for ROLLBACK.
@@ -97,6 +101,11 @@ impl SessionState {
             self.settings = if committed { changed.1.clone() } else { changed.0.clone() };
         }
         Some(open)
+    }
+
+    /// What the open transaction's COMMIT leaves, once a setting was changed in it.
+    pub(crate) fn kept_settings(&mut self) -> Option<&mut Settings> {
+        Some(&mut self.transaction.as_mut()?.changed.as_mut()?.1)
     }
 
     /// To be called before a setting is changed: what the open transaction's COMMIT leaves, to be changed too where that

@@ -67,7 +67,7 @@ impl Settings {
             "timezone" => self.time_zone = value.map_or(Ok(defaults.time_zone.clone()), time_zone)?,
             "search_path" => {
                 let path = value.map_or(Ok(default_path()), search_path)?;
-                self.search_path = path.with_functions(&self.search_path);
+                self.search_path = path.in_session(&self.search_path);
             }
             "statement_timeout" => {
                 self.statement_timeout = value.map_or(Ok(defaults.statement_timeout), |value| duration(name, value))?;
@@ -236,8 +236,16 @@ impl Connection {
         if matches!(what, Discard::All | Discard::Sequences) {
             *self.sequences.lock().unwrap_or_else(PoisonError::into_inner) = SessionSequences::default();
         }
+        if matches!(what, Discard::All | Discard::Temporary) {
+            self.discard_temporary()?;
+        }
         if what == Discard::All {
-            self.state.borrow_mut().settings = Settings::of(&self.database);
+            let mut state = self.state.borrow_mut();
+            let path = default_path().in_session(&SearchPath {
+                temporary: state.settings.search_path.temporary.clone(),
+                ..SearchPath::default()
+            });
+            state.settings = Settings { search_path: path, ..Settings::of(&self.database) };
         }
         Ok(Executed::tag("DISCARD"))
     }

@@ -19,6 +19,11 @@ impl ParameterTypes {
         &self.types
     }
 
+    /// Whether the statement has to do with what is temporary.
+    pub(crate) fn uses_temporary(&self) -> bool {
+        self.rests.has_temporary()
+    }
+
     pub(crate) fn into_parts(self) -> (Vec<DataType>, Rests) {
         (self.types, self.rests)
     }

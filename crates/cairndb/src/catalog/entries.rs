@@ -6,7 +6,7 @@ use cairn_storage::TreeId;
 
 use super::codec::{self, Fields, Writer, corrupt};
 use super::schema::{Check, Column, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
-use super::schema::{ReferentialAction, Sequence};
+use super::schema::{OnCommit, ReferentialAction, Sequence};
 use super::{Definition, KnownColumn, Reference};
 use crate::Result;
 use crate::types::DataType;
@@ -38,6 +38,11 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     w.number(11, table.columns_made.into());
     w.number(12, table.primary_key_id.0.into());
     w.number(13, table.schema.0.into());
+    match table.on_commit {
+        OnCommit::Preserve => {}
+        OnCommit::DeleteRows => w.number(14, 1),
+        OnCommit::Drop => w.number(14, 2),
+    }
     w.finish()
 }
 
@@ -59,6 +64,13 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
             11 => table.columns_made = codec::number(value)?,
             12 => table.primary_key_id = ObjectId(codec::number(value)?),
             13 => table.schema = ObjectId(codec::number(value)?),
+            14 => {
+                table.on_commit = match codec::number::<u32>(value)? {
+                    1 => OnCommit::DeleteRows,
+                    2 => OnCommit::Drop,
+                    _ => OnCommit::Preserve,
+                }
+            }
             _ => {}
         }
     }
@@ -481,6 +493,7 @@ mod tests {
             change: 5,
             analyzed: 0,
             statistics: None,
+            on_commit: OnCommit::DeleteRows,
         }
     }
 

@@ -19,16 +19,16 @@ pub(crate) use definition::{KnownColumn, Reference};
 pub use layout::{ColumnPlace, TableLayout};
 pub(crate) use layout::{row_number, row_number_key};
 pub use names::ObjectName;
-pub(crate) use names::{SearchPath, default_path, quoted, take_quoted};
-pub(crate) use objects::Commentable;
-pub(crate) use objects::no_schema;
+pub(crate) use names::{SearchPath, TEMPORARY, default_path, quoted, take_quoted};
 pub use objects::{Catalog, Objects, Relation, RelationKind};
+pub(crate) use objects::{Commentable, no_schema};
 pub(crate) use rests::{Rests, note_all, note_keys};
+pub(crate) use schema::OnCommit;
 pub use schema::{
     Check, Column, ColumnStatistics, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction, Sequence,
     Table, TableStatistics, View,
 };
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, is_up_to_date,
-    load, put_statistics, system_trees,
+    load, load_temporary, put_statistics, system_trees, temporary_stamp,
 };

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use cairn_parser::token::quote_identifier;
 
+use super::objects::TemporaryObjects;
 use crate::functions::users::UsersFunctions;
 
 /// A relation's name as a statement gives it.
@@ -67,33 +68,48 @@ pub(crate) fn default_path() -> Arc<SearchPath> {
     PATH.get_or_init(Arc::default).clone()
 }
 
-/// In which schemas names without one are looked up, in order; and the functions that only this session knows.
+/// In which schemas names without one are looked up, in order; and the functions and the temporary objects that only this
+/// session knows.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchPath {
     pub(crate) schemas: Vec<String>,
     pub(crate) functions: Arc<UsersFunctions>,
+    pub(crate) temporary: Option<Arc<TemporaryObjects>>,
 }
 
 impl PartialEq for SearchPath {
     fn eq(&self, other: &SearchPath) -> bool {
         let same = Arc::ptr_eq(&self.functions, &other.functions);
-        self.schemas == other.schemas && (same || self.functions.is_empty() && other.functions.is_empty())
+        let stamp = |path: &SearchPath| path.temporary.as_ref().map(|temporary| temporary.stamp);
+        let same = same || self.functions.is_empty() && other.functions.is_empty();
+        self.schemas == other.schemas && same && stamp(self) == stamp(other)
     }
 }
 
 impl Default for SearchPath {
     fn default() -> SearchPath {
-        SearchPath { schemas: vec!["$user".to_owned(), "public".to_owned()], functions: Arc::default() }
+        let schemas = vec!["$user".to_owned(), "public".to_owned()];
+        SearchPath { schemas, functions: Arc::default(), temporary: None }
     }
 }
 
 impl SearchPath {
-    /// The same schemas, with the functions of another path.
-    pub(crate) fn with_functions(self: Arc<SearchPath>, other: &SearchPath) -> Arc<SearchPath> {
-        match other.functions.is_empty() {
+    /// The same schemas, with what is the session's own on another path of it.
+    pub(crate) fn in_session(self: Arc<SearchPath>, other: &SearchPath) -> Arc<SearchPath> {
+        match other.functions.is_empty() && other.temporary.is_none() {
             true => self,
-            false => Arc::new(SearchPath { schemas: self.schemas.clone(), functions: other.functions.clone() }),
+            false => Arc::new(SearchPath { schemas: self.schemas.clone(), ..other.clone() }),
         }
+    }
+
+    /// The same with other temporary objects.
+    pub(crate) fn with_temporary(&self, temporary: TemporaryObjects) -> Arc<SearchPath> {
+        Arc::new(SearchPath { temporary: Some(Arc::new(temporary)), ..self.clone() })
+    }
+
+    /// Whether new relations, whose schema is not said, are temporary.
+    pub(crate) fn begins_temporary(&self) -> bool {
+        self.schemas.first().is_some_and(|schema| schema == TEMPORARY)
     }
 
     /// What a list of schemas says: `a, "B"`. `None` where it is no such list.
@@ -117,7 +133,7 @@ impl SearchPath {
                 _ => return None,
             };
         }
-        Some(SearchPath { schemas, functions: Arc::default() })
+        Some(SearchPath { schemas, ..SearchPath::default() })
     }
 }
 

@@ -4,11 +4,13 @@
 //! [`Catalog`] looks at them through a search path: in which schemas a name without one is looked up.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use super::layout::Layouts;
 use super::names::{ObjectName, SearchPath, TEMPORARY, USER, default_path, quoted};
+use super::schema::OnCommit;
 use super::{Index, ObjectId, Sequence, Table, TableLayout, View};
 use crate::{Error, Result, SqlState};
 
@@ -112,6 +114,16 @@ pub struct Objects {
 impl Objects {
     pub(crate) fn add_schema(&mut self, id: ObjectId, name: String) {
         self.schemas.insert(name, id);
+    }
+
+    /// With a session's temporary objects.
+    fn with(&self, temporary: &Objects) -> Objects {
+        let mut all = self.clone();
+        all.add_schema(ObjectId::TEMPORARY, TEMPORARY.to_owned());
+        all.relations.extend(temporary.relations.iter().map(|(schema, names)| (*schema, names.clone())));
+        all.places.extend(temporary.places.iter().map(|(id, place)| (*id, place.clone())));
+        all.comments.extend(temporary.comments.iter().map(|(on, text)| (*on, text.clone())));
+        all
     }
 
     pub(crate) fn add_table(&mut self, table: Arc<Table>) {
@@ -246,19 +258,41 @@ impl Objects {
     }
 }
 
+/// A session's temporary objects.
+#[derive(Debug, Default)]
+pub(crate) struct TemporaryObjects {
+    /// Of the catalog tree that they were read from.
+    pub(crate) stamp: u64,
+    pub(crate) objects: Objects,
+}
+
+impl TemporaryObjects {
+    /// The tables that something happens to at each COMMIT.
+    pub(crate) fn on_commit(&self, what: OnCommit) -> impl Iterator<Item = &Arc<Table>> {
+        self.relations().filter_map(|(_, relation)| relation.table()).filter(move |table| table.on_commit == what)
+    }
+
+    /// All of them, by name.
+    pub(crate) fn relations(&self) -> impl Iterator<Item = (&str, &Relation)> {
+        self.objects.relations_in(ObjectId::TEMPORARY)
+    }
+}
+
 /// SQLSTATE 3F000.
 pub(crate) fn no_schema(name: &str) -> Error {
     Error::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
 }
 
 /// What a session sees of the schema.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Catalog {
+    /// The database's.
+    database: Arc<Objects>,
+    /// With the session's temporary ones.
     objects: Arc<Objects>,
     path: Arc<SearchPath>,
     /// The schemas of the path that there are; the temporary one first.
     searched: Vec<ObjectId>,
-    temporary: Option<ObjectId>,
 }
 
 impl Default for Catalog {
@@ -267,6 +301,12 @@ impl Default for Catalog {
         let mut objects = Objects::default();
         objects.add_schema(ObjectId::PUBLIC, "public".to_owned());
         Catalog::of(objects)
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Catalog").field(&self.objects).field(&self.path.schemas).finish()
     }
 }
 
@@ -281,22 +321,22 @@ impl Deref for Catalog {
 impl Catalog {
     /// As it is seen by who has set nothing.
     pub(crate) fn of(objects: Objects) -> Catalog {
-        let (objects, path) = (Arc::new(objects), default_path());
-        let mut catalog = Catalog { objects, path, searched: Vec::new(), temporary: None };
+        let objects = Arc::new(objects);
+        let mut catalog = Catalog { database: objects.clone(), objects, path: default_path(), searched: Vec::new() };
         catalog.search();
         catalog
     }
 
-    /// The same objects under another search path, with a session's own temporary schema.
-    pub(crate) fn under(&self, path: &Arc<SearchPath>, temporary: Option<ObjectId>) -> Catalog {
-        let mut catalog = Catalog { objects: self.objects.clone(), path: path.clone(), searched: vec![], temporary };
+    /// The database's objects under a session's search path, with the session's own temporary ones.
+    pub(crate) fn under(&self, path: &Arc<SearchPath>) -> Catalog {
+        let database = self.database.clone();
+        let objects = match &path.temporary {
+            Some(temporary) => Arc::new(database.with(&temporary.objects)),
+            None => database.clone(),
+        };
+        let mut catalog = Catalog { database, objects, path: path.clone(), searched: vec![] };
         catalog.search();
         catalog
-    }
-
-    /// Of another version of the schema what the same session sees.
-    pub(crate) fn seen_like(self, other: &Catalog) -> Catalog {
-        self.under(&other.path, other.temporary)
     }
 
     /// See [`Objects`].
@@ -314,19 +354,19 @@ impl Catalog {
         self.schemas == other.schemas
     }
 
-    /// Whether names are looked up in the same schemas.
+    /// Whether names are looked up in the same schemas, with the same temporary objects.
     pub(crate) fn is_seen_like(&self, other: &Catalog) -> bool {
-        Arc::ptr_eq(&self.path, &other.path) && self.temporary == other.temporary
+        Arc::ptr_eq(&self.path, &other.path)
     }
 
     fn search(&mut self) {
         let named = |name: &String| match name.as_str() {
-            TEMPORARY => self.temporary,
             "$user" => self.objects.schemas.get(USER).copied(),
             name => self.objects.schemas.get(name).copied(),
         };
         let mut searched: Vec<ObjectId> = Vec::new();
-        let first = self.temporary.filter(|_| !self.path.schemas.iter().any(|name| name == TEMPORARY));
+        let temporary = self.path.temporary.as_ref().map(|_| ObjectId::TEMPORARY);
+        let first = temporary.filter(|_| !self.path.schemas.iter().any(|name| name == TEMPORARY));
         for id in first.into_iter().chain(self.path.schemas.iter().filter_map(named)) {
             if !searched.contains(&id) {
                 searched.push(id);
@@ -351,15 +391,12 @@ impl Catalog {
 
     /// The schema of this name.
     pub(crate) fn schema(&self, name: &str) -> Option<ObjectId> {
-        match name {
-            TEMPORARY => self.temporary,
-            name => self.schemas.get(name).copied(),
-        }
+        self.schemas.get(name).copied()
     }
 
     /// Where new relations go whose schema is not said.
     pub(crate) fn current_schema(&self) -> Option<ObjectId> {
-        self.searched.iter().copied().find(|id| Some(*id) != self.temporary)
+        self.searched.iter().copied().find(|id| !id.is_temporary())
     }
 
     /// The relation of this name, in the first schema of the path that has one.
@@ -421,11 +458,7 @@ impl Catalog {
         if found == Some(&schema) {
             return quoted(name);
         }
-        let schema = match self.temporary == Some(schema) {
-            true => TEMPORARY,
-            false => self.schema_name(schema).unwrap_or_default(),
-        };
-        format!("{}.{}", quoted(schema), quoted(name))
+        format!("{}.{}", quoted(self.schema_name(schema).unwrap_or_default()), quoted(name))
     }
 
     /// A table's name as SQL would say it here.

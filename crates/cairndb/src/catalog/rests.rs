@@ -64,6 +64,21 @@ impl Rests {
         self.0.push(Rest::Comments);
     }
 
+    /// Whether one of the relations is the session's own.
+    pub(crate) fn has_temporary(&self) -> bool {
+        self.0.iter().any(|rest| match rest {
+            Rest::Table(table) | Rest::Written(table) => table.is_temporary(),
+            Rest::View(view) => view.id.is_temporary(),
+            Rest::Sequence(sequence) => sequence.id.is_temporary(),
+            Rest::Missing(..) | Rest::Comments => false,
+        })
+    }
+
+    /// Whether every table whose rows are changed is the session's own.
+    pub(crate) fn writes_only_temporary(&self) -> bool {
+        self.0.iter().all(|rest| !matches!(rest, Rest::Written(table) if !table.is_temporary()))
+    }
+
     /// Whether a plan that was made under `then` is right under `now`.
     pub(crate) fn hold(&self, then: &Catalog, now: &Catalog) -> bool {
         let same = |rest: &Rest| match rest {

@@ -14,6 +14,14 @@ pub struct ObjectId(pub u32);
 impl ObjectId {
     /// The schema `public`, for as long as it is the one that the database was made with.
     pub(crate) const PUBLIC: ObjectId = ObjectId(0);
+    /// The session's schema of temporary relations. Its objects' ids, which are the session's own, follow.
+    pub(crate) const TEMPORARY: ObjectId = ObjectId(1 << 31);
+
+    /// Whether it is one of the session's own.
+    #[inline]
+    pub(crate) fn is_temporary(self) -> bool {
+        self.0 >> 30 == ObjectId::TEMPORARY.0 >> 30
+    }
 }
 
 /// A table.
@@ -53,6 +61,17 @@ pub struct Table {
     pub(crate) analyzed: u64,
     /// From ANALYZE.
     pub statistics: Option<Arc<TableStatistics>>,
+    /// Of a temporary table.
+    pub(crate) on_commit: OnCommit,
+}
+
+/// What becomes of a temporary table when a transaction commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnCommit {
+    #[default]
+    Preserve,
+    DeleteRows,
+    Drop,
 }
 
 /// A column of a table.
@@ -251,7 +270,13 @@ impl Table {
             change: 0,
             analyzed: 0,
             statistics: None,
+            on_commit: OnCommit::Preserve,
         }
+    }
+
+    /// Whether it is the session's own.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.schema.is_temporary()
     }
 
     /// The number of the next column that is added.

@@ -5,19 +5,23 @@
 //!   stamp, on which cached plans rest.
 //! - Names are unique because every DDL statement reads the whole catalog range: two that run at once conflict.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use cairn_storage::{Reader, Store, Transaction, TreeId};
+use cairn_storage::{Reader, Store, TreeId};
 
+use super::Definition;
 use super::codec::{self, Fields, Writer, corrupt};
 use super::entries;
-use super::objects::{Catalog, Commentable, Objects};
+use super::objects::{Catalog, Commentable, Objects, TemporaryObjects};
+use super::rests::note_all;
 use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
 use crate::Result;
+use crate::state::{TemporaryTrees, Transaction};
 
 /// What an entry is about; the first byte of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,16 +94,32 @@ pub(crate) struct SystemTrees {
     pub(crate) sequences: TreeId,
 }
 
+impl SystemTrees {
+    const TEMPORARY: SystemTrees =
+        SystemTrees { statistics: TemporaryTrees::STATISTICS, sequences: TemporaryTrees::SEQUENCES };
+
+    /// Those for an object of this id.
+    pub(crate) fn of(self, id: ObjectId) -> SystemTrees {
+        if id.is_temporary() { SystemTrees::TEMPORARY } else { self }
+    }
+}
+
+/// The catalog tree that has the entry of an object.
+fn catalog_of(id: ObjectId) -> TreeId {
+    if id.is_temporary() { TemporaryTrees::CATALOG } else { TreeId::CATALOG }
+}
+
 /// Makes the system trees of a new database; does nothing to others.
 pub(crate) fn bootstrap(store: &Store) -> Result<()> {
     if system_trees(store.snapshot()?.reader())?.is_some() {
         return Ok(());
     }
-    let tx = store.begin()?;
-    let trees = SystemTrees { statistics: tx.create_tree()?, sequences: tx.create_tree()? };
+    let tx = Transaction::new(store.begin()?, None)?;
+    let create = || tx.create_tree(ObjectId::PUBLIC);
+    let trees = SystemTrees { statistics: create()?, sequences: create()? };
     put_trees(&tx, trees)?;
-    CatalogStore::new(&tx)?.put_schema(ObjectId::PUBLIC, "public")?;
-    Ok(tx.commit(None)?)
+    CatalogStore::new(&tx).put_schema(ObjectId::PUBLIC, "public")?;
+    Ok(tx.commit()?)
 }
 
 fn put_trees(tx: &Transaction, trees: SystemTrees) -> Result<()> {
@@ -129,22 +149,41 @@ pub(crate) fn system_trees(reader: &Reader) -> Result<Option<SystemTrees>> {
     Ok(Some(trees))
 }
 
-/// Reads the whole catalog, with what the reader's transaction changed of it.
+/// Reads the whole catalog, with what the reader's transaction changed of it. Of the database: nothing is temporary.
 pub(crate) fn load(reader: &Reader) -> Result<Catalog> {
-    load_objects(reader).map(Catalog::of)
+    load_database(reader).map(Catalog::of)
 }
 
 /// As [`load`], in a state without anybody's own changes.
 pub(super) fn load_committed(reader: &Reader) -> Result<Catalog> {
-    let mut objects = load_objects(reader)?;
+    let mut objects = load_database(reader)?;
     objects.set_committed();
     Ok(Catalog::of(objects))
 }
 
-fn load_objects(reader: &Reader) -> Result<Objects> {
+/// What distinguishes the state of the temporary objects from others of the same session.
+pub(crate) fn temporary_stamp(reader: &Reader) -> Result<u64> {
+    Ok(reader.tree_stamp(TemporaryTrees::CATALOG)?.rotate_left(32) ^ reader.tree_stamp(TemporaryTrees::STATISTICS)?)
+}
+
+/// Reads the session's temporary objects.
+pub(crate) fn load_temporary(reader: &Reader) -> Result<TemporaryObjects> {
+    let objects = load_objects(reader, TemporaryTrees::CATALOG, Some(SystemTrees::TEMPORARY))?;
+    Ok(TemporaryObjects { stamp: temporary_stamp(reader)?, objects })
+}
+
+fn load_database(reader: &Reader) -> Result<Objects> {
+    let mut objects = load_objects(reader, TreeId::CATALOG, system_trees(reader)?)?;
+    if !is_up_to_date(reader)? {
+        objects.add_schema(ObjectId::PUBLIC, "public".to_owned());
+    }
+    Ok(objects)
+}
+
+fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>) -> Result<Objects> {
     let mut objects = Objects::default();
     let mut tables = Vec::new();
-    let mut cursor = reader.cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
+    let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
         let (kind, id) = parse_key(key)?;
         match kind {
@@ -156,11 +195,10 @@ fn load_objects(reader: &Reader) -> Result<Objects> {
             _ => {}
         }
     }
-    if !is_up_to_date(reader)? {
-        objects.add_schema(ObjectId::PUBLIC, "public".to_owned());
-    }
     link_references(&mut tables)?;
-    attach_statistics(reader, &mut tables)?;
+    if let Some(trees) = trees {
+        attach_statistics(reader, trees, &mut tables)?;
+    }
     tables.into_iter().for_each(|table| objects.add_table(Arc::new(table)));
     Ok(objects)
 }
@@ -211,8 +249,7 @@ fn link_references(tables: &mut [Table]) -> Result<()> {
     Ok(())
 }
 
-fn attach_statistics(reader: &Reader, tables: &mut [Table]) -> Result<()> {
-    let Some(trees) = system_trees(reader)? else { return Ok(()) };
+fn attach_statistics(reader: &Reader, trees: SystemTrees, tables: &mut [Table]) -> Result<()> {
     for table in tables {
         if let Some(bytes) = reader.get(trees.statistics, &table.id.0.to_be_bytes())? {
             let types: Vec<_> = table.columns.iter().map(|column| column.data_type).collect();
@@ -229,39 +266,70 @@ fn digest(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Writes the catalog in a transaction.
+/// Writes the catalog in a transaction: that of the database, or of the session where it is about what is temporary.
 pub(crate) struct CatalogStore<'a> {
     tx: &'a Transaction,
+    /// The whole catalog of the database is marked as read: see the module's invariants.
+    noted: Cell<bool>,
 }
 
 impl<'a> CatalogStore<'a> {
-    /// Marks the whole catalog as read: see the module's invariants.
-    pub(crate) fn new(tx: &'a Transaction) -> Result<CatalogStore<'a>> {
-        tx.reader().note_read(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
-        Ok(CatalogStore { tx })
+    pub(crate) fn new(tx: &'a Transaction) -> CatalogStore<'a> {
+        CatalogStore { tx, noted: Cell::new(false) }
+    }
+
+    /// The catalog with what was written since `before`. Who writes nothing of the database's has not read it either.
+    pub(crate) fn load(&self, before: &Catalog) -> Result<Catalog> {
+        let (reader, path) = (self.tx.reader(), before.path());
+        let loaded = if self.noted.get() { Some(load(reader.database())?) } else { None };
+        let database = loaded.as_ref().unwrap_or(before);
+        Ok(match reader.temporary() {
+            Some(temporary) => database.under(&path.with_temporary(load_temporary(temporary)?)),
+            None => database.under(path),
+        })
+    }
+
+    /// The tree to write to for an object.
+    fn tree(&self, id: ObjectId) -> Result<TreeId> {
+        let tree = catalog_of(id);
+        if tree == TreeId::CATALOG && !self.noted.replace(true) {
+            note_all(self.tx.reader().database())?;
+        }
+        Ok(tree)
     }
 
     /// A number that was never given out before, for ids and change marks.
-    fn next_number(&self) -> Result<u32> {
-        let current = match self.tx.reader().get(TreeId::CATALOG, &counter_key())? {
+    fn next_number(&self, tree: TreeId) -> Result<u32> {
+        let current = match self.tx.reader().get(tree, &counter_key())? {
             Some(bytes) => u32::from_le_bytes(bytes.as_slice().try_into().map_err(|_| corrupt("counter"))?),
+            None if tree == TemporaryTrees::CATALOG => ObjectId::TEMPORARY.0,
             None => 0,
         };
-        let next = current.checked_add(1).ok_or_else(|| crate::Error::internal("object ids are exhausted"))?;
-        self.tx.put(TreeId::CATALOG, &counter_key(), &next.to_le_bytes())?;
+        let next = current.checked_add(1).filter(|next| catalog_of(ObjectId(*next)) == tree);
+        let next = next.ok_or_else(|| crate::Error::internal("object ids are exhausted"))?;
+        self.tx.put(tree, &counter_key(), &next.to_le_bytes())?;
         Ok(next)
     }
 
-    pub(crate) fn allocate_id(&self) -> Result<ObjectId> {
-        self.next_number().map(ObjectId)
+    /// An id for an object in this schema.
+    pub(crate) fn allocate_id(&self, schema: ObjectId) -> Result<ObjectId> {
+        self.next_number(self.tree(schema)?).map(ObjectId)
+    }
+
+    /// A schema's id.
+    pub(crate) fn allocate_schema_id(&self) -> Result<ObjectId> {
+        self.allocate_id(ObjectId::PUBLIC)
     }
 
     fn put(&self, kind: EntryKind, id: ObjectId, encode: impl FnOnce(u64) -> Vec<u8>) -> Result<()> {
-        let change = self.next_number()?.into();
-        Ok(self.tx.put(TreeId::CATALOG, &entry_key(kind, id), &encode(change))?)
+        let tree = self.tree(id)?;
+        let change = self.next_number(tree)?.into();
+        Ok(self.tx.put(tree, &entry_key(kind, id), &encode(change))?)
     }
 
+    /// SQLSTATE 42P16 where a definition of it rests on what ends with the session.
     pub(crate) fn put_table(&self, table: &Table) -> Result<()> {
+        refuse_temporary_parts(table)?;
         self.put(EntryKind::Table, table.id, |change| entries::encode_table(table, change))?;
         self.put_name(table.schema, &table.name, table.id)
     }
@@ -278,14 +346,15 @@ impl<'a> CatalogStore<'a> {
 
     /// The name means something new, be it the same relation as it is now: who changes its rows has to notice.
     pub(crate) fn put_name(&self, schema: ObjectId, name: &str, id: ObjectId) -> Result<()> {
-        let change = self.next_number()?;
+        let tree = self.tree(schema)?;
+        let change = self.next_number(tree)?;
         let value = [id.0.to_be_bytes(), change.to_be_bytes()].concat();
-        Ok(self.tx.put(TreeId::CATALOG, &name_key(schema, name), &value)?)
+        Ok(self.tx.put(tree, &name_key(schema, name), &value)?)
     }
 
     /// The name means nothing any more.
     pub(crate) fn forget_name(&self, schema: ObjectId, name: &str) -> Result<()> {
-        self.tx.delete(TreeId::CATALOG, &name_key(schema, name))?;
+        self.tx.delete(self.tree(schema)?, &name_key(schema, name))?;
         Ok(())
     }
 
@@ -300,33 +369,47 @@ impl<'a> CatalogStore<'a> {
     }
 
     fn put_schemas(&self) -> Result<()> {
-        let change = self.next_number()?;
-        Ok(self.tx.put(TreeId::CATALOG, &schemas_key(), &change.to_le_bytes())?)
+        let tree = self.tree(ObjectId::PUBLIC)?;
+        let change = self.next_number(tree)?;
+        Ok(self.tx.put(tree, &schemas_key(), &change.to_le_bytes())?)
     }
 
     /// None: no comment.
     pub(crate) fn put_comment(&self, on: Commentable, text: Option<&str>) -> Result<()> {
-        let key = comment_key(on);
+        let (tree, key) = (self.tree(on.id)?, comment_key(on));
         match text {
             Some(text) => {
-                let change = self.next_number()?.into();
-                self.tx.put(TreeId::CATALOG, &key, &entries::encode_text(text, change))?;
+                let change = self.next_number(tree)?.into();
+                self.tx.put(tree, &key, &entries::encode_text(text, change))?;
             }
-            None => drop(self.tx.delete(TreeId::CATALOG, &key)?),
+            None => drop(self.tx.delete(tree, &key)?),
         }
         Ok(())
     }
 
     /// From here on the catalog is one of this version.
     pub(crate) fn put_version(&self) -> Result<()> {
-        let trees = system_trees(self.tx.reader())?.ok_or_else(|| corrupt("list of trees"))?;
+        let trees = system_trees(self.tx.reader().database())?.ok_or_else(|| corrupt("list of trees"))?;
         put_trees(self.tx, trees)
     }
 
     pub(crate) fn delete(&self, kind: EntryKind, id: ObjectId) -> Result<()> {
-        self.tx.delete(TreeId::CATALOG, &entry_key(kind, id))?;
+        self.tx.delete(self.tree(id)?, &entry_key(kind, id))?;
         Ok(())
     }
+}
+
+fn refuse_temporary_parts(table: &Table) -> Result<()> {
+    let defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
+    let mut definitions = defaults.chain(table.checks.iter().map(|check| &check.condition));
+    let rests =
+        |definition: &Definition| definition.references().iter().any(|reference| reference.object.is_temporary());
+    if table.is_temporary() || !definitions.any(rests) {
+        return Ok(());
+    }
+    let message =
+        format!("defaults and constraints of the permanent table \"{}\" cannot use temporary sequences", table.name);
+    Err(crate::Error::new(crate::SqlState::INVALID_TABLE_DEFINITION, message))
 }
 
 /// Stores what ANALYZE found; the catalog's stamp stays, the statistics' changes.
@@ -337,11 +420,12 @@ pub(crate) fn put_statistics(
     statistics: &TableStatistics,
 ) -> Result<()> {
     let types: Vec<_> = table.columns.iter().map(|column| column.data_type).collect();
-    Ok(tx.put(trees.statistics, &table.id.0.to_be_bytes(), &statistics::encode(statistics, &types))?)
+    let tree = trees.of(table.id).statistics;
+    Ok(tx.put(tree, &table.id.0.to_be_bytes(), &statistics::encode(statistics, &types))?)
 }
 
 /// Forgets a dropped or restructured table's statistics.
 pub(crate) fn delete_statistics(tx: &Transaction, trees: SystemTrees, table: ObjectId) -> Result<()> {
-    tx.delete(trees.statistics, &table.0.to_be_bytes())?;
+    tx.delete(trees.of(table).statistics, &table.0.to_be_bytes())?;
     Ok(())
 }

@@ -5,13 +5,16 @@ use cairn_parser::{Expr, Id, Query, TokenKind, TypeName};
 use super::clause::Clause;
 use super::constraint::{Constraint, check_attributes, column_rule};
 use super::sequence::SequenceOptions;
-use crate::catalog::ObjectName;
+use crate::catalog::{ObjectName, OnCommit};
 use crate::{Error, Result};
 
 /// CREATE TABLE.
 #[derive(Debug)]
 pub(crate) struct CreateTable {
     pub(crate) name: ObjectName,
+    pub(crate) temporary: bool,
+    /// Said of a table that must be temporary then.
+    pub(crate) on_commit: Option<OnCommit>,
     pub(crate) if_not_exists: bool,
     pub(crate) columns: Vec<ColumnDefinition>,
     /// Those of the table, without those written with columns.
@@ -42,6 +45,8 @@ pub(crate) struct Identity {
 #[derive(Debug)]
 pub(crate) struct CreateTableAs {
     pub(crate) name: ObjectName,
+    pub(crate) temporary: bool,
+    pub(crate) on_commit: Option<OnCommit>,
     pub(crate) if_not_exists: bool,
     /// Names of the first columns.
     pub(crate) columns: Vec<String>,
@@ -60,6 +65,8 @@ impl CreateTable {
         body.refuse("inherits", "INHERITS")?;
         let mut table = CreateTable {
             name: command.relation()?,
+            temporary: is_temporary(command, "table")?,
+            on_commit: on_commit(command),
             if_not_exists: command.part("if_not_exists").is_some(),
             columns: Vec::new(),
             constraints: Vec::new(),
@@ -82,6 +89,8 @@ impl CreateTableAs {
         command.refuse("execute", "CREATE TABLE .. AS EXECUTE")?;
         Ok(CreateTableAs {
             name: command.relation()?,
+            temporary: is_temporary(command, "table")?,
+            on_commit: on_commit(command),
             if_not_exists: command.part("if_not_exists").is_some(),
             columns: command.names_in("columns"),
             query: command.query().ok_or_else(|| Error::internal("no query"))?,
@@ -92,23 +101,28 @@ impl CreateTableAs {
 
 /// Refuses what is said of where and how a table is kept.
 fn refuse_storage(command: Clause<'_>) -> Result<()> {
-    refuse_temporary(command, "table")?;
     command.refuse("table_method", "a table access method")?;
     if let Some(storage) = command.part("storage") {
         // WITHOUT OIDS says what is so.
         storage.refuse_word(TokenKind::With, "a storage parameter")?;
     }
-    command.refuse("on_commit", "ON COMMIT")?;
     command.refuse("tablespace", "TABLESPACE")
 }
 
-/// Refuses TEMPORARY and UNLOGGED.
-pub(super) fn refuse_temporary(command: Clause<'_>, what: &str) -> Result<()> {
+/// Whether TEMPORARY was said. UNLOGGED is refused.
+pub(super) fn is_temporary(command: Clause<'_>, what: &str) -> Result<bool> {
     match command.part("temporary") {
         Some(said) if said.has(TokenKind::Unlogged) => Err(said.unsupported(format!("an unlogged {what}"))),
-        Some(said) => Err(said.unsupported(format!("a temporary {what}"))),
-        None => Ok(()),
+        said => Ok(said.is_some()),
     }
+}
+
+fn on_commit(command: Clause<'_>) -> Option<OnCommit> {
+    command.part("on_commit").map(|said| match () {
+        () if said.has(TokenKind::Drop) => OnCommit::Drop,
+        () if said.has(TokenKind::Delete) => OnCommit::DeleteRows,
+        () => OnCommit::Preserve,
+    })
 }
 
 impl ColumnDefinition {

@@ -40,6 +40,7 @@ pub(crate) use view::CreateView;
 
 use cairn_parser::{Id, Statement};
 
+use crate::catalog::TEMPORARY;
 use crate::sql::ParsedStatement;
 use crate::{Error, Result};
 
@@ -126,6 +127,29 @@ impl Command {
 }
 
 impl SchemaCommand {
+    /// Whether it makes a relation in the session's temporary schema, as far as the command itself says.
+    pub(crate) fn makes_temporary(&self) -> bool {
+        let (name, said) = match self {
+            SchemaCommand::CreateTable(create) => (&create.name, create.temporary),
+            SchemaCommand::CreateTableAs(create) => (&create.name, create.temporary),
+            SchemaCommand::CreateView(create) => (&create.name, create.temporary),
+            SchemaCommand::CreateSequence(create) => (&create.name, create.temporary),
+            _ => return false,
+        };
+        said || name.schema.as_deref() == Some(TEMPORARY)
+    }
+
+    /// As `makes_temporary`, of a relation whose schema is not said.
+    pub(crate) fn makes_in_path(&self) -> bool {
+        match self {
+            SchemaCommand::CreateTable(CreateTable { name, .. })
+            | SchemaCommand::CreateTableAs(CreateTableAs { name, .. })
+            | SchemaCommand::CreateView(CreateView { name, .. })
+            | SchemaCommand::CreateSequence(CreateSequence { name, .. }) => name.schema.is_none(),
+            _ => false,
+        }
+    }
+
     fn of(command: Clause<'_>) -> Result<SchemaCommand> {
         use SchemaCommand as S;
         if let Some(change) = SetSchema::of(command)? {

@@ -10,6 +10,7 @@ use crate::{Error, Result, SqlState};
 #[derive(Debug)]
 pub(crate) struct CreateSequence {
     pub(crate) name: ObjectName,
+    pub(crate) temporary: bool,
     pub(crate) if_not_exists: bool,
     pub(crate) data_type: Option<Id<TypeName>>,
     pub(crate) options: SequenceOptions,
@@ -27,10 +28,10 @@ pub(crate) struct SequenceOptions {
 
 impl CreateSequence {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateSequence> {
-        super::create_table::refuse_temporary(command, "sequence")?;
         let mut data_types = command.parts("sequence_option").filter(|option| option.has(TokenKind::As));
         Ok(CreateSequence {
             name: command.relation()?,
+            temporary: super::create_table::is_temporary(command, "sequence")?,
             if_not_exists: command.part("if_not_exists").is_some(),
             data_type: data_types.next().map(Clause::data_type).transpose()?,
             options: SequenceOptions::of(command)?,

@@ -40,7 +40,7 @@ pub(crate) enum Discard {
     All,
     Plans,
     Sequences,
-    /// There are no temporary tables.
+    /// The session's temporary relations.
     Temporary,
 }
 

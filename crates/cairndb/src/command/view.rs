@@ -3,7 +3,7 @@
 use cairn_parser::{Id, Query, TokenKind};
 
 use super::clause::Clause;
-use super::create_table::refuse_temporary;
+use super::create_table::is_temporary;
 use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
@@ -11,6 +11,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct CreateView {
     pub(crate) name: ObjectName,
+    pub(crate) temporary: bool,
     pub(crate) or_replace: bool,
     /// Names of the first columns.
     pub(crate) columns: Vec<String>,
@@ -19,12 +20,12 @@ pub(crate) struct CreateView {
 
 impl CreateView {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateView> {
-        refuse_temporary(command, "view")?;
         command.refuse_word(TokenKind::Recursive, "CREATE RECURSIVE VIEW")?;
         command.refuse("options", "an option of a view")?;
         command.refuse("check_option", "WITH CHECK OPTION")?;
         Ok(CreateView {
             name: command.relation()?,
+            temporary: is_temporary(command, "view")?,
             or_replace: command.part("or_replace").is_some(),
             columns: command.names_in("columns"),
             query: command.query().ok_or_else(|| Error::internal("no query"))?,

@@ -55,7 +55,7 @@ impl Ddl<'_> {
         for &column in &table.primary_key {
             table.columns[column].not_null = true;
         }
-        table.primary_key_id = self.store.allocate_id()?;
+        table.primary_key_id = self.store.allocate_id(table.schema)?;
         table.primary_key_name = Some(match name {
             Some(name) => chosen.take_relation(&self.catalog, table.schema, name)?,
             None => chosen.relation(&self.catalog, table, "", "pkey"),
@@ -78,9 +78,9 @@ impl Ddl<'_> {
         };
         let part = |column| IndexColumn { column, descending: false, nulls_first: false };
         table.indexes.push(Arc::new(Index {
-            id: self.store.allocate_id()?,
+            id: self.store.allocate_id(table.schema)?,
             name,
-            tree: self.dml.tx.create_derived_tree()?,
+            tree: self.dml.tx.create_derived_tree(table.schema)?,
             columns: positions.into_iter().map(part).collect(),
             unique: true,
             constraint: true,
@@ -98,7 +98,7 @@ impl Ddl<'_> {
             }
             None => constraint_name(table, &only_column(table, &columns), "check"),
         };
-        table.checks.push(Check { id: self.store.allocate_id()?, name, condition, columns });
+        table.checks.push(Check { id: self.store.allocate_id(table.schema)?, name, condition, columns });
         Ok(())
     }
 

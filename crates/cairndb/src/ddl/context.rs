@@ -6,7 +6,9 @@ use cairn_parser::{Expr, Id, TypeName};
 
 use super::execute::Done;
 use super::names::missing;
-use crate::catalog::{Catalog, CatalogStore, ObjectId, ObjectName, Relation, RelationKind, SystemTrees, Table, load};
+use crate::catalog::{
+    Catalog, CatalogStore, ObjectId, ObjectName, Relation, RelationKind, SystemTrees, TEMPORARY, Table,
+};
 use crate::dml::DmlContext;
 use crate::exec::{ExecContext, SequenceSource};
 use crate::plan::OptimizerOptions;
@@ -38,7 +40,7 @@ impl<'a> Ddl<'a> {
         options: &'a OptimizerOptions,
         sequences: Sequences<'a>,
     ) -> Result<Ddl<'a>> {
-        let store = CatalogStore::new(dml.tx)?;
+        let store = CatalogStore::new(dml.tx);
         Ok(Ddl { parsed, dml, trees, store, options, sequences, catalog: dml.catalog.clone(), done: Done::default() })
     }
 
@@ -55,7 +57,7 @@ impl<'a> Ddl<'a> {
 
     /// Makes the changes so far visible to the rest of the statement.
     pub(super) fn reload(&mut self) -> Result<()> {
-        self.catalog = Arc::new(load(self.dml.tx.reader())?.seen_like(self.dml.catalog));
+        self.catalog = Arc::new(self.store.load(&self.catalog)?);
         Ok(())
     }
 
@@ -69,9 +71,15 @@ impl<'a> Ddl<'a> {
         self.catalog.table_by_id(id).cloned().ok_or_else(|| Error::internal("a table is missing"))
     }
 
-    /// The schema that a new relation of this name goes to; SQLSTATE 3F000.
-    pub(super) fn schema_for(&self, name: &ObjectName) -> Result<ObjectId> {
+    /// The schema that a new relation of this name goes to; SQLSTATE 3F000, 42P16.
+    pub(super) fn schema_for(&self, name: &ObjectName, temporary: bool) -> Result<ObjectId> {
         let schema = match &name.schema {
+            Some(schema) if schema == TEMPORARY => Ok(ObjectId::TEMPORARY),
+            Some(_) if temporary => {
+                let message = "cannot create temporary relation in non-temporary schema";
+                Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message))
+            }
+            None if temporary || self.catalog.path().begins_temporary() => Ok(ObjectId::TEMPORARY),
             Some(schema) => self.schema(schema),
             None => self
                 .catalog

@@ -14,9 +14,9 @@ impl Ddl<'_> {
         let columns = create.columns.iter().map(|column| index_column(&table, column)).collect::<Result<Vec<_>>>()?;
         let Some(name) = self.free_index_name(create, &table, &columns)? else { return Ok("CREATE INDEX") };
         let index = Index {
-            id: self.store.allocate_id()?,
+            id: self.store.allocate_id(table.schema)?,
             name,
-            tree: self.dml.tx.create_derived_tree()?,
+            tree: self.dml.tx.create_derived_tree(table.schema)?,
             columns,
             unique: create.unique,
             constraint: false,

@@ -6,7 +6,7 @@ use super::context::Ddl;
 use super::names::{Chosen, already_exists};
 use super::sequence::serial_type;
 use crate::bind::resolve_default;
-use crate::catalog::{Column, Definition, Identity, ObjectId, Reference, Table, quoted};
+use crate::catalog::{Column, Definition, Identity, ObjectId, OnCommit, Reference, Table, quoted};
 use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -24,11 +24,11 @@ pub(super) fn check_column_count(before: usize) -> Result<()> {
 
 impl Ddl<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str> {
-        let schema = self.schema_for(&create.name)?;
+        let schema = self.schema_for(&create.name, create.temporary)?;
         if !self.is_free(schema, &create.name.name, create.if_not_exists)? {
             return Ok("CREATE TABLE");
         }
-        let mut table = self.empty_table(schema, create.name.name.clone())?;
+        let mut table = self.empty_table(schema, create.name.name.clone(), create.on_commit)?;
         let mut chosen = Chosen::default();
         chosen.take_relation(&self.catalog, schema, table.name.clone())?;
         for definition in &create.columns {
@@ -52,9 +52,14 @@ impl Ddl<'_> {
         Ok(false)
     }
 
-    pub(super) fn empty_table(&self, schema: ObjectId, name: String) -> Result<Table> {
-        let table = Table::new(self.store.allocate_id()?, name, self.dml.tx.create_tree()?);
-        Ok(Table { schema, ..table })
+    /// SQLSTATE 42P16 for a table that is to be changed at COMMIT and is not temporary.
+    pub(super) fn empty_table(&self, schema: ObjectId, name: String, on_commit: Option<OnCommit>) -> Result<Table> {
+        if on_commit.is_some() && !schema.is_temporary() {
+            let message = "ON COMMIT can only be used on temporary tables";
+            return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        let table = Table::new(self.store.allocate_id(schema)?, name, self.dml.tx.create_tree(schema)?);
+        Ok(Table { schema, on_commit: on_commit.unwrap_or_default(), ..table })
     }
 
     /// Primary key and unique constraints come first: a foreign key of the table may point at them.
@@ -162,7 +167,7 @@ impl Ddl<'_> {
     ) -> Result<(ObjectId, String)> {
         let name = chosen.relation(&self.catalog, table, &column.name, "seq");
         let mut sequence = options.build(name.clone(), column.data_type)?;
-        sequence.id = self.store.allocate_id()?;
+        sequence.id = self.store.allocate_id(table.schema)?;
         sequence.schema = table.schema;
         sequence.owner = Some(owner);
         self.store.put_sequence(&sequence)?;

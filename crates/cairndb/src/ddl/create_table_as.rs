@@ -14,12 +14,12 @@ use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
     pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<&'static str> {
-        let schema = self.schema_for(&create.name)?;
+        let schema = self.schema_for(&create.name, create.temporary)?;
         if !self.is_free(schema, &create.name.name, create.if_not_exists)? {
             return Ok("CREATE TABLE AS");
         }
         let plan = self.bind_query(create.query)?;
-        let mut table = self.empty_table(schema, create.name.name.clone())?;
+        let mut table = self.empty_table(schema, create.name.name.clone(), create.on_commit)?;
         table.columns = columns(create, &plan.fields())?;
         table.columns.iter_mut().zip(1..).for_each(|(column, number)| column.number = number);
         table.columns_made = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);

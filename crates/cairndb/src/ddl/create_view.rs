@@ -13,12 +13,16 @@ use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<&'static str> {
-        let schema = self.schema_for(&create.name)?;
+        let mut schema = self.schema_for(&create.name, create.temporary)?;
         let name = create.name.name.clone();
         let (query, fields) = self.view_query(create.query)?;
+        if !schema.is_temporary() && query.references().iter().any(|reference| reference.object.is_temporary()) {
+            schema = self.schema_for(&create.name, true)?;
+            self.notice(SqlState("00000"), format!("view \"{name}\" will be a temporary view"));
+        }
         let columns = view_columns(create, &fields)?;
         let id = match self.catalog.relation_in(schema, &name) {
-            None => self.store.allocate_id()?,
+            None => self.store.allocate_id(schema)?,
             Some(Relation::View(old)) if create.or_replace => {
                 self.check_replacement(old, &columns, &fields)?;
                 old.id

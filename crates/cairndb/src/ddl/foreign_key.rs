@@ -31,6 +31,7 @@ impl Ddl<'_> {
                 .and_then(Relation::table)
                 .ok_or_else(|| missing(catalog, parent_name, RelationKind::Table))?
         };
+        refuse_mixed(table, parent)?;
         let referenced_columns = referenced_positions(parent, &references.columns, columns.len())?;
         let name = match name {
             Some(name) => {
@@ -44,7 +45,7 @@ impl Ddl<'_> {
             self.store.put_name(parent.schema, &parent.name, parent.id)?;
         }
         table.foreign_keys.push(ForeignKey {
-            id: self.store.allocate_id()?,
+            id: self.store.allocate_id(table.schema)?,
             name,
             columns,
             referenced_table: parent.id,
@@ -74,6 +75,16 @@ impl Ddl<'_> {
         let rows = self.rows();
         verify_foreign_key(&rows, &target, position, |each| self.for_each_row(&table, each))
     }
+}
+
+/// SQLSTATE 42P16 where one of the two is temporary and the other is not.
+fn refuse_mixed(table: &Table, parent: &Table) -> Result<()> {
+    let message = match (table.is_temporary(), parent.is_temporary()) {
+        (true, false) => "constraints on temporary tables may reference only temporary tables",
+        (false, true) => "constraints on permanent tables may reference only permanent tables",
+        _ => return Ok(()),
+    };
+    Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message))
 }
 
 fn joined(table: &Table, columns: &[usize]) -> String {

@@ -24,9 +24,9 @@ impl Ddl<'_> {
         map: impl FnMut(Vec<Value>) -> Result<Vec<Value>>,
     ) -> Result<()> {
         let tx = self.dml.tx;
-        new.tree = tx.create_tree()?;
+        new.tree = tx.create_tree(old.schema)?;
         for index in &mut new.indexes {
-            *index = Arc::new(Index { tree: tx.create_derived_tree()?, ..Index::clone(index) });
+            *index = Arc::new(Index { tree: tx.create_derived_tree(old.schema)?, ..Index::clone(index) });
         }
         let new = Arc::new(new);
         self.store.put_table(&new)?;
@@ -55,7 +55,7 @@ impl Ddl<'_> {
             let row = map(row)?;
             bytes.clear();
             target.layout.encode_row(&row, &mut bytes);
-            target.encode_new_key(|column| (&row[column]).into(), rows.numbers(), &mut key)?;
+            target.encode_new_key(|column| (&row[column]).into(), rows.numbers(new.tree), &mut key)?;
             sorter.add(&key, &bytes)
         })?;
         let mut last: Option<Vec<u8>> = None;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::Ddl;
 use super::dependency::Object;
 use super::names::{already_exists_in, is_a, missing};
-use crate::catalog::{ObjectId, Relation, RelationKind, Sequence, Table, View, no_schema};
+use crate::catalog::{ObjectId, Relation, RelationKind, Sequence, TEMPORARY, Table, View, no_schema};
 use crate::command::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
 use crate::{Error, Result, SqlState};
 
@@ -21,7 +21,7 @@ impl Ddl<'_> {
             self.notice(SqlState::DUPLICATE_SCHEMA, format!("{message}, skipping"));
             return Ok("CREATE SCHEMA");
         }
-        self.store.put_schema(self.store.allocate_id()?, name)?;
+        self.store.put_schema(self.store.allocate_schema_id()?, name)?;
         Ok("CREATE SCHEMA")
     }
 
@@ -54,7 +54,7 @@ impl Ddl<'_> {
 
     /// The schema of this name; SQLSTATE 3F000.
     pub(super) fn schema(&self, name: &str) -> Result<ObjectId> {
-        self.catalog.schema(name).ok_or_else(|| no_schema(name))
+        self.catalog.schema(name).filter(|schema| !schema.is_temporary()).ok_or_else(|| no_schema(name))
     }
 
     pub(super) fn remove_schema(&mut self, id: ObjectId) -> Result<()> {
@@ -79,7 +79,10 @@ impl Ddl<'_> {
         if change.kind != RelationKind::Table && relation.kind() != change.kind {
             return Err(missing(&self.catalog, name, change.kind));
         }
-        let to = self.schema(&change.schema)?;
+        let to = match change.schema.as_str() {
+            TEMPORARY => ObjectId::TEMPORARY,
+            schema => self.schema(schema)?,
+        };
         match relation {
             Relation::Table(table) => self.move_table(&table, to)?,
             Relation::View(view) if self.is_moved((view.schema, to), &view.name)? => {
@@ -97,6 +100,10 @@ impl Ddl<'_> {
     fn is_moved(&self, (from, to): (ObjectId, ObjectId), name: &str) -> Result<bool> {
         if from == to {
             return Ok(false);
+        }
+        if from.is_temporary() || to.is_temporary() {
+            let message = "cannot move objects into or out of temporary schemas";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         match self.catalog.relation_in(to, name) {
             Some(_) => Err(already_exists_in(name, self.catalog.schema_name(to).unwrap_or_default())),

@@ -74,14 +74,14 @@ pub(super) fn new_generation() -> u64 {
 
 impl Ddl<'_> {
     pub(super) fn create_sequence(&mut self, create: &CreateSequence) -> Result<&'static str> {
-        let schema = self.schema_for(&create.name)?;
+        let schema = self.schema_for(&create.name, create.temporary)?;
         if !self.is_free(schema, &create.name.name, create.if_not_exists)? {
             return Ok("CREATE SEQUENCE");
         }
         let data_type = create.data_type.map_or(Ok(DataType::BigInt), |name| self.data_type(name))?;
         let mut sequence = create.options.build(create.name.name.clone(), data_type)?;
         sequence.schema = schema;
-        sequence.id = self.store.allocate_id()?;
+        sequence.id = self.store.allocate_id(schema)?;
         self.store.put_sequence(&sequence)?;
         Ok("CREATE SEQUENCE")
     }

@@ -66,10 +66,10 @@ impl Ddl<'_> {
     fn empty(&mut self, table: &Table) -> Result<()> {
         let mut new = table.clone();
         self.dml.tx.drop_tree(table.tree)?;
-        new.tree = self.dml.tx.create_tree()?;
+        new.tree = self.dml.tx.create_tree(table.schema)?;
         for index in &mut new.indexes {
             self.dml.tx.drop_tree(index.tree)?;
-            *index = Arc::new(Index { tree: self.dml.tx.create_derived_tree()?, ..Index::clone(index) });
+            *index = Arc::new(Index { tree: self.dml.tx.create_derived_tree(table.schema)?, ..Index::clone(index) });
         }
         delete_statistics(self.dml.tx, self.trees, table.id)?;
         self.store.put_table(&new)

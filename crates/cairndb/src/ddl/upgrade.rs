@@ -3,25 +3,26 @@
 //! Version 2 of the catalog's entries knew the objects in definitions by their names alone. What those names mean is what
 //! they mean now, for such a library renamed nothing that a definition used.
 
-use cairn_storage::{Store, Transaction};
+use cairn_storage::Store;
 
 use crate::Result;
 use crate::bind::{resolve_check, resolve_default, resolve_query};
 use crate::catalog::{Catalog, CatalogStore, Definition, ObjectId, Table, View, is_up_to_date, load};
+use crate::state::Transaction;
 
 /// Does nothing where there is nothing to do.
 pub(crate) fn upgrade(store: &Store) -> Result<()> {
     if is_up_to_date(store.snapshot()?.reader())? {
         return Ok(());
     }
-    let tx = store.begin()?;
-    let catalog = load(tx.reader())?;
+    let tx = Transaction::new(store.begin()?, None)?;
+    let catalog = load(tx.reader().database())?;
     upgrade_in(&tx, &catalog)?;
-    Ok(tx.commit(None)?)
+    Ok(tx.commit()?)
 }
 
 fn upgrade_in(tx: &Transaction, catalog: &Catalog) -> Result<()> {
-    let store = CatalogStore::new(tx)?;
+    let store = CatalogStore::new(tx);
     for table in catalog.tables() {
         store.put_table(&upgraded_table(table, catalog, &store)?)?;
     }
@@ -38,7 +39,7 @@ fn upgrade_in(tx: &Transaction, catalog: &Catalog) -> Result<()> {
 
 fn upgraded_table(table: &Table, catalog: &Catalog, store: &CatalogStore<'_>) -> Result<Table> {
     let mut new = table.clone();
-    let id_of = |known: ObjectId| if known == ObjectId(0) { store.allocate_id() } else { Ok(known) };
+    let id_of = |known: ObjectId| if known == ObjectId(0) { store.allocate_id(table.schema) } else { Ok(known) };
     for column in &mut new.columns {
         if let Some(default) = &mut column.default {
             upgrade_definition(default, |text| resolve_default(text, column.data_type, catalog));

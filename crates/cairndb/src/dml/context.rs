@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use cairn_storage::{Store, Transaction, TreeId};
+use cairn_storage::{Store, TreeId};
 
 use super::RowNumbers;
 use super::row::Numbers;
 use crate::Result;
 use crate::catalog::Catalog;
 use crate::exec::ExecContext;
+use crate::state::{TemporaryTrees, Transaction};
 
 /// The transaction to write to, and how to read and evaluate.
 #[derive(Clone, Copy)]
@@ -27,7 +28,11 @@ impl<'a> DmlContext<'a> {
         Ok(self.exec.reader.get(tree, key)? == self.tx.reader().get(tree, key)?)
     }
 
-    pub(crate) fn numbers(&self) -> Numbers<'a> {
-        (self.store, self.row_numbers)
+    /// Where the rows of this tree get their numbers.
+    pub(crate) fn numbers(&self, tree: TreeId) -> Numbers<'a> {
+        match self.tx.temporary_store() {
+            Some(temporary) if TemporaryTrees::have(tree) => (temporary.store(), &temporary.row_numbers),
+            _ => (self.store, self.row_numbers),
+        }
     }
 }

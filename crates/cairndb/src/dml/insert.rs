@@ -84,7 +84,7 @@ impl<'a> Inserter<'a> {
         let Inserter { program, context, touched, buffers, fitted, spare, result } = self;
         let (table, env) = (&program.rules.target.table, Env::of(context.exec));
         let row = Proposed::fit(table, row, fitted, spare.take(), env.eval)?;
-        program.prepare(&row, env, context.numbers(), buffers)?;
+        program.prepare(&row, env, context.numbers(table.tree), buffers)?;
         let mut trees = context.tx;
         if program.run(&mut trees, &row, env, buffers, (checks, touched.as_mut()), &mut result.returned)? {
             result.add();

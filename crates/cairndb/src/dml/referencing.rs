@@ -2,10 +2,9 @@
 
 use std::ops::Bound;
 
-use cairn_storage::Reader;
-
 use super::row::Target;
 use crate::catalog::{Index, Table};
+use crate::state::Reader;
 use crate::types::key;
 use crate::{Error, Result, SqlState, Value};
 

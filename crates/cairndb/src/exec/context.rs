@@ -13,13 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cairn_storage::Reader;
-
 use super::operator::Writes;
 use super::spill::SpillSpace;
 use super::stream::NodeStatistics;
 use super::with::WithResult;
 use crate::functions::EvalContext;
+use crate::state::Reader;
 use crate::{Error, Result, SqlState, Value};
 
 /// Where `nextval` and its kin get their numbers.

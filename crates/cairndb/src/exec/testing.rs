@@ -64,7 +64,7 @@ impl Fixture {
     }
 
     pub(super) fn context(&self) -> ExecContext {
-        ExecContext::new(self.store.snapshot().unwrap().reader().clone(), Arc::new(EvalContext::now()))
+        ExecContext::new(self.store.snapshot().unwrap().reader().into(), Arc::new(EvalContext::now()))
     }
 
     /// The plan's rows; the same with every batch size.

@@ -4,20 +4,21 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use cairn_storage::{Loss, Store, Transaction, TreeId};
+use cairn_storage::{Loss, Store, TreeId};
 
 use super::report::Salvaged;
 use super::uncertain::UncertainRows;
 use super::words::quoted;
 use crate::api::Database;
 use crate::catalog::{Catalog, CatalogStore, Table, check_entry, decode_table_entry, load, system_trees};
+use crate::state::Transaction;
 use crate::{Error, Result};
 
 const DAMAGED: &str = "a definition that can not be read";
 
 /// Makes the catalog one that can be loaded.
 pub(super) fn repair(store: &Store, report: &mut Salvaged, apart: &mut UncertainRows<'_>) -> Result<()> {
-    let transaction = store.begin()?;
+    let transaction = Transaction::new(store.begin()?, None)?;
     let mut tables: Vec<Table> = Vec::new();
     let mut damaged: Vec<Vec<u8>> = Vec::new();
     {
@@ -41,13 +42,13 @@ pub(super) fn repair(store: &Store, report: &mut Salvaged, apart: &mut Uncertain
     }
     forget_missing(&transaction, &tables, report)?;
     ensure_trees(&transaction, &tables)?;
-    transaction.commit(None)?;
+    transaction.commit()?;
     forget_statistics(store, report)
 }
 
 /// Takes away foreign keys whose table is not there.
 fn forget_missing(transaction: &Transaction, tables: &[Table], report: &mut Salvaged) -> Result<()> {
-    let catalog = CatalogStore::new(transaction)?;
+    let catalog = CatalogStore::new(transaction);
     for table in tables {
         let is_there = |id| tables.iter().any(|table| table.id == id);
         let mut whole = table.clone();
@@ -63,10 +64,10 @@ fn forget_missing(transaction: &Transaction, tables: &[Table], report: &mut Salv
 /// Where the list of trees is lost, trees without rows are.
 fn ensure_trees(transaction: &Transaction, tables: &[Table]) -> Result<()> {
     let indexes = tables.iter().flat_map(|table| table.indexes.iter().map(|index| index.tree));
-    let system = system_trees(transaction.reader())?;
+    let system = system_trees(transaction.reader().database())?;
     let system = system.into_iter().flat_map(|trees| [trees.statistics, trees.sequences]);
     for tree in tables.iter().map(|table| table.tree).chain(indexes).chain(system) {
-        transaction.ensure_tree(tree)?;
+        transaction.database().ensure_tree(tree)?;
     }
     Ok(())
 }

@@ -104,7 +104,7 @@ fn repair(
     let database = over(store.clone())?;
     let catalog = database.connect()?.catalog()?;
     let eval = Arc::new(EvalContext::now());
-    let context = || Ok::<_, Error>(ExecContext::new(store.snapshot()?.reader().clone(), eval.clone()));
+    let context = || Ok::<_, Error>(ExecContext::new(store.snapshot()?.reader().into(), eval.clone()));
     for table in catalog.tables() {
         progress(SalvageProgress::Table(table.name.clone()));
         rows::check(&store, &catalog, table, &context()?, &mut apart)?;

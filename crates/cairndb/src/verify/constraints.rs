@@ -83,7 +83,7 @@ pub(crate) fn verify_constraints(database: &Database) -> Result<Vec<Violation>> 
 
 fn verify_rows(reader: &Reader, table: &Arc<Table>, catalog: &Catalog) -> Result<Vec<Violation>> {
     let target = Target::of(table, catalog)?;
-    let context = ExecContext::new(reader.clone(), Arc::new(EvalContext::now()));
+    let context = ExecContext::new(reader.into(), Arc::new(EvalContext::now()));
     let not_null = (0..table.columns.len()).filter(|&column| table.columns[column].not_null);
     let mut nulls: Vec<(usize, Violation)> = not_null
         .map(|column| (column, none_yet(table, Violated::NotNull(table.columns[column].name.clone()))))

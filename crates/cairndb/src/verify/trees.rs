@@ -37,7 +37,7 @@ pub(crate) fn verify(shared: &Shared) -> Result<Verified> {
     let mut found = Verified { trees, pages, entries, free_pages, ..Verified::default() };
     let snapshot = shared.store.snapshot()?;
     let reader = snapshot.reader();
-    let mut context = ExecContext::new(reader.clone(), Arc::new(EvalContext::now()));
+    let mut context = ExecContext::new(reader.into(), Arc::new(EvalContext::now()));
     context.spill = shared.spill_space();
     for table in load(reader)?.tables() {
         let layout = TableLayout::new(table);

@@ -189,6 +189,13 @@ impl Store {
         self.engine().run_checkpoint()
     }
 
+    /// Does now what the background does when it has time: frees what was dropped, and writes a checkpoint, so that the log
+    /// can be used again. For a store in surroundings without threads.
+    pub fn keep_house(&self) -> Result<()> {
+        self.engine().work_off_drops()?;
+        self.engine().run_checkpoint()
+    }
+
     /// Reads every page of the newest state and of the newest checkpoint and checks all there is to check.
     pub fn verify(&self) -> Result<Verified> {
         super::verify::verify(self)

@@ -31,7 +31,7 @@ pub(in crate::api) fn read<R>(
     let stamp = prepared.schema_stamp();
     let run = |env: Env<'_>, select| match &state.transaction {
         None => plan.run(&mut connection.session.borrow_mut(), stamp, env, select, read),
-        Some(open) => plan.run_in(open.tx.reader(), stamp, env, select, read),
+        Some(open) => plan.run_in(open.tx.database().reader(), stamp, env, select, read),
     };
     let fits = all_fit(given, &prepared.parameters);
     if fits && plan.is_plain() {
@@ -105,7 +105,7 @@ fn run_point(
         None => Place::Alone(&mut session, acknowledge),
         Some(open) => {
             prepared.note_in(open)?;
-            Place::In(&open.tx)
+            Place::In(open.tx.database())
         }
     };
     let (stamp, shared) = (prepared.schema_stamp(), connection.shared());

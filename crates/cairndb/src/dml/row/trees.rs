@@ -2,6 +2,8 @@
 
 use cairn_storage::{PointWriter, Result, Transaction, TreeId};
 
+use crate::state;
+
 /// Trees to read and write by key.
 pub(crate) trait Trees {
     /// Hands the value under `key` to `read`, which does no more than look at it; whether there is one.
@@ -46,6 +48,24 @@ impl Trees for &Transaction {
     }
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         Transaction::delete(self, tree, key)
+    }
+}
+
+impl Trees for &state::Transaction {
+    fn get(&mut self, tree: TreeId, key: &[u8], read: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        Ok(self.reader().get_with(tree, key, read)?.is_some())
+    }
+    fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        state::Transaction::put(self, tree, key, value)
+    }
+    fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        state::Transaction::insert(self, tree, key, value)
+    }
+    fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
+        state::Transaction::patch(self, tree, key, offset, bytes)
+    }
+    fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
+        state::Transaction::delete(self, tree, key)
     }
 }
 

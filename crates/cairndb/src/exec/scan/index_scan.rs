@@ -71,7 +71,7 @@ impl EntryReader {
                 let read = |row: &[u8]| reader.read(row_key, row, out);
                 let lookup = match &mut self.lookup {
                     Some(lookup) => lookup,
-                    None => self.lookup.insert(cx.context().reader.lookup()?),
+                    None => self.lookup.insert(cx.context().reader.lookup(self.table.tree)?),
                 };
                 let found = lookup.get_with(self.table.tree, row_key, read)?;
                 found.unwrap_or_else(|| Err(missing_row(&self.table)))

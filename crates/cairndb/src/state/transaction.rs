@@ -1,0 +1,190 @@
+//! Changing both states.
+//!
+//! The database's transaction commits first: it may lose to another. The temporary one has nobody to lose to, and all that it
+//! needs room for has it before.
+
+use std::sync::Arc;
+
+use cairn_storage::{self as storage, Durability, Error, Losses, Result, TreeId};
+
+use super::{Reader, TemporaryStore, TemporaryTrees};
+use crate::catalog::ObjectId;
+
+/// A transaction of the database and, if the session has temporary relations, one of those.
+pub(crate) struct Transaction {
+    database: storage::Transaction,
+    temporary: Option<Temporary>,
+    reader: Reader,
+}
+
+struct Temporary {
+    tx: storage::Transaction,
+    /// As it began.
+    origin: storage::Savepoint,
+    store: Arc<TemporaryStore>,
+}
+
+/// Where both can be rolled back to.
+pub(crate) struct Savepoint {
+    database: storage::Savepoint,
+    /// `None`: nothing was temporary then.
+    temporary: Option<storage::Savepoint>,
+}
+
+/// In words, where it is the limit on temporary relations that was reached.
+fn full(error: Error) -> Error {
+    match error {
+        Error::DiskFull { .. } | Error::OutlivedLog => {
+            Error::DiskFull { what: "keep temporary tables in temp_table_limit" }
+        }
+        error => error,
+    }
+}
+
+impl Temporary {
+    fn begin(store: &Arc<TemporaryStore>) -> Result<Temporary> {
+        let tx = store.store().begin()?;
+        Ok(Temporary { origin: tx.savepoint()?, tx, store: store.clone() })
+    }
+}
+
+impl Transaction {
+    pub(crate) fn new(database: storage::Transaction, temporary: Option<&Arc<TemporaryStore>>) -> Result<Transaction> {
+        let temporary = temporary.map(Temporary::begin).transpose()?;
+        let reader = Reader::new(database.reader(), temporary.as_ref().map(|temporary| temporary.tx.reader()));
+        Ok(Transaction { database, temporary, reader })
+    }
+
+    /// The session's first temporary relation is about to be made.
+    pub(crate) fn add_temporary(&mut self, store: &Arc<TemporaryStore>) -> Result<()> {
+        let temporary = Temporary::begin(store)?;
+        self.reader = Reader::new(self.database.reader(), Some(temporary.tx.reader()));
+        self.temporary = Some(temporary);
+        Ok(())
+    }
+
+    /// Sees the transaction's writes as they are made.
+    #[inline]
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// That of the database alone.
+    #[inline]
+    pub(crate) fn database(&self) -> &storage::Transaction {
+        &self.database
+    }
+
+    /// The session's temporary store, if it has one.
+    pub(crate) fn temporary_store(&self) -> Option<&Arc<TemporaryStore>> {
+        self.temporary.as_ref().map(|temporary| &temporary.store)
+    }
+
+    fn temporary(&self) -> Result<&Temporary> {
+        self.temporary.as_ref().ok_or(Error::NoSuchTree(TemporaryTrees::CATALOG))
+    }
+
+    fn change<T>(
+        &self,
+        tree: TreeId,
+        bytes: usize,
+        change: impl FnOnce(&storage::Transaction) -> Result<T>,
+    ) -> Result<T> {
+        if !TemporaryTrees::have(tree) {
+            return change(&self.database);
+        }
+        let temporary = self.temporary()?;
+        temporary.store.note_written(bytes);
+        change(&temporary.tx).map_err(full)
+    }
+
+    /// A new tree for a relation in this schema.
+    pub(crate) fn create_tree(&self, schema: ObjectId) -> Result<TreeId> {
+        match schema.is_temporary() {
+            false => self.database.create_tree(),
+            true => self.temporary()?.tx.create_tree(),
+        }
+    }
+
+    /// As `create_tree`, for an index.
+    pub(crate) fn create_derived_tree(&self, schema: ObjectId) -> Result<TreeId> {
+        match schema.is_temporary() {
+            false => self.database.create_derived_tree(),
+            true => self.temporary()?.tx.create_derived_tree(),
+        }
+    }
+
+    pub(crate) fn drop_tree(&self, tree: TreeId) -> Result<()> {
+        if let (Some(temporary), true) = (&self.temporary, TemporaryTrees::have(tree)) {
+            temporary.store.note_dropped();
+        }
+        self.change(tree, 0, |tx| tx.drop_tree(tree))
+    }
+
+    pub(crate) fn put(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.change(tree, key.len() + value.len(), |tx| tx.put(tree, key, value))
+    }
+
+    pub(crate) fn insert(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.change(tree, key.len() + value.len(), |tx| tx.insert(tree, key, value))
+    }
+
+    pub(crate) fn patch(&self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
+        self.change(tree, key.len() + bytes.len(), |tx| tx.patch(tree, key, offset, bytes))
+    }
+
+    pub(crate) fn delete(&self, tree: TreeId, key: &[u8]) -> Result<bool> {
+        self.change(tree, key.len(), |tx| tx.delete(tree, key))
+    }
+
+    /// See [`storage::Transaction::reader_of_now`].
+    pub(crate) fn reader_of_now(&self) -> Result<Reader> {
+        let temporary = self.temporary.as_ref().map(|temporary| temporary.tx.reader_of_now().map_err(full));
+        Ok(Reader::new(&self.database.reader_of_now()?, temporary.transpose()?.as_ref()))
+    }
+
+    pub(crate) fn savepoint(&self) -> Result<Savepoint> {
+        let temporary = self.temporary.as_ref().map(|temporary| temporary.tx.savepoint());
+        Ok(Savepoint { database: self.database.savepoint()?, temporary: temporary.transpose()? })
+    }
+
+    pub(crate) fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
+        if let Some(Temporary { tx, origin, .. }) = &self.temporary {
+            tx.rollback_to(savepoint.temporary.as_ref().unwrap_or(origin))?;
+        }
+        self.database.rollback_to(&savepoint.database)
+    }
+
+    /// See [`storage::Transaction::commit_or_note`].
+    pub(crate) fn commit_or_note(
+        self,
+        durability: Option<Durability>,
+        lost: &mut Losses,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let Some(Temporary { tx, origin, store }) = self.temporary else {
+            return self.database.commit_or_note(durability, lost, gives_up);
+        };
+        drop((origin, self.reader));
+        if tx.has_changes() && self.database.has_changes() {
+            // What needs pages gets them now.
+            tx.reader_of_now().map_err(full)?;
+        }
+        self.database.commit_or_note(durability, lost, gives_up)?;
+        tx.commit(None).map_err(full)?;
+        store.tidy()
+    }
+
+    /// As `commit_or_note`, of what needs no second try.
+    pub(crate) fn commit(self) -> Result<()> {
+        self.commit_or_note(None, &mut Losses::default(), &|| false)
+    }
+
+    /// Rolls back now; whatever still refers to the transaction hears that it has ended.
+    pub(crate) fn abandon(&self) {
+        self.database.abandon();
+        if let Some(temporary) = &self.temporary {
+            temporary.tx.abandon();
+        }
+    }
+}
