@@ -80,3 +80,40 @@ fn what_depends_on_what_is_known_of_a_file_of_format_2() -> Result<()> {
     assert_eq!(rows(&conn, "SELECT * FROM orders ORDER BY id").len(), 3);
     Ok(())
 }
+
+#[test]
+fn a_file_whose_rows_have_one_layout_opens_as_it_is_and_its_columns_come_and_go() -> Result<()> {
+    let (_folder, path) = copied("format_4.cairn");
+    let database = Database::open(&path)?;
+    let conn = database.connect()?;
+    let customers = ["1|Ada|1815-12-10|12.50|{a,b}", "2|Bob|NULL|-3.00|NULL", "3|Cleo|2001-02-03|-99.99|{}"];
+    assert_eq!(rows(&conn, "SELECT * FROM customer ORDER BY id"), customers);
+    let visits = "SELECT customer, seen, note, gone FROM visit ORDER BY note";
+    assert_eq!(rows(&conn, visits), ["1|t|first|x", "3|f|third|z", "1|NULL|NULL|NULL"]);
+    assert_eq!(rows(&conn, "SELECT * FROM altered ORDER BY d, a"), ["1|10|7", "NULL|NULL|7", "2|20|8"]);
+    conn.execute_script(
+        "ALTER TABLE visit DROP COLUMN gone, ADD COLUMN stars smallint DEFAULT 3, ADD COLUMN more text;
+         ALTER TABLE customer ADD COLUMN since date NOT NULL DEFAULT '2020-02-02' CHECK (since < '2100-01-01');
+         ALTER TABLE altered ADD COLUMN e numeric DEFAULT 1.5; ALTER TABLE altered DROP COLUMN c;
+         UPDATE visit SET stars = 5 WHERE note = 'third'; UPDATE customer SET name = 'Bo' WHERE id = 2",
+    )?;
+    let visits = "SELECT customer, seen, note, stars, more FROM visit ORDER BY note";
+    assert_eq!(rows(&conn, visits), ["1|t|first|3|NULL", "3|f|third|5|NULL", "1|NULL|NULL|3|NULL"]);
+    let customer = "SELECT c.*, stars FROM customer c JOIN visit ON customer = id ORDER BY id, note";
+    let joined = [
+        "1|Ada|1815-12-10|12.50|{a,b}|2020-02-02|3",
+        "1|Ada|1815-12-10|12.50|{a,b}|2020-02-02|3",
+        "3|Cleo|2001-02-03|-99.99|{}|2020-02-02|5",
+    ];
+    assert_eq!(rows(&conn, customer), joined);
+    assert_eq!(rows(&conn, "SELECT * FROM debtor ORDER BY name"), ["Bo|-3.00", "Cleo|-99.99"]);
+    drop(conn);
+    database.close()?;
+    let database = Database::open(&path)?;
+    database.verify()?;
+    assert!(database.verify_constraints()?.is_empty());
+    let conn = database.connect()?;
+    assert_eq!(rows(&conn, customer), joined);
+    assert_eq!(rows(&conn, "SELECT * FROM altered ORDER BY d, a"), ["1|7|1.5", "NULL|7|1.5", "2|8|1.5"]);
+    Ok(())
+}

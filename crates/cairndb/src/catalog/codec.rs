@@ -9,6 +9,10 @@ use crate::{Error, Result, SqlState};
 /// schemas (no library that was given away wrote it).
 const VERSION: u8 = 4;
 
+/// The version of an entry of a table whose rows may have earlier layouts. Others are written as before, so that libraries
+/// that know nothing of layouts go on reading files that have none, and refuse the others.
+const WITH_LAYOUTS: u8 = 5;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
@@ -20,6 +24,11 @@ impl Writer {
     /// A top-level record, which begins with the version.
     pub(super) fn entry() -> Writer {
         Writer(vec![VERSION])
+    }
+
+    /// The record of a table whose rows may have earlier layouts.
+    pub(super) fn entry_with_layouts() -> Writer {
+        Writer(vec![WITH_LAYOUTS])
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
@@ -83,7 +92,7 @@ impl<'a> Fields<'a> {
     /// A top-level record.
     pub(super) fn entry(bytes: &'a [u8]) -> Result<Fields<'a>> {
         match bytes.split_first() {
-            Some((OLDEST..=VERSION, rest)) => Ok(Fields(rest)),
+            Some((OLDEST..=WITH_LAYOUTS, rest)) => Ok(Fields(rest)),
             Some((version @ 1..OLDEST, _)) => Err(older(*version)),
             Some((version, _)) => Err(corrupt(&format!("unknown entry version {version}"))),
             None => Err(corrupt("empty entry")),
@@ -142,7 +151,7 @@ pub(super) fn corrupt(what: &str) -> Error {
 
 fn older(version: u8) -> Error {
     let message = format!(
-        "the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {VERSION})"
+        "the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {WITH_LAYOUTS})"
     );
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }

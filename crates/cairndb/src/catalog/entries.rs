@@ -5,16 +5,17 @@ use std::sync::Arc;
 use cairn_storage::TreeId;
 
 use super::codec::{self, Fields, Writer, corrupt};
-use super::schema::{Check, Column, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
+use super::schema::{Check, Column, DroppedColumn, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
 use super::schema::{OnCommit, ReferentialAction, Sequence};
 use super::{Definition, KnownColumn, Reference};
 use crate::Result;
 use crate::types::DataType;
+use crate::types::row::{VERSIONS, decode_raw};
 
 /// A table with its indexes, checks and foreign keys. `change`: a number never used before, so that rewriting an entry
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
-    let mut w = Writer::entry();
+    let mut w = if table.layout_version == 0 { Writer::entry() } else { Writer::entry_with_layouts() };
     w.text(1, &table.name);
     w.number(2, table.tree.0.into());
     w.numbers(3, &table.primary_key);
@@ -42,6 +43,9 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
         OnCommit::Preserve => {}
         OnCommit::DeleteRows => w.number(14, 1),
         OnCommit::Drop => w.number(14, 2),
+    }
+    for column in &table.dropped {
+        w.record(15, |w| encode_dropped(column, w));
     }
     w.finish()
 }
@@ -71,11 +75,15 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
                     _ => OnCommit::Preserve,
                 }
             }
+            15 => table.dropped.push(decode_dropped(value)?),
             _ => {}
         }
     }
     number_columns(&mut table);
     check_positions(&table)?;
+    if table.layout_version >= VERSIONS {
+        return Err(corrupt("version of the row layout"));
+    }
     Ok(table)
 }
 
@@ -111,6 +119,34 @@ fn encode_column(column: &Column, w: &mut Writer) {
         w.flag(6, identity.always);
     }
     w.number(7, column.number.into());
+    if column.since > 0 {
+        w.number(9, column.since.into());
+    }
+    if let Some(missing) = &column.missing {
+        w.bytes(10, missing);
+    }
+}
+
+fn encode_dropped(column: &DroppedColumn, w: &mut Writer) {
+    w.number(1, column.number.into());
+    w.data_type(2, column.data_type);
+    w.number(3, column.since.into());
+    w.number(4, column.until.into());
+}
+
+fn decode_dropped(bytes: &[u8]) -> Result<DroppedColumn> {
+    let mut column = DroppedColumn { number: 0, data_type: DataType::Unknown, since: 0, until: 0 };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => column.number = codec::number(value)?,
+            2 => column.data_type = codec::data_type(value)?,
+            3 => column.since = codec::number(value)?,
+            4 => column.until = codec::number(value)?,
+            _ => {}
+        }
+    }
+    Ok(column)
 }
 
 /// A definition as two fields: its text, and what it refers to.
@@ -191,11 +227,16 @@ fn decode_column(bytes: &[u8]) -> Result<Column> {
             6 => always = true,
             7 => column.number = codec::number(value)?,
             8 => references = decode_references(value)?,
+            9 => column.since = codec::number(value)?,
+            10 => column.missing = Some(value.into()),
             _ => {}
         }
     }
     if let Some(default) = &mut column.default {
         default.references = references;
+    }
+    if let Some(missing) = &column.missing {
+        decode_raw(missing, column.data_type)?;
     }
     column.identity = sequence.map(|sequence| Identity { always, sequence });
     Ok(column)
@@ -453,6 +494,8 @@ mod tests {
             not_null: true,
             default: Some(Definition { text: "nextval('s')".to_string(), references: Some(vec![reference.clone()]) }),
             identity: Some(Identity { always: true, sequence: ObjectId(9) }),
+            since: number - 1,
+            missing: (data_type != DataType::Numeric(Some((10, -2)))).then(|| [120].into()),
             ..Column::new(number, name, data_type)
         };
         let part = IndexColumn { column: 1, descending: true, nulls_first: true };
@@ -489,6 +532,7 @@ mod tests {
             foreign_keys: vec![key],
             referenced_by: Vec::new(),
             layout_version: 3,
+            dropped: vec![DroppedColumn { number: 2, data_type: DataType::Text, since: 0, until: 2 }],
             columns_made: 4,
             change: 5,
             analyzed: 0,

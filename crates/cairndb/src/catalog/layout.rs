@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Index, IndexColumn, ObjectId, Table};
-use crate::types::row::RowLayout;
+use super::{Index, IndexColumn, ObjectId, PastLayout, Table};
+use crate::types::row::{RowLayout, corrupted, decode_raw};
 use crate::types::{DataType, key};
 use crate::{Error, Result, SqlState, Value};
 
@@ -29,6 +29,10 @@ pub struct TableLayout {
     key_types: Box<[DataType]>,
     stored: Box<[usize]>,
     row: RowLayout,
+    /// By version.
+    past: Box<[PastLayout]>,
+    /// By stored column: its value in rows that do not have it.
+    missing: Box<[Option<Box<[u8]>>]>,
 }
 
 /// What is made of a catalog's tables, each time when it is first asked for. A table that is kept here is shared, and so
@@ -100,12 +104,16 @@ impl TableLayout {
                     ColumnPlace::Row(stored.len() - 1)
                 }
             })
-            .collect();
+            .collect::<Box<[ColumnPlace]>>();
+        let past = PastLayout::all_of(table, &places);
+        let missing = |&column: &usize| table.columns[column].missing.clone();
         TableLayout {
+            missing: if past.is_empty() { Box::default() } else { stored.iter().map(missing).collect() },
+            past,
             places,
             key_columns: table.primary_key.clone().into(),
             key_types: table.types_of(&table.primary_key).into(),
-            row: RowLayout::new(&table.types_of(&stored)),
+            row: RowLayout::with_version(&table.types_of(&stored), table.layout_version),
             stored: stored.into(),
         }
     }
@@ -120,9 +128,54 @@ impl TableLayout {
         &self.stored
     }
 
-    /// The layout of the rows' bytes.
+    /// The layout of the bytes of rows that are written now.
     pub fn row(&self) -> &RowLayout {
         &self.row
+    }
+
+    /// The bytes of the column at this position of the row's columns; `None`: NULL.
+    #[inline]
+    pub(crate) fn raw_column<'a>(&'a self, row: &'a [u8], at: usize) -> Result<Option<&'a [u8]>> {
+        match self.row.find_column(row, at) {
+            Some(found) => found,
+            None => self.raw_column_of_past(row, at),
+        }
+    }
+
+    #[cold]
+    fn raw_column_of_past<'a>(&'a self, row: &'a [u8], at: usize) -> Result<Option<&'a [u8]>> {
+        let past = self.past_of(row).ok_or_else(corrupted)?;
+        match past.places[at] {
+            Some(place) => past.row.raw_column(row, place),
+            None => Ok(self.missing(at)),
+        }
+    }
+
+    /// The layout that a row has which is not of the version of now; `None`: it is damaged.
+    pub(crate) fn past_of(&self, row: &[u8]) -> Option<&PastLayout> {
+        self.past.get(usize::from(RowLayout::version_of(row)?))
+    }
+
+    /// The earlier versions of the rows' layout.
+    pub(crate) fn past(&self) -> &[PastLayout] {
+        &self.past
+    }
+
+    /// What a row that does not have the column at this position has instead; `None`: NULL.
+    pub(crate) fn missing(&self, at: usize) -> Option<&[u8]> {
+        self.missing.get(at)?.as_deref()
+    }
+
+    /// As [`missing`](TableLayout::missing), decoded: it was looked at when the catalog was loaded.
+    pub(crate) fn missing_value(&self, at: usize) -> Value {
+        self.missing(at).and_then(|raw| decode_raw(raw, self.row.types()[at]).ok()).unwrap_or(Value::Null)
+    }
+
+    fn column_of(&self, row: &[u8], at: usize) -> Result<Value> {
+        match self.raw_column(row, at)? {
+            Some(raw) => decode_raw(raw, self.row.types()[at]),
+            None => Ok(Value::Null),
+        }
     }
 
     /// The types of the primary key's columns, in key order.
@@ -154,7 +207,7 @@ impl TableLayout {
         for place in &self.places {
             row.push(match *place {
                 ColumnPlace::Key(at) => std::mem::replace(&mut from_key[at], Value::Null),
-                ColumnPlace::Row(at) => self.row.decode_column(value, at)?,
+                ColumnPlace::Row(at) => self.column_of(value, at)?,
             });
         }
         Ok(row)
@@ -168,7 +221,7 @@ impl TableLayout {
             row[column] = match self.places[column] {
                 // An index may have a column twice.
                 ColumnPlace::Key(at) => from_key[at].clone(),
-                ColumnPlace::Row(at) => self.row.decode_column(value, at)?,
+                ColumnPlace::Row(at) => self.column_of(value, at)?,
             };
         }
         Ok(())

@@ -8,6 +8,7 @@ mod entries;
 mod layout;
 mod names;
 mod objects;
+mod past;
 mod rests;
 mod schema;
 mod statistics;
@@ -22,6 +23,7 @@ pub use names::ObjectName;
 pub(crate) use names::{SearchPath, TEMPORARY, default_path, quoted, take_quoted};
 pub use objects::{Catalog, Objects, Relation, RelationKind};
 pub(crate) use objects::{Commentable, no_schema};
+pub(crate) use past::PastLayout;
 pub(crate) use rests::{Rests, note_all, note_keys};
 pub(crate) use schema::OnCommit;
 pub use schema::{

@@ -51,8 +51,10 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// Foreign keys of other tables (and this one) that point here: (referencing table, position in its list).
     pub referenced_by: Vec<(ObjectId, usize)>,
-    /// Version of the row layout that new rows are written with (ALTER TABLE without rewriting).
+    /// Version of the row layout that new rows are written with; a row says under which it was written.
     pub layout_version: u32,
+    /// What is not there any more, but in rows of earlier versions.
+    pub(crate) dropped: Vec<DroppedColumn>,
     /// How many columns the table ever had.
     pub(crate) columns_made: u32,
     /// Numbers the changes of the table's entry.
@@ -89,6 +91,21 @@ pub struct Column {
     pub default: Option<Definition>,
     /// GENERATED .. AS IDENTITY.
     pub identity: Option<Identity>,
+    /// The first version of the row layout that has it.
+    pub(crate) since: u32,
+    /// Its value in rows of earlier versions, as rows store it; `None`: NULL.
+    pub(crate) missing: Option<Box<[u8]>>,
+}
+
+/// A column that was dropped, as rows may still have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DroppedColumn {
+    pub(crate) number: u32,
+    pub(crate) data_type: DataType,
+    /// The first version of the row layout that has it.
+    pub(crate) since: u32,
+    /// The first one that does not.
+    pub(crate) until: u32,
 }
 
 /// GENERATED .. AS IDENTITY.
@@ -245,7 +262,8 @@ pub struct ColumnStatistics {
 impl Column {
     /// A column that may be NULL, without a default.
     pub(crate) fn new(number: u32, name: impl Into<String>, data_type: DataType) -> Column {
-        Column { number, name: name.into(), data_type, not_null: false, default: None, identity: None }
+        let name = name.into();
+        Column { number, name, data_type, not_null: false, default: None, identity: None, since: 0, missing: None }
     }
 }
 
@@ -266,6 +284,7 @@ impl Table {
             foreign_keys: Vec::new(),
             referenced_by: Vec::new(),
             layout_version: 0,
+            dropped: Vec::new(),
             columns_made: 0,
             change: 0,
             analyzed: 0,

@@ -71,11 +71,25 @@ impl Ddl<'_> {
         for check in &new.checks {
             bind_check(&check.condition, &new, &self.catalog)?;
         }
+        if only_allows_more(from, to) {
+            return self.store.put_table(&new);
+        }
         let eval = self.dml.exec.eval.clone();
         self.rewrite_table(table, new, |mut row| {
             row[position] = cast_assign(&row[position], from, to, &eval)?;
             Ok(row)
         })
+    }
+}
+
+/// Whether every value of the one type is a value of the other, by the same bytes in rows and keys.
+fn only_allows_more(from: DataType, to: DataType) -> bool {
+    use DataType::{Numeric, Text, Varchar};
+    match (from, to) {
+        (Text | Varchar(_), Text | Varchar(None)) | (Numeric(_), Numeric(None)) => true,
+        (Varchar(Some(before)), Varchar(Some(after))) => before <= after,
+        (Numeric(Some((before, scale))), Numeric(Some((after, same)))) => scale == same && before <= after,
+        _ => from == to,
     }
 }
 

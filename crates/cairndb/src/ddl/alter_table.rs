@@ -1,5 +1,6 @@
 //! ALTER TABLE.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::context::Ddl;
@@ -8,9 +9,15 @@ use super::dependency::Object;
 use super::names::{Chosen, already_exists, constraint_exists, missing, missing_column};
 use super::rewrite::{rename_column, rename_table};
 use crate::bind::bind_default;
-use crate::catalog::{Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, View};
+use crate::catalog::{
+    Column, ColumnStatistics, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
+    View, put_statistics,
+};
 use crate::command::{AlterTable, ColumnDefinition, Constraint, RenameRelation, TableAction};
-use crate::exec::eval_row;
+use crate::dml::row::settle;
+use crate::exec::{Datum, eval_row};
+use crate::plan::{Expr, is_volatile};
+use crate::types::row::encode_value_raw;
 use crate::{Error, Result, SqlState, Value};
 
 impl Ddl<'_> {
@@ -137,10 +144,54 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Gives every row the new last column, with its default (evaluated per row where it is a sequence's value).
-    fn fill_column(&mut self, old: &Table, new: Table) -> Result<()> {
+    /// Gives every row the new last column. Rows are written anew where its default is another for each; otherwise the
+    /// catalog keeps what they have instead.
+    fn fill_column(&mut self, old: &Table, mut new: Table) -> Result<()> {
         let Some(column) = new.columns.last().cloned() else { return Ok(()) };
-        let default = match (&column.default, column.identity) {
+        let default = self.bound_default(&column)?;
+        let exec = self.exec_with_new_sequences();
+        let value = || match &default {
+            Some(default) => settle(Datum::Own(eval_row(default, &[], &exec)?), column.data_type, &exec.eval),
+            None => Ok(Value::Null),
+        };
+        if default.as_ref().is_some_and(is_volatile) || !self.begin_layout(&mut new) {
+            return self.rewrite_table(old, new, |mut row| {
+                let value = value()?;
+                if value.is_null() && column.not_null {
+                    return Err(contains_null(old, &column));
+                }
+                row.push(value);
+                Ok(row)
+            });
+        }
+        let value = value()?;
+        if value.is_null() && column.not_null && !self.is_empty(old)? {
+            return Err(contains_null(old, &column));
+        }
+        if let Some(last) = new.columns.last_mut() {
+            last.since = new.layout_version;
+            last.missing = raw(&value);
+        }
+        let statistics = old.statistics.as_deref().cloned();
+        self.put_altered(&new, statistics.map(|statistics| with_constant(statistics, old.columns.len(), value)))?;
+        self.reload()
+    }
+
+    /// A table whose columns are others, its rows as they were.
+    pub(super) fn put_altered(&self, new: &Table, statistics: Option<TableStatistics>) -> Result<()> {
+        if let Some(statistics) = statistics {
+            put_statistics(self.dml.tx, self.trees, new, &statistics)?;
+        }
+        self.store.put_table(new)
+    }
+
+    fn is_empty(&self, table: &Table) -> Result<bool> {
+        let mut cursor = self.dml.tx.reader().cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
+        Ok(cursor.next()?.is_none())
+    }
+
+    fn bound_default(&self, column: &Column) -> Result<Option<Expr>> {
+        Ok(match (&column.default, column.identity) {
             (Some(default), _) => Some(bind_default(default, column.data_type, &self.catalog)?),
             (None, Some(identity)) => {
                 let sequence = self.catalog.sequence_by_id(identity.sequence);
@@ -152,17 +203,6 @@ impl Ddl<'_> {
                 )?)
             }
             (None, None) => None,
-        };
-        let exec = self.exec_with_new_sequences();
-        let table_name = new.name.clone();
-        self.rewrite_table(old, new, |mut row| {
-            let value = default.as_ref().map_or(Ok(Value::Null), |default| eval_row(default, &[], &exec))?;
-            if value.is_null() && column.not_null {
-                let message = format!("column \"{}\" of relation \"{table_name}\" contains null values", column.name);
-                return Err(Error::new(SqlState::NOT_NULL_VIOLATION, message));
-            }
-            row.push(value);
-            Ok(row)
         })
     }
 
@@ -264,6 +304,33 @@ impl Ddl<'_> {
         self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
         Ok(())
     }
+}
+
+fn contains_null(table: &Table, column: &Column) -> Error {
+    let message = format!("column \"{}\" of relation \"{}\" contains null values", column.name, table.name);
+    Error::new(SqlState::NOT_NULL_VIOLATION, message)
+}
+
+/// A value as rows have it; `None`: NULL.
+fn raw(value: &Value) -> Option<Box<[u8]>> {
+    let mut bytes = Vec::new();
+    encode_value_raw(value.into(), &mut bytes);
+    (!value.is_null()).then(|| bytes.into())
+}
+
+/// The statistics of a table whose column at this position has one value only.
+fn with_constant(mut statistics: TableStatistics, position: usize, value: Value) -> TableStatistics {
+    let average_width = raw(&value).map_or(0.0, |raw| raw.len() as f64);
+    let column = match value {
+        Value::Null => ColumnStatistics { null_fraction: 1.0, ..ColumnStatistics::default() },
+        value => {
+            let most_common = vec![(value, 1.0)];
+            ColumnStatistics { distinct: 1.0, most_common, average_width, ..ColumnStatistics::default() }
+        }
+    };
+    statistics.columns.resize_with(position, ColumnStatistics::default);
+    statistics.columns.push(column);
+    statistics
 }
 
 /// The table's constraint of this name.

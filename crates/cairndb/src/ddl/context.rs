@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use cairn_parser::{Expr, Id, TypeName};
+use cairn_storage::TreeId;
 
 use super::execute::Done;
 use super::names::missing;
 use crate::catalog::{
-    Catalog, CatalogStore, ObjectId, ObjectName, Relation, RelationKind, SystemTrees, TEMPORARY, Table,
+    Catalog, CatalogStore, Column, ObjectId, ObjectName, Relation, RelationKind, SystemTrees, TEMPORARY, Table,
 };
 use crate::dml::DmlContext;
 use crate::exec::{ExecContext, SequenceSource};
@@ -29,6 +30,8 @@ pub(super) struct Ddl<'a> {
     sequences: Sequences<'a>,
     /// With this statement's own changes up to the last [`Ddl::reload`].
     pub(super) catalog: Arc<Catalog>,
+    /// Trees of tables whose row layout of now no row has yet: this statement began it.
+    fresh: Vec<TreeId>,
     pub(super) done: Done,
 }
 
@@ -41,7 +44,26 @@ impl<'a> Ddl<'a> {
         sequences: Sequences<'a>,
     ) -> Result<Ddl<'a>> {
         let store = CatalogStore::new(dml.tx);
-        Ok(Ddl { parsed, dml, trees, store, options, sequences, catalog: dml.catalog.clone(), done: Done::default() })
+        let (catalog, fresh, done) = (dml.catalog.clone(), Vec::new(), Done::default());
+        Ok(Ddl { parsed, dml, trees, store, options, sequences, catalog, fresh, done })
+    }
+
+    /// Sees to it that no row has the table's layout of now, so that its columns may change; false: the rows must be written
+    /// anew for that.
+    pub(super) fn begin_layout(&mut self, table: &mut Table) -> bool {
+        if self.fresh.contains(&table.tree) {
+            return true;
+        }
+        let is_begun = table.begin_layout();
+        if is_begun {
+            self.fresh.push(table.tree);
+        }
+        is_begun
+    }
+
+    /// Whether no row has the column: all have what is there instead.
+    pub(super) fn is_in_no_row(&self, table: &Table, column: &Column) -> bool {
+        self.fresh.contains(&table.tree) && column.since == table.layout_version
     }
 
     /// An expression's text, as it is kept.

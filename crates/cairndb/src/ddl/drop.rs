@@ -7,7 +7,8 @@ use super::context::Ddl;
 use super::dependency::{Doomed, Object, doomed};
 use super::names::{missing, noun};
 use crate::catalog::{
-    EntryKind, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, delete_statistics, no_schema,
+    EntryKind, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
+    delete_statistics, no_schema,
 };
 use crate::command::DropRelations;
 use crate::{Error, Result, SqlState};
@@ -191,19 +192,34 @@ impl Ddl<'_> {
         let gone = |column: &crate::catalog::Column| is_gone(Object::Column(id, column.number));
         let positions: Vec<usize> = (0..old.columns.len()).filter(|at| gone(&old.columns[*at])).collect();
         if positions.is_empty() && new.primary_key == old.primary_key {
-            for index in old.indexes.iter().filter(|index| new.indexes.iter().all(|kept| kept.id != index.id)) {
-                self.dml.tx.drop_tree(index.tree)?;
-            }
+            self.drop_indexes(&old, &new)?;
             return self.store.put_table(&new);
         }
+        let is_kept = new.primary_key == old.primary_key && self.begin_layout(&mut new);
         for &position in positions.iter().rev() {
+            if is_kept {
+                new.drop_from_rows(position);
+            }
             take_column(&mut new, position);
             self.move_references(&old, position)?;
+        }
+        if is_kept {
+            self.drop_indexes(&old, &new)?;
+            let statistics = old.statistics.as_deref().cloned();
+            return self.put_altered(&new, statistics.map(|statistics| without_columns(statistics, &positions)));
         }
         self.rewrite_table(&old, new, |mut row| {
             positions.iter().rev().for_each(|position| drop(row.remove(*position)));
             Ok(row)
         })
+    }
+
+    /// The trees of indexes that the table does not have any more.
+    fn drop_indexes(&self, old: &Table, new: &Table) -> Result<()> {
+        for index in old.indexes.iter().filter(|index| new.indexes.iter().all(|kept| kept.id != index.id)) {
+            self.dml.tx.drop_tree(index.tree)?;
+        }
+        Ok(())
     }
 
     /// Other tables' foreign keys, and sequences, count the columns behind a dropped one anew.
@@ -230,6 +246,15 @@ impl Ddl<'_> {
         let is_owned = |sequence: &&Arc<Sequence>| sequence.owner.is_some_and(|(owner, _)| owner == table);
         self.catalog.sequences().filter(is_owned).cloned().collect()
     }
+}
+
+fn without_columns(mut statistics: TableStatistics, positions: &[usize]) -> TableStatistics {
+    for &position in positions.iter().rev() {
+        if position < statistics.columns.len() {
+            statistics.columns.remove(position);
+        }
+    }
+    statistics
 }
 
 /// Takes a column out of a table's description. What used it is gone already.

@@ -25,6 +25,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let tx = self.dml.tx;
         new.tree = tx.create_tree(old.schema)?;
+        new.forget_layouts();
         for index in &mut new.indexes {
             *index = Arc::new(Index { tree: tx.create_derived_tree(old.schema)?, ..Index::clone(index) });
         }

@@ -67,6 +67,7 @@ impl Ddl<'_> {
         let mut new = table.clone();
         self.dml.tx.drop_tree(table.tree)?;
         new.tree = self.dml.tx.create_tree(table.schema)?;
+        new.forget_layouts();
         for index in &mut new.indexes {
             self.dml.tx.drop_tree(index.tree)?;
             *index = Arc::new(Index { tree: self.dml.tx.create_derived_tree(table.schema)?, ..Index::clone(index) });

@@ -51,4 +51,5 @@ pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;
 pub use physical::{KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
+pub(crate) use refs::is_volatile;
 pub(crate) use walk::children as expr_children;

@@ -153,7 +153,7 @@ pub(super) fn expr_uses_outer_row(expr: &Expr) -> bool {
 }
 
 /// Whether evaluating it twice may give different answers or effects.
-pub(super) fn is_volatile(expr: &Expr) -> bool {
+pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
     walk(expr, 0, &mut |expr, _| found |= is_volatile_itself(expr));
     found

@@ -27,7 +27,6 @@ pub(super) fn table(catalog: &mut Catalog, name: &str, columns: &[&str], primary
         columns: columns.iter().map(column).collect(),
         primary_key: primary_key.to_vec(),
         primary_key_name: (!primary_key.is_empty()).then(|| format!("{name}_pkey")),
-        layout_version: 1,
         statistics: Some(Arc::new(TableStatistics { rows, columns: vec![] })),
         ..Table::new(ObjectId(id), name, TreeId(id + 10))
     };

@@ -51,7 +51,7 @@ impl<'a> StoredRow<'a> {
         let Some(row) = &self.rows[step] else { return Place::Null };
         match place {
             ColumnPlace::Key(at) => Place::Key(row, &self.plan.steps[step], at, data_type),
-            ColumnPlace::Row(at) => match row.layout.row().raw_column(row.value, at) {
+            ColumnPlace::Row(at) => match row.layout.raw_column(row.value, at) {
                 Ok(Some(raw)) => Place::Raw(raw, data_type),
                 Ok(None) => Place::Null,
                 Err(_) => Place::Missing,

@@ -58,7 +58,7 @@ impl Assignment {
             }
             NewValue::Operand(_) => return Ok(Value::Null),
             NewValue::Beside(column) => return self.beside(both.beside(*column)?, env),
-            NewValue::Sum(sum, expr) => match sum.value(both.old.layout.row(), both.old.value, env.params)? {
+            NewValue::Sum(sum, expr) => match sum.value(both.old.layout, both.old.value, env.params)? {
                 Some(value) => return Ok(value),
                 None => expr,
             },

@@ -306,14 +306,14 @@ impl RowChange {
         }
         // A damaged row must be noticed, not rewritten with NULLs.
         for place in 0..layout.types().len() {
-            layout.raw_column(old, place)?;
+            target.layout.raw_column(old, place)?;
         }
         row.clear();
         let stored_columns = target.layout.stored_columns();
         layout.encode_raw(
             |place| match self.by_column[stored_columns[place]] {
                 Some(at) => ranges[at].clone().map(|range| &bytes[range]),
-                None => layout.column_bytes(old, place),
+                None => target.layout.raw_column(old, place).ok().flatten(),
             },
             row,
         );

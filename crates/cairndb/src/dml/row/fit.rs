@@ -27,7 +27,7 @@ pub(super) fn fitted(value: ValueRef<'_>, to: DataType, eval: &EvalContext) -> R
 }
 
 /// A computed value as its column keeps it.
-pub(super) fn settle(value: Datum<'_>, data_type: DataType, eval: &EvalContext) -> Result<Value> {
+pub(crate) fn settle(value: Datum<'_>, data_type: DataType, eval: &EvalContext) -> Result<Value> {
     match fitted(value.get(), data_type, eval)? {
         Some(fitted) => Ok(fitted),
         None => Ok(value.into_value()),

@@ -35,6 +35,7 @@ pub(crate) use change::{ChangeBuffers, RowChange};
 pub(crate) use conflict::{Conflict, Touched};
 pub(crate) use delete::{DeleteBuffers, RowDelete};
 pub(crate) use env::{Env, NoColumns, eval, has_columns, is_evaluable};
+pub(crate) use fit::settle;
 pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};
 pub(crate) use operand::Operand;
 pub(crate) use proposed::{BatchRow, LentRow, Proposed, RowSource, Spare};

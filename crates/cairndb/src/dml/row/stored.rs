@@ -33,7 +33,7 @@ impl<'a> Stored<'a> {
             ColumnPlace::Key(at) => return self.key_value(at).map(Datum::Own),
             ColumnPlace::Row(at) => at,
         };
-        match self.layout.row().raw_column(self.value, at)? {
+        match self.layout.raw_column(self.value, at)? {
             Some(raw) => lend(raw, self.layout.row().types()[at]),
             None => Ok(Datum::Lent(ValueRef::Null)),
         }

@@ -3,9 +3,9 @@
 use super::{Operand, Stop, Target};
 use crate::Value;
 use crate::api::Params;
-use crate::catalog::ColumnPlace;
+use crate::catalog::{ColumnPlace, TableLayout};
 use crate::plan::Expr;
-use crate::types::row::{RowLayout, integer_from_raw};
+use crate::types::row::integer_from_raw;
 use crate::types::{DataType, ValueRef};
 
 /// The old value of a column, of the assigned column's integer type, plus (or minus) an operand.
@@ -45,7 +45,7 @@ impl Sum {
     }
 
     /// The new value from the old row's bytes; `None`: it is more than counting, or out of range.
-    pub(super) fn value(&self, layout: &RowLayout, old: &[u8], params: &dyn Params) -> Result<Option<Value>, Stop> {
+    pub(super) fn value(&self, layout: &TableLayout, old: &[u8], params: &dyn Params) -> Result<Option<Value>, Stop> {
         let Some(operand) = self.operand.value(params) else { return Ok(None) };
         Ok(match layout.raw_column(old, self.place)? {
             Some(raw) if !operand.is_null() => self.add(raw, operand),

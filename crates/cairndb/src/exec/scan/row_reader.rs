@@ -20,21 +20,27 @@ pub(crate) struct RowReader {
     types: Vec<DataType>,
     /// Positions in the key that are wanted, as (output column, by key column); ends at the last wanted one.
     key_columns: Vec<(DataType, Option<usize>)>,
+    /// What is read of rows that have the layout of now.
+    now: Stored,
+    /// What is read of those of each earlier version.
+    past: Box<[Stored]>,
+    /// Output columns that are the hidden row number.
+    row_numbers: Vec<usize>,
+    /// Buffer of [`RowReader::read_entries`], kept from one leaf to the next.
+    key: Vec<u8>,
+}
+
+/// What is read of the bytes of rows of one layout.
+#[derive(Default)]
+struct Stored {
     /// (output column, row column, where it lies)
     fixed: Vec<(usize, usize, ColumnBytes)>,
     /// By variable column of the row, up to the last wanted one: (output column, row column).
     variable: Vec<(Option<usize>, usize)>,
-    /// Output columns that are the hidden row number.
-    row_numbers: Vec<usize>,
+    /// Output columns that these rows do not have, and what they are there instead.
+    missing: Vec<(usize, Value)>,
     /// What the filter above asks of fixed-width columns.
     sieves: Vec<Sieve>,
-    scratch: Scratch,
-}
-
-/// Buffers of [`RowReader::read_entries`], kept from one leaf to the next.
-#[derive(Default)]
-struct Scratch {
-    key: Vec<u8>,
     /// By row, then by variable column up to the last wanted one: where its bytes lie in the row.
     values: Vec<Range<usize>>,
 }
@@ -50,11 +56,10 @@ impl RowReader {
         let mut reader = RowReader {
             types: columns.iter().map(|&column| column_type(table, column)).collect(),
             key_columns: vec![],
-            fixed: vec![],
-            variable: vec![],
+            now: Stored::default(),
+            past: layout.past().iter().map(|_| Stored::default()).collect(),
             row_numbers: vec![],
-            sieves: vec![],
-            scratch: Scratch::default(),
+            key: vec![],
             layout,
         };
         for (output, &column) in columns.iter().enumerate() {
@@ -73,19 +78,16 @@ impl RowReader {
                 self.key_columns.extend(missing.map(|position| (self.layout.key_types()[position], None)));
                 self.key_columns[position].1 = Some(output);
             }
-            ColumnPlace::Row(position) => match self.layout.row().bytes_of(position) {
-                ColumnBytes::Variable => self.add_variable(output, position),
-                place => self.fixed.push((output, position, place)),
-            },
+            ColumnPlace::Row(position) => {
+                self.now.add(self.layout.row(), output, position);
+                for (stored, past) in self.past.iter_mut().zip(self.layout.past()) {
+                    match past.places[position] {
+                        Some(position) => stored.add(&past.row, output, position),
+                        None => stored.missing.push((output, self.layout.missing_value(position))),
+                    }
+                }
+            }
         }
-    }
-
-    fn add_variable(&mut self, output: usize, position: usize) {
-        let variable = self.layout.row().variable_columns();
-        let Some(nth) = variable.iter().position(|&column| column == position) else { return };
-        let missing = self.variable.len()..=nth;
-        self.variable.extend(missing.map(|nth| (None, variable[nth])));
-        self.variable[nth].0 = Some(output);
     }
 
     /// Empty vectors for the columns.
@@ -102,19 +104,27 @@ impl RowReader {
         for &output in &self.row_numbers {
             read_row_number(key, &mut out[output])?;
         }
-        match self.layout.row().nulls_of(&[row]).ok_or_else(corrupted)? {
-            NullsOfRows::No(none) => self.read_columns(&[row], none, out),
-            NullsOfRows::Some(some) => self.read_columns(&[row], some, out),
+        match self.layout.row().nulls_of(&[row]) {
+            Some(NullsOfRows::No(none)) => self.now.read(self.layout.row(), &[row], none, out),
+            Some(NullsOfRows::Some(some)) => self.now.read(self.layout.row(), &[row], some, out),
+            None => self.read_past(&[row], out),
+        }
+    }
+
+    /// As [`Stored::read`], of rows of one earlier version.
+    #[cold]
+    fn read_past(&mut self, rows: &[&[u8]], out: &mut [Vector]) -> Result<()> {
+        let (stored, layout) = past(&self.layout, &mut self.past, rows)?;
+        match layout.nulls_of(rows).ok_or_else(corrupted)? {
+            NullsOfRows::No(none) => stored.read(layout, rows, none, out),
+            NullsOfRows::Some(some) => stored.read(layout, rows, some, out),
         }
     }
 
     /// Rows outside these limits need not be given.
     pub(crate) fn limit(&mut self, limits: &[IntegerLimits]) {
-        let sieve = |limits: &IntegerLimits| match self.fixed.iter().find(|(output, ..)| *output == limits.column)? {
-            (_, column, ColumnBytes::Integer(place)) => Some(Sieve::new(*limits, *column, *place)),
-            _ => None,
-        };
-        self.sieves = limits.iter().filter_map(sieve).collect();
+        self.now.limit(limits);
+        self.past.iter_mut().for_each(|stored| stored.limit(limits));
     }
 
     /// Appends the rows of lent entries to the vectors, up to the first one that lies outside its leaf; how many it
@@ -133,14 +143,19 @@ impl RowReader {
                 break;
             }
             taken += added;
-            match self.layout.row().nulls_of(chunk.rows()).ok_or_else(corrupted)? {
-                NullsOfRows::No(none) => self.read_chunk(entries, &mut chunk, none, out)?,
-                NullsOfRows::Some(some) => self.read_chunk(entries, &mut chunk, some, out)?,
+            match self.layout.row().nulls_of(chunk.rows()) {
+                Some(NullsOfRows::No(none)) => self.read_chunk(entries, &mut chunk, none, out)?,
+                Some(NullsOfRows::Some(some)) => self.read_chunk(entries, &mut chunk, some, out)?,
+                None => {
+                    taken -= added;
+                    taken += self.read_mixed(entries, (&mut chunk, taken), row, out)?;
+                }
             }
         }
         Ok(taken)
     }
 
+    #[inline]
     fn read_chunk(
         &mut self,
         entries: &LeafEntries<'_>,
@@ -148,23 +163,45 @@ impl RowReader {
         nulls: impl Nulls,
         out: &mut [Vector],
     ) -> Result<()> {
-        self.sieves.iter().for_each(|sieve| sieve.apply(chunk, nulls));
-        if !(self.key_columns.is_empty() && self.row_numbers.is_empty()) {
-            self.read_keys(entries, chunk.places(), out)?;
-        }
-        self.read_columns(chunk.rows(), nulls, out)
+        self.now.sieves.iter().for_each(|sieve| sieve.apply(chunk, nulls));
+        self.read_keys(entries, chunk.places(), out)?;
+        self.now.read(self.layout.row(), chunk.rows(), nulls, out)
     }
 
-    /// What the rows' own bytes say, a column at a time.
+    /// Rows from `first` on that were written under the same version of the layout; how many.
+    #[cold]
+    fn read_mixed<'r>(
+        &mut self,
+        entries: &LeafEntries<'_>,
+        (chunk, first): (&mut Chunk<'r>, usize),
+        row: impl Fn(usize) -> Option<&'r [u8]>,
+        out: &mut [Vector],
+    ) -> Result<usize> {
+        let version = row(first).and_then(RowLayout::version_of);
+        let taken = chunk.fill(first, |at| row(at).filter(|row| RowLayout::version_of(row) == version));
+        match self.layout.row().nulls_of(chunk.rows()) {
+            Some(NullsOfRows::No(none)) => self.read_chunk(entries, chunk, none, out)?,
+            Some(NullsOfRows::Some(some)) => self.read_chunk(entries, chunk, some, out)?,
+            None => {
+                let (stored, layout) = past(&self.layout, &mut self.past, chunk.rows())?;
+                match layout.nulls_of(chunk.rows()).ok_or_else(corrupted)? {
+                    NullsOfRows::No(none) => stored.sieves.iter().for_each(|sieve| sieve.apply(chunk, none)),
+                    NullsOfRows::Some(some) => stored.sieves.iter().for_each(|sieve| sieve.apply(chunk, some)),
+                }
+                self.read_keys(entries, chunk.places(), out)?;
+                if !chunk.rows().is_empty() {
+                    self.read_past(chunk.rows(), out)?;
+                }
+            }
+        }
+        Ok(taken)
+    }
+
     #[inline]
-    fn read_columns(&mut self, rows: &[&[u8]], nulls: impl Nulls, out: &mut [Vector]) -> Result<()> {
-        for &(output, column, place) in &self.fixed {
-            push_fixed_column(self.layout.row(), rows, (column, place), nulls, &mut out[output])?;
-        }
-        if self.variable.is_empty() { Ok(()) } else { self.read_variable_columns(rows, nulls, out) }
-    }
-
     fn read_keys(&mut self, entries: &LeafEntries<'_>, places: &[usize], out: &mut [Vector]) -> Result<()> {
+        if self.key_columns.is_empty() && self.row_numbers.is_empty() {
+            return Ok(());
+        }
         let prefix = entries.key_prefix();
         if let [(DataType::BigInt, Some(output))] = *self.key_columns
             && self.row_numbers.is_empty()
@@ -174,7 +211,7 @@ impl RowReader {
             out[output].push_valid_many(places.len());
             return Ok(());
         }
-        let key = &mut self.scratch.key;
+        let key = &mut self.key;
         key.clear();
         key.extend_from_slice(prefix);
         for &place in places {
@@ -187,16 +224,71 @@ impl RowReader {
         }
         Ok(())
     }
+}
 
-    fn read_variable_columns(&mut self, rows: &[&[u8]], nulls: impl Nulls, out: &mut [Vector]) -> Result<()> {
-        let (layout, width) = (self.layout.row(), self.variable.len());
+/// What is read of these rows, all of the same earlier version, and their layout.
+fn past<'l, 's>(
+    layout: &'l TableLayout,
+    past: &'s mut [Stored],
+    rows: &[&[u8]],
+) -> Result<(&'s mut Stored, &'l RowLayout)> {
+    let version = rows.first().and_then(|row| RowLayout::version_of(row)).ok_or_else(corrupted)?;
+    let at = usize::from(version);
+    past.get_mut(at).zip(layout.past().get(at)).map(|(stored, past)| (stored, &past.row)).ok_or_else(corrupted)
+}
+
+impl Stored {
+    fn add(&mut self, layout: &RowLayout, output: usize, position: usize) {
+        match layout.bytes_of(position) {
+            ColumnBytes::Variable => {
+                let variable = layout.variable_columns();
+                let Some(nth) = variable.iter().position(|&column| column == position) else { return };
+                let missing = self.variable.len()..=nth;
+                self.variable.extend(missing.map(|nth| (None, variable[nth])));
+                self.variable[nth].0 = Some(output);
+            }
+            place => self.fixed.push((output, position, place)),
+        }
+    }
+
+    fn limit(&mut self, limits: &[IntegerLimits]) {
+        let sieve = |limits: &IntegerLimits| match self.fixed.iter().find(|(output, ..)| *output == limits.column)? {
+            (_, column, ColumnBytes::Integer(place)) => Some(Sieve::new(*limits, *column, *place)),
+            _ => None,
+        };
+        self.sieves = limits.iter().filter_map(sieve).collect();
+    }
+
+    /// What the rows' own bytes say, a column at a time.
+    #[inline]
+    fn read(&mut self, layout: &RowLayout, rows: &[&[u8]], nulls: impl Nulls, out: &mut [Vector]) -> Result<()> {
+        for &(output, column, place) in &self.fixed {
+            push_fixed_column(layout, rows, (column, place), nulls, &mut out[output])?;
+        }
+        if !self.variable.is_empty() {
+            self.read_variable_columns(layout, rows, nulls, out)?;
+        }
+        for (output, value) in &self.missing {
+            rows.iter().try_for_each(|_| out[*output].push(value))?;
+        }
+        Ok(())
+    }
+
+    fn read_variable_columns(
+        &mut self,
+        layout: &RowLayout,
+        rows: &[&[u8]],
+        nulls: impl Nulls,
+        out: &mut [Vector],
+    ) -> Result<()> {
+        let width = self.variable.len();
         if let [(Some(output), column)] = *self.variable
             && layout.variable_columns().len() == 1
         {
             let value = |at: usize| layout.only_variable(rows[at], nulls);
             return push_variable_column(rows, (column, value), nulls, &mut out[output]);
         }
-        let values = &mut self.scratch.values;
+        let values = &mut self.values;
         values.clear();
         for row in rows {
             layout.append_variable_ranges(row, nulls, width, values)?;

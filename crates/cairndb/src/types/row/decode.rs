@@ -24,7 +24,8 @@ impl RowLayout {
                 true => variable.next().ok_or_else(corrupted)??,
             };
             let raw = bytes.get(range).ok_or_else(corrupted)?;
-            out.push(if self.is_null(bytes, column)? { Value::Null } else { decode_raw(raw, *data_type)? });
+            let is_null = self.is_null(bytes, column).ok_or_else(corrupted)?;
+            out.push(if is_null { Value::Null } else { decode_raw(raw, *data_type)? });
         }
         Ok(())
     }

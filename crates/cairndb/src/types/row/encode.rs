@@ -111,7 +111,7 @@ impl RowLayout {
     }
 
     /// Appends the bytes that change a column of a row in place, and says where they go; `None`: the value is NULL or
-    /// was, needs more room than there is, or the column's width varies from value to value.
+    /// was, needs more room than there is, the column's width varies from value to value, or the row is of another version.
     pub(crate) fn patch(
         &self,
         row: &[u8],
@@ -119,7 +119,7 @@ impl RowLayout {
         value: ValueRef<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<usize>> {
-        if value.is_null() || self.is_variable(column) || self.is_null(row, column)? {
+        if value.is_null() || self.is_variable(column) || self.is_null(row, column) != Some(false) {
             return Ok(None);
         }
         let range = self.value_range(row, column)?;

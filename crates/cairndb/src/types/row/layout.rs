@@ -167,9 +167,9 @@ impl RowLayout {
         }
     }
 
-    /// The version (modulo 8) under which a row was written; `None`: no row.
+    /// The version (modulo [`VERSIONS`]) under which a row was written; `None`: no row.
     pub fn version_of(bytes: &[u8]) -> Option<u8> {
-        bytes.first().map(|header| (header & !HAS_NULLS) >> 4)
+        bytes.first().map(|header| (header & HEADER_KIND & !HAS_NULLS) >> 4)
     }
 
     /// The column types.
@@ -260,11 +260,17 @@ impl RowLayout {
 
     /// A column's bytes as stored; `None`: NULL.
     pub fn raw_column<'a>(&self, bytes: &'a [u8], column: usize) -> Result<Option<&'a [u8]>> {
+        self.find_column(bytes, column).unwrap_or_else(|| Err(corrupted()))
+    }
+
+    /// As [`raw_column`](RowLayout::raw_column). `None`: the row is of another version, or damaged.
+    #[inline]
+    pub(crate) fn find_column<'a>(&self, bytes: &'a [u8], column: usize) -> Option<Result<Option<&'a [u8]>>> {
         if self.is_null(bytes, column)? {
-            return Ok(None);
+            return Some(Ok(None));
         }
-        let range = self.value_range(bytes, column)?;
-        bytes.get(range).map(Some).ok_or_else(corrupted)
+        let value = |range| bytes.get(range).map(Some).ok_or_else(corrupted);
+        Some(self.value_range(bytes, column).and_then(value))
     }
 
     /// Where a column's value lies in this row, NULL or not.
@@ -291,14 +297,14 @@ impl RowLayout {
         Ok(self.head_bytes + if header & HAS_NULLS != 0 { self.bitmap_bytes } else { 0 })
     }
 
+    /// `None`: the row is of another version, or damaged.
     #[inline]
-    pub(crate) fn is_null(&self, bytes: &[u8], column: usize) -> Result<bool> {
-        let header = *bytes.first().ok_or_else(corrupted)?;
-        if header & HAS_NULLS == 0 {
-            return Ok(false);
+    pub(crate) fn is_null(&self, bytes: &[u8], column: usize) -> Option<bool> {
+        match (bytes.first()? ^ self.kind) & HEADER_KIND {
+            0 => Some(false),
+            HAS_NULLS => bytes.get(self.head_bytes + column / 8).map(|byte| byte >> (column % 8) & 1 == 1),
+            _ => None,
         }
-        let byte = bytes.get(self.head_bytes + column / 8).ok_or_else(corrupted)?;
-        Ok(byte >> (column % 8) & 1 == 1)
     }
 
     /// The places of the variable columns, in order.

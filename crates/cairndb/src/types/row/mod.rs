@@ -47,8 +47,9 @@ use crate::{Error, SqlState};
 const HAS_NULLS: u8 = 0x80;
 /// The header without the first integer's width.
 const HEADER_KIND: u8 = 0xf0;
-const VERSIONS: u32 = 8;
+/// How many versions of a layout can be told apart.
+pub(crate) const VERSIONS: u32 = 8;
 
-pub(super) fn corrupted() -> Error {
+pub(crate) fn corrupted() -> Error {
     Error::new(SqlState::DATA_CORRUPTED, "a row's bytes are damaged")
 }
