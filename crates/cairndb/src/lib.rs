@@ -7,7 +7,7 @@
 
 mod api;
 mod bind;
-pub mod catalog;
+mod catalog;
 mod command;
 mod ddl;
 mod dml;
@@ -21,6 +21,7 @@ mod state;
 mod types;
 mod verify;
 
+pub use api::schema;
 pub use api::{
     ArrayElement, Connection, Database, Durability, FromValue, InterruptHandle, Mapped, Notice, Options, Outcome,
     Params, Row, RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, ValueRef,

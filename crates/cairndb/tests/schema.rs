@@ -3,6 +3,7 @@
 mod common;
 
 use cairndb::Result;
+use cairndb::schema::{ForeignKeyAction, IndexKind, RelationKind};
 use common::{connect, fails, rows};
 
 #[test]
@@ -155,10 +156,10 @@ fn analyze_is_noticed_by_the_planner() -> Result<()> {
     let conn = connect("CREATE TABLE t (a int PRIMARY KEY, b int)");
     conn.execute("INSERT INTO t SELECT n, n % 10 FROM generate_series(1, 1000) AS s(n)", ())?;
     conn.execute("ANALYZE t", ())?;
-    let catalog = conn.catalog()?;
-    let statistics = catalog.table("t").and_then(|table| table.statistics.clone()).expect("statistics");
-    assert_eq!(statistics.rows, 1000.0);
-    assert_eq!(statistics.columns[1].distinct, 10.0);
+    let schema = conn.schema()?;
+    let table = schema.table("t").expect("a table");
+    assert_eq!(table.analyzed_rows, Some(1000.0));
+    assert_eq!(table.columns[1].analyzed_distinct, Some(10.0));
     conn.execute("ANALYZE", ())?;
     fails(&conn, "ANALYZE nothing", "42P01");
     Ok(())
@@ -170,7 +171,7 @@ fn commands_do_what_all_of_their_words_say() -> Result<()> {
     conn.execute("CREATE TABLE empty (x) AS SELECT a, b FROM t WITH NO DATA", ())?;
     assert_eq!(rows(&conn, "SELECT x, b FROM empty"), Vec::<String>::new());
     conn.execute("VACUUM ANALYZE t", ())?;
-    assert!(conn.catalog()?.table("t").is_some_and(|table| table.statistics.is_some()));
+    assert!(conn.schema()?.table("t").is_some_and(|table| table.analyzed_rows.is_some()));
     fails(&conn, "VACUUM nothing", "42P01");
     conn.execute_script("BEGIN; SET TRANSACTION READ ONLY")?;
     assert_eq!(
@@ -414,8 +415,11 @@ fn definitions_survive_what_happens_to_the_names_in_them() -> Result<()> {
     assert_eq!(rows(&conn, "SELECT * FROM p"), before[0]);
     assert_eq!(rows(&conn, "SELECT * FROM listed"), before[4]);
     fails(&conn, "ALTER TABLE \"T t\" ALTER COLUMN a TYPE text", "0A000");
-    let catalog = conn.catalog()?;
-    let shown = |view: &str| catalog.text_of(&catalog.view(view).expect(view).query);
+    let schema = conn.schema()?;
+    let shown = |view: &str| match &schema.relation(view).expect(view).kind {
+        RelationKind::View(view) => view.query.clone(),
+        other => panic!("{view}: {other:?}"),
+    };
     assert_eq!(shown("p"), "SELECT a, b FROM \"T t\" AS t (a, b)");
     assert_eq!(shown("listed"), "SELECT x, y FROM \"T t\" AS l (x, y)");
     assert_eq!(shown("drawn"), "SELECT nextval('\"S\"') > 0 AS n");
@@ -482,8 +486,9 @@ fn what_is_not_in_sight_is_told_with_its_schema() -> Result<()> {
     conn.execute("DROP TABLE t", ())?;
     conn.execute("ALTER TABLE \"S s\".t SET SCHEMA public", ())?;
     assert_eq!(rows(&conn, "SELECT * FROM \"S s\".v"), Vec::<String>::new());
-    let catalog = conn.catalog()?;
-    assert_eq!(catalog.text_of(&catalog.view("v").expect("a view").query), "SELECT a FROM t AS t");
+    let schema = conn.schema()?;
+    let RelationKind::View(view) = &schema.relation("v").expect("a view").kind else { panic!("no view") };
+    assert_eq!(view.query, "SELECT a FROM t AS t");
     Ok(())
 }
 
@@ -502,11 +507,47 @@ fn comments_go_with_what_they_are_about_and_prepared_statements_see_them() -> Re
     assert_eq!(comment.query_row((), |row| row.get::<Option<String>>(0))?, None);
     conn.execute("ROLLBACK", ())?;
     assert_eq!(comment.query_row((), |row| row.get::<String>(0))?, "it's another");
-    let count = || -> Result<usize> { Ok(format!("{:?}", conn.catalog()?).matches("Commentable").count()) };
+    let count = || -> Result<usize> { Ok(format!("{:?}", conn.schema()?).matches("Commentable").count()) };
     assert_eq!(count()?, 6);
     conn.execute("ALTER TABLE s.t DROP COLUMN b", ())?;
     assert_eq!(count()?, 4);
     conn.execute("DROP SCHEMA s CASCADE", ())?;
     assert_eq!(count()?, 0);
+    Ok(())
+}
+
+#[test]
+fn the_schema_is_told_as_data() -> Result<()> {
+    let conn = connect(
+        "CREATE SCHEMA s; CREATE TABLE s.p (id int PRIMARY KEY); CREATE SEQUENCE free INCREMENT 5 CYCLE MAXVALUE 100;
+         CREATE TABLE c (id serial, p int REFERENCES s.p ON DELETE CASCADE, n varchar(5) DEFAULT 'x' UNIQUE CHECK (n > ''),
+             g int GENERATED ALWAYS AS IDENTITY);
+         CREATE INDEX by_p ON c (p DESC); CREATE VIEW s.v AS SELECT * FROM c; COMMENT ON COLUMN c.n IS 'a name';
+         CREATE TEMP TABLE p (a int)",
+    );
+    let schema = conn.schema()?;
+    let names: Vec<String> =
+        schema.relations().iter().map(|found| format!("{}.{}", found.schema, found.name)).collect();
+    let all =
+        "pg_temp.p public.by_p public.c public.c_g_seq public.c_id_seq public.c_n_key public.free s.p s.p_pkey s.v";
+    assert_eq!(names.join(" "), all);
+    let c = schema.table("c").expect("a table");
+    let columns: Vec<_> = c.columns.iter().map(|column| (column.name.as_str(), column.default.as_deref())).collect();
+    assert_eq!(columns, [("id", Some("nextval('c_id_seq')")), ("p", None), ("n", Some("'x'")), ("g", None)]);
+    assert_eq!((c.columns[2].comment.as_deref(), c.columns[3].identity), (Some("a name"), Some(true)));
+    let kinds: Vec<_> = c.indexes.iter().map(|index| (index.name.as_str(), index.kind)).collect();
+    assert_eq!(kinds, [("c_n_key", IndexKind::UniqueConstraint), ("by_p", IndexKind::Plain)]);
+    assert!(c.indexes[1].columns[0].descending);
+    assert_eq!(c.checks[0].condition, "n > ''");
+    let key = &c.foreign_keys[0];
+    assert_eq!((key.referenced_table.as_str(), key.on_delete), ("s.p", ForeignKeyAction::Cascade));
+    // What a name means, a session's temporary tables first.
+    assert_eq!(schema.table("p").expect("a table").columns[0].name, "a");
+    assert_eq!(schema.table("s.p").expect("a table").referenced_by[0].0, "c");
+    assert_eq!(schema.relation("s.p").expect("a table").shown, "s.p");
+    let RelationKind::Sequence(free) = &schema.relation("free").expect("a sequence").kind else { panic!("none") };
+    assert_eq!((free.increment, free.max, free.cycle, &free.owner), (5, 100, true, &None));
+    let RelationKind::Sequence(owned) = &schema.relation("c_id_seq").expect("a sequence").kind else { panic!("none") };
+    assert_eq!(owned.owner.as_ref().expect("a column").join("."), "public.c.id");
     Ok(())
 }

@@ -82,7 +82,7 @@ fn is_earlier_run(file: &Path, example: &Example) -> Result<bool, Failure> {
     let fresh = Database::open_in_memory()?;
     fresh.connect()?.execute_script(&example.schema)?;
     let names = |database: &Database| -> cairndb::Result<Vec<String>> {
-        Ok(database.connect()?.catalog()?.tables().map(|table| table.name.clone()).collect())
+        Ok(database.connect()?.schema()?.tables().map(|(table, _)| table.name.clone()).collect())
     };
     let (found, expected) = (names(&database)?, names(&fresh)?);
     database.close()?;

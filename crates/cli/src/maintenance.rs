@@ -132,12 +132,11 @@ fn show_saved(saved: &Salvaged) {
 pub fn stats(path: &Path) -> Result<(), Failure> {
     let database = open_existing(path, Options::default().read_only(true))?;
     let connection = database.connect()?;
-    let catalog = connection.catalog()?;
+    let schema = connection.schema()?;
     let mut rows = Vec::new();
-    let names: Vec<String> = catalog.tables().map(|table| catalog.table_name(table)).collect();
-    for name in &names {
-        let query = format!("SELECT count(*) FROM {name}");
-        rows.push((name.as_str(), connection.query_row(&query, (), |row| row.get::<u64>(0))?));
+    for (table, _) in schema.tables() {
+        let query = format!("SELECT count(*) FROM {}", table.shown);
+        rows.push((table.shown.as_str(), connection.query_row(&query, (), |row| row.get::<u64>(0))?));
     }
     show(&format!("{} ({})", path.display(), size(path)?), ["table", "rows"], &rows)?;
     show("storage engine, since it was opened", ["counter", "value"], &database.stats().entries())

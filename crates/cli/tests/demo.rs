@@ -42,5 +42,5 @@ fn a_file_that_it_did_not_make_is_left_alone() {
     database.close().unwrap();
     assert!(!demo(folder.path()).status.success());
     let database = cairndb::Database::open(&path).unwrap();
-    assert!(database.connect().unwrap().catalog().unwrap().table("mine").is_some());
+    assert!(database.connect().unwrap().schema().unwrap().table("mine").is_some());
 }

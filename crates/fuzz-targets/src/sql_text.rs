@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use cairn_storage::io::{CrashStrategy, DiskImage, SimDisk};
 use cairndb::Connection;
+use cairndb::schema::IndexKind;
 
 use crate::machine::{assert_typed, connect, lines, open_database};
 
@@ -66,12 +67,12 @@ pub(crate) fn run_script(connection: &Connection, text: &str) {
 }
 
 fn check_indexes(connection: &Connection, text: &str) {
-    let catalog = connection.catalog().expect("the catalog can be read");
-    for table in ["t", "u"].iter().filter_map(|name| catalog.table(name)) {
-        for index in &table.indexes {
-            let column = index.columns.first().and_then(|first| table.columns.get(first.column));
+    let schema = connection.schema().expect("the catalog can be read");
+    for (name, table) in ["t", "u"].iter().filter_map(|name| Some((name, schema.table(name)?))) {
+        for index in table.indexes.iter().filter(|index| index.kind != IndexKind::PrimaryKey) {
+            let column = index.columns.first();
             let Some(column) = column.map(|column| column.name.replace('"', "\"\"")) else { continue };
-            let query = format!("SELECT * FROM {} WHERE \"{column}\" IS NOT NULL ORDER BY \"{column}\"", table.name);
+            let query = format!("SELECT * FROM {name} WHERE \"{column}\" IS NOT NULL ORDER BY \"{column}\"");
             let by_index = lines(connection, &query).unwrap_or_else(|error| panic!("{query}: {error:?}"));
             connection.execute("SET enable_indexscan = off", ()).expect("a setting");
             let by_scan = lines(connection, &query).unwrap_or_else(|error| panic!("{query}: {error:?}"));

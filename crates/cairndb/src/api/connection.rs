@@ -317,8 +317,8 @@ impl Connection {
         self.notices.borrow_mut().drain(..).collect()
     }
 
-    /// The schema as this connection sees it now.
-    pub fn catalog(&self) -> Result<Arc<Catalog>> {
+    /// The catalog as this connection sees it now.
+    pub(crate) fn catalog(&self) -> Result<Arc<Catalog>> {
         let shared = self.shared();
         let catalog = match &self.state.borrow().transaction {
             Some(open) => {

@@ -17,6 +17,7 @@ mod params;
 mod point;
 mod prepared;
 mod rows;
+pub mod schema;
 mod sequences;
 mod session;
 mod settings;

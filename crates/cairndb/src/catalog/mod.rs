@@ -21,7 +21,7 @@ pub use layout::{ColumnPlace, TableLayout};
 pub(crate) use layout::{row_number, row_number_key};
 pub use names::ObjectName;
 pub(crate) use names::{SearchPath, TEMPORARY, default_path, quoted, take_quoted};
-pub use objects::{Catalog, Objects, Relation, RelationKind};
+pub use objects::{Catalog, Relation, RelationKind};
 pub(crate) use objects::{Commentable, no_schema};
 pub(crate) use past::PastLayout;
 pub(crate) use rests::{Rests, note_all, note_keys};

@@ -413,18 +413,9 @@ impl Catalog {
     }
 
     /// The table of this name.
-    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
+    #[cfg(test)]
+    pub(crate) fn table(&self, name: &str) -> Option<&Arc<Table>> {
         self.visible(name)?.table()
-    }
-
-    /// The view of this name.
-    pub fn view(&self, name: &str) -> Option<&Arc<View>> {
-        self.visible(name)?.view()
-    }
-
-    /// The sequence of this name.
-    pub fn sequence(&self, name: &str) -> Option<&Arc<Sequence>> {
-        self.visible(name)?.sequence()
     }
 
     /// The sequence that a name means; SQLSTATE 42P01, 3F000, 42809.

@@ -73,12 +73,12 @@ fn in_transaction<T>(connection: &Connection, body: impl FnOnce() -> Result<T, F
 }
 
 fn targets(connection: &Connection, name: &str, columns: &[String]) -> Result<Vec<Target>, Failure> {
-    let catalog = connection.catalog()?;
-    let Some(table) = catalog.table(name) else {
+    let schema = connection.schema()?;
+    let Some(table) = schema.table(name) else {
         let message = format!("relation \"{name}\" does not exist");
         return Err(Error::new(SqlState::UNDEFINED_TABLE, message).into());
     };
-    let target = |column: &cairndb::catalog::Column| Target { name: column.name.clone(), data_type: column.data_type };
+    let target = |column: &cairndb::schema::Column| Target { name: column.name.clone(), data_type: column.data_type };
     if columns.is_empty() {
         return Ok(table.columns.iter().map(target).collect());
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use cairn_parser::token::quote_identifier;
-use cairndb::catalog::Catalog;
+use cairndb::schema::{self, RelationKind, Schema};
 use rustyline::completion::Completer;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
@@ -36,15 +36,16 @@ pub struct Assistant {
 
 impl Assistant {
     /// Takes the names that the schema has now.
-    pub fn learn(&mut self, catalog: &Catalog) {
-        let tables = catalog.tables().map(|table| Relation {
-            name: catalog.table_name(table),
-            columns: table.columns.iter().map(|column| column.name.clone()).collect(),
-        });
-        let views = catalog
-            .views()
-            .map(|view| Relation { name: catalog.shown(view.schema, &view.name), columns: view.columns.clone() });
-        self.relations = tables.chain(views).collect();
+    pub fn learn(&mut self, schema: &Schema) {
+        let read = |relation: &schema::Relation| {
+            let columns = match &relation.kind {
+                RelationKind::Table(table) => table.columns.iter().map(|column| column.name.clone()).collect(),
+                RelationKind::View(view) => view.columns.iter().map(|(name, _)| name.clone()).collect(),
+                _ => return None,
+            };
+            Some(Relation { name: relation.shown.clone(), columns })
+        };
+        self.relations = schema.relations().iter().filter_map(read).collect();
     }
 
     /// Where the word before the cursor begins, and what it may become.

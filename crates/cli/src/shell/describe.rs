@@ -1,9 +1,8 @@
 //! `\d` and its kin: what the schema holds, as psql shows it.
 
-use std::sync::Arc;
-
-use cairndb::catalog::{
-    Catalog, Check, Column, ForeignKey, Index, ObjectId, ObjectName, ReferentialAction, Relation, Sequence, Table, View,
+use cairndb::schema::{
+    Column, ForeignKey, ForeignKeyAction, Index, IndexKind, IndexedColumn, Relation, RelationKind, Schema, Sequence,
+    Table, View,
 };
 
 use super::session::Session;
@@ -17,32 +16,36 @@ const KINDS: [(char, &str); 4] = [('t', "table"), ('v', "view"), ('i', "index"),
 /// `\d [NAME]`; `\d+` shows comments too.
 pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return list(session, command, None) };
-    let catalog = session.catalog()?;
-    let found = catalog.relation(&name.into()).or_else(|| catalog.relation(&named(name)));
-    let mut grid = match found {
-        Some(Relation::Table(table)) => describe_table(&catalog, table),
-        Some(Relation::View(view)) => describe_view(session, &catalog, view)?,
-        Some(Relation::Sequence(sequence)) => describe_sequence(&catalog, sequence),
-        Some(Relation::Index(table, index)) => describe_index(&catalog, table, index),
-        Some(Relation::PrimaryKey(table)) => describe_index(&catalog, table, &primary_key(table)),
-        None if name.contains(['*', '?']) => return list(session, command, Some(name)),
-        None => {
-            let name = folded(name);
-            return Err(Failure::Message(format!("Did not find any relation named \"{name}\".")));
+    let schema = session.schema()?;
+    let Some(found) = schema.relation(name).or_else(|| schema.relation(&folded(name))) else {
+        if name.contains(['*', '?']) {
+            return list(session, command, Some(name));
         }
+        let name = without_public(name);
+        return Err(Failure::Message(format!("Did not find any relation named \"{name}\".")));
     };
-    if let (true, Some(relation @ (Relation::Table(_) | Relation::View(_)))) = (command.ends_with('+'), found) {
+    let mut grid = match &found.kind {
+        RelationKind::Table(table) => describe_table(found, table),
+        RelationKind::View(view) => describe_view(session, found, view)?,
+        RelationKind::Sequence(sequence) => describe_sequence(found, sequence),
+        RelationKind::Index(index, table) => describe_index(&schema, found, index, table),
+    };
+    let comments: Vec<Option<String>> = match &found.kind {
+        RelationKind::Table(table) => table.columns.iter().map(|column| column.comment.clone()).collect(),
+        RelationKind::View(view) => view.columns.iter().map(|(_, comment)| comment.clone()).collect(),
+        _ => Vec::new(),
+    };
+    if command.ends_with('+') && !comments.is_empty() {
         grid.columns.push(output::Column::text("Description"));
-        let comment = |position| catalog.comment_on_column(relation, position).map(str::to_string);
-        grid.rows.iter_mut().enumerate().for_each(|(position, row)| row.push(comment(position)));
+        grid.rows.iter_mut().zip(comments).for_each(|(row, comment)| row.push(comment));
     }
     session.show(grid)
 }
 
 /// `\dt`, `\di`, `\dv`, `\ds` and `\d` without a name.
 pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Result<(), Failure> {
-    let catalog = session.catalog()?;
-    let pattern = pattern.map(folded);
+    let schema = session.schema()?;
+    let pattern = pattern.map(without_public);
     let (letters, with_comments) = match command.strip_suffix('+') {
         Some(letters) => (letters, true),
         None => (command, false),
@@ -51,7 +54,8 @@ pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Resu
         "" => kind != "index",
         letters => KINDS.iter().any(|(letter, name)| *name == kind && letters.contains(*letter)),
     };
-    let mut relations = relations(&catalog);
+    let mut relations: Vec<Listed> = schema.relations().iter().map(listed).collect();
+    relations.sort();
     relations
         .retain(|Listed { name, kind, .. }| wanted(kind) && pattern.as_deref().is_none_or(|like| matches(name, like)));
     if relations.is_empty() {
@@ -88,57 +92,36 @@ struct Listed {
     comment: Option<String>,
 }
 
-/// Every relation, by name.
-fn relations(catalog: &Catalog) -> Vec<Listed> {
-    let listed = |schema, name: &str, relation: Relation| {
-        let (kind, table) = match &relation {
-            Relation::Table(_) => ("table", None),
-            Relation::View(_) => ("view", None),
-            Relation::Sequence(_) => ("sequence", None),
-            Relation::Index(table, _) | Relation::PrimaryKey(table) => {
-                ("index", Some(plain(catalog.table_name(table), &table.name)))
-            }
-        };
-        let comment = catalog.comment_on(&relation).map(str::to_string);
-        Listed { name: plain(catalog.shown(schema, name), name), kind, table, comment }
+fn listed(relation: &Relation) -> Listed {
+    let (kind, table) = match &relation.kind {
+        RelationKind::Table(_) => ("table", None),
+        RelationKind::View(_) => ("view", None),
+        RelationKind::Sequence(_) => ("sequence", None),
+        RelationKind::Index(_, table) => ("index", Some(plain(table))),
     };
-    let mut all: Vec<Listed> = Vec::new();
-    for table in catalog.tables() {
-        all.push(listed(table.schema, &table.name, Relation::Table(table.clone())));
-        let primary = table.primary_key_name.iter();
-        all.extend(primary.map(|name| listed(table.schema, name, Relation::PrimaryKey(table.clone()))));
-        let index = |index: &Arc<Index>| Relation::Index(table.clone(), index.clone());
-        all.extend(table.indexes.iter().map(|each| listed(table.schema, &each.name, index(each))));
-    }
-    all.extend(catalog.views().map(|view| listed(view.schema, &view.name, Relation::View(view.clone()))));
-    let sequences = catalog.sequences();
-    all.extend(sequences.map(|each| listed(each.schema, &each.name, Relation::Sequence(each.clone()))));
-    all.sort();
-    all
+    Listed { name: plain(&relation.shown), kind, table, comment: relation.comment.clone() }
 }
 
 /// A name without quotes, where no schema stands before it.
-fn plain(shown: String, name: &str) -> String {
-    if shown.starts_with('"') && shown.ends_with('"') { name.to_string() } else { shown }
-}
-
-/// A relation's name with its schema.
-fn full(catalog: &Catalog, schema: ObjectId, name: &str) -> String {
-    format!("{}.{name}", catalog.schema_name(schema).unwrap_or("pg_temp"))
-}
-
-/// The relation that is named: `t`, `s.t`.
-fn named(name: &str) -> ObjectName {
-    let name = name.trim_end_matches(';').to_lowercase();
-    match name.split_once('.') {
-        Some((schema, name)) => ObjectName::new(Some(schema), name),
-        None => name.as_str().into(),
+fn plain(shown: &str) -> String {
+    match shown.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+        Some(name) if !name.replace("\"\"", "").contains('"') => name.replace("\"\"", "\""),
+        _ => shown.to_string(),
     }
 }
 
-/// A name as SQL folds it; that of `public` is left out.
+/// A relation's name with its schema.
+fn full(relation: &Relation) -> String {
+    format!("{}.{}", relation.schema, relation.name)
+}
+
 fn folded(name: &str) -> String {
-    let name = name.trim_end_matches(';').to_lowercase();
+    name.trim_end_matches(';').to_lowercase()
+}
+
+/// A name as SQL folds it; that of `public` is left out.
+fn without_public(name: &str) -> String {
+    let name = folded(name);
     name.strip_prefix("public.").map_or(name.clone(), str::to_string)
 }
 
@@ -165,32 +148,34 @@ fn matches(name: &str, pattern: &str) -> bool {
     pattern.iter().skip(in_pattern).all(|c| *c == '*')
 }
 
-fn describe_table(catalog: &Catalog, table: &Table) -> Grid {
+fn describe_table(relation: &Relation, table: &Table) -> Grid {
     let row = |column: &Column| {
         let nullable = if column.not_null { "not null" } else { "" };
-        let texts =
-            [column.name.clone(), column.data_type.to_string(), nullable.to_string(), default_of(catalog, column)];
+        let texts = [column.name.clone(), column.data_type.to_string(), nullable.to_string(), default_of(column)];
         texts.map(Some).to_vec()
     };
     let mut footer = Vec::new();
-    section(&mut footer, "Indexes:", index_lines(table));
-    section(&mut footer, "Check constraints:", check_lines(catalog, table));
-    let own = table.foreign_keys.iter().map(|key| foreign_key_line(catalog, table, key)).collect();
-    section(&mut footer, "Foreign-key constraints:", own);
-    section(&mut footer, "Referenced by:", referencing_lines(catalog, table));
+    section(&mut footer, "Indexes:", table.indexes.iter().map(index_line).collect());
+    let checks = table.checks.iter().map(|check| format!("\"{}\" CHECK ({})", check.name, check.condition));
+    section(&mut footer, "Check constraints:", checks.collect());
+    section(&mut footer, "Foreign-key constraints:", table.foreign_keys.iter().map(foreign_key_line).collect());
+    let referencing = table.referenced_by.iter();
+    let referencing =
+        referencing.map(|(child, key)| format!("TABLE \"{}\" CONSTRAINT {}", plain(child), foreign_key_line(key)));
+    section(&mut footer, "Referenced by:", referencing.collect());
     Grid {
-        title: Some(format!("Table \"{}\"", full(catalog, table.schema, &table.name))),
+        title: Some(format!("Table \"{}\"", full(relation))),
         columns: ["Column", "Type", "Nullable", "Default"].map(output::Column::text).to_vec(),
         rows: table.columns.iter().map(row).collect(),
         footer: Some(footer),
     }
 }
 
-fn default_of(catalog: &Catalog, column: &Column) -> String {
-    match &column.identity {
-        Some(identity) if identity.always => "generated always as identity".to_string(),
-        Some(_) => "generated by default as identity".to_string(),
-        None => column.default.as_ref().map_or_else(String::new, |default| catalog.text_of(default)),
+fn default_of(column: &Column) -> String {
+    match column.identity {
+        Some(true) => "generated always as identity".to_string(),
+        Some(false) => "generated by default as identity".to_string(),
+        None => column.default.clone().unwrap_or_default(),
     }
 }
 
@@ -201,148 +186,81 @@ fn section(footer: &mut Vec<String>, title: &str, lines: Vec<String>) {
     }
 }
 
-fn index_lines(table: &Table) -> Vec<String> {
-    let primary = table.primary_key_name.as_ref();
-    let primary = primary.map(|name| format!("\"{name}\" PRIMARY KEY ({})", column_list(table, &table.primary_key)));
-    let other = |index: &Arc<Index>| {
-        let kind = match (index.unique, index.constraint) {
-            (true, true) => "UNIQUE CONSTRAINT ",
-            (true, false) => "UNIQUE ",
-            _ => "",
-        };
-        format!("\"{}\" {kind}({})", index.name, index_columns(table, index))
+fn index_line(index: &Index) -> String {
+    let kind = match index.kind {
+        IndexKind::PrimaryKey => "PRIMARY KEY ",
+        IndexKind::UniqueConstraint => "UNIQUE CONSTRAINT ",
+        IndexKind::Unique => "UNIQUE ",
+        IndexKind::Plain => "",
     };
-    primary.into_iter().chain(table.indexes.iter().map(other)).collect()
+    let columns: Vec<String> = index.columns.iter().map(index_column).collect();
+    format!("\"{}\" {kind}({})", index.name, columns.join(", "))
 }
 
-fn check_lines(catalog: &Catalog, table: &Table) -> Vec<String> {
-    let line = |check: &Check| format!("\"{}\" CHECK ({})", check.name, catalog.text_of(&check.condition));
-    table.checks.iter().map(line).collect()
+fn index_column(column: &IndexedColumn) -> String {
+    let order = match (column.descending, column.nulls_first) {
+        (false, false) => "",
+        (false, true) => " NULLS FIRST",
+        (true, true) => " DESC",
+        (true, false) => " DESC NULLS LAST",
+    };
+    format!("{}{order}", column.name)
 }
 
-fn foreign_key_line(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
-    let (target, columns) = match catalog.table_by_id(key.referenced_table) {
-        Some(target) => {
-            let name = plain(catalog.table_name(target), &target.name);
-            (name, column_list(target, &key.referenced_columns))
-        }
-        None => ("?".to_string(), String::new()),
+fn foreign_key_line(key: &ForeignKey) -> String {
+    let (own, target) = (key.columns.join(", "), plain(&key.referenced_table));
+    let action = |event: &str, action: ForeignKeyAction| match action {
+        ForeignKeyAction::NoAction => String::new(),
+        action => format!(" ON {event} {action}"),
     };
-    let own = column_list(table, &key.columns);
-    let action = |event: &str, action| match action_name(action) {
-        Some(name) => format!(" ON {event} {name}"),
-        None => String::new(),
-    };
-    let update = action("UPDATE", key.on_update);
-    let delete = action("DELETE", key.on_delete);
+    let (update, delete) = (action("UPDATE", key.on_update), action("DELETE", key.on_delete));
+    let columns = key.referenced_columns.join(", ");
     format!("\"{}\" FOREIGN KEY ({own}) REFERENCES {target}({columns}){update}{delete}", key.name)
 }
 
-fn action_name(action: ReferentialAction) -> Option<&'static str> {
-    match action {
-        ReferentialAction::NoAction => None,
-        ReferentialAction::Restrict => Some("RESTRICT"),
-        ReferentialAction::Cascade => Some("CASCADE"),
-        ReferentialAction::SetNull => Some("SET NULL"),
-        ReferentialAction::SetDefault => Some("SET DEFAULT"),
-    }
-}
-
-fn referencing_lines(catalog: &Catalog, table: &Table) -> Vec<String> {
-    let mut lines = Vec::new();
-    for other in catalog.tables() {
-        for key in other.foreign_keys.iter().filter(|key| key.referenced_table == table.id) {
-            lines.push(format!("TABLE \"{}\" CONSTRAINT {}", other.name, foreign_key_line(catalog, other, key)));
-        }
-    }
-    lines
-}
-
-fn column_name(table: &Table, position: usize) -> String {
-    table.columns.get(position).map(|column| column.name.clone()).unwrap_or_default()
-}
-
-fn column_list(table: &Table, positions: &[usize]) -> String {
-    positions.iter().map(|position| column_name(table, *position)).collect::<Vec<_>>().join(", ")
-}
-
-fn index_columns(table: &Table, index: &Index) -> String {
-    let shown = |column: &cairndb::catalog::IndexColumn| {
-        let order = match (column.descending, column.nulls_first) {
-            (false, false) => "",
-            (false, true) => " NULLS FIRST",
-            (true, true) => " DESC",
-            (true, false) => " DESC NULLS LAST",
-        };
-        column_name(table, column.column) + order
-    };
-    index.columns.iter().map(shown).collect::<Vec<_>>().join(", ")
-}
-
 /// A view's columns are what its query gives now.
-fn describe_view(session: &Session, catalog: &Catalog, view: &View) -> Result<Grid, Failure> {
-    let query = format!("SELECT * FROM {} LIMIT 0", catalog.shown(view.schema, &view.name));
+fn describe_view(session: &Session, relation: &Relation, view: &View) -> Result<Grid, Failure> {
+    let query = format!("SELECT * FROM {} LIMIT 0", relation.shown);
     let rows = session.connection().query(&query, ())?;
     let row = |field: &cairndb::Field| vec![Some(field.name.clone()), Some(field.data_type.to_string())];
-    let definition = catalog.text_of(&view.query);
     let footer = std::iter::once("View definition:".to_string());
-    let footer = footer.chain(definition.lines().map(|line| format!(" {line}"))).collect();
+    let footer = footer.chain(view.query.lines().map(|line| format!(" {line}"))).collect();
     Ok(Grid {
-        title: Some(format!("View \"{}\"", full(catalog, view.schema, &view.name))),
+        title: Some(format!("View \"{}\"", full(relation))),
         columns: ["Column", "Type"].map(output::Column::text).to_vec(),
         rows: rows.columns().iter().map(row).collect(),
         footer: Some(footer),
     })
 }
 
-fn describe_sequence(catalog: &Catalog, sequence: &Sequence) -> Grid {
+fn describe_sequence(relation: &Relation, sequence: &Sequence) -> Grid {
     let numbers =
         [sequence.start, sequence.min, sequence.max, sequence.increment].map(|number| Some(number.to_string()));
     let cycles = if sequence.cycle { "yes" } else { "no" };
-    let owner = sequence.owner.and_then(|(table, column)| {
-        let table = catalog.table_by_id(table)?;
-        let owner = full(catalog, table.schema, &table.name);
-        Some(format!("Owned by: {owner}.{}", column_name(table, column)))
-    });
+    let owner = sequence.owner.as_ref().map(|owner| format!("Owned by: {}", owner.join(".")));
     let mut columns = ["Start", "Minimum", "Maximum", "Increment"].map(output::Column::number).to_vec();
     columns.push(output::Column::text("Cycles?"));
     Grid {
-        title: Some(format!("Sequence \"{}\"", full(catalog, sequence.schema, &sequence.name))),
+        title: Some(format!("Sequence \"{}\"", full(relation))),
         columns,
         rows: vec![numbers.into_iter().chain([Some(cycles.to_string())]).collect()],
         footer: Some(owner.into_iter().collect()),
     }
 }
 
-/// A primary key as the index that it is.
-fn primary_key(table: &Table) -> Index {
-    let column =
-        |column: &usize| cairndb::catalog::IndexColumn { column: *column, descending: false, nulls_first: false };
-    Index {
-        id: table.id,
-        name: table.primary_key_name.clone().unwrap_or_default(),
-        tree: table.tree,
-        columns: table.primary_key.iter().map(column).collect(),
-        unique: true,
-        constraint: true,
-    }
-}
-
-fn describe_index(catalog: &Catalog, table: &Table, index: &Index) -> Grid {
-    let row = |column: &cairndb::catalog::IndexColumn| {
-        let data_type = table.columns.get(column.column).map(|column| column.data_type.to_string());
-        vec![Some(column_name(table, column.column)), data_type]
+fn describe_index(schema: &Schema, relation: &Relation, index: &Index, table: &str) -> Grid {
+    let row = |column: &IndexedColumn| vec![Some(column.name.clone()), Some(column.data_type.to_string())];
+    let kind = match index.kind {
+        IndexKind::PrimaryKey => "primary key, ",
+        IndexKind::UniqueConstraint | IndexKind::Unique => "unique, ",
+        IndexKind::Plain => "",
     };
-    let kind = match (index.unique, table.primary_key_name.as_deref() == Some(index.name.as_str())) {
-        (_, true) => "primary key, ",
-        (true, _) => "unique, ",
-        _ => "",
-    };
+    let table = schema.tables().find(|(known, _)| known.shown == table).map(|(table, _)| full(table));
     Grid {
-        title: Some(format!("Index \"{}\"", full(catalog, table.schema, &index.name))),
+        title: Some(format!("Index \"{}\"", full(relation))),
         columns: ["Column", "Type"].map(output::Column::text).to_vec(),
         rows: index.columns.iter().map(row).collect(),
-        footer: Some(vec![format!("{kind}for table \"{}\"", full(catalog, table.schema, &table.name))]),
+        footer: Some(vec![format!("{kind}for table \"{}\"", table.unwrap_or_default())]),
     }
 }
 

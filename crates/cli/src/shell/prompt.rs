@@ -34,8 +34,8 @@ pub fn run(session: &mut Session, args: &ShellArgs) -> Result<ExitCode, Failure>
     }
     let mut begun = String::new();
     while !session.quitting() {
-        if let (Some(assistant), Ok(catalog)) = (editor.helper_mut(), session.catalog()) {
-            assistant.learn(&catalog);
+        if let (Some(assistant), Ok(schema)) = (editor.helper_mut(), session.schema()) {
+            assistant.learn(&schema);
         }
         match editor.readline_with_initial(&prompt(session), (&std::mem::take(&mut begun), "")) {
             Ok(input) => {

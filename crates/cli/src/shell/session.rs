@@ -3,10 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cairndb::catalog::Catalog;
+use cairndb::schema::Schema;
 use cairndb::{Connection, Database, Error, Options, Outcome};
 use cairndb::{EvalContext, ZoneName};
 
@@ -88,8 +87,8 @@ impl Session {
     }
 
     /// The schema as the connection sees it.
-    pub fn catalog(&self) -> Result<Arc<Catalog>, Failure> {
-        Ok(self.connection.catalog()?)
+    pub fn schema(&self) -> Result<Schema, Failure> {
+        Ok(self.connection.schema()?)
     }
 
     /// What the prompt calls the database.

@@ -1,0 +1,396 @@
+//! The schema as plain data, for tools: what [`Connection::schema`](crate::Connection::schema) gives.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Connection;
+use crate::Result;
+use crate::catalog::{self, Catalog, ObjectId};
+use crate::types::DataType;
+
+/// What a connection sees of the schema: a copy, which stays as it is.
+///
+/// ```
+/// let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// conn.execute_script("CREATE TABLE planet (id int PRIMARY KEY, name text NOT NULL DEFAULT 'Vulcan')")?;
+/// let schema = conn.schema()?;
+/// let planet = schema.table("planet").expect("a table");
+/// assert_eq!(planet.columns[1].default.as_deref(), Some("'Vulcan'"));
+/// assert_eq!(planet.indexes[0].name, "planet_pkey");
+/// assert!(planet.indexes[0].kind == cairndb::schema::IndexKind::PrimaryKey);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Schema {
+    relations: Vec<Relation>,
+    catalog: Arc<Catalog>,
+}
+
+/// A table, a view, an index or a sequence.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Relation {
+    /// The schema that it is in; `pg_temp` for what is temporary.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// The name as SQL has it in this session: in quotes where it needs them, with its schema where another would be found
+    /// without.
+    pub shown: String,
+    /// What COMMENT ON said.
+    pub comment: Option<String>,
+    /// What it is.
+    pub kind: RelationKind,
+}
+
+/// What a relation is.
+#[derive(Clone, Debug)]
+pub enum RelationKind {
+    /// A table.
+    Table(Table),
+    /// A view.
+    View(View),
+    /// An index, and the table that it is of.
+    Index(Index, String),
+    /// A sequence.
+    Sequence(Sequence),
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Table {
+    /// In order.
+    pub columns: Vec<Column>,
+    /// The primary key first. Those of UNIQUE constraints are among them.
+    pub indexes: Vec<Index>,
+    /// CHECK constraints: name, condition, comment.
+    pub checks: Vec<Check>,
+    /// Where its rows refer to.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Foreign keys that refer to it, with the tables that they are of.
+    pub referenced_by: Vec<(String, ForeignKey)>,
+    /// How many rows ANALYZE found.
+    pub analyzed_rows: Option<f64>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub data_type: DataType,
+    /// NULL is refused.
+    pub not_null: bool,
+    /// The default expression.
+    pub default: Option<String>,
+    /// GENERATED .. AS IDENTITY; true: ALWAYS.
+    pub identity: Option<bool>,
+    /// What COMMENT ON said.
+    pub comment: Option<String>,
+    /// How many different values ANALYZE found.
+    pub analyzed_distinct: Option<f64>,
+}
+
+/// What an index is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexKind {
+    /// The rows are kept in its order.
+    PrimaryKey,
+    /// A UNIQUE constraint.
+    UniqueConstraint,
+    /// CREATE UNIQUE INDEX.
+    Unique,
+    /// CREATE INDEX.
+    Plain,
+}
+
+/// An index.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Index {
+    /// Its name, which is also the constraint's.
+    pub name: String,
+    /// What it is there for.
+    pub kind: IndexKind,
+    /// In key order.
+    pub columns: Vec<IndexedColumn>,
+}
+
+/// A column of an index.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct IndexedColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub data_type: DataType,
+    /// Greater values first.
+    pub descending: bool,
+    /// NULL before all values.
+    pub nulls_first: bool,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Check {
+    /// The constraint's name.
+    pub name: String,
+    /// The condition.
+    pub condition: String,
+}
+
+/// A FOREIGN KEY constraint.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ForeignKey {
+    /// The constraint's name.
+    pub name: String,
+    /// The referring columns.
+    pub columns: Vec<String>,
+    /// The table that is referred to, as SQL names it.
+    pub referenced_table: String,
+    /// Its columns, in the order of `columns`.
+    pub referenced_columns: Vec<String>,
+    /// When a referenced row is deleted.
+    pub on_delete: ForeignKeyAction,
+    /// When a referenced row's key changes.
+    pub on_update: ForeignKeyAction,
+}
+
+/// What happens to rows that refer to one that goes, or whose key changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignKeyAction {
+    /// It is refused at the end of the statement, if they still refer.
+    NoAction,
+    /// It is refused.
+    Restrict,
+    /// They are deleted, or follow.
+    Cascade,
+    /// They refer to nothing.
+    SetNull,
+    /// They refer to the default.
+    SetDefault,
+}
+
+/// A view. The types of its columns are those that a query of it has.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct View {
+    /// Names, with what COMMENT ON said.
+    pub columns: Vec<(String, Option<String>)>,
+    /// The query, as it would be written now.
+    pub query: String,
+}
+
+/// A sequence.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Sequence {
+    /// Its first value.
+    pub start: i64,
+    /// From one value to the next.
+    pub increment: i64,
+    /// Its least value.
+    pub min: i64,
+    /// Its greatest value.
+    pub max: i64,
+    /// After the last value comes the first.
+    pub cycle: bool,
+    /// The column that it is dropped with: its table's schema and name, and its own.
+    pub owner: Option<[String; 3]>,
+}
+
+impl Connection {
+    /// The schema as this connection sees it now.
+    pub fn schema(&self) -> Result<Schema> {
+        let catalog = self.catalog()?;
+        Ok(Schema { relations: Describe(&catalog).relations(), catalog })
+    }
+}
+
+impl Schema {
+    /// Every relation, by schema and name.
+    pub fn relations(&self) -> &[Relation] {
+        &self.relations
+    }
+
+    /// The relation that a name means, which is as it is stored: `name`, or `schema.name`.
+    pub fn relation(&self, name: &str) -> Option<&Relation> {
+        let found = |schema: Option<&str>, name: &str| {
+            let (schema, name) = match schema {
+                Some(schema) => (schema.to_owned(), name.to_owned()),
+                None => {
+                    let searched = self.catalog.searched().iter();
+                    let first = searched.copied().find(|schema| self.catalog.relation_in(*schema, name).is_some())?;
+                    (self.catalog.schema_name(first)?.to_owned(), name.to_owned())
+                }
+            };
+            self.relations.iter().find(|relation| relation.schema == schema && relation.name == name)
+        };
+        found(None, name).or_else(|| name.split_once('.').and_then(|(schema, name)| found(Some(schema), name)))
+    }
+
+    /// The table that a name means.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        match &self.relation(name)?.kind {
+            RelationKind::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// Every table, by schema and name.
+    pub fn tables(&self) -> impl Iterator<Item = (&Relation, &Table)> {
+        self.relations.iter().filter_map(|relation| match &relation.kind {
+            RelationKind::Table(table) => Some((relation, table)),
+            _ => None,
+        })
+    }
+}
+
+impl fmt::Display for ForeignKeyAction {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            ForeignKeyAction::NoAction => "NO ACTION",
+            ForeignKeyAction::Restrict => "RESTRICT",
+            ForeignKeyAction::Cascade => "CASCADE",
+            ForeignKeyAction::SetNull => "SET NULL",
+            ForeignKeyAction::SetDefault => "SET DEFAULT",
+        })
+    }
+}
+
+impl From<catalog::ReferentialAction> for ForeignKeyAction {
+    fn from(action: catalog::ReferentialAction) -> ForeignKeyAction {
+        match action {
+            catalog::ReferentialAction::NoAction => ForeignKeyAction::NoAction,
+            catalog::ReferentialAction::Restrict => ForeignKeyAction::Restrict,
+            catalog::ReferentialAction::Cascade => ForeignKeyAction::Cascade,
+            catalog::ReferentialAction::SetNull => ForeignKeyAction::SetNull,
+            catalog::ReferentialAction::SetDefault => ForeignKeyAction::SetDefault,
+        }
+    }
+}
+
+/// Makes descriptions from the catalog.
+struct Describe<'c>(&'c Catalog);
+
+impl Describe<'_> {
+    fn relations(&self) -> Vec<Relation> {
+        let catalog = self.0;
+        let mut all = Vec::new();
+        for (schema_name, schema) in catalog.schemas() {
+            for (name, relation) in catalog.relations_in(schema) {
+                all.push(Relation {
+                    schema: schema_name.to_owned(),
+                    name: name.to_owned(),
+                    shown: catalog.shown(schema, name),
+                    comment: catalog.comment_on(relation).map(str::to_owned),
+                    kind: self.kind(relation),
+                });
+            }
+        }
+        all
+    }
+
+    fn kind(&self, relation: &catalog::Relation) -> RelationKind {
+        use catalog::Relation as R;
+        match relation {
+            R::Table(table) => RelationKind::Table(self.table(relation, table)),
+            R::View(view) => RelationKind::View(self.view(relation, view)),
+            R::Index(table, index) => RelationKind::Index(secondary(table, index), self.0.table_name(table)),
+            R::PrimaryKey(table) => {
+                let name = table.primary_key_name.as_deref().unwrap_or_default();
+                RelationKind::Index(primary(table, name), self.0.table_name(table))
+            }
+            R::Sequence(sequence) => RelationKind::Sequence(self.sequence(sequence)),
+        }
+    }
+
+    fn table(&self, relation: &catalog::Relation, table: &catalog::Table) -> Table {
+        let column = |(at, column): (usize, &catalog::Column)| Column {
+            name: column.name.clone(),
+            data_type: column.data_type,
+            not_null: column.not_null,
+            default: column.default.as_ref().map(|default| self.0.text_of(default)),
+            identity: column.identity.map(|identity| identity.always),
+            comment: self.0.comment_on_column(relation, at).map(str::to_owned),
+            analyzed_distinct: table.statistics.as_ref().and_then(|found| Some(found.columns.get(at)?.distinct)),
+        };
+        let check =
+            |check: &catalog::Check| Check { name: check.name.clone(), condition: self.0.text_of(&check.condition) };
+        let keys = table.primary_key_name.iter().map(|name| primary(table, name));
+        let referenced_by = table.referenced_by.iter().filter_map(|(id, at)| {
+            let child = self.0.table_by_id(*id)?;
+            Some((self.0.table_name(child), self.foreign_key(child, child.foreign_keys.get(*at)?)))
+        });
+        Table {
+            columns: table.columns.iter().enumerate().map(column).collect(),
+            indexes: keys.chain(table.indexes.iter().map(|index| secondary(table, index))).collect(),
+            checks: table.checks.iter().map(check).collect(),
+            foreign_keys: table.foreign_keys.iter().map(|key| self.foreign_key(table, key)).collect(),
+            referenced_by: referenced_by.collect(),
+            analyzed_rows: table.statistics.as_ref().map(|found| found.rows),
+        }
+    }
+
+    fn foreign_key(&self, table: &catalog::Table, key: &catalog::ForeignKey) -> ForeignKey {
+        let referenced = self.0.table_by_id(key.referenced_table);
+        ForeignKey {
+            name: key.name.clone(),
+            columns: names(table, &key.columns),
+            referenced_table: referenced.map(|table| self.0.table_name(table)).unwrap_or_default(),
+            referenced_columns: referenced.map(|table| names(table, &key.referenced_columns)).unwrap_or_default(),
+            on_delete: key.on_delete.into(),
+            on_update: key.on_update.into(),
+        }
+    }
+
+    fn view(&self, relation: &catalog::Relation, view: &catalog::View) -> View {
+        let column =
+            |(at, name): (usize, &String)| (name.clone(), self.0.comment_on_column(relation, at).map(str::to_owned));
+        View { columns: view.columns.iter().enumerate().map(column).collect(), query: self.0.text_of(&view.query) }
+    }
+
+    fn sequence(&self, sequence: &catalog::Sequence) -> Sequence {
+        let owner = sequence.owner.and_then(|(table, column)| {
+            let table = self.0.table_by_id(table)?;
+            Some([self.schema_name(table.schema), table.name.clone(), table.columns.get(column)?.name.clone()])
+        });
+        let catalog::Sequence { start, increment, min, max, cycle, .. } = *sequence;
+        Sequence { start, increment, min, max, cycle, owner }
+    }
+
+    fn schema_name(&self, id: ObjectId) -> String {
+        self.0.schema_name(id).unwrap_or_default().to_owned()
+    }
+}
+
+fn names(table: &catalog::Table, columns: &[usize]) -> Vec<String> {
+    columns.iter().filter_map(|&column| table.columns.get(column)).map(|column| column.name.clone()).collect()
+}
+
+fn indexed(table: &catalog::Table, part: &catalog::IndexColumn) -> Option<IndexedColumn> {
+    let column = table.columns.get(part.column)?;
+    let (descending, nulls_first) = (part.descending, part.nulls_first);
+    Some(IndexedColumn { name: column.name.clone(), data_type: column.data_type, descending, nulls_first })
+}
+
+fn secondary(table: &catalog::Table, index: &catalog::Index) -> Index {
+    let kind = match (index.unique, index.constraint) {
+        (true, true) => IndexKind::UniqueConstraint,
+        (true, false) => IndexKind::Unique,
+        (false, _) => IndexKind::Plain,
+    };
+    let columns = index.columns.iter().filter_map(|part| indexed(table, part)).collect();
+    Index { name: index.name.clone(), kind, columns }
+}
+
+fn primary(table: &catalog::Table, name: &str) -> Index {
+    let part = |&column| catalog::IndexColumn { column, descending: false, nulls_first: false };
+    let columns = table.primary_key.iter().filter_map(|column| indexed(table, &part(column))).collect();
+    Index { name: name.to_owned(), kind: IndexKind::PrimaryKey, columns }
+}
