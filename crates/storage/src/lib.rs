@@ -50,6 +50,6 @@ pub use stats::Stats;
 pub use store::{Doubt, Loss, Lost, Salvage, Store, Uncertain, UncertainEntry, Verified, salvage, salvage_with};
 pub use tree::LeafEntries;
 pub use txn::{
-    Acknowledge, Cursor, Lookup, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket, Transaction,
-    WriteError,
+    Acknowledge, Cursor, KeyList, Lookup, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket,
+    Transaction, WriteError,
 };

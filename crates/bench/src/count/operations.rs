@@ -127,6 +127,22 @@ pub const ALL: &[Operation] = &[
         },
     },
     Operation {
+        name: "ten rows by an index, counted and summed",
+        times: 1_000,
+        each: 1,
+        step: |session| of_a_parent(session, "SELECT count(*), sum(n) FROM child WHERE parent = $1"),
+    },
+    Operation {
+        name: "the same joined with their parent",
+        times: 1_000,
+        each: 1,
+        step: |session| {
+            let join = "SELECT a.v, count(*), sum(c.n) FROM account a JOIN child c ON c.parent = a.id WHERE a.id = $1 \
+                        GROUP BY a.v";
+            of_a_parent(session, join)
+        },
+    },
+    Operation {
         name: "scan and sum, a row",
         times: 5,
         each: ROWS,
@@ -185,6 +201,18 @@ pub const ALL: &[Operation] = &[
         },
     },
 ];
+
+/// What is asked of ten rows that belong together and lie far from each other.
+fn of_a_parent<'s>(session: &'s dyn SqlSession, sql: &str) -> Result<Step<'s>> {
+    let children = format!("SELECT i, i % {ACCOUNTS}, i FROM generate_series(0, {}) AS s(i)", 10 * ACCOUNTS - 1);
+    session.script(&format!(
+        "CREATE TABLE child (id bigint PRIMARY KEY, parent bigint NOT NULL, n bigint NOT NULL);
+         INSERT INTO child {children}; CREATE INDEX ON child (parent); ANALYZE child"
+    ))?;
+    let mut statement = session.prepare(sql)?;
+    let mut keys = Keys::new(1);
+    Ok(Box::new(move |_| statement.query(&[Datum::Int(keys.below(ACCOUNTS))]).map(drop)))
+}
 
 /// A scan of which half the rows are wanted; their texts are looked at.
 fn filtered<'s>(session: &'s dyn SqlSession, table: &str) -> Result<Step<'s>> {

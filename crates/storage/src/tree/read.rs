@@ -64,6 +64,68 @@ pub(crate) fn get<'p>(pages: &Pages, pin: &'p Pin<'_>, root: PageRef, key: &[u8]
     Err(Stop::Misplaced(at))
 }
 
+/// How many keys are looked for side by side.
+pub(crate) const GROUP: usize = 16;
+
+/// As [`get`], for as many keys as `values` has places (at most [`GROUP`]): how many, from the first key on, were found in
+/// leaves that are in memory. A step of one search is done while the next page of the others is on its way.
+pub(crate) fn get_group<'p, 'k>(
+    pages: &Pages,
+    pin: &'p Pin<'_>,
+    root: PageRef,
+    key: impl Fn(usize) -> &'k [u8],
+    values: &mut [&'p [u8]],
+) -> Result<usize, Stop> {
+    if root.is_none() {
+        return Ok(0);
+    }
+    let mut at = [root; GROUP];
+    let at = &mut at[..values.len()];
+    let node = |page: PageRef| pages.get(pin, page).map(Node::new).ok_or(Stop::Miss(page));
+    for _ in 0..MAX_DEPTH {
+        // All leaves of a tree are equally far from its root.
+        if !node(at[0])?.is_inner() {
+            return found_in_leaves(at, node, key, values, pin);
+        }
+        for (i, page) in at.iter_mut().enumerate() {
+            let inner = node(*page)?;
+            if !inner.is_inner() {
+                return Err(Stop::Misplaced(*page));
+            }
+            *page = inner.child(inner.child_for(key(i)));
+            pages.prefetch(*page);
+        }
+    }
+    Err(Stop::Misplaced(at[0]))
+}
+
+fn found_in_leaves<'p, 'k>(
+    leaves: &[PageRef],
+    node: impl Fn(PageRef) -> Result<Node<'p>, Stop>,
+    key: impl Fn(usize) -> &'k [u8],
+    values: &mut [&'p [u8]],
+    pin: &Pin<'_>,
+) -> Result<usize, Stop> {
+    for (i, (page, value)) in leaves.iter().zip(&mut *values).enumerate() {
+        let leaf = match node(*page) {
+            Err(Stop::Miss(_)) if i > 0 => return Ok(i),
+            leaf => leaf?,
+        };
+        pin.count_search();
+        if leaf.is_inner() {
+            return Err(Stop::Misplaced(*page));
+        }
+        match leaf.search(key(i)) {
+            (place, true) => match leaf.inline_value(place) {
+                Some(inline) => *value = inline,
+                None => return Ok(i),
+            },
+            (_, false) => return Ok(i),
+        }
+    }
+    Ok(values.len())
+}
+
 /// Reads a long value, loading its pages as needed. The caller must not be pinned.
 pub(crate) fn overflow_value(
     pages: &Pages,

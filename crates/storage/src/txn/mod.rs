@@ -20,7 +20,7 @@ mod transaction;
 mod validate;
 
 pub use cursor::Cursor;
-pub use lookup::Lookup;
+pub use lookup::{KeyList, Lookup};
 pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};
 pub(crate) use reader::Claimed;
 pub use reader::{Reader, Snapshot};

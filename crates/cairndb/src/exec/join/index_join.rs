@@ -116,11 +116,11 @@ impl IndexJoin {
         let storage = &cx.context().reader;
         let read = match &mut self.lookup {
             Lookup::Table(reader) => {
-                storage.get_with(self.table.tree, encoded, |row| reader.read(encoded, row, out))?
+                storage.get_with(self.table.tree, encoded, |row| reader.read(&[encoded], &[row], out))?
             }
             Lookup::Index(index, reader) => {
                 let value = storage.get(index.tree, encoded)?;
-                value.map(|value| reader.read(encoded, &value, out, cx))
+                value.map(|value| reader.read_one(encoded, &value, out, cx))
             }
         };
         read.transpose().map(|found| found.is_some())
@@ -145,8 +145,8 @@ impl IndexJoin {
         while found < count {
             let Some((key, value)) = cursor.next()? else { return Ok(found) };
             match &mut self.lookup {
-                Lookup::Table(reader) => reader.read(key, value, out)?,
-                Lookup::Index(_, reader) => reader.read(key, value, out, cx)?,
+                Lookup::Table(reader) => reader.read(&[key], &[value], out)?,
+                Lookup::Index(_, reader) => reader.read_one(key, value, out, cx)?,
             }
             found += 1;
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cairn_storage::Lookup;
+use cairn_storage::{KeyList, Lookup};
 
 use super::key_range::{KeyPart, KeyRanges};
 use super::row_reader::RowReader;
@@ -25,10 +25,16 @@ pub(crate) struct EntryReader {
 }
 
 enum Source {
-    /// The table's rows.
-    Table(Box<RowReader>),
-    /// The entries themselves: by index column and by key column, which output column each is.
-    Entry { types: Vec<crate::DataType>, index: Vec<Vec<usize>>, key: Vec<(KeyPart, Vec<usize>)> },
+    /// The table's rows, found by these keys.
+    Table { reader: Box<RowReader>, keys: KeyList },
+    /// The entries themselves.
+    Entry { types: Vec<crate::DataType>, columns: EntryColumns },
+}
+
+/// By index column and by key column, which output columns each is.
+struct EntryColumns {
+    index: Vec<Vec<usize>>,
+    key: Vec<(KeyPart, Vec<usize>)>,
 }
 
 impl EntryReader {
@@ -40,7 +46,7 @@ impl EntryReader {
         let source = if covering && columns.iter().all(told) {
             Source::entry(table, index, columns)
         } else {
-            Source::Table(Box::new(RowReader::new(table, columns)))
+            Source::Table { reader: Box::new(RowReader::new(table, columns)), keys: KeyList::default() }
         };
         EntryReader { table: table.clone(), index_parts: KeyPart::of_index(table, index), source, lookup: None }
     }
@@ -48,47 +54,82 @@ impl EntryReader {
     /// Empty vectors for the columns.
     pub(crate) fn vectors(&self, capacity: usize) -> Vec<Vector> {
         match &self.source {
-            Source::Table(reader) => reader.vectors(capacity),
+            Source::Table { reader, .. } => reader.vectors(capacity),
             Source::Entry { types, .. } => types.iter().map(|&t| Vector::with_capacity(t, capacity)).collect(),
         }
     }
 
-    /// The row key of an entry.
-    pub(crate) fn row_key<'k>(&self, key: &'k [u8], value: &'k [u8]) -> Result<&'k [u8]> {
-        if !value.is_empty() {
-            return Ok(value);
+    /// Appends the row of an entry to the vectors.
+    pub(crate) fn read_one(&mut self, key: &[u8], value: &[u8], out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
+        let EntryReader { table, index_parts, source, lookup } = self;
+        match source {
+            Source::Table { reader, .. } => {
+                let row_key = row_key(index_parts, key, value)?;
+                let found = made(lookup, table, cx)?
+                    .get_with(table.tree, row_key, |row| reader.read(&[row_key], &[row], out))?;
+                found.unwrap_or_else(|| Err(missing_row(table)))
+            }
+            Source::Entry { columns, .. } => columns.read(index_parts, key, value, out),
         }
-        let mut rest = key;
-        self.index_parts.iter().try_for_each(|part| part.skip(&mut rest))?;
-        Ok(rest)
     }
 
-    /// Appends the row of an entry to the vectors.
-    pub(crate) fn read(&mut self, key: &[u8], value: &[u8], out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
-        let row_key = self.row_key(key, value)?;
-        match &mut self.source {
-            Source::Table(reader) => {
-                let read = |row: &[u8]| reader.read(row_key, row, out);
-                let lookup = match &mut self.lookup {
-                    Some(lookup) => lookup,
-                    None => self.lookup.insert(cx.context().reader.lookup(self.table.tree)?),
-                };
-                let found = lookup.get_with(self.table.tree, row_key, read)?;
-                found.unwrap_or_else(|| Err(missing_row(&self.table)))
+    /// Appends the rows of up to `count` entries to the vectors, fewer only at the end; how many there were.
+    fn read(&mut self, ranges: &mut KeyRanges, count: usize, out: &mut [Vector], cx: Cx<'_>) -> Result<usize> {
+        let EntryReader { table, index_parts, source, lookup } = self;
+        match source {
+            Source::Table { reader, keys } => {
+                keys.clear();
+                let visited = ranges.visit_lent(count, cx, |key, value| {
+                    keys.push(row_key(index_parts, key, value)?);
+                    Ok(())
+                })?;
+                let found = made(lookup, table, cx)?.get_each(table.tree, keys, |first, rows| {
+                    let mut of_rows = [&[][..]; Lookup::AT_ONCE];
+                    let of_rows = &mut of_rows[..rows.len()];
+                    of_rows.iter_mut().enumerate().for_each(|(at, key)| *key = keys.get(first + at));
+                    reader.read(of_rows, rows, out)
+                })?;
+                if found == visited { Ok(visited) } else { Err(missing_row(table)) }
             }
-            Source::Entry { index, key: key_columns, .. } => {
-                let mut rest = key;
-                for (part, outputs) in self.index_parts.iter().zip(index) {
-                    push_part(part, outputs, &mut rest, out)?;
-                }
-                let mut rest = row_key;
-                for (part, outputs) in key_columns {
-                    push_part(part, outputs, &mut rest, out)?;
-                }
-                Ok(())
+            Source::Entry { columns, .. } => {
+                ranges.visit_lent(count, cx, |key, value| columns.read(index_parts, key, value, out))
             }
         }
     }
+}
+
+/// What finds the table's rows.
+fn made<'l>(lookup: &'l mut Option<Lookup>, table: &Table, cx: Cx<'_>) -> Result<&'l mut Lookup> {
+    match lookup {
+        Some(lookup) => Ok(lookup),
+        None => Ok(lookup.insert(cx.context().reader.lookup(table.tree)?)),
+    }
+}
+
+impl EntryColumns {
+    /// Appends what an entry says to the vectors.
+    fn read(&self, index_parts: &[KeyPart], key: &[u8], value: &[u8], out: &mut [Vector]) -> Result<()> {
+        let mut rest = key;
+        for (part, outputs) in index_parts.iter().zip(&self.index) {
+            push_part(part, outputs, &mut rest, out)?;
+        }
+        let mut rest = row_key(index_parts, key, value)?;
+        for (part, outputs) in &self.key {
+            push_part(part, outputs, &mut rest, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// The row key of an entry.
+#[inline]
+fn row_key<'k>(index_parts: &[KeyPart], key: &'k [u8], value: &'k [u8]) -> Result<&'k [u8]> {
+    if !value.is_empty() {
+        return Ok(value);
+    }
+    let mut rest = key;
+    index_parts.iter().try_for_each(|part| part.skip(&mut rest))?;
+    Ok(rest)
 }
 
 impl Source {
@@ -99,7 +140,7 @@ impl Source {
         let outputs_of_key = |&column: &usize| if indexed(column) { vec![] } else { wanted(column).collect() };
         let key = KeyPart::of_table(table).into_iter().zip(table.primary_key.iter().map(outputs_of_key)).collect();
         let types = columns.iter().map(|&column| super::row_reader::column_type(table, column)).collect();
-        Source::Entry { types, index: in_index, key }
+        Source::Entry { types, columns: EntryColumns { index: in_index, key } }
     }
 }
 
@@ -135,8 +176,7 @@ impl Operator for IndexScan {
             cx.check()?;
             self.batch_size = next_batch_size(self.batch_size, cx);
             let mut vectors = self.reader.vectors(self.batch_size);
-            let reader = &mut self.reader;
-            let len = self.ranges.visit(self.batch_size, cx, |key, value| reader.read(key, value, &mut vectors, cx))?;
+            let len = self.reader.read(&mut self.ranges, self.batch_size, &mut vectors, cx)?;
             if len == 0 {
                 return Ok(None);
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use cairn_storage::{Cursor, TreeId};
+use cairn_storage::{Cursor, LeafEntries, TreeId};
 
 use super::row_reader::RowReader;
 use crate::catalog::{Index, Table};
@@ -77,6 +77,14 @@ struct Range {
 /// From one key (included) to another (not included); `None`: to the end.
 type Bytes = (Vec<u8>, Option<Vec<u8>>);
 
+/// Entries as they come.
+enum Entries<'e> {
+    /// Those of a leaf, where they lie.
+    Lent(&'e LeafEntries<'e>),
+    /// Key and value.
+    One(&'e [u8], &'e [u8]),
+}
+
 /// Visits the entries of a tree whose keys lie in some ranges, in key order or its reverse.
 pub(crate) struct KeyRanges {
     tree: TreeId,
@@ -88,6 +96,8 @@ pub(crate) struct KeyRanges {
     cursor: Option<Cursor>,
     /// A cursor that came to its end, for the next range.
     spare: Option<Cursor>,
+    /// Of the entry that is visited.
+    key: Vec<u8>,
 }
 
 impl KeyRanges {
@@ -112,7 +122,7 @@ impl KeyRanges {
             })
         };
         let ranges = ranges.iter().map(range).collect::<Result<_>>()?;
-        Ok(KeyRanges { tree, parts, ranges, reverse, pending: None, cursor: None, spare: None })
+        Ok(KeyRanges { tree, parts, ranges, reverse, pending: None, cursor: None, spare: None, key: Vec::new() })
     }
 
     /// Lets go of the state that was read.
@@ -162,6 +172,30 @@ impl KeyRanges {
         Ok(visited)
     }
 
+    /// As [`KeyRanges::visit`], for an `each` that does not use the store: it may run while the entries' page is held, or
+    /// under the transaction's lock.
+    pub(crate) fn visit_lent(
+        &mut self,
+        count: usize,
+        cx: Cx<'_>,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<usize> {
+        let mut key = std::mem::take(&mut self.key);
+        let visited = self.visit_leaves(count, cx, |entries| match entries {
+            Entries::Lent(entries) => {
+                for at in 0..entries.len() {
+                    let Some(value) = entries.value(at) else { return Ok(at) };
+                    entries.key_into(at, &mut key);
+                    each(&key, value)?;
+                }
+                Ok(entries.len())
+            }
+            Entries::One(key, value) => each(key, value).map(|()| 1),
+        });
+        self.key = key;
+        visited
+    }
+
     /// Goes through up to `count` rows of a table's tree, fewer only at the end, and reads those within the reader's
     /// limits into vectors; how many it went through.
     pub(crate) fn read_rows(
@@ -171,29 +205,45 @@ impl KeyRanges {
         reader: &mut RowReader,
         out: &mut [Vector],
     ) -> Result<usize> {
+        self.visit_leaves(count, cx, |entries| match entries {
+            Entries::Lent(entries) => reader.read_entries(entries, out),
+            Entries::One(key, row) => reader.read(&[key], &[row], out).map(|()| 1),
+        })
+    }
+
+    /// Goes through up to `count` entries, fewer only at the end; how many there were. `read` says how many it took.
+    fn visit_leaves(
+        &mut self,
+        count: usize,
+        cx: Cx<'_>,
+        mut read: impl FnMut(Entries<'_>) -> Result<usize>,
+    ) -> Result<usize> {
+        let one = |count, ranges: &mut KeyRanges, read: &mut dyn FnMut(Entries<'_>) -> Result<usize>| {
+            ranges.visit(count, cx, |key, value| read(Entries::One(key, value)).map(drop))
+        };
         if self.reverse {
-            return self.visit(count, cx, |key, row| reader.read(key, row, out));
+            return one(count, self, &mut read);
         }
-        let mut read = 0;
-        while read < count {
+        let mut visited = 0;
+        while visited < count {
             let Some(cursor) = &mut self.cursor else {
                 if self.open_next(cx)? {
                     continue;
                 }
                 break;
             };
-            let taken = cursor.next_entries(count - read, |entries| match reader.read_entries(entries, out) {
+            let taken = cursor.next_entries(count - visited, |entries| match read(Entries::Lent(entries)) {
                 Ok(taken) => (taken, Ok(taken)),
                 Err(error) => (0, Err(error)),
             })?;
             match taken.transpose()? {
                 None => self.end_range(),
-                // A row outside its leaf comes on its own.
-                Some(0) => read += self.visit(1, cx, |key, row| reader.read(key, row, out))?,
-                Some(taken) => read += taken,
+                // A value outside its leaf comes on its own.
+                Some(0) => visited += one(1, self, &mut read)?,
+                Some(taken) => visited += taken,
             }
         }
-        Ok(read)
+        Ok(visited)
     }
 
     fn open_next(&mut self, cx: Cx<'_>) -> Result<bool> {

@@ -59,7 +59,8 @@ impl Operator for PointGet {
         let Some(key) = self.row_key(cx)? else { return Ok(None) };
         let mut vectors = self.reader.vectors(1);
         let reader = &mut self.reader;
-        let found = cx.context().reader.get_with(self.table.tree, &key, |row| reader.read(&key, row, &mut vectors))?;
+        let found =
+            cx.context().reader.get_with(self.table.tree, &key, |row| reader.read(&[&key], &[row], &mut vectors))?;
         match found {
             Some(read) => read.and_then(|()| filtered(vectors, 1, self.filter.as_mut(), cx)),
             None => Ok(None),

@@ -95,30 +95,40 @@ impl RowReader {
         self.types.iter().map(|&data_type| Vector::with_capacity(data_type, capacity)).collect()
     }
 
-    /// Appends one row to the vectors.
-    #[inline]
-    pub(crate) fn read(&mut self, key: &[u8], row: &[u8], out: &mut [Vector]) -> Result<()> {
-        if !self.key_columns.is_empty() {
-            read_key(&self.key_columns, key, out)?;
+    /// Appends rows, with their keys, to the vectors.
+    pub(crate) fn read(&mut self, keys: &[&[u8]], rows: &[&[u8]], out: &mut [Vector]) -> Result<()> {
+        if !(self.key_columns.is_empty() && self.row_numbers.is_empty()) {
+            for key in keys {
+                read_key(&self.key_columns, key, out)?;
+                for &output in &self.row_numbers {
+                    read_row_number(key, &mut out[output])?;
+                }
+            }
         }
-        for &output in &self.row_numbers {
-            read_row_number(key, &mut out[output])?;
-        }
-        match self.layout.row().nulls_of(&[row]) {
-            Some(NullsOfRows::No(none)) => self.now.read(self.layout.row(), &[row], none, out),
-            Some(NullsOfRows::Some(some)) => self.now.read(self.layout.row(), &[row], some, out),
-            None => self.read_past(&[row], out),
+        match self.layout.row().nulls_of(rows) {
+            Some(NullsOfRows::No(none)) => self.now.read(self.layout.row(), rows, none, out),
+            Some(NullsOfRows::Some(some)) => self.now.read(self.layout.row(), rows, some, out),
+            None => self.read_past(rows, out),
         }
     }
 
-    /// As [`Stored::read`], of rows of one earlier version.
+    /// As [`Stored::read`], of rows some of which are of an earlier version.
     #[cold]
     fn read_past(&mut self, rows: &[&[u8]], out: &mut [Vector]) -> Result<()> {
-        let (stored, layout) = past(&self.layout, &mut self.past, rows)?;
-        match layout.nulls_of(rows).ok_or_else(corrupted)? {
-            NullsOfRows::No(none) => stored.read(layout, rows, none, out),
-            NullsOfRows::Some(some) => stored.read(layout, rows, some, out),
+        for rows in rows.chunk_by(|one, next| RowLayout::version_of(one) == RowLayout::version_of(next)) {
+            let (stored, layout, nulls) = match self.layout.row().nulls_of(rows) {
+                Some(nulls) => (&mut self.now, self.layout.row(), nulls),
+                None => {
+                    let (stored, layout) = past(&self.layout, &mut self.past, rows)?;
+                    (stored, layout, layout.nulls_of(rows).ok_or_else(corrupted)?)
+                }
+            };
+            match nulls {
+                NullsOfRows::No(none) => stored.read(layout, rows, none, out)?,
+                NullsOfRows::Some(some) => stored.read(layout, rows, some, out)?,
+            }
         }
+        Ok(())
     }
 
     /// Rows outside these limits need not be given.
