@@ -24,7 +24,7 @@ mod verify;
 pub use api::schema;
 pub use api::{
     ArrayElement, Connection, Database, Durability, FromValue, InterruptHandle, Mapped, Notice, Options, Outcome,
-    Params, Row, RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, ValueRef,
+    Params, Row, RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, Turn, ValueRef,
 };
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]

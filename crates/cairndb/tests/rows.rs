@@ -2,7 +2,9 @@
 
 mod common;
 
-use cairndb::{Database, Result, Value};
+use std::time::Duration;
+
+use cairndb::{Database, Result, Rows, Turn, Value};
 use common::{connect, fails, rows};
 
 #[test]
@@ -156,5 +158,56 @@ fn parameters_are_counted_and_converted() -> Result<()> {
     conn.execute("INSERT INTO t VALUES (?)", (2.0,))?;
     assert_eq!(conn.query_row("SELECT a + $1 FROM t", (5i64,), |row| row.get::<i64>(0))?, 7);
     assert_eq!(conn.query_row("SELECT 1 WHERE false", (), |row| row.get::<i32>(0)).unwrap_err().sqlstate().0, "P0002");
+    Ok(())
+}
+
+/// What a turn came to.
+enum Came {
+    To(Vec<Value>),
+    ToNothingYet,
+    ToTheEnd,
+}
+
+fn turn(mut rows: Rows) -> Result<(Rows, Came)> {
+    let came = match rows.next_within(Duration::ZERO)? {
+        Turn::Row(row) => Came::To(row.values().to_vec()),
+        Turn::NotYet => Came::ToNothingYet,
+        Turn::End => Came::ToTheEnd,
+    };
+    Ok((rows, came))
+}
+
+#[test]
+fn a_result_is_read_in_turns_and_on_other_threads() -> Result<()> {
+    let conn = connect(
+        "CREATE TABLE t (id int PRIMARY KEY, n int);\
+         INSERT INTO t SELECT g, g % 70 FROM generate_series(1, 6000) g",
+    );
+    // Each is some steps of a thousand rows: to read, to join, to set aside and to merge.
+    let queries = [
+        "SELECT a.id, b.id FROM t a JOIN t b ON b.n = a.n AND b.id < a.id ORDER BY 1, 2 LIMIT 500",
+        "SELECT n, count(*), sum(id) FROM t WHERE id % 3 > 0 GROUP BY n ORDER BY n",
+        "SELECT count(*) FROM t a, t b WHERE a.id < 300 AND a.n + b.n = 7",
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT r.n + 1 FROM r, t WHERE r.n < 90 AND id = r.n) SELECT max(n) FROM r",
+        "SELECT DISTINCT g % 90 FROM generate_series(1, 9000) g",
+    ];
+    for (sql, work_mem) in queries.into_iter().flat_map(|sql| [(sql, "256 MB"), (sql, "64 kB")]) {
+        conn.execute(&format!("SET work_mem = '{work_mem}'"), ())?;
+        let expected = conn.query(sql, ())?.mapped(|row| Ok(row.values().to_vec())).collect::<Result<Vec<_>>>()?;
+        let mut rows = conn.query(sql, ())?;
+        let (mut found, mut waits) = (vec![], 0);
+        loop {
+            // The rows and how far they were worked out go to a thread of their own and come back.
+            let (same, came) = std::thread::spawn(|| turn(rows)).join().unwrap()?;
+            rows = same;
+            match came {
+                Came::To(row) => found.push(row),
+                Came::ToNothingYet => waits += 1,
+                Came::ToTheEnd => break,
+            }
+        }
+        assert!(found == expected, "{sql}: {} and {} rows, or their values, differ", found.len(), expected.len());
+        assert!(waits > 2, "{sql} was over in {waits} turns");
+    }
     Ok(())
 }

@@ -38,7 +38,7 @@ pub use options::{Durability, Options};
 pub use outcome::Outcome;
 pub use params::{Params, ToValue};
 pub use point::RowRef;
-pub use rows::{Mapped, Row, RowIndex, Rows};
+pub use rows::{Mapped, Row, RowIndex, Rows, Turn};
 pub use statement::Statement;
 pub use ticket::Ticket;
 pub use transaction::Transaction;

@@ -3,14 +3,17 @@
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::FromValue;
-use crate::exec::{Batch, RowStream};
+use crate::exec::{Batch, NoAnswer, RowStream};
 use crate::plan::{Field, PhysicalPlan};
 use crate::types::ValueRef;
 use crate::{Error, Result, SqlState, Value};
 
 /// The rows of a query, produced as they are asked for.
+///
+/// They can be moved to another thread: what was read of them, and what was worked out so far, goes with them.
 pub struct Rows {
     columns: Columns,
     source: RowSource,
@@ -141,42 +144,86 @@ impl Rows {
     #[allow(clippy::should_implement_trait)]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Row<'_>>> {
-        let is_in_batch = match &mut self.source {
-            RowSource::Stream { current, .. } => current.step(),
-            RowSource::Buffered { .. } => false,
-        };
-        if !is_in_batch && !self.advance()? {
+        if !self.step_in_batch() && !self.advance()? {
             return Ok(None);
         }
+        Ok(Some(self.row()))
+    }
+
+    /// As [`Rows::next`], for who has other things to do meanwhile: when `time` has passed without a row, the answer is
+    /// [`Turn::NotYet`], and the next call goes on from there.
+    ///
+    /// A query stops between steps of about a thousand rows each. What is one step however long it takes: sorting
+    /// what was read, a subquery in an expression for the rows of a step, a user's function.
+    pub fn next_within(&mut self, time: Duration) -> Result<Turn<'_>> {
+        if !self.step_in_batch() {
+            match self.advance_source(Some(time)) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Turn::End),
+                Err(NoAnswer::NotYet) => return Ok(Turn::NotYet),
+                Err(NoAnswer::Failed(error)) => return Err(self.fail(error)),
+            }
+        }
+        Ok(Turn::Row(self.row()))
+    }
+
+    /// Goes to the next row of the current batch, where there is one.
+    #[inline]
+    fn step_in_batch(&mut self) -> bool {
+        match &mut self.source {
+            RowSource::Stream { current, .. } => current.step(),
+            RowSource::Buffered { .. } => false,
+        }
+    }
+
+    /// The row that was come to.
+    #[inline]
+    fn row(&mut self) -> Row<'_> {
         self.count += 1;
         let values = match &self.source {
             RowSource::Buffered { current, .. } => RowValues::Own(current),
             RowSource::Stream { current, .. } => RowValues::Batch(current),
         };
-        Ok(Some(Row { columns: self.columns.fields(), values }))
+        Row { columns: self.columns.fields(), values }
     }
 
     /// Comes to the next row where that is none of the current batch; whether there was one.
     #[inline(never)]
     fn advance(&mut self) -> Result<bool> {
-        self.advance_source().inspect_err(|_| {
-            self.source = RowSource::Buffered { rows: Vec::new().into_iter(), current: Vec::new() };
-            if let Some(failed) = &self.transaction_failed {
-                failed.store(true, Ordering::Relaxed);
+        loop {
+            match self.advance_source(None) {
+                Ok(is_row) => return Ok(is_row),
+                Err(NoAnswer::Failed(error)) => return Err(self.fail(error)),
+                Err(NoAnswer::NotYet) => {}
             }
-        })
+        }
     }
 
-    fn advance_source(&mut self) -> Result<bool> {
+    fn fail(&mut self, error: Error) -> Error {
+        self.source = RowSource::Buffered { rows: Vec::new().into_iter(), current: Vec::new() };
+        if let Some(failed) = &self.transaction_failed {
+            failed.store(true, Ordering::Relaxed);
+        }
+        error
+    }
+
+    /// Comes to the next batch, or the next row that is none of a batch, in time if there is a limit.
+    fn advance_source(&mut self, time: Option<Duration>) -> std::result::Result<bool, NoAnswer> {
         match &mut self.source {
             RowSource::Buffered { rows, current } => match rows.next() {
                 Some(row) => *current = row,
                 None => return Ok(false),
             },
-            RowSource::Stream { stream, current } => match stream.next_batch()? {
-                Some(batch) => current.begin(batch),
-                None => return Ok(false),
-            },
+            RowSource::Stream { stream, current } => {
+                let batch = match time {
+                    Some(time) => stream.next_within(time)?,
+                    None => stream.next_batch()?,
+                };
+                match batch {
+                    Some(batch) => current.begin(batch),
+                    None => return Ok(false),
+                }
+            }
         }
         Ok(true)
     }
@@ -212,6 +259,16 @@ impl<T, F: FnMut(Row<'_>) -> Result<T>> Iterator for Mapped<F> {
             Err(error) => Some(Err(error)),
         }
     }
+}
+
+/// What [`Rows::next_within`] came to.
+pub enum Turn<'a> {
+    /// The next row.
+    Row(Row<'a>),
+    /// There is more to do.
+    NotYet,
+    /// There are no more rows.
+    End,
 }
 
 /// One row of [`Rows`].

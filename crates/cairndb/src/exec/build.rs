@@ -11,7 +11,7 @@ use super::facts::Facts;
 use super::join::{HashJoin, HashJoinParts, IndexJoin, LateralJoin, NestedLoopJoin, Pairing};
 use super::limit::{Limit, LimitValues};
 use super::modify::{Modify, Rows};
-use super::operator::{BoxOperator, Operator};
+use super::operator::{BoxOperator, Operator, Step};
 use super::scan::{EntryReader, IndexScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, Project, Values};
 use super::sort::{Sort, SortKeys};
@@ -22,12 +22,21 @@ use crate::{DataType, Result};
 
 /// The operators for a plan. Recursion is bounded by the plan's depth, which parsing bounds.
 pub(crate) fn build(plan: &PhysicalPlan, shared: &Shared) -> Result<BoxOperator> {
-    let operator = Builder { shared, context: &shared.context }.node(plan)?;
+    let operator = tried(Builder { shared, context: &shared.context }.node(plan)?, shared);
     if !shared.context.analyze {
         return Ok(operator);
     }
     Ok(Box::new(Counted { id: plan.id, operator }))
 }
+
+/// The operator; in tests perhaps one that says "not yet" before it says what it has to ([`super::hesitant`]).
+#[cfg(not(test))]
+pub(super) fn tried(operator: BoxOperator, _shared: &Shared) -> BoxOperator {
+    operator
+}
+
+#[cfg(test)]
+pub(super) use super::hesitant::tried;
 
 struct Builder<'a> {
     shared: &'a Shared,
@@ -234,16 +243,16 @@ struct Counted {
 }
 
 impl Operator for Counted {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let started = Instant::now();
         let outer = cx.shared.running.replace(self.id);
         let batch = self.operator.next(cx);
         cx.shared.running.set(outer);
-        let batch = batch?;
         if let Some(counters) = cx.shared.counters.get(self.id) {
-            counters.add(batch.as_ref().map(Batch::len), started.elapsed());
+            counters.add_time(started.elapsed());
+            batch.iter().for_each(|batch| counters.add(batch.as_ref().map(Batch::len)));
         }
-        Ok(batch)
+        batch
     }
 
     fn reset(&mut self, cx: Cx<'_>) {

@@ -8,12 +8,11 @@
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::operator::Writes;
+use super::operator::{NoAnswer, Step, Writes};
 use super::spill::SpillSpace;
 use super::stream::NodeStatistics;
 use super::with::WithResult;
@@ -164,9 +163,15 @@ pub(crate) struct Shared {
     pub(crate) running: Cell<usize>,
     /// For reading and writing spilled blocks.
     spill_buffer: RefCell<Vec<u8>>,
-    with_results: RefCell<HashMap<usize, Rc<WithResult>>>,
+    with_results: RefCell<HashMap<usize, Arc<WithResult>>>,
     /// Counts the times that some WITH result began anew: what was computed from one may be out of date since.
     with_version: Cell<u64>,
+    /// When the present step is to end, if it can.
+    turn: Cell<Option<Instant>>,
+    /// The present step got something done.
+    worked: Cell<bool>,
+    #[cfg(test)]
+    pub(crate) hesitation: super::hesitant::Hesitation,
 }
 
 impl Shared {
@@ -181,6 +186,10 @@ impl Shared {
             spill_buffer: RefCell::default(),
             with_results: RefCell::default(),
             with_version: Cell::new(0),
+            turn: Cell::new(None),
+            worked: Cell::new(false),
+            #[cfg(test)]
+            hesitation: super::hesitant::Hesitation::of_thread(),
         }
     }
 
@@ -201,6 +210,12 @@ impl Shared {
 
     fn release(&self, bytes: usize) {
         self.held.set(self.held.get().saturating_sub(bytes));
+    }
+
+    /// Begins a step that is to end at some time, or when there is an answer; when the one before was to.
+    pub(crate) fn begin_turn(&self, end: Option<Instant>) -> Option<Instant> {
+        self.worked.set(false);
+        self.turn.replace(end)
     }
 
     fn counters_of(&self, node: usize) -> Option<&NodeCounters> {
@@ -226,7 +241,7 @@ impl Shared {
         }
     }
 
-    pub(crate) fn with_result(&self, id: usize) -> Result<Rc<WithResult>> {
+    pub(crate) fn with_result(&self, id: usize) -> Result<Arc<WithResult>> {
         let results = self.with_results.borrow();
         results.get(&id).cloned().ok_or_else(|| Error::internal(format!("no WITH result {id}")))
     }
@@ -240,7 +255,7 @@ impl Shared {
         self.with_version.set(self.with_version.get() + 1);
     }
 
-    pub(crate) fn set_with_result(&self, id: usize, rows: Rc<WithResult>) {
+    pub(crate) fn set_with_result(&self, id: usize, rows: Arc<WithResult>) {
         self.with_results.borrow_mut().insert(id, rows);
     }
 }
@@ -327,10 +342,15 @@ impl NodeCounters {
         self.memory_bytes_max.set(self.memory_bytes_max.get().max(held));
     }
 
-    /// Notes one call of a node's `next`; `rows` `None`: it came to its end.
-    pub(crate) fn add(&self, rows: Option<usize>, time: Duration) {
+    /// Notes the time of a call of a node's `next`.
+    pub(crate) fn add_time(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.nanos.set(self.nanos.get().saturating_add(nanos));
+    }
+
+    /// Notes what a node's `next` gave; `rows` `None`: it came to its end.
+    pub(crate) fn add(&self, rows: Option<usize>) {
         let add = |counter: &Cell<u64>, more: u64| counter.set(counter.get().saturating_add(more));
-        add(&self.nanos, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         match rows {
             Some(rows) => {
                 add(&self.rows, rows as u64);
@@ -356,14 +376,14 @@ impl NodeCounters {
 /// Rows of the enclosing queries, innermost first: `Outer { level: 1 }` is `values` here.
 pub(crate) struct OuterRow {
     pub(crate) values: Vec<Value>,
-    pub(crate) parent: Option<Rc<OuterRow>>,
+    pub(crate) parent: Option<Arc<OuterRow>>,
 }
 
 /// What every operator and expression is handed when it runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Cx<'a> {
     pub(crate) shared: &'a Shared,
-    pub(crate) outer: Option<&'a Rc<OuterRow>>,
+    pub(crate) outer: Option<&'a Arc<OuterRow>>,
     /// Who changes rows; nobody, where the statement only reads.
     pub(crate) writes: Option<&'a dyn Writes>,
 }
@@ -378,13 +398,22 @@ impl<'a> Cx<'a> {
         self.shared.context.check()
     }
 
+    /// To be called by who is about to get something done without asking others: "not yet", if the step should end
+    /// before. The first in each step may always go on, so that every step takes the execution further.
+    pub(crate) fn take_turn(&self) -> Step<()> {
+        match self.shared.turn.get() {
+            Some(end) if self.shared.worked.replace(true) && Instant::now() >= end => Err(NoAnswer::NotYet),
+            _ => Ok(()),
+        }
+    }
+
     /// The row to run a subplan or a lateral side under.
-    pub(crate) fn push(&self, values: Vec<Value>) -> Rc<OuterRow> {
-        Rc::new(OuterRow { values, parent: self.outer.cloned() })
+    pub(crate) fn push(&self, values: Vec<Value>) -> Arc<OuterRow> {
+        Arc::new(OuterRow { values, parent: self.outer.cloned() })
     }
 
     /// The same, under another row.
-    pub(crate) fn under<'b>(&'b self, outer: &'b Rc<OuterRow>) -> Cx<'b> {
+    pub(crate) fn under<'b>(&'b self, outer: &'b Arc<OuterRow>) -> Cx<'b> {
         Cx { outer: Some(outer), ..*self }
     }
 

@@ -10,7 +10,7 @@ use super::batch::{Batch, row_number};
 use super::context::{Charge, Cx};
 use super::expr::{Evaluator, Frame};
 use super::hash::hash_rows;
-use super::operator::{BoxOperator, Operator};
+use super::operator::{BoxOperator, Operator, Step};
 use super::spill::{
     LEVELS, NumberedOutput, Outputs, Partition, Partitions, RunScan, SetAside, SpilledKeys, add_column, number,
 };
@@ -74,6 +74,8 @@ pub(crate) struct Distinct {
     /// Empty: whole rows.
     on: Vec<Evaluator>,
     seen: SeenRows,
+    /// The input is at its end.
+    read: bool,
     spilled: Option<SpilledRows>,
 }
 
@@ -83,13 +85,16 @@ struct SpilledRows {
     width: usize,
     keys: SpilledKeys,
     aside: SetAside,
+    /// The partition that is being worked off.
+    partition: Option<BoxOperator>,
+    outputs: Option<Outputs>,
     /// Once all partitions were worked off.
     output: Option<NumberedOutput>,
 }
 
 impl Distinct {
     pub(crate) fn new(input: BoxOperator, on: Vec<Evaluator>) -> Distinct {
-        Distinct { input, on, seen: SeenRows::default(), spilled: None }
+        Distinct { input, on, seen: SeenRows::default(), read: false, spilled: None }
     }
 
     fn keys(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
@@ -123,45 +128,59 @@ impl Distinct {
         types.push(DataType::BigInt);
         let mut aside = SetAside::new(types.into());
         aside.begin(cx)?;
-        self.spilled = Some(SpilledRows { width, keys, aside, output: None });
+        self.spilled = Some(SpilledRows { width, keys, aside, partition: None, outputs: None, output: None });
         Ok(())
     }
 }
 
 impl SpilledRows {
     /// Works off the partitions.
-    fn run(&mut self, whole_rows: bool, seen: &mut SeenRows, cx: Cx<'_>) -> Result<NumberedOutput> {
-        let mut outputs: Option<Outputs> = None;
-        while let Some(run) = self.aside.next_pass(cx)? {
-            seen.clear(cx);
-            outputs.as_mut().into_iter().for_each(Outputs::begin);
-            let mut input = RunScan::new(run);
-            while let Some(batch) = input.next(cx)? {
-                let keys = if whole_rows { batch.columns()[..self.width].to_vec() } else { self.keys.of(&batch) };
-                if self.aside.is_filling() {
-                    let (rows, hashes) = seen.unknown(&keys, batch.len());
-                    self.aside.add(batch, &rows, &hashes, cx)?;
-                    continue;
+    fn run(&mut self, whole_rows: bool, seen: &mut SeenRows, cx: Cx<'_>) -> Step<NumberedOutput> {
+        loop {
+            let partition = match &mut self.partition {
+                Some(partition) => partition,
+                none => {
+                    let Some(run) = self.aside.next_pass(cx)? else { break };
+                    seen.clear(cx);
+                    self.outputs.as_mut().into_iter().for_each(Outputs::begin);
+                    none.insert(RunScan::operator(run, cx))
                 }
-                let new = seen.learn(&keys, batch.len(), cx);
-                if seen.charge.is_over(cx.shared) && !self.aside.begin(cx)? {
-                    seen.charge.check(cx.shared)?;
-                }
-                let new = self.row_and_number(&batch.gather(&new));
-                if outputs.is_none() {
-                    let types = new.columns().iter().map(|column| column.data_type()).collect();
-                    outputs.insert(Outputs::create(types, cx)?).begin();
-                }
-                outputs
-                    .as_mut()
-                    .map_or(Ok(()), |outputs| if new.is_empty() { Ok(()) } else { outputs.push(&new, cx) })?;
+            };
+            match partition.next(cx)? {
+                Some(batch) => self.take(batch, whole_rows, seen, cx)?,
+                None => self.partition = None,
             }
         }
         seen.clear(cx);
-        match outputs {
-            Some(outputs) => outputs.merge(cx),
-            None => Outputs::create([DataType::BigInt].as_slice().into(), cx)?.merge(cx),
+        let outputs = match self.outputs.take() {
+            Some(outputs) => outputs,
+            None => Outputs::create([DataType::BigInt].as_slice().into(), cx)?,
+        };
+        Ok(outputs.merge(cx)?)
+    }
+
+    /// Takes a partition's rows.
+    fn take(&mut self, batch: Batch, whole_rows: bool, seen: &mut SeenRows, cx: Cx<'_>) -> Result<()> {
+        let keys = if whole_rows { batch.columns()[..self.width].to_vec() } else { self.keys.of(&batch) };
+        if self.aside.is_filling() {
+            let (rows, hashes) = seen.unknown(&keys, batch.len());
+            return self.aside.add(batch, &rows, &hashes, cx);
         }
+        let new = seen.learn(&keys, batch.len(), cx);
+        if seen.charge.is_over(cx.shared) && !self.aside.begin(cx)? {
+            seen.charge.check(cx.shared)?;
+        }
+        let new = self.row_and_number(&batch.gather(&new));
+        let outputs = match &mut self.outputs {
+            Some(outputs) => outputs,
+            none => {
+                let types = new.columns().iter().map(|column| column.data_type()).collect();
+                let outputs = none.insert(Outputs::create(types, cx)?);
+                outputs.begin();
+                outputs
+            }
+        };
+        if new.is_empty() { Ok(()) } else { outputs.push(&new, cx) }
     }
 
     /// A spilled row without its keys.
@@ -173,17 +192,21 @@ impl SpilledRows {
 }
 
 impl Operator for Distinct {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         loop {
             cx.check()?;
             if let Some(output) = self.spilled.as_mut().and_then(|spilled| spilled.output.as_mut()) {
-                return output.next(cx);
+                return Ok(output.next(cx)?);
             }
-            if let Some(batch) = self.input.next(cx)? {
-                match self.keep(batch, cx)? {
-                    Some(batch) => return Ok(Some(batch)),
-                    None => continue,
+            if !self.read {
+                let Some(batch) = self.input.next(cx)? else {
+                    self.read = true;
+                    continue;
+                };
+                if let Some(batch) = self.keep(batch, cx)? {
+                    return Ok(Some(batch));
                 }
+                continue;
             }
             let Some(spilled) = &mut self.spilled else { return Ok(None) };
             spilled.output = Some(spilled.run(self.on.is_empty(), &mut self.seen, cx)?);
@@ -193,6 +216,7 @@ impl Operator for Distinct {
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
         self.seen.clear(cx);
+        self.read = false;
         self.spilled = None;
     }
 }
@@ -215,7 +239,14 @@ pub(crate) struct SetOperation {
     level: u32,
     /// The inputs, while partitions take their place.
     inputs: Option<[BoxOperator; 2]>,
+    passes: Option<Passes>,
     output: Option<NumberedOutput>,
+}
+
+/// The partitions that are still to come, and what the others gave.
+struct Passes {
+    pending: Vec<(Partition, Partition)>,
+    outputs: Outputs,
 }
 
 /// Both sides being split: left rows with their numbers, right rows with their counts.
@@ -240,6 +271,7 @@ impl SetOperation {
             split: None,
             level: 0,
             inputs: None,
+            passes: None,
             output: None,
         }
     }
@@ -255,7 +287,7 @@ impl SetOperation {
         Ok(groups)
     }
 
-    fn read_right(&mut self, cx: Cx<'_>) -> Result<()> {
+    fn read_right(&mut self, cx: Cx<'_>) -> Step<()> {
         while let Some(batch) = self.right.next(cx)? {
             cx.check()?;
             if let Some(split) = &mut self.split {
@@ -321,9 +353,10 @@ impl SetOperation {
     }
 
     /// The next rows of this pass that are in the result for sure.
-    fn next_kept(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
-        if !std::mem::replace(&mut self.started, true) {
+    fn next_kept(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        if !self.started {
             self.read_right(cx)?;
+            self.started = true;
         }
         while let Some(batch) = self.left.next(cx)? {
             cx.check()?;
@@ -354,29 +387,33 @@ impl SetOperation {
         [std::mem::replace(&mut self.left, left), std::mem::replace(&mut self.right, right)]
     }
 
-    /// Works off the partitions.
-    fn run(&mut self, split: SplitSides, cx: Cx<'_>) -> Result<NumberedOutput> {
-        let mut types = self.types.clone();
-        types.push(DataType::BigInt);
-        let mut outputs = Outputs::create(types.into(), cx)?;
-        let mut pending = split.finish(cx)?;
-        while let Some((left, right)) = pending.pop() {
+    /// At the end of the inputs, or of a pass over partitions: goes on to the next. False: nothing was split.
+    fn next_pass(&mut self, cx: Cx<'_>) -> Result<bool> {
+        let mut passes = match self.passes.take() {
+            Some(passes) => passes,
+            None if self.split.is_none() => return Ok(false),
+            None => {
+                let types = self.types.iter().copied().chain([DataType::BigInt]).collect();
+                Passes { pending: vec![], outputs: Outputs::create(types, cx)? }
+            }
+        };
+        if let Some(split) = self.split.take() {
+            passes.pending.extend(split.finish(cx)?);
+        }
+        while let Some((left, right)) = passes.pending.pop() {
             if left.run.is_empty() {
                 continue;
             }
-            let sides: [BoxOperator; 2] = [Box::new(RunScan::new(left.run)), Box::new(RunScan::new(right.run))];
             // Only where neither side can be split further, the rows stay together.
-            let before = self.begin_pass(sides, left.level.min(right.level), cx);
+            let level = left.level.min(right.level);
+            let before = self.begin_pass([left.run, right.run].map(|run| RunScan::operator(run, cx)), level, cx);
             self.inputs.get_or_insert(before);
-            outputs.begin();
-            while let Some(batch) = self.next_kept(cx)? {
-                outputs.push(&batch, cx)?;
-            }
-            if let Some(split) = self.split.take() {
-                pending.extend(split.finish(cx)?);
-            }
+            passes.outputs.begin();
+            self.passes = Some(passes);
+            return Ok(true);
         }
-        outputs.merge(cx)
+        self.output = Some(passes.outputs.merge(cx)?);
+        Ok(true)
     }
 }
 
@@ -392,15 +429,22 @@ fn with_counts(batch: &Batch, counts: Vec<u64>) -> Batch {
 }
 
 impl Operator for SetOperation {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
-        if self.output.is_none() {
-            if let Some(batch) = self.next_kept(cx)? {
-                return Ok(Some(batch));
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        loop {
+            if let Some(output) = &mut self.output {
+                return Ok(output.next(cx)?);
             }
-            let Some(split) = self.split.take() else { return Ok(None) };
-            self.output = Some(self.run(split, cx)?);
+            let Some(batch) = self.next_kept(cx)? else {
+                if self.next_pass(cx)? {
+                    continue;
+                }
+                return Ok(None);
+            };
+            match &mut self.passes {
+                Some(passes) => passes.outputs.push(&batch, cx)?,
+                None => return Ok(Some(batch)),
+            }
         }
-        self.output.as_mut().map_or(Ok(None), |output| output.next(cx))
     }
 
     fn reset(&mut self, cx: Cx<'_>) {
@@ -414,6 +458,7 @@ impl Operator for SetOperation {
         self.started = false;
         self.charge.clear(cx.shared);
         self.split = None;
+        self.passes = None;
         self.output = None;
         self.level = 0;
     }

@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use super::context::Cx;
 use super::expr::{Evaluator, rebind_all};
-use super::operator::{BoxOperator, Operator};
+use super::operator::{BoxOperator, Operator, Step};
 use crate::{Error, Result, SqlState, Value};
 
 /// The compiled LIMIT and OFFSET expressions.
@@ -48,7 +48,7 @@ impl Limit {
 }
 
 impl Operator for Limit {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let left = match &mut self.left {
             Some(left) => left,
             none => none.insert(self.values.evaluate(cx)?),

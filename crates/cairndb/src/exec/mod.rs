@@ -13,10 +13,14 @@ mod entry_sort;
 mod expr;
 mod facts;
 mod hash;
+#[cfg(test)]
+mod hesitant;
 mod join;
 mod limit;
 mod modify;
 mod operator;
+#[cfg(test)]
+mod resumable_tests;
 mod row_eval;
 mod rows;
 mod scan;
@@ -37,7 +41,7 @@ pub(crate) use context::check_statement;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource};
 pub(crate) use datum::{Columns, Datum};
 pub(crate) use entry_sort::EntrySorter;
-pub(crate) use operator::{SourceRows, Writes};
+pub(crate) use operator::{NoAnswer, SourceRows, Writes};
 pub use row_eval::eval_row;
 pub(crate) use row_eval::{Surroundings, eval, sequence};
 pub use spill::SpillSpace;

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use super::batch::Batch;
 use super::context::Cx;
-use super::operator::{BoxOperator, Operator, SourceRows};
+use super::operator::{BoxOperator, Operator, SourceRows, Step};
 use super::vector::Vector;
 use crate::bind::ConstantRows;
 use crate::dml::Change;
 use crate::types::DataType;
-use crate::{Error, Result, Value};
+use crate::{Error, Value};
 
 /// Changes rows when it is first asked: reads its input to the end, then writes. Its own rows are what RETURNING says.
 pub(crate) struct Modify {
     change: Arc<Change>,
     rows: Rows,
+    /// What was read of them.
+    read: Vec<Batch>,
     types: Vec<DataType>,
     returned: Option<std::vec::IntoIter<Vec<Value>>>,
 }
@@ -27,29 +29,28 @@ pub(crate) enum Rows {
 
 impl Modify {
     pub(crate) fn new(change: Arc<Change>, rows: Rows, types: Vec<DataType>) -> Modify {
-        Modify { change, rows, types, returned: None }
+        Modify { change, rows, read: Vec::new(), types, returned: None }
     }
 
-    fn run(&mut self, cx: Cx<'_>) -> Result<Vec<Vec<Value>>> {
+    fn run(&mut self, cx: Cx<'_>) -> Step<Vec<Vec<Value>>> {
         let rows = match &mut self.rows {
             Rows::Constants(rows) => SourceRows::Constants(rows),
             Rows::Input(input) => {
-                let mut batches = Vec::new();
                 while let Some(mut batch) = input.next(cx)? {
                     cx.check()?;
                     batch.check_text();
-                    batches.push(batch);
+                    self.read.push(batch);
                 }
-                SourceRows::Batches(batches)
+                SourceRows::Batches(std::mem::take(&mut self.read))
             }
         };
         let writes = cx.writes.ok_or_else(|| Error::internal("a plan that changes rows is only read"))?;
-        writes.change(&self.change, rows)
+        Ok(writes.change(&self.change, rows)?)
     }
 }
 
 impl Operator for Modify {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let returned = match &mut self.returned {
             Some(returned) => returned,
             None => {

@@ -1,18 +1,44 @@
-//! What every operator is: a source of batches that can start over.
+//! What every operator is: a source of batches that can stop and go on, on any thread, and start over.
 
 use super::batch::Batch;
 use super::context::Cx;
 use crate::bind::ConstantRows;
 use crate::dml::Change;
-use crate::{Result, Value};
+use crate::{Error, Result, Value};
+
+/// Why there is no answer.
+pub(crate) enum NoAnswer {
+    /// Ask again later: nothing was lost, and nothing will come twice.
+    NotYet,
+    /// It failed, and is not to be asked again.
+    Failed(Error),
+}
+
+impl From<Error> for NoAnswer {
+    fn from(error: Error) -> NoAnswer {
+        NoAnswer::Failed(error)
+    }
+}
+
+impl From<cairn_storage::Error> for NoAnswer {
+    fn from(error: cairn_storage::Error) -> NoAnswer {
+        NoAnswer::Failed(error.into())
+    }
+}
+
+/// An answer, or why there is none.
+pub(crate) type Step<T> = std::result::Result<T, NoAnswer>;
 
 /// A running plan node.
 ///
 /// Pull model: a parent asks its inputs for batches. Columns of a batch are dense (no selection vectors between
 /// operators): whoever drops rows gathers the rest.
-pub(crate) trait Operator {
+///
+/// An input may answer "not yet", which `?` hands on to who asked: so whatever an operator has when it asks an input
+/// lies in its own fields, in which it goes on when it is asked again, perhaps on another thread.
+pub(crate) trait Operator: Send {
     /// The next rows, at least one; `None` at the end (and not to be called again before [`Operator::reset`]).
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>>;
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>>;
 
     /// Starts over: the next rows are the first again, under the outer rows that `next` is then given.
     fn reset(&mut self, cx: Cx<'_>);
@@ -43,3 +69,17 @@ pub(crate) enum SourceRows<'a> {
 
 /// An operator of any kind.
 pub(crate) type BoxOperator = Box<dyn Operator>;
+
+/// Asks until there is an answer: for who cannot go on in the middle of what it does.
+pub(crate) fn next_now(operator: &mut BoxOperator, cx: Cx<'_>) -> Result<Option<Batch>> {
+    let turn = cx.shared.begin_turn(None);
+    let answer = loop {
+        match operator.next(cx) {
+            Ok(batch) => break Ok(batch),
+            Err(NoAnswer::Failed(error)) => break Err(error),
+            Err(NoAnswer::NotYet) => cx.check()?,
+        }
+    };
+    cx.shared.begin_turn(turn);
+    answer
+}

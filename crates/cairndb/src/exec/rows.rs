@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::batch::Batch;
 use super::context::{Charge, Cx};
 use super::expr::Frame;
-use super::operator::BoxOperator;
+use super::operator::{BoxOperator, Step};
 use super::vector::{NO_ROW, Vector};
 use crate::plan::Field;
 use crate::{Error, Result, SqlState};
@@ -33,6 +33,11 @@ impl RowsBuilder {
         RowsBuilder { columns: fields.iter().map(|field| Vector::new(field.data_type)).collect(), len: 0 }
     }
 
+    /// What was collected; from now on it collects anew.
+    pub(crate) fn take(&mut self, fields: &[Field]) -> RowsBuilder {
+        std::mem::replace(self, RowsBuilder::new(fields))
+    }
+
     pub(crate) fn add(&mut self, batch: &Batch, charge: &mut Charge, cx: Cx<'_>) -> Result<()> {
         charge.add(batch.memory_bytes(), cx.shared)?;
         self.append(batch)
@@ -57,12 +62,19 @@ impl RowsBuilder {
     }
 }
 
-/// Runs `input` to its end and keeps its rows.
-pub(crate) fn collect(input: &mut BoxOperator, fields: &[Field], charge: &mut Charge, cx: Cx<'_>) -> Result<Rows> {
-    let mut rows = RowsBuilder::new(fields);
+/// Runs `input` to its end and keeps its rows: until it is there, in `kept`.
+pub(crate) fn collect(
+    input: &mut BoxOperator,
+    fields: &[Field],
+    kept: &mut Option<RowsBuilder>,
+    charge: &mut Charge,
+    cx: Cx<'_>,
+) -> Step<Rows> {
+    let rows = kept.get_or_insert_with(|| RowsBuilder::new(fields));
     while let Some(batch) = input.next(cx)? {
         cx.check()?;
         rows.add(&batch, charge, cx)?;
     }
+    let rows = kept.take().unwrap_or_else(|| RowsBuilder::new(fields));
     Ok(rows.finish())
 }

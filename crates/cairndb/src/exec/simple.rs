@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::batch::Batch;
 use super::context::Cx;
 use super::expr::{Evaluator, Frame, rebind_all};
-use super::operator::{BoxOperator, Operator};
+use super::operator::{BoxOperator, Operator, Step};
 use super::scan::keep_true;
 use super::vector::Vector;
 use crate::{DataType, Result, Value};
@@ -24,7 +24,7 @@ impl Values {
 }
 
 impl Operator for Values {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         cx.check()?;
         let end = self.rows.len().min(self.next + cx.context().batch_sizes.max.max(1));
         let rows = self.rows.get_mut(self.next..end).filter(|rows| !rows.is_empty());
@@ -62,7 +62,7 @@ impl Filter {
 }
 
 impl Operator for Filter {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         while let Some(batch) = self.input.next(cx)? {
             cx.check()?;
             if let Some(batch) = keep_true(batch, &mut self.predicate, cx)? {
@@ -98,7 +98,7 @@ impl Project {
 }
 
 impl Operator for Project {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let Some(batch) = self.input.next(cx)? else { return Ok(None) };
         let frame = Frame::from(&batch);
         let columns = self.exprs.iter_mut().map(|expr| expr.vector(frame, cx)).collect::<Result<_>>()?;
@@ -131,7 +131,7 @@ impl Append {
 }
 
 impl Operator for Append {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         while let Some(input) = self.inputs.get_mut(self.current) {
             if let Some(batch) = input.next(cx)? {
                 return Ok(Some(batch));

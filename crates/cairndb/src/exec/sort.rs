@@ -13,7 +13,7 @@ use super::context::{Charge, Cx};
 use super::expr::Evaluator;
 use super::hash::trim_blanks;
 use super::limit::LimitValues;
-use super::operator::{BoxOperator, Operator};
+use super::operator::{BoxOperator, Operator, Step};
 use super::rows::{Rows, RowsBuilder};
 use super::spill::{Merge, MergeKey, Run, RunFile, SpilledKeys};
 use super::vector::{Data, Vector};
@@ -178,6 +178,15 @@ enum Output {
     Merged(Merge, usize, usize),
 }
 
+/// What was read, while the input has more.
+struct Reading {
+    /// Rows to skip, and rows that are wanted with those.
+    offset: usize,
+    wanted: usize,
+    kept: RowsBuilder,
+    runs: Option<SortedRuns>,
+}
+
 /// Rows in order: all of them, or the first few, of which it keeps no more than a few times as many as are asked for.
 pub(crate) struct Sort {
     input: BoxOperator,
@@ -185,6 +194,8 @@ pub(crate) struct Sort {
     keys: SortKeys,
     /// `TopN`.
     limit: Option<LimitValues>,
+    /// `None`: it has not begun, or is done.
+    reading: Option<Reading>,
     output: Option<Output>,
     charge: Charge,
 }
@@ -197,32 +208,53 @@ const ORDER_BYTES: usize = 24;
 
 impl Sort {
     pub(crate) fn new(input: BoxOperator, fields: Vec<Field>, keys: SortKeys) -> Sort {
-        Sort { input, fields, keys, limit: None, output: None, charge: Charge::default() }
+        Sort { input, fields, keys, limit: None, reading: None, output: None, charge: Charge::default() }
     }
 
     pub(crate) fn top(input: BoxOperator, fields: Vec<Field>, keys: SortKeys, limit: LimitValues) -> Sort {
         Sort { limit: Some(limit), ..Sort::new(input, fields, keys) }
     }
 
-    fn run(&mut self, cx: Cx<'_>) -> Result<Output> {
+    fn begin(&mut self, cx: Cx<'_>) -> Result<Reading> {
         let (offset, limit) = self.limit.as_mut().map_or(Ok((0, None)), |limit| limit.evaluate(cx))?;
         let wanted = limit.map_or(usize::MAX, |limit| limit.saturating_add(offset));
-        let threshold = wanted.saturating_mul(2).max(SURPLUS_MIN);
-        let mut kept = RowsBuilder::new(&self.fields);
-        let mut runs = None;
-        loop {
+        Ok(Reading { offset, wanted, kept: RowsBuilder::new(&self.fields), runs: None })
+    }
+
+    /// Reads the input to its end.
+    fn read(&mut self, cx: Cx<'_>) -> Step<Output> {
+        let mut reading = match self.reading.take() {
+            Some(reading) => reading,
+            None => self.begin(cx)?,
+        };
+        while reading.wanted > 0 {
             cx.check()?;
-            let next = if wanted == 0 { None } else { self.input.next(cx)? };
-            let Some(batch) = next else { break };
-            kept.append(&batch)?;
-            self.charge.note_more(batch.memory_bytes().saturating_add(batch.len() * ORDER_BYTES), cx.shared);
-            if kept.len() > threshold {
-                kept = self.truncate(kept, wanted, cx)?;
-            }
-            if self.charge.is_over(cx.shared) {
-                self.spill(std::mem::replace(&mut kept, RowsBuilder::new(&self.fields)), wanted, &mut runs, cx)?;
+            match self.input.next(cx) {
+                Ok(Some(batch)) => self.take(batch, &mut reading, cx)?,
+                Ok(None) => break,
+                Err(no_answer) => {
+                    self.reading = Some(reading);
+                    return Err(no_answer);
+                }
             }
         }
+        Ok(self.finish(reading, cx)?)
+    }
+
+    fn take(&mut self, batch: Batch, reading: &mut Reading, cx: Cx<'_>) -> Result<()> {
+        let Reading { wanted, kept, runs, .. } = reading;
+        kept.append(&batch)?;
+        self.charge.note_more(batch.memory_bytes().saturating_add(batch.len() * ORDER_BYTES), cx.shared);
+        if kept.len() > wanted.saturating_mul(2).max(SURPLUS_MIN) {
+            *kept = self.truncate(kept.take(&self.fields), *wanted, cx)?;
+        }
+        match self.charge.is_over(cx.shared) {
+            true => self.spill(kept.take(&self.fields), *wanted, runs, cx),
+            false => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, Reading { offset, wanted, kept, mut runs }: Reading, cx: Cx<'_>) -> Result<Output> {
         if runs.is_none() {
             let rows = kept.finish();
             let mut order = self.keys.sort(&rows, cx)?;
@@ -307,20 +339,21 @@ fn next_merged(
 }
 
 impl Operator for Sort {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         cx.check()?;
         if self.output.is_none() {
-            self.output = Some(self.run(cx)?);
+            self.output = Some(self.read(cx)?);
         }
         match &mut self.output {
             Some(Output::Kept(ordered)) => Ok(ordered.next(cx)),
-            Some(Output::Merged(merge, skip, left)) => next_merged(merge, skip, left, self.fields.len(), cx),
+            Some(Output::Merged(merge, skip, left)) => Ok(next_merged(merge, skip, left, self.fields.len(), cx)?),
             None => Ok(None),
         }
     }
 
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
+        self.reading = None;
         self.output = None;
         self.charge.clear(cx.shared);
     }

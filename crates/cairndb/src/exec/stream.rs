@@ -1,13 +1,12 @@
 //! Running a plan: the executor's face to the layers above.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::batch::Batch;
 use super::build::build;
 use super::context::{Cx, ExecContext, NodeCounters, Shared};
-use super::operator::{BoxOperator, Writes};
+use super::operator::{BoxOperator, NoAnswer, Step, Writes};
 use crate::plan::PhysicalPlan;
 use crate::{Result, Value};
 
@@ -43,16 +42,20 @@ pub struct NodeStatistics {
 
 /// The operators of a plan between two executions, for those that can be used again. Cloning it gives the same place.
 #[derive(Clone, Default)]
-pub(crate) struct Kept(Rc<RefCell<Option<Parked>>>);
+pub(crate) struct Kept(Arc<Mutex<Option<Parked>>>);
 
 /// Operators, and the plan that they were made for.
 type Parked = (Arc<PhysicalPlan>, BoxOperator);
 
 impl Kept {
+    fn parked(&self) -> MutexGuard<'_, Option<Parked>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The plan's operators, ready to run with these parameters. An execution that is still running has them: then a
     /// second one builds its own.
     fn take(&self, plan: &Arc<PhysicalPlan>, parameters: &[Value]) -> Option<BoxOperator> {
-        let (made_for, mut operator) = self.0.take()?;
+        let (made_for, mut operator) = self.parked().take()?;
         (Arc::ptr_eq(&made_for, plan) && operator.rebind(parameters)).then_some(operator)
     }
 }
@@ -78,7 +81,7 @@ impl Drop for RowStream {
         if let (Some(home), Some(mut operator)) = (self.home.take(), self.operator.take())
             && operator.park()
         {
-            home.0.replace(Some((self.plan.clone(), operator)));
+            *home.parked() = Some((self.plan.clone(), operator));
         }
     }
 }
@@ -95,14 +98,48 @@ impl RowStream {
 
     /// As `next_batch`, of a plan that changes rows: `writes` does it.
     pub(crate) fn next_writing(&mut self, writes: Option<&dyn Writes>) -> Result<Option<Batch>> {
+        loop {
+            match self.step_somewhere(writes) {
+                Ok(batch) => return Ok(batch),
+                Err(NoAnswer::Failed(error)) => return Err(error),
+                Err(NoAnswer::NotYet) => {}
+            }
+        }
+    }
+
+    /// As `next_batch`, but for the end of `turn`, after which the answer may be "not yet": there is more to do.
+    pub(crate) fn next_within(&mut self, turn: Duration) -> Step<Option<Batch>> {
+        self.shared.begin_turn(Instant::now().checked_add(turn));
+        let answer = self.step(None);
+        self.shared.begin_turn(None);
+        answer
+    }
+
+    /// A step towards the next rows.
+    fn step(&mut self, writes: Option<&dyn Writes>) -> Step<Option<Batch>> {
         let Some(operator) = self.operator.as_mut().filter(|_| !self.done) else { return Ok(None) };
         let cx = Cx { shared: &self.shared, outer: None, writes };
-        let batch = cx.check().and_then(|()| operator.next(cx));
-        self.done = !matches!(batch, Ok(Some(_)));
-        if batch.is_err() {
-            self.operator = None;
+        let answer = cx.check().map_err(NoAnswer::from).and_then(|()| operator.next(cx));
+        match &answer {
+            Ok(Some(_)) | Err(NoAnswer::NotYet) => {}
+            Ok(None) => self.done = true,
+            Err(NoAnswer::Failed(_)) => (self.done, self.operator) = (true, None),
         }
-        batch
+        answer
+    }
+
+    #[cfg(not(test))]
+    fn step_somewhere(&mut self, writes: Option<&dyn Writes>) -> Step<Option<Batch>> {
+        self.step(writes)
+    }
+
+    /// Where operators hesitate, another thread may take the step.
+    #[cfg(test)]
+    fn step_somewhere(&mut self, writes: Option<&dyn Writes>) -> Step<Option<Batch>> {
+        match writes {
+            None if self.shared.hesitation.moves() => super::hesitant::on_another_thread(|| self.step(None)),
+            _ => self.step(writes),
+        }
     }
 
     /// By node id, what each node did so far. Empty unless the context asked for it (`analyze`).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::batch::Batch;
 use super::context::Cx;
 use super::expr::Evaluator;
-use super::operator::Operator;
+use super::operator::{Operator, Step};
 use super::vector::Vector;
 use crate::functions::SetRows;
 use crate::{DataType, Result, Value};
@@ -34,8 +34,9 @@ impl TableFunction {
 }
 
 impl Operator for TableFunction {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         cx.check()?;
+        cx.take_turn()?;
         let mut rows = match self.rows.take() {
             Some(rows) => rows,
             None => self.start(cx)?,

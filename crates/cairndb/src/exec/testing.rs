@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cairn_storage::{Options, Store, TreeId};
 
+use super::hesitant::hesitantly;
 use super::{BatchSizes, ExecContext, execute};
 use crate::catalog::{Column, Index, IndexColumn, ObjectId, Table, TableLayout};
 use crate::functions::{Aggregate, Function, aggregate_overloads, exact_overload};
@@ -67,17 +68,19 @@ impl Fixture {
         ExecContext::new(self.store.snapshot().unwrap().reader().into(), Arc::new(EvalContext::now()))
     }
 
-    /// The plan's rows; the same with every batch size.
+    /// The plan's rows; the same with every batch size, and where operators say "not yet".
     pub(super) fn rows(&self, plan: &PhysicalPlan) -> Result<Vec<Vec<Value>>> {
         self.rows_in(plan, &self.context())
     }
 
     pub(super) fn rows_in(&self, plan: &PhysicalPlan, context: &ExecContext) -> Result<Vec<Vec<Value>>> {
         let sizes = [(1, 1), (2, 2), (1, 3), (16, 1024), (1024, 1024)];
-        let mut results = sizes.map(|(first, max)| {
-            let context = ExecContext { batch_sizes: BatchSizes { first, max }, ..context.clone() };
-            run(plan, context)
-        });
+        let context = |(first, max)| ExecContext { batch_sizes: BatchSizes { first, max }, ..context.clone() };
+        let mut results = sizes.map(|sizes| run(plan, context(sizes)));
+        for which in [1, 3] {
+            let hesitant = hesitantly(which as u64, || run(plan, context(sizes[which])));
+            assert_eq!(format!("{hesitant:?}"), format!("{:?}", results[which]), "operators that stop differ");
+        }
         for other in 1..results.len() {
             match (&results[0], &results[other]) {
                 (Ok(a), Ok(b)) => assert_eq!(a, b, "batch sizes {:?} and {:?} differ", sizes[0], sizes[other]),

@@ -1,16 +1,15 @@
 //! WITH: a result that several scans read, computed as far as the furthest of them needs.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::batch::Batch;
 use super::context::{Cx, OuterRow};
-use super::operator::{BoxOperator, Operator};
+use super::operator::{BoxOperator, Operator, Step};
 use super::spill::BatchList;
-use crate::{Error, Result};
+use crate::Error;
 
-/// The rows of a WITH query, so far, and how to get more. Shared by its scans.
-pub(crate) struct WithResult(RefCell<State>);
+/// The rows of a WITH query, so far, and how to get more. Shared by its scans, which run on one thread at a time.
+pub(crate) struct WithResult(Mutex<State>);
 
 struct State {
     batches: BatchList,
@@ -18,29 +17,33 @@ struct State {
     producer: Option<BoxOperator>,
     complete: bool,
     /// The outer rows that the query runs under: those of the WITH, not of the scan that asks.
-    outer: Option<Rc<OuterRow>>,
+    outer: Option<Arc<OuterRow>>,
 }
 
 impl WithResult {
     /// A result that `producer` will compute.
     pub(crate) fn lazy(producer: BoxOperator) -> WithResult {
         let batches = BatchList::default();
-        WithResult(RefCell::new(State { batches, producer: Some(producer), complete: false, outer: None }))
+        WithResult(Mutex::new(State { batches, producer: Some(producer), complete: false, outer: None }))
     }
 
     /// A result that is already there.
     pub(crate) fn complete(batches: BatchList) -> WithResult {
-        WithResult(RefCell::new(State { batches, producer: None, complete: true, outer: None }))
+        WithResult(Mutex::new(State { batches, producer: None, complete: true, outer: None }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives back the memory of a result that nobody reads any more.
     fn clear(&self, cx: Cx<'_>) {
-        self.0.borrow_mut().batches.clear(cx);
+        self.state().batches.clear(cx);
     }
 
     /// Starts over under the given outer rows.
     fn restart(&self, cx: Cx<'_>) {
-        let mut state = self.0.borrow_mut();
+        let mut state = self.state();
         cx.shared.note_with_change();
         state.batches.clear(cx);
         state.complete = false;
@@ -51,8 +54,8 @@ impl WithResult {
     }
 
     /// Computes what no scan has asked for.
-    fn complete_all(&self, cx: Cx<'_>) -> Result<()> {
-        let mut at = self.0.borrow().batches.len();
+    fn complete_all(&self, cx: Cx<'_>) -> Step<()> {
+        let mut at = self.state().batches.len();
         while self.batch(at, cx)?.is_some() {
             at += 1;
         }
@@ -60,18 +63,18 @@ impl WithResult {
     }
 
     /// The batch at `index`, computed now if no scan got there before.
-    pub(crate) fn batch(&self, index: usize, cx: Cx<'_>) -> Result<Option<Batch>> {
+    pub(crate) fn batch(&self, index: usize, cx: Cx<'_>) -> Step<Option<Batch>> {
         let (mut producer, outer) = {
-            let mut state = self.0.borrow_mut();
+            let mut state = self.state();
             if state.complete || index < state.batches.len() {
-                return state.batches.get(index, cx);
+                return Ok(state.batches.get(index, cx)?);
             }
             let producer = state.producer.take();
             (producer.ok_or_else(|| Error::internal("a WITH query reads itself"))?, state.outer.clone())
         };
-        // Not borrowed while it runs: the query may read other WITH results.
+        // Not locked while it runs: the query may read other WITH results, and this one by a mistake of ours.
         let next = producer.next(Cx { outer: outer.as_ref(), ..cx });
-        let mut state = self.0.borrow_mut();
+        let mut state = self.state();
         state.producer = Some(producer);
         match next? {
             Some(batch) => {
@@ -89,35 +92,43 @@ impl WithResult {
 /// Runs a body in which a WITH result can be scanned.
 pub(crate) struct With {
     id: usize,
-    result: Rc<WithResult>,
+    result: Arc<WithResult>,
     body: BoxOperator,
     /// The definition changes rows: it runs to its end, whether or not the body reads that far.
     changes: bool,
     started: bool,
+    /// The body is at its end.
+    ended: bool,
 }
 
 impl With {
     pub(crate) fn new(id: usize, definition: BoxOperator, body: BoxOperator, changes: bool) -> With {
-        With { id, result: Rc::new(WithResult::lazy(definition)), body, changes, started: false }
+        With { id, result: Arc::new(WithResult::lazy(definition)), body, changes, started: false, ended: false }
     }
 }
 
 impl Operator for With {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         if !self.started {
             self.started = true;
             self.result.restart(cx);
             cx.shared.set_with_result(self.id, self.result.clone());
         }
-        let next = self.body.next(cx)?;
-        if next.is_none() && self.changes {
+        if !self.ended {
+            if let Some(batch) = self.body.next(cx)? {
+                return Ok(Some(batch));
+            }
+            self.ended = true;
+        }
+        if self.changes {
             self.result.complete_all(cx)?;
         }
-        Ok(next)
+        Ok(None)
     }
 
     fn reset(&mut self, cx: Cx<'_>) {
         self.started = false;
+        self.ended = false;
         self.body.reset(cx);
     }
 }
@@ -125,7 +136,7 @@ impl Operator for With {
 /// Reads a WITH result.
 pub(crate) struct WithScan {
     id: usize,
-    result: Option<Rc<WithResult>>,
+    result: Option<Arc<WithResult>>,
     position: usize,
 }
 
@@ -136,7 +147,7 @@ impl WithScan {
 }
 
 impl Operator for WithScan {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         cx.check()?;
         let result = match &mut self.result {
             Some(result) => result,
@@ -163,7 +174,7 @@ pub(crate) struct RecursiveUnion {
     in_base: bool,
     /// What this round has given so far: the next one's input.
     round: BatchList,
-    working: Rc<WithResult>,
+    working: Arc<WithResult>,
 }
 
 impl RecursiveUnion {
@@ -173,11 +184,11 @@ impl RecursiveUnion {
         step: BoxOperator,
         seen: Option<super::distinct::SeenRows>,
     ) -> RecursiveUnion {
-        let working = Rc::new(WithResult::complete(BatchList::default()));
+        let working = Arc::new(WithResult::complete(BatchList::default()));
         RecursiveUnion { id, base, step, seen, in_base: true, round: BatchList::default(), working }
     }
 
-    fn pull(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn pull(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         if self.in_base {
             return self.base.next(cx);
         }
@@ -197,14 +208,14 @@ impl RecursiveUnion {
         let round = std::mem::take(&mut self.round);
         let more = !round.is_empty();
         self.working.clear(cx);
-        self.working = Rc::new(WithResult::complete(round));
+        self.working = Arc::new(WithResult::complete(round));
         self.step.reset(cx);
         more
     }
 }
 
 impl Operator for RecursiveUnion {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         loop {
             cx.check()?;
             let Some(mut batch) = self.pull(cx)? else {

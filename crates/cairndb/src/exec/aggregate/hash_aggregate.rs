@@ -13,9 +13,9 @@ use crate::exec::batch::{Batch, row_number};
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::hash::hash_rows;
-use crate::exec::operator::{BoxOperator, Operator};
+use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::vector::{NO_ROW, Vector};
-use crate::{Error, Result, Value};
+use crate::{Result, Value};
 
 /// See the module.
 pub(crate) struct HashAggregate {
@@ -55,7 +55,7 @@ impl HashAggregate {
         if self.group_by.is_empty() { 1 } else { self.keys.len() }
     }
 
-    fn read(&mut self, cx: Cx<'_>) -> Result<()> {
+    fn read(&mut self, cx: Cx<'_>) -> Step<()> {
         loop {
             cx.check()?;
             let Some(batch) = self.input.next(cx)? else { break };
@@ -146,31 +146,24 @@ impl HashAggregate {
         Ok(Some(Batch::new(columns, end - start)))
     }
 
-    /// Groups each partition; their groups in the order of their first rows.
-    fn work_off(&mut self, mut spilled: SpilledGroups, cx: Cx<'_>) -> Result<SpilledGroups> {
-        let types: Vec<_> = self.group_by.iter().map(Evaluator::data_type).collect();
-        let returns = self.calls.iter().map(Call::returns);
-        spilled.prepare_output(types.into_iter().chain(returns), cx)?;
-        let max = cx.context().batch_sizes.max.max(1);
-        while let Some(partition) = spilled.next_pass(cx)? {
-            let before = std::mem::replace(&mut self.input, partition);
-            spilled.keep_input(before);
-            self.spilled = Some(spilled);
-            let read = self.read(cx);
-            spilled = self.spilled.take().ok_or_else(|| Error::internal("an aggregation lost its partitions"))?;
-            if let Err(error) = read {
-                self.spilled = Some(spilled);
-                return Err(error);
-            }
-            let mut start = 0;
-            while let Some(batch) = self.write(start, max)? {
-                spilled.put(&batch, start, cx)?;
-                start += batch.len();
-            }
-            self.forget_groups(cx);
+    /// All groups of the input, or of a partition of it, were put out: what comes next.
+    fn next_stage(&mut self, cx: Cx<'_>) -> Result<Stage> {
+        self.forget_groups(cx);
+        let Some(spilled) = &mut self.spilled else { return Ok(Stage::Done) };
+        if !spilled.in_partition() {
+            let types = self.group_by.iter().map(Evaluator::data_type);
+            spilled.prepare_output(types.chain(self.calls.iter().map(Call::returns)), cx)?;
         }
-        spilled.finish(cx)?;
-        Ok(spilled)
+        match spilled.next_pass(cx)? {
+            Some(partition) => {
+                spilled.keep_input(std::mem::replace(&mut self.input, partition));
+                Ok(Stage::Reading)
+            }
+            None => {
+                spilled.finish(cx)?;
+                Ok(Stage::Merging)
+            }
+        }
     }
 
     fn forget_groups(&mut self, cx: Cx<'_>) {
@@ -181,7 +174,7 @@ impl HashAggregate {
 }
 
 impl Operator for HashAggregate {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let max = cx.context().batch_sizes.max.max(1);
         loop {
             match self.stage {
@@ -190,20 +183,17 @@ impl Operator for HashAggregate {
                     self.stage = Stage::Writing(0);
                 }
                 Stage::Writing(start) => {
-                    if let Some(batch) = self.write(start, max)? {
-                        self.stage = Stage::Writing(start + batch.len());
-                        return Ok(Some(batch));
-                    }
-                    self.forget_groups(cx);
-                    self.stage = match self.spilled.take() {
-                        Some(spilled) => {
-                            self.spilled = Some(self.work_off(spilled, cx)?);
-                            Stage::Merging
-                        }
-                        None => Stage::Done,
+                    let Some(batch) = self.write(start, max)? else {
+                        self.stage = self.next_stage(cx)?;
+                        continue;
                     };
+                    self.stage = Stage::Writing(start + batch.len());
+                    match &mut self.spilled {
+                        Some(spilled) if spilled.in_partition() => spilled.put(&batch, start, cx)?,
+                        _ => return Ok(Some(batch)),
+                    }
                 }
-                Stage::Merging => return self.spilled.as_mut().map_or(Ok(None), |spilled| spilled.next(cx)),
+                Stage::Merging => return Ok(self.spilled.as_mut().map_or(Ok(None), |spilled| spilled.next(cx))?),
                 Stage::Done => return Ok(None),
             }
         }

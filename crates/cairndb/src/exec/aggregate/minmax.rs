@@ -33,7 +33,7 @@ fn plain<T: Plain>(data_type: DataType, wanted: Ordering) -> Box<dyn GroupState>
 }
 
 /// Types held in plain arrays.
-trait Plain: Copy + Default + 'static {
+trait Plain: Send + Copy + Default + 'static {
     fn slice(data: &Data) -> Option<&[Self]>;
     fn order(self, other: Self) -> Ordering;
     fn wrap(values: Vec<Self>) -> Data;

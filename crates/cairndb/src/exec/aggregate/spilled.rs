@@ -59,7 +59,8 @@ impl SpilledGroups {
         self.aside.add(batch, rows, hashes, cx)
     }
 
-    fn in_partition(&self) -> bool {
+    /// Partitions are being worked off.
+    pub(super) fn in_partition(&self) -> bool {
         self.outputs.is_some()
     }
 
@@ -93,7 +94,7 @@ impl SpilledGroups {
         let Some(run) = self.aside.next_pass(cx)? else { return Ok(None) };
         self.firsts.clear();
         self.outputs.as_mut().into_iter().for_each(Outputs::begin);
-        Ok(Some(Box::new(RunScan::new(run))))
+        Ok(Some(RunScan::operator(run, cx)))
     }
 
     /// Keeps the aggregate's own input; later ones are partitions.

@@ -38,7 +38,7 @@ impl Groups<'_> {
 }
 
 /// One aggregate over all groups.
-pub(super) trait GroupState {
+pub(super) trait GroupState: Send {
     /// Makes room for `groups` groups.
     fn grow(&mut self, groups: usize);
     /// Takes a batch's arguments.

@@ -5,7 +5,6 @@
 //! can have changed.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::compile::{Compiler, common_type};
@@ -15,7 +14,7 @@ use crate::exec::compare::values_equal;
 use crate::exec::context::{Charge, Cx};
 use crate::exec::facts::Facts;
 use crate::exec::hash::{HashTable, hash_rows};
-use crate::exec::operator::BoxOperator;
+use crate::exec::operator::{BoxOperator, next_now};
 use crate::exec::vector::{NO_ROW, Operand, Vector};
 use crate::functions::{Function, Operator};
 use crate::plan::{PhysicalPlan, QuantifiedOp, Subplan, SubqueryKind};
@@ -44,7 +43,7 @@ pub(super) struct SubplanEvaluator {
 #[derive(Clone)]
 enum Answer {
     Value(Value),
-    Rows(Rc<RowSet>),
+    Rows(Arc<RowSet>),
 }
 
 impl SubplanEvaluator {
@@ -153,12 +152,12 @@ impl SubplanEvaluator {
             none => none.insert(build(&self.plan, cx.shared)?),
         };
         match &self.kind {
-            SubqueryKind::Exists => Ok(Answer::Value(Value::Boolean(operator.next(cx)?.is_some()))),
+            SubqueryKind::Exists => Ok(Answer::Value(Value::Boolean(next_now(operator, cx)?.is_some()))),
             SubqueryKind::Scalar { .. } => scalar(operator, cx).map(Answer::Value),
             SubqueryKind::Quantified { ops, quantifier, .. } => {
                 let types = self.left.iter().map(Evaluator::data_type).collect::<Vec<_>>();
                 RowSet::collect(operator, &self.plan, &types, ops, *quantifier, cx)
-                    .map(|rows| Answer::Rows(Rc::new(rows)))
+                    .map(|rows| Answer::Rows(Arc::new(rows)))
             }
         }
     }
@@ -198,8 +197,8 @@ impl Answer {
 }
 
 fn scalar(operator: &mut BoxOperator, cx: Cx<'_>) -> Result<Value> {
-    let Some(batch) = operator.next(cx)? else { return Ok(Value::Null) };
-    if batch.len() > 1 || operator.next(cx)?.is_some() {
+    let Some(batch) = next_now(operator, cx)? else { return Ok(Value::Null) };
+    if batch.len() > 1 || next_now(operator, cx)?.is_some() {
         return Err(Error::new(
             SqlState::CARDINALITY_VIOLATION,
             "more than one row returned by a subquery used as an expression",
@@ -229,7 +228,7 @@ impl RowSet {
         let mut columns: Vec<Vector> = plan.fields.iter().map(|field| Vector::new(field.data_type)).collect();
         let mut len = 0;
         let mut charge = Charge::default();
-        while let Some(batch) = operator.next(cx)? {
+        while let Some(batch) = next_now(operator, cx)? {
             charge.add(batch.memory_bytes(), cx.shared)?;
             columns.iter_mut().zip(batch.columns()).for_each(|(to, from)| to.append(from));
             len += batch.len();

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use super::pairs::{Chunk, Pairing, unmatched_right};
-use super::spilled::SpilledJoin;
+use super::spilled::{SpilledJoin, Splitter};
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::bitmap::Bitmap;
 use crate::exec::compare::rows_equal;
 use crate::exec::context::{Charge, Cx};
 use crate::exec::expr::{Evaluator, Frame, unify_keys};
 use crate::exec::hash::{HashTable, hash_rows};
-use crate::exec::operator::{BoxOperator, Operator};
+use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::rows::{Rows, RowsBuilder};
 use crate::exec::spill::{LEVELS, Partition};
 use crate::exec::vector::{Data, NO_ROW, Vector};
@@ -40,11 +40,16 @@ struct Probe {
     entry: Option<u32>,
 }
 
-/// What became of the right side.
-enum Right {
-    Built(Built),
-    /// It was too large.
-    Split(Vec<Partition>),
+/// What the join is at.
+enum Stage {
+    Reading,
+    /// The right side was too large.
+    SplittingRight(Splitter),
+    /// With the right side's partitions.
+    SplittingLeft(Splitter, Vec<Partition>),
+    Joining,
+    /// What the partitions gave.
+    Merging,
 }
 
 /// Bytes that a row takes in a hash table, about.
@@ -61,6 +66,11 @@ pub(crate) struct HashJoin {
     pub(super) pairing: Pairing,
     /// The build side's rows are the same after a reset.
     right_is_fixed: bool,
+    stage: Stage,
+    /// How often the rows of this pass were split; 0: they are the inputs'.
+    level: u32,
+    /// The right side, while it is being read.
+    reading: Option<RowsBuilder>,
     built: Option<Built>,
     probe: Option<Probe>,
     /// Right and full joins, once the left side is at its end: the next right row to look at.
@@ -93,6 +103,9 @@ impl HashJoin {
             right_keys: parts.right_keys,
             pairing: parts.pairing,
             right_is_fixed: parts.right_is_fixed,
+            stage: Stage::Reading,
+            level: 0,
+            reading: None,
             built: None,
             probe: None,
             unmatched: None,
@@ -106,77 +119,92 @@ impl HashJoin {
         matches!(self.pairing.kind(), JoinKind::Right | JoinKind::Full)
     }
 
-    /// Reads the right side, whose rows were split `level` times.
-    fn read_right(&mut self, level: u32, cx: Cx<'_>) -> Result<Right> {
-        let mut rows = RowsBuilder::new(&self.right_fields);
+    /// Reads the right side, until it is in memory or turns out to be too large.
+    fn read_right(&mut self, cx: Cx<'_>) -> Step<()> {
+        let rows = self.reading.get_or_insert_with(|| RowsBuilder::new(&self.right_fields));
         while let Some(batch) = self.right.next(cx)? {
             cx.check()?;
             rows.append(&batch)?;
             self.charge.note_more(batch.memory_bytes() + batch.len() * TABLE_BYTES, cx.shared);
             if self.charge.is_over(cx.shared) {
-                if level < LEVELS {
-                    return Ok(Right::Split(self.split_right(rows.finish(), level + 1, cx)?));
+                if self.level < LEVELS {
+                    return Ok(self.begin_to_split(cx)?);
                 }
                 self.charge.check(cx.shared)?;
             }
         }
-        let rows = rows.finish();
+        Ok(self.build(cx)?)
+    }
+
+    /// What was read of the right side.
+    fn take_read(&mut self) -> Rows {
+        self.reading.take().unwrap_or_else(|| RowsBuilder::new(&self.right_fields)).finish()
+    }
+
+    /// Makes the table of what was read.
+    fn build(&mut self, cx: Cx<'_>) -> Result<()> {
+        let rows = self.take_read();
         let keys = evaluate_keys(&mut self.right_keys, rows.frame(), cx)?;
         let table = HashTable::build(hash_rows(&keys, rows.len), |row| keys.iter().any(|key| key.is_null(row)));
         let seen = self.keeps_right().then(|| Bitmap::filled(rows.len, false));
-        Ok(Right::Built(Built { rows, keys, table, seen }))
+        self.built = Some(Built { rows, keys, table, seen });
+        self.stage = Stage::Joining;
+        Ok(())
     }
 
-    /// Splits the right side: what was read of it, and the rest.
-    fn split_right(&mut self, read: Rows, level: u32, cx: Cx<'_>) -> Result<Vec<Partition>> {
+    /// Splits what was read of the right side.
+    fn begin_to_split(&mut self, cx: Cx<'_>) -> Result<()> {
+        let read = self.take_read();
         let spilled = self.spilled.get_or_insert_with(|| SpilledJoin::new(self.pairing.kind()));
-        let mut split = spilled.split_right(&self.right_fields, level, cx)?;
-        let mut batch = Some(Batch::new(read.columns, read.len));
+        let mut split = spilled.split_right(&self.right_fields, self.level + 1, cx)?;
         self.charge.clear(cx.shared);
-        while let Some(rows) = batch {
-            let keys = evaluate_keys(&mut self.right_keys, Frame::from(&rows), cx)?;
-            split.add(rows, &keys, cx)?;
-            batch = self.right.next(cx)?;
+        split.add_keyed(Batch::new(read.columns, read.len), &mut self.right_keys, cx)?;
+        self.stage = Stage::SplittingRight(split);
+        Ok(())
+    }
+
+    /// Splits the rest of the right side.
+    fn split_right(&mut self, cx: Cx<'_>) -> Step<()> {
+        if let Stage::SplittingRight(split) = &mut self.stage {
+            while let Some(rows) = self.right.next(cx)? {
+                split.add_keyed(rows, &mut self.right_keys, cx)?;
+            }
         }
-        split.finish(cx)
+        let spilled = self.spilled.get_or_insert_with(|| SpilledJoin::new(self.pairing.kind()));
+        let left = spilled.split_left(&self.left_types, self.level + 1, cx)?;
+        if let Stage::SplittingRight(right) = std::mem::replace(&mut self.stage, Stage::Merging) {
+            self.stage = Stage::SplittingLeft(left, right.finish(cx)?);
+        }
+        Ok(())
     }
 
     /// Splits the left side as the right was.
-    fn split_left(&mut self, level: u32, cx: Cx<'_>) -> Result<Vec<Partition>> {
-        let spilled = self.spilled.get_or_insert_with(|| SpilledJoin::new(self.pairing.kind()));
-        let mut split = spilled.split_left(&self.left_types, level, cx)?;
-        while let Some(rows) = self.left.next(cx)? {
-            let keys = evaluate_keys(&mut self.left_keys, Frame::from(&rows), cx)?;
-            split.add(rows, &keys, cx)?;
+    fn split_left(&mut self, cx: Cx<'_>) -> Step<()> {
+        if let Stage::SplittingLeft(split, _) = &mut self.stage {
+            while let Some(rows) = self.left.next(cx)? {
+                split.add_keyed(rows, &mut self.left_keys, cx)?;
+            }
         }
-        split.finish(cx)
+        if let Stage::SplittingLeft(left, right) = std::mem::replace(&mut self.stage, Stage::Merging) {
+            SpilledJoin::pend(self, left.finish(cx)?, right, cx)?;
+        }
+        Ok(self.next_pass(cx)?)
     }
 
-    /// Joins the partitions, which take the inputs' places, one by one.
-    fn work_off(&mut self, right: Vec<Partition>, cx: Cx<'_>) -> Result<()> {
-        let left = self.split_left(1, cx)?;
-        let mut pending: Vec<(Partition, Partition)> = left.into_iter().zip(right).collect();
-        SpilledJoin::enter(self, cx)?;
-        while let Some((left, right)) = pending.pop() {
-            if !SpilledJoin::begin(self, left.run, right.run) {
-                continue;
-            }
-            self.forget_pass(cx);
-            match self.read_right(right.level, cx)? {
-                Right::Built(built) => self.built = Some(built),
-                Right::Split(parts) => {
-                    let left = self.split_left(right.level + 1, cx)?;
-                    pending.extend(left.into_iter().zip(parts));
-                    continue;
-                }
-            }
-            while let Some(batch) = self.next_joined(cx)? {
-                let unmatched = self.unmatched.is_some();
-                self.spilled.as_mut().map_or(Ok(()), |spilled| spilled.put(batch, unmatched, cx))?;
-            }
-        }
+    /// Goes on with the next partition, which takes the inputs' places.
+    fn next_pass(&mut self, cx: Cx<'_>) -> Result<()> {
         self.forget_pass(cx);
-        self.spilled.as_mut().map_or(Ok(()), |spilled| spilled.finish(cx))
+        self.stage = match SpilledJoin::begin(self, cx) {
+            Some(level) => {
+                self.level = level;
+                Stage::Reading
+            }
+            None => {
+                self.spilled.as_mut().map_or(Ok(()), |spilled| spilled.finish(cx))?;
+                Stage::Merging
+            }
+        };
+        Ok(())
     }
 
     fn forget_pass(&mut self, cx: Cx<'_>) {
@@ -193,7 +221,7 @@ impl HashJoin {
         is_empty && matches!(self.pairing.kind(), JoinKind::Inner | JoinKind::Right | JoinKind::Semi)
     }
 
-    fn next_probe(&mut self, cx: Cx<'_>) -> Result<Option<Probe>> {
+    fn next_probe(&mut self, cx: Cx<'_>) -> Step<Option<Probe>> {
         let Some(batch) = self.left.next(cx)? else { return Ok(None) };
         let keys = evaluate_keys(&mut self.left_keys, Frame::from(&batch), cx)?;
         let table = self.built.as_ref().map(|built| &built.table);
@@ -203,7 +231,7 @@ impl HashJoin {
     }
 }
 
-fn evaluate_keys(keys: &mut [Evaluator], frame: Frame<'_>, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
+pub(super) fn evaluate_keys(keys: &mut [Evaluator], frame: Frame<'_>, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
     keys.iter_mut().map(|key| key.vector(frame, cx)).collect()
 }
 
@@ -274,7 +302,7 @@ impl Probe {
 
 impl HashJoin {
     /// The next rows, where the right side is in memory. While `unmatched` is set they are right rows without a match.
-    fn next_joined(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next_joined(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let max = cx.context().batch_sizes.max.max(1);
         loop {
             cx.check()?;
@@ -291,6 +319,7 @@ impl HashJoin {
                 self.unmatched = Some(0);
                 continue;
             };
+            cx.take_turn()?;
             let chunk = probe.chunk(built, max, self.pairing.first_is_enough());
             let batch = self.pairing.join(&probe.batch, &built.rows.columns, chunk, built.seen.as_mut(), cx)?;
             if probe.row >= probe.batch.len() {
@@ -304,16 +333,23 @@ impl HashJoin {
 }
 
 impl Operator for HashJoin {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
-        if self.built.is_none() && self.spilled.is_none() {
-            match self.read_right(0, cx)? {
-                Right::Built(built) => self.built = Some(built),
-                Right::Split(parts) => self.work_off(parts, cx)?,
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        loop {
+            match &self.stage {
+                Stage::Reading => self.read_right(cx)?,
+                Stage::SplittingRight(_) => self.split_right(cx)?,
+                Stage::SplittingLeft(..) => self.split_left(cx)?,
+                Stage::Joining => {
+                    let batch = self.next_joined(cx)?;
+                    let unmatched = self.unmatched.is_some();
+                    match (&mut self.spilled, batch) {
+                        (None, batch) => return Ok(batch),
+                        (Some(spilled), Some(batch)) => spilled.put(batch, unmatched, cx)?,
+                        (Some(_), None) => self.next_pass(cx)?,
+                    }
+                }
+                Stage::Merging => return Ok(self.spilled.as_mut().map_or(Ok(None), |spilled| spilled.next(cx))?),
             }
-        }
-        match &mut self.spilled {
-            Some(spilled) => spilled.next(cx),
-            None => self.next_joined(cx),
         }
     }
 
@@ -329,6 +365,9 @@ impl Operator for HashJoin {
         self.pairing.reset();
         if !self.right_is_fixed || was_spilled {
             self.right.reset(cx);
+            self.stage = Stage::Reading;
+            self.level = 0;
+            self.reading = None;
             self.built = None;
             self.charge.clear(cx.shared);
         } else if let Some(built) = &mut self.built {

@@ -11,7 +11,7 @@ use crate::catalog::{Index, Table};
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame};
-use crate::exec::operator::{BoxOperator, Operator};
+use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::scan::{EntryReader, KeyPart, RowReader, encode_prefix};
 use crate::exec::vector::Vector;
 use crate::types::key;
@@ -70,7 +70,7 @@ impl IndexJoin {
         }
     }
 
-    fn load(&mut self, cx: Cx<'_>) -> Result<bool> {
+    fn load(&mut self, cx: Cx<'_>) -> Step<bool> {
         if self.batch.is_none() {
             let Some(batch) = self.left.next(cx)? else { return Ok(false) };
             let frame = Frame::from(&batch);
@@ -165,10 +165,11 @@ impl IndexJoin {
 }
 
 impl Operator for IndexJoin {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let max = cx.context().batch_sizes.max.max(1);
         while self.load(cx)? {
             cx.check()?;
+            cx.take_turn()?;
             let mut vectors = self.vectors();
             let chunk = self.chunk(max, &mut vectors, cx)?;
             let columns: Vec<Arc<Vector>> = vectors.into_iter().map(Arc::new).collect();

@@ -1,14 +1,13 @@
 //! Nested loops: every left row with every right row; the right side kept, or run anew for each left row (lateral).
 
 use super::pairs::{Chunk, Pairing, unmatched_right};
+use crate::DataType;
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::bitmap::Bitmap;
 use crate::exec::context::{Charge, Cx, OuterRow};
-use crate::exec::operator::{BoxOperator, Operator};
-use crate::exec::rows::{Rows, collect};
+use crate::exec::operator::{BoxOperator, Operator, Step};
+use crate::exec::rows::{Rows, RowsBuilder, collect};
 use crate::plan::{Field, JoinKind};
-use crate::{DataType, Result};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// The right side's rows, collected when the first left row needs them.
@@ -19,6 +18,8 @@ pub(crate) struct NestedLoopJoin {
     right_fields: Vec<Field>,
     pairing: Pairing,
     right_is_fixed: bool,
+    /// The right side, while it is being read.
+    reading: Option<RowsBuilder>,
     kept: Option<Rows>,
     seen: Option<Bitmap>,
     batch: Option<Batch>,
@@ -43,6 +44,7 @@ impl NestedLoopJoin {
             right_fields,
             pairing,
             right_is_fixed,
+            reading: None,
             kept: None,
             seen: None,
             batch: None,
@@ -52,9 +54,10 @@ impl NestedLoopJoin {
         }
     }
 
-    fn keep_right(&mut self, cx: Cx<'_>) -> Result<()> {
+    fn keep_right(&mut self, cx: Cx<'_>) -> Step<()> {
         if self.kept.is_none() {
-            self.kept = Some(collect(&mut self.right, &self.right_fields, &mut self.charge, cx)?);
+            let rows = collect(&mut self.right, &self.right_fields, &mut self.reading, &mut self.charge, cx)?;
+            self.kept = Some(rows);
         }
         let len = self.kept.as_ref().map_or(0, |kept| kept.len);
         let notes = matches!(self.pairing.kind(), JoinKind::Right | JoinKind::Full);
@@ -85,7 +88,7 @@ impl NestedLoopJoin {
 }
 
 impl Operator for NestedLoopJoin {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let max = cx.context().batch_sizes.max.max(1);
         self.keep_right(cx)?;
         loop {
@@ -105,6 +108,7 @@ impl Operator for NestedLoopJoin {
                 self.unmatched = Some(0);
                 continue;
             };
+            cx.take_turn()?;
             let first = self.pairing.first_is_enough();
             let chunk = Self::chunk(&mut self.position, batch.len(), kept.len, max, first);
             let output = self.pairing.join(batch, &kept.columns, chunk, self.seen.as_mut(), cx)?;
@@ -125,6 +129,7 @@ impl Operator for NestedLoopJoin {
         self.pairing.reset();
         if !self.right_is_fixed {
             self.right.reset(cx);
+            self.reading = None;
             self.kept = None;
             self.charge.clear(cx.shared);
         }
@@ -134,51 +139,53 @@ impl Operator for NestedLoopJoin {
 /// The right side runs for each left row, which is its outer row.
 pub(crate) struct LateralJoin {
     left: BoxOperator,
-    right: BoxOperator,
+    right: RightSide,
     right_types: Vec<DataType>,
     pairing: Pairing,
     batch: Option<Batch>,
     row: usize,
-    /// The left row that the right side runs under; `None`: not started for `row`.
-    outer: Option<Rc<OuterRow>>,
+}
+
+struct RightSide {
+    operator: BoxOperator,
+    /// The left row that it runs under; `None`: it did not start for the present one.
+    outer: Option<Arc<OuterRow>>,
     fresh: bool,
+}
+
+impl RightSide {
+    /// The next rows for the left row at `row`.
+    fn next(&mut self, batch: &Batch, row: usize, cx: Cx<'_>) -> Step<Option<Batch>> {
+        let outer = match &mut self.outer {
+            Some(outer) => outer,
+            none => {
+                let outer = cx.push(batch.row(row));
+                if !std::mem::take(&mut self.fresh) {
+                    self.operator.reset(cx.under(&outer));
+                }
+                none.insert(outer)
+            }
+        };
+        self.operator.next(cx.under(outer))
+    }
 }
 
 impl LateralJoin {
     pub(crate) fn new([left, right]: [BoxOperator; 2], right_types: Vec<DataType>, pairing: Pairing) -> LateralJoin {
-        LateralJoin { left, right, right_types, pairing, batch: None, row: 0, outer: None, fresh: true }
-    }
-
-    /// The right side's next rows for the left row at `row`.
-    fn next_right(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Option<Batch>> {
-        let outer = match self.outer.take() {
-            Some(outer) => outer,
-            None => {
-                let outer = cx.push(batch.row(self.row));
-                if !std::mem::take(&mut self.fresh) {
-                    self.right.reset(cx.under(&outer));
-                }
-                outer
-            }
-        };
-        let right = self.right.next(cx.under(&outer))?;
-        self.outer = Some(outer);
-        Ok(right)
+        let right = RightSide { operator: right, outer: None, fresh: true };
+        LateralJoin { left, right, right_types, pairing, batch: None, row: 0 }
     }
 }
 
 impl Operator for LateralJoin {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         loop {
             cx.check()?;
-            let batch = match self.batch.take() {
-                Some(batch) => batch,
-                None => match self.left.next(cx)? {
-                    Some(batch) => batch,
-                    None => return Ok(None),
-                },
-            };
-            let right = self.next_right(&batch, cx)?;
+            if self.batch.is_none() {
+                self.batch = self.left.next(cx)?;
+            }
+            let Some(batch) = &self.batch else { return Ok(None) };
+            let right = self.right.next(batch, self.row, cx)?;
             let pairs = right.as_ref().map_or(0, Batch::len);
             let mut chunk = Chunk {
                 left: vec![row_number(self.row); pairs],
@@ -193,15 +200,14 @@ impl Operator for LateralJoin {
             }
             let complete = chunk.complete;
             let columns = right.map_or_else(|| empty(&self.right_types), Batch::into_columns);
-            let output = self.pairing.join(&batch, &columns, chunk, None, cx)?;
+            let output = self.pairing.join(batch, &columns, chunk, None, cx)?;
             if complete {
                 self.row += 1;
-                self.outer = None;
+                self.right.outer = None;
             }
-            if self.row < batch.len() {
-                self.batch = Some(batch);
-            } else {
+            if self.row >= batch.len() {
                 self.row = 0;
+                self.batch = None;
             }
             if output.is_some() {
                 return Ok(output);
@@ -213,7 +219,7 @@ impl Operator for LateralJoin {
         self.left.reset(cx);
         self.batch = None;
         self.row = 0;
-        self.outer = None;
+        self.right.outer = None;
         self.pairing.reset();
     }
 }

@@ -5,12 +5,12 @@
 //! right rows in the right's.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use super::hash_join::HashJoin;
+use super::hash_join::{HashJoin, evaluate_keys};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
+use crate::exec::expr::{Evaluator, Frame};
 use crate::exec::hash::hash_rows;
 use crate::exec::operator::BoxOperator;
 use crate::exec::spill::{NumberedOutput, Outputs, Partition, Partitions, Run, RunScan, add_column, number};
@@ -27,6 +27,8 @@ pub(super) struct SpilledJoin {
     entered: bool,
     /// The join's own inputs, while partitions take their places.
     inputs: Option<[BoxOperator; 2]>,
+    /// Partitions of both sides that are still to come.
+    pending: Vec<(Partition, Partition)>,
     matched: Option<Outputs>,
     unmatched: Option<Outputs>,
     output: VecDeque<NumberedOutput>,
@@ -34,8 +36,16 @@ pub(super) struct SpilledJoin {
 
 impl SpilledJoin {
     pub(super) fn new(kind: JoinKind) -> SpilledJoin {
-        let (matched, unmatched) = (None, None);
-        SpilledJoin { kind, left_width: 0, entered: false, inputs: None, matched, unmatched, output: VecDeque::new() }
+        SpilledJoin {
+            kind,
+            left_width: 0,
+            entered: false,
+            inputs: None,
+            pending: vec![],
+            matched: None,
+            unmatched: None,
+            output: VecDeque::new(),
+        }
     }
 
     /// Whether right rows without a match are in the result, and so carry numbers.
@@ -58,8 +68,20 @@ impl SpilledJoin {
         Splitter::new(types.iter().copied().chain(numbered), level == 1, self.keeps_left(), level, cx)
     }
 
-    /// Both sides were split: from now on their rows carry numbers.
-    pub(super) fn enter(join: &mut HashJoin, cx: Cx<'_>) -> Result<()> {
+    /// Both sides were split.
+    pub(super) fn pend(join: &mut HashJoin, left: Vec<Partition>, right: Vec<Partition>, cx: Cx<'_>) -> Result<()> {
+        let is_entered = join.spilled.as_ref().is_none_or(|spilled| spilled.entered);
+        if !is_entered {
+            SpilledJoin::enter(join, cx)?;
+        }
+        if let Some(spilled) = &mut join.spilled {
+            spilled.pending.extend(left.into_iter().zip(right));
+        }
+        Ok(())
+    }
+
+    /// The rows of partitions carry numbers.
+    fn enter(join: &mut HashJoin, cx: Cx<'_>) -> Result<()> {
         let right: Vec<DataType> = join.right_fields.iter().map(|field| field.data_type).collect();
         let left = join.left_types.clone();
         let keeps_right = join.keeps_right();
@@ -73,24 +95,31 @@ impl SpilledJoin {
             JoinKind::Semi | JoinKind::Anti => left,
             _ => [left, right].concat(),
         };
-        let types: Rc<[DataType]> = both.into_iter().chain([DataType::BigInt]).collect();
+        let types: Arc<[DataType]> = both.into_iter().chain([DataType::BigInt]).collect();
         spilled.matched = Some(Outputs::create(types.clone(), cx)?);
         spilled.unmatched = keeps_right.then(|| Outputs::create(types, cx)).transpose()?;
         Ok(())
     }
 
-    /// Puts a partition in the inputs' places; false: it has no results.
-    pub(super) fn begin(join: &mut HashJoin, left: Run, right: Run) -> bool {
-        let Some(spilled) = &mut join.spilled else { return false };
-        let left_counts = !left.is_empty() && (!right.is_empty() || spilled.keeps_left());
-        if !left_counts && (right.is_empty() || !spilled.keeps_right()) {
-            return false;
-        }
-        let left = std::mem::replace(&mut join.left, Box::new(RunScan::new(left)));
-        let right = std::mem::replace(&mut join.right, Box::new(RunScan::new(right)));
-        spilled.inputs.get_or_insert([left, right]);
+    /// Puts the next partition in the inputs' places: how often it was split. `None`: all were joined.
+    pub(super) fn begin(join: &mut HashJoin, cx: Cx<'_>) -> Option<u32> {
+        let spilled = join.spilled.as_mut()?;
+        let (left, right) = loop {
+            let (left, right) = spilled.pending.pop()?;
+            if spilled.has_results(&left.run, &right.run) {
+                break (left, right);
+            }
+        };
+        let inputs = [(&mut join.left, left.run), (&mut join.right, right.run)];
+        let before = inputs.map(|(input, run)| std::mem::replace(input, RunScan::operator(run, cx)));
+        spilled.inputs.get_or_insert(before);
         spilled.matched.iter_mut().chain(&mut spilled.unmatched).for_each(Outputs::begin);
-        true
+        Some(right.level)
+    }
+
+    fn has_results(&self, left: &Run, right: &Run) -> bool {
+        let left_counts = !left.is_empty() && (!right.is_empty() || self.keeps_left());
+        left_counts || !right.is_empty() && self.keeps_right()
     }
 
     /// Takes rows of the partition begun last.
@@ -155,12 +184,18 @@ impl Splitter {
         level: u32,
         cx: Cx<'_>,
     ) -> Result<Splitter> {
-        let types: Rc<[DataType]> = types.chain(numbers.then_some(DataType::BigInt)).collect();
+        let types: Arc<[DataType]> = types.chain(numbers.then_some(DataType::BigInt)).collect();
         let partitions = Partitions::create(types, level, cx)?;
         Ok(Splitter { partitions, numbers, next_number: 0, keeps_nulls })
     }
 
-    pub(super) fn add(&mut self, batch: Batch, keys: &[Arc<Vector>], cx: Cx<'_>) -> Result<()> {
+    /// Adds rows to the partitions of their keys.
+    pub(super) fn add_keyed(&mut self, batch: Batch, keys: &mut [Evaluator], cx: Cx<'_>) -> Result<()> {
+        let keys = evaluate_keys(keys, Frame::from(&batch), cx)?;
+        self.add(batch, &keys, cx)
+    }
+
+    fn add(&mut self, batch: Batch, keys: &[Arc<Vector>], cx: Cx<'_>) -> Result<()> {
         let mut hashes = hash_rows(keys, batch.len());
         let is_null = |row: usize| keys.iter().any(|key| key.is_null(row));
         let rows: Vec<u32> =

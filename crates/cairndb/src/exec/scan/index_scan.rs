@@ -11,7 +11,7 @@ use crate::catalog::{Index, Table};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, rebind_all};
-use crate::exec::operator::Operator;
+use crate::exec::operator::{Operator, Step};
 use crate::exec::vector::Vector;
 use crate::{Error, Result, SqlState, Value};
 
@@ -171,9 +171,10 @@ impl IndexScan {
 }
 
 impl Operator for IndexScan {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         loop {
             cx.check()?;
+            cx.take_turn()?;
             self.batch_size = next_batch_size(self.batch_size, cx);
             let mut vectors = self.reader.vectors(self.batch_size);
             let len = self.reader.read(&mut self.ranges, self.batch_size, &mut vectors, cx)?;

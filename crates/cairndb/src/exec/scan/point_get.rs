@@ -10,7 +10,7 @@ use crate::catalog::{Index, Table};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
 use crate::exec::expr::Evaluator;
-use crate::exec::operator::Operator;
+use crate::exec::operator::{Operator, Step};
 
 /// At most one row of a table, by its primary key or a unique index.
 pub(crate) struct PointGet {
@@ -51,7 +51,7 @@ impl PointGet {
 }
 
 impl Operator for PointGet {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         if std::mem::replace(&mut self.done, true) {
             return Ok(None);
         }
@@ -62,7 +62,10 @@ impl Operator for PointGet {
         let found =
             cx.context().reader.get_with(self.table.tree, &key, |row| reader.read(&[&key], &[row], &mut vectors))?;
         match found {
-            Some(read) => read.and_then(|()| filtered(vectors, 1, self.filter.as_mut(), cx)),
+            Some(read) => {
+                read?;
+                Ok(filtered(vectors, 1, self.filter.as_mut(), cx)?)
+            }
             None => Ok(None),
         }
     }

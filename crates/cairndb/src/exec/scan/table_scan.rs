@@ -7,7 +7,7 @@ use super::row_reader::RowReader;
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
-use crate::exec::operator::Operator;
+use crate::exec::operator::{Operator, Step};
 use crate::exec::vector::Vector;
 use crate::{Result, Value};
 
@@ -36,9 +36,10 @@ impl TableScan {
 }
 
 impl Operator for TableScan {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         loop {
             cx.check()?;
+            cx.take_turn()?;
             self.batch_size = next_batch_size(self.batch_size, cx);
             let mut vectors = self.reader.vectors(self.batch_size);
             let seen = self.ranges.read_rows(self.batch_size, cx, &mut self.reader, &mut vectors)?;

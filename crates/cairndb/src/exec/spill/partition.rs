@@ -6,7 +6,6 @@
 //! again by other bits of the hash, [`LEVELS`] times at most, and not where splitting gained nothing: then it is kept in
 //! memory, within the statement's budget (a single key with very many rows cannot be split).
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::merge::{Merge, MergeKey};
@@ -39,7 +38,7 @@ pub(crate) struct Partitions {
 
 impl Partitions {
     /// `level`: how often the rows will have been split after this.
-    pub(crate) fn create(types: Rc<[DataType]>, level: u32, cx: Cx<'_>) -> Result<Partitions> {
+    pub(crate) fn create(types: Arc<[DataType]>, level: u32, cx: Cx<'_>) -> Result<Partitions> {
         let file = RunFile::create(types, cx)?;
         Ok(Partitions { writers: (0..PARTITIONS).map(|_| file.writer()).collect(), level, rows: Default::default() })
     }
@@ -76,7 +75,7 @@ impl Partitions {
 
 /// Rows that an operator set aside for later passes over them.
 pub(crate) struct SetAside {
-    types: Rc<[DataType]>,
+    types: Arc<[DataType]>,
     filling: Option<Partitions>,
     pending: Vec<Partition>,
     /// How often the rows of the current pass were split; 0: they are the input's.
@@ -86,7 +85,7 @@ pub(crate) struct SetAside {
 
 impl SetAside {
     /// For rows of these types, the number included.
-    pub(crate) fn new(types: Rc<[DataType]>) -> SetAside {
+    pub(crate) fn new(types: Arc<[DataType]>) -> SetAside {
         SetAside { types, filling: None, pending: vec![], level: 0, next_number: 0 }
     }
 
@@ -135,7 +134,7 @@ pub(crate) struct Outputs {
 
 impl Outputs {
     /// For results of these types, the number included.
-    pub(crate) fn create(types: Rc<[DataType]>, cx: Cx<'_>) -> Result<Outputs> {
+    pub(crate) fn create(types: Arc<[DataType]>, cx: Cx<'_>) -> Result<Outputs> {
         Ok(Outputs { file: RunFile::create(types, cx)?, runs: vec![] })
     }
 

@@ -1,14 +1,13 @@
 //! Runs: rows written once, in blocks, and read in that order.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::block;
 use super::file::{Extent, SpillFile};
 use crate::exec::batch::Batch;
+use crate::exec::build::tried;
 use crate::exec::context::Cx;
-use crate::exec::operator::Operator;
+use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::vector::Vector;
 use crate::{DataType, Result};
 
@@ -18,13 +17,18 @@ const BLOCK_BYTES: usize = 128 << 10;
 /// Written rows. Dropping the last run of a file removes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
-    file: Rc<RefCell<SpillFile>>,
-    types: Rc<[DataType]>,
+    file: Arc<Mutex<SpillFile>>,
+    types: Arc<[DataType]>,
     blocks: Vec<Extent>,
     rows: u64,
 }
 
 impl Run {
+    /// Runs share their file on one thread at a time.
+    fn file(&self) -> MutexGuard<'_, SpillFile> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.blocks.len()
@@ -44,7 +48,7 @@ impl Run {
         let Some(&extent) = self.blocks.get(index) else { return Ok(None) };
         cx.check()?;
         let mut bytes = cx.shared.spill_buffer();
-        self.file.borrow_mut().read(extent, &mut bytes)?;
+        self.file().read(extent, &mut bytes)?;
         block::decode(&bytes, &self.types).map(Some)
     }
 
@@ -53,7 +57,8 @@ impl Run {
         let mut bytes = cx.shared.spill_buffer();
         bytes.clear();
         block::encode(batch, &mut bytes)?;
-        self.blocks.push(self.file.borrow_mut().append(&bytes)?);
+        let extent = self.file().append(&bytes)?;
+        self.blocks.push(extent);
         self.rows += batch.len() as u64;
         cx.shared.note_spilled(bytes.len());
         Ok(())
@@ -62,14 +67,14 @@ impl Run {
 
 /// Writes runs of rows of the same types into one file.
 pub(crate) struct RunFile {
-    file: Rc<RefCell<SpillFile>>,
-    types: Rc<[DataType]>,
+    file: Arc<Mutex<SpillFile>>,
+    types: Arc<[DataType]>,
 }
 
 impl RunFile {
-    pub(crate) fn create(types: Rc<[DataType]>, cx: Cx<'_>) -> Result<RunFile> {
+    pub(crate) fn create(types: Arc<[DataType]>, cx: Cx<'_>) -> Result<RunFile> {
         cx.shared.note_spill_file();
-        Ok(RunFile { file: Rc::new(RefCell::new(SpillFile::create(&cx.context().spill)?)), types })
+        Ok(RunFile { file: Arc::new(Mutex::new(SpillFile::create(&cx.context().spill)?)), types })
     }
 
     /// Begins a run.
@@ -81,7 +86,7 @@ impl RunFile {
         RunWriter { run: self.run(), pending: new_columns(&self.types), len: 0 }
     }
 
-    pub(crate) fn types(&self) -> &Rc<[DataType]> {
+    pub(crate) fn types(&self) -> &Arc<[DataType]> {
         &self.types
     }
 }
@@ -136,13 +141,14 @@ pub(crate) struct RunScan {
 }
 
 impl RunScan {
-    pub(crate) fn new(run: Run) -> RunScan {
-        RunScan { run, next: 0 }
+    pub(crate) fn operator(run: Run, cx: Cx<'_>) -> BoxOperator {
+        tried(Box::new(RunScan { run, next: 0 }), cx.shared)
     }
 }
 
 impl Operator for RunScan {
-    fn next(&mut self, cx: Cx<'_>) -> Result<Option<Batch>> {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        cx.take_turn()?;
         let batch = self.run.block(self.next, cx)?;
         self.next += 1;
         Ok(batch)

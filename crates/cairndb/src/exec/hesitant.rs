@@ -1,0 +1,87 @@
+//! Tests' operators that say "not yet": one round every node of a plan, by a seed, while [`hesitantly`] runs. Steps
+//! that change nothing are taken on one thread or another.
+
+use std::cell::Cell;
+
+use super::batch::Batch;
+use super::context::{Cx, Shared};
+use super::operator::{BoxOperator, NoAnswer, Operator, Step};
+use super::testing::Random;
+use crate::Value;
+
+thread_local! {
+    static SEED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Runs `run`, whose statements hesitate.
+pub(crate) fn hesitantly<T>(seed: u64, run: impl FnOnce() -> T) -> T {
+    let before = SEED.replace(Some(seed));
+    let result = run();
+    SEED.set(before);
+    result
+}
+
+/// Whether an execution hesitates: where its random numbers stand.
+pub(crate) struct Hesitation(Option<Cell<u64>>);
+
+impl Hesitation {
+    pub(crate) fn of_thread() -> Hesitation {
+        Hesitation(SEED.get().map(Cell::new))
+    }
+
+    fn random(&self) -> Option<Random> {
+        let state = self.0.as_ref()?;
+        state.set(state.get().wrapping_add(1));
+        Some(Random::new(state.get()))
+    }
+
+    /// Whether another thread takes the next step.
+    pub(crate) fn moves(&self) -> bool {
+        self.random().is_some_and(|mut random| random.below(64) == 0)
+    }
+}
+
+pub(super) fn on_another_thread<T: Send>(step: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(step).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The operator, hesitant where the execution is.
+pub(super) fn tried(operator: BoxOperator, shared: &Shared) -> BoxOperator {
+    match shared.hesitation.random() {
+        Some(random) => Box::new(Hesitant { operator, random, ended: false }),
+        None => operator,
+    }
+}
+
+/// Says "not yet" every now and then before it asks.
+struct Hesitant {
+    operator: BoxOperator,
+    random: Random,
+    ended: bool,
+}
+
+impl Operator for Hesitant {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        assert!(!self.ended, "asked again after the end");
+        if self.random.below(3) == 0 {
+            return Err(NoAnswer::NotYet);
+        }
+        let batch = self.operator.next(cx)?;
+        self.ended = batch.is_none();
+        Ok(batch)
+    }
+
+    fn reset(&mut self, cx: Cx<'_>) {
+        self.ended = false;
+        self.operator.reset(cx);
+    }
+
+    fn park(&mut self) -> bool {
+        self.ended = false;
+        self.operator.park()
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        self.operator.rebind(parameters)
+    }
+}
