@@ -18,6 +18,7 @@ mod plan;
 pub mod salvage;
 mod sql;
 mod state;
+mod system;
 mod types;
 mod verify;
 

@@ -163,13 +163,17 @@ impl Prepared {
         if self.noted.swap(open.serial, Relaxed) == open.serial {
             return Ok(());
         }
-        note_keys(self.keys(), !open.schemas_noted.replace(true), open.tx.reader().database())
+        let reader = open.tx.reader().database();
+        match self.rests.is_everything() {
+            true => note_all(reader),
+            false => note_keys(self.keys(), !open.schemas_noted.replace(true), reader),
+        }
     }
 
     /// Notes as read what the plan rests on, for a statement on its own: all of the schema, which costs nothing, and
     /// nothing but what it rests on once somebody got in its way.
     pub(super) fn note(&self, reader: &Reader, has_lost: bool) -> Result<()> {
-        match has_lost {
+        match has_lost && !self.rests.is_everything() {
             false => note_all(reader),
             true => note_keys(self.keys(), true, reader),
         }

@@ -15,6 +15,7 @@ use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, Reference, RelationKind, Table, View};
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
 use crate::sql::{dotted, list_span, name_text, object_name, plain_name};
+use crate::system::{self, SystemRelation};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -191,8 +192,29 @@ impl<'a> Binder<'a> {
                 self.note_view(span, view);
                 self.view(plain, (view, reference), naming, span)
             }
-            (None, None, _) => Err(self.no_relation(name)),
+            (None, None, _) => match self.system_relation(parts) {
+                Some(relation) => self.system((plain, relation), naming),
+                None => Err(self.no_relation(name)),
+            },
         }
+    }
+
+    /// The relation of the system's that a name means.
+    fn system_relation(&self, parts: List<Name>) -> Option<&'static SystemRelation> {
+        let mut names = self.tree.list(parts).map(|part| name_text(self.tree, part));
+        match (names.next()?, names.next(), names.next()) {
+            (name, None, _) => system::relation(None, name),
+            (schema, Some(name), None) => system::relation(Some(schema), name),
+            _ => None,
+        }
+    }
+
+    fn system(&mut self, (called, relation): (&str, &SystemRelation), naming: Option<Naming>) -> Result<Item> {
+        self.rests.borrow_mut().add_everything();
+        let fields = relation.fields();
+        let plan = LogicalPlan::Values { rows: relation.rows(self.catalog), fields: fields.clone() };
+        let scope = self.fields_scope(called, fields, naming)?;
+        Ok(Item::plain((plan, scope)))
     }
 
     /// What a relation's name means.

@@ -36,6 +36,8 @@ enum Rest {
     Missing(ObjectId, Box<str>),
     /// Some comment.
     Comments,
+    /// All of the schema.
+    Everything,
 }
 
 impl Rests {
@@ -64,13 +66,22 @@ impl Rests {
         self.0.push(Rest::Comments);
     }
 
+    pub(crate) fn add_everything(&mut self) {
+        self.0.push(Rest::Everything);
+    }
+
+    /// Whether it is all of the schema.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.0.iter().any(|rest| matches!(rest, Rest::Everything))
+    }
+
     /// Whether one of the relations is the session's own.
     pub(crate) fn has_temporary(&self) -> bool {
         self.0.iter().any(|rest| match rest {
             Rest::Table(table) | Rest::Written(table) => table.is_temporary(),
             Rest::View(view) => view.id.is_temporary(),
             Rest::Sequence(sequence) => sequence.id.is_temporary(),
-            Rest::Missing(..) | Rest::Comments => false,
+            Rest::Missing(..) | Rest::Comments | Rest::Everything => false,
         })
     }
 
@@ -100,6 +111,7 @@ impl Rests {
             },
             Rest::Missing(schema, name) => now.relation_in(*schema, name).is_none(),
             Rest::Comments => then.has_comments_of(now),
+            Rest::Everything => false,
         };
         let comparable = then.is_committed() && now.is_committed() && then.has_schemas_of(now);
         comparable && self.0.iter().all(same)
@@ -129,6 +141,8 @@ impl Rests {
                 Rest::Missing(schema, name) => add(*schema, name),
                 // A comment that changes meanwhile makes nothing wrong that is written.
                 Rest::Comments => {}
+                // Who rests on that notes the whole tree.
+                Rest::Everything => {}
             }
         }
         keys

@@ -218,6 +218,9 @@ impl DataType {
 }
 
 impl ElementType {
+    /// `smallint`
+    pub(crate) const SMALL_INT: ElementType = ElementType { id: 1, modifier: 0 };
+
     /// The type.
     pub fn data_type(self) -> DataType {
         let ElementType { modifier, .. } = self;

@@ -1,0 +1,121 @@
+//! System relations: `information_schema` and `pg_catalog`, as far as they are there.
+//!
+//! Their rows are made from the catalog when a statement that names one is bound, and are constants of its plan, which rests on
+//! all of the schema (`Rest::Everything`). They have PostgreSQL's names, types of ours (an `oid` is a bigint, a name text), and of
+//! PostgreSQL's columns those that say something here. An object's oid is its id, which stays for the life of the database, from
+//! 16384 on.
+
+mod information_schema;
+mod pg_catalog;
+
+use std::cell::Cell;
+
+use crate::Value;
+use crate::catalog::{Catalog, ObjectId, Table};
+use crate::plan::{Expr, Field};
+use crate::types::DataType;
+
+/// A relation that the system makes.
+pub(crate) struct SystemRelation {
+    name: &'static str,
+    columns: &'static [(&'static str, DataType)],
+    rows: fn(&Catalog, &mut Rows),
+}
+
+/// The rows so far.
+pub(crate) struct Rows {
+    rows: Vec<Vec<Value>>,
+    /// Columns of views are not asked for while views are bound that may use these relations themselves.
+    with_views: bool,
+}
+
+impl Rows {
+    fn add(&mut self, row: Vec<Value>) {
+        self.rows.push(row);
+    }
+}
+
+/// The relation that a name means: unqualified only of `pg_catalog`.
+pub(crate) fn relation(schema: Option<&str>, name: &str) -> Option<&'static SystemRelation> {
+    let all = match schema {
+        Some("information_schema") => information_schema::RELATIONS,
+        Some("pg_catalog") | None if name.starts_with("pg_") => pg_catalog::RELATIONS,
+        _ => return None,
+    };
+    all.iter().find(|relation| relation.name == name)
+}
+
+impl SystemRelation {
+    pub(crate) fn fields(&self) -> Vec<Field> {
+        let field = |&(name, data_type): &(&str, DataType)| Field { name: name.to_owned(), data_type };
+        self.columns.iter().map(field).collect()
+    }
+
+    /// What it holds under a catalog.
+    pub(crate) fn rows(&self, catalog: &Catalog) -> Vec<Vec<Expr>> {
+        let within = ASKING.replace(true);
+        let mut rows = Rows { rows: Vec::new(), with_views: !within };
+        (self.rows)(catalog, &mut rows);
+        ASKING.set(within);
+        let literals = |row: Vec<Value>| {
+            debug_assert_eq!(row.len(), self.columns.len(), "{}", self.name);
+            let columns = row.into_iter().zip(self.columns);
+            columns.map(|(value, &(_, data_type))| Expr::Literal { value, data_type }).collect()
+        };
+        rows.rows.into_iter().map(literals).collect()
+    }
+}
+
+thread_local! {
+    /// Whether rows are being made: then a view that is bound for its columns, and names one of these relations, gets none.
+    static ASKING: Cell<bool> = const { Cell::new(false) };
+}
+
+fn text(text: &str) -> Value {
+    Value::text(text)
+}
+
+fn maybe(value: Option<impl Into<Value>>) -> Value {
+    value.map_or(Value::Null, Into::into)
+}
+
+fn yes_or_no(yes: bool) -> Value {
+    text(if yes { "YES" } else { "NO" })
+}
+
+fn schema_name(catalog: &Catalog, id: ObjectId) -> Value {
+    text(catalog.schema_name(id).unwrap_or_default())
+}
+
+/// The types of the columns that a view's query gives, under the names that they have in the view.
+fn view_columns(catalog: &Catalog, view: &crate::catalog::View, rows: &Rows) -> Vec<Field> {
+    if !rows.with_views {
+        return Vec::new();
+    }
+    let fields = crate::bind::definition_fields(&view.query, catalog);
+    fields.and_then(|fields| crate::bind::named_as_view(view, fields)).unwrap_or_default()
+}
+
+fn names(table: &Table, columns: &[usize]) -> Vec<String> {
+    let columns = columns.iter().filter_map(|&column| table.columns.get(column));
+    columns.map(|column| crate::catalog::quoted(&column.name)).collect()
+}
+
+/// PostgreSQL's internal name of a type: `int4`, `_text`.
+fn type_name(data_type: DataType) -> String {
+    match data_type.base() {
+        DataType::Boolean => "bool".to_owned(),
+        DataType::SmallInt => "int2".to_owned(),
+        DataType::Integer => "int4".to_owned(),
+        DataType::BigInt => "int8".to_owned(),
+        DataType::Real => "float4".to_owned(),
+        DataType::Double => "float8".to_owned(),
+        DataType::Varchar(_) => "varchar".to_owned(),
+        DataType::Char(_) => "bpchar".to_owned(),
+        DataType::Time => "time".to_owned(),
+        DataType::Timestamp => "timestamp".to_owned(),
+        DataType::TimestampTz => "timestamptz".to_owned(),
+        DataType::Array(element) => format!("_{}", type_name(element.data_type())),
+        other => other.type_name().to_owned(),
+    }
+}
