@@ -39,6 +39,39 @@ const QUERIES: &[(&str, [&[&dyn ToValue]; 3])] = &[
         [&[&9i64, &","], &[&5i64, &"-"], &[&0i64, &"x"]],
     ),
     ("SELECT a.id FROM t a JOIN t b ON b.id = a.n WHERE a.id < $1", [&[&30i64], &[&9i64], &[&0i64]]),
+    (
+        "SELECT a.name, count(*), sum(b.id) FROM t a JOIN t b ON b.n = a.id WHERE a.id = $1 GROUP BY a.name",
+        [&[&3i64], &[&5i64], &[&None::<i64>]],
+    ),
+    (
+        "SELECT a.id, b.id FROM t a LEFT JOIN t b ON b.n = a.n AND b.id < $2 WHERE a.id < $1 ORDER BY 1, 2",
+        [&[&30i64, &40i64], &[&9i64, &0i64], &[&90i64, &None::<i64>]],
+    ),
+    ("SELECT a.id, b.name FROM t a JOIN t b ON b.id = a.n + $1 ORDER BY a.id", [&[&3i64], &[&95i64], &[&-200i64]]),
+    (
+        "SELECT a.id FROM t a WHERE EXISTS (SELECT 1 FROM t b WHERE b.n = a.id AND b.id > $1) AND a.name > $2",
+        [&[&3i64, &""], &[&95i64, &"b"], &[&200i64, &""]],
+    ),
+    (
+        "SELECT a.id FROM t a WHERE a.id < $2 AND NOT EXISTS (SELECT 1 FROM t b WHERE b.n = a.id AND b.id > $1)",
+        [&[&3i64, &50i64], &[&98i64, &5i64], &[&200i64, &9i64]],
+    ),
+    (
+        "SELECT a.id, b.id FROM t a FULL JOIN t b ON a.id = b.n + $1 AND b.id < a.id + $2 ORDER BY 1, 2",
+        [&[&3i64, &0i64], &[&0i64, &50i64], &[&300i64, &0i64]],
+    ),
+    (
+        "SELECT a.id, b.id FROM (SELECT * FROM t WHERE id = $1) a, (SELECT * FROM t WHERE n < $2) b WHERE a.n <> b.n",
+        [&[&3i64, &2i64], &[&5i64, &5i64], &[&300i64, &5i64]],
+    ),
+    (
+        "SELECT a.id, l.x FROM t a, LATERAL (SELECT b.id + $1 AS x FROM t b WHERE b.n = a.n LIMIT 2) l WHERE a.id < $2",
+        [&[&3i64, &20i64], &[&5i64, &5i64], &[&5i64, &0i64]],
+    ),
+    (
+        "SELECT id, (SELECT count(*) FROM t b WHERE b.n = a.n AND b.id > $1) FROM t a WHERE a.id < $2",
+        [&[&3i64, &20i64], &[&95i64, &5i64], &[&5i64, &0i64]],
+    ),
     ("SELECT id FROM t WHERE id = (SELECT max(n) FROM t WHERE n < $1)", [&[&3i64], &[&5i64], &[&0i64]]),
     (
         "SELECT $1::text || name FROM t WHERE id < 3 AND n IS NOT NULL AND NOT n = $2",
@@ -92,6 +125,30 @@ fn rows_of_an_execution_outlive_the_next_one() -> Result<()> {
     assert_eq!(second.next()?.unwrap().get::<i64>(0)?, 51);
     drop(second);
     assert_eq!(prepared_rows(statement.query((99i64,))?)?, ["[BigInt(99)]"]);
+    Ok(())
+}
+
+#[test]
+fn joins_that_were_not_read_to_their_ends_begin_anew() -> Result<()> {
+    let connection = connect("CREATE TABLE t (id bigint PRIMARY KEY, n bigint, name text); CREATE INDEX i ON t (n)");
+    fill(&connection, 0..5_000)?;
+    for sql in [
+        "SELECT a.id, b.id FROM t a JOIN t b ON b.n = a.id WHERE a.id >= $1",
+        "SELECT a.id, b.id FROM t a LEFT JOIN t b ON b.id = a.id + 1 WHERE a.n = $1",
+        "SELECT a.id, b.id FROM t a, t b WHERE a.id >= $1 AND b.id > 4990 AND b.n > a.n",
+        "SELECT b.id FROM t b WHERE b.n = $1 AND NOT EXISTS (SELECT 1 FROM t a WHERE a.n = b.id)",
+    ] {
+        let mut statement = connection.prepare(sql)?;
+        for rows_read in [1, 20, 1_500, 0] {
+            let mut rows = statement.query((3i64,))?;
+            for _ in 0..rows_read {
+                rows.next()?;
+            }
+            drop(rows);
+            let again = prepared_rows(statement.query((2i64,))?)?;
+            assert_eq!(again, prepared_rows(connection.query(sql, (2i64,))?)?, "{sql}: {rows_read}");
+        }
+    }
     Ok(())
 }
 

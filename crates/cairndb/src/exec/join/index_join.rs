@@ -6,15 +6,15 @@ use std::sync::Arc;
 use cairn_storage::Cursor;
 
 use super::pairs::{Chunk, Pairing};
-use crate::Result;
 use crate::catalog::{Index, Table};
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::context::Cx;
-use crate::exec::expr::{Evaluator, Frame};
+use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::scan::{EntryReader, KeyPart, RowReader, encode_prefix};
 use crate::exec::vector::Vector;
 use crate::types::key;
+use crate::{Result, Value};
 
 /// How a looked-up row is read.
 enum Lookup {
@@ -191,5 +191,18 @@ impl Operator for IndexJoin {
         self.cursor = None;
         self.row = 0;
         self.pairing.reset();
+    }
+
+    fn park(&mut self) -> bool {
+        (self.batch, self.cursor, self.row) = (None, None, 0);
+        self.pairing.reset();
+        if let Lookup::Index(_, reader) = &mut self.lookup {
+            reader.park();
+        }
+        self.left.park()
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        rebind_all(&mut self.keys, parameters) && self.pairing.rebind(parameters) && self.left.rebind(parameters)
     }
 }

@@ -1,13 +1,13 @@
 //! Nested loops: every left row with every right row; the right side kept, or run anew for each left row (lateral).
 
 use super::pairs::{Chunk, Pairing, unmatched_right};
-use crate::DataType;
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::bitmap::Bitmap;
 use crate::exec::context::{Charge, Cx, OuterRow};
 use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::rows::{Rows, RowsBuilder, collect};
 use crate::plan::{Field, JoinKind};
+use crate::{DataType, Value};
 use std::sync::Arc;
 
 /// The right side's rows, collected when the first left row needs them.
@@ -134,6 +134,18 @@ impl Operator for NestedLoopJoin {
             self.charge.clear(cx.shared);
         }
     }
+
+    fn park(&mut self) -> bool {
+        (self.batch, self.kept, self.seen, self.unmatched) = (None, None, None, None);
+        self.reading = None;
+        self.charge = Charge::default();
+        self.pairing.reset();
+        self.left.park() && self.right.park()
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        self.pairing.rebind(parameters) && self.left.rebind(parameters) && self.right.rebind(parameters)
+    }
 }
 
 /// The right side runs for each left row, which is its outer row.
@@ -221,6 +233,17 @@ impl Operator for LateralJoin {
         self.row = 0;
         self.right.outer = None;
         self.pairing.reset();
+    }
+
+    fn park(&mut self) -> bool {
+        (self.batch, self.row) = (None, 0);
+        (self.right.outer, self.right.fresh) = (None, true);
+        self.pairing.reset();
+        self.left.park() && self.right.operator.park()
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        self.pairing.rebind(parameters) && self.left.rebind(parameters) && self.right.operator.rebind(parameters)
     }
 }
 

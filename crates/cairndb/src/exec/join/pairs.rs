@@ -7,13 +7,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::Result;
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::bitmap::Bitmap;
 use crate::exec::context::Cx;
-use crate::exec::expr::{Evaluator, Frame};
+use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::vector::{NO_ROW, Vector};
 use crate::plan::JoinKind;
+use crate::{Result, Value};
 
 /// Candidate pairs of rows.
 #[derive(Default)]
@@ -53,6 +53,11 @@ impl Pairing {
 
     pub(super) fn reset(&mut self) {
         self.matched = false;
+    }
+
+    /// As [`Operator::rebind`](crate::exec::operator::Operator::rebind).
+    pub(super) fn rebind(&mut self, parameters: &[Value]) -> bool {
+        rebind_all(&mut self.residual, parameters)
     }
 
     /// The output for a chunk; `None`: no rows. `seen`: to note which right rows found a match.

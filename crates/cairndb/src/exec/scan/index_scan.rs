@@ -59,6 +59,11 @@ impl EntryReader {
         }
     }
 
+    /// Lets go of the state that was read.
+    pub(crate) fn park(&mut self) {
+        self.lookup = None;
+    }
+
     /// Appends the row of an entry to the vectors.
     pub(crate) fn read_one(&mut self, key: &[u8], value: &[u8], out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
         let EntryReader { table, index_parts, source, lookup } = self;
@@ -194,7 +199,7 @@ impl Operator for IndexScan {
 
     fn park(&mut self) -> bool {
         self.ranges.park();
-        self.reader.lookup = None;
+        self.reader.park();
         self.batch_size = 0;
         true
     }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::key_range::{KeyPart, encode_prefix};
 use super::row_reader::RowReader;
 use super::table_scan::filtered;
-use crate::Result;
 use crate::catalog::{Index, Table};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
-use crate::exec::expr::Evaluator;
+use crate::exec::expr::{Evaluator, rebind_all};
 use crate::exec::operator::{Operator, Step};
+use crate::{Result, Value};
 
 /// At most one row of a table, by its primary key or a unique index.
 pub(crate) struct PointGet {
@@ -72,5 +72,14 @@ impl Operator for PointGet {
 
     fn reset(&mut self, _cx: Cx<'_>) {
         self.done = false;
+    }
+
+    fn park(&mut self) -> bool {
+        self.done = false;
+        true
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        rebind_all(self.key.iter_mut().chain(&mut self.filter), parameters)
     }
 }
