@@ -545,7 +545,8 @@ impl Connection {
         };
         let options = self.state.borrow().settings.optimizer.clone();
         let sequences = |catalog: &Arc<Catalog>| self.sequences_under(catalog, state.read_only);
-        let done = ddl::execute(command, &dml, trees, &options, &sequences)?;
+        let is_alone = state.started.is_none();
+        let done = ddl::execute(command, &dml, trees, &options, &sequences, is_alone)?;
         for (severity, code, message, detail) in done.notices {
             self.notice_with(Notice { severity, code, message, detail });
         }

@@ -9,7 +9,6 @@ use super::context::Ddl;
 use super::names::{Chosen, constraint_exists, constraint_name};
 use crate::bind::{bind_check, resolve_check};
 use crate::catalog::{Check, Index, IndexColumn, Table, TableLayout};
-use crate::dml::key_detail;
 use crate::exec::eval_row;
 use crate::plan::is_volatile;
 use crate::types::row::decode_raw;
@@ -102,15 +101,6 @@ impl Ddl<'_> {
         };
         table.checks.push(Check { id: self.store.allocate_id(table.schema)?, name, condition, columns });
         Ok(())
-    }
-
-    /// SQLSTATE 23505 for an index that cannot be built.
-    pub(super) fn not_unique(&self, table: &Table, index: &str, columns: &[usize], row: &[Value]) -> Error {
-        let values = columns.iter().map(|&column| &row[column]);
-        let message = format!("could not create unique index \"{index}\"");
-        Error::new(SqlState::UNIQUE_VIOLATION, message)
-            .with_detail(format!("{} is duplicated.", key_detail(table, columns, values, &self.dml.exec.eval)))
-            .with_constraint(index)
     }
 
     /// SQLSTATE 23514 where a row of the table violates its last CHECK.

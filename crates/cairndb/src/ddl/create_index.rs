@@ -2,30 +2,46 @@
 
 use std::sync::Arc;
 
+use cairn_storage::TreeId;
+
 use super::context::Ddl;
 use super::names::Chosen;
-use crate::catalog::{Index, IndexColumn, Table};
+use crate::catalog::{Index, IndexColumn, ObjectId, Table};
 use crate::command::{CreateIndex, IndexPart};
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
         let table = self.table(&create.table)?;
-        let columns = create.columns.iter().map(|column| index_column(&table, column)).collect::<Result<Vec<_>>>()?;
-        let Some(name) = self.free_index_name(create, &table, &columns)? else { return Ok("CREATE INDEX") };
-        let index = Index {
-            id: self.store.allocate_id(table.schema)?,
-            name,
-            tree: self.dml.tx.create_derived_tree(table.schema)?,
-            columns,
-            unique: create.unique,
-            constraint: false,
-        };
+        let mut index = described(create, &table, TreeId::CATALOG)?;
+        let Some(name) = self.free_index_name(create, &table, &index.columns)? else { return Ok("CREATE INDEX") };
+        (index.name, index.tree) = (name, self.dml.tx.create_derived_tree(table.schema)?);
         self.build_index(&table, &index)?;
-        let mut table = Table::clone(&table);
+        self.put_index(&table, index)
+    }
+
+    /// The table has the index, which is built, from now on.
+    fn put_index(&self, table: &Table, mut index: Index) -> Result<&'static str> {
+        index.id = self.store.allocate_id(table.schema)?;
+        let mut table = table.clone();
         table.indexes.push(Arc::new(index));
         self.store.put_table(&table)?;
         Ok("CREATE INDEX")
+    }
+
+    /// As [`put_index`](Ddl::put_index), of an index that was built while others went on working. They wait now.
+    pub(super) fn put_index_built(&mut self, create: &CreateIndex, mut index: Index) -> Result<&'static str> {
+        let table = self.table(&create.table)?;
+        match self.free_index_name(create, &table, &index.columns)? {
+            Some(name) => {
+                index.name = name;
+                self.put_index(&table, index)
+            }
+            None => {
+                self.dml.tx.drop_tree(index.tree)?;
+                Ok("CREATE INDEX")
+            }
+        }
     }
 
     /// `None`: there is one of this name, and IF NOT EXISTS was said.
@@ -41,6 +57,13 @@ impl Ddl<'_> {
         };
         Ok(self.is_free(table.schema, name, create.if_not_exists)?.then(|| name.clone()))
     }
+}
+
+/// The index as it was asked for, without an id and a name.
+pub(super) fn described(create: &CreateIndex, table: &Table, tree: TreeId) -> Result<Index> {
+    let columns = create.columns.iter().map(|column| index_column(table, column)).collect::<Result<_>>()?;
+    let (id, name, unique) = (ObjectId(0), create.name.clone().unwrap_or_default(), create.unique);
+    Ok(Index { id, name, tree, columns, unique, constraint: false })
 }
 
 fn index_column(table: &Table, part: &IndexPart) -> Result<IndexColumn> {

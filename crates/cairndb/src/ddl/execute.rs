@@ -1,6 +1,7 @@
 //! Dispatches schema changes.
 
 use super::context::{Ddl, Sequences};
+use super::index_beside::create_index_beside;
 use crate::catalog::SystemTrees;
 use crate::command::{Command, SchemaCommand};
 use crate::dml::DmlContext;
@@ -19,15 +20,21 @@ pub(crate) struct Done {
     pub(crate) notices: Vec<(&'static str, SqlState, String, Option<String>)>,
 }
 
-/// Runs a statement that changes the schema.
+/// Runs a statement that changes the schema. `is_alone`: the transaction is the statement's own.
 pub(crate) fn execute(
     parsed: &ParsedStatement,
     context: &DmlContext<'_>,
     trees: SystemTrees,
     options: &OptimizerOptions,
     sequences: Sequences<'_>,
+    is_alone: bool,
 ) -> Result<Done> {
     let Command::Schema(command) = Command::of(parsed)? else { return Err(Error::internal("not a schema change")) };
+    if let (SchemaCommand::CreateIndex(create), true) = (&command, is_alone)
+        && let Some(done) = create_index_beside(parsed, create, context, trees, options, sequences)?
+    {
+        return Ok(done);
+    }
     let mut ddl = Ddl::new(parsed, context, trees, options, sequences)?;
     ddl.done.tag = ddl.dispatch(&command)?;
     Ok(ddl.done)

@@ -15,6 +15,7 @@ mod dependency;
 mod drop;
 mod execute;
 mod foreign_key;
+mod index_beside;
 mod index_build;
 mod names;
 mod rewrite;

@@ -7,6 +7,7 @@ use cairn_parser::Span;
 use cairn_parser::token::quote_identifier;
 
 use super::context::Ddl;
+use super::index_build::not_unique;
 use crate::bind::said;
 use crate::catalog::{Definition, Index, Table, delete_statistics};
 use crate::dml::Target;
@@ -64,7 +65,7 @@ impl Ddl<'_> {
             if last.as_deref() == Some(key) {
                 let row = target.layout.decode(key, row)?;
                 let name = new.primary_key_name.as_deref().unwrap_or(&new.name);
-                return Err(self.not_unique(new, name, &new.primary_key, &row));
+                return Err(not_unique(self.dml, new, name, &new.primary_key, &row));
             }
             let last = last.get_or_insert_default();
             last.clear();

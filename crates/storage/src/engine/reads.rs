@@ -120,6 +120,11 @@ impl Reads {
         self.note((tree, part.map_or(whole, KeyRange::new)));
     }
 
+    /// Whether a cursor is open.
+    pub(crate) fn is_any_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     fn points(&self) -> impl Iterator<Item = (TreeId, &[u8])> {
         let starts = std::iter::once(0).chain(self.points.iter().map(|&(_, end)| end));
         starts.zip(&self.points).map(|(start, &(tree, end))| (tree, &self.keys[start..end]))

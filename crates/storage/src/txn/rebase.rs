@@ -2,7 +2,7 @@
 
 use super::parts::Parts;
 use super::private::PrivateTree;
-use super::reader::View;
+use super::reader::{Claimed, View};
 use super::state::State;
 use super::validate::validate;
 use crate::engine::{Engine, Noted, Op, OpList};
@@ -27,6 +27,25 @@ impl State {
             false => self.rebase(engine, slot, newest, &again)?,
         }
         Ok(!again.is_empty())
+    }
+
+    /// As `catch_up`, while the transaction goes on: a tree of its own that was overtaken is a conflict.
+    pub(super) fn go_on_from_newest(&mut self, engine: &Engine) -> Result<()> {
+        self.outgrow(engine)?;
+        if self.reads.is_any_open() {
+            return Err(Error::Conflict);
+        }
+        let claimed = Claimed::by_engine(engine)?;
+        let base = self.base.as_ref().ok_or(Error::Ended)?;
+        let newest = View::newest(&base.handle)?;
+        let (from, to) = (&base.version().trees, &newest.version().trees);
+        self.check_trees(to)?;
+        validate(engine, claimed.slot.following(base.slot), &self.reads.noted(), from, to)?;
+        if self.trees.iter().any(|private| Self::must_reapply(private, to)) {
+            return Err(Error::Conflict);
+        }
+        self.base = Some(newest);
+        Ok(())
     }
 
     /// Applies the operations on some trees to the version's; the others had not changed, so their base moves too.

@@ -1,6 +1,7 @@
 //! Transactions: the public face. What they do is in `changes`, how they end in `commit`.
 
 use std::fmt;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use super::reader::{Reader, Source};
 use super::savepoint::Savepoint;
 use super::state::{Private, State};
 use super::ticket::Ticket;
-use crate::engine::{Handle, Losses, Turn};
+use crate::engine::{Handle, Losses, Reads, Turn};
 use crate::sync::{MutexGuard, Ordering};
 use crate::{Durability, Error, Result, TreeId};
 
@@ -170,6 +171,30 @@ impl Transaction {
     /// As `commit` with full durability, without waiting for it: the ticket's `wait` does.
     pub fn commit_async(self) -> Result<Ticket> {
         self.commit_pipelined()
+    }
+
+    /// Goes on from the newest published state: it must have all that was read so far as it was read ([`Error::Conflict`]),
+    /// and what is read from now on is read there. For work that follows others' changes itself, with
+    /// [`Snapshot::diff`](crate::Snapshot::diff). No cursor of the transaction may be open, and no tree that it changed may
+    /// have been changed by others: that is a conflict, too.
+    pub fn go_on_from_newest(&self) -> Result<()> {
+        self.private.lock()?.go_on_from_newest(self.private.engine())
+    }
+
+    /// From here on commits of others that would change one of these trees wait until this transaction has ended, for a
+    /// bounded time, which is longer where `work` is. The newest published state has what was committed before. False: no
+    /// turn was to be had in time, or the caller gave up.
+    pub fn take_turn(&self, trees: &[TreeId], work: Duration, gives_up: &dyn Fn() -> bool) -> Result<bool> {
+        let mut reads = Reads::default();
+        trees.iter().for_each(|&tree| reads.range(tree, Bound::Unbounded, Bound::Unbounded));
+        let mut lost = Losses::default();
+        lost.note(reads, work);
+        // One that it has is over: it would wait for itself.
+        self.private.lock()?.turn = None;
+        let turn = Turn::take(self.private.handle(), &lost, gives_up)?;
+        let is_taken = turn.is_some();
+        self.private.lock()?.turn = turn;
+        Ok(is_taken)
     }
 
     /// Ends the transaction without a trace. Dropping it does the same.

@@ -1,0 +1,184 @@
+//! CREATE INDEX, in a transaction of its own, beside writers.
+//!
+//! The index is built from a snapshot; what others changed since is taken over from newer and newer ones, each time less. Then the
+//! transaction takes a turn: whoever would change the table waits, the last few changes are taken over, and the index is in the
+//! catalog.
+//!
+//! - Until then the transaction has read nothing that others may not change: what it took from snapshots is right because every
+//!   difference between them was followed. From then on it rests on the newest state, and has read the whole table and the whole
+//!   catalog there. So a turn that is over too early is a conflict, and no more.
+//! - Entries of a difference are taken away before others come: rows may have changed their places among each other. What is
+//!   there twice after that is there twice in the newer snapshot.
+//! - A table that somebody alters meanwhile is begun with again, as after any conflict.
+//! - Nothing is left where it fails: the index is the transaction's own tree.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cairn_storage::{Error as StorageError, Snapshot, TreeId};
+
+use super::context::{Ddl, Sequences};
+use super::create_index::described;
+use super::execute::Done;
+use super::index_build::{Entries, INTERRUPT_ROWS, build_index, duplicate_entry};
+use crate::catalog::{Catalog, Index, SystemTrees, Table, load};
+use crate::command::CreateIndex;
+use crate::dml::DmlContext;
+use crate::plan::OptimizerOptions;
+use crate::sql::ParsedStatement;
+use crate::state::Reader;
+use crate::{Error, Result, SqlState};
+
+/// Others wait once taking over their changes took no longer than this, or was tried so often.
+const SHORT: Duration = Duration::from_millis(5);
+const ROUNDS: u32 = 50;
+
+/// Runs CREATE INDEX; `None`: it is one that ends at once, or with an error.
+pub(super) fn create_index_beside(
+    parsed: &ParsedStatement,
+    create: &CreateIndex,
+    dml: &DmlContext<'_>,
+    trees: SystemTrees,
+    options: &OptimizerOptions,
+    sequences: Sequences<'_>,
+) -> Result<Option<Done>> {
+    let mut state = State::newest(dml)?;
+    let Some(table) = state.catalog.relation(&create.table).and_then(|relation| relation.table()).cloned() else {
+        return Ok(None);
+    };
+    let is_taken = |name: &String| state.catalog.relation_in(table.schema, name).is_some();
+    if table.schema.is_temporary() || create.name.as_ref().is_some_and(is_taken) {
+        return Ok(None);
+    }
+    let Ok(mut index) = described(create, &table, TreeId::CATALOG) else { return Ok(None) };
+    index.tree = dml.tx.create_derived_tree(table.schema)?;
+    build_index(dml, &state.rows(), &table, &index)?;
+    state = settle(dml, (&table, &index), state)?;
+    dml.tx.database().go_on_from_newest().map_err(overtaken)?;
+    dml.tx.database().reader().note_read(table.tree, Bound::Unbounded, Bound::Unbounded)?;
+    follow(dml, (&table, &index), &state, &state.next(dml, &table)?)?;
+    let catalog = Arc::new(load(dml.tx.database().reader())?.under(dml.catalog.path()));
+    refuse_altered(&table, &catalog)?;
+    let dml = DmlContext { catalog: &catalog, ..*dml };
+    let mut ddl = Ddl::new(parsed, &dml, trees, options, sequences)?;
+    ddl.done.tag = ddl.put_index_built(create, index)?;
+    Ok(Some(ddl.done))
+}
+
+/// A state of the database.
+struct State {
+    snapshot: Snapshot,
+    stamp: u64,
+    catalog: Arc<Catalog>,
+}
+
+impl State {
+    fn rows(&self) -> Reader {
+        Reader::from(self.snapshot.reader())
+    }
+
+    fn newest(dml: &DmlContext<'_>) -> Result<State> {
+        let snapshot = dml.store.snapshot()?;
+        let stamp = snapshot.reader().tree_stamp(TreeId::CATALOG)?;
+        let catalog = Arc::new(load(snapshot.reader())?.under(dml.catalog.path()));
+        Ok(State { snapshot, stamp, catalog })
+    }
+
+    /// A newer one, in which the table is the same.
+    fn next(&self, dml: &DmlContext<'_>, table: &Table) -> Result<State> {
+        let snapshot = dml.store.snapshot()?;
+        let stamp = snapshot.reader().tree_stamp(TreeId::CATALOG)?;
+        if stamp == self.stamp {
+            return Ok(State { snapshot, stamp, catalog: self.catalog.clone() });
+        }
+        let state = State::newest(dml)?;
+        refuse_altered(table, &state.catalog)?;
+        Ok(state)
+    }
+}
+
+/// Takes over what others change until that is little, and they wait; the state that was come to.
+fn settle(dml: &DmlContext<'_>, (table, index): (&Table, &Index), mut state: State) -> Result<State> {
+    let mut rounds = 0;
+    loop {
+        let began = Instant::now();
+        let next = state.next(dml, table)?;
+        follow(dml, (table, index), &state, &next)?;
+        state = next;
+        rounds += 1;
+        let took = began.elapsed();
+        if took > SHORT && rounds % ROUNDS != 0 {
+            continue;
+        }
+        let gives_up = || dml.exec.check().is_err();
+        if dml.tx.database().take_turn(&[table.tree, TreeId::CATALOG], took, &gives_up)? {
+            return Ok(state);
+        }
+        dml.exec.check()?;
+    }
+}
+
+/// Brings the index from one state of the table to a newer one.
+fn follow(dml: &DmlContext<'_>, (table, index): (&Table, &Index), older: &State, newer: &State) -> Result<()> {
+    let mut entries = Entries::of(table, index);
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut changes = |is_coming: bool| {
+        each_change(dml, table.tree, older, newer, |key, old, new| {
+            let old = old.map(|row| entries.of_row(key, row, &mut before)).transpose()?;
+            let new = new.map(|row| entries.of_row(key, row, &mut after)).transpose()?;
+            if old.is_some() && old == new && before == after {
+                return Ok(());
+            }
+            match (old, new) {
+                (Some(_), _) if !is_coming => drop(dml.tx.delete(index.tree, &before)?),
+                (_, Some(row_key)) if is_coming && row_key.is_empty() => dml.tx.put(index.tree, &after, row_key)?,
+                (_, Some(row_key)) if is_coming && !dml.tx.insert(index.tree, &after, row_key)? => {
+                    return Err(duplicate_entry(dml, &newer.rows(), (table, index), row_key));
+                }
+                _ => {}
+            }
+            Ok(())
+        })
+    };
+    changes(false)?;
+    changes(true)
+}
+
+/// Every row that differs: its key, as it was and as it is.
+fn each_change(
+    dml: &DmlContext<'_>,
+    tree: TreeId,
+    older: &State,
+    newer: &State,
+    mut each: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<()>,
+) -> Result<()> {
+    let (mut count, mut result) = (0u32, Ok(()));
+    older.snapshot.diff(&newer.snapshot, tree, Bound::Unbounded, Bound::Unbounded, |key, old, new| {
+        count = count.wrapping_add(1);
+        if count.is_multiple_of(INTERRUPT_ROWS) {
+            result = dml.exec.check();
+        }
+        if result.is_ok() {
+            result = each(key, old, new);
+        }
+        result.is_ok()
+    })?;
+    result
+}
+
+/// Begins again where the table is another one by now.
+fn refuse_altered(table: &Table, catalog: &Catalog) -> Result<()> {
+    let is_same = |now: &Arc<Table>| (now.change, now.tree) == (table.change, table.tree);
+    match catalog.table_by_id(table.id).filter(|now| is_same(now)) {
+        Some(_) => Ok(()),
+        None => Err(overtaken(StorageError::Conflict)),
+    }
+}
+
+fn overtaken(error: StorageError) -> Error {
+    match error {
+        StorageError::Conflict => Error::new(SqlState::SERIALIZATION_FAILURE, "the table was altered meanwhile"),
+        error => error.into(),
+    }
+}
