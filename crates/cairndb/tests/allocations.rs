@@ -193,6 +193,8 @@ fn a_point_update_allocates_nothing() {
 fn statements_that_take_turns_allocate_nothing() {
     let fixture = Fixture::new("turns");
     fixture.conn.execute("ALTER TABLE u ADD COLUMN of bigint REFERENCES t", ()).unwrap();
+    // Rows that have no such column yet grow when they get one, and pages split.
+    fixture.conn.execute("UPDATE u SET of = (SELECT max(id) FROM t)", ()).unwrap();
     let mut read = fixture.prepare("SELECT s FROM t WHERE id = $1");
     let mut wide = fixture.prepare("UPDATE u SET code = -code, of = $2 WHERE id = $1");
     let mut narrow = fixture.prepare("UPDATE t SET n = $2 WHERE id = $1");
