@@ -99,6 +99,19 @@ impl Kind {
         };
         random.pick(forms).replace('#', column)
     }
+
+    /// An expression over a column that an index may be of; none fails.
+    fn key(self, column: &str) -> String {
+        let form = match self {
+            Kind::Int | Kind::Big => "(# % 5)",
+            Kind::Text | Kind::Varchar | Kind::Char => "lower(#)",
+            Kind::Numeric => "round(#)",
+            Kind::Date => "(# > '2024-01-15')",
+            Kind::Bool => "(NOT #)",
+            Kind::Double => "(# > 1)",
+        };
+        form.replace('#', column)
+    }
 }
 
 struct Column {
@@ -154,6 +167,15 @@ fn table(number: usize, before: &[Table], random: &mut Random) -> (Table, String
     if random.one_in(2) {
         let column = &random.pick(&columns).name;
         script += &format!("CREATE INDEX ON {name} ({column} DESC, id);");
+    }
+    if random.one_in(3) {
+        let (column, other) = (random.pick(&columns), random.pick(&columns));
+        let (key, filter) = (column.kind.key(&column.name), other.kind.check(&other.name, random));
+        script += &match random.below(3) {
+            0 => format!("CREATE INDEX ON {name} ({key} DESC, id);"),
+            1 => format!("CREATE UNIQUE INDEX ON {name} ({key}, {}) WHERE {filter};", other.name),
+            _ => format!("CREATE INDEX ON {name} ({}) WHERE {filter};", column.name),
+        };
     }
     (Table { name, columns, unique, refers_to_itself }, script)
 }

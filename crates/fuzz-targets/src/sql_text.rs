@@ -70,9 +70,13 @@ fn check_indexes(connection: &Connection, text: &str) {
     let schema = connection.schema().expect("the catalog can be read");
     for (name, table) in ["t", "u"].iter().filter_map(|name| Some((name, schema.table(name)?))) {
         for index in table.indexes.iter().filter(|index| index.kind != IndexKind::PrimaryKey) {
-            let column = index.columns.first();
-            let Some(column) = column.map(|column| column.name.replace('"', "\"\"")) else { continue };
-            let query = format!("SELECT * FROM {name} WHERE \"{column}\" IS NOT NULL ORDER BY \"{column}\"");
+            let Some(column) = index.columns.first() else { continue };
+            let key = match column.is_expression {
+                true => column.name.clone(),
+                false => format!("\"{}\"", column.name.replace('"', "\"\"")),
+            };
+            let filter = index.filter.as_ref().map_or_else(String::new, |filter| format!(" AND {filter}"));
+            let query = format!("SELECT * FROM {name} WHERE {key} IS NOT NULL{filter} ORDER BY {key}");
             let by_index = lines(connection, &query).unwrap_or_else(|error| panic!("{query}: {error:?}"));
             connection.execute("SET enable_indexscan = off", ()).expect("a setting");
             let by_scan = lines(connection, &query).unwrap_or_else(|error| panic!("{query}: {error:?}"));

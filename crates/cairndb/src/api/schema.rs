@@ -117,14 +117,18 @@ pub struct Index {
     pub kind: IndexKind,
     /// In key order.
     pub columns: Vec<IndexedColumn>,
+    /// Only rows for which it is true are in the index; `None`: all are.
+    pub filter: Option<String>,
 }
 
 /// A column of an index.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IndexedColumn {
-    /// Its name.
+    /// Its name; an expression as CREATE INDEX has it.
     pub name: String,
+    /// Whether it is an expression over the table's columns.
+    pub is_expression: bool,
     /// Its type.
     pub data_type: DataType,
     /// Greater values first.
@@ -374,9 +378,10 @@ fn names(table: &catalog::Table, columns: &[usize]) -> Vec<String> {
 }
 
 fn indexed(table: &catalog::Table, part: &catalog::IndexColumn) -> Option<IndexedColumn> {
-    let column = table.columns.get(part.column)?;
+    let (name, data_type) = (table.key_name(part.column), table.key_type(part.column)?);
+    let is_expression = table.columns.get(part.column).is_none();
     let (descending, nulls_first) = (part.descending, part.nulls_first);
-    Some(IndexedColumn { name: column.name.clone(), data_type: column.data_type, descending, nulls_first })
+    Some(IndexedColumn { name, is_expression, data_type, descending, nulls_first })
 }
 
 fn secondary(table: &catalog::Table, index: &catalog::Index) -> Index {
@@ -386,11 +391,12 @@ fn secondary(table: &catalog::Table, index: &catalog::Index) -> Index {
         (false, _) => IndexKind::Plain,
     };
     let columns = index.columns.iter().filter_map(|part| indexed(table, part)).collect();
-    Index { name: index.name.clone(), kind, columns }
+    let filter = index.predicate.as_ref().map(|predicate| predicate.definition.text.clone());
+    Index { name: index.name.clone(), kind, columns, filter }
 }
 
 fn primary(table: &catalog::Table, name: &str) -> Index {
     let part = |&column| catalog::IndexColumn { column, descending: false, nulls_first: false };
     let columns = table.primary_key.iter().filter_map(|column| indexed(table, &part(column))).collect();
-    Index { name: name.to_owned(), kind: IndexKind::PrimaryKey, columns }
+    Index { name: name.to_owned(), kind: IndexKind::PrimaryKey, columns, filter: None }
 }

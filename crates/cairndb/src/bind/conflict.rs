@@ -6,9 +6,11 @@ use cairn_parser::{self as ast, Id, IndexElement, List, Name};
 
 use super::binder::Binder;
 use super::context::{Clause, Context};
+use super::index::bound_indexes;
 use super::scope::{Env, Scope};
 use super::statement::{Arbiter, ConflictAction, OnConflict};
 use crate::catalog::Table;
+use crate::plan::{Expr, is_implied, same_expr};
 use crate::sql::{list_span, name_text};
 use crate::{Error, Result, SqlState};
 
@@ -23,12 +25,12 @@ impl Binder<'_> {
         let arbiter = match clause.constraint {
             Some(name) => self.arbiter_of_constraint(table, name)?,
             None if clause.index.is_empty() => Arbiter::Any,
-            None => self.arbiter_of_columns(table, clause.index)?,
+            None => {
+                let env = Env { scope: target, outer: None };
+                let filter = clause.index_filter.map(|condition| self.filter(condition, &env)).transpose()?;
+                self.arbiter_of_columns(table, clause.index, (target, filter))?
+            }
         };
-        if let Some(condition) = clause.index_filter {
-            // No index is partial, so the rows of every one satisfy the condition.
-            self.filter(condition, &Env { scope: target, outer: None })?;
-        }
         let action = match clause.update {
             false => ConflictAction::Nothing,
             true if arbiter == Arbiter::Any => {
@@ -60,29 +62,46 @@ impl Binder<'_> {
         Ok(ConflictAction::Update { assignments, filter })
     }
 
-    fn arbiter_of_columns(&self, table: &Table, elements: List<IndexElement>) -> Result<Arbiter> {
+    /// The unique index of these columns and expressions. One of some rows will do if the condition says that the row is among
+    /// them.
+    fn arbiter_of_columns(
+        &mut self,
+        table: &Arc<Table>,
+        elements: List<IndexElement>,
+        (target, filter): (&Scope, Option<Expr>),
+    ) -> Result<Arbiter> {
+        let bound = bound_indexes(table, self.catalog)?;
         let tree = self.tree;
         let mut wanted = Vec::with_capacity(tree.len(elements));
         for element in tree.list(elements) {
-            wanted.push(self.arbiter_column(table, element)?);
+            wanted.push(self.arbiter_column(table, element, target)?);
         }
-        let same = |columns: Vec<usize>| {
-            columns.iter().all(|column| wanted.contains(column)) && wanted.iter().all(|column| columns.contains(column))
-        };
-        if !table.primary_key.is_empty() && same(table.primary_key.clone()) {
+        if !table.primary_key.is_empty() && is_of(&wanted, &table.primary_key, &[]) {
             return Ok(Arbiter::PrimaryKey);
         }
-        let index = table
-            .indexes
-            .iter()
-            .position(|index| index.unique && same(index.columns.iter().map(|column| column.column).collect()));
+        let filter = filter.as_slice();
+        let fits = |at: &usize| {
+            let index = &table.indexes[*at];
+            let (expressions, predicate) = match bound.as_ref().and_then(|bound| bound.all.get(*at)) {
+                Some(bound) => (&*bound.expressions, bound.predicate.as_ref()),
+                None => (&[][..], None),
+            };
+            let key: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
+            index.unique
+                && is_of(&wanted, &key, expressions)
+                && predicate.is_none_or(|predicate| is_implied(predicate, filter))
+        };
+        // What keeps all rows apart keeps some apart, too.
+        let of_some = |at: &usize| table.indexes[*at].predicate.is_some();
+        let index = (0..table.indexes.len()).filter(fits).min_by_key(of_some);
         index.map(Arbiter::Index).ok_or_else(|| {
             let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
             Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
         })
     }
 
-    fn arbiter_column(&self, table: &Table, element: Id<IndexElement>) -> Result<usize> {
+    /// A column of the table, or an expression over its columns.
+    fn arbiter_column(&mut self, table: &Table, element: Id<IndexElement>, target: &Scope) -> Result<Expr> {
         let tree = self.tree;
         let IndexElement { expr, collation, operator_class, direction, nulls, .. } = tree.get(element);
         let place = tree.span(expr);
@@ -98,9 +117,11 @@ impl Binder<'_> {
             return Err(self.at(Error::unsupported("a collation or operator class in ON CONFLICT"), span));
         }
         let Some(name) = self.plain_column(expr) else {
-            return Err(self.at(Error::unsupported("an expression in ON CONFLICT"), place));
+            let env = Env { scope: target, outer: None };
+            return Ok(self.operand(expr, &mut Context::new(Some(&env), Clause::IndexKey))?.0);
         };
-        table.columns.iter().position(|column| column.name == name).ok_or_else(|| {
+        let position = table.columns.iter().position(|column| column.name == name);
+        position.map(|index| Expr::Column { index, data_type: table.columns[index].data_type }).ok_or_else(|| {
             let message = format!("column \"{name}\" does not exist");
             self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), place)
         })
@@ -117,4 +138,14 @@ impl Binder<'_> {
             self.at(Error::new(SqlState::UNDEFINED_OBJECT, message), self.tree.span(name))
         })
     }
+}
+
+/// Whether these are the columns and expressions of a key, in whatever order.
+fn is_of(wanted: &[Expr], key: &[usize], expressions: &[(usize, Expr)]) -> bool {
+    let is = |wanted: &Expr, column: usize| match expressions.iter().find(|(key, _)| *key == column) {
+        Some((_, expr)) => same_expr(wanted, expr),
+        None => matches!(wanted, Expr::Column { index, .. } if *index == column),
+    };
+    key.iter().all(|column| wanted.iter().any(|wanted| is(wanted, *column)))
+        && wanted.iter().all(|wanted| key.iter().any(|column| is(wanted, *column)))
 }

@@ -28,6 +28,8 @@ pub(super) enum Clause {
     Update,
     Returning,
     Check,
+    IndexKey,
+    IndexPredicate,
     Default,
     From,
 }
@@ -48,6 +50,8 @@ impl Clause {
             Clause::Update => "UPDATE",
             Clause::Returning => "RETURNING",
             Clause::Check => "check constraints",
+            Clause::IndexKey => "index expressions",
+            Clause::IndexPredicate => "index predicates",
             Clause::Default => "DEFAULT expressions",
             Clause::From => "functions in FROM",
         }

@@ -145,7 +145,7 @@ pub(super) fn known_relation(
     relation
 }
 
-fn noting<T: Send>(
+pub(super) fn noting<T: Send>(
     tree: &Tree<'_>,
     depth: usize,
     catalog: &Catalog,
@@ -182,15 +182,20 @@ pub(crate) fn resolve_check(text: String, table: &Table, catalog: &Catalog) -> R
     let parsed = sql::parse_expression(&text)?;
     let bind = |binder: &mut Binder<'_>| check_condition(binder, parsed.expr, table);
     let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    Ok((Definition { text, references: Some(references) }, numbers_of(&bound, table)))
+}
+
+/// The numbers of the columns that an expression over a table's columns uses.
+pub(super) fn numbers_of(bound: &Expr, table: &Table) -> Vec<u32> {
     let mut columns = Vec::new();
-    walk::walk(&bound, 0, &mut |expr, _| {
+    walk::walk(bound, 0, &mut |expr, _| {
         if let Expr::Column { index, .. } = expr {
             columns.extend(table.columns.get(*index).map(|column| column.number));
         }
     });
     columns.sort_unstable();
     columns.dedup();
-    Ok((Definition { text, references: Some(references) }, columns))
+    columns
 }
 
 /// The columns that a view's query gives.

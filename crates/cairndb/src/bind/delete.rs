@@ -22,7 +22,7 @@ impl Binder<'_> {
         }
         let target = tree.get(delete.table);
         let table = self.target_table(target.name, "delete from")?;
-        let mut joined = self.target_scan(&table, target.alias);
+        let mut joined = self.target_scan(&table, target.alias)?;
         let target_width = joined.1.width;
         for item in tree.list(delete.using) {
             joined = self.add_item(Some(joined), item, None)?;

@@ -68,15 +68,26 @@ pub fn bind_check(condition: &Definition, table: &Table, catalog: &Catalog) -> R
 }
 
 pub(super) fn check_condition(binder: &mut Binder<'_>, expr: Id<ast::Expr>, table: &Table) -> Result<Expr> {
+    let (bound, span) = over_columns(binder, expr, table, (Clause::Check, "check constraint"))?;
+    binder.condition(bound, "CHECK", span)
+}
+
+/// An expression over a table's columns, without subqueries.
+pub(super) fn over_columns(
+    binder: &mut Binder<'_>,
+    expr: Id<ast::Expr>,
+    table: &Table,
+    (clause, what): (Clause, &str),
+) -> Result<(Expr, ast::Span)> {
     let schema = binder.schema_of(table.schema);
     let scope = Scope::of_table(table.name.clone(), schema, &std::sync::Arc::new(table.clone()), table.columns.len());
     let env = Env { scope: &scope, outer: None };
-    let (bound, span) = binder.operand(expr, &mut Context::new(Some(&env), Clause::Check))?;
+    let (bound, span) = binder.operand(expr, &mut Context::new(Some(&env), clause))?;
     if contains_subquery(&bound) {
-        let message = "cannot use subquery in check constraint";
+        let message = format!("cannot use subquery in {what}");
         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
-    binder.condition(bound, "CHECK", span)
+    Ok((bound, span))
 }
 
 /// A column's default, converted to the column's type (as far as assignment does; see `BoundInsert::source`).
@@ -88,7 +99,7 @@ pub(super) fn default_of(binder: &mut Binder<'_>, expr: Id<ast::Expr>, data_type
     binder.default_value(expr, data_type, "default")
 }
 
-fn alone<T: Send>(
+pub(super) fn alone<T: Send>(
     definition: &Definition,
     catalog: &Catalog,
     bind: impl FnOnce(&mut Binder<'_>, Id<ast::Expr>) -> Result<T> + Send,

@@ -1,22 +1,6 @@
-//! Whether two bound expressions are the same expression: for GROUP BY, DISTINCT ON, and repeated aggregates.
+//! Whether two aggregates' calls are the same: for repeated aggregates.
 
-use crate::plan::{AggregateCall, Expr, walk};
-use crate::types::Value;
-
-/// The same expression, node by node, volatile ones too: what is grouped and selected is one value. (Subqueries are compared by their debug form: they are rare here.)
-pub(super) fn same_expr(left: &Expr, right: &Expr) -> bool {
-    if !same_node(left, right) {
-        return false;
-    }
-    let (mut left, mut right) = (walk::children(left), walk::children(right));
-    loop {
-        match (left.next(), right.next()) {
-            (None, None) => return true,
-            (Some(left), Some(right)) if same_expr(left, right) => {}
-            _ => return false,
-        }
-    }
-}
+use crate::plan::{AggregateCall, Expr, same_expr, walk};
 
 /// The same call of the same aggregate, of arguments that give the same values each time.
 pub(super) fn same_call(left: &AggregateCall, right: &AggregateCall) -> bool {
@@ -33,23 +17,6 @@ pub(super) fn same_call(left: &AggregateCall, right: &AggregateCall) -> bool {
         && exprs.iter().zip(others).all(|(a, b)| same_expr(a, b))
 }
 
-fn same_node(left: &Expr, right: &Expr) -> bool {
-    if left.data_type() != right.data_type() || std::mem::discriminant(left) != std::mem::discriminant(right) {
-        return false;
-    }
-    match (left, right) {
-        (Expr::Literal { value: a, .. }, Expr::Literal { value: b, .. }) => same_value(a, b),
-        (Expr::Column { index: a, .. }, Expr::Column { index: b, .. })
-        | (Expr::Parameter { index: a, .. }, Expr::Parameter { index: b, .. }) => a == b,
-        (Expr::Outer { level: a, index: i, .. }, Expr::Outer { level: b, index: j, .. }) => (a, i) == (b, j),
-        (Expr::Call { function: a, .. }, Expr::Call { function: b, .. }) => a.is_same(b),
-        (Expr::Sequence { op: a, .. }, Expr::Sequence { op: b, .. }) => a == b,
-        (Expr::Subquery(_), Expr::Subquery(_)) => format!("{left:?}") == format!("{right:?}"),
-        (Expr::Case { branches: a, .. }, Expr::Case { branches: b, .. }) => a.len() == b.len(),
-        _ => true,
-    }
-}
-
 /// Whether evaluating it twice may give different values.
 pub(super) fn is_volatile(expr: &Expr) -> bool {
     let itself = match expr {
@@ -58,8 +25,4 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
         _ => false,
     };
     itself || walk::children(expr).any(is_volatile)
-}
-
-fn same_value(left: &Value, right: &Value) -> bool {
-    format!("{left:?}") == format!("{right:?}")
 }

@@ -261,7 +261,7 @@ impl<'a> Binder<'a> {
         naming: Option<Naming>,
     ) -> Result<Item> {
         let width = table.columns.len();
-        let plan = LogicalPlan::Scan { table: Arc::clone(table), columns: (0..width).collect() };
+        let plan = self.scan_of(table, (0..width).collect())?;
         let mut columns = known_columns(reference, table);
         if let Some(naming) = naming {
             self.check_column_count("table", columns.len(), naming)?;
@@ -282,7 +282,7 @@ impl<'a> Binder<'a> {
         naming: Option<Naming>,
     ) -> Result<Item> {
         let width = table.columns.len();
-        let plan = LogicalPlan::Scan { table: Arc::clone(table), columns: (0..width).collect() };
+        let plan = self.scan_of(table, (0..width).collect())?;
         let name = naming.map_or(called, |naming| name_text(self.tree, naming.name));
         let schema = match reference {
             Some(reference) => Some(reference.schema.clone()),

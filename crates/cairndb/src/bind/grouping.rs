@@ -8,10 +8,9 @@ use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
 use super::context::{AGGREGATE_BASE, Context, GROUPING_BASE};
-use super::equal::same_expr;
 use super::grouping_sets::GroupBy;
 use super::scope::Scope;
-use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, walk};
+use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, same_expr, walk};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 

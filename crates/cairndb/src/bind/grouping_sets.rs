@@ -10,10 +10,9 @@ use cairn_parser::{self as ast, GroupItem, Id, List};
 
 use super::binder::Binder;
 use super::coerce::null;
-use super::equal::same_expr;
 use super::scope::Env;
 use super::select::Output;
-use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, SetOperator};
+use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, SetOperator, same_expr};
 use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 

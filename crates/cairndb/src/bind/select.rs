@@ -9,7 +9,6 @@ use cairn_parser::{
 
 use super::binder::{Binder, NOWHERE};
 use super::context::{Clause, Context};
-use super::equal::same_expr;
 use super::from::Side;
 use super::grouping::Grouping;
 use super::grouping_sets::GroupBy;
@@ -17,7 +16,7 @@ use super::output_name::output_name;
 use super::query::{Window, limited};
 use super::scope::Env;
 use super::star;
-use crate::plan::{Expr, Field, LogicalPlan, SortKey};
+use crate::plan::{Expr, Field, LogicalPlan, SortKey, same_expr};
 use crate::sql::{list_span, name_text};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};

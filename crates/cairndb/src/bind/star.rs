@@ -3,9 +3,8 @@
 use cairn_parser::Span;
 use cairn_parser::token::quote_identifier;
 
-use super::equal::same_expr;
 use super::scope::{Relation, Scope};
-use crate::plan::Expr;
+use crate::plan::{Expr, same_expr};
 
 /// What stands for each `*`, `t.*` and `TABLE t` of a query, by its place in the text.
 #[derive(Debug, Default)]

@@ -9,6 +9,7 @@ use cairn_parser::{
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
 use super::context::{Clause, Context};
+use super::index::bound_indexes;
 use super::nearest::nearest;
 use super::operators::row_of;
 use super::scope::{Env, Scope};
@@ -107,7 +108,7 @@ impl Binder<'_> {
     }
 
     /// The scan and the names of an updated or deleted table: its columns, then its hidden row number if it has one.
-    pub(super) fn target_scan(&self, table: &Arc<Table>, alias: Option<Id<Name>>) -> (LogicalPlan, Scope) {
+    pub(super) fn target_scan(&self, table: &Arc<Table>, alias: Option<Id<Name>>) -> Result<(LogicalPlan, Scope)> {
         let columns: Vec<usize> = match table.primary_key.as_slice() {
             [] => (0..table.columns.len()).chain([ROW_NUMBER]).collect(),
             _ => (0..table.columns.len()).collect(),
@@ -115,7 +116,13 @@ impl Binder<'_> {
         let name = alias.map_or(table.name.as_str(), |alias| name_text(self.tree, alias));
         let schema = self.schema_of(table.schema).filter(|_| alias.is_none());
         let scope = Scope::of_table(name.to_owned(), schema, table, columns.len());
-        (LogicalPlan::Scan { table: Arc::clone(table), columns }, scope)
+        Ok((self.scan_of(table, columns)?, scope))
+    }
+
+    /// The scan of a table's columns.
+    pub(super) fn scan_of(&self, table: &Arc<Table>, columns: Vec<usize>) -> Result<LogicalPlan> {
+        let indexes = bound_indexes(table, self.catalog)?;
+        Ok(LogicalPlan::Scan { table: Arc::clone(table), columns, indexes })
     }
 
     /// SET: positions and converted values.

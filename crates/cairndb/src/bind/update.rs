@@ -22,7 +22,7 @@ impl Binder<'_> {
         }
         let target = tree.get(update.table);
         let table = self.target_table(target.name, "update")?;
-        let mut joined = self.target_scan(&table, target.alias);
+        let mut joined = self.target_scan(&table, target.alias)?;
         let target_width = joined.1.width;
         for item in tree.list(update.from) {
             joined = self.add_item(Some(joined), item, None)?;

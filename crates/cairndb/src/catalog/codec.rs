@@ -13,6 +13,9 @@ const VERSION: u8 = 4;
 /// that know nothing of layouts go on reading files that have none, and refuse the others.
 const WITH_LAYOUTS: u8 = 5;
 
+/// The same of a table with indexes over expressions, or of some rows only: who does not know of them must not write the table.
+const WITH_EXPRESSIONS: u8 = 6;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
@@ -29,6 +32,11 @@ impl Writer {
     /// The record of a table whose rows may have earlier layouts.
     pub(super) fn entry_with_layouts() -> Writer {
         Writer(vec![WITH_LAYOUTS])
+    }
+
+    /// The record of a table with indexes over expressions, or of some rows only.
+    pub(super) fn entry_with_expressions() -> Writer {
+        Writer(vec![WITH_EXPRESSIONS])
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
@@ -92,7 +100,7 @@ impl<'a> Fields<'a> {
     /// A top-level record.
     pub(super) fn entry(bytes: &'a [u8]) -> Result<Fields<'a>> {
         match bytes.split_first() {
-            Some((OLDEST..=WITH_LAYOUTS, rest)) => Ok(Fields(rest)),
+            Some((OLDEST..=WITH_EXPRESSIONS, rest)) => Ok(Fields(rest)),
             Some((version @ 1..OLDEST, _)) => Err(older(*version)),
             Some((version, _)) => Err(corrupt(&format!("unknown entry version {version}"))),
             None => Err(corrupt("empty entry")),

@@ -6,6 +6,7 @@ use cairn_storage::TreeId;
 
 use super::codec::{self, Fields, Writer, corrupt};
 use super::schema::{Check, Column, DroppedColumn, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
+use super::schema::{EXPRESSIONS, KeyExpression, RowExpression};
 use super::schema::{OnCommit, ReferentialAction, Sequence};
 use super::{Definition, KnownColumn, Reference};
 use crate::Result;
@@ -15,7 +16,11 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// A table with its indexes, checks and foreign keys. `change`: a number never used before, so that rewriting an entry
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
-    let mut w = if table.layout_version == 0 { Writer::entry() } else { Writer::entry_with_layouts() };
+    let mut w = match () {
+        () if !table.indexes.iter().all(|index| index.is_plain()) => Writer::entry_with_expressions(),
+        () if table.layout_version > 0 => Writer::entry_with_layouts(),
+        () => Writer::entry(),
+    };
     w.text(1, &table.name);
     w.number(2, table.tree.0.into());
     w.numbers(3, &table.primary_key);
@@ -99,9 +104,12 @@ fn number_columns(table: &mut Table) {
 /// Every column position in the entry must exist: all later code indexes by them.
 fn check_positions(table: &Table) -> Result<()> {
     let keys = table.foreign_keys.iter().flat_map(|key| key.columns.iter());
-    let indexed = table.indexes.iter().flat_map(|index| index.columns.iter().map(|c| &c.column));
     let beyond = |position: &usize| *position >= table.columns.len();
-    match table.primary_key.iter().chain(keys).chain(indexed).any(beyond) {
+    let is_nothing = |index: &Arc<Index>| {
+        let of_index = |column: usize| index.expressions.iter().any(|key| key.column == column);
+        index.columns.iter().any(|part| beyond(&part.column) && !of_index(part.column))
+    };
+    match table.primary_key.iter().chain(keys).any(beyond) || table.indexes.iter().any(is_nothing) {
         true => Err(corrupt("column position out of range")),
         false => Ok(()),
     }
@@ -255,6 +263,48 @@ fn encode_index(index: &Index, w: &mut Writer) {
             w.flag(3, column.nulls_first);
         });
     }
+    for key in &index.expressions {
+        w.record(7, |w| {
+            w.number(1, key.column as u64);
+            w.data_type(2, key.data_type);
+            encode_row_expression(&key.expression, (3, 4, 5), w);
+        });
+    }
+    if let Some(predicate) = &index.predicate {
+        w.record(8, |w| encode_row_expression(predicate, (3, 4, 5), w));
+    }
+}
+
+/// An expression as three fields: its text, what that refers to, and its columns.
+fn encode_row_expression(expression: &RowExpression, (text, references, columns): (u8, u8, u8), w: &mut Writer) {
+    encode_definition(&expression.definition, (text, references), w);
+    expression.columns.iter().for_each(|&column| w.number(columns, column.into()));
+}
+
+fn decode_row_expression(bytes: &[u8]) -> Result<KeyExpression> {
+    let expression = RowExpression { definition: Definition::default(), columns: Vec::new() };
+    let mut key = KeyExpression { column: 0, data_type: DataType::Unknown, expression };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => key.column = codec::number(value)?,
+            2 => key.data_type = codec::data_type(value)?,
+            3 => key.expression.definition.text = codec::text(value)?,
+            4 => key.expression.definition.references = decode_references(value)?,
+            5 => key.expression.columns.push(codec::number(value)?),
+            _ => {}
+        }
+    }
+    Ok(key)
+}
+
+fn decode_key_expression(bytes: &[u8]) -> Result<KeyExpression> {
+    let key = decode_row_expression(bytes)?;
+    if key.column < EXPRESSIONS || key.data_type == DataType::Unknown {
+        Err(corrupt("expression of an index"))
+    } else {
+        Ok(key)
+    }
 }
 
 fn decode_index(bytes: &[u8]) -> Result<Index> {
@@ -265,6 +315,8 @@ fn decode_index(bytes: &[u8]) -> Result<Index> {
         columns: Vec::new(),
         unique: false,
         constraint: false,
+        expressions: Vec::new(),
+        predicate: None,
     };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -275,6 +327,8 @@ fn decode_index(bytes: &[u8]) -> Result<Index> {
             4 => index.unique = true,
             5 => index.constraint = true,
             6 => index.columns.push(decode_index_column(value)?),
+            7 => index.expressions.push(decode_key_expression(value)?),
+            8 => index.predicate = Some(decode_row_expression(value)?.expression),
             _ => {}
         }
     }
@@ -524,9 +578,15 @@ mod tests {
                 id: ObjectId(8),
                 name: "i".to_string(),
                 tree: TreeId(1001),
-                columns: vec![part],
+                columns: vec![part, IndexColumn { column: EXPRESSIONS + 2, ..part }],
                 unique: true,
                 constraint: true,
+                expressions: vec![KeyExpression {
+                    column: EXPRESSIONS + 2,
+                    data_type: DataType::Text,
+                    expression: RowExpression { definition: "lower(b)".into(), columns: vec![4] },
+                }],
+                predicate: Some(RowExpression { definition: "a > 0".into(), columns: vec![1] }),
             })],
             checks: vec![Check { id: ObjectId(4), name: "c".to_string(), condition: "a > 0".into(), columns: vec![1] }],
             foreign_keys: vec![key],

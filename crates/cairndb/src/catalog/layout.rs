@@ -44,12 +44,12 @@ pub(super) struct Layouts(Mutex<BTreeMap<ObjectId, Known>>);
 struct Known {
     table: Arc<Table>,
     layout: Arc<TableLayout>,
-    compiled: Option<Arc<dyn Any + Send + Sync>>,
+    compiled: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Layouts {
     fn with<T>(&self, table: &Arc<Table>, work: impl FnOnce(&mut Known) -> T) -> T {
-        let make = || Known { table: table.clone(), layout: Arc::new(TableLayout::new(table)), compiled: None };
+        let make = || Known { table: table.clone(), layout: Arc::new(TableLayout::new(table)), compiled: Vec::new() };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.entry(table.id).or_insert_with(make);
         if !Arc::ptr_eq(&known.table, table) {
@@ -62,19 +62,22 @@ impl Layouts {
         self.with(table, |known| known.layout.clone())
     }
 
-    /// What `compile` makes of a table, unless it was made before. One kind of thing is kept for each table.
+    /// What `compile` makes of a table, unless it was made before. One thing of a kind is kept for each table.
     pub(super) fn compiled<T: Send + Sync + 'static>(
         &self,
         table: &Arc<Table>,
         compile: impl FnOnce() -> Result<T>,
     ) -> Result<Arc<T>> {
-        let known = self.with(table, |known| known.compiled.clone());
-        if let Some(compiled) = known.and_then(|compiled| compiled.downcast().ok()) {
+        let of_kind = |known: &mut Known| {
+            let compiled = known.compiled.iter().find(|compiled| compiled.is::<T>());
+            compiled.and_then(|compiled| compiled.clone().downcast().ok())
+        };
+        if let Some(compiled) = self.with(table, of_kind) {
             return Ok(compiled);
         }
         // Not under the lock: it asks for layouts.
         let compiled = Arc::new(compile()?);
-        self.with(table, |known| known.compiled = Some(compiled.clone()));
+        self.with(table, |known| known.compiled.push(compiled.clone()));
         Ok(compiled)
     }
 }
@@ -213,20 +216,6 @@ impl TableLayout {
         Ok(row)
     }
 
-    /// Some columns of a stored row, written to their places in `row` (all columns of the table).
-    pub(crate) fn decode_some(&self, key: &[u8], value: &[u8], columns: &[usize], row: &mut [Value]) -> Result<()> {
-        let is_in_key = |&column: &usize| matches!(self.places[column], ColumnPlace::Key(_));
-        let from_key = if columns.iter().any(is_in_key) { self.decode_key(key)? } else { Vec::new() };
-        for &column in columns {
-            row[column] = match self.places[column] {
-                // An index may have a column twice.
-                ColumnPlace::Key(at) => from_key[at].clone(),
-                ColumnPlace::Row(at) => self.column_of(value, at)?,
-            };
-        }
-        Ok(())
-    }
-
     /// The primary key's values as the key has them (in their ordered form, where the type is not decodable).
     fn decode_key(&self, mut key: &[u8]) -> Result<Vec<Value>> {
         if !self.places.iter().any(|place| matches!(place, ColumnPlace::Key(_))) {
@@ -267,22 +256,6 @@ impl Index {
         Ok(is_exclusive)
     }
 
-    /// The entry for a row: its key appended to `out`, its value returned.
-    pub(crate) fn encode_entry<'k>(
-        &self,
-        table: &Table,
-        row: &[Value],
-        row_key: &'k [u8],
-        out: &mut Vec<u8>,
-    ) -> &'k [u8] {
-        let exclusive = self.encode_entry_with(row_key, out, |part, out| {
-            let (value, data_type) = (&row[part.column], table.columns[part.column].data_type);
-            key::encode_value(value, data_type, part.descending, part.nulls_first, out);
-            Ok::<_, std::convert::Infallible>(value.is_null())
-        });
-        if exclusive == Ok(true) { row_key } else { &[] }
-    }
-
     /// The row key of an entry.
     pub(crate) fn row_key<'k>(&self, table: &Table, key: &'k [u8], value: &'k [u8]) -> Result<&'k [u8]> {
         if !value.is_empty() {
@@ -290,7 +263,7 @@ impl Index {
         }
         let mut rest = key;
         for part in &self.columns {
-            let data_type = table.columns[part.column].data_type;
+            let data_type = table.key_type(part.column).ok_or_else(corrupted)?;
             key::skip_value(&mut rest, data_type, part.descending, part.nulls_first)?;
         }
         Ok(rest)

@@ -25,11 +25,11 @@ pub use objects::{Catalog, Relation, RelationKind};
 pub(crate) use objects::{Commentable, no_schema};
 pub(crate) use past::PastLayout;
 pub(crate) use rests::{Rests, note_all, note_keys};
-pub(crate) use schema::OnCommit;
 pub use schema::{
     Check, Column, ColumnStatistics, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction, Sequence,
     Table, TableStatistics, View,
 };
+pub(crate) use schema::{EXPRESSIONS, KeyExpression, OnCommit, RowExpression};
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, is_up_to_date,
     load, load_temporary, put_statistics, system_trees, temporary_stamp,

@@ -133,12 +133,38 @@ pub struct Index {
     pub unique: bool,
     /// Made by a UNIQUE constraint of this name (then violations name it so).
     pub constraint: bool,
+    /// What its key has besides columns.
+    pub(crate) expressions: Vec<KeyExpression>,
+    /// Only rows for which it is true have entries.
+    pub(crate) predicate: Option<RowExpression>,
 }
+
+/// An expression over a table's columns that an index rests on.
+#[derive(Clone, Debug)]
+pub(crate) struct RowExpression {
+    /// The names of the table and its columns in it are those of now.
+    pub(crate) definition: Definition,
+    /// The numbers of the columns that it uses.
+    pub(crate) columns: Vec<u32>,
+}
+
+/// An expression in the key of an index.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyExpression {
+    /// What stands for it where others have the position of a column: [`EXPRESSIONS`] and a number that no other index of the
+    /// table has.
+    pub(crate) column: usize,
+    pub(crate) data_type: DataType,
+    pub(crate) expression: RowExpression,
+}
+
+/// No table has so many columns: from here on a key's column is an expression of its index.
+pub(crate) const EXPRESSIONS: usize = 1 << 24;
 
 /// A column of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexColumn {
-    /// Position in the table's columns.
+    /// Position in the table's columns; from [`EXPRESSIONS`] on it is one of the index's expressions.
     pub column: usize,
     /// Greater values first.
     pub descending: bool,
@@ -267,6 +293,31 @@ impl Column {
     }
 }
 
+impl Index {
+    /// Its key has columns only, and every row has an entry.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.expressions.is_empty() && self.predicate.is_none()
+    }
+
+    /// No two rows of the table have the same key, unless a column of it is NULL.
+    pub(crate) fn is_unique_of_all(&self) -> bool {
+        self.unique && self.predicate.is_none()
+    }
+
+    /// What it rests on besides its key's columns.
+    pub(crate) fn row_expressions(&self) -> impl Iterator<Item = &RowExpression> {
+        self.expressions.iter().map(|key| &key.expression).chain(&self.predicate)
+    }
+}
+
+impl KeyExpression {
+    /// As a definition of an index has it: in parentheses, unless it is a call.
+    pub(crate) fn shown(&self) -> String {
+        self.expression.definition.text.clone()
+    }
+}
+
 impl Table {
     /// A table without columns.
     pub(crate) fn new(id: ObjectId, name: impl Into<String>, tree: TreeId) -> Table {
@@ -312,6 +363,46 @@ impl Table {
     /// The position of the column of this name.
     pub fn column_position(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// The type of a column of a key: of the table's, or an index's expression.
+    pub(crate) fn key_type(&self, column: usize) -> Option<DataType> {
+        match self.columns.get(column) {
+            Some(column) => Some(column.data_type),
+            None => self.key_expression(column).map(|expression| expression.data_type),
+        }
+    }
+
+    /// The expression that stands at this place of an index's key.
+    pub(crate) fn key_expression(&self, column: usize) -> Option<&KeyExpression> {
+        let mut all = self.indexes.iter().flat_map(|index| &index.expressions);
+        all.find(|expression| expression.column == column)
+    }
+
+    /// The name of a column of a key, as messages tell it: of the table's, or an index's expression.
+    pub(crate) fn key_name(&self, column: usize) -> String {
+        match self.columns.get(column) {
+            Some(column) => column.name.clone(),
+            None => self.key_expression(column).map_or_else(|| "?".to_owned(), KeyExpression::shown),
+        }
+    }
+
+    /// The positions of the columns that an index rests on, by its key, its expressions or its predicate.
+    pub(crate) fn index_columns(&self, index: usize) -> impl Iterator<Item = usize> {
+        let index = &self.indexes[index];
+        let numbers = index.row_expressions().flat_map(|expression| &expression.columns);
+        let of_key = index.columns.iter().map(|part| part.column).filter(|column| *column < EXPRESSIONS);
+        of_key.chain(numbers.filter_map(|number| self.position_of_number(*number)))
+    }
+
+    /// Changes every expression over the table's columns.
+    pub(crate) fn change_definitions(&mut self, mut change: impl FnMut(&mut Definition)) {
+        self.checks.iter_mut().for_each(|check| change(&mut check.condition));
+        for index in self.indexes.iter_mut().filter(|index| !index.is_plain()) {
+            let index = Arc::make_mut(index);
+            let expressions = index.expressions.iter_mut().map(|key| &mut key.expression);
+            expressions.chain(&mut index.predicate).for_each(|expression| change(&mut expression.definition));
+        }
     }
 
     /// The types of the given columns.

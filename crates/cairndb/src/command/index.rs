@@ -15,14 +15,23 @@ pub(crate) struct CreateIndex {
     pub(crate) name: Option<String>,
     pub(crate) table: ObjectName,
     pub(crate) columns: Vec<IndexPart>,
+    /// Which rows have entries; `None`: all.
+    pub(crate) filter: Option<String>,
     pub(crate) unique: bool,
     pub(crate) if_not_exists: bool,
+}
+
+/// What an index is of.
+#[derive(Debug)]
+pub(crate) enum IndexKey {
+    Column(String),
+    Expression(String),
 }
 
 /// A column of an index.
 #[derive(Debug)]
 pub(crate) struct IndexPart {
-    pub(crate) name: String,
+    pub(crate) key: IndexKey,
     pub(crate) descending: bool,
     pub(crate) nulls_first: bool,
 }
@@ -30,7 +39,6 @@ pub(crate) struct IndexPart {
 impl CreateIndex {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateIndex> {
         command.refuse_word(TokenKind::Concurrently, "CONCURRENTLY")?;
-        command.refuse_word(TokenKind::Where, "a partial index")?;
         command.refuse_word(TokenKind::Include, "INCLUDE")?;
         command.refuse("options", "a storage parameter")?;
         command.refuse("tablespace", "TABLESPACE")?;
@@ -38,10 +46,15 @@ impl CreateIndex {
         if command.name_behind(TokenKind::Using).is_some_and(|method| method != "btree") {
             command.refuse_word(TokenKind::Using, "an index method other than btree")?;
         }
+        let filter = match command.has(TokenKind::Where) {
+            true => Some(command.tree().print(command.expr()?)),
+            false => None,
+        };
         Ok(CreateIndex {
             name: command.name_before(TokenKind::On),
             table: command.relation()?,
             columns: command.parts("index_element").map(IndexPart::of).collect::<Result<_>>()?,
+            filter,
             unique: command.has(TokenKind::Unique),
             if_not_exists: command.part("if_not_exists").is_some(),
         })
@@ -54,22 +67,22 @@ impl IndexPart {
         element.refuse("operator_class", "an operator class")?;
         let descending = element.has(TokenKind::Desc);
         let nulls = element.part("nulls_order").map(|order| order.has(TokenKind::First));
-        let name = match element.names().next() {
-            Some(name) => name,
-            None => plain_column(element)?,
+        let key = match element.names().next() {
+            Some(name) => IndexKey::Column(name),
+            None => key_of(element)?,
         };
-        Ok(IndexPart { name, descending, nulls_first: nulls.unwrap_or(descending) })
+        Ok(IndexPart { key, descending, nulls_first: nulls.unwrap_or(descending) })
     }
 }
 
-/// A column's name where an expression could stand.
-fn plain_column(element: Clause<'_>) -> Result<String> {
+/// A column's name may stand where an expression could.
+fn key_of(element: Clause<'_>) -> Result<IndexKey> {
     let (tree, expr) = (element.tree(), element.expr()?);
     match tree.get(expr) {
         Expr::Column { names } if tree.len(names) == 1 => {
             let name = tree.nth(names, 0).ok_or_else(|| Error::internal("a column without a name"))?;
-            Ok(crate::sql::name_text(tree, name).to_owned())
+            Ok(IndexKey::Column(crate::sql::name_text(tree, name).to_owned()))
         }
-        _ => Err(element.unsupported(format!("the expression {} in a key", tree.print(expr)))),
+        _ => Ok(IndexKey::Expression(tree.print(expr))),
     }
 }

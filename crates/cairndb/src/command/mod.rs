@@ -29,7 +29,7 @@ pub(crate) use constraint::{Constraint, References};
 pub(crate) use create_table::{ColumnDefinition, CreateTable, CreateTableAs, Identity};
 pub(crate) use drop::DropRelations;
 pub(crate) use explain::Explain;
-pub(crate) use index::{CreateIndex, IndexPart};
+pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
 pub(crate) use rename::RenameRelation;
 pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};

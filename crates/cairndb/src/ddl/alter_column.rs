@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::Ddl;
 use super::dependency::views_using;
 use super::names::missing_column;
-use crate::bind::{bind_check, bind_default};
+use crate::bind::{bind_check, bind_default, bind_index};
 use crate::catalog::Table;
 use crate::command::ColumnChange;
 use crate::types::{CastContext, DataType, can_cast, cast_assign};
@@ -71,7 +71,8 @@ impl Ddl<'_> {
         for check in &new.checks {
             bind_check(&check.condition, &new, &self.catalog)?;
         }
-        if only_allows_more(from, to) {
+        let is_other_key = self.retype_keys(&mut new)?;
+        if only_allows_more(from, to) && !is_other_key {
             return self.store.put_table(&new);
         }
         let eval = self.dml.exec.eval.clone();
@@ -79,6 +80,22 @@ impl Ddl<'_> {
             row[position] = cast_assign(&row[position], from, to, &eval)?;
             Ok(row)
         })
+    }
+}
+
+impl Ddl<'_> {
+    /// The indexes' expressions mean what they mean by the table's new types; whether one has another type by that.
+    fn retype_keys(&self, table: &mut Table) -> Result<bool> {
+        let mut is_other = false;
+        for at in 0..table.indexes.len() {
+            let bound = bind_index(&table.indexes[at], table, &self.catalog)?;
+            let index = Arc::make_mut(&mut table.indexes[at]);
+            for (key, (_, expr)) in index.expressions.iter_mut().zip(&bound.expressions) {
+                is_other |= key.data_type != expr.data_type();
+                key.data_type = expr.data_type();
+            }
+        }
+        Ok(is_other)
     }
 }
 

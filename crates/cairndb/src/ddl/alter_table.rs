@@ -224,9 +224,8 @@ impl Ddl<'_> {
             Relation::Table(table) => {
                 self.refuse_taken(table.schema, &to)?;
                 let mut renamed = Table { name: to, ..Table::clone(&table) };
-                for check in &mut renamed.checks {
-                    rename_table(&mut check.condition, &table.name, &renamed.name);
-                }
+                let to = renamed.name.clone();
+                renamed.change_definitions(|definition| rename_table(definition, &table.name, &to));
                 self.store.forget_name(table.schema, &table.name)?;
                 self.store.put_table(&renamed)
             }
@@ -271,9 +270,7 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
         let mut new = Table::clone(table);
-        for check in &mut new.checks {
-            rename_column(&mut check.condition, from, &to);
-        }
+        new.change_definitions(|definition| rename_column(definition, from, &to));
         new.columns[position].name = to;
         self.store.put_table(&new)
     }

@@ -85,6 +85,8 @@ impl Ddl<'_> {
             columns: positions.into_iter().map(part).collect(),
             unique: true,
             constraint: true,
+            expressions: Vec::new(),
+            predicate: None,
         }));
         Ok(())
     }

@@ -6,15 +6,16 @@ use cairn_storage::TreeId;
 
 use super::context::Ddl;
 use super::names::Chosen;
-use crate::catalog::{Index, IndexColumn, ObjectId, Table};
-use crate::command::{CreateIndex, IndexPart};
+use crate::bind::{resolve_key, resolve_predicate};
+use crate::catalog::{Catalog, EXPRESSIONS, Index, IndexColumn, KeyExpression, ObjectId, Table};
+use crate::command::{CreateIndex, IndexKey, IndexPart};
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
         let table = self.table(&create.table)?;
-        let mut index = described(create, &table, TreeId::CATALOG)?;
-        let Some(name) = self.free_index_name(create, &table, &index.columns)? else { return Ok("CREATE INDEX") };
+        let (mut index, named_by) = described(create, &table, &self.catalog)?;
+        let Some(name) = self.free_index_name(create, &table, &named_by)? else { return Ok("CREATE INDEX") };
         (index.name, index.tree) = (name, self.dml.tx.create_derived_tree(table.schema)?);
         self.build_index(&table, &index)?;
         self.put_index(&table, index)
@@ -30,9 +31,13 @@ impl Ddl<'_> {
     }
 
     /// As [`put_index`](Ddl::put_index), of an index that was built while others went on working. They wait now.
-    pub(super) fn put_index_built(&mut self, create: &CreateIndex, mut index: Index) -> Result<&'static str> {
+    pub(super) fn put_index_built(
+        &mut self,
+        create: &CreateIndex,
+        (mut index, named_by): (Index, Vec<String>),
+    ) -> Result<&'static str> {
         let table = self.table(&create.table)?;
-        match self.free_index_name(create, &table, &index.columns)? {
+        match self.free_index_name(create, &table, &named_by)? {
             Some(name) => {
                 index.name = name;
                 self.put_index(&table, index)
@@ -45,31 +50,53 @@ impl Ddl<'_> {
     }
 
     /// `None`: there is one of this name, and IF NOT EXISTS was said.
-    fn free_index_name(
-        &mut self,
-        create: &CreateIndex,
-        table: &Table,
-        columns: &[IndexColumn],
-    ) -> Result<Option<String>> {
+    fn free_index_name(&mut self, create: &CreateIndex, table: &Table, named_by: &[String]) -> Result<Option<String>> {
         let Some(name) = &create.name else {
-            let names: Vec<&str> = columns.iter().map(|part| table.columns[part.column].name.as_str()).collect();
-            return Ok(Some(Chosen::default().relation(&self.catalog, table, &names.join("_"), "idx")));
+            return Ok(Some(Chosen::default().relation(&self.catalog, table, &named_by.join("_"), "idx")));
         };
         Ok(self.is_free(table.schema, name, create.if_not_exists)?.then(|| name.clone()))
     }
 }
 
-/// The index as it was asked for, without an id and a name.
-pub(super) fn described(create: &CreateIndex, table: &Table, tree: TreeId) -> Result<Index> {
-    let columns = create.columns.iter().map(|column| index_column(table, column)).collect::<Result<_>>()?;
-    let (id, name, unique) = (ObjectId(0), create.name.clone().unwrap_or_default(), create.unique);
-    Ok(Index { id, name, tree, columns, unique, constraint: false })
+/// The index as it was asked for, without an id and a tree; and what its name is made of, where none is given.
+pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) -> Result<(Index, Vec<String>)> {
+    let mut index = Index {
+        id: ObjectId(0),
+        name: create.name.clone().unwrap_or_default(),
+        tree: TreeId::CATALOG,
+        columns: Vec::with_capacity(create.columns.len()),
+        unique: create.unique,
+        constraint: false,
+        expressions: Vec::new(),
+        predicate: create.filter.as_ref().map(|text| resolve_predicate(text, table, catalog)).transpose()?,
+    };
+    let mut named_by: Vec<String> = Vec::with_capacity(create.columns.len());
+    let mut next = table.indexes.iter().flat_map(|index| &index.expressions).map(|key| key.column + 1).max();
+    for IndexPart { key, descending, nulls_first } in &create.columns {
+        let (column, name) = match key {
+            IndexKey::Column(name) => (position(table, name)?, name.clone()),
+            IndexKey::Expression(text) => {
+                let (expression, data_type, name) = resolve_key(text, table, catalog)?;
+                let column = next.unwrap_or(EXPRESSIONS);
+                next = Some(column + 1);
+                index.expressions.push(KeyExpression { column, data_type, expression });
+                (column, name)
+            }
+        };
+        index.columns.push(IndexColumn { column, descending: *descending, nulls_first: *nulls_first });
+        named_by.push(other_than(&named_by, name));
+    }
+    Ok((index, named_by))
 }
 
-fn index_column(table: &Table, part: &IndexPart) -> Result<IndexColumn> {
-    let name = &part.name;
-    let column = table
+/// As PostgreSQL names the columns of an index: `expr`, `expr1`.
+fn other_than(taken: &[String], name: String) -> String {
+    let numbered = (1..).map(|number| format!("{name}{number}"));
+    std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(name)
+}
+
+fn position(table: &Table, name: &str) -> Result<usize> {
+    table
         .column_position(name)
-        .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")))?;
-    Ok(IndexColumn { column, descending: part.descending, nulls_first: part.nulls_first })
+        .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")))
 }

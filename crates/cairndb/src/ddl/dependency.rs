@@ -180,6 +180,11 @@ impl<'c> Graph<'c> {
         for index in &table.indexes {
             let object = if index.constraint { Object::Unique(id, index.id) } else { Object::Index(id, index.id) };
             index.columns.iter().for_each(|part| self.add(object, Bond::Automatic, column(part.column)));
+            for expression in index.row_expressions() {
+                let numbers = expression.columns.iter();
+                numbers.for_each(|number| self.add(object, Bond::Automatic, Object::Column(id, *number)));
+                self.add_references(object, &expression.definition);
+            }
         }
         for check in &table.checks {
             let object = Object::Check(id, check.id);
@@ -215,10 +220,9 @@ impl<'c> Graph<'c> {
             columns.len() == key.referenced_columns.len()
                 && key.referenced_columns.iter().all(|column| columns.contains(column))
         };
-        let of_index = parent
-            .indexes
-            .iter()
-            .find(|index| index.unique && same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>()));
+        let of_index = parent.indexes.iter().find(|index| {
+            index.is_unique_of_all() && same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>())
+        });
         match of_index {
             _ if same(&parent.primary_key) => self.add(object, Bond::Normal, Object::PrimaryKey(parent.id)),
             Some(index) if index.constraint => self.add(object, Bond::Normal, Object::Unique(parent.id, index.id)),

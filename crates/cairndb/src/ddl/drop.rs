@@ -7,7 +7,7 @@ use super::context::Ddl;
 use super::dependency::{Doomed, Object, doomed};
 use super::names::{missing, noun};
 use crate::catalog::{
-    EntryKind, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
+    EXPRESSIONS, EntryKind, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
     delete_statistics, no_schema,
 };
 use crate::command::DropRelations;
@@ -259,7 +259,7 @@ fn without_columns(mut statistics: TableStatistics, positions: &[usize]) -> Tabl
 
 /// Takes a column out of a table's description. What used it is gone already.
 fn take_column(table: &mut Table, position: usize) {
-    let moved = |column: &mut usize| *column -= usize::from(*column > position);
+    let moved = |column: &mut usize| *column -= usize::from(*column > position && *column < EXPRESSIONS);
     table.columns.remove(position);
     table.primary_key.iter_mut().for_each(moved);
     for index in &mut table.indexes {

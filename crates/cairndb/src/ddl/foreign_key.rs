@@ -115,7 +115,7 @@ fn referenced_positions(parent: &Table, given: &[String], count: usize) -> Resul
     }
     let same = |key: &[usize]| key.len() == count && key.iter().all(|column| positions.contains(column));
     let indexed = |index: &std::sync::Arc<crate::catalog::Index>| {
-        index.unique && same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>())
+        index.is_unique_of_all() && same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>())
     };
     if !same(&parent.primary_key) && !parent.indexes.iter().any(indexed) {
         return invalid(format!(

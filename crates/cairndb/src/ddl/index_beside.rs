@@ -21,10 +21,10 @@ use cairn_storage::{Error as StorageError, Snapshot, TreeId};
 use super::context::{Ddl, Sequences};
 use super::create_index::described;
 use super::execute::Done;
-use super::index_build::{Entries, INTERRUPT_ROWS, build_index, duplicate_entry};
+use super::index_build::{INTERRUPT_ROWS, build_index, duplicate_entry};
 use crate::catalog::{Catalog, Index, SystemTrees, Table, load};
 use crate::command::CreateIndex;
-use crate::dml::DmlContext;
+use crate::dml::{DmlContext, Entries};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
@@ -51,7 +51,7 @@ pub(super) fn create_index_beside(
     if table.schema.is_temporary() || create.name.as_ref().is_some_and(is_taken) {
         return Ok(None);
     }
-    let Ok(mut index) = described(create, &table, TreeId::CATALOG) else { return Ok(None) };
+    let Ok((mut index, named_by)) = described(create, &table, &state.catalog) else { return Ok(None) };
     index.tree = dml.tx.create_derived_tree(table.schema)?;
     build_index(dml, &state.rows(), &table, &index)?;
     state = settle(dml, (&table, &index), state)?;
@@ -62,7 +62,7 @@ pub(super) fn create_index_beside(
     refuse_altered(&table, &catalog)?;
     let dml = DmlContext { catalog: &catalog, ..*dml };
     let mut ddl = Ddl::new(parsed, &dml, trees, options, sequences)?;
-    ddl.done.tag = ddl.put_index_built(create, index)?;
+    ddl.done.tag = ddl.put_index_built(create, (index, named_by))?;
     Ok(Some(ddl.done))
 }
 
@@ -121,19 +121,19 @@ fn settle(dml: &DmlContext<'_>, (table, index): (&Table, &Index), mut state: Sta
 
 /// Brings the index from one state of the table to a newer one.
 fn follow(dml: &DmlContext<'_>, (table, index): (&Table, &Index), older: &State, newer: &State) -> Result<()> {
-    let mut entries = Entries::of(table, index);
-    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut of_old = Entries::of(table, index, dml.catalog)?;
+    let mut of_new = Entries::of(table, index, dml.catalog)?;
     let mut changes = |is_coming: bool| {
         each_change(dml, table.tree, older, newer, |key, old, new| {
-            let old = old.map(|row| entries.of_row(key, row, &mut before)).transpose()?;
-            let new = new.map(|row| entries.of_row(key, row, &mut after)).transpose()?;
-            if old.is_some() && old == new && before == after {
+            let old = old.map(|row| of_old.of_row(key, row, dml.exec)).transpose()?.flatten();
+            let new = new.map(|row| of_new.of_row(key, row, dml.exec)).transpose()?.flatten();
+            if old == new {
                 return Ok(());
             }
             match (old, new) {
-                (Some(_), _) if !is_coming => drop(dml.tx.delete(index.tree, &before)?),
-                (_, Some(row_key)) if is_coming && row_key.is_empty() => dml.tx.put(index.tree, &after, row_key)?,
-                (_, Some(row_key)) if is_coming && !dml.tx.insert(index.tree, &after, row_key)? => {
+                (Some((before, _)), _) if !is_coming => drop(dml.tx.delete(index.tree, before)?),
+                (_, Some((after, []))) if is_coming => dml.tx.put(index.tree, after, &[])?,
+                (_, Some((after, row_key))) if is_coming && !dml.tx.insert(index.tree, after, row_key)? => {
                     return Err(duplicate_entry(dml, &newer.rows(), (table, index), row_key));
                 }
                 _ => {}

@@ -4,11 +4,11 @@
 use std::ops::Bound;
 
 use super::context::Ddl;
-use crate::catalog::{Index, Table, TableLayout};
-use crate::dml::{DmlContext, key_detail};
+use crate::catalog::{Index, Table};
+use crate::dml::{DmlContext, Entries};
 use crate::exec::EntrySorter;
 use crate::state::Reader;
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, SqlState};
 
 /// How often a build looks whether it is to stop.
 pub(super) const INTERRUPT_ROWS: u32 = 1024;
@@ -37,8 +37,8 @@ pub(super) fn build_index(dml: &DmlContext<'_>, rows: &Reader, table: &Table, in
 }
 
 fn sorted_entries(dml: &DmlContext<'_>, rows: &Reader, table: &Table, index: &Index) -> Result<EntrySorter> {
-    let mut entries = Entries::of(table, index);
-    let (mut entry, mut sorter) = (Vec::new(), EntrySorter::new(dml.exec));
+    let mut entries = Entries::of(table, index, dml.catalog)?;
+    let mut sorter = EntrySorter::new(dml.exec);
     let mut cursor = rows.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
     let mut count = 0u32;
     while let Some((key, value)) = cursor.next()? {
@@ -46,33 +46,11 @@ fn sorted_entries(dml: &DmlContext<'_>, rows: &Reader, table: &Table, index: &In
         if count.is_multiple_of(INTERRUPT_ROWS) {
             dml.exec.check()?;
         }
-        let row_key = entries.of_row(key, value, &mut entry)?;
-        sorter.add(&entry, row_key)?;
+        if let Some((entry, row_key)) = entries.of_row(key, value, dml.exec)? {
+            sorter.add(entry, row_key)?;
+        }
     }
     Ok(sorter)
-}
-
-/// Makes index entries of stored rows.
-pub(super) struct Entries<'a> {
-    table: &'a Table,
-    index: &'a Index,
-    layout: TableLayout,
-    columns: Vec<usize>,
-    row: Vec<Value>,
-}
-
-impl<'a> Entries<'a> {
-    pub(super) fn of(table: &'a Table, index: &'a Index) -> Entries<'a> {
-        let row = vec![Value::Null; table.columns.len()];
-        Entries { table, index, layout: TableLayout::new(table), columns: columns_of(index), row }
-    }
-
-    /// Writes the key of the row's entry over `out`; its value.
-    pub(super) fn of_row<'k>(&mut self, key: &'k [u8], value: &[u8], out: &mut Vec<u8>) -> Result<&'k [u8]> {
-        self.layout.decode_some(key, value, &self.columns, &mut self.row)?;
-        out.clear();
-        Ok(self.index.encode_entry(self.table, &self.row, key, out))
-    }
 }
 
 /// SQLSTATE 23505. `row_key`: of one of the rows that are in each other's way.
@@ -82,23 +60,16 @@ pub(super) fn duplicate_entry(
     (table, index): (&Table, &Index),
     row_key: &[u8],
 ) -> Error {
-    let layout = TableLayout::new(table);
-    let row = rows.get(table.tree, row_key).map_err(Error::from);
-    match row.and_then(|value| layout.decode(row_key, &value.unwrap_or_default())) {
-        Ok(row) => not_unique(dml, table, &index.name, &columns_of(index), &row),
-        Err(error) => error,
-    }
+    let detail = || {
+        let row = rows.get(table.tree, row_key)?.unwrap_or_default();
+        Entries::of(table, index, dml.catalog)?.key_detail(row_key, &row, dml.exec)
+    };
+    detail().map_or_else(|error| error, |detail| not_unique(&index.name, &detail))
 }
 
-/// SQLSTATE 23505 for an index that cannot be built.
-pub(super) fn not_unique(dml: &DmlContext<'_>, table: &Table, index: &str, columns: &[usize], row: &[Value]) -> Error {
-    let values = columns.iter().map(|&column| &row[column]);
+/// SQLSTATE 23505 for a unique index that cannot be built: there are several rows of this key.
+pub(super) fn not_unique(index: &str, key: &str) -> Error {
     let message = format!("could not create unique index \"{index}\"");
-    Error::new(SqlState::UNIQUE_VIOLATION, message)
-        .with_detail(format!("{} is duplicated.", key_detail(table, columns, values, &dml.exec.eval)))
-        .with_constraint(index)
-}
-
-fn columns_of(index: &Index) -> Vec<usize> {
-    index.columns.iter().map(|part| part.column).collect()
+    let detail = format!("{key} is duplicated.");
+    Error::new(SqlState::UNIQUE_VIOLATION, message).with_detail(detail).with_constraint(index)
 }

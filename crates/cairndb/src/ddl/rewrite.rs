@@ -10,7 +10,7 @@ use super::context::Ddl;
 use super::index_build::not_unique;
 use crate::bind::said;
 use crate::catalog::{Definition, Index, Table, delete_statistics};
-use crate::dml::Target;
+use crate::dml::{Target, key_detail};
 use crate::exec::EntrySorter;
 use crate::sql::{ParsedExpression, parse_expression};
 use crate::{Result, Value};
@@ -65,7 +65,8 @@ impl Ddl<'_> {
             if last.as_deref() == Some(key) {
                 let row = target.layout.decode(key, row)?;
                 let name = new.primary_key_name.as_deref().unwrap_or(&new.name);
-                return Err(not_unique(self.dml, new, name, &new.primary_key, &row));
+                let values = new.primary_key.iter().map(|&column| &row[column]);
+                return Err(not_unique(name, &key_detail(new, &new.primary_key, values, &self.dml.exec.eval)));
             }
             let last = last.get_or_insert_default();
             last.clear();

@@ -268,7 +268,7 @@ impl<'a> ForeignKeys<'a> {
 
     fn check_reference(&self, pending: &Pending) -> Result<()> {
         let Pending { target, position, key, lookup } = pending;
-        let (reference, eval, mut trees) = (&target.references[*position], &self.context.exec.eval, self.context.tx);
+        let (reference, mut trees) = (&target.references[*position], self.context.tx);
         if reference.is_kept(&mut trees, lookup)? {
             return Ok(());
         }
@@ -278,9 +278,9 @@ impl<'a> ForeignKeys<'a> {
             return Ok(());
         }
         let row = Stored { layout: &target.layout, key, value: &value };
-        reference.encode(&row, eval, &mut current)?;
+        reference.encode(&row, &self.context.exec.eval, &mut current)?;
         match current == *lookup {
-            true => Err(Violation::Missing(*position).worded(target, &row, eval)),
+            true => Err(Violation::Missing(*position).worded(target, &row, Env::of(self.context.exec))),
             false => Ok(()),
         }
     }

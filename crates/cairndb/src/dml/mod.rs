@@ -23,7 +23,7 @@ pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_keys::verify_foreign_key;
 pub(crate) use insert::{InsertPlan, Inserter};
 use returning::DmlResult;
-pub(crate) use row::{BatchRow, Target, key_detail};
+pub(crate) use row::{BatchRow, Entries, Target, key_detail};
 pub(crate) use row_numbers::RowNumbers;
 pub use statement::Change;
 pub(crate) use statement::{delete_of, insert_of, plan_insert, run, update_of};

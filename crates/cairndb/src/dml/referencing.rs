@@ -25,7 +25,9 @@ pub(super) fn find_rows(
         let parts = table.primary_key.iter().map(|&column| (column, false, false));
         return scan_table(target, &wanted.prefix(table, parts)?, &wanted, reader, limit);
     }
-    let covers = |index: &&std::sync::Arc<Index>| wanted.leads(index.columns.iter().map(|part| part.column));
+    let covers = |index: &&std::sync::Arc<Index>| {
+        index.predicate.is_none() && wanted.leads(index.columns.iter().map(|part| part.column))
+    };
     match table.indexes.iter().find(covers) {
         Some(index) => scan_index(target, index, &wanted, reader, limit),
         None => scan_table(target, &[], &wanted, reader, limit),

@@ -11,7 +11,7 @@ use crate::functions::{Aggregate, Function, aggregate_overloads, exact_overload}
 use crate::plan::{
     AggregateCall, Expr, Field, KeyRange, PhysicalNode as N, PhysicalPlan, SortKey, Subplan, SubqueryKind,
 };
-use crate::types::EvalContext;
+use crate::types::{EvalContext, key};
 use crate::{DataType, Result, Value};
 
 pub(super) const INT: DataType = DataType::Integer;
@@ -56,8 +56,13 @@ impl Fixture {
             transaction.put(table.tree, &key, &value).unwrap();
             for index in &table.indexes {
                 let mut entry = vec![];
-                let value = index.encode_entry(&table, row, &key, &mut entry).to_vec();
-                transaction.put(index.tree, &entry, &value).unwrap();
+                let exclusive = index.encode_entry_with(&key, &mut entry, |part, out| {
+                    let (value, data_type) = (&row[part.column], table.columns[part.column].data_type);
+                    key::encode_value(value, data_type, part.descending, part.nulls_first, out);
+                    Ok::<_, std::convert::Infallible>(value.is_null())
+                });
+                let value = if exclusive == Ok(true) { &*key } else { &[] };
+                transaction.put(index.tree, &entry, value).unwrap();
             }
         }
         transaction.commit(None).unwrap();
@@ -99,7 +104,16 @@ fn column(position: usize, data_type: DataType) -> Column {
 fn index(tree: TreeId, columns: &[usize], unique: bool, descending: bool) -> Index {
     let part = |&column: &usize| IndexColumn { column, descending, nulls_first: descending };
     let columns = columns.iter().map(part).collect();
-    Index { id: ObjectId(2), name: "i".into(), tree, columns, unique, constraint: false }
+    Index {
+        id: ObjectId(2),
+        name: "i".into(),
+        tree,
+        columns,
+        unique,
+        constraint: false,
+        expressions: vec![],
+        predicate: None,
+    }
 }
 
 /// Runs a plan once.

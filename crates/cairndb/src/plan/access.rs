@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use super::cost;
+use super::equal::same_expr;
 use super::estimate::{ColumnInfo, selectivity_of_all, table_rows};
 use super::expr::Expr;
+use super::implied::is_implied;
+use super::indexes::{BoundIndexes, Keyed, over};
 use super::keys::{KeyCondition, elements_of, key_any, key_condition, key_list};
 use super::logical::{LogicalPlan, SortKey};
 use super::physical::{Estimate, KeyBound, KeyRange};
@@ -21,6 +24,7 @@ const RANGES_MAX: usize = 256;
 pub(super) struct TableShape {
     pub(super) table: Arc<Table>,
     pub(super) columns: Vec<usize>,
+    pub(super) indexes: Option<Arc<BoundIndexes>>,
     pub(super) conditions: Vec<Expr>,
 }
 
@@ -28,9 +32,12 @@ impl TableShape {
     /// The shape, if the plan has it.
     pub(super) fn of(plan: &LogicalPlan) -> Option<TableShape> {
         match plan {
-            LogicalPlan::Scan { table, columns } => {
-                Some(TableShape { table: table.clone(), columns: columns.clone(), conditions: vec![] })
-            }
+            LogicalPlan::Scan { table, columns, indexes } => Some(TableShape {
+                table: table.clone(),
+                columns: columns.clone(),
+                indexes: indexes.clone(),
+                conditions: vec![],
+            }),
             LogicalPlan::Filter { input, predicate } => {
                 let mut shape = TableShape::of(input)?;
                 shape.conditions.extend(conjuncts(predicate.clone()));
@@ -45,16 +52,32 @@ impl TableShape {
         self.columns.iter().map(|&column| ColumnInfo::of_table(&self.table, column)).collect()
     }
 
-    fn type_of(&self, position: usize) -> Option<crate::DataType> {
-        self.table.columns.get(*self.columns.get(position)?).map(|column| column.data_type)
-    }
-
-    /// The table's column of an output column.
-    fn table_column(&self, expr: &Expr) -> Option<usize> {
+    /// What a key can have that is this expression: the table's column, or what stands for an index's expression.
+    fn key_column(&self, expr: &Expr) -> Option<usize> {
         match expr {
             Expr::Column { index, .. } => self.columns.get(*index).copied(),
-            _ => None,
+            _ => self.indexes.as_ref()?.key_of(expr, &self.columns),
         }
+    }
+
+    /// What keys see of it.
+    fn keyed(&self) -> Keyed<'_> {
+        match &self.indexes {
+            Some(indexes) => indexes.keyed(&self.columns, &self.conditions),
+            None => Keyed { columns: (&*self.columns).into(), conditions: (&*self.conditions).into() },
+        }
+    }
+
+    /// What the entries of the index at this position have in common, over the columns.
+    fn predicate(&self, index: usize) -> Vec<Expr> {
+        let parts = self.indexes.iter().flat_map(|indexes| indexes.predicate(index));
+        parts.filter_map(|part| over(part, &self.columns)).collect()
+    }
+
+    /// Whether every row under the conditions has an entry in the index at this position.
+    pub(super) fn is_within(&self, index: usize) -> bool {
+        let predicate = self.indexes.as_ref().map_or(&[][..], |indexes| indexes.predicate(index));
+        predicate.iter().all(|part| over(part, &self.columns).is_some_and(|part| is_implied(&part, &self.conditions)))
     }
 }
 
@@ -101,10 +124,12 @@ pub(super) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPath> {
     if !indexes {
         return found;
     }
+    let keyed = shape.keyed();
     let key = primary_columns(&shape.table);
-    found.extend(Matcher::new(shape, key, true).finish(None, &infos));
-    for index in &shape.table.indexes {
-        found.extend(Matcher::new(shape, index.columns.clone(), index.unique).finish(Some(index), &infos));
+    found.extend(Matcher::new((shape, &keyed), key, true).finish(None, &infos));
+    for (at, index) in shape.table.indexes.iter().enumerate().filter(|(at, _)| shape.is_within(*at)) {
+        let matcher = Matcher::new((shape, &keyed), index.columns.clone(), index.unique);
+        found.extend(matcher.finish(Some((at, index)), &infos));
     }
     found
 }
@@ -114,7 +139,7 @@ pub(super) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPath> {
 pub(super) fn only_point(table: &Table, columns: &[usize], conditions: &[&Expr]) -> Option<PointKey> {
     let primary = whole_key(table, columns, conditions, table.primary_key.iter().copied());
     let primary = primary.map(|(key, answered)| PointKey { index: None, key, answered });
-    let unique = table.indexes.iter().filter(|index| index.unique).filter_map(|index| {
+    let unique = table.indexes.iter().filter(|index| index.is_unique_of_all()).filter_map(|index| {
         let parts = index.columns.iter().map(|part| part.column);
         let (key, answered) = whole_key(table, columns, conditions, parts)?;
         Some(PointKey { index: Some(index.clone()), key, answered })
@@ -186,6 +211,7 @@ fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
 /// Finds the conditions that a key answers.
 struct Matcher<'a> {
     shape: &'a TableShape,
+    keyed: &'a Keyed<'a>,
     key: Vec<IndexColumn>,
     unique: bool,
     prefixes: Vec<Vec<Expr>>,
@@ -199,9 +225,10 @@ struct Matcher<'a> {
 }
 
 impl<'a> Matcher<'a> {
-    fn new(shape: &'a TableShape, key: Vec<IndexColumn>, unique: bool) -> Self {
+    fn new((shape, keyed): (&'a TableShape, &'a Keyed<'a>), key: Vec<IndexColumn>, unique: bool) -> Self {
         let mut matcher = Matcher {
             shape,
+            keyed,
             key,
             unique,
             prefixes: vec![vec![]],
@@ -240,36 +267,41 @@ impl<'a> Matcher<'a> {
         }
     }
 
+    fn type_of(&self, position: usize) -> Option<crate::DataType> {
+        self.shape.table.key_type(*self.keyed.columns.get(position)?)
+    }
+
+    fn is_column(&self, position: usize, column: usize) -> bool {
+        self.keyed.columns.get(position) == Some(&column)
+    }
+
     fn conditions(&self, column: usize) -> impl Iterator<Item = (usize, KeyCondition)> + '_ {
-        let shape = self.shape;
-        let conditions = shape.conditions.iter().enumerate().filter(|(place, _)| !self.answered.contains(place));
+        let conditions = self.keyed.conditions.iter().enumerate().filter(|(place, _)| !self.answered.contains(place));
         conditions.filter_map(move |(place, condition)| {
-            let found = key_condition(condition, &|position| shape.type_of(position))?;
-            (shape.columns.get(found.column) == Some(&column)).then_some((place, found))
+            let found = key_condition(condition, &|position| self.type_of(position))?;
+            self.is_column(found.column, column).then_some((place, found))
         })
     }
 
     fn equality(&self, column: usize) -> Option<(usize, Expr)> {
-        let conditions = self.shape.conditions.iter().enumerate();
+        let conditions = self.keyed.conditions.iter().enumerate();
         let open = conditions.filter(|(place, _)| !self.answered.contains(place));
-        equality(open, &self.shape.columns, column, &|position| self.shape.type_of(position))
+        equality(open, &self.keyed.columns, column, &|position| self.type_of(position))
     }
 
     fn list(&self, column: usize) -> Option<(usize, Vec<Expr>)> {
-        let shape = self.shape;
-        let mut lists = shape.conditions.iter().enumerate().filter_map(|(place, condition)| {
-            let (position, values) = key_list(condition, &|position| shape.type_of(position))?;
-            (shape.columns.get(position) == Some(&column)).then_some((place, values))
+        let mut lists = self.keyed.conditions.iter().enumerate().filter_map(|(place, condition)| {
+            let (position, values) = key_list(condition, &|position| self.type_of(position))?;
+            self.is_column(position, column).then_some((place, values))
         });
         lists.find(|(_, values)| values.len().saturating_mul(self.prefixes.len()) <= RANGES_MAX)
     }
 
     /// At most one array: several would multiply to who knows how many ranges.
     fn any(&self, column: usize) -> Option<(usize, Expr)> {
-        let shape = self.shape;
-        let mut arrays = shape.conditions.iter().enumerate().filter_map(|(place, condition)| {
-            let (position, array) = key_any(condition, &|position| shape.type_of(position))?;
-            (shape.columns.get(position) == Some(&column)).then_some((place, array))
+        let mut arrays = self.keyed.conditions.iter().enumerate().filter_map(|(place, condition)| {
+            let (position, array) = key_any(condition, &|position| self.type_of(position))?;
+            self.is_column(position, column).then_some((place, array))
         });
         arrays.next().filter(|_| self.elements.is_none())
     }
@@ -297,10 +329,12 @@ impl<'a> Matcher<'a> {
     }
 
     /// The path, if it is of any use: it answers something, gives an order, or reads less.
-    fn finish(self, index: Option<&Arc<Index>>, infos: &[ColumnInfo]) -> Option<AccessPath> {
+    fn finish(self, index: Option<(usize, &Arc<Index>)>, infos: &[ColumnInfo]) -> Option<AccessPath> {
         if self.key.is_empty() || (index.is_none() && self.answered.is_empty()) {
             return None;
         }
+        let predicate = index.map_or_else(Vec::new, |(at, _)| self.shape.predicate(at));
+        let index = index.map(|(_, index)| index);
         let point = self.unique && self.is_one_prefix() && self.fixed == self.key.len();
         let covering = index.is_some_and(|index| is_covering(self.shape, index));
         let mut path = AccessPath {
@@ -315,7 +349,7 @@ impl<'a> Matcher<'a> {
             estimate: Estimate::default(),
         };
         let ranges = self.prefixes.len() as f64 * self.elements.unwrap_or(1.0);
-        (path.matched, path.estimate) = estimate(self.shape, &path, ranges, self.unique, infos);
+        (path.matched, path.estimate) = estimate((self.shape, predicate), &path, ranges, self.unique, infos);
         let (lower, upper) = (self.lower, self.upper);
         let ranges = self.prefixes.into_iter();
         path.ranges = ranges.map(|prefix| KeyRange { prefix, lower: lower.clone(), upper: upper.clone() }).collect();
@@ -324,9 +358,21 @@ impl<'a> Matcher<'a> {
 }
 
 /// The rows in the path's ranges, and what reading them costs.
-fn estimate(shape: &TableShape, path: &AccessPath, ranges: f64, unique: bool, infos: &[ColumnInfo]) -> (f64, Estimate) {
+fn estimate(
+    (shape, predicate): (&TableShape, Vec<Expr>),
+    path: &AccessPath,
+    ranges: f64,
+    unique: bool,
+    infos: &[ColumnInfo],
+) -> (f64, Estimate) {
     let all = table_rows(&shape.table);
-    let answered: Vec<Expr> = path.answered.iter().map(|&place| shape.conditions[place].clone()).collect();
+    let answered = path.answered.iter().map(|&place| shape.conditions[place].clone());
+    let mut answered: Vec<Expr> = answered.collect();
+    for part in predicate {
+        if !answered.iter().any(|answered| same_expr(answered, &part)) {
+            answered.push(part);
+        }
+    }
     let mut matched = all * selectivity_of_all(&answered, infos);
     if unique && path.answered.len() == path.key.len() && path.fixed + 1 >= path.key.len() {
         matched = matched.min(ranges);
@@ -362,7 +408,7 @@ pub(super) fn gives_order(shape: &TableShape, path: &AccessPath, wanted: &[SortK
     let mut next = path.key.iter().skip(path.fixed);
     let mut reverse = None;
     for key in wanted {
-        let column = shape.table_column(&key.expr)?;
+        let column = shape.key_column(&key.expr)?;
         if is_fixed(column) {
             continue;
         }
@@ -390,6 +436,7 @@ fn is_unique_path(shape: &TableShape, path: &AccessPath) -> bool {
                 let column = shape.table.columns.get(key.column);
                 column.is_some_and(|column| column.not_null) || shape.table.primary_key.contains(&key.column)
             };
+            // (Of those rows that it has entries of, which are all that are read.)
             index.unique && index.columns.iter().all(not_null)
         }
     }

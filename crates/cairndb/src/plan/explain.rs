@@ -471,7 +471,7 @@ fn key_columns(table: &Table, index: Option<&Index>) -> Vec<String> {
         Some(index) => index.columns.iter().map(|column| column.column).collect(),
         None => table.primary_key.clone(),
     };
-    columns.iter().map(|&column| table.columns.get(column).map_or("?".into(), |column| column.name.clone())).collect()
+    columns.iter().map(|&column| table.key_name(column)).collect()
 }
 
 fn index_title(kind: &str, reverse: bool, key: &str, table: &Table) -> String {

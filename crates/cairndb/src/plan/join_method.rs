@@ -178,7 +178,7 @@ impl<'g> Pair<'g> {
             primary.map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
         let mut found = vec![];
         found.extend(self.lookup(None, &primary, true));
-        for index in &table.indexes {
+        for (_, index) in table.indexes.iter().enumerate().filter(|(at, _)| shape.is_within(*at)) {
             found.extend(self.lookup(Some(index), &index.columns, index.unique));
         }
         found

@@ -65,7 +65,7 @@ fn filtered_scan(plan: &LogicalPlan) -> Option<(&Arc<Table>, &[usize], &Expr)> {
         plan => plan,
     };
     let LogicalPlan::Filter { input, predicate } = plan else { return None };
-    let LogicalPlan::Scan { table, columns } = &**input else { return None };
+    let LogicalPlan::Scan { table, columns, .. } = &**input else { return None };
     Some((table, columns, predicate))
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr};
+use super::indexes::BoundIndexes;
 use crate::catalog::Table;
 use crate::dml::Change;
 use crate::types::DataType;
@@ -33,6 +34,8 @@ pub enum LogicalPlan {
         table: Arc<Table>,
         /// Positions in the table's columns.
         columns: Vec<usize>,
+        /// What the table's indexes rest on; `None`: nothing but columns.
+        indexes: Option<Arc<BoundIndexes>>,
     },
     /// Rows for which the predicate is true.
     Filter {
@@ -220,7 +223,7 @@ impl LogicalPlan {
             | LogicalPlan::CteScan { fields, .. }
             | LogicalPlan::TableFunction { fields, .. } => fields.clone(),
             LogicalPlan::Modify { change, .. } => change.fields().to_vec(),
-            LogicalPlan::Scan { table, columns } => columns
+            LogicalPlan::Scan { table, columns, .. } => columns
                 .iter()
                 .map(|&c| match table.columns.get(c) {
                     Some(column) => Field { name: column.name.clone(), data_type: column.data_type },

@@ -10,7 +10,7 @@ use super::join_graph::is_graph;
 use super::logical::{Field, LogicalPlan, SetOperator, SortKey};
 use super::physical::{ModifiedRows, PhysicalNode as N, PhysicalPlan};
 use super::planner::{CteInfo, ExprCost, Planned, Planner};
-use super::refs::{conjuncts, map_columns};
+use super::refs::{conjuncts, is_volatile, map_columns};
 use super::scan::{Wanted, column_index};
 use crate::Result;
 use crate::types::Value;
@@ -202,7 +202,8 @@ impl Planner<'_> {
         match plan {
             LogicalPlan::Project { input, exprs, fields } => {
                 let through = |key: &SortKey| match exprs.get(column_index(&key.expr)?)? {
-                    column @ Expr::Column { .. } => Some(SortKey { expr: column.clone(), ..key.clone() }),
+                    // An index may be of an expression.
+                    expr if !is_volatile(expr) => Some(SortKey { expr: expr.clone(), ..key.clone() }),
                     _ => None,
                 };
                 let Some(keys) = wanted.keys.iter().map(through).collect::<Option<Vec<SortKey>>>() else {

@@ -40,7 +40,7 @@ pub(super) fn nullable_columns(plan: &LogicalPlan) -> Vec<bool> {
         LogicalPlan::Values { rows, fields } => (0..fields.len())
             .map(|column| rows.iter().any(|row| row.get(column).is_none_or(|value| may_be_null(value, &[]))))
             .collect(),
-        LogicalPlan::Scan { table, columns } => columns
+        LogicalPlan::Scan { table, columns, .. } => columns
             .iter()
             .map(|column| {
                 let not_null = table.columns.get(*column).is_none_or(|column| column.not_null);

@@ -47,7 +47,7 @@ impl Planner<'_> {
         let filter = self.predicate(rest.map(|(_, condition)| condition.clone()).collect())?;
         let ranges = path.ranges.into_iter().map(|range| self.range(range)).collect::<Result<Vec<_>>>()?;
         let (table, columns) = (shape.table.clone(), shape.columns.clone());
-        let fields = LogicalPlan::Scan { table: table.clone(), columns: columns.clone() }.fields();
+        let fields = LogicalPlan::Scan { table: table.clone(), columns: columns.clone(), indexes: None }.fields();
         let node = match path.index {
             index if path.point => {
                 let key = ranges.into_iter().next().map(|range| range.prefix).unwrap_or_default();

@@ -38,7 +38,16 @@ pub(super) fn index(catalog: &mut Catalog, table: &str, name: &str, columns: &[u
     let mut entry = Table::clone(catalog.table(table).expect("the table"));
     let id = 100 + entry.indexes.len() as u32;
     let columns = columns.iter().map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
-    let index = Index { id: ObjectId(id), name: name.into(), tree: TreeId(id), columns, unique, constraint: false };
+    let index = Index {
+        id: ObjectId(id),
+        name: name.into(),
+        tree: TreeId(id),
+        columns,
+        unique,
+        constraint: false,
+        expressions: vec![],
+        predicate: None,
+    };
     entry.indexes.push(Arc::new(index));
     catalog.objects_mut().add_table(Arc::new(entry));
 }

@@ -6,8 +6,9 @@ use cairn_storage::{Store, Transaction, TreeId};
 
 use super::uncertain::UncertainRows;
 use crate::Result;
-use crate::catalog::{Index, Table, TableLayout};
-use crate::exec::ExecContext;
+use crate::catalog::{Catalog, Index, Table};
+use crate::dml::Entries;
+use crate::exec::{EntrySorter, ExecContext};
 use crate::verify::expected;
 
 /// Bytes put into the database per transaction.
@@ -40,17 +41,22 @@ impl Steps<'_> {
 
 /// Fills the table's indexes; returns how many rows it has. Rows that are not as unique as an index wants them are taken
 /// out of the table, all but the first.
-pub(super) fn build(store: &Store, table: &Table, context: &ExecContext, apart: &mut UncertainRows<'_>) -> Result<u64> {
+pub(super) fn build(
+    store: &Store,
+    (table, catalog): (&Table, &Catalog),
+    context: &ExecContext,
+    apart: &mut UncertainRows<'_>,
+) -> Result<u64> {
     let mut steps = Steps { store, transaction: None, bytes: 0 };
     let mut duplicates = Vec::new();
     for index in &table.indexes {
         clear(&mut steps, context, index.tree)?;
-        fill(&mut steps, table, index, context, &mut duplicates)?;
+        fill(&mut steps, expected((table, index), catalog, context)?, index, &mut duplicates)?;
     }
     steps.commit()?;
     duplicates.sort_unstable();
     duplicates.dedup();
-    duplicates.iter().try_for_each(|key| take_out(store, table, key, apart))?;
+    duplicates.iter().try_for_each(|key| take_out((store, context), (table, catalog), key, apart))?;
     count(store, table)
 }
 
@@ -63,17 +69,9 @@ fn clear(steps: &mut Steps<'_>, context: &ExecContext, tree: TreeId) -> Result<(
     Ok(())
 }
 
-fn fill(
-    steps: &mut Steps<'_>,
-    table: &Table,
-    index: &Index,
-    context: &ExecContext,
-    duplicates: &mut Vec<Vec<u8>>,
-) -> Result<()> {
-    let layout = TableLayout::new(table);
-    let sorter = expected(table, &layout, index, context)?;
+fn fill(steps: &mut Steps<'_>, entries: EntrySorter, index: &Index, duplicates: &mut Vec<Vec<u8>>) -> Result<()> {
     let mut last = Vec::new();
-    sorter.for_each(|entry, row_key| {
+    entries.for_each(|entry, row_key| {
         // Only entries of unique indexes without NULL have values; only these can be there twice.
         if !row_key.is_empty() {
             if last == entry {
@@ -88,17 +86,22 @@ fn fill(
 }
 
 /// Removes a row, and those entries of indexes that are its own.
-fn take_out(store: &Store, table: &Table, key: &[u8], apart: &mut UncertainRows<'_>) -> Result<()> {
+fn take_out(
+    (store, context): (&Store, &ExecContext),
+    (table, catalog): (&Table, &Catalog),
+    key: &[u8],
+    apart: &mut UncertainRows<'_>,
+) -> Result<()> {
     let transaction = store.begin()?;
     let Some(value) = transaction.reader().get(table.tree, key)? else { return Ok(()) };
     apart.push(table, key, &value, "another row has the same values in a unique index", None)?;
-    let row = TableLayout::new(table).decode(key, &value)?;
     transaction.delete(table.tree, key)?;
     for index in &table.indexes {
-        let mut entry = Vec::new();
-        let row_key = index.encode_entry(table, &row, key, &mut entry);
-        if transaction.reader().get(index.tree, &entry)?.as_deref() == Some(row_key) {
-            transaction.delete(index.tree, &entry)?;
+        let mut entries = Entries::of(table, index, catalog)?;
+        if let Some((entry, row_key)) = entries.of_row(key, &value, context)?
+            && transaction.reader().get(index.tree, entry)?.as_deref() == Some(row_key)
+        {
+            transaction.delete(index.tree, entry)?;
         }
     }
     Ok(transaction.commit(None)?)

@@ -53,7 +53,7 @@ fn what_is_wrong(rules: &Rules, key: &[u8], value: &[u8], context: &ExecContext)
     }
     match rules.check(&row.as_slice(), Env::of(context)) {
         Err(Stop::Violation(violation)) => {
-            Some(violation.worded(target, &row.as_slice(), &context.eval).message().to_string())
+            Some(violation.worded(target, &row.as_slice(), Env::of(context)).message().to_string())
         }
         _ => None,
     }

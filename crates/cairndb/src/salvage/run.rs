@@ -108,7 +108,7 @@ fn repair(
     for table in catalog.tables() {
         progress(SalvageProgress::Table(table.name.clone()));
         rows::check(&store, &catalog, table, &context()?, &mut apart)?;
-        let count = indexes::build(&store, table, &context()?, &mut apart)?;
+        let count = indexes::build(&store, (table, &catalog), &context()?, &mut apart)?;
         let indexes = table.indexes.iter().map(|index| index.name.clone()).collect();
         report.tables.push(SavedTable { name: table.name.clone(), rows: count, indexes });
     }

@@ -298,7 +298,7 @@ fn referenced<'c>(catalog: &'c Catalog, key: &ForeignKey) -> Option<(&'c Table, 
     if let Some(name) = table.primary_key_name.as_ref().filter(|_| same(&table.primary_key)) {
         return Some((table, name, table.primary_key.clone()));
     }
-    table.indexes.iter().filter(|index| index.unique).find_map(|index| {
+    table.indexes.iter().filter(|index| index.is_unique_of_all()).find_map(|index| {
         let columns: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
         same(&columns).then_some((&**table, index.name.as_str(), columns))
     })

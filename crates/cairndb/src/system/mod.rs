@@ -97,8 +97,15 @@ fn view_columns(catalog: &Catalog, view: &crate::catalog::View, rows: &Rows) -> 
 }
 
 fn names(table: &Table, columns: &[usize]) -> Vec<String> {
-    let columns = columns.iter().filter_map(|&column| table.columns.get(column));
-    columns.map(|column| crate::catalog::quoted(&column.name)).collect()
+    let name = |&column: &usize| match table.columns.get(column) {
+        Some(column) => crate::catalog::quoted(&column.name).to_string(),
+        // What is no call stands in parentheses of its own.
+        None => match table.key_name(column) {
+            name if name.starts_with('(') => format!("({name})"),
+            name => name,
+        },
+    };
+    columns.iter().map(name).collect()
 }
 
 /// PostgreSQL's internal name of a type: `int4`, `_text`.

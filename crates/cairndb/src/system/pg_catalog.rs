@@ -252,7 +252,9 @@ fn numbers(table: &Table, columns: &[usize]) -> Vec<i16> {
 fn pg_index(catalog: &Catalog, rows: &mut Rows) {
     for table in catalog.tables() {
         for Indexed { id, columns, unique, secondary: index, .. } in indexes(table) {
-            let key: Vec<String> = numbers(table, &columns).iter().map(i16::to_string).collect();
+            // An expression is column 0.
+            let number = |&column: &usize| table.columns.get(column).map_or(0, |column| column.number);
+            let key: Vec<String> = columns.iter().map(|column| number(column).to_string()).collect();
             let is = [unique, index.is_none(), true].map(Value::Boolean);
             let first = [oid(id), oid(table.id), small(columns.len())];
             rows.add(first.into_iter().chain(is).chain([Value::text(key.join(" "))]).collect());
@@ -341,7 +343,9 @@ fn pg_indexes(catalog: &Catalog, rows: &mut Rows) {
             }
             let unique = if unique { "UNIQUE " } else { "" };
             let (on, columns) = (format!("{}.{}", quoted(schema), quoted(&table.name)), columns.join(", "));
-            let definition = format!("CREATE {unique}INDEX {} ON {on} USING btree ({columns})", quoted(name));
+            let predicate = index.and_then(|index| index.predicate.as_ref());
+            let filter = predicate.map_or_else(String::new, |of| format!(" WHERE {}", of.definition.text));
+            let definition = format!("CREATE {unique}INDEX {} ON {on} USING btree ({columns}){filter}", quoted(name));
             rows.add(vec![text(schema), text(&table.name), text(name), Value::text(definition)]);
         }
     }

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use cairn_storage::Reader;
 
 use crate::api::Shared;
-use crate::catalog::{Index, Table, TableLayout, load};
+use crate::catalog::{Catalog, Index, Table, TableLayout, load};
+use crate::dml::Entries;
 use crate::exec::{EntrySorter, ExecContext};
 use crate::types::EvalContext;
-use crate::{Error, Result, SqlState, Value};
+use crate::{Error, Result, SqlState};
 
 /// What a verification looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,12 +40,12 @@ pub(crate) fn verify(shared: &Shared) -> Result<Verified> {
     let reader = snapshot.reader();
     let mut context = ExecContext::new(reader.into(), Arc::new(EvalContext::now()));
     context.spill = shared.spill_space();
-    for table in load(reader)?.tables() {
-        let layout = TableLayout::new(table);
-        check_rows(reader, table, &layout)?;
+    let catalog = load(reader)?;
+    for table in catalog.tables() {
+        check_rows(reader, table, &TableLayout::new(table))?;
         for index in &table.indexes {
             found.indexes += 1;
-            found.index_entries += check_index(table, &layout, index, &context)?;
+            found.index_entries += check_index((table, index), &catalog, &context)?;
         }
     }
     Ok(found)
@@ -66,10 +67,10 @@ fn check_rows(reader: &Reader, table: &Table, layout: &TableLayout) -> Result<()
 }
 
 /// How many entries the index has, if they are those that its table's rows ask for.
-fn check_index(table: &Table, layout: &TableLayout, index: &Index, context: &ExecContext) -> Result<u64> {
+fn check_index((table, index): (&Table, &Index), catalog: &Catalog, context: &ExecContext) -> Result<u64> {
     let mut entries = 0;
     let mut cursor = context.reader.cursor(index.tree, Bound::Unbounded, Bound::Unbounded)?;
-    expected(table, layout, index, context)?.for_each(|entry, row_key| {
+    expected((table, index), catalog, context)?.for_each(|entry, row_key| {
         entries += 1;
         let order = cursor.next()?.map(|(key, value)| key.cmp(entry).then_with(|| value.cmp(row_key)));
         match order {
@@ -89,20 +90,17 @@ fn check_index(table: &Table, layout: &TableLayout, index: &Index, context: &Exe
 
 /// The entries that an index should have, by the rows of its table.
 pub(crate) fn expected(
-    table: &Table,
-    layout: &TableLayout,
-    index: &Index,
+    (table, index): (&Table, &Index),
+    catalog: &Catalog,
     context: &ExecContext,
 ) -> Result<EntrySorter> {
-    let columns: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
-    let (mut row, mut entry) = (vec![Value::Null; table.columns.len()], Vec::new());
+    let mut entries = Entries::of(table, index, catalog)?;
     let mut sorter = EntrySorter::new(context);
     let mut cursor = context.reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
-        layout.decode_some(key, value, &columns, &mut row)?;
-        entry.clear();
-        let row_key = index.encode_entry(table, &row, key, &mut entry);
-        sorter.add(&entry, row_key)?;
+        if let Some((entry, row_key)) = entries.of_row(key, value, context)? {
+            sorter.add(entry, row_key)?;
+        }
     }
     Ok(sorter)
 }

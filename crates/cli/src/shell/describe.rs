@@ -194,7 +194,8 @@ fn index_line(index: &Index) -> String {
         IndexKind::Plain => "",
     };
     let columns: Vec<String> = index.columns.iter().map(index_column).collect();
-    format!("\"{}\" {kind}({})", index.name, columns.join(", "))
+    let filter = index.filter.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
+    format!("\"{}\" {kind}({}){filter}", index.name, columns.join(", "))
 }
 
 fn index_column(column: &IndexedColumn) -> String {
@@ -255,12 +256,13 @@ fn describe_index(schema: &Schema, relation: &Relation, index: &Index, table: &s
         IndexKind::UniqueConstraint | IndexKind::Unique => "unique, ",
         IndexKind::Plain => "",
     };
+    let filter = index.filter.as_ref().map_or_else(String::new, |filter| format!(", predicate {filter}"));
     let table = schema.tables().find(|(known, _)| known.shown == table).map(|(table, _)| full(table));
     Grid {
         title: Some(format!("Index \"{}\"", full(relation))),
         columns: ["Column", "Type"].map(output::Column::text).to_vec(),
         rows: index.columns.iter().map(row).collect(),
-        footer: Some(vec![format!("{kind}for table \"{}\"", table.unwrap_or_default())]),
+        footer: Some(vec![format!("{kind}for table \"{}\"{filter}", table.unwrap_or_default())]),
     }
 }
 

@@ -116,5 +116,14 @@ fn create_index(random: &mut Random, dialect: Dialect, spec: &TableSpec, number:
     if columns.is_empty() {
         return None;
     }
-    Some(format!("CREATE INDEX {}_i{number} ON {} ({})", spec.name, spec.name, columns.join(", ")))
+    let column = &random.pick(&spec.columns).name;
+    if random.percent(15) {
+        columns.insert(0, format!("({column} IS NULL)"));
+    }
+    let filter = match random.below(10) {
+        0..=1 => format!(" WHERE {column} IS NOT NULL"),
+        2 => format!(" WHERE {column} IS NULL"),
+        _ => String::new(),
+    };
+    Some(format!("CREATE INDEX {}_i{number} ON {} ({}){filter}", spec.name, spec.name, columns.join(", ")))
 }

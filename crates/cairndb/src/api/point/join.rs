@@ -136,7 +136,7 @@ impl JoinSource {
             return None;
         }
         let part = |(column, expr): (&IndexColumn, &Expr)| {
-            let data_type = table.columns.get(column.column)?.data_type;
+            let data_type = table.key_type(column.column)?;
             let source = self.source(&substitute(expr, &self.outputs)?, data_type)?;
             Some(Part { source, data_type, descending: column.descending, nulls_first: column.nulls_first })
         };
@@ -254,7 +254,7 @@ impl Step {
         let KeyedRow { table, index, key, .. } = row;
         let mut values = key.iter();
         let mut part = |column: &IndexColumn| {
-            let data_type = table.columns.get(column.column)?.data_type;
+            let data_type = table.key_type(column.column)?;
             let source = Source::Operand(Operand::of(values.next()?, data_type)?);
             Some(Part { source, data_type, descending: column.descending, nulls_first: column.nulls_first })
         };

@@ -40,7 +40,7 @@ impl KeyTemplate {
             return None;
         }
         let part = |(IndexColumn { column, descending, nulls_first }, expr): (IndexColumn, &Expr)| {
-            let data_type = table.columns.get(column)?.data_type;
+            let data_type = table.key_type(column)?;
             Some(Part { operand: Operand::of(expr, data_type)?, data_type, descending, nulls_first })
         };
         columns.into_iter().zip(exprs).map(part).collect::<Option<_>>().map(KeyTemplate)

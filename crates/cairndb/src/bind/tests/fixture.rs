@@ -91,6 +91,8 @@ fn unique(table: &str, columns: &str, positions: &[usize]) -> Arc<Index> {
         columns: positions.iter().map(part).collect(),
         unique: true,
         constraint: true,
+        expressions: Vec::new(),
+        predicate: None,
     })
 }
 

@@ -93,13 +93,13 @@ impl RowChange {
         let table = &target.table;
         let mut by_column: Box<[Option<usize>]> = vec![None; table.columns.len()].into();
         assigned.iter().enumerate().for_each(|(at, (column, _))| by_column[*column] = Some(at));
-        let touched = |column: usize| by_column[column].is_some();
+        let touched = |column: usize| by_column.get(column).is_some_and(Option::is_some);
         let is_referenced = assigned.iter().any(|&(column, _)| is_referenced(table, column, catalog));
         let assign = |(column, expr)| Assignment::of(target, column, expr);
         let assignments: Box<[Assignment]> = assigned.into_iter().map(assign).collect();
         let layout = target.layout.row();
         let moves = table.primary_key.iter().any(|&column| touched(column));
-        let can_change = |at: &usize| moves || table.indexes[*at].columns.iter().any(|part| touched(part.column));
+        let can_change = |at: &usize| moves || table.index_columns(*at).any(touched);
         let is_fixed = |assignment: &Assignment| assignment.place.is_none_or(|place| !layout.is_variable(place));
         RowChange {
             rules: Rules::of(target, touched),
@@ -248,9 +248,9 @@ impl RowChange {
         let moved = self.moves && new_key != key;
         grow(entries, self.indexes.len());
         for (&at, (before, after)) in self.indexes.iter().zip(entries) {
-            let index = &target.table.indexes[at];
-            before.encode(&target.table, index, &old, key)?;
-            after.encode(&target.table, index, &new, if moved { new_key } else { key })?;
+            let index = target.index(at);
+            before.encode(index, &old, key, env)?;
+            after.encode(index, &new, if moved { new_key } else { key }, env)?;
         }
         self.encode(key, beside, env, buffers, moved)?;
         Ok(true)
@@ -353,7 +353,7 @@ impl RowChange {
             return Err(Violation::Duplicate(None).into());
         }
         for (at, index, before, after) in self.changed(buffers) {
-            let is_own = !taken && before.key == after.key;
+            let is_own = !taken && !before.absent && before.key == after.key;
             if after.exclusive && !is_own && exists(trees, index.tree, &after.key)? {
                 return Err(Violation::Duplicate(Some(at)).into());
             }
@@ -367,7 +367,7 @@ impl RowChange {
         if buffers.write.is_move() {
             trees.delete(self.rules.target.table.tree, key)?;
         }
-        for (_, index, before, _) in self.changed(buffers) {
+        for (_, index, before, _) in self.changed(buffers).filter(|(.., before, _)| !before.absent) {
             trees.delete(index.tree, &before.key)?;
         }
         Ok(())
@@ -377,7 +377,7 @@ impl RowChange {
     pub(crate) fn put_new(&self, trees: &mut dyn Trees, key: &[u8], buffers: &ChangeBuffers) -> Result<(), Stop> {
         let tree = self.rules.target.table.tree;
         let key = buffers.key_after(key);
-        for (_, index, _, after) in self.changed(buffers) {
+        for (_, index, _, after) in self.changed(buffers).filter(|(.., after)| !after.absent) {
             trees.put(index.tree, &after.key, after.value(key))?;
         }
         match &buffers.write {

@@ -70,8 +70,8 @@ impl RowDelete {
             return Ok(false);
         }
         grow(&mut buffers.entries, table.indexes.len());
-        for (index, entry) in table.indexes.iter().zip(&mut buffers.entries) {
-            entry.encode(table, index, row, key)?;
+        for (at, entry) in (0..table.indexes.len()).zip(&mut buffers.entries) {
+            entry.encode(self.target.index(at), row, key, env)?;
         }
         if let Some(exprs) = &self.returning {
             returning(exprs, row, env, returned)?;
@@ -79,7 +79,7 @@ impl RowDelete {
         if !trees.delete(table.tree, key)? {
             return Ok(false);
         }
-        for (index, entry) in table.indexes.iter().zip(&buffers.entries) {
+        for (index, entry) in table.indexes.iter().zip(&buffers.entries).filter(|(_, entry)| !entry.absent) {
             trees.delete(index.tree, &entry.key)?;
         }
         if self.is_referenced {

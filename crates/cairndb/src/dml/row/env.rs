@@ -30,7 +30,7 @@ impl<'a> Env<'a> {
     /// What a row violates, in words, where somebody is to read them.
     pub(super) fn worded(self, stop: Stop, target: &Target, row: &dyn Columns<Stop>) -> Stop {
         match stop {
-            Stop::Violation(violation) if self.context.is_some() => violation.worded(target, row, self.eval).into(),
+            Stop::Violation(violation) if self.context.is_some() => violation.worded(target, row, self).into(),
             stop => stop,
         }
     }

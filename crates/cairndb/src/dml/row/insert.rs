@@ -87,8 +87,8 @@ impl RowInsert {
         buffers.row.clear();
         layout.row().encode_with(|at| row.values()[stored[at]], &mut buffers.row);
         grow(&mut buffers.entries, table.indexes.len());
-        for (index, entry) in table.indexes.iter().zip(&mut buffers.entries) {
-            entry.encode(table, index, row, &buffers.key)?;
+        for (at, entry) in (0..table.indexes.len()).zip(&mut buffers.entries) {
+            entry.encode(self.rules.target.index(at), row, &buffers.key, env)?;
         }
         self.rules.encode_references(row, env, &mut buffers.lookups)
     }
@@ -145,7 +145,7 @@ impl RowInsert {
         } else if !trees.insert(table.tree, key, row)? {
             return Err(Violation::Duplicate(None).into());
         }
-        for (index, entry) in table.indexes.iter().zip(entries) {
+        for (index, entry) in table.indexes.iter().zip(entries).filter(|(_, entry)| !entry.absent) {
             trees.put(index.tree, &entry.key, entry.value(key))?;
         }
         Ok(())

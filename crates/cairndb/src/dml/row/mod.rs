@@ -34,6 +34,7 @@ mod violation;
 pub(crate) use change::{ChangeBuffers, RowChange};
 pub(crate) use conflict::{Conflict, Touched};
 pub(crate) use delete::{DeleteBuffers, RowDelete};
+pub(crate) use entry::Entries;
 pub(crate) use env::{Env, NoColumns, eval, has_columns, is_evaluable};
 pub(crate) use fit::settle;
 pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};

@@ -133,7 +133,8 @@ fn referenced_key(parent: &Table, columns: &[usize]) -> Option<(TreeId, Vec<Inde
         let part = |&column: &usize| IndexColumn { column, descending: false, nulls_first: false };
         return Some((parent.tree, parent.primary_key.iter().map(part).collect()));
     }
-    let unique = |index: &&Arc<Index>| index.unique && covers(&mut index.columns.iter().map(|part| part.column));
+    let unique =
+        |index: &&Arc<Index>| index.is_unique_of_all() && covers(&mut index.columns.iter().map(|part| part.column));
     let index = parent.indexes.iter().find(unique)?;
     Some((index.tree, index.columns.clone()))
 }

@@ -1,6 +1,6 @@
 //! The words for rows that can not be written.
 
-use super::{Stop, Target, Violation};
+use super::{Env, Stop, Target, Violation};
 use crate::catalog::{ForeignKey, Table};
 use crate::exec::Columns;
 use crate::types::{EvalContext, to_text};
@@ -8,11 +8,12 @@ use crate::{Error, Result, SqlState, Value};
 
 impl Violation {
     /// As an error of the statement; `row`: the one that was to be written.
-    pub(crate) fn worded(self, target: &Target, row: &dyn Columns<Stop>, eval: &EvalContext) -> Error {
-        self.words(target, row, eval).unwrap_or_else(Error::from)
+    pub(crate) fn worded(self, target: &Target, row: &dyn Columns<Stop>, env: Env<'_>) -> Error {
+        self.words(target, row, env).unwrap_or_else(Error::from)
     }
 
-    fn words(self, target: &Target, row: &dyn Columns<Stop>, eval: &EvalContext) -> Result<Error, Stop> {
+    fn words(self, target: &Target, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<Error, Stop> {
+        let eval = env.eval;
         let table = &*target.table;
         let values = |columns: &mut dyn Iterator<Item = usize>| {
             columns.map(|column| Ok(row.column(column)?.into_value())).collect::<Result<Vec<Value>, Stop>>()
@@ -32,11 +33,13 @@ impl Violation {
                 Error::new(SqlState::CHECK_VIOLATION, message).with_detail(failing_row()?).with_constraint(check)
             }
             Violation::Duplicate(index) => {
-                let (name, columns) = match index.and_then(|at| table.indexes.get(at)) {
+                let (name, columns): (_, Vec<usize>) = match index.and_then(|at| table.indexes.get(at)) {
                     Some(index) => (index.name.as_str(), index.columns.iter().map(|part| part.column).collect()),
                     None => (table.primary_key_name.as_deref().unwrap_or(&table.name), table.primary_key.clone()),
                 };
-                let key = key_detail(table, &columns, values(&mut columns.iter().copied())?.iter(), eval);
+                let values: Vec<Value> =
+                    columns.iter().map(|&column| target.key_value(column, row, env)).collect::<Result<_, Stop>>()?;
+                let key = key_detail(table, &columns, values.iter(), eval);
                 let message = format!("duplicate key value violates unique constraint \"{name}\"");
                 Error::new(SqlState::UNIQUE_VIOLATION, message)
                     .with_detail(format!("{key} already exists."))
@@ -102,8 +105,15 @@ pub(crate) fn key_detail<'v>(
     values: impl Iterator<Item = &'v Value>,
     eval: &EvalContext,
 ) -> String {
-    let names: Vec<&str> =
-        columns.iter().filter_map(|&c| table.columns.get(c)).map(|column| column.name.as_str()).collect();
+    named_key(columns.iter().map(|&column| table.key_name(column)), values, eval)
+}
+
+/// The same of a key whose columns have these names.
+pub(super) fn named_key<'v>(
+    names: impl Iterator<Item = String>,
+    values: impl Iterator<Item = &'v Value>,
+    eval: &EvalContext,
+) -> String {
     let values: Vec<String> = values.map(|value| value_text(value, eval)).collect();
-    format!("Key ({})=({})", names.join(", "), values.join(", "))
+    format!("Key ({})=({})", names.collect::<Vec<_>>().join(", "), values.join(", "))
 }

@@ -140,7 +140,10 @@ fn row_key<'k>(index_parts: &[KeyPart], key: &'k [u8], value: &'k [u8]) -> Resul
 impl Source {
     fn entry(table: &Table, index: &Index, columns: &[usize]) -> Source {
         let wanted = |column: usize| (0..columns.len()).filter(move |&output| columns[output] == column);
-        let in_index: Vec<Vec<usize>> = index.columns.iter().map(|part| wanted(part.column).collect()).collect();
+        // A column may be in the index twice.
+        let is_first = |at: usize| index.columns[..at].iter().all(|part| part.column != index.columns[at].column);
+        let outputs_of = |at: usize| wanted(index.columns[at].column).filter(|_| is_first(at)).collect();
+        let in_index: Vec<Vec<usize>> = (0..index.columns.len()).map(outputs_of).collect();
         let indexed = |column: usize| index.columns.iter().any(|part| part.column == column);
         let outputs_of_key = |&column: &usize| if indexed(column) { vec![] } else { wanted(column).collect() };
         let key = KeyPart::of_table(table).into_iter().zip(table.primary_key.iter().map(outputs_of_key)).collect();

@@ -312,9 +312,9 @@ impl Stored {
     }
 }
 
-/// The type of a column, the hidden row number included.
+/// The type of a column, the hidden row number and an index's expressions included.
 pub(crate) fn column_type(table: &Table, column: usize) -> DataType {
-    table.columns.get(column).map_or(DataType::BigInt, |column| column.data_type)
+    table.key_type(column).unwrap_or(DataType::BigInt)
 }
 
 fn read_key(columns: &[(DataType, Option<usize>)], mut key: &[u8], out: &mut [Vector]) -> Result<()> {

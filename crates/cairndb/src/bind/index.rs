@@ -1,0 +1,107 @@
+//! What indexes rest on besides columns: expressions in their keys, and which rows have entries.
+
+use std::sync::Arc;
+
+use cairn_parser::{self as ast, Id};
+
+use super::binder::Binder;
+use super::context::Clause;
+use super::definition::{noting, numbers_of};
+use super::entry::{alone, over_columns};
+use super::output_name::output_name;
+use crate::catalog::{Catalog, Definition, Index, RowExpression, Table};
+use crate::plan::{BoundIndex, BoundIndexes, Expr, walk};
+use crate::sql;
+use crate::types::{DataType, cast_is_immutable};
+use crate::{Error, Result, SqlState};
+
+const KEY: (Clause, &str) = (Clause::IndexKey, "index expression");
+const PREDICATE: (Clause, &str) = (Clause::IndexPredicate, "index predicate");
+
+/// What the table's indexes rest on, made once for each version of the catalog; `None`: columns only.
+pub(crate) fn bound_indexes(table: &Arc<Table>, catalog: &Catalog) -> Result<Option<Arc<BoundIndexes>>> {
+    if table.indexes.iter().all(|index| index.is_plain()) {
+        return Ok(None);
+    }
+    let bound = || table.indexes.iter().map(|index| bind_index(index, table, catalog)).collect::<Result<_>>();
+    catalog.compiled(table, || Ok(BoundIndexes::new(bound()?))).map(Some)
+}
+
+/// An index's expressions over the columns of its table.
+pub(crate) fn bind_index(index: &Index, table: &Table, catalog: &Catalog) -> Result<BoundIndex> {
+    let key = |key: &crate::catalog::KeyExpression| {
+        let definition = &key.expression.definition;
+        let bound = alone(definition, catalog, |binder, expr| over_columns(binder, expr, table, KEY))?;
+        Ok((key.column, bound.0))
+    };
+    let predicate = index
+        .predicate
+        .as_ref()
+        .map(|predicate| alone(&predicate.definition, catalog, |binder, expr| index_predicate(binder, expr, table)));
+    Ok(BoundIndex {
+        expressions: index.expressions.iter().map(key).collect::<Result<_>>()?,
+        predicate: predicate.transpose()?,
+    })
+}
+
+pub(super) fn index_predicate(binder: &mut Binder<'_>, expr: Id<ast::Expr>, table: &Table) -> Result<Expr> {
+    let (bound, span) = over_columns(binder, expr, table, PREDICATE)?;
+    binder.condition(bound, "WHERE", span)
+}
+
+/// An expression of a key with what the names in it mean now, its type, and what an index of it is called by.
+pub(crate) fn resolve_key(text: &str, table: &Table, catalog: &Catalog) -> Result<(RowExpression, DataType, String)> {
+    let parsed = sql::parse_expression(text)?;
+    let tree = &parsed.tree;
+    let name = match output_name(tree, parsed.expr) {
+        name if name == "?column?" => "expr".to_owned(),
+        name => name,
+    };
+    let text = in_parentheses(tree, parsed.expr);
+    let parsed = sql::parse_expression(&text)?;
+    let bind = |binder: &mut Binder<'_>| over_columns(binder, parsed.expr, table, KEY);
+    let (references, (bound, _)) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    refuse_mutable(&bound, "index expression")?;
+    let definition = Definition { text, references: Some(references) };
+    Ok((RowExpression { definition, columns: numbers_of(&bound, table) }, bound.data_type(), name))
+}
+
+/// A predicate with what the names in it mean now.
+pub(crate) fn resolve_predicate(text: &str, table: &Table, catalog: &Catalog) -> Result<RowExpression> {
+    let parsed = sql::parse_expression(text)?;
+    let text = in_parentheses(&parsed.tree, parsed.expr);
+    let parsed = sql::parse_expression(&text)?;
+    let bind = |binder: &mut Binder<'_>| index_predicate(binder, parsed.expr, table);
+    let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    refuse_mutable(&bound, "index predicate")?;
+    let definition = Definition { text, references: Some(references) };
+    Ok(RowExpression { definition, columns: numbers_of(&bound, table) })
+}
+
+/// The expression's text, in parentheses unless it is a column or a call: as every definition of an index shows it.
+fn in_parentheses(tree: &ast::Tree<'_>, expr: Id<ast::Expr>) -> String {
+    let printed = tree.print(expr);
+    match tree.get(expr) {
+        ast::Expr::Column { .. } | ast::Expr::Call { .. } | ast::Expr::Special { .. } => printed,
+        _ => format!("({printed})"),
+    }
+}
+
+/// SQLSTATE 42P17: entries are looked for by what the expression gives another time.
+fn refuse_mutable(expr: &Expr, what: &str) -> Result<()> {
+    let mut immutable = true;
+    walk::walk(expr, 0, &mut |expr, _| {
+        immutable &= match expr {
+            Expr::Call { function, .. } => function.immutable,
+            Expr::InList { equal, .. } => equal.immutable,
+            Expr::Cast { input, to } => cast_is_immutable(input.data_type(), *to),
+            Expr::Sequence { .. } | Expr::Parameter { .. } | Expr::Outer { .. } => false,
+            _ => true,
+        };
+    });
+    if immutable {
+        return Ok(());
+    }
+    let message = format!("functions in {what} must be marked IMMUTABLE");
+    Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message))
+}

@@ -1,0 +1,92 @@
+//! What indexes rest on besides columns, bound, and where conditions speak of it.
+
+use std::borrow::Cow;
+
+use super::equal::same_expr;
+use super::expr::Expr;
+use super::fold::fold;
+use super::refs::conjuncts;
+use super::walk;
+
+/// An index's expressions, over its table's columns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BoundIndex {
+    /// What stands for each in the index's key, and it.
+    pub(crate) expressions: Vec<(usize, Expr)>,
+    /// Rows for which it is not true have no entry.
+    pub(crate) predicate: Option<Expr>,
+}
+
+/// One for each index of a table, of which at least one has expressions.
+#[derive(Debug)]
+pub(crate) struct BoundIndexes {
+    pub(crate) all: Vec<BoundIndex>,
+    /// As [`BoundIndex::expressions`], but folded as a query's are.
+    keys: Vec<(usize, Expr)>,
+    /// By index: the folded parts of its predicate.
+    predicates: Vec<Vec<Expr>>,
+}
+
+impl BoundIndexes {
+    pub(crate) fn new(all: Vec<BoundIndex>) -> BoundIndexes {
+        let folded = |expr: &Expr| {
+            let mut expr = expr.clone();
+            fold(&mut expr);
+            expr
+        };
+        let parts = |index: &BoundIndex| index.predicate.iter().map(folded).flat_map(conjuncts).collect();
+        BoundIndexes {
+            keys: all.iter().flat_map(|index| &index.expressions).map(|(key, expr)| (*key, folded(expr))).collect(),
+            predicates: all.iter().map(parts).collect(),
+            all,
+        }
+    }
+
+    /// The parts of an index's predicate, over the table's columns; none where every row has an entry.
+    pub(super) fn predicate(&self, index: usize) -> &[Expr] {
+        self.predicates.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    /// What stands in keys for an expression over some of the table's columns.
+    pub(super) fn key_of(&self, expr: &Expr, columns: &[usize]) -> Option<usize> {
+        let found = self.keys.iter().find(|(_, key)| over(key, columns).is_some_and(|key| same_expr(&key, expr)));
+        found.map(|(key, _)| *key)
+    }
+
+    /// The columns, with the keys' expressions behind them; and the conditions over those, as keys can answer them.
+    pub(super) fn keyed<'a>(&self, columns: &'a [usize], conditions: &'a [Expr]) -> Keyed<'a> {
+        let keys: Vec<(usize, Expr)> =
+            self.keys.iter().filter_map(|(key, expr)| Some((*key, over(expr, columns)?))).collect();
+        if keys.is_empty() {
+            return Keyed { columns: columns.into(), conditions: conditions.into() };
+        }
+        let replaced = |condition: &Expr| {
+            let mut condition = condition.clone();
+            walk::rewrite(&mut condition, 0, &mut |expr, depth| {
+                let at = keys.iter().position(|(_, key)| depth == 0 && same_expr(key, expr))?;
+                Some(Expr::Column { index: columns.len() + at, data_type: expr.data_type() })
+            });
+            condition
+        };
+        let all = columns.iter().copied().chain(keys.iter().map(|(key, _)| *key));
+        Keyed { columns: all.collect(), conditions: conditions.iter().map(replaced).collect() }
+    }
+}
+
+/// What keys see of a table: columns, expressions of indexes, and conditions over both.
+pub(super) struct Keyed<'a> {
+    pub(super) columns: Cow<'a, [usize]>,
+    pub(super) conditions: Cow<'a, [Expr]>,
+}
+
+/// An expression over a table's columns as one over some of them, in their order; `None`: it has others.
+pub(crate) fn over(expr: &Expr, columns: &[usize]) -> Option<Expr> {
+    let (mut expr, mut complete) = (expr.clone(), true);
+    walk::rewrite(&mut expr, 0, &mut |expr, _| {
+        let Expr::Column { index, data_type } = expr else { return None };
+        let place = columns.iter().position(|column| column == index);
+        complete &= place.is_some();
+        Some(Expr::Column { index: place.unwrap_or(*index), data_type: *data_type })
+    });
+    complete.then_some(expr)
+}
