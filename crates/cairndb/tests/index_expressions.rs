@@ -59,6 +59,26 @@ fn queries_find_them() {
 }
 
 #[test]
+fn one_does_not_hide_another() {
+    let (_database, connection) = database();
+    connection
+        .execute_script(
+            "CREATE INDEX lower_age ON person (lower(name), age); CREATE INDEX of_age ON person (age);
+             CREATE INDEX is_old ON person ((age > 88)); CREATE INDEX one ON person ((1))",
+        )
+        .unwrap();
+    for (query, index) in [
+        ("SELECT id FROM person WHERE lower(name) = 'name7' AND age = 7", "lower_age"),
+        ("SELECT age FROM person WHERE lower(name) > 'name7' ORDER BY lower(name), age LIMIT 4", "lower_age"),
+        ("SELECT id FROM person WHERE age > 88", "of_age"),
+        ("SELECT id FROM person WHERE age = 1", "of_age"),
+    ] {
+        let plan = plan(&connection, query);
+        assert!(plan.contains(&format!("using {index} on person")), "{query}: {plan}");
+    }
+}
+
+#[test]
 fn queries_that_want_other_rows_do_not() {
     let (_database, connection) = database();
     for (query, index) in [

@@ -52,19 +52,23 @@ impl TableShape {
         self.columns.iter().map(|&column| ColumnInfo::of_table(&self.table, column)).collect()
     }
 
-    /// What a key can have that is this expression: the table's column, or what stands for an index's expression.
-    fn key_column(&self, expr: &Expr) -> Option<usize> {
-        match expr {
-            Expr::Column { index, .. } => self.columns.get(*index).copied(),
-            _ => self.indexes.as_ref()?.key_of(expr, &self.columns),
+    /// What the path's key can have that is this expression: the table's column, or what stands for an index's expression.
+    fn key_column(&self, expr: &Expr, path: &AccessPath) -> Option<usize> {
+        match (expr, &self.indexes, &path.index) {
+            (Expr::Column { index, .. }, ..) => self.columns.get(*index).copied(),
+            (_, Some(indexes), Some(index)) => {
+                let at = self.table.indexes.iter().position(|known| known.id == index.id)?;
+                indexes.key_of(at, expr, &self.columns)
+            }
+            _ => None,
         }
     }
 
-    /// What keys see of it.
-    fn keyed(&self) -> Keyed<'_> {
-        match &self.indexes {
-            Some(indexes) => indexes.keyed(&self.columns, &self.conditions),
-            None => Keyed { columns: (&*self.columns).into(), conditions: (&*self.conditions).into() },
+    /// What the key of the index at this position sees of it; `None`: the primary key.
+    fn keyed(&self, index: Option<usize>) -> Keyed<'_> {
+        match (&self.indexes, index) {
+            (Some(indexes), Some(index)) => indexes.keyed(index, &self.columns, &self.conditions),
+            _ => Keyed { columns: (&*self.columns).into(), conditions: (&*self.conditions).into() },
         }
     }
 
@@ -124,10 +128,11 @@ pub(super) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPath> {
     if !indexes {
         return found;
     }
-    let keyed = shape.keyed();
+    let keyed = shape.keyed(None);
     let key = primary_columns(&shape.table);
     found.extend(Matcher::new((shape, &keyed), key, true).finish(None, &infos));
     for (at, index) in shape.table.indexes.iter().enumerate().filter(|(at, _)| shape.is_within(*at)) {
+        let keyed = shape.keyed(Some(at));
         let matcher = Matcher::new((shape, &keyed), index.columns.clone(), index.unique);
         found.extend(matcher.finish(Some((at, index)), &infos));
     }
@@ -408,7 +413,7 @@ pub(super) fn gives_order(shape: &TableShape, path: &AccessPath, wanted: &[SortK
     let mut next = path.key.iter().skip(path.fixed);
     let mut reverse = None;
     for key in wanted {
-        let column = shape.key_column(&key.expr)?;
+        let column = shape.key_column(&key.expr, path)?;
         if is_fixed(column) {
             continue;
         }

@@ -21,8 +21,8 @@ pub(crate) struct BoundIndex {
 #[derive(Debug)]
 pub(crate) struct BoundIndexes {
     pub(crate) all: Vec<BoundIndex>,
-    /// As [`BoundIndex::expressions`], but folded as a query's are.
-    keys: Vec<(usize, Expr)>,
+    /// By index: as [`BoundIndex::expressions`], but folded as a query's are.
+    keys: Vec<Vec<(usize, Expr)>>,
     /// By index: the folded parts of its predicate.
     predicates: Vec<Vec<Expr>>,
 }
@@ -34,9 +34,10 @@ impl BoundIndexes {
             fold(&mut expr);
             expr
         };
+        let key = |(key, expr): &(usize, Expr)| (*key, folded(expr));
         let parts = |index: &BoundIndex| index.predicate.iter().map(folded).flat_map(conjuncts).collect();
         BoundIndexes {
-            keys: all.iter().flat_map(|index| &index.expressions).map(|(key, expr)| (*key, folded(expr))).collect(),
+            keys: all.iter().map(|index| index.expressions.iter().map(key).collect()).collect(),
             predicates: all.iter().map(parts).collect(),
             all,
         }
@@ -47,16 +48,18 @@ impl BoundIndexes {
         self.predicates.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// What stands in keys for an expression over some of the table's columns.
-    pub(super) fn key_of(&self, expr: &Expr, columns: &[usize]) -> Option<usize> {
-        let found = self.keys.iter().find(|(_, key)| over(key, columns).is_some_and(|key| same_expr(&key, expr)));
+    /// What stands in an index's key for an expression over some of the table's columns.
+    pub(super) fn key_of(&self, index: usize, expr: &Expr, columns: &[usize]) -> Option<usize> {
+        let mut keys = self.keys.get(index)?.iter();
+        let found = keys.find(|(_, key)| over(key, columns).is_some_and(|key| same_expr(&key, expr)));
         found.map(|(key, _)| *key)
     }
 
-    /// The columns, with the keys' expressions behind them; and the conditions over those, as keys can answer them.
-    pub(super) fn keyed<'a>(&self, columns: &'a [usize], conditions: &'a [Expr]) -> Keyed<'a> {
+    /// The columns, with an index's expressions behind them; and the conditions over those, as its key can answer them.
+    pub(super) fn keyed<'a>(&self, index: usize, columns: &'a [usize], conditions: &'a [Expr]) -> Keyed<'a> {
+        let keys = self.keys.get(index).map_or(&[][..], Vec::as_slice);
         let keys: Vec<(usize, Expr)> =
-            self.keys.iter().filter_map(|(key, expr)| Some((*key, over(expr, columns)?))).collect();
+            keys.iter().filter_map(|(key, expr)| Some((*key, over(expr, columns)?))).collect();
         if keys.is_empty() {
             return Keyed { columns: columns.into(), conditions: conditions.into() };
         }
