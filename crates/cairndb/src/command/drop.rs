@@ -3,8 +3,8 @@
 use cairn_parser::TokenKind;
 
 use super::clause::Clause;
-use crate::Result;
 use crate::catalog::{ObjectName, RelationKind};
+use crate::{Error, Result, SqlState};
 
 /// DROP TABLE, VIEW, INDEX, SEQUENCE.
 #[derive(Debug)]
@@ -13,19 +13,32 @@ pub(crate) struct DropRelations {
     pub(crate) names: Vec<ObjectName>,
     pub(crate) if_exists: bool,
     pub(crate) cascade: bool,
+    /// An index goes without waiting for anybody, whatever was said.
+    pub(crate) concurrently: bool,
 }
 
 impl DropRelations {
     pub(super) fn of(command: Clause<'_>) -> Result<DropRelations> {
-        command.refuse_word(TokenKind::Concurrently, "CONCURRENTLY")?;
-        let kind = command.part("object_with_any_name").and_then(kind);
+        let concurrently = command.has(TokenKind::Concurrently);
+        let kind = match concurrently {
+            true => Some(RelationKind::Index),
+            false => command.part("object_with_any_name").and_then(kind),
+        };
         let kind = kind.ok_or_else(|| command.unsupported(command.first_words()))?;
-        Ok(DropRelations {
+        let drop = DropRelations {
             kind,
             names: command.named_relations()?,
             if_exists: command.part("if_exists").is_some(),
             cascade: command.is_cascade(),
-        })
+            concurrently,
+        };
+        let refused = match drop.concurrently {
+            true if drop.names.len() > 1 => "dropping multiple objects",
+            true if drop.cascade => "CASCADE",
+            _ => return Ok(drop),
+        };
+        let message = format!("DROP INDEX CONCURRENTLY does not support {refused}");
+        Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct CreateIndex {
     pub(crate) filter: Option<String>,
     pub(crate) unique: bool,
     pub(crate) if_not_exists: bool,
+    /// Beside writers, as it is wherever it is a statement of its own.
+    pub(crate) concurrently: bool,
 }
 
 /// What an index is of.
@@ -38,7 +40,6 @@ pub(crate) struct IndexPart {
 
 impl CreateIndex {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateIndex> {
-        command.refuse_word(TokenKind::Concurrently, "CONCURRENTLY")?;
         command.refuse_word(TokenKind::Include, "INCLUDE")?;
         command.refuse("options", "a storage parameter")?;
         command.refuse("tablespace", "TABLESPACE")?;
@@ -57,6 +58,7 @@ impl CreateIndex {
             filter,
             unique: command.has(TokenKind::Unique),
             if_not_exists: command.part("if_not_exists").is_some(),
+            concurrently: command.has(TokenKind::Concurrently),
         })
     }
 }

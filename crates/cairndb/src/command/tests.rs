@@ -31,8 +31,6 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("^grant select on t to r", "GRANT"),
         ("^create database d", "CREATE DATABASE"),
         ("^drop materialized view if exists v", "DROP MATERIALIZED VIEW"),
-        ("drop index ^concurrently i", "CONCURRENTLY"),
-        ("create index ^concurrently i on t (a)", "CONCURRENTLY"),
         ("create index i on t (a) ^include (b)", "INCLUDE"),
         ("create index i on t ^using hash (a)", "an index method other than btree"),
         ("create index i on t (a ^text_pattern_ops)", "an operator class"),

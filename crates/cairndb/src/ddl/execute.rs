@@ -30,6 +30,10 @@ pub(crate) fn execute(
     is_alone: bool,
 ) -> Result<Done> {
     let Command::Schema(command) = Command::of(parsed)? else { return Err(Error::internal("not a schema change")) };
+    if let (Some(words), false) = (concurrently(&command), is_alone) {
+        let message = format!("{words} CONCURRENTLY cannot run inside a transaction block");
+        return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+    }
     if let (SchemaCommand::CreateIndex(create), true) = (&command, is_alone)
         && let Some(done) = create_index_beside(parsed, create, context, trees, options, sequences)?
     {
@@ -38,6 +42,15 @@ pub(crate) fn execute(
     let mut ddl = Ddl::new(parsed, context, trees, options, sequences)?;
     ddl.done.tag = ddl.dispatch(&command)?;
     Ok(ddl.done)
+}
+
+/// The command's first words, if it is to be done beside others.
+fn concurrently(command: &SchemaCommand) -> Option<&'static str> {
+    match command {
+        SchemaCommand::CreateIndex(create) if create.concurrently => Some("CREATE INDEX"),
+        SchemaCommand::Drop(drop) if drop.concurrently => Some("DROP INDEX"),
+        _ => None,
+    }
 }
 
 impl Ddl<'_> {
