@@ -160,7 +160,8 @@ fn table(number: usize, before: &[Table], random: &mut Random) -> (Table, String
         let start = random.below(of.len());
         of = of.split_off(start);
         of.truncate(1 + random.below(2));
-        parts.push(format!("UNIQUE ({})", of.join(", ")));
+        let nulls = if random.one_in(3) { " NULLS NOT DISTINCT" } else { "" };
+        parts.push(format!("UNIQUE{nulls} ({})", of.join(", ")));
         unique.push(of);
     }
     let mut script = format!("CREATE TABLE {name} ({});", parts.join(", "));

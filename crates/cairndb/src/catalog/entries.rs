@@ -17,7 +17,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
-        () if !table.indexes.iter().all(|index| index.is_plain()) => Writer::entry_with_expressions(),
+        () if !table.indexes.iter().all(|index| index.is_old()) => Writer::entry_with_expressions(),
         () if table.layout_version > 0 => Writer::entry_with_layouts(),
         () => Writer::entry(),
     };
@@ -256,6 +256,7 @@ fn encode_index(index: &Index, w: &mut Writer) {
     w.number(3, index.tree.0.into());
     w.flag(4, index.unique);
     w.flag(5, index.constraint);
+    w.flag(9, index.nulls_equal);
     for column in &index.columns {
         w.record(6, |w| {
             w.number(1, column.column as u64);
@@ -314,6 +315,7 @@ fn decode_index(bytes: &[u8]) -> Result<Index> {
         tree: TreeId(0),
         columns: Vec::new(),
         unique: false,
+        nulls_equal: false,
         constraint: false,
         expressions: Vec::new(),
         predicate: None,
@@ -328,6 +330,7 @@ fn decode_index(bytes: &[u8]) -> Result<Index> {
             5 => index.constraint = true,
             6 => index.columns.push(decode_index_column(value)?),
             7 => index.expressions.push(decode_key_expression(value)?),
+            9 => index.nulls_equal = true,
             8 => index.predicate = Some(decode_row_expression(value)?.expression),
             _ => {}
         }
@@ -580,6 +583,7 @@ mod tests {
                 tree: TreeId(1001),
                 columns: vec![part, IndexColumn { column: EXPRESSIONS + 2, ..part }],
                 unique: true,
+                nulls_equal: true,
                 constraint: true,
                 expressions: vec![KeyExpression {
                     column: EXPRESSIONS + 2,

@@ -248,7 +248,7 @@ impl Index {
     ) -> Result<bool, E> {
         let mut is_exclusive = self.unique;
         for part in &self.columns {
-            is_exclusive &= !encode(part, out)?;
+            is_exclusive &= !encode(part, out)? | self.nulls_equal;
         }
         if !is_exclusive {
             out.extend_from_slice(row_key);

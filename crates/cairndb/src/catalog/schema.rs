@@ -131,6 +131,8 @@ pub struct Index {
     pub columns: Vec<IndexColumn>,
     /// Equal keys are refused, unless one of their columns is NULL.
     pub unique: bool,
+    /// Unique keys with NULLs are refused too: NULLS NOT DISTINCT.
+    pub(crate) nulls_equal: bool,
     /// Made by a UNIQUE constraint of this name (then violations name it so).
     pub constraint: bool,
     /// What its key has besides columns.
@@ -298,6 +300,11 @@ impl Index {
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.expressions.is_empty() && self.predicate.is_none()
+    }
+
+    /// Every library that reads tables knows it.
+    pub(crate) fn is_old(&self) -> bool {
+        self.is_plain() && !self.nulls_equal
     }
 
     /// No two rows of the table have the same key, unless a column of it is NULL.

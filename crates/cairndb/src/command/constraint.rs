@@ -9,10 +9,25 @@ use crate::{Error, Result};
 /// A constraint as the statement gives it, wherever it stood.
 #[derive(Debug)]
 pub(crate) enum Constraint {
-    PrimaryKey { name: Option<String>, columns: Vec<String> },
-    Unique { name: Option<String>, columns: Vec<String> },
-    Check { name: Option<String>, condition: Id<Expr> },
-    ForeignKey { name: Option<String>, columns: Vec<String>, references: References },
+    PrimaryKey {
+        name: Option<String>,
+        columns: Vec<String>,
+    },
+    /// `nulls_equal`: two rows of NULL are not unique either.
+    Unique {
+        name: Option<String>,
+        columns: Vec<String>,
+        nulls_equal: bool,
+    },
+    Check {
+        name: Option<String>,
+        condition: Id<Expr>,
+    },
+    ForeignKey {
+        name: Option<String>,
+        columns: Vec<String>,
+        references: References,
+    },
 }
 
 /// What a foreign key points at.
@@ -40,7 +55,7 @@ impl Constraint {
             }
             "unique_rule" => {
                 refuse_index_options(rule)?;
-                Ok(Constraint::Unique { name, columns })
+                Ok(Constraint::Unique { name, columns, nulls_equal: are_nulls_equal(rule) })
             }
             "check_rule" => Ok(Constraint::Check { name, condition: condition(rule)? }),
             "foreign_key_rule" => {
@@ -60,7 +75,7 @@ pub(super) fn column_rule(name: Option<String>, rule: Clause<'_>, column: &str) 
         Some(references) => Constraint::ForeignKey { name, columns, references: References::of(references)? },
         None if rule.part("check").is_some() => Constraint::Check { name, condition: condition(rule)? },
         None if rule.has(TokenKind::Primary) => Constraint::PrimaryKey { name, columns },
-        None if rule.has(TokenKind::Unique) => Constraint::Unique { name, columns },
+        None if rule.has(TokenKind::Unique) => Constraint::Unique { name, columns, nulls_equal: are_nulls_equal(rule) },
         None => return Ok(None),
     }))
 }
@@ -72,18 +87,15 @@ fn condition(rule: Clause<'_>) -> Result<Id<Expr>> {
 
 /// Refuses what is said of the index behind a constraint.
 fn refuse_index_options(rule: Clause<'_>) -> Result<()> {
-    refuse_nulls_not_distinct(rule)?;
     rule.refuse("existing_index", "USING INDEX")?;
     rule.refuse("include", "INCLUDE")?;
     rule.refuse("index_parameters", "a storage parameter")?;
     rule.refuse("index_tablespace", "TABLESPACE")
 }
 
-pub(super) fn refuse_nulls_not_distinct(clause: Clause<'_>) -> Result<()> {
-    match clause.part("nulls_treatment") {
-        Some(nulls) if nulls.has(TokenKind::Not) => Err(nulls.unsupported("NULLS NOT DISTINCT")),
-        _ => Ok(()),
-    }
+/// NULLS NOT DISTINCT.
+pub(super) fn are_nulls_equal(clause: Clause<'_>) -> bool {
+    clause.part("nulls_treatment").is_some_and(|nulls| nulls.has(TokenKind::Not))
 }
 
 /// Constraints hold at once, for all rows.

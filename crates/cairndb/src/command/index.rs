@@ -3,7 +3,7 @@
 use cairn_parser::{Expr, TokenKind};
 
 use super::clause::Clause;
-use super::constraint::refuse_nulls_not_distinct;
+use super::constraint::are_nulls_equal;
 use super::create_table::check_collation;
 use crate::catalog::ObjectName;
 use crate::{Error, Result};
@@ -18,6 +18,8 @@ pub(crate) struct CreateIndex {
     /// Which rows have entries; `None`: all.
     pub(crate) filter: Option<String>,
     pub(crate) unique: bool,
+    /// NULLS NOT DISTINCT.
+    pub(crate) nulls_equal: bool,
     pub(crate) if_not_exists: bool,
     /// Beside writers, as it is wherever it is a statement of its own.
     pub(crate) concurrently: bool,
@@ -43,7 +45,6 @@ impl CreateIndex {
         command.refuse_word(TokenKind::Include, "INCLUDE")?;
         command.refuse("options", "a storage parameter")?;
         command.refuse("tablespace", "TABLESPACE")?;
-        refuse_nulls_not_distinct(command)?;
         if command.name_behind(TokenKind::Using).is_some_and(|method| method != "btree") {
             command.refuse_word(TokenKind::Using, "an index method other than btree")?;
         }
@@ -57,6 +58,7 @@ impl CreateIndex {
             columns: command.parts("index_element").map(IndexPart::of).collect::<Result<_>>()?,
             filter,
             unique: command.has(TokenKind::Unique),
+            nulls_equal: are_nulls_equal(command),
             if_not_exists: command.part("if_not_exists").is_some(),
             concurrently: command.has(TokenKind::Concurrently),
         })

@@ -87,8 +87,8 @@ impl Ddl<'_> {
                 self.set_primary_key(&mut new, name.clone(), columns, &mut chosen)?;
                 self.rebuild_for_primary_key(table, new)
             }
-            Constraint::Unique { name, columns } => {
-                self.add_unique(&mut new, name.clone(), columns, &mut chosen)?;
+            Constraint::Unique { name, columns, nulls_equal } => {
+                self.add_unique(&mut new, name.clone(), (columns, *nulls_equal), &mut chosen)?;
                 if let Some(index) = new.indexes.last() {
                     self.build_index(table, index)?;
                 }

@@ -69,7 +69,7 @@ impl Ddl<'_> {
         &self,
         table: &mut Table,
         name: Option<String>,
-        columns: &[String],
+        (columns, nulls_equal): (&[String], bool),
         chosen: &mut Chosen,
     ) -> Result<()> {
         let positions = key_positions(table, columns, "unique")?;
@@ -84,6 +84,7 @@ impl Ddl<'_> {
             tree: self.dml.tx.create_derived_tree(table.schema)?,
             columns: positions.into_iter().map(part).collect(),
             unique: true,
+            nulls_equal,
             constraint: true,
             expressions: Vec::new(),
             predicate: None,

@@ -66,6 +66,7 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
         tree: TreeId::CATALOG,
         columns: Vec::with_capacity(create.columns.len()),
         unique: create.unique,
+        nulls_equal: create.unique && create.nulls_equal,
         constraint: false,
         expressions: Vec::new(),
         predicate: create.filter.as_ref().map(|text| resolve_predicate(text, table, catalog)).transpose()?,

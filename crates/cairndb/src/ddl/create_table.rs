@@ -75,7 +75,9 @@ impl Ddl<'_> {
                 Constraint::PrimaryKey { name, columns } => {
                     self.set_primary_key(table, name.clone(), columns, chosen)?
                 }
-                Constraint::Unique { name, columns } => self.add_unique(table, name.clone(), columns, chosen)?,
+                Constraint::Unique { name, columns, nulls_equal } => {
+                    self.add_unique(table, name.clone(), (columns, *nulls_equal), chosen)?;
+                }
                 Constraint::Check { name, condition } => self.add_check(table, name.clone(), *condition)?,
                 Constraint::ForeignKey { name, columns, references } => foreign_keys.push((name, columns, references)),
             }

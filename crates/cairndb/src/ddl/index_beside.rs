@@ -22,6 +22,7 @@ use super::context::{Ddl, Sequences};
 use super::create_index::described;
 use super::execute::Done;
 use super::index_build::{INTERRUPT_ROWS, build_index, duplicate_entry};
+use super::names::Chosen;
 use crate::catalog::{Catalog, Index, SystemTrees, Table, load};
 use crate::command::CreateIndex;
 use crate::dml::{DmlContext, Entries};
@@ -52,6 +53,10 @@ pub(super) fn create_index_beside(
         return Ok(None);
     }
     let Ok((mut index, named_by)) = described(create, &table, &state.catalog) else { return Ok(None) };
+    if create.name.is_none() {
+        // For what is told while it is built.
+        index.name = Chosen::default().relation(&state.catalog, &table, &named_by.join("_"), "idx");
+    }
     index.tree = dml.tx.create_derived_tree(table.schema)?;
     build_index(dml, &state.rows(), &table, &index)?;
     state = settle(dml, (&table, &index), state)?;

@@ -110,6 +110,7 @@ fn index(tree: TreeId, columns: &[usize], unique: bool, descending: bool) -> Ind
         tree,
         columns,
         unique,
+        nulls_equal: false,
         constraint: false,
         expressions: vec![],
         predicate: None,

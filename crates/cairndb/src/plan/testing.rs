@@ -44,6 +44,7 @@ pub(super) fn index(catalog: &mut Catalog, table: &str, name: &str, columns: &[u
         tree: TreeId(id),
         columns,
         unique,
+        nulls_equal: false,
         constraint: false,
         expressions: vec![],
         predicate: None,

@@ -345,7 +345,9 @@ fn pg_indexes(catalog: &Catalog, rows: &mut Rows) {
             let (on, columns) = (format!("{}.{}", quoted(schema), quoted(&table.name)), columns.join(", "));
             let predicate = index.and_then(|index| index.predicate.as_ref());
             let filter = predicate.map_or_else(String::new, |of| format!(" WHERE {}", of.definition.text));
-            let definition = format!("CREATE {unique}INDEX {} ON {on} USING btree ({columns}){filter}", quoted(name));
+            let nulls = if index.is_some_and(|index| index.nulls_equal) { " NULLS NOT DISTINCT" } else { "" };
+            let called = quoted(name);
+            let definition = format!("CREATE {unique}INDEX {called} ON {on} USING btree ({columns}){nulls}{filter}");
             rows.add(vec![text(schema), text(&table.name), text(name), Value::text(definition)]);
         }
     }

@@ -195,7 +195,8 @@ fn index_line(index: &Index) -> String {
     };
     let columns: Vec<String> = index.columns.iter().map(index_column).collect();
     let filter = index.filter.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
-    format!("\"{}\" {kind}({}){filter}", index.name, columns.join(", "))
+    let nulls = if index.nulls_equal { " NULLS NOT DISTINCT" } else { "" };
+    format!("\"{}\" {kind}({}){nulls}{filter}", index.name, columns.join(", "))
 }
 
 fn index_column(column: &IndexedColumn) -> String {

@@ -90,6 +90,7 @@ fn unique(table: &str, columns: &str, positions: &[usize]) -> Arc<Index> {
         tree: TreeId(800),
         columns: positions.iter().map(part).collect(),
         unique: true,
+        nulls_equal: false,
         constraint: true,
         expressions: Vec::new(),
         predicate: None,
