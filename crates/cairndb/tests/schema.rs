@@ -302,6 +302,19 @@ fn only_the_order_that_texts_have_is_a_collation() -> Result<()> {
     assert_eq!(ordered, ["B", "a", "b"]);
     assert_eq!(rows(&conn, "SELECT a FROM t ORDER BY a COLLATE pg_catalog.\"default\""), ordered);
     assert_eq!(fails(&conn, "SELECT a FROM t ORDER BY a COLLATE \"de_DE\"", "42704").position(), Some(36));
+    // Accepted without effect they would give wrong answers.
+    for name in ["NOCASE", "\"nonsense\"", "c", "public.\"C\""] {
+        let refused = fails(&conn, &format!("SELECT * FROM t WHERE a COLLATE {name} = 'B'"), "42704");
+        assert!(refused.hint().is_some_and(|hint| hint.contains("lower(x)")), "{refused:?}");
+        fails(&conn, &format!("CREATE TABLE u (a text COLLATE {name})"), "0A000");
+        fails(&conn, &format!("CREATE INDEX ON t (a COLLATE {name})"), "0A000");
+    }
+    fails(&conn, "SELECT 1 COLLATE \"C\"", "42804");
+    fails(&conn, "CREATE TABLE u (a int COLLATE \"C\")", "42804");
+    conn.execute_script("CREATE TABLE u (a text COLLATE \"POSIX\"); CREATE UNIQUE INDEX ON u (a COLLATE \"C\")")?;
+    let insert = |name| format!("INSERT INTO u VALUES ('a') ON CONFLICT (a COLLATE {name}) DO NOTHING");
+    assert_eq!([conn.execute(&insert("ucs_basic"), ())?, conn.execute(&insert("\"C\""), ())?], [1, 0]);
+    fails(&conn, &insert("nocase"), "42704");
     Ok(())
 }
 

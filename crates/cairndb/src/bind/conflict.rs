@@ -113,8 +113,9 @@ impl Binder<'_> {
         if let Some(message) = refused {
             return Err(self.at(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message), place));
         }
-        if let Some(span) = list_span(tree, collation).or(list_span(tree, operator_class)) {
-            return Err(self.at(Error::unsupported("a collation or operator class in ON CONFLICT"), span));
+        self.check_collation(collation)?;
+        if let Some(span) = list_span(tree, operator_class) {
+            return Err(self.at(Error::unsupported("an operator class in ON CONFLICT"), span));
         }
         let Some(name) = self.plain_column(expr) else {
             let env = Env { scope: target, outer: None };

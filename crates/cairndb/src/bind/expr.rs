@@ -7,7 +7,8 @@ use super::coerce::{boolean, null, text};
 use super::context::Context;
 use super::operators::symbol;
 use crate::plan::Expr;
-use crate::sql::{dotted, list_span, plain_name};
+use crate::sql::{list_span, name_text};
+use crate::types::{COLLATION_HINT, DataType, is_known_collation};
 use crate::{Error, Result, SqlState};
 
 impl Binder<'_> {
@@ -106,16 +107,29 @@ impl Binder<'_> {
     }
 
     /// Texts are ordered by their bytes: under any other name the order would not be what was asked for.
-    fn collate(&mut self, operand: Id<ast::Expr>, collation: List<ast::Name>, context: &mut Context) -> Result<Expr> {
-        let known = plain_name(self.tree, collation);
-        if !known.is_some_and(|(name, _)| matches!(name, "C" | "POSIX" | "ucs_basic" | "default")) {
-            let name = dotted(self.tree, collation);
-            let message = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
-            let error = Error::new(SqlState::UNDEFINED_OBJECT, message)
-                .with_hint("Texts are ordered by their bytes, which is COLLATE \"C\".");
-            return Err(list_span(self.tree, collation).map_or(error.clone(), |span| self.at(error, span)));
+    pub(super) fn check_collation(&self, collation: List<ast::Name>) -> Result<()> {
+        let name: Vec<&str> = self.tree.list(collation).map(|part| name_text(self.tree, part)).collect();
+        if name.is_empty() || is_known_collation(&name) {
+            return Ok(());
         }
-        self.expr(operand, context)
+        let message = format!("collation \"{}\" for encoding \"UTF8\" does not exist", name.join("."));
+        let error = Error::new(SqlState::UNDEFINED_OBJECT, message).with_hint(COLLATION_HINT);
+        Err(self.at(error, list_span(self.tree, collation).unwrap_or(NOWHERE)))
+    }
+
+    fn collate(&mut self, operand: Id<ast::Expr>, collation: List<ast::Name>, context: &mut Context) -> Result<Expr> {
+        self.check_collation(collation)?;
+        let operand = self.expr(operand, context)?;
+        let data_type = operand.data_type();
+        match data_type.element().unwrap_or(data_type) {
+            DataType::Unknown => Ok(operand),
+            text if text.is_string() => Ok(operand),
+            _ => {
+                let message = format!("collations are not supported by type {data_type}");
+                let error = Error::new(SqlState::DATATYPE_MISMATCH, message);
+                Err(self.at(error, list_span(self.tree, collation).unwrap_or(NOWHERE)))
+            }
+        }
     }
 
     fn refuse_behind(&self, what: &str, operand: Id<ast::Expr>) -> Error {

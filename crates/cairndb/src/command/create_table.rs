@@ -6,6 +6,7 @@ use super::clause::Clause;
 use super::constraint::{Constraint, check_attributes, column_rule};
 use super::sequence::SequenceOptions;
 use crate::catalog::{ObjectName, OnCommit};
+use crate::types::{COLLATION_HINT, is_known_collation};
 use crate::{Error, Result};
 
 /// CREATE TABLE.
@@ -31,6 +32,8 @@ pub(crate) struct ColumnDefinition {
     pub(crate) defaults: Vec<Id<Expr>>,
     pub(crate) identity: Option<Identity>,
     pub(crate) constraints: Vec<Constraint>,
+    /// COLLATE was said, which only texts take.
+    pub(crate) is_collated: bool,
 }
 
 /// GENERATED .. AS IDENTITY.
@@ -136,6 +139,7 @@ impl ColumnDefinition {
             defaults: Vec::new(),
             identity: None,
             constraints: Vec::new(),
+            is_collated: false,
         };
         for option in clause.parts("column_constraint") {
             column.add(option)?;
@@ -146,6 +150,7 @@ impl ColumnDefinition {
     /// Takes a constraint, or what stands where one could.
     fn add(&mut self, option: Clause<'_>) -> Result<()> {
         if let Some(collation) = option.part("collate") {
+            self.is_collated = true;
             return check_collation(collation);
         }
         if let Some(attribute) = option.part("constraint_attribute") {
@@ -172,18 +177,11 @@ fn identity(rule: Clause<'_>) -> Result<Identity> {
     Ok(Identity { always, options: SequenceOptions::of(rule)? })
 }
 
-/// Text is ordered by code points; other orders are refused.
+/// Texts are ordered by their bytes; other orders are refused.
 pub(super) fn check_collation(clause: Clause<'_>) -> Result<()> {
     let names: Vec<String> = clause.dotted_names().next().unwrap_or_default();
-    let name = match names.as_slice() {
-        [schema, name] if schema == "pg_catalog" => name.as_str(),
-        [name] => name.as_str(),
-        _ => "",
-    };
-    match name {
-        "C" | "POSIX" | "default" | "ucs_basic" => Ok(()),
-        _ => Err(clause
-            .unsupported(format!("collation {}", names.join(".")))
-            .with_hint("Text is ordered by code points (\"C\").")),
+    match is_known_collation(&names.iter().map(String::as_str).collect::<Vec<_>>()) {
+        true => Ok(()),
+        false => Err(clause.unsupported(format!("collation {}", names.join("."))).with_hint(COLLATION_HINT)),
     }
 }

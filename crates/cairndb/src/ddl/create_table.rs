@@ -104,6 +104,10 @@ impl Ddl<'_> {
             Some(data_type) => data_type,
             None => self.data_type(definition.data_type)?,
         };
+        if definition.is_collated && !data_type.element().unwrap_or(data_type).is_string() {
+            let message = format!("collations are not supported by type {data_type}");
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+        }
         let position = table.columns.len();
         check_column_count(position)?;
         let not_null = serial.is_some() || definition.not_null;

@@ -3,6 +3,7 @@
 mod array;
 mod cast;
 mod coercion;
+mod collation;
 mod compare;
 mod context;
 mod data_type;
@@ -23,6 +24,7 @@ pub(crate) use array::{DIMENSIONS_MAX, ELEMENTS_MAX, Subscript, count_of, too_ma
 pub use cast::{cast, cast_assign};
 pub(crate) use cast::{date_to_timestamp, to_utc};
 pub use coercion::{CastContext, can_cast, cast_is_immutable, common_type};
+pub(crate) use collation::{COLLATION_HINT, is_known_collation};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
