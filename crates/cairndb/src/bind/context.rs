@@ -3,6 +3,7 @@
 use cairn_parser::Span;
 
 use super::scope::Env;
+use super::windows::Windows;
 use crate::plan::{AggregateCall, Expr};
 use crate::types::DataType;
 use crate::{Error, SqlState};
@@ -12,6 +13,9 @@ pub(super) const AGGREGATE_BASE: usize = usize::MAX / 2;
 
 /// And its GROUPING calls from here.
 pub(super) const GROUPING_BASE: usize = AGGREGATE_BASE + usize::MAX / 4;
+
+/// And its calls of window functions from here.
+pub(super) const WINDOW_BASE: usize = GROUPING_BASE + usize::MAX / 8;
 
 /// The clause that an expression stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +36,12 @@ pub(super) enum Clause {
     IndexPredicate,
     Default,
     From,
+    Filter,
+    WindowPartition,
+    WindowOrder,
+    WindowRange,
+    WindowRows,
+    WindowGroups,
 }
 
 impl Clause {
@@ -54,6 +64,12 @@ impl Clause {
             Clause::IndexPredicate => "index predicates",
             Clause::Default => "DEFAULT expressions",
             Clause::From => "functions in FROM",
+            Clause::Filter => "FILTER",
+            Clause::WindowPartition => "window PARTITION BY",
+            Clause::WindowOrder => "window ORDER BY",
+            Clause::WindowRange => "window RANGE",
+            Clause::WindowRows => "window ROWS",
+            Clause::WindowGroups => "window GROUPS",
         }
     }
 }
@@ -73,6 +89,10 @@ pub(super) struct Context<'e> {
     pub(super) aggregates: Option<Vec<AggregateCall>>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,
+    /// The windows and the calls over them met so far, where the clause may have them.
+    pub(super) windows: Option<Windows>,
+    /// Inside a window function's arguments.
+    pub(super) in_window: bool,
     /// The arguments of the GROUPING calls met so far, and where they stand.
     pub(super) groupings: Vec<Vec<(Expr, Span)>>,
     /// The set-returning function of the select list.
@@ -89,6 +109,8 @@ impl<'e> Context<'e> {
             clause,
             aggregates: None,
             in_aggregate: false,
+            windows: None,
+            in_window: false,
             groupings: vec![],
             series: None,
             mentions: vec![],
@@ -103,11 +125,30 @@ impl<'e> Context<'e> {
     /// The error for an aggregate that may not stand here, if it may not.
     pub(super) fn refuse_aggregate(&self) -> Option<Error> {
         let message = match (&self.aggregates, self.in_aggregate) {
+            _ if self.clause == Clause::Filter => "aggregate functions are not allowed in FILTER".to_owned(),
             (_, true) => "aggregate function calls cannot be nested".to_owned(),
             (None, _) => format!("aggregate functions are not allowed in {}", self.clause.name()),
             (Some(_), false) => return None,
         };
         Some(Error::new(SqlState::GROUPING_ERROR, message))
+    }
+
+    /// The error for a window function that may not stand here, if it may not.
+    pub(super) fn refuse_window(&self) -> Option<Error> {
+        use Clause::{OrderBy, Select, WindowGroups, WindowOrder, WindowPartition, WindowRange, WindowRows};
+        let message = match self.clause {
+            WindowPartition | WindowOrder | WindowRange | WindowRows | WindowGroups => {
+                "window functions are not allowed in window definitions".to_owned()
+            }
+            Select | OrderBy if self.in_aggregate => {
+                let message = "aggregate function calls cannot contain window function calls";
+                return Some(Error::new(SqlState::GROUPING_ERROR, message));
+            }
+            Select | OrderBy if self.in_window => "window function calls cannot be nested".to_owned(),
+            Select | OrderBy if self.windows.is_some() => return None,
+            clause => format!("window functions are not allowed in {}", clause.name()),
+        };
+        Some(Error::new(SqlState::WINDOWING_ERROR, message))
     }
 
     /// The error for a GROUPING that may not stand here, if it may not.

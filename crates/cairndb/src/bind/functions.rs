@@ -7,23 +7,25 @@ use super::coerce::{null, text};
 use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE, SetCall};
 use super::equal::{is_volatile, same_call};
 use super::overload::no_function;
-use crate::functions::AggregateKind;
+use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
+use crate::functions::{AggregateKind, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{dotted, list_span, name_text, plain_name};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 /// A call's syntax, taken apart.
-struct Call<'t> {
-    name: &'t str,
-    span: Span,
-    args: List<ast::Expr>,
+pub(super) struct Call<'t> {
+    pub(super) name: &'t str,
+    pub(super) span: Span,
+    pub(super) args: List<ast::Expr>,
     /// `count(*)`.
-    star: bool,
-    distinct: bool,
-    order_by: List<ast::SortKey>,
-    filter: Option<Id<ast::Expr>>,
+    pub(super) star: bool,
+    pub(super) distinct: bool,
+    pub(super) order_by: List<ast::SortKey>,
+    pub(super) filter: Option<Id<ast::Expr>>,
+    over: Option<Id<ast::Over>>,
 }
 
 impl<'a> Binder<'a> {
@@ -36,8 +38,13 @@ impl<'a> Binder<'a> {
         context: &mut Context,
     ) -> Result<Expr> {
         let call = self.take_apart(name, form, args, tail)?;
-        if !self.aggregate_overloads(call.name).is_empty() {
-            return self.aggregate(&call, context);
+        let windows_only = !window_overloads(call.name).is_empty();
+        let is_aggregate = !windows_only && !self.aggregate_overloads(call.name).is_empty();
+        match call.over {
+            Some(over) if windows_only || is_aggregate => return self.window_call(&call, over, context),
+            None if windows_only => return Err(self.at(without_over(call.name), call.span)),
+            None if is_aggregate => return self.aggregate(&call, context),
+            _ => {}
         }
         self.refuse_aggregate_syntax(&call)?;
         match call.name {
@@ -72,15 +79,12 @@ impl<'a> Binder<'a> {
             return Err(self.at(Error::unsupported("VARIADIC"), span));
         }
         let (star, distinct) = (form == CallForm::Star, form == CallForm::Distinct);
-        let mut call = Call { name, span, args, star, distinct, order_by: List::EMPTY, filter: None };
+        let mut call = Call { name, span, args, star, distinct, order_by: List::EMPTY, filter: None, over: None };
         if let Some(tail) = tail.map(|tail| tree.get(tail)) {
-            if tail.over.is_some() {
-                return Err(self.at(Error::unsupported("a window function"), span));
-            }
             if !tail.within_group.is_empty() {
                 return Err(self.at(Error::unsupported("WITHIN GROUP"), span));
             }
-            (call.order_by, call.filter) = (tail.order_by, tail.filter);
+            (call.order_by, call.filter, call.over) = (tail.order_by, tail.filter, tail.over);
         }
         Ok(call)
     }
@@ -92,12 +96,18 @@ impl<'a> Binder<'a> {
             Call { filter: Some(_), .. } => "FILTER",
             Call { order_by, .. } if !order_by.is_empty() => "ORDER BY",
             Call { star: true, .. } => return Err(self.at(no_function(call.name, &[]), call.span)),
+            Call { over: Some(_), .. } => "OVER",
             _ => return Ok(()),
         };
-        if crate::functions::overloads(call.name).is_empty() {
-            return Err(self.at(no_function(call.name, &[]), call.span));
+        match self.overloads(call.name).is_empty() && !is_bound_apart(call.name) {
+            // Its call tells that there is no such function, with its arguments' types.
+            true if what == "OVER" => return Ok(()),
+            true => return Err(self.at(no_function(call.name, &[]), call.span)),
+            false => {}
         }
-        let message = format!("{what} specified, but {} is not an aggregate function", call.name);
+        let wanted =
+            if what == "OVER" { "a window function nor an aggregate function" } else { "an aggregate function" };
+        let message = format!("{what} specified, but {} is not {wanted}", call.name);
         Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), call.span))
     }
 
@@ -134,10 +144,7 @@ impl<'a> Binder<'a> {
             converted.push(self.argument(arg, aggregate.args.get(i).copied(), span)?);
         }
         let filter = match call.filter {
-            Some(filter) => {
-                let (bound, span) = self.operand(filter, context)?;
-                Some(self.condition(bound, "FILTER", span)?)
-            }
+            Some(filter) => Some(self.filter_clause(filter, context)?),
             None => None,
         };
         let mut order_by = self.sort_keys(call.order_by, context)?;
@@ -156,6 +163,15 @@ impl<'a> Binder<'a> {
             order_by.extend(rest);
         }
         Ok(AggregateCall { aggregate, args: converted, distinct: call.distinct, filter, order_by })
+    }
+
+    /// FILTER's condition.
+    pub(super) fn filter_clause(&mut self, filter: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
+        let clause = std::mem::replace(&mut context.clause, Clause::Filter);
+        let bound = self.operand(filter, context);
+        context.clause = clause;
+        let (bound, span) = bound?;
+        self.condition(bound, "FILTER", span)
     }
 
     fn sequence(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
@@ -256,8 +272,12 @@ impl<'a> Binder<'a> {
         schema.map_or_else(|| null(DataType::Text), text)
     }
 
-    /// Sort keys that are plain expressions (no output names): inside aggregates.
-    fn sort_keys(&mut self, keys: List<ast::SortKey>, context: &mut Context) -> Result<Vec<crate::plan::SortKey>> {
+    /// Sort keys that are plain expressions (no output names): inside aggregates and windows.
+    pub(super) fn sort_keys(
+        &mut self,
+        keys: List<ast::SortKey>,
+        context: &mut Context,
+    ) -> Result<Vec<crate::plan::SortKey>> {
         let tree = self.tree;
         let mut bound = Vec::with_capacity(tree.len(keys));
         for key in tree.list(keys) {
@@ -267,6 +287,15 @@ impl<'a> Binder<'a> {
         }
         Ok(bound)
     }
+}
+
+/// Functions that are no entries of the catalogue.
+fn is_bound_apart(name: &str) -> bool {
+    is_set_function(name)
+        || matches!(
+            name,
+            "nextval" | "currval" | "setval" | "pg_typeof" | "obj_description" | "col_description" | "current_schema"
+        )
 }
 
 /// `'name'::regclass` is how PostgreSQL writes a relation's name: what stands before the cast.

@@ -7,7 +7,7 @@
 use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
-use super::context::{AGGREGATE_BASE, Context, GROUPING_BASE};
+use super::context::{AGGREGATE_BASE, Context, GROUPING_BASE, WINDOW_BASE};
 use super::grouping_sets::GroupBy;
 use super::scope::Scope;
 use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, same_expr, walk};
@@ -160,6 +160,7 @@ impl<'s> Grouping<'s> {
     /// Final numbers: the groups first, then the aggregates.
     fn renumber(&self, expr: &mut Expr) {
         let place = |index: usize| match index {
+            index if index >= WINDOW_BASE => None,
             index if index >= GROUPING_BASE => {
                 Some(self.groups.len() + self.aggregates.len() + (index - GROUPING_BASE))
             }

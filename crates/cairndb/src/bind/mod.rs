@@ -36,6 +36,7 @@ mod statement;
 mod subquery;
 mod target;
 mod update;
+mod windows;
 mod with;
 
 pub(crate) use definition::{definition_fields, resolve_check, resolve_default, resolve_query};

@@ -8,7 +8,10 @@ use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
 use super::nearest::nearest;
-use crate::functions::{ANY, Aggregate, Declared, Function, aggregate_overloads, decide, function_names, overloads};
+use crate::functions::{
+    ANY, Aggregate, Declared, Function, WindowFunction, aggregate_overloads, decide, function_names, overloads,
+    window_overloads,
+};
 use crate::plan::Expr;
 use crate::types::{CastContext, DataType, TypeCategory, can_cast};
 use crate::{Error, Result, SqlState};
@@ -54,6 +57,18 @@ impl Candidate for Aggregate {
     }
     fn declared(&self, index: usize) -> Option<Declared> {
         Aggregate::declared(self, index)
+    }
+    fn takes(&self, count: usize) -> bool {
+        count == self.args.len()
+    }
+}
+
+impl Candidate for WindowFunction {
+    fn fixed(&self) -> Option<&[DataType]> {
+        (!self.is_polymorphic()).then_some(&self.args)
+    }
+    fn declared(&self, index: usize) -> Option<Declared> {
+        WindowFunction::declared(self, index)
     }
     fn takes(&self, count: usize) -> bool {
         count == self.args.len()
@@ -287,7 +302,7 @@ impl Binder<'_> {
     }
 
     /// The functions of this name: the built-in ones, and the session's own.
-    fn overloads(&self, name: &str) -> Cow<'static, [Arc<Function>]> {
+    pub(super) fn overloads(&self, name: &str) -> Cow<'static, [Arc<Function>]> {
         match self.catalog.path().functions.overloads(name) {
             [] => Cow::Borrowed(overloads(name)),
             users => Cow::Owned([overloads(name), users].concat()),
@@ -329,7 +344,7 @@ impl Binder<'_> {
 }
 
 /// Nothing says what the pseudo-types of a function stand for.
-fn undecided() -> Error {
+pub(super) fn undecided() -> Error {
     let message = "could not determine polymorphic type because input has type unknown";
     Error::new(SqlState::DATATYPE_MISMATCH, message)
 }
@@ -369,7 +384,8 @@ fn ambiguous_operator(symbol: &str, types: &[DataType]) -> Error {
 /// `function name(types) does not exist`.
 pub(super) fn no_function(name: &str, types: &[DataType]) -> Error {
     let message = format!("function {name}({}) does not exist", list(types));
-    let known = !overloads(name).is_empty() || !aggregate_overloads(name).is_empty();
+    let known =
+        !overloads(name).is_empty() || !aggregate_overloads(name).is_empty() || !window_overloads(name).is_empty();
     let near = if known || name.len() < 4 { vec![] } else { nearest(name, function_names().map(|name| (name, name))) };
     let hint = match near.as_slice() {
         [near, ..] => format!("Perhaps you meant the function \"{near}\"."),
@@ -380,7 +396,7 @@ pub(super) fn no_function(name: &str, types: &[DataType]) -> Error {
     Error::new(SqlState::UNDEFINED_FUNCTION, message).with_hint(hint)
 }
 
-fn ambiguous_function(name: &str, types: &[DataType]) -> Error {
+pub(super) fn ambiguous_function(name: &str, types: &[DataType]) -> Error {
     let message = format!("function {name}({}) is not unique", list(types));
     let hint = "Could not choose a best candidate function. You might need to add explicit type casts.";
     Error::new(SqlState::AMBIGUOUS_FUNCTION, message).with_hint(hint)

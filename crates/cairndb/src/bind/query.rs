@@ -16,7 +16,7 @@ use crate::{Error, Result, SqlState};
 
 /// LIMIT and OFFSET, bound.
 #[derive(Default)]
-pub(super) struct Window {
+pub(super) struct RowLimits {
     pub(super) limit: Option<Expr>,
     pub(super) offset: Option<Expr>,
 }
@@ -51,10 +51,10 @@ impl Binder<'_> {
     }
 
     fn body(&mut self, query: &Query, outer: Option<&Env>) -> Result<LogicalPlan> {
-        let window = self.window(query, outer)?;
+        let limits = self.limits(query, outer)?;
         let plan = match self.tree.get(query.body) {
             QueryBody::Select { .. } | QueryBody::Table { .. } => {
-                return self.select(query, window, outer);
+                return self.select(query, limits, outer);
             }
             QueryBody::Values { rows } => {
                 self.locking_beside(query.locking, Some("cannot be applied to VALUES"))?;
@@ -68,7 +68,7 @@ impl Binder<'_> {
             }
         };
         let sorted = self.sort_output(plan, query.order_by)?;
-        Ok(limited(sorted, window))
+        Ok(limited(sorted, limits))
     }
 
     fn set_operation(
@@ -253,20 +253,20 @@ impl Binder<'_> {
         Ok(SortKey { expr, descending, nulls_first: nulls.map_or(descending, |nulls| nulls == NullsOrder::First) })
     }
 
-    fn window(&mut self, query: &Query, outer: Option<&Env>) -> Result<Window> {
+    fn limits(&mut self, query: &Query, outer: Option<&Env>) -> Result<RowLimits> {
         let scope = Scope::default();
         let env = Env { scope: &scope, outer };
-        let mut window = Window::default();
+        let mut limits = RowLimits::default();
         if let Some(limit) = query.limit {
             if query.limit_form == LimitForm::WithTies {
                 return Err(self.at(Error::unsupported("FETCH FIRST ... WITH TIES"), self.tree.span(limit)));
             }
-            window.limit = Some(self.row_count(limit, Clause::Limit, "LIMIT", &env)?);
+            limits.limit = Some(self.row_count(limit, Clause::Limit, "LIMIT", &env)?);
         }
         if let Some(offset) = query.offset {
-            window.offset = Some(self.row_count(offset, Clause::Offset, "OFFSET", &env)?);
+            limits.offset = Some(self.row_count(offset, Clause::Offset, "OFFSET", &env)?);
         }
-        Ok(window)
+        Ok(limits)
     }
 
     fn row_count(&mut self, expr: Id<ast::Expr>, clause: Clause, name: &str, env: &Env) -> Result<Expr> {
@@ -360,10 +360,10 @@ fn known_type(data_type: DataType) -> DataType {
 }
 
 /// The plan within LIMIT and OFFSET.
-pub(super) fn limited(plan: LogicalPlan, window: Window) -> LogicalPlan {
-    match window {
-        Window { limit: None, offset: None } => plan,
-        Window { limit, offset } => LogicalPlan::Limit { input: Box::new(plan), limit, offset },
+pub(super) fn limited(plan: LogicalPlan, limits: RowLimits) -> LogicalPlan {
+    match limits {
+        RowLimits { limit: None, offset: None } => plan,
+        RowLimits { limit, offset } => LogicalPlan::Limit { input: Box::new(plan), limit, offset },
     }
 }
 

@@ -5,19 +5,21 @@
 
 use cairn_parser::{
     self as ast, GroupItem, Id, Indirection, List, Name, QueryBody, Relation, SelectQuantifier, Span, TableRef, Target,
+    WindowDefinition,
 };
 
 use super::binder::{Binder, NOWHERE};
-use super::context::{Clause, Context};
+use super::context::{AGGREGATE_BASE, Clause, Context, WINDOW_BASE};
 use super::from::Side;
 use super::grouping::Grouping;
 use super::grouping_sets::GroupBy;
 use super::output_name::output_name;
-use super::query::{Window, limited};
+use super::query::{RowLimits, limited};
 use super::scope::Env;
 use super::star;
+use super::windows::{BoundWindows, Windows};
 use crate::plan::{Expr, Field, LogicalPlan, SortKey, same_expr};
-use crate::sql::{list_span, name_text};
+use crate::sql::name_text;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -41,6 +43,7 @@ struct Clauses {
     group_by: List<GroupItem>,
     group_distinct: bool,
     having: Option<Id<ast::Expr>>,
+    windows: List<WindowDefinition>,
 }
 
 enum OutputList {
@@ -74,7 +77,7 @@ enum Deduplication {
 
 impl Binder<'_> {
     /// SELECT or TABLE, with the ORDER BY and LIMIT behind it.
-    pub(super) fn select(&mut self, query: &ast::Query, window: Window, outer: Option<&Env>) -> Result<LogicalPlan> {
+    pub(super) fn select(&mut self, query: &ast::Query, limits: RowLimits, outer: Option<&Env>) -> Result<LogicalPlan> {
         let (body, keys) = (query.body, query.order_by);
         let clauses = self.clauses(body)?;
         let (mut plan, scope) = self.input(&clauses.input, outer)?;
@@ -85,6 +88,7 @@ impl Binder<'_> {
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
         }
         let mut context = Context::with_aggregates(&env, Clause::Select);
+        context.windows = Some(Windows::new(self.tree, clauses.windows));
         let mut outputs = match clauses.output {
             OutputList::Targets(targets) => self.outputs(targets, &mut context)?,
             OutputList::All(relation) => {
@@ -106,18 +110,24 @@ impl Binder<'_> {
         context.clause = Clause::OrderBy;
         self.distinct(&clauses, &mut parts, &mut context)?;
         self.order_by(keys, &mut parts, &mut context)?;
+        let has_windows = context.windows.as_ref().is_some_and(Windows::has_calls);
+        let mut windows = self.bind_windows(&mut context)?;
         let aggregates = context.aggregates.take().unwrap_or_default();
-        self.locking_beside(query.locking, unlockable(&clauses, !aggregates.is_empty(), context.series.is_some()))?;
+        let unlockable = unlockable(&clauses, !aggregates.is_empty(), has_windows, context.series.is_some());
+        self.locking_beside(query.locking, unlockable)?;
+        if has_windows && context.series.is_some() {
+            return Err(Error::unsupported("a set-returning function beside a window function in a select list"));
+        }
         if let Some(call) = context.series.take() {
             plan = super::from::with_series(plan, call);
         }
         if groups.is_some() || !aggregates.is_empty() || parts.having.is_some() || !context.groupings.is_empty() {
             let grouping = Grouping::new(&scope, groups.unwrap_or_default(), aggregates, context);
             let exprs = parts.outputs.iter_mut().map(|output| &mut output.expr);
-            let exprs = exprs.chain(&mut parts.having).chain(&mut parts.hidden);
+            let exprs = exprs.chain(&mut parts.having).chain(&mut parts.hidden).chain(windows.exprs_mut());
             plan = grouping.apply(self, plan, exprs)?;
         }
-        Ok(assemble(plan, parts, window))
+        Ok(assemble(plan, parts, windows, limits))
     }
 
     fn clauses(&self, body: Id<QueryBody>) -> Result<Clauses> {
@@ -138,11 +148,18 @@ impl Binder<'_> {
                 if let Some(into) = into {
                     return Err(self.at(Error::unsupported("SELECT INTO"), tree.span(into)));
                 }
-                if let Some(span) = list_span(tree, windows) {
-                    return Err(self.at(Error::unsupported("WINDOW"), span));
-                }
                 let (output, input) = (OutputList::Targets(targets), Input::From(from));
-                Ok(Clauses { quantifier, distinct_on, output, input, filter, group_by, group_distinct, having })
+                Ok(Clauses {
+                    quantifier,
+                    distinct_on,
+                    output,
+                    input,
+                    filter,
+                    group_by,
+                    group_distinct,
+                    having,
+                    windows,
+                })
             }
             QueryBody::Table { relation } => Ok(Clauses {
                 quantifier: SelectQuantifier::All,
@@ -153,6 +170,7 @@ impl Binder<'_> {
                 group_by: List::EMPTY,
                 group_distinct: false,
                 having: None,
+                windows: List::EMPTY,
             }),
             _ => Err(Error::internal("not a SELECT")),
         }
@@ -286,7 +304,12 @@ impl Binder<'_> {
             Some(output) => output.expr.clone(),
             None => self.expr(expr, &mut Context::new(Some(env), Clause::GroupBy))?,
         };
-        if contains_aggregate(&bound) {
+        if contains_column_from(&bound, WINDOW_BASE) {
+            let message = "window functions are not allowed in GROUP BY";
+            let span = chosen.map_or(span, |output| output.span);
+            return Err(self.at(Error::new(SqlState::WINDOWING_ERROR, message), span));
+        }
+        if contains_column_from(&bound, AGGREGATE_BASE) {
             let message = "aggregate functions are not allowed in GROUP BY";
             let span = chosen.map_or(span, |output| output.span);
             return Err(self.at(Error::new(SqlState::GROUPING_ERROR, message), span));
@@ -401,19 +424,22 @@ fn index_of(expr: &Expr) -> usize {
     }
 }
 
-fn contains_aggregate(expr: &Expr) -> bool {
+/// Whether a column of such a number stands in for a call.
+fn contains_column_from(expr: &Expr, base: usize) -> bool {
     let mut found = false;
     crate::plan::walk::walk(expr, 0, &mut |expr, depth| {
-        found |= depth == 0 && matches!(expr, Expr::Column { index, .. } if *index >= super::context::AGGREGATE_BASE);
+        found |= depth == 0 && matches!(expr, Expr::Column { index, .. } if *index >= base);
     });
     found
 }
 
 /// Stacks the clauses' nodes.
-fn assemble(mut plan: LogicalPlan, parts: Parts, window: Window) -> LogicalPlan {
+fn assemble(mut plan: LogicalPlan, mut parts: Parts, windows: BoundWindows, limits: RowLimits) -> LogicalPlan {
     if let Some(predicate) = parts.having {
         plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
     }
+    let outputs = parts.outputs.iter_mut().map(|output| &mut output.expr);
+    plan = windows.apply(plan, outputs.chain(&mut parts.hidden));
     let visible = parts.outputs.len();
     let (mut exprs, mut fields) = (Vec::with_capacity(visible), Vec::with_capacity(visible));
     for Output { expr, name, .. } in parts.outputs {
@@ -435,7 +461,7 @@ fn assemble(mut plan: LogicalPlan, parts: Parts, window: Window) -> LogicalPlan 
     if let Deduplication::On(on) = parts.distinct {
         plan = LogicalPlan::Distinct { input: Box::new(plan), on };
     }
-    plan = limited(plan, window);
+    plan = limited(plan, limits);
     match shown {
         Some(fields) => first_columns(plan, fields),
         None => plan,
@@ -450,12 +476,13 @@ fn first_columns(plan: LogicalPlan, fields: Vec<Field>) -> LogicalPlan {
 }
 
 /// What a SELECT has that rows cannot be locked through.
-fn unlockable(clauses: &Clauses, aggregates: bool, series: bool) -> Option<&'static str> {
+fn unlockable(clauses: &Clauses, aggregates: bool, windows: bool, series: bool) -> Option<&'static str> {
     let found = [
         (clauses.quantifier != SelectQuantifier::All, "is not allowed with DISTINCT clause"),
         (!clauses.group_by.is_empty(), "is not allowed with GROUP BY clause"),
         (clauses.having.is_some(), "is not allowed with HAVING clause"),
         (aggregates, "is not allowed with aggregate functions"),
+        (windows, "is not allowed with window functions"),
         (series, "is not allowed with set-returning functions in the target list"),
     ];
     found.into_iter().find_map(|(there, told)| there.then_some(told))

@@ -16,6 +16,7 @@ use super::scan::{EntryReader, IndexScan, KeyPart, KeyRanges, PointGet, RowReade
 use super::simple::{Append, Filter, Project, Values};
 use super::sort::{Sort, SortKeys};
 use super::table_function::TableFunction;
+use super::window;
 use super::with::{RecursiveUnion, With, WithScan};
 use crate::plan::{Expr, Field, JoinKind, ModifiedRows, PhysicalNode as N, PhysicalPlan, SortKey};
 use crate::{DataType, Result};
@@ -194,6 +195,7 @@ impl Builder<'_> {
             | N::Limit { input, .. }
             | N::Distinct { input }
             | N::DistinctOn { input, .. }
+            | N::Window { input, .. }
             | N::HashAggregate { input, .. } => self.over(plan, input, self.child(input)?),
             N::Append { inputs } => {
                 let inputs = inputs.iter().map(|input| self.child(input)).collect::<Result<_>>()?;
@@ -227,6 +229,10 @@ impl Builder<'_> {
             }
             N::Distinct { .. } => Box::new(Distinct::new(input, vec![])),
             N::DistinctOn { on, .. } => Box::new(Distinct::new(input, self.exprs(on)?)),
+            N::Window { partition_by, order_by, calls, .. } => {
+                let keys = (partition_by.as_slice(), order_by.as_slice());
+                window::window(input, below.fields.len(), keys, calls, self.context)?
+            }
             N::HashAggregate { group_by, aggregates, .. } => {
                 let calls = aggregates.iter().map(|call| Call::new(call, self.context)).collect::<Result<_>>()?;
                 Box::new(HashAggregate::new(input, self.exprs(group_by)?, calls))

@@ -293,6 +293,11 @@ impl Charge {
         self.note(self.bytes.saturating_add(bytes), shared);
     }
 
+    /// Gives back some of what was held.
+    pub(crate) fn note_less(&mut self, bytes: usize, shared: &Shared) {
+        self.note(self.bytes.saturating_sub(bytes), shared);
+    }
+
     /// Whether the operator has to spill.
     pub(crate) fn is_over(&self, shared: &Shared) -> bool {
         self.would_exceed(0, shared)

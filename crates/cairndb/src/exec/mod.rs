@@ -34,6 +34,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod vector;
+mod window;
 mod with;
 
 pub use batch::Batch;

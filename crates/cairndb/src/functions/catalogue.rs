@@ -139,8 +139,24 @@ impl std::fmt::Debug for Aggregate {
 pub trait Accumulator: Send {
     /// One row's arguments; aggregates skip NULLs themselves where SQL says so.
     fn update(&mut self, args: &[Value]) -> Result<()>;
-    /// The group's answer.
+    /// The group's answer, asked for once.
     fn finish(&mut self) -> Result<Value>;
+    /// The answer so far, where it [goes on](Accumulator::goes_on).
+    fn answer(&mut self) -> Result<Value> {
+        self.finish()
+    }
+    /// Whether more rows may follow an answer.
+    fn goes_on(&self) -> bool {
+        true
+    }
+    /// Whether rows can be taken back (PostgreSQL's inverse transitions).
+    fn can_retract(&self) -> bool {
+        false
+    }
+    /// Takes back the arguments of a row; false: this one cannot be, and the accumulator is of no more use.
+    fn retract(&mut self, _args: &[Value]) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// All overloads of `name` (lower case), in no particular order; empty: no such function.
@@ -282,7 +298,7 @@ impl Aggregate {
 }
 
 /// The argument types and the result's of a polymorphic entry in a call.
-fn resolve(declared: &[Declared], count: usize, given: &[DataType]) -> Option<(Box<[DataType]>, DataType)> {
+pub(super) fn resolve(declared: &[Declared], count: usize, given: &[DataType]) -> Option<(Box<[DataType]>, DataType)> {
     if given.len() < count {
         return None;
     }

@@ -9,6 +9,7 @@ mod clock;
 mod comparison;
 mod extract;
 mod formatting;
+mod in_range;
 mod like;
 mod math;
 mod md5;
@@ -28,6 +29,7 @@ mod temporal;
 #[cfg(test)]
 mod tests;
 pub mod users;
+mod window;
 
 pub use crate::types::{EvalContext, cast};
 pub use arrays::SetRows;
@@ -35,8 +37,10 @@ pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
+pub use in_range::{Distance, in_range_offsets, invalid_size};
 pub use operator::Operator;
 use register::register_all;
 pub use series::Series;
 pub use signature::{Declared, decide};
 pub use users::{AggregateFunction, Arguments, FunctionOptions};
+pub use window::{WindowFunction, WindowKind, window_overloads};

@@ -11,7 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::catalogue::{Kernel, Start, next_entry};
-use super::{Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, overloads};
+use super::{
+    Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, overloads, window_overloads,
+};
 use crate::api::FromValue;
 use crate::types::{DataType, Value, ValueRef};
 use crate::{Error, Result, SqlState};
@@ -121,6 +123,7 @@ impl UsersFunctions {
         let name = &*function.name;
         check(name, &function.args, function.returns)?;
         let is_aggregate = !aggregate_overloads(name).is_empty() || self.aggregates.contains_key(name);
+        let is_aggregate = is_aggregate || !window_overloads(name).is_empty();
         if is_aggregate || exact_overload(name, &function.args).is_some() {
             return Err(taken(name, &function.args));
         }
@@ -135,6 +138,7 @@ impl UsersFunctions {
         let name = &*aggregate.name;
         check(name, &aggregate.args, aggregate.returns)?;
         let is_function = !overloads(name).is_empty() || self.functions.contains_key(name);
+        let is_function = is_function || !window_overloads(name).is_empty();
         let built_in = aggregate_overloads(name).iter().filter_map(|other| other.resolve(&aggregate.args));
         if is_function || built_in.into_iter().any(|other| other.args == aggregate.args) {
             return Err(taken(name, &aggregate.args));
@@ -253,6 +257,10 @@ impl<A: AggregateFunction> Accumulator for Guarded<A> {
         let state = self.state.as_mut().map_err(|error| error.clone())?;
         let value = guard(&self.name, || state.finish())?;
         of_type(&self.name, value, self.returns)
+    }
+
+    fn goes_on(&self) -> bool {
+        false
     }
 }
 

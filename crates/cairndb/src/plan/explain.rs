@@ -3,6 +3,7 @@
 //! Projections have no line of their own (every node computes its output there), a filter is shown with the node that
 //! it filters, and the inner side of an index join is shown as the index scan that it runs for each outer row.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::expr::Expr;
@@ -228,6 +229,7 @@ impl Explainer<'_> {
             },
             N::HashAggregate { group_by, .. } if group_by.is_empty() => "Aggregate".into(),
             N::HashAggregate { .. } | N::Distinct { .. } => "HashAggregate".into(),
+            N::Window { .. } => "WindowAgg".into(),
             N::Sort { .. } => "Sort".into(),
             N::TopN { .. } | N::Limit { .. } => "Limit".into(),
             N::DistinctOn { .. } => "Unique".into(),
@@ -315,6 +317,13 @@ impl Explainer<'_> {
                 let list = Names { columns: &names, outer: &self.outer }.list(group_by);
                 if group_by.is_empty() { vec![] } else { vec![format!("Group Key: {list}")] }
             }
+            N::Window { input, partition_by, order_by, calls, .. } => {
+                let names = columns(input);
+                let names = Names { columns: &names, outer: &self.outer };
+                let windows: BTreeSet<String> =
+                    calls.iter().map(|call| names.window(partition_by, order_by, &call.frame)).collect();
+                windows.into_iter().map(|window| format!("Window: {window}")).collect()
+            }
             N::Sort { input, keys } => {
                 let names = columns(input);
                 let names = Names { columns: &names, outer: &self.outer };
@@ -396,6 +405,18 @@ impl Explainer<'_> {
                     true => format!("{}(*)", call.aggregate.name),
                     false => format!("{}({})", call.aggregate.name, outer.list(&call.args)),
                 }));
+                names
+            }
+            N::Window { input, calls, .. } => {
+                let mut names = self.columns(input);
+                let outer = Names { columns: &names, outer: &self.outer };
+                let called = calls.iter().enumerate().map(|(at, call)| {
+                    let args =
+                        if call.args.is_empty() && call.is_star() { "*".to_owned() } else { outer.list(&call.args) };
+                    short(format!("{}({args}) OVER (?)", call.function.name()), plan, names.len() + at)
+                });
+                let called: Vec<String> = called.collect();
+                names.extend(called);
                 names
             }
             N::IndexJoin { kind, left, table, columns, .. } => {

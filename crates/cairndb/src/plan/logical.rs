@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr};
 use super::indexes::BoundIndexes;
+use super::window::WindowCall;
 use crate::catalog::Table;
 use crate::dml::Change;
 use crate::types::DataType;
@@ -75,6 +76,19 @@ pub enum LogicalPlan {
         group_by: Vec<Expr>,
         /// The aggregates.
         aggregates: Vec<AggregateCall>,
+        /// The output columns.
+        fields: Vec<Field>,
+    },
+    /// Output: the input's columns, then the calls' answers for each row. In which order rows come is not said.
+    Window {
+        /// The input.
+        input: Box<LogicalPlan>,
+        /// Rows with the same values are a partition. NULLs are the same.
+        partition_by: Vec<Expr>,
+        /// The order within partitions; rows that it does not tell apart are peers.
+        order_by: Vec<SortKey>,
+        /// The calls.
+        calls: Vec<WindowCall>,
         /// The output columns.
         fields: Vec<Field>,
     },
@@ -220,6 +234,7 @@ impl LogicalPlan {
             LogicalPlan::Values { fields, .. }
             | LogicalPlan::Project { fields, .. }
             | LogicalPlan::Aggregate { fields, .. }
+            | LogicalPlan::Window { fields, .. }
             | LogicalPlan::CteScan { fields, .. }
             | LogicalPlan::TableFunction { fields, .. } => fields.clone(),
             LogicalPlan::Modify { change, .. } => change.fields().to_vec(),

@@ -12,6 +12,7 @@ use super::physical::{ModifiedRows, PhysicalNode as N, PhysicalPlan};
 use super::planner::{CteInfo, ExprCost, Planned, Planner};
 use super::refs::{conjuncts, is_volatile, map_columns};
 use super::scan::{Wanted, column_index};
+use super::sorted::{begins_with, order_of};
 use crate::Result;
 use crate::types::Value;
 
@@ -41,6 +42,9 @@ impl Planner<'_> {
             LogicalPlan::Join { .. } => self.join(plan),
             LogicalPlan::Aggregate { input, group_by, aggregates, .. } => {
                 self.aggregate(*input, group_by, aggregates, fields)
+            }
+            LogicalPlan::Window { input, partition_by, order_by, calls, .. } => {
+                self.window(*input, partition_by, order_by, calls, fields)
             }
             LogicalPlan::Sort { input, keys } => self.sort(*input, keys, None),
             LogicalPlan::Limit { input, limit, offset } => self.limit(*input, limit, offset),
@@ -182,9 +186,11 @@ impl Planner<'_> {
     /// Sorts, unless the input can be read in that order at less cost; `kept`: how many rows are wanted.
     fn sort(&mut self, input: LogicalPlan, keys: Vec<SortKey>, kept: Option<f64>) -> Result<Planned> {
         let (input, sorted) = self.ordered(input, Wanted { keys: &keys, rows: kept })?;
-        if sorted {
-            return Ok(input);
-        }
+        if sorted { Ok(input) } else { self.sorted(input, keys) }
+    }
+
+    /// A sort over what is planned.
+    pub(super) fn sorted(&mut self, input: Planned, keys: Vec<SortKey>) -> Result<Planned> {
         let keys = self.keys(keys)?;
         let below = input.estimate();
         let cost = ExprCost::of(keys.iter().map(|key| &key.expr));
@@ -195,7 +201,7 @@ impl Planner<'_> {
     }
 
     /// Plans the input with an eye to an order; whether it comes out in it.
-    fn ordered(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, bool)> {
+    pub(super) fn ordered(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, bool)> {
         if let Some(shape) = TableShape::of(&plan) {
             return self.scan(&shape, Some(wanted));
         }
@@ -213,7 +219,11 @@ impl Planner<'_> {
                 let (input, sorted) = self.ordered(*input, Wanted { keys: &keys, rows: wanted.rows })?;
                 Ok((self.project(input, exprs, fields)?, sorted))
             }
-            other => Ok((self.lower(other)?, false)),
+            other => {
+                let planned = self.lower(other)?;
+                let sorted = begins_with(&order_of(&planned.plan), wanted.keys);
+                Ok((planned, sorted))
+            }
         }
     }
 
@@ -342,7 +352,7 @@ fn columns_of(plan: &Arc<PhysicalPlan>) -> Vec<Expr> {
     fields.map(|(index, field)| Expr::Column { index, data_type: field.data_type }).collect()
 }
 
-fn group_count(keys: &[Expr], input: &Planned) -> f64 {
+pub(super) fn group_count(keys: &[Expr], input: &Planned) -> f64 {
     let distinct = |expr: &Expr| match column_index(expr).and_then(|index| input.columns.get(index)) {
         Some(info) => info.distinct,
         None => ColumnInfo::computed(expr.data_type(), input.rows()).distinct,

@@ -39,12 +39,14 @@ mod pull;
 mod pushdown;
 mod refs;
 mod scan;
+mod sorted;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 mod unique;
 pub(crate) mod walk;
+mod window;
 
 pub use analyze::StatisticsBuilder;
 pub(crate) use equal::same_expr;
@@ -59,3 +61,4 @@ pub use options::OptimizerOptions;
 pub use physical::{KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
 pub(crate) use refs::is_volatile;
 pub(crate) use walk::children as expr_children;
+pub use window::{FrameBound, FrameExclusion, FrameUnit, WindowCall, WindowFrame, Windowed};

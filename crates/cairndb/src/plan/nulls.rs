@@ -64,6 +64,11 @@ pub(super) fn nullable_columns(plan: &LogicalPlan) -> Vec<bool> {
             let groups = group_by.iter().map(|expr| may_be_null(expr, &columns));
             groups.chain(aggregates.iter().map(|call| call.aggregate.name != "count")).collect()
         }
+        LogicalPlan::Window { input, calls, .. } => {
+            let mut columns = nullable_columns(input);
+            columns.resize(columns.len() + calls.len(), true);
+            columns
+        }
         LogicalPlan::Join { kind, left, right, .. } => join_columns(*kind, left, right),
         LogicalPlan::With { body, .. } | LogicalPlan::RecursiveWith { body, .. } => nullable_columns(body),
         LogicalPlan::SetOperation { .. }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::expr::Expr;
 use super::physical::{KeyRange, ModifiedRows, PhysicalNode as N, PhysicalPlan};
 use super::walk;
+use super::window::WindowCall;
 
 /// Gives every node and every subplan its id, in the order in which `EXPLAIN` shows them.
 pub(super) fn assign(plan: &mut PhysicalPlan) {
@@ -75,6 +76,10 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
         N::HashAggregate { group_by, aggregates, .. } => {
             group_by.iter().chain(aggregates.iter().flat_map(walk::of_aggregate)).collect()
         }
+        N::Window { partition_by, order_by, calls, .. } => {
+            let order = order_by.iter().map(|key| &key.expr);
+            partition_by.iter().chain(order).chain(calls.iter().flat_map(WindowCall::exprs)).collect()
+        }
         N::Sort { keys, .. } => keys.iter().map(|key| &key.expr).collect(),
         N::TopN { keys, limit, offset, .. } => {
             keys.iter().map(|key| &key.expr).chain(std::iter::once(limit)).chain(offset).collect()
@@ -110,6 +115,10 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
         N::HashAggregate { group_by, aggregates, .. } => {
             group_by.iter_mut().chain(aggregates.iter_mut().flat_map(walk::of_aggregate_mut)).collect()
         }
+        N::Window { partition_by, order_by, calls, .. } => {
+            let order = order_by.iter_mut().map(|key| &mut key.expr);
+            partition_by.iter_mut().chain(order).chain(calls.iter_mut().flat_map(WindowCall::exprs_mut)).collect()
+        }
         N::Sort { keys, .. } => keys.iter_mut().map(|key| &mut key.expr).collect(),
         N::TopN { keys, limit, offset, .. } => {
             keys.iter_mut().map(|key| &mut key.expr).chain(std::iter::once(limit)).chain(offset).collect()
@@ -137,6 +146,7 @@ pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
         N::Filter { input, .. }
         | N::Project { input, .. }
         | N::HashAggregate { input, .. }
+        | N::Window { input, .. }
         | N::Sort { input, .. }
         | N::TopN { input, .. }
         | N::Limit { input, .. }

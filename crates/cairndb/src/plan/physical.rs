@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr, SubqueryKind};
 use super::logical::{Field, JoinKind, SetOperator, SortKey};
+use super::window::WindowCall;
 use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
 use crate::dml::Change;
@@ -179,6 +180,19 @@ pub enum PhysicalNode {
         group_by: Vec<Expr>,
         /// The aggregates.
         aggregates: Vec<AggregateCall>,
+    },
+    /// The input's columns, then the calls' answers for each row.
+    Window {
+        /// Ordered by `partition_by` (in some way) and within that by `order_by`; stays so.
+        input: Arc<PhysicalPlan>,
+        /// Rows with the same values are a partition. NULLs are the same.
+        partition_by: Vec<Expr>,
+        /// Rows that it does not tell apart are peers.
+        order_by: Vec<SortKey>,
+        /// The calls.
+        calls: Vec<WindowCall>,
+        /// The order that its rows come in.
+        order: Vec<SortKey>,
     },
     /// All rows in order; stable.
     Sort {
@@ -354,6 +368,7 @@ impl PhysicalPlan {
             N::Filter { input, .. }
             | N::Project { input, .. }
             | N::HashAggregate { input, .. }
+            | N::Window { input, .. }
             | N::Sort { input, .. }
             | N::TopN { input, .. }
             | N::Limit { input, .. }

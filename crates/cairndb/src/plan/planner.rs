@@ -12,6 +12,7 @@ use super::options::OptimizerOptions;
 use super::physical::{Estimate, PhysicalNode, PhysicalPlan, Subplan};
 use super::refs::{conjuncts, has_subquery, outer_columns};
 use super::walk;
+use super::window::WindowCall;
 use crate::Result;
 
 /// A physical plan and what is known of its columns.
@@ -84,6 +85,13 @@ impl<'a> Planner<'a> {
 
     pub(super) fn aggregates(&mut self, mut calls: Vec<AggregateCall>) -> Result<Vec<AggregateCall>> {
         for expr in calls.iter_mut().flat_map(walk::of_aggregate_mut) {
+            self.replace_subqueries(expr)?;
+        }
+        Ok(calls)
+    }
+
+    pub(super) fn window_calls(&mut self, mut calls: Vec<WindowCall>) -> Result<Vec<WindowCall>> {
+        for expr in calls.iter_mut().flat_map(WindowCall::exprs_mut) {
             self.replace_subqueries(expr)?;
         }
         Ok(calls)

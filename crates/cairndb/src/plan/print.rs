@@ -3,6 +3,7 @@
 use super::expr::{Expr, QuantifiedOp, SequenceOp, SubqueryKind};
 use super::logical::SortKey;
 use super::physical::Subplan;
+use super::window::{FrameBound, FrameExclusion, FrameUnit, WindowFrame};
 use crate::functions::Operator;
 use crate::types::{DataType, EvalContext, Value, to_text};
 
@@ -70,6 +71,53 @@ impl Names<'_> {
     pub(super) fn list<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> String {
         let texts: Vec<String> = exprs.into_iter().map(|expr| self.print(expr)).collect();
         texts.join(", ")
+    }
+
+    /// A window, as OVER has it.
+    pub(super) fn window(&self, partition_by: &[Expr], order_by: &[SortKey], frame: &WindowFrame) -> String {
+        let mut parts = vec![];
+        if !partition_by.is_empty() {
+            parts.push(format!("PARTITION BY {}", self.list(partition_by)));
+        }
+        if !order_by.is_empty() {
+            let keys: Vec<String> = order_by.iter().map(|key| self.sort_key(key)).collect();
+            parts.push(format!("ORDER BY {}", keys.join(", ")));
+        }
+        parts.extend(self.frame(frame));
+        format!("({})", parts.join(" "))
+    }
+
+    /// What is said of a frame, unless it is as if nothing was.
+    fn frame(&self, frame: &WindowFrame) -> Option<String> {
+        let WindowFrame { unit, start, end, exclusion } = frame;
+        let is_default = *unit == FrameUnit::Range
+            && matches!((start, end), (FrameBound::UnboundedPreceding, FrameBound::CurrentRow))
+            && *exclusion == FrameExclusion::NoOthers;
+        if is_default {
+            return None;
+        }
+        let unit = match unit {
+            FrameUnit::Range => "RANGE",
+            FrameUnit::Rows => "ROWS",
+            FrameUnit::Groups => "GROUPS",
+        };
+        let exclusion = match exclusion {
+            FrameExclusion::NoOthers => "",
+            FrameExclusion::CurrentRow => " EXCLUDE CURRENT ROW",
+            FrameExclusion::Group => " EXCLUDE GROUP",
+            FrameExclusion::Ties => " EXCLUDE TIES",
+        };
+        Some(format!("{unit} BETWEEN {} AND {}{exclusion}", self.frame_bound(start), self.frame_bound(end)))
+    }
+
+    fn frame_bound(&self, bound: &FrameBound) -> String {
+        match bound {
+            FrameBound::UnboundedPreceding => "UNBOUNDED PRECEDING".to_owned(),
+            FrameBound::Preceding(offset) => format!("{} PRECEDING", self.print(offset)),
+            FrameBound::CurrentRow => "CURRENT ROW".to_owned(),
+            FrameBound::Following(offset) => format!("{} FOLLOWING", self.print(offset)),
+            FrameBound::UnboundedFollowing => "UNBOUNDED FOLLOWING".to_owned(),
+        }
     }
 
     fn joined(&self, parts: &[Expr], separator: &str) -> String {

@@ -69,6 +69,7 @@ fn prune(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<usize>) {
         }
         LogicalPlan::Join { kind, left, right, on, lateral } => prune_join(kind, *left, *right, on, lateral, required),
         LogicalPlan::Aggregate { .. } => prune_aggregate(plan, required),
+        LogicalPlan::Window { .. } => prune_window(plan, required),
         LogicalPlan::SetOperation { op: SetOperator::Union, all: true, left, right } => {
             let kept: Vec<usize> = required.iter().copied().collect();
             let (left, right) = (Box::new(exactly(*left, required)), Box::new(exactly(*right, required)));
@@ -151,4 +152,27 @@ fn prune_aggregate(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<u
     let exprs = group_by.iter_mut().chain(aggregates.iter_mut().flat_map(walk::of_aggregate_mut));
     exprs.for_each(|expr| map_columns(expr, &place(&below)));
     (LogicalPlan::Aggregate { input: Box::new(input), group_by, aggregates, fields }, kept)
+}
+
+/// Only the calls that somebody uses are left; a window without is none.
+fn prune_window(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<usize>) {
+    let all = plan.fields().len();
+    let LogicalPlan::Window { input, mut partition_by, mut order_by, calls, fields } = plan else {
+        return (plan, (0..all).collect());
+    };
+    let width = input.fields().len();
+    let from_input: Columns = required.range(..width).copied().collect();
+    let wanted: Vec<usize> = required.range(width..).copied().collect();
+    if wanted.is_empty() {
+        return prune(*input, &from_input);
+    }
+    let mut calls: Vec<_> = wanted.iter().map(|&column| calls[column - width].clone()).collect();
+    let keys = partition_by.iter().chain(order_by.iter().map(|key| &key.expr));
+    let used = with_used(&from_input, keys.chain(calls.iter().flat_map(|call| call.exprs())));
+    let (input, below) = prune(*input, &used);
+    let keys = partition_by.iter_mut().chain(order_by.iter_mut().map(|key| &mut key.expr));
+    keys.chain(calls.iter_mut().flat_map(|call| call.exprs_mut())).for_each(|expr| map_columns(expr, &place(&below)));
+    let kept: Vec<usize> = below.into_iter().chain(wanted).collect();
+    let fields = kept.iter().map(|&column| fields[column].clone()).collect();
+    (LogicalPlan::Window { input: Box::new(input), partition_by, order_by, calls, fields }, kept)
 }

@@ -1,6 +1,7 @@
 //! Moves predicates to where they remove rows soonest, and makes outer joins inner where a predicate says so.
 //!
-//! A predicate does not pass: LIMIT, DISTINCT ON (unless over its columns), an aggregate (unless over its groups), the
+//! A predicate does not pass: LIMIT, DISTINCT ON (unless over its columns), an aggregate (unless over its groups), windows (unless over
+//! their partitions' columns), the
 //! NULL-extended side of an outer join. A volatile predicate stays where it was written, and none moves through a
 //! volatile expression. `strict` are output columns whose NULLs are filtered out above in any case.
 
@@ -52,6 +53,14 @@ fn push(plan: LogicalPlan, mut conditions: Vec<Expr>, strict: &Columns) -> Logic
             let down = down.into_iter().map(|condition| substituted(condition, &group_by)).collect();
             let input = Box::new(push(*input, down, &Columns::new()));
             filtered(LogicalPlan::Aggregate { input, group_by, aggregates, fields }, stay)
+        }
+        LogicalPlan::Window { input, partition_by, order_by, calls, fields } => {
+            // What is asked of a partition as a whole is asked before.
+            let (down, stay): (Vec<_>, Vec<_>) = conditions
+                .into_iter()
+                .partition(|condition| used_columns(condition).iter().all(|&column| is_key(&partition_by, column)));
+            let input = Box::new(push(*input, down, &Columns::new()));
+            filtered(LogicalPlan::Window { input, partition_by, order_by, calls, fields }, stay)
         }
         LogicalPlan::Sort { input, keys } => {
             LogicalPlan::Sort { input: Box::new(push(*input, conditions, strict)), keys }

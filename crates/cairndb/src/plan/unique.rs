@@ -28,6 +28,10 @@ pub(super) fn is_unique(plan: &LogicalPlan, columns: &[usize]) -> bool {
             });
             is_unique(input, &through.collect::<Vec<_>>())
         }
+        LogicalPlan::Window { input, .. } => {
+            let width = input.fields().len();
+            is_unique(input, &columns.iter().copied().filter(|column| *column < width).collect::<Vec<_>>())
+        }
         LogicalPlan::Aggregate { group_by, .. } => (0..group_by.len()).all(|group| columns.contains(&group)),
         LogicalPlan::Distinct { input, on } => {
             let width = input.fields().len();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr, Subquery, SubqueryKind};
 use super::logical::LogicalPlan;
+use super::window::WindowCall;
 
 /// The expressions directly inside one, in order.
 pub(crate) struct Children<'e> {
@@ -170,6 +171,10 @@ pub(crate) fn node_exprs(plan: &LogicalPlan) -> Vec<&Expr> {
         LogicalPlan::Aggregate { group_by, aggregates, .. } => {
             group_by.iter().chain(aggregates.iter().flat_map(aggregate_exprs)).collect()
         }
+        LogicalPlan::Window { partition_by, order_by, calls, .. } => {
+            let order = order_by.iter().map(|key| &key.expr);
+            partition_by.iter().chain(order).chain(calls.iter().flat_map(WindowCall::exprs)).collect()
+        }
         LogicalPlan::Sort { keys, .. } => keys.iter().map(|key| &key.expr).collect(),
         LogicalPlan::Limit { limit, offset, .. } => limit.iter().chain(offset).collect(),
         LogicalPlan::Distinct { on, .. } => on.iter().collect(),
@@ -192,6 +197,10 @@ pub(crate) fn node_exprs_mut(plan: &mut LogicalPlan) -> Vec<&mut Expr> {
         LogicalPlan::Join { on, .. } => on.iter_mut().collect(),
         LogicalPlan::Aggregate { group_by, aggregates, .. } => {
             group_by.iter_mut().chain(aggregates.iter_mut().flat_map(aggregate_exprs_mut)).collect()
+        }
+        LogicalPlan::Window { partition_by, order_by, calls, .. } => {
+            let order = order_by.iter_mut().map(|key| &mut key.expr);
+            partition_by.iter_mut().chain(order).chain(calls.iter_mut().flat_map(WindowCall::exprs_mut)).collect()
         }
         LogicalPlan::Sort { keys, .. } => keys.iter_mut().map(|key| &mut key.expr).collect(),
         LogicalPlan::Limit { limit, offset, .. } => limit.iter_mut().chain(offset).collect(),
@@ -216,6 +225,7 @@ pub(crate) fn inputs(plan: &LogicalPlan) -> Vec<(&LogicalPlan, usize)> {
         LogicalPlan::Filter { input, .. }
         | LogicalPlan::Project { input, .. }
         | LogicalPlan::Aggregate { input, .. }
+        | LogicalPlan::Window { input, .. }
         | LogicalPlan::Sort { input, .. }
         | LogicalPlan::Limit { input, .. }
         | LogicalPlan::Distinct { input, .. }
@@ -237,6 +247,7 @@ pub(crate) fn inputs_mut(plan: &mut LogicalPlan) -> Vec<(&mut LogicalPlan, usize
         LogicalPlan::Filter { input, .. }
         | LogicalPlan::Project { input, .. }
         | LogicalPlan::Aggregate { input, .. }
+        | LogicalPlan::Window { input, .. }
         | LogicalPlan::Sort { input, .. }
         | LogicalPlan::Limit { input, .. }
         | LogicalPlan::Distinct { input, .. }

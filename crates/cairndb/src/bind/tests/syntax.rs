@@ -86,7 +86,6 @@ fn grouping_by_distinct_sets_counts_each_once() {
 fn what_cannot_be_done_is_refused_by_its_name_at_its_place() {
     for (text, what) in [
         ("select 1 ^into x", "SELECT INTO"),
-        ("select sum(1) over w from artist window ^w as ()", "WINDOW"),
         ("table artist order by 1 fetch first ^2 rows with ties", "FETCH FIRST ... WITH TIES"),
         ("select 1 from artist ^tablesample system (1)", "TABLESAMPLE"),
         ("select 1 from ^rows from (generate_series(1, 2))", "ROWS FROM"),

@@ -36,7 +36,7 @@ impl<'a> From<&'a Batch> for Frame<'a> {
 
 impl Frame<'_> {
     /// The columns with those that `evaluator` uses cut down to the given rows; the others are left as they are.
-    pub(super) fn narrowed(&self, evaluator: &Evaluator, rows: &[u32]) -> Vec<Arc<Vector>> {
+    pub(crate) fn narrowed(&self, evaluator: &Evaluator, rows: &[u32]) -> Vec<Arc<Vector>> {
         let mut columns = self.columns.to_vec();
         for &index in &evaluator.columns {
             if let Some(column) = columns.get_mut(index) {

@@ -4,7 +4,7 @@ use super::NumericSum;
 use super::catalogue::AggregateCatalogue;
 use crate::Result;
 use crate::functions::support::{check_length, float_overflow, out_of_range, wrong_arguments};
-use crate::functions::temporal::{add_intervals, scale};
+use crate::functions::temporal::{add_intervals, scale, subtract_intervals};
 use crate::functions::{ANY, Accumulator, AggregateKind, Declared};
 use crate::types::{DataType, Interval, Numeric, Value, compare_blank_padded};
 
@@ -14,8 +14,8 @@ pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     catalogue.add("count", &[], T::BigInt, CountRows, || Box::new(CountOf::<false>(0)));
     catalogue.add("count", &[ANY], T::BigInt, Count, || Box::new(CountOf::<true>(0)));
     const N: DataType = DataType::Numeric(None);
-    catalogue.add("sum", &[T::SmallInt], T::BigInt, Sum, || Box::new(IntegerSum(None)));
-    catalogue.add("sum", &[T::Integer], T::BigInt, Sum, || Box::new(IntegerSum(None)));
+    catalogue.add("sum", &[T::SmallInt], T::BigInt, Sum, || Box::new(IntegerSum::default()));
+    catalogue.add("sum", &[T::Integer], T::BigInt, Sum, || Box::new(IntegerSum::default()));
     catalogue.add("sum", &[T::BigInt], N, Sum, || Box::new(DecimalMean::<false>::default()));
     catalogue.add("sum", &[N], N, Sum, || Box::new(DecimalMean::<false>::default()));
     catalogue.add("sum", &[T::Real], T::Real, Sum, || Box::new(RealSum(None)));
@@ -93,21 +93,42 @@ impl<const PRESENT: bool> Accumulator for CountOf<PRESENT> {
     fn finish(&mut self) -> Result<Value> {
         Ok(Value::BigInt(self.0))
     }
+    fn can_retract(&self) -> bool {
+        true
+    }
+    fn retract(&mut self, args: &[Value]) -> Result<bool> {
+        let counts = !PRESENT || args.first().is_some_and(|value| !value.is_null());
+        self.0 -= i64::from(counts);
+        Ok(true)
+    }
 }
 
 /// `sum` of `smallint` and `integer`.
-struct IntegerSum(Option<i64>);
+#[derive(Default)]
+struct IntegerSum {
+    count: i64,
+    sum: i64,
+}
 
 impl Accumulator for IntegerSum {
     fn update(&mut self, args: &[Value]) -> Result<()> {
         if let Some(value) = args.first().and_then(Value::as_i64) {
-            let sum = self.0.unwrap_or(0).checked_add(value).ok_or_else(|| out_of_range("bigint"))?;
-            self.0 = Some(sum);
+            self.sum = self.sum.checked_add(value).ok_or_else(|| out_of_range("bigint"))?;
+            self.count += 1;
         }
         Ok(())
     }
     fn finish(&mut self) -> Result<Value> {
-        Ok(self.0.map_or(Value::Null, Value::BigInt))
+        Ok(if self.count == 0 { Value::Null } else { Value::BigInt(self.sum) })
+    }
+    fn can_retract(&self) -> bool {
+        true
+    }
+    fn retract(&mut self, args: &[Value]) -> Result<bool> {
+        let Some(value) = args.first().and_then(Value::as_i64) else { return Ok(true) };
+        let Some(sum) = self.sum.checked_sub(value) else { return Ok(false) };
+        (self.count, self.sum) = (self.count - 1, sum);
+        Ok(true)
     }
 }
 
@@ -138,6 +159,19 @@ impl<const MEAN: bool> Accumulator for DecimalMean<MEAN> {
         }
         let total = self.sum.total()?;
         Ok(Value::Numeric(if MEAN { total.div(&Numeric::from(self.count))? } else { total }))
+    }
+    fn can_retract(&self) -> bool {
+        true
+    }
+    fn retract(&mut self, args: &[Value]) -> Result<bool> {
+        let taken = match args {
+            [Value::Null] => return Ok(true),
+            [Value::Numeric(value)] => self.sum.subtract(value),
+            [other] => self.sum.subtract_small(other.as_i64().ok_or_else(|| wrong_arguments(args))?.into(), 0),
+            _ => return Err(wrong_arguments(args)),
+        };
+        self.count -= i64::from(taken);
+        Ok(taken)
     }
 }
 
@@ -214,6 +248,16 @@ impl<const MEAN: bool> Accumulator for IntervalMean<MEAN> {
             _ => Ok(Value::Interval(self.sum)),
         }
     }
+    fn can_retract(&self) -> bool {
+        true
+    }
+    fn retract(&mut self, args: &[Value]) -> Result<bool> {
+        if let [Value::Interval(value)] = args {
+            let Ok(sum) = subtract_intervals(self.sum, *value) else { return Ok(false) };
+            (self.count, self.sum) = (self.count - 1, sum);
+        }
+        Ok(true)
+    }
 }
 
 /// `max` where `GREATEST`, else `min`.
@@ -239,6 +283,9 @@ impl<const GREATEST: bool, const BLANK_PADDED: bool> Accumulator for Extreme<GRE
     fn finish(&mut self) -> Result<Value> {
         Ok(std::mem::replace(&mut self.0, Value::Null))
     }
+    fn answer(&mut self) -> Result<Value> {
+        Ok(self.0.clone())
+    }
 }
 
 /// Folds values that are not NULL by a function of two.
@@ -258,6 +305,9 @@ impl Accumulator for Fold {
     }
     fn finish(&mut self) -> Result<Value> {
         Ok(self.0.take().unwrap_or(Value::Null))
+    }
+    fn answer(&mut self) -> Result<Value> {
+        Ok(self.0.clone().unwrap_or(Value::Null))
     }
 }
 
@@ -279,7 +329,7 @@ bitwise!(or, |);
 bitwise!(xor, ^);
 
 /// `string_agg`: the first row's delimiter is not used; a NULL delimiter is none.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Join {
     bytes: Vec<u8>,
     is_text: bool,
@@ -308,6 +358,9 @@ impl Accumulator for Join {
         }
         let text = String::from_utf8(bytes).map_err(|_| crate::Error::internal("string_agg joined broken text"))?;
         Ok(Value::from(text))
+    }
+    fn answer(&mut self) -> Result<Value> {
+        self.clone().finish()
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     });
 }
 
+#[derive(Clone)]
 struct Collected {
     element: DataType,
     of_arrays: bool,
@@ -37,5 +38,9 @@ impl Accumulator for Collected {
             true => stack_collected(self.element, &values).map(Value::from),
             false => Ok(Array::new(self.element, values).into()),
         }
+    }
+
+    fn answer(&mut self) -> Result<Value> {
+        self.clone().finish()
     }
 }

@@ -59,12 +59,7 @@ struct DecimalDeviation<const KIND: u8> {
 
 impl<const KIND: u8> Accumulator for DecimalDeviation<KIND> {
     fn update(&mut self, args: &[Value]) -> Result<()> {
-        let value = match args {
-            [Value::Null] => return Ok(()),
-            [Value::Numeric(value)] => value.clone(),
-            [other] => other.as_i64().map(Numeric::from).ok_or_else(|| wrong_arguments(args))?,
-            _ => return Err(wrong_arguments(args)),
-        };
+        let Some(value) = decimal(args)? else { return Ok(()) };
         self.count += 1;
         self.sum.add(&value)?;
         self.squares.add(&value.mul(&value)?)
@@ -86,6 +81,26 @@ impl<const KIND: u8> Accumulator for DecimalDeviation<KIND> {
         let divisor = count.mul(&Numeric::from(self.count - i64::from(sample)))?;
         let variance = spread.div(&divisor)?;
         Ok(Value::Numeric(if KIND & ROOT != 0 { variance.sqrt_to_scale(variance.scale()) } else { variance }))
+    }
+
+    fn can_retract(&self) -> bool {
+        true
+    }
+
+    fn retract(&mut self, args: &[Value]) -> Result<bool> {
+        let Some(value) = decimal(args)? else { return Ok(true) };
+        self.count -= 1;
+        Ok(self.sum.subtract(&value) && self.squares.subtract(&value.mul(&value)?))
+    }
+}
+
+/// The argument; none where it is NULL.
+fn decimal(args: &[Value]) -> Result<Option<Numeric>> {
+    match args {
+        [Value::Null] => Ok(None),
+        [Value::Numeric(value)] => Ok(Some(value.clone())),
+        [other] => other.as_i64().map(|value| Some(Numeric::from(value))).ok_or_else(|| wrong_arguments(args)),
+        _ => Err(wrong_arguments(args)),
     }
 }
 
