@@ -5,7 +5,7 @@ use super::{Env, Stop, Stored, env};
 use crate::bind::bind_index;
 use crate::catalog::{Catalog, Index, Table, TableLayout};
 use crate::exec::{Columns, Datum, ExecContext};
-use crate::plan::BoundIndex;
+use crate::plan::{BoundIndex, Expr};
 use crate::types::{DataType, key};
 use crate::{Error, Result, Value};
 
@@ -57,7 +57,7 @@ impl Entry {
     #[cold]
     fn encode_bound(
         &mut self,
-        Indexed { table, index, .. }: Indexed<'_>,
+        of: Indexed<'_>,
         bound: &BoundIndex,
         row: &dyn Columns<Stop>,
         row_key: &[u8],
@@ -72,12 +72,8 @@ impl Entry {
         if self.absent {
             return Ok(());
         }
-        self.exclusive = index.encode_entry_with(row_key, &mut self.key, |part, out| {
-            let expression = bound.expressions.iter().find(|(column, _)| *column == part.column);
-            let (value, data_type) = match expression {
-                Some((_, expr)) => (env::eval(expr, row, env)?, expr.data_type()),
-                None => (row.column(part.column)?, type_of(table, part.column)?),
-            };
+        self.exclusive = of.index.encode_entry_with(row_key, &mut self.key, |part, out| {
+            let (value, data_type) = (of.key_value(part.column, row, env)?, of.key_type(part.column)?);
             key::encode_ref(value.get(), data_type, part.descending, part.nulls_first, out);
             Ok::<_, Stop>(value.is_null())
         })?;
@@ -99,8 +95,33 @@ impl<R: Columns<Stop> + ?Sized> Columns<Stop> for Lent<'_, R> {
     }
 }
 
-fn type_of(table: &Table, column: usize) -> Result<DataType> {
-    table.key_type(column).ok_or_else(|| Error::internal("no such column in a key"))
+impl<'a> Indexed<'a> {
+    /// The expression that stands for this column of the key.
+    fn expression(self, column: usize) -> Option<&'a Expr> {
+        let all = self.bound.into_iter().flat_map(|bound| &bound.expressions);
+        all.into_iter().find(|(key, _)| *key == column).map(|(_, expr)| expr)
+    }
+
+    /// What a row has in a column of the key.
+    pub(super) fn key_value<'v>(
+        self,
+        column: usize,
+        row: &'v dyn Columns<Stop>,
+        env: Env<'v>,
+    ) -> Result<Datum<'v>, Stop>
+    where
+        'a: 'v,
+    {
+        match self.expression(column) {
+            Some(expr) => env::eval(expr, row, env),
+            None => row.column(column),
+        }
+    }
+
+    fn key_type(self, column: usize) -> Result<DataType> {
+        let data_type = self.expression(column).map(Expr::data_type).or_else(|| self.table.key_type(column));
+        data_type.ok_or_else(|| Error::internal("no such column in a key"))
+    }
 }
 
 /// Makes an index's entries of stored rows.
@@ -133,20 +154,15 @@ impl<'a> Entries<'a> {
 
     /// `Key (a, lower(b))=(1, x)` of a stored row.
     pub(crate) fn key_detail(&self, key: &[u8], value: &[u8], context: &ExecContext) -> Result<String> {
-        let row = Stored { layout: &self.layout, key, value };
-        let expression = |column: usize| {
-            let all = self.index.expressions.iter().zip(self.bound.iter().flat_map(|bound| &bound.expressions));
-            all.into_iter().find(|(key, _)| key.column == column)
+        let Entries { table, index, layout, bound, .. } = self;
+        let (row, of) = (Stored { layout, key, value }, Indexed { table, index, bound: bound.as_ref() });
+        let name = |column: usize| match index.expressions.iter().find(|key| key.column == column) {
+            Some(key) => key.shown(),
+            // The index need not be in the table yet.
+            None => table.key_name(column),
         };
-        let name = |column: usize| match expression(column) {
-            Some((key, _)) => key.shown(),
-            None => self.table.key_name(column),
-        };
-        let value = |column: usize| match expression(column) {
-            Some((_, (_, expr))) => Ok::<_, Stop>(env::eval(expr, &row, Env::of(context))?.into_value()),
-            None => Ok(row.column(column)?.into_value()),
-        };
-        let columns = || self.index.columns.iter().map(|part| part.column);
+        let value = |column: usize| Ok(of.key_value(column, &row, Env::of(context))?.into_value());
+        let columns = || index.columns.iter().map(|part| part.column);
         let values: Vec<Value> = columns().map(value).collect::<Result<_, Stop>>()?;
         Ok(named_key(columns().map(name), values.iter(), &context.eval))
     }

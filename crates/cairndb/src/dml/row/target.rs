@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::entry::Indexed;
-use super::{Env, Numbers, Reference, RowInsert, Stop, env};
+use super::{Numbers, Reference, RowInsert};
+use crate::Result;
 use crate::bind::{bind_check, bound_indexes};
 use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
-use crate::exec::Columns;
 use crate::plan::{BoundIndexes, Expr};
 use crate::types::{ValueRef, key};
-use crate::{Result, Value};
 
 /// A table with its layout and its rules, bound.
 #[derive(Debug)]
@@ -48,15 +47,6 @@ impl Target {
         let bound =
             self.bound.as_ref().and_then(|bound| bound.all.get(at)).filter(|_| !self.table.indexes[at].is_plain());
         Indexed { table: &self.table, index: &self.table.indexes[at], bound }
-    }
-
-    /// What a row has in a column of a key.
-    pub(super) fn key_value(&self, column: usize, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<Value, Stop> {
-        let all = self.bound.iter().flat_map(|bound| &bound.all).flat_map(|index| &index.expressions);
-        match all.into_iter().find(|(key, _)| *key == column) {
-            Some((_, expr)) => Ok(env::eval(expr, row, env)?.into_value()),
-            None => Ok(row.column(column)?.into_value()),
-        }
     }
 
     /// Writes the key of a new row over `out`: its primary key, or a fresh row number.

@@ -33,12 +33,16 @@ impl Violation {
                 Error::new(SqlState::CHECK_VIOLATION, message).with_detail(failing_row()?).with_constraint(check)
             }
             Violation::Duplicate(index) => {
-                let (name, columns): (_, Vec<usize>) = match index.and_then(|at| table.indexes.get(at)) {
-                    Some(index) => (index.name.as_str(), index.columns.iter().map(|part| part.column).collect()),
+                let of = index.map(|at| target.index(at));
+                let (name, columns): (_, Vec<usize>) = match of {
+                    Some(of) => (of.index.name.as_str(), of.index.columns.iter().map(|part| part.column).collect()),
                     None => (table.primary_key_name.as_deref().unwrap_or(&table.name), table.primary_key.clone()),
                 };
-                let values: Vec<Value> =
-                    columns.iter().map(|&column| target.key_value(column, row, env)).collect::<Result<_, Stop>>()?;
+                let value = |&column: &usize| match of {
+                    Some(of) => Ok(of.key_value(column, row, env)?.into_value()),
+                    None => Ok(row.column(column)?.into_value()),
+                };
+                let values: Vec<Value> = columns.iter().map(value).collect::<Result<_, Stop>>()?;
                 let key = key_detail(table, &columns, values.iter(), eval);
                 let message = format!("duplicate key value violates unique constraint \"{name}\"");
                 Error::new(SqlState::UNIQUE_VIOLATION, message)
