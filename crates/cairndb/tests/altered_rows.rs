@@ -4,29 +4,11 @@
 mod common;
 
 use cairndb::{Connection, Database, Options, Result, Value, salvage};
-use common::{connect, fails, rows};
+use common::{Random, connect, fails, rows};
 
 /// Seeds tried, and steps of each.
 const SEEDS: u64 = 16;
 const STEPS: usize = 80;
-
-/// A generator of numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % limit as u64) as usize
-    }
-
-    fn one_in(&mut self, chances: usize) -> bool {
-        self.below(chances) == 0
-    }
-
-    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len())]
-    }
-}
 
 /// Types, with literals of each.
 const TYPES: [(&str, [&str; 3]); 10] = [

@@ -7,17 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use cairndb::{Connection, Database, Result};
-use common::{fails, rows};
-
-/// Says no more than one number at a time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: i64) -> i64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % limit as u64) as i64
-    }
-}
+use common::{Random, fails, rows};
 
 fn fill(conn: &Connection, count: i64) -> Result<()> {
     conn.execute_script(&format!(
@@ -120,9 +110,9 @@ fn what_becomes_a_duplicate_while_the_index_is_built_is_found() -> Result<()> {
                     Err(error) if error.sqlstate().0 == "23505" => {}
                     done => drop(done?),
                 }
-                std::thread::sleep(Duration::from_millis(random.below(8) as u64));
+                std::thread::sleep(Duration::from_millis(random.below(8)));
                 delete.execute((5_000,))?;
-                std::thread::sleep(Duration::from_millis(random.below(40) as u64));
+                std::thread::sleep(Duration::from_millis(random.below(40)));
             }
             Ok(())
         });

@@ -1,7 +1,10 @@
 //! Every kind of point statement does what the general path does: random statements on random data, on two databases,
 //! with the same answers, errors and rows.
 
+mod common;
+
 use cairndb::{Connection, Database, Result, ToValue, Value};
+use common::Random;
 
 const SCHEMA: &str = "\
     CREATE TABLE parent (id bigint PRIMARY KEY, code varchar(8) NOT NULL UNIQUE, kind int);\
@@ -70,16 +73,6 @@ const STATEMENTS: [(&str, &str); 44] = [
 
 const TABLES: [&str; 6] = ["parent", "t", "two", "heap", "tree", "serial"];
 
-/// A generator of numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 /// A key, an integer, a string, a short string, a number, a date: mostly of the type that fits, sometimes another.
 fn parameter(kind: char, random: &mut Random) -> Value {
     if random.below(12) == 0 {
@@ -87,11 +80,11 @@ fn parameter(kind: char, random: &mut Random) -> Value {
     }
     match (kind, random.below(6)) {
         ('k', 0) => Value::text(random.below(12).to_string()),
-        ('k', 1) => Value::Integer(random.below(12) as i32),
-        ('k', _) => Value::BigInt(random.below(12) as i64),
+        ('k', 1) => Value::Integer(random.below(12)),
+        ('k', _) => Value::BigInt(random.below(12)),
         ('i', 0) => Value::text(random.below(60).to_string()),
-        ('i', 1) => Value::BigInt(random.below(9) as i64 * 1_000_000_000),
-        ('i', _) => Value::Integer(random.below(12) as i32),
+        ('i', 1) => Value::BigInt(random.below(9) * 1_000_000_000),
+        ('i', _) => Value::Integer(random.below(12)),
         ('s', 0) => Value::text("a longer string than most of them"),
         ('s', _) => Value::text(format!("s{}", random.below(9))),
         ('c', 0) => Value::text("toolong"),
@@ -99,7 +92,7 @@ fn parameter(kind: char, random: &mut Random) -> Value {
         ('n', 0) => Value::text("12.345"),
         ('n', 1) => Value::Double(1e9),
         ('n', 2) => Value::Double(-1.5),
-        ('n', _) => Value::Integer(random.below(100) as i32),
+        ('n', _) => Value::Integer(random.below(100)),
         ('d', 0) => Value::text("not a date"),
         ('d', 1) => Value::text("2024-01-31 10:11:12"),
         _ => Value::text(format!("2024-03-{:02}", 1 + random.below(28))),
@@ -163,7 +156,7 @@ fn run_general(conn: &Connection, sql: &str, params: &[&dyn ToValue]) -> Answer 
 }
 
 fn step(point: &Connection, general: &Connection, random: &mut Random) -> bool {
-    let (sql, kinds) = STATEMENTS[random.below(STATEMENTS.len() as u64) as usize];
+    let (sql, kinds) = *random.pick(&STATEMENTS);
     let values: Vec<Value> = kinds.chars().map(|kind| parameter(kind, random)).collect();
     let params: Vec<&dyn ToValue> = values.iter().map(|value| value as &dyn ToValue).collect();
     let (a, b) = (run_point(point, sql, &params), run_general(general, sql, &params));

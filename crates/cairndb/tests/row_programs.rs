@@ -1,29 +1,14 @@
 //! One meaning of a row's change: random statements on random tables run as point statements, on the general path, and
 //! many rows at once against row by row, and must give the same rows, errors and trees.
 
+mod common;
+
 use cairndb::{Connection, Database, Result, ToValue, Value};
+use common::Random;
 
 /// Seeds tried, and statements of each.
 const SEEDS: u64 = 60;
 const STEPS: u32 = 60;
-
-/// A generator of numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % limit as u64) as usize
-    }
-
-    fn one_in(&mut self, chances: usize) -> bool {
-        self.below(chances) == 0
-    }
-
-    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len())]
-    }
-}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 
 use cairndb::{Connection, Database, Options, Result};
-use common::{fails, rows};
+use common::{Random, fails, rows};
 
 fn database(script: &str) -> Result<Database> {
     let database = Database::open_in_memory()?;
@@ -202,16 +202,6 @@ fn what_is_permanent_rests_on_nothing_temporary() -> Result<()> {
     fails(&conn, "SELECT * FROM over", "42P01");
     conn.execute("DROP VIEW over", ())?;
     Ok(())
-}
-
-/// A generator of numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
 }
 
 /// A statement about tables `a` and `b`, which `create` says how to make.

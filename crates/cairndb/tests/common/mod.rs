@@ -38,3 +38,23 @@ pub fn fails(conn: &Connection, sql: &str, sqlstate: &str) -> Error {
         }
     }
 }
+
+/// A generator of numbers that look random: the same ones for a seed each time.
+pub struct Random(pub u64);
+
+impl Random {
+    /// From 0 to less than `limit`, which is positive.
+    pub fn below<N: TryInto<u64> + TryFrom<u64>>(&mut self, limit: N) -> N {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let limit = limit.try_into().ok().filter(|limit| *limit > 0).expect("a positive limit");
+        N::try_from((self.0 >> 33) % limit).ok().expect("what is less than the limit fits its type")
+    }
+
+    pub fn one_in(&mut self, chances: usize) -> bool {
+        self.below(chances) == 0
+    }
+
+    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+}
