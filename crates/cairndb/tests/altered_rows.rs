@@ -84,7 +84,7 @@ impl Model {
         let not_null = if default != "NULL" && random.one_in(2) { " NOT NULL" } else { "" };
         let mut alter = format!("ALTER TABLE t ADD COLUMN {name} {data_type} DEFAULT {default}{not_null}");
         if !not_null.is_empty() {
-            alter += &format!(", ALTER COLUMN {name} DROP NOT NULL");
+            alter += &format!("; ALTER TABLE t ALTER COLUMN {name} DROP NOT NULL");
         }
         if self.columns.last().is_some_and(|column| column.indexed) {
             alter += &format!("; CREATE INDEX ON t ({name}, n)");
@@ -376,7 +376,7 @@ fn columns_come_and_go_beside_writers() -> Result<()> {
 fn what_a_new_column_must_satisfy_is_looked_at() -> Result<()> {
     let conn = connect("CREATE TABLE t (a int); CREATE TABLE peopled (a int); INSERT INTO peopled VALUES (1)");
     for column in ["b int NOT NULL", "b int DEFAULT NULL NOT NULL"] {
-        conn.execute(&format!("ALTER TABLE t ADD COLUMN {column}, DROP COLUMN b"), ())?;
+        conn.execute_script(&format!("ALTER TABLE t ADD COLUMN {column}; ALTER TABLE t DROP COLUMN b"))?;
         let error = fails(&conn, &format!("ALTER TABLE peopled ADD COLUMN {column}"), "23502");
         assert_eq!(error.message(), "column \"b\" of relation \"peopled\" contains null values");
     }

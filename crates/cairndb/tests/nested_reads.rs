@@ -1,6 +1,6 @@
 //! Statements that are called by who reads a row which the same connection lends him.
 
-use cairndb::{Connection, DataType, Database, FunctionOptions, Result, SqlState};
+use cairndb::{Connection, DataType, Database, Durability, FunctionOptions, Result, SqlState};
 
 fn connection() -> Connection {
     let conn = Database::open_in_memory().expect("opens").connect().expect("connects");
@@ -35,6 +35,9 @@ fn nest(conn: &Connection, other: &Connection) {
         let options = FunctionOptions::immutable();
         let function = conn.create_function("f", &[], DataType::Integer, options, |_| Ok(1));
         is_refused("a function", function);
+        is_refused("a transaction", conn.transaction(|_| Ok(())));
+        is_refused("a limit of time", conn.set_statement_timeout(None));
+        is_refused("what COMMIT promises", conn.set_durability(Durability::Full));
         let elsewhere = other.query_row("SELECT n FROM t WHERE id = 2", (), |row| row.get::<i64>(0));
         assert_eq!(elsewhere.expect("another connection is free"), 3);
         row.get_str(1).map(str::to_owned)

@@ -52,7 +52,7 @@ pub(crate) fn open_database(disk: &SimDisk, page_size: usize) -> cairndb::Result
 /// A connection whose statements end in time.
 pub(crate) fn connect(database: &Database) -> cairndb::Result<Connection> {
     let connection = database.connect()?;
-    connection.set_statement_timeout(Some(TIME_LIMIT));
+    connection.set_statement_timeout(Some(TIME_LIMIT))?;
     Ok(connection)
 }
 

@@ -47,7 +47,7 @@ pub fn sql_text(data: &[u8]) {
     run_script(&connection, &text);
     // Whatever the script left open or switched off.
     let connection = connect(&database).expect("a database takes connections");
-    connection.set_statement_timeout(None);
+    connection.set_statement_timeout(None).expect("nothing is being read");
     database.verify().unwrap_or_else(|error| panic!("after {text:?}: {error:?}"));
     check_indexes(&connection, &text);
 }

@@ -253,7 +253,7 @@ impl Connection {
             let value = body(&tx)?;
             tx.commit().map(|()| value)
         });
-        self.state.borrow_mut().lost = Losses::default();
+        self.state_mut()?.lost = Losses::default();
         done
     }
 
@@ -273,21 +273,39 @@ impl Connection {
     }
 
     /// The longest a statement may run (SQLSTATE 57014 beyond); `None`: no limit.
-    pub fn set_statement_timeout(&self, limit: Option<Duration>) {
-        self.change_settings(|settings| settings.statement_timeout = limit);
+    ///
+    /// # Errors
+    ///
+    /// 55006 within the callback that reads a row of [`Statement::query_point`].
+    pub fn set_statement_timeout(&self, limit: Option<Duration>) -> Result<()> {
+        self.change_settings(|settings| settings.statement_timeout = limit)
     }
 
     /// What the acknowledgement of this connection's commits means.
-    pub fn set_durability(&self, durability: Durability) {
-        self.change_settings(|settings| settings.durability = Some(durability));
+    ///
+    /// # Errors
+    ///
+    /// 55006 within the callback that reads a row of [`Statement::query_point`].
+    pub fn set_durability(&self, durability: Durability) -> Result<()> {
+        self.change_settings(|settings| settings.durability = Some(durability))
     }
 
-    pub(super) fn change_settings(&self, change: impl Fn(&mut Settings)) {
-        let mut state = self.state.borrow_mut();
+    pub(super) fn change_settings(&self, change: impl Fn(&mut Settings)) -> Result<()> {
+        let mut state = self.state_mut()?;
         if let Some(kept) = state.kept() {
             change(kept);
         }
         change(&mut state.settings);
+        Ok(())
+    }
+
+    /// The session's state, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// [`row_is_lent`].
+    pub(super) fn state_mut(&self) -> Result<RefMut<'_, SessionState>> {
+        self.state.try_borrow_mut().map_err(|_| row_is_lent())
     }
 
     /// IANA name of the session's time zone.

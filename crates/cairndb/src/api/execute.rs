@@ -12,7 +12,6 @@ use std::time::Instant;
 use cairn_parser::Statement as Syntax;
 use cairn_storage::{self as storage, Acknowledge, Durability, Losses};
 
-use super::connection::row_is_lent;
 use super::control::aborted;
 use super::point::{self, Miss, PointPlan};
 use super::prepared::{Access, Body, Prepared};
@@ -118,9 +117,7 @@ impl Connection {
         is_rollback: bool,
         work: impl FnOnce() -> Result<Executed>,
     ) -> Result<Executed> {
-        if self.state.try_borrow_mut().is_err() {
-            return Err(row_is_lent());
-        }
+        drop(self.state_mut()?);
         self.interrupt.store(false, Ordering::Relaxed);
         let result = self.check_time(is_rollback).and_then(|()| work());
         let state = self.state.borrow();

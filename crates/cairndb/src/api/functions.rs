@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Connection;
-use super::connection::row_is_lent;
 use crate::catalog::SearchPath;
 use crate::functions::users::{self, UsersFunctions};
 use crate::functions::{AggregateFunction, Arguments, FunctionOptions};
@@ -107,7 +106,7 @@ impl Connection {
 
     /// A search path of another identity: what was planned under the one before is planned anew.
     fn change_functions<T>(&self, change: impl FnOnce(&mut UsersFunctions) -> Result<T>) -> Result<T> {
-        let mut state = self.state.try_borrow_mut().map_err(|_| row_is_lent())?;
+        let mut state = self.state_mut()?;
         if state.transaction.is_some() {
             let message = "functions cannot be created or removed inside a transaction";
             return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));

@@ -210,7 +210,7 @@ impl Connection {
                 Ok(Executed::tag("RESET"))
             }
             S::ResetAll => {
-                self.change_settings(|settings| *settings = Settings::of(&self.database));
+                self.change_settings(|settings| *settings = Settings::of(&self.database))?;
                 Ok(Executed::tag("RESET"))
             }
             S::Discard(what) => self.discard(*what),

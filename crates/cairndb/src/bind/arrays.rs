@@ -62,7 +62,7 @@ impl Binder<'_> {
 
     /// `ARRAY(SELECT ...)`: what `array_agg` makes of the query's rows, but an array without elements of none.
     pub(super) fn array_query(&mut self, expr: Id<ast::Expr>, query: Id<Query>, context: &mut Context) -> Result<Expr> {
-        let plan = self.query(query, context.env)?;
+        let plan = self.inner_query(query, context)?;
         let fields = plan.fields();
         let [only] = fields.as_slice() else {
             let error = Error::new(SqlState::SYNTAX_ERROR, "subquery must return only one column");

@@ -45,6 +45,22 @@ pub(super) enum Clause {
 }
 
 impl Clause {
+    /// As messages name the one expression that stands there: "cannot use subquery in ...".
+    pub(super) fn place(self) -> &'static str {
+        match self {
+            Clause::Check => "check constraint",
+            Clause::IndexKey => "index expression",
+            Clause::IndexPredicate => "index predicate",
+            Clause::Default => "DEFAULT expression",
+            other => other.name(),
+        }
+    }
+
+    /// Whether a row, or the lack of one, is all that there is to an expression.
+    pub(super) fn refuses_subqueries(self) -> bool {
+        matches!(self, Clause::Check | Clause::IndexKey | Clause::IndexPredicate | Clause::Default)
+    }
+
     /// As messages name it: "aggregate functions are not allowed in ...".
     pub(super) fn name(self) -> &'static str {
         match self {

@@ -7,7 +7,7 @@ use cairn_parser::{Span, Tree};
 
 use super::ParameterTypes;
 use super::binder::Binder;
-use super::entry::{check_condition, default_of, no_parameters};
+use super::entry::{check_condition, no_parameters};
 use super::scope::{self, Scope};
 use crate::Result;
 use crate::catalog::{Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Table, View};
@@ -169,10 +169,10 @@ pub(crate) fn resolve_query(text: String, catalog: &Catalog) -> Result<(Definiti
     Ok((Definition { text, references: Some(references) }, plan.fields()))
 }
 
-/// A default with what the names in it mean now.
-pub(crate) fn resolve_default(text: String, data_type: DataType, catalog: &Catalog) -> Result<Definition> {
+/// The default of a column, of this name and type, with what the names in it mean now.
+pub(crate) fn resolve_default(text: String, column: (&str, DataType), catalog: &Catalog) -> Result<Definition> {
     let parsed = sql::parse_expression(&text)?;
-    let bind = |binder: &mut Binder<'_>| default_of(binder, parsed.expr, data_type);
+    let bind = |binder: &mut Binder<'_>| binder.default_value(parsed.expr, column.1, column.0);
     let (references, _) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
     Ok(Definition { text, references: Some(references) })
 }

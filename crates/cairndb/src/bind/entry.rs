@@ -68,35 +68,26 @@ pub fn bind_check(condition: &Definition, table: &Table, catalog: &Catalog) -> R
 }
 
 pub(super) fn check_condition(binder: &mut Binder<'_>, expr: Id<ast::Expr>, table: &Table) -> Result<Expr> {
-    let (bound, span) = over_columns(binder, expr, table, (Clause::Check, "check constraint"))?;
+    let (bound, span) = over_columns(binder, expr, table, Clause::Check)?;
     binder.condition(bound, "CHECK", span)
 }
 
-/// An expression over a table's columns, without subqueries.
+/// An expression over a table's columns, without subqueries, and where it stands.
 pub(super) fn over_columns(
     binder: &mut Binder<'_>,
     expr: Id<ast::Expr>,
     table: &Table,
-    (clause, what): (Clause, &str),
+    clause: Clause,
 ) -> Result<(Expr, ast::Span)> {
     let schema = binder.schema_of(table.schema);
     let scope = Scope::of_table(table.name.clone(), schema, &std::sync::Arc::new(table.clone()), table.columns.len());
     let env = Env { scope: &scope, outer: None };
-    let (bound, span) = binder.operand(expr, &mut Context::new(Some(&env), clause))?;
-    if contains_subquery(&bound) {
-        let message = format!("cannot use subquery in {what}");
-        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-    }
-    Ok((bound, span))
+    binder.operand(expr, &mut Context::new(Some(&env), clause))
 }
 
 /// A column's default, converted to the column's type (as far as assignment does; see `BoundInsert::source`).
 pub fn bind_default(default: &Definition, data_type: DataType, catalog: &Catalog) -> Result<Expr> {
-    alone(default, catalog, |binder, expr| default_of(binder, expr, data_type))
-}
-
-pub(super) fn default_of(binder: &mut Binder<'_>, expr: Id<ast::Expr>, data_type: DataType) -> Result<Expr> {
-    binder.default_value(expr, data_type, "default")
+    alone(default, catalog, |binder, expr| binder.default_value(expr, data_type, "default"))
 }
 
 pub(super) fn alone<T: Send>(
@@ -126,12 +117,6 @@ pub(super) fn no_parameters(parameters: &ParameterTypes) -> Result<()> {
         [] => Ok(()),
         _ => Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")),
     }
-}
-
-fn contains_subquery(expr: &Expr) -> bool {
-    let mut found = false;
-    crate::plan::walk::walk(expr, 0, &mut |expr, _| found |= matches!(expr, Expr::Subquery(_)));
-    found
 }
 
 impl Binder<'_> {

@@ -4,7 +4,7 @@ use cairn_parser::{self as ast, Id, Indirection, IsTest, List, Matching, Name, O
 
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{boolean, null, text};
-use super::context::Context;
+use super::context::{Clause, Context};
 use super::operators::symbol;
 use crate::plan::Expr;
 use crate::sql::{list_span, name_text};
@@ -149,6 +149,11 @@ impl Binder<'_> {
     }
 
     fn column(&mut self, names: List<Name>, context: &mut Context) -> Result<Expr> {
+        if context.clause == Clause::Default {
+            let message = format!("cannot use column reference in {}", context.clause.place());
+            let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+            return Err(self.at(error, list_span(self.tree, names).unwrap_or(NOWHERE)));
+        }
         let mut parts = self.tree.list(names);
         let bound = match (parts.next(), parts.next()) {
             (Some(only), None) => self.resolve(context.env, only)?,

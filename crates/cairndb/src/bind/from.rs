@@ -12,7 +12,7 @@ use super::context::{Clause, Context, SetCall};
 use super::definition::{is_unchanged, known_columns, known_relation};
 use super::nearest::nearest;
 use super::scope::{Env, Relation, Scope};
-use crate::catalog::{self, ObjectId, Reference, RelationKind, Table, View};
+use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Table, View};
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
 use crate::sql::{dotted, list_span, name_text, object_name, plain_name};
 use crate::system::{self, SystemRelation};
@@ -168,6 +168,9 @@ impl<'a> Binder<'a> {
         }
         let catalog = self.catalog;
         let reference = self.definition.and_then(|definition| definition.reference_at(span.start));
+        if let (None, Some(relation)) = (reference, self.system_relation(parts)) {
+            return self.system((plain, relation), naming);
+        }
         let (table, view) = match reference {
             Some(Reference { object, .. }) => {
                 let relation = catalog.relation_by_id(*object);
@@ -192,21 +195,21 @@ impl<'a> Binder<'a> {
                 self.note_view(span, view);
                 self.view(plain, (view, reference), naming, span)
             }
-            (None, None, _) => match self.system_relation(parts) {
-                Some(relation) => self.system((plain, relation), naming),
-                None => Err(self.no_relation(name)),
-            },
+            (None, None, _) => Err(self.no_relation(name)),
         }
     }
 
     /// The relation of the system's that a name means.
-    fn system_relation(&self, parts: List<Name>) -> Option<&'static SystemRelation> {
+    pub(super) fn system_relation(&self, parts: List<Name>) -> Option<&'static SystemRelation> {
         let mut names = self.tree.list(parts).map(|part| name_text(self.tree, part));
-        match (names.next()?, names.next(), names.next()) {
-            (name, None, _) => system::relation(None, name),
-            (schema, Some(name), None) => system::relation(Some(schema), name),
-            _ => None,
-        }
+        let (schema, name) = match (names.next()?, names.next(), names.next()) {
+            (name, None, _) => (None, name),
+            (schema, Some(name), None) => (Some(schema), name),
+            _ => return None,
+        };
+        // Most names are not of the system's, and looking costs nothing then.
+        let may_be = schema.map_or_else(|| name.starts_with("pg_"), system::is_schema);
+        if may_be { system::named(&ObjectName::new(schema, name), self.catalog) } else { None }
     }
 
     fn system(&mut self, (called, relation): (&str, &SystemRelation), naming: Option<Naming>) -> Result<Item> {

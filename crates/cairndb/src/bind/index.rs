@@ -15,9 +15,6 @@ use crate::sql;
 use crate::types::{DataType, cast_is_immutable};
 use crate::{Error, Result, SqlState};
 
-const KEY: (Clause, &str) = (Clause::IndexKey, "index expression");
-const PREDICATE: (Clause, &str) = (Clause::IndexPredicate, "index predicate");
-
 /// What the table's indexes rest on, made once for each version of the catalog; `None`: columns only.
 pub(crate) fn bound_indexes(table: &Arc<Table>, catalog: &Catalog) -> Result<Option<Arc<BoundIndexes>>> {
     if table.indexes.iter().all(|index| index.is_plain()) {
@@ -31,7 +28,7 @@ pub(crate) fn bound_indexes(table: &Arc<Table>, catalog: &Catalog) -> Result<Opt
 pub(crate) fn bind_index(index: &Index, table: &Table, catalog: &Catalog) -> Result<BoundIndex> {
     let key = |key: &crate::catalog::KeyExpression| {
         let definition = &key.expression.definition;
-        let bound = alone(definition, catalog, |binder, expr| over_columns(binder, expr, table, KEY))?;
+        let bound = alone(definition, catalog, |binder, expr| over_columns(binder, expr, table, Clause::IndexKey))?;
         Ok((key.column, bound.0))
     };
     let predicate = index
@@ -45,7 +42,7 @@ pub(crate) fn bind_index(index: &Index, table: &Table, catalog: &Catalog) -> Res
 }
 
 pub(super) fn index_predicate(binder: &mut Binder<'_>, expr: Id<ast::Expr>, table: &Table) -> Result<Expr> {
-    let (bound, span) = over_columns(binder, expr, table, PREDICATE)?;
+    let (bound, span) = over_columns(binder, expr, table, Clause::IndexPredicate)?;
     binder.condition(bound, "WHERE", span)
 }
 
@@ -59,7 +56,7 @@ pub(crate) fn resolve_key(text: &str, table: &Table, catalog: &Catalog) -> Resul
     };
     let text = in_parentheses(tree, parsed.expr);
     let parsed = sql::parse_expression(&text)?;
-    let bind = |binder: &mut Binder<'_>| over_columns(binder, parsed.expr, table, KEY);
+    let bind = |binder: &mut Binder<'_>| over_columns(binder, parsed.expr, table, Clause::IndexKey);
     let (references, (bound, _)) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
     refuse_mutable(&bound, "index expression")?;
     let definition = Definition { text, references: Some(references) };

@@ -20,11 +20,11 @@ impl Binder<'_> {
         match tree.get(expr) {
             ast::Expr::Subquery { query } => self.scalar_subquery(expr, query, context),
             ast::Expr::Exists { query } => {
-                let plan = self.query(query, context.env)?;
+                let plan = self.inner_query(query, context)?;
                 Ok(make(SubqueryKind::Exists, plan))
             }
             ast::Expr::InQuery { operand, query, negated } => {
-                let plan = self.query(query, context.env)?;
+                let plan = self.inner_query(query, context)?;
                 let lefts = self.left_side(operand, context)?;
                 let compared = self.compare_with(lefts, "=", QuantifiedOp::Any, plan);
                 let found = compared.map_err(|error| self.at_behind(error, tree.span(operand)))?;
@@ -34,8 +34,17 @@ impl Binder<'_> {
         }
     }
 
+    /// A query within an expression; SQLSTATE 0A000 where an expression may have none.
+    pub(super) fn inner_query(&mut self, query: Id<Query>, context: &Context) -> Result<LogicalPlan> {
+        if context.clause.refuses_subqueries() {
+            let message = format!("cannot use subquery in {}", context.clause.place());
+            return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), self.tree.span(query)));
+        }
+        self.query(query, context.env)
+    }
+
     fn scalar_subquery(&mut self, expr: Id<ast::Expr>, query: Id<Query>, context: &mut Context) -> Result<Expr> {
-        let plan = self.query(query, context.env)?;
+        let plan = self.inner_query(query, context)?;
         match plan.fields().as_slice() {
             [only] => Ok(make(SubqueryKind::Scalar { data_type: only.data_type }, plan)),
             _ => {
@@ -50,7 +59,7 @@ impl Binder<'_> {
         let tree = self.tree;
         match tree.get(expr) {
             ast::Expr::QuantifiedQuery { left, operator, all, query } => {
-                let plan = self.query(query, context.env)?;
+                let plan = self.inner_query(query, context)?;
                 let lefts = self.left_side(left, context)?;
                 let compared = self.compare_with(lefts, symbol(tree, operator)?, quantifier(all), plan);
                 compared.map_err(|error| self.at(error, tree.span(operator)))
@@ -109,7 +118,7 @@ impl Binder<'_> {
         query: Id<Query>,
         context: &mut Context,
     ) -> Result<Expr> {
-        let plan = self.query(query, context.env)?;
+        let plan = self.inner_query(query, context)?;
         let operands = self.operands_of(lefts, context)?;
         // Over the one row that may come, ANY is the comparison. (Where PostgreSQL reports a second row, or answers NULL
         // for none, this answers for the rows there are.)

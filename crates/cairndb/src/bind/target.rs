@@ -14,7 +14,7 @@ use super::nearest::nearest;
 use super::operators::row_of;
 use super::scope::{Env, Scope};
 use super::statement::Returning;
-use crate::catalog::{Column, Relation, Table};
+use crate::catalog::{Column, Relation, RelationKind, Table};
 use crate::plan::{Expr, Field, LogicalPlan, SequenceOp};
 use crate::sql::name_text;
 use crate::types::DataType;
@@ -28,16 +28,24 @@ impl Binder<'_> {
     pub(super) fn target_table(&self, name: Id<QualifiedName>, verb: &str) -> Result<Arc<Table>> {
         let tree = self.tree;
         let parts = tree.get(name).parts;
+        let not_updatable = |view: &str| {
+            let message = format!("cannot {verb} view \"{view}\"");
+            Err(self.at(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message), tree.span(name)))
+        };
+        if let Some(relation) = self.system_relation(parts) {
+            let plain = tree.list(parts).next_back().map_or("", |last| name_text(tree, last));
+            if relation.kind == RelationKind::View {
+                return not_updatable(plain);
+            }
+            let message = format!("permission denied for table {plain}");
+            return Err(self.at(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message), tree.span(name)));
+        }
         match self.found(parts)? {
             Some(Relation::Table(table)) => {
                 self.rests.borrow_mut().add_written(table);
                 Ok(Arc::clone(table))
             }
-            Some(Relation::View(view)) => {
-                let message = format!("cannot {verb} view \"{}\"", view.name);
-                let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
-                Err(self.at(error, tree.span(name)))
-            }
+            Some(Relation::View(view)) => not_updatable(&view.name),
             _ => Err(self.no_relation(name)),
         }
     }

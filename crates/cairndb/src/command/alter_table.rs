@@ -61,7 +61,50 @@ pub(crate) enum ColumnChange {
     DropNotNull,
     SetDefault(Id<Expr>),
     DropDefault,
-    SetType(Id<TypeName>),
+    SetType { to: Id<TypeName>, is_collated: bool },
+}
+
+/// PostgreSQL's order of what one ALTER TABLE does, whatever the order in which it is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Pass {
+    Drop,
+    AlterType,
+    AddColumn,
+    Attributes,
+    AddIndexConstraint,
+    AddOtherConstraint,
+    Rest,
+}
+
+impl TableAction {
+    /// When its turn is.
+    pub(crate) fn pass(&self) -> Pass {
+        use ColumnChange as C;
+        use TableAction as A;
+        match self {
+            A::DropColumn { .. } | A::DropConstraint { .. } => Pass::Drop,
+            A::AddColumn { .. } => Pass::AddColumn,
+            A::AddConstraint(constraint) => constraint.pass(),
+            A::AlterColumn { change, .. } => match change {
+                C::DropNotNull | C::DropDefault => Pass::Drop,
+                C::SetType { .. } => Pass::AlterType,
+                C::SetNotNull => Pass::Attributes,
+                C::SetDefault(_) => Pass::AddOtherConstraint,
+            },
+            A::RenameTo(_) | A::RenameColumn { .. } | A::RenameConstraint { .. } => Pass::Rest,
+            A::ValidateConstraint(_) | A::Owner => Pass::Rest,
+        }
+    }
+}
+
+impl Constraint {
+    /// When one is added.
+    pub(crate) fn pass(&self) -> Pass {
+        match self {
+            Constraint::PrimaryKey { .. } | Constraint::Unique { .. } => Pass::AddIndexConstraint,
+            Constraint::Check { .. } | Constraint::ForeignKey { .. } => Pass::AddOtherConstraint,
+        }
+    }
 }
 
 impl AlterTable {
@@ -126,8 +169,9 @@ fn altered(clause: Clause<'_>) -> Result<TableAction> {
     let change = match (clause.has(T::Set), clause.has(T::Drop)) {
         _ if clause.has(T::Type) => {
             clause.refuse("using", "ALTER COLUMN TYPE .. USING")?;
-            clause.part("collate").map_or(Ok(()), check_collation)?;
-            ColumnChange::SetType(clause.data_type()?)
+            let collation = clause.part("collate");
+            collation.map_or(Ok(()), check_collation)?;
+            ColumnChange::SetType { to: clause.data_type()?, is_collated: collation.is_some() }
         }
         (true, _) if clause.has(T::Default) => ColumnChange::SetDefault(clause.expr()?),
         (_, true) if clause.has(T::Default) => ColumnChange::DropDefault,

@@ -38,6 +38,8 @@ pub(crate) struct IndexPart {
     pub(crate) key: IndexKey,
     pub(crate) descending: bool,
     pub(crate) nulls_first: bool,
+    /// COLLATE was said, which only texts take.
+    pub(crate) is_collated: bool,
 }
 
 impl CreateIndex {
@@ -67,7 +69,8 @@ impl CreateIndex {
 
 impl IndexPart {
     fn of(element: Clause<'_>) -> Result<IndexPart> {
-        element.part("collate").map_or(Ok(()), check_collation)?;
+        let collation = element.part("collate");
+        collation.map_or(Ok(()), check_collation)?;
         element.refuse("operator_class", "an operator class")?;
         let descending = element.has(TokenKind::Desc);
         let nulls = element.part("nulls_order").map(|order| order.has(TokenKind::First));
@@ -75,7 +78,8 @@ impl IndexPart {
             Some(name) => IndexKey::Column(name),
             None => key_of(element)?,
         };
-        Ok(IndexPart { key, descending, nulls_first: nulls.unwrap_or(descending) })
+        let nulls_first = nulls.unwrap_or(descending);
+        Ok(IndexPart { key, descending, nulls_first, is_collated: collation.is_some() })
     }
 }
 

@@ -22,7 +22,7 @@ mod tests;
 mod transaction;
 mod view;
 
-pub(crate) use alter_table::{AlterTable, ColumnChange, TableAction};
+pub(crate) use alter_table::{AlterTable, ColumnChange, Pass, TableAction};
 use clause::Clause;
 pub(crate) use comment::{Comment, Commented};
 pub(crate) use constraint::{Constraint, References};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::context::Ddl;
+use super::create_table::check_collated;
 use super::dependency::views_using;
 use super::names::missing_column;
 use crate::bind::{bind_check, bind_default, bind_index};
@@ -35,13 +36,19 @@ impl Ddl<'_> {
             }
             C::SetDefault(value) => {
                 refuse_identity(table, position)?;
-                column.default = self.default_text(*value, column.data_type)?;
+                column.default = self.default_text(*value, column)?;
             }
             C::DropDefault => {
                 refuse_identity(table, position)?;
                 column.default = None;
             }
-            C::SetType(data_type) => return self.change_type(table, position, self.data_type(*data_type)?),
+            C::SetType { to, is_collated } => {
+                let to = self.data_type(*to)?;
+                if *is_collated {
+                    check_collated(to)?;
+                }
+                return self.change_type(table, position, to);
+            }
         }
         self.store.put_table(&new)
     }

@@ -13,7 +13,7 @@ use crate::catalog::{
     Column, ColumnStatistics, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
     View, put_statistics,
 };
-use crate::command::{AlterTable, ColumnDefinition, Constraint, RenameRelation, TableAction};
+use crate::command::{AlterTable, ColumnDefinition, Constraint, Pass, RenameRelation, TableAction};
 use crate::dml::row::settle;
 use crate::exec::{Datum, eval_row};
 use crate::plan::{Expr, is_volatile};
@@ -22,28 +22,57 @@ use crate::{Error, Result, SqlState, Value};
 
 impl Ddl<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<&'static str> {
-        if self.is_skipped(&alter.name, alter.if_exists) {
+        if self.is_skipped(&alter.name, alter.if_exists)? {
             return Ok("ALTER TABLE");
         }
         if let [TableAction::RenameTo(to)] = alter.actions.as_slice() {
             self.rename_relation(&alter.name, to.clone())?;
             return Ok("ALTER TABLE");
         }
-        for action in &alter.actions {
-            let table = self.table(&alter.name)?;
-            self.alter_one(&table, action)?;
+        let table = self.table(&alter.name)?.id;
+        let mut actions: Vec<&TableAction> = alter.actions.iter().collect();
+        actions.sort_by_key(|action| action.pass());
+        // Constraints that were said with columns, once these are there.
+        let mut constraints = Vec::new();
+        for action in actions {
+            self.add_constraints_before(action.pass(), table, &mut constraints)?;
+            if let TableAction::AddColumn { column, if_not_exists } = action {
+                if self.alter_add_column(&self.table_of(table)?, column, *if_not_exists)? {
+                    constraints.extend(&column.constraints);
+                }
+            } else {
+                self.alter_one(&self.table_of(table)?, action)?;
+            }
             self.reload()?;
         }
+        self.add_constraints_before(Pass::Rest, table, &mut constraints)?;
         Ok("ALTER TABLE")
     }
 
+    /// Adds those of the constraints whose turn is before, or with, what is done in this pass.
+    fn add_constraints_before(
+        &mut self,
+        pass: Pass,
+        table: ObjectId,
+        constraints: &mut Vec<&Constraint>,
+    ) -> Result<()> {
+        let (mut due, later) = constraints.drain(..).partition::<Vec<_>, _>(|constraint| constraint.pass() <= pass);
+        *constraints = later;
+        due.sort_by_key(|constraint| constraint.pass());
+        for constraint in due {
+            self.add_constraint(&self.table_of(table)?, constraint)?;
+            self.reload()?;
+        }
+        Ok(())
+    }
+
     /// Whether there is no relation of this name, and IF EXISTS was said.
-    fn is_skipped(&mut self, name: &ObjectName, if_exists: bool) -> bool {
-        let skipped = if_exists && self.catalog.relation_kind(name).is_none();
+    pub(super) fn is_skipped(&mut self, name: &ObjectName, if_exists: bool) -> Result<bool> {
+        let skipped = if_exists && self.relation(name)?.is_none();
         if skipped {
             self.notice(SqlState("00000"), format!("relation \"{name}\" does not exist, skipping"));
         }
-        skipped
+        Ok(skipped)
     }
 
     /// ALTER INDEX, ALTER VIEW, ALTER SEQUENCE .. RENAME TO.
@@ -53,10 +82,10 @@ impl Ddl<'_> {
             RelationKind::Sequence => "ALTER SEQUENCE",
             _ => "ALTER INDEX",
         };
-        if self.is_skipped(&rename.name, rename.if_exists) {
+        if self.is_skipped(&rename.name, rename.if_exists)? {
             return Ok(tag);
         }
-        if self.catalog.relation_kind(&rename.name) != Some(rename.kind) {
+        if self.relation(&rename.name)?.map(Relation::kind) != Some(rename.kind) {
             return Err(missing(&self.catalog, &rename.name, rename.kind));
         }
         self.rename_relation(&rename.name, rename.to.clone())?;
@@ -67,7 +96,6 @@ impl Ddl<'_> {
         use TableAction as A;
         match action {
             A::AddConstraint(constraint) => self.add_constraint(table, constraint),
-            A::AddColumn { column, if_not_exists } => self.alter_add_column(table, column, *if_not_exists),
             A::DropColumn { name, if_exists, cascade } => self.drop_column(table, name, *if_exists, *cascade),
             A::DropConstraint { name, if_exists, cascade } => self.drop_constraint(table, name, *if_exists, *cascade),
             A::RenameColumn { from, to } => self.rename_column(table, from, to.clone()),
@@ -75,7 +103,7 @@ impl Ddl<'_> {
             A::AlterColumn { name, change } => self.alter_column(table, name, change),
             A::ValidateConstraint(name) if !constraint_exists(table, name) => Err(missing_constraint(table, name)),
             A::ValidateConstraint(_) | A::Owner => Ok(()),
-            A::RenameTo(_) => Err(Error::internal("RENAME TO beside something else")),
+            A::RenameTo(_) | A::AddColumn { .. } => Err(Error::internal("an action in the wrong place")),
         }
     }
 
@@ -116,12 +144,13 @@ impl Ddl<'_> {
         self.rewrite_table(old, new, Ok)
     }
 
+    /// Adds a column without its constraints; whether it was not there.
     fn alter_add_column(
         &mut self,
         table: &Arc<Table>,
         definition: &ColumnDefinition,
         if_not_exists: bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let name = &definition.name;
         if table.column_position(name).is_some() {
             let message = format!("column \"{name}\" of relation \"{}\" already exists", table.name);
@@ -129,19 +158,14 @@ impl Ddl<'_> {
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
             }
             self.notice(SqlState::DUPLICATE_COLUMN, format!("{message}, skipping"));
-            return Ok(());
+            return Ok(false);
         }
         let mut new = Table::clone(table);
         let mut chosen = Chosen::default();
         self.add_column(&mut new, definition, &mut chosen)?;
         self.reload()?;
         self.fill_column(table, new)?;
-        for constraint in &definition.constraints {
-            let table = self.table_of(table.id)?;
-            self.add_constraint(&table, constraint)?;
-            self.reload()?;
-        }
-        Ok(())
+        Ok(true)
     }
 
     /// Gives every row the new last column. Rows are written anew where its default is another for each; otherwise the
@@ -219,7 +243,7 @@ impl Ddl<'_> {
     }
 
     fn rename_relation(&mut self, name: &ObjectName, to: String) -> Result<()> {
-        let Some(relation) = self.catalog.relation(name).cloned() else { return Err(self.catalog.no_relation(name)) };
+        let Some(relation) = self.relation(name)?.cloned() else { return Err(self.catalog.no_relation(name)) };
         match relation {
             Relation::Table(table) => {
                 self.refuse_taken(table.schema, &to)?;

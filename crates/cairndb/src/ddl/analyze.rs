@@ -1,12 +1,14 @@
 //! ANALYZE and VACUUM, which change nothing of the schema.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use super::context::Ddl;
 use crate::Result;
 use crate::catalog::{ObjectName, Table, TableLayout, put_statistics};
 use crate::command::Vacuum;
 use crate::plan::StatisticsBuilder;
+use crate::system;
 
 /// How often ANALYZE looks whether it is to stop.
 const INTERRUPT_ROWS: u64 = 1024;
@@ -16,17 +18,23 @@ impl Ddl<'_> {
     pub(super) fn analyze(&mut self, names: &[ObjectName]) -> Result<()> {
         let tables = match names {
             [] => self.catalog.tables().cloned().collect(),
-            names => names.iter().map(|name| self.table(name)).collect::<Result<Vec<_>>>()?,
+            names => self.tables_named(names)?,
         };
         tables.iter().try_for_each(|table| self.analyze_table(table))
     }
 
     pub(super) fn vacuum(&mut self, vacuum: &Vacuum) -> Result<&'static str> {
-        vacuum.tables.iter().try_for_each(|name| self.table(name).map(drop))?;
+        self.tables_named(&vacuum.tables)?;
         if vacuum.analyze {
             self.analyze(&vacuum.tables)?;
         }
         Ok("VACUUM")
+    }
+
+    /// There is nothing to be known of what the system makes.
+    fn tables_named(&self, names: &[ObjectName]) -> Result<Vec<Arc<Table>>> {
+        let stored = names.iter().filter(|name| system::named(name, &self.catalog).is_none());
+        stored.map(|name| self.table(name)).collect()
     }
 
     /// Reads the whole table: rows are counted exactly, and their columns decoded where the sample takes them.

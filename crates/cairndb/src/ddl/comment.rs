@@ -27,7 +27,7 @@ impl Ddl<'_> {
     }
 
     fn commented_relation(&self, kind: RelationKind, name: &ObjectName) -> Result<Commentable> {
-        let relation = self.catalog.relation(name).filter(|relation| relation.kind() == kind);
+        let relation = self.relation(name)?.filter(|relation| relation.kind() == kind);
         relation.map(Commentable::on).ok_or_else(|| missing(&self.catalog, name, kind))
     }
 
@@ -36,7 +36,7 @@ impl Ddl<'_> {
             let message = format!("column \"{name}\" of relation \"{relation}\" does not exist");
             Error::new(SqlState::UNDEFINED_COLUMN, message)
         };
-        match self.catalog.relation(relation) {
+        match self.relation(relation)? {
             Some(Relation::View(view)) => {
                 let position = view.columns.iter().position(|column| column == name);
                 let number = position.ok_or_else(|| missing(&view.name))? + 1;

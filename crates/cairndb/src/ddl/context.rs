@@ -14,6 +14,7 @@ use crate::dml::DmlContext;
 use crate::exec::{ExecContext, SequenceSource};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
+use crate::system;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -83,8 +84,16 @@ impl<'a> Ddl<'a> {
         Ok(())
     }
 
+    /// The relation that a name means, to be changed or rested on: SQLSTATE 42501 for one of the system's.
+    pub(super) fn relation(&self, name: &ObjectName) -> Result<Option<&Relation>> {
+        match system::named(name, &self.catalog) {
+            Some(_) => Err(system::permission_denied(name)),
+            None => Ok(self.catalog.relation(name)),
+        }
+    }
+
     pub(super) fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
-        let table = self.catalog.relation(name).and_then(Relation::table);
+        let table = self.relation(name)?.and_then(Relation::table);
         table.cloned().ok_or_else(|| missing(&self.catalog, name, RelationKind::Table))
     }
 
@@ -97,6 +106,11 @@ impl<'a> Ddl<'a> {
     pub(super) fn schema_for(&self, name: &ObjectName, temporary: bool) -> Result<ObjectId> {
         let schema = match &name.schema {
             Some(schema) if schema == TEMPORARY => Ok(ObjectId::TEMPORARY),
+            Some(schema) if system::is_schema(schema) => {
+                let message = format!("permission denied to create \"{name}\"");
+                Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+                    .with_detail("System catalog modifications are currently disallowed."))
+            }
             Some(_) if temporary => {
                 let message = "cannot create temporary relation in non-temporary schema";
                 Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cairn_storage::TreeId;
 
 use super::context::Ddl;
+use super::create_table::check_collated;
 use super::names::Chosen;
 use crate::bind::{resolve_key, resolve_predicate};
 use crate::catalog::{Catalog, EXPRESSIONS, Index, IndexColumn, KeyExpression, ObjectId, Table};
@@ -73,17 +74,23 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
     };
     let mut named_by: Vec<String> = Vec::with_capacity(create.columns.len());
     let mut next = table.indexes.iter().flat_map(|index| &index.expressions).map(|key| key.column + 1).max();
-    for IndexPart { key, descending, nulls_first } in &create.columns {
-        let (column, name) = match key {
-            IndexKey::Column(name) => (position(table, name)?, name.clone()),
+    for IndexPart { key, descending, nulls_first, is_collated } in &create.columns {
+        let (column, data_type, name) = match key {
+            IndexKey::Column(name) => {
+                let column = position(table, name)?;
+                (column, table.columns[column].data_type, name.clone())
+            }
             IndexKey::Expression(text) => {
                 let (expression, data_type, name) = resolve_key(text, table, catalog)?;
                 let column = next.unwrap_or(EXPRESSIONS);
                 next = Some(column + 1);
                 index.expressions.push(KeyExpression { column, data_type, expression });
-                (column, name)
+                (column, data_type, name)
             }
         };
+        if *is_collated {
+            check_collated(data_type)?;
+        }
         index.columns.push(IndexColumn { column, descending: *descending, nulls_first: *nulls_first });
         named_by.push(other_than(&named_by, name));
     }

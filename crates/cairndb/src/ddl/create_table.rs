@@ -22,6 +22,15 @@ pub(super) fn check_column_count(before: usize) -> Result<()> {
     Err(Error::new(SqlState::TOO_MANY_COLUMNS, format!("tables can have at most {COLUMNS_MAX} columns")))
 }
 
+/// SQLSTATE 42804 for COLLATE on what is no text.
+pub(super) fn check_collated(data_type: DataType) -> Result<()> {
+    if data_type.element().unwrap_or(data_type).is_string() {
+        return Ok(());
+    }
+    let message = format!("collations are not supported by type {data_type}");
+    Err(Error::new(SqlState::DATATYPE_MISMATCH, message))
+}
+
 impl Ddl<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str> {
         let schema = self.schema_for(&create.name, create.temporary)?;
@@ -104,9 +113,8 @@ impl Ddl<'_> {
             Some(data_type) => data_type,
             None => self.data_type(definition.data_type)?,
         };
-        if definition.is_collated && !data_type.element().unwrap_or(data_type).is_string() {
-            let message = format!("collations are not supported by type {data_type}");
-            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+        if definition.is_collated {
+            check_collated(data_type)?;
         }
         let position = table.columns.len();
         check_column_count(position)?;
@@ -133,13 +141,13 @@ impl Ddl<'_> {
                 format!("multiple default values specified for column \"{}\" of table \"{}\"", column.name, table.name);
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
-        column.default = self.default_text(default, column.data_type)?;
+        column.default = self.default_text(default, column)?;
         Ok(())
     }
 
     /// A default that binds; `None` for NULL.
-    pub(super) fn default_text(&self, default: Id<Expr>, data_type: DataType) -> Result<Option<Definition>> {
-        let definition = resolve_default(self.text(default), data_type, &self.catalog)?;
+    pub(super) fn default_text(&self, default: Id<Expr>, column: &Column) -> Result<Option<Definition>> {
+        let definition = resolve_default(self.text(default), (&column.name, column.data_type), &self.catalog)?;
         Ok((self.parsed.tree.get(default) != Expr::Null).then_some(definition))
     }
 

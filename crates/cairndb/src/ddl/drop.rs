@@ -11,6 +11,7 @@ use crate::catalog::{
     delete_statistics, no_schema,
 };
 use crate::command::DropRelations;
+use crate::system;
 use crate::{Error, Result, SqlState};
 
 /// As in PostgreSQL: more lines are counted.
@@ -21,8 +22,9 @@ impl Ddl<'_> {
         let kind = drop.kind;
         let mut targets = Vec::new();
         for name in &drop.names {
-            let schema = name.schema.as_ref().filter(|schema| self.catalog.schema(schema).is_none());
-            match (self.catalog.relation(name).cloned(), schema) {
+            let is_missing = |schema: &&String| !system::is_schema(schema) && self.catalog.schema(schema).is_none();
+            let schema = name.schema.as_ref().filter(is_missing);
+            match (self.relation(name)?.cloned(), schema) {
                 (Some(relation), _) if relation.kind() == kind => {
                     let target = self.target(&name.name, &relation)?;
                     if !targets.contains(&target) {

@@ -26,8 +26,7 @@ impl Ddl<'_> {
             own = table.clone();
             &own
         } else {
-            catalog
-                .relation(parent_name)
+            self.relation(parent_name)?
                 .and_then(Relation::table)
                 .ok_or_else(|| missing(catalog, parent_name, RelationKind::Table))?
         };

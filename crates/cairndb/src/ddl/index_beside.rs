@@ -29,6 +29,7 @@ use crate::dml::{DmlContext, Entries};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
+use crate::system;
 use crate::{Error, Result, SqlState};
 
 /// Others wait once taking over their changes took no longer than this, or was tried so often.
@@ -45,6 +46,9 @@ pub(super) fn create_index_beside(
     sequences: Sequences<'_>,
 ) -> Result<Option<Done>> {
     let mut state = State::newest(dml)?;
+    if system::named(&create.table, &state.catalog).is_some() {
+        return Ok(None);
+    }
     let Some(table) = state.catalog.relation(&create.table).and_then(|relation| relation.table()).cloned() else {
         return Ok(None);
     };

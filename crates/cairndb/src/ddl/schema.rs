@@ -7,6 +7,7 @@ use super::dependency::Object;
 use super::names::{already_exists_in, is_a, missing};
 use crate::catalog::{ObjectId, Relation, RelationKind, Sequence, TEMPORARY, Table, View, no_schema};
 use crate::command::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
+use crate::system;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
@@ -42,7 +43,7 @@ impl Ddl<'_> {
             match self.schema(name) {
                 Ok(id) if !targets.contains(&Object::Schema(id)) => targets.push(Object::Schema(id)),
                 Ok(_) => {}
-                Err(error) if drop.if_exists => {
+                Err(error) if drop.if_exists && error.sqlstate() == SqlState::INVALID_SCHEMA_NAME => {
                     self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
                 }
                 Err(error) => return Err(error),
@@ -52,8 +53,12 @@ impl Ddl<'_> {
         Ok("DROP SCHEMA")
     }
 
-    /// The schema of this name; SQLSTATE 3F000.
+    /// The schema of this name; SQLSTATE 3F000, and 42501 for one of the system's.
     pub(super) fn schema(&self, name: &str) -> Result<ObjectId> {
+        if system::is_schema(name) {
+            let message = format!("permission denied for schema {name}");
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
         self.catalog.schema(name).filter(|schema| !schema.is_temporary()).ok_or_else(|| no_schema(name))
     }
 
@@ -69,13 +74,10 @@ impl Ddl<'_> {
             _ => "ALTER TABLE",
         };
         let name = &change.name;
-        let Some(relation) = self.catalog.relation(name).cloned() else {
-            if change.if_exists {
-                self.notice(SqlState("00000"), format!("relation \"{name}\" does not exist, skipping"));
-                return Ok(tag);
-            }
-            return Err(self.catalog.no_relation(name));
-        };
+        if self.is_skipped(name, change.if_exists)? {
+            return Ok(tag);
+        }
+        let Some(relation) = self.relation(name)?.cloned() else { return Err(self.catalog.no_relation(name)) };
         if change.kind != RelationKind::Table && relation.kind() != change.kind {
             return Err(missing(&self.catalog, name, change.kind));
         }

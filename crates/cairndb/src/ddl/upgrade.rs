@@ -42,7 +42,8 @@ fn upgraded_table(table: &Table, catalog: &Catalog, store: &CatalogStore<'_>) ->
     let id_of = |known: ObjectId| if known == ObjectId(0) { store.allocate_id(table.schema) } else { Ok(known) };
     for column in &mut new.columns {
         if let Some(default) = &mut column.default {
-            upgrade_definition(default, |text| resolve_default(text, column.data_type, catalog));
+            let of = (column.name.as_str(), column.data_type);
+            upgrade_definition(default, |text| resolve_default(text, of, catalog));
         }
     }
     if new.primary_key_name.is_some() {

@@ -2,17 +2,20 @@
 
 use super::{Rows, SystemRelation, maybe, schema_name, text, type_name, view_columns, yes_or_no};
 use crate::Value;
+use crate::catalog::RelationKind::View;
 use crate::catalog::{Catalog, Column, ForeignKey, ReferentialAction, Relation, Table};
 use crate::types::DataType::{self, Integer, Text};
 
 pub(super) const RELATIONS: &[SystemRelation] = &[
     SystemRelation {
         name: "schemata",
+        kind: View,
         columns: &[("catalog_name", Text), ("schema_name", Text), ("schema_owner", Text)],
         rows: schemata,
     },
     SystemRelation {
         name: "tables",
+        kind: View,
         columns: &[
             ("table_catalog", Text),
             ("table_schema", Text),
@@ -26,6 +29,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "columns",
+        kind: View,
         columns: &[
             ("table_catalog", Text),
             ("table_schema", Text),
@@ -53,6 +57,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "views",
+        kind: View,
         columns: &[
             ("table_catalog", Text),
             ("table_schema", Text),
@@ -66,6 +71,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "table_constraints",
+        kind: View,
         columns: &[
             ("constraint_catalog", Text),
             ("constraint_schema", Text),
@@ -82,6 +88,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "key_column_usage",
+        kind: View,
         columns: &[
             ("constraint_catalog", Text),
             ("constraint_schema", Text),
@@ -97,6 +104,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "referential_constraints",
+        kind: View,
         columns: &[
             ("constraint_catalog", Text),
             ("constraint_schema", Text),
@@ -112,6 +120,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "check_constraints",
+        kind: View,
         columns: &[
             ("constraint_catalog", Text),
             ("constraint_schema", Text),
@@ -122,6 +131,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "sequences",
+        kind: View,
         columns: &[
             ("sequence_catalog", Text),
             ("sequence_schema", Text),

@@ -10,14 +10,15 @@ mod pg_catalog;
 
 use std::cell::Cell;
 
-use crate::Value;
-use crate::catalog::{Catalog, ObjectId, Table};
+use crate::catalog::{Catalog, ObjectId, ObjectName, RelationKind, TEMPORARY, Table};
 use crate::plan::{Expr, Field};
 use crate::types::DataType;
+use crate::{Error, SqlState, Value};
 
 /// A relation that the system makes.
 pub(crate) struct SystemRelation {
     name: &'static str,
+    pub(crate) kind: RelationKind,
     columns: &'static [(&'static str, DataType)],
     rows: fn(&Catalog, &mut Rows),
 }
@@ -35,8 +36,31 @@ impl Rows {
     }
 }
 
-/// The relation that a name means: unqualified only of `pg_catalog`.
-pub(crate) fn relation(schema: Option<&str>, name: &str) -> Option<&'static SystemRelation> {
+/// The relation that a name means, if it is one of these. Without a schema `pg_catalog` is looked at first, behind the
+/// session's temporary relations, unless the search path says when.
+pub(crate) fn named(name: &ObjectName, catalog: &Catalog) -> Option<&'static SystemRelation> {
+    let found = relation(name.schema.as_deref(), &name.name)?;
+    let path = &catalog.path().schemas;
+    let before = path.iter().position(|schema| schema == "pg_catalog").unwrap_or(0);
+    let hides = |schema: &str| catalog.schema(schema).is_some_and(|id| catalog.relation_in(id, &name.name).is_some());
+    let is_hidden = name.schema.is_none()
+        && (path[..before].iter().any(|schema| hides(schema))
+            || !path.iter().any(|schema| schema == TEMPORARY) && hides(TEMPORARY));
+    (!is_hidden).then_some(found)
+}
+
+/// Whether the name of a schema is one of the system's.
+pub(crate) fn is_schema(name: &str) -> bool {
+    matches!(name, "pg_catalog" | "information_schema")
+}
+
+/// SQLSTATE 42501: nobody changes what the system makes.
+pub(crate) fn permission_denied(name: &ObjectName) -> Error {
+    let message = format!("permission denied: \"{}\" is a system catalog", name.name);
+    Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+}
+
+fn relation(schema: Option<&str>, name: &str) -> Option<&'static SystemRelation> {
     let all = match schema {
         Some("information_schema") => information_schema::RELATIONS,
         Some("pg_catalog") | None if name.starts_with("pg_") => pg_catalog::RELATIONS,

@@ -2,14 +2,21 @@
 
 use super::{Rows, SystemRelation, maybe, names, schema_name, text, type_name, view_columns};
 use crate::Value;
+use crate::catalog::RelationKind::{Table as TableKind, View};
 use crate::catalog::{Catalog, Index, ObjectId, ReferentialAction, Relation, Table, quoted};
 use crate::types::DataType::{self, BigInt, Boolean, Integer, SmallInt, Text};
 use crate::types::{Array, TYPES};
 
 pub(super) const RELATIONS: &[SystemRelation] = &[
-    SystemRelation { name: "pg_namespace", columns: &[("oid", BigInt), ("nspname", Text)], rows: pg_namespace },
+    SystemRelation {
+        name: "pg_namespace",
+        kind: TableKind,
+        columns: &[("oid", BigInt), ("nspname", Text)],
+        rows: pg_namespace,
+    },
     SystemRelation {
         name: "pg_class",
+        kind: TableKind,
         columns: &[
             ("oid", BigInt),
             ("relname", Text),
@@ -25,6 +32,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "pg_attribute",
+        kind: TableKind,
         columns: &[
             ("attrelid", BigInt),
             ("attname", Text),
@@ -41,6 +49,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "pg_type",
+        kind: TableKind,
         columns: &[
             ("oid", BigInt),
             ("typname", Text),
@@ -52,6 +61,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "pg_index",
+        kind: TableKind,
         columns: &[
             ("indexrelid", BigInt),
             ("indrelid", BigInt),
@@ -65,6 +75,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "pg_constraint",
+        kind: TableKind,
         columns: &[
             ("oid", BigInt),
             ("conname", Text),
@@ -84,26 +95,31 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
     SystemRelation {
         name: "pg_description",
+        kind: TableKind,
         columns: &[("objoid", BigInt), ("objsubid", Integer), ("description", Text)],
         rows: pg_description,
     },
     SystemRelation {
         name: "pg_tables",
+        kind: View,
         columns: &[("schemaname", Text), ("tablename", Text), ("tableowner", Text), ("hasindexes", Boolean)],
         rows: pg_tables,
     },
     SystemRelation {
         name: "pg_views",
+        kind: View,
         columns: &[("schemaname", Text), ("viewname", Text), ("viewowner", Text), ("definition", Text)],
         rows: pg_views,
     },
     SystemRelation {
         name: "pg_indexes",
+        kind: View,
         columns: &[("schemaname", Text), ("tablename", Text), ("indexname", Text), ("indexdef", Text)],
         rows: pg_indexes,
     },
     SystemRelation {
         name: "pg_sequences",
+        kind: View,
         columns: &[
             ("schemaname", Text),
             ("sequencename", Text),

@@ -1,0 +1,71 @@
+//! The system's relations stand before a user's of the same name, and nobody changes them.
+
+use cairndb::{Connection, Database, Result};
+
+fn connection() -> Connection {
+    Database::open_in_memory().expect("opens").connect().expect("connects")
+}
+
+fn code(conn: &Connection, sql: &str) -> &'static str {
+    conn.execute(sql, ()).err().unwrap_or_else(|| panic!("{sql} should be refused")).sqlstate().0
+}
+
+#[test]
+fn a_users_table_is_hidden_unless_the_path_says_otherwise() -> Result<()> {
+    let conn = connection();
+    conn.execute_script("CREATE TABLE public.pg_class (x int); INSERT INTO public.pg_class VALUES (3)")?;
+    assert_eq!(code(&conn, "SELECT x FROM pg_class"), "42703");
+    let mut seen = conn.prepare("SELECT count(*) FROM pg_class")?;
+    assert!(seen.query_row((), |row| row.get::<i64>(0))? > 0);
+    assert_eq!(code(&conn, "INSERT INTO pg_class VALUES (1)"), "42501");
+    assert_eq!(code(&conn, "DROP TABLE pg_class"), "42501");
+    conn.execute("SET search_path = public, pg_catalog", ())?;
+    assert_eq!(conn.query_row("SELECT x FROM pg_class", (), |row| row.get::<i32>(0))?, 3);
+    conn.execute_script("INSERT INTO pg_class VALUES (4); SET search_path = pg_catalog, public")?;
+    assert_eq!(code(&conn, "SELECT x FROM pg_class"), "42703");
+    conn.execute("SET search_path = public", ())?;
+    // What is temporary comes before all.
+    conn.execute("CREATE TEMPORARY TABLE pg_class (x int)", ())?;
+    assert_eq!(conn.query_row("SELECT count(*) FROM pg_class WHERE x = 1", (), |row| row.get::<i64>(0))?, 0);
+    conn.execute_script("DROP TABLE pg_class; DROP TABLE public.pg_class")
+}
+
+#[test]
+fn what_the_system_makes_is_not_changed() -> Result<()> {
+    let conn = connection();
+    conn.execute_script("CREATE TABLE t (a int); CREATE VIEW v AS SELECT 1 AS a")?;
+    for sql in [
+        "UPDATE pg_class SET relname = 'x'",
+        "DELETE FROM pg_catalog.pg_class",
+        "DROP TABLE pg_catalog.pg_class",
+        "DROP TABLE IF EXISTS pg_class",
+        "ALTER TABLE pg_class ADD COLUMN x int",
+        "ALTER TABLE pg_class RENAME TO x",
+        "ALTER TABLE pg_class RENAME COLUMN relname TO x",
+        "ALTER TABLE pg_class SET SCHEMA public",
+        "ALTER VIEW pg_tables RENAME TO x",
+        "TRUNCATE pg_class",
+        "CREATE INDEX ON pg_class (relname)",
+        "COMMENT ON TABLE pg_class IS 'x'",
+        "COMMENT ON COLUMN pg_class.relname IS 'x'",
+        "CREATE TABLE c (a int REFERENCES pg_class)",
+        "CREATE TABLE pg_catalog.c (x int)",
+        "CREATE VIEW information_schema.c AS SELECT 1",
+        "CREATE SEQUENCE pg_catalog.c",
+        "ALTER TABLE t SET SCHEMA pg_catalog",
+        "ALTER SCHEMA pg_catalog RENAME TO x",
+        "DROP SCHEMA IF EXISTS pg_catalog",
+    ] {
+        assert_eq!(code(&conn, sql), "42501", "{sql}");
+    }
+    for sql in [
+        "INSERT INTO information_schema.tables VALUES (1)",
+        "UPDATE information_schema.columns SET table_name = 'x'",
+        "DELETE FROM pg_tables",
+        "INSERT INTO v VALUES (1)",
+    ] {
+        assert_eq!(code(&conn, sql), "55000", "{sql}");
+    }
+    assert_eq!(code(&conn, "DROP TABLE pg_catalog.nope"), "42P01");
+    conn.execute_script("ANALYZE pg_class; VACUUM pg_class")
+}
