@@ -111,6 +111,8 @@ struct Table {
     /// Sets of columns that are unique, `id` first.
     unique: Vec<Vec<String>>,
     refers_to_itself: bool,
+    /// Columns that are computed from others, with these.
+    generated: Vec<(String, String)>,
 }
 
 /// A table with all that can keep a row from being written.
@@ -140,6 +142,29 @@ fn table(number: usize, before: &[Table], random: &mut Random) -> (Table, String
         columns.push(Column { name: column, kind });
     }
     let mut unique = vec![vec!["id".to_string()]];
+    let mut generated = Vec::new();
+    for at in 0..random.below(3) {
+        let (of, own) = (random.pick(&columns), format!("g{at}"));
+        let value = of.kind.change(&of.name, random);
+        // What is before or behind the others in the row is computed from them all the same.
+        let place = 1 + random.below(parts.len());
+        let mut part = format!("{own} {} GENERATED ALWAYS AS ({value}) STORED", of.kind.sql_type(random));
+        part += if random.one_in(5) { " NOT NULL" } else { "" };
+        if random.one_in(4) {
+            part += &format!(" CHECK ({})", of.kind.check(&own, random));
+        }
+        if of.kind == Kind::Int && random.one_in(4) {
+            let parent = if before.is_empty() || random.one_in(3) { &name } else { &random.pick(before).name };
+            refers_to_itself |= *parent == name;
+            part += &format!(" REFERENCES {parent} (id){}", random.pick(&["", " ON DELETE CASCADE"]));
+        }
+        if random.one_in(3) {
+            part += " UNIQUE";
+            unique.push(vec![own.clone()]);
+        }
+        parts.insert(place, part);
+        generated.push((own, of.name.clone()));
+    }
     for _ in 0..random.below(3) {
         let mut of: Vec<String> = columns[1..].iter().map(|column| column.name.clone()).collect();
         let start = random.below(of.len());
@@ -150,6 +175,9 @@ fn table(number: usize, before: &[Table], random: &mut Random) -> (Table, String
         unique.push(of);
     }
     let mut script = format!("CREATE TABLE {name} ({});", parts.join(", "));
+    if let Some((own, _)) = generated.first().filter(|_| random.one_in(2)) {
+        script += &format!("CREATE INDEX ON {name} ({own}, id);");
+    }
     if random.one_in(2) {
         let column = &random.pick(&columns).name;
         script += &format!("CREATE INDEX ON {name} ({column} DESC, id);");
@@ -163,7 +191,7 @@ fn table(number: usize, before: &[Table], random: &mut Random) -> (Table, String
             _ => format!("CREATE INDEX ON {name} ({}) WHERE {filter};", column.name),
         };
     }
-    (Table { name, columns, unique, refers_to_itself }, script)
+    (Table { name, columns, unique, refers_to_itself, generated }, script)
 }
 
 /// What a statement said: rows of RETURNING, or the number of rows, or its error.
@@ -288,7 +316,11 @@ fn batch(conn: &Connection, table: &Table, random: &mut Random) -> (String, Vec<
             let (value, returning) = (column.kind.change(&column.name, random), returning(random));
             let sql = format!("UPDATE {name} SET {} = {value}", column.name);
             let condition = random.pick(&["id < 6", "id >= 4", "id % 2 = 0"]);
-            let is_unique = table.unique.iter().flatten().any(|unique| *unique == column.name);
+            let is_part = |unique: &String| {
+                let is_from = |(own, of): &(String, String)| own == unique && *of == column.name;
+                *unique == column.name || table.generated.iter().any(is_from)
+            };
+            let is_unique = table.unique.iter().flatten().any(is_part);
             let wanted = wanted(conn, table, condition).into_iter();
             let alone = wanted.map(|id| (format!("{sql} WHERE id = $1{returning}"), vec![id])).collect();
             (format!("{sql} WHERE {condition}{returning}"), alone, !is_unique)

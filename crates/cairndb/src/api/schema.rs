@@ -88,6 +88,8 @@ pub struct Column {
     pub default: Option<String>,
     /// GENERATED .. AS IDENTITY; true: ALWAYS.
     pub identity: Option<bool>,
+    /// GENERATED ALWAYS AS .. STORED: the expression.
+    pub generated: Option<String>,
     /// What COMMENT ON said.
     pub comment: Option<String>,
     /// How many different values ANALYZE found.
@@ -323,6 +325,7 @@ impl Describe<'_> {
             not_null: column.not_null,
             default: column.default.as_ref().map(|default| self.0.text_of(default)),
             identity: column.identity.map(|identity| identity.always),
+            generated: column.generated.as_ref().map(|generated| self.0.text_of(&generated.definition)),
             comment: self.0.comment_on_column(relation, at).map(str::to_owned),
             analyzed_distinct: table.statistics.as_ref().and_then(|found| Some(found.columns.get(at)?.distinct)),
         };

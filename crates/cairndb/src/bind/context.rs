@@ -35,6 +35,7 @@ pub(super) enum Clause {
     IndexKey,
     IndexPredicate,
     Default,
+    Generated,
     From,
     Filter,
     WindowPartition,
@@ -52,13 +53,14 @@ impl Clause {
             Clause::IndexKey => "index expression",
             Clause::IndexPredicate => "index predicate",
             Clause::Default => "DEFAULT expression",
+            Clause::Generated => "column generation expression",
             other => other.name(),
         }
     }
 
     /// Whether a row, or the lack of one, is all that there is to an expression.
     pub(super) fn refuses_subqueries(self) -> bool {
-        matches!(self, Clause::Check | Clause::IndexKey | Clause::IndexPredicate | Clause::Default)
+        matches!(self, Clause::Check | Clause::IndexKey | Clause::IndexPredicate | Clause::Default | Clause::Generated)
     }
 
     /// As messages name it: "aggregate functions are not allowed in ...".
@@ -79,6 +81,7 @@ impl Clause {
             Clause::IndexKey => "index expressions",
             Clause::IndexPredicate => "index predicates",
             Clause::Default => "DEFAULT expressions",
+            Clause::Generated => "column generation expressions",
             Clause::From => "functions in FROM",
             Clause::Filter => "FILTER",
             Clause::WindowPartition => "window PARTITION BY",

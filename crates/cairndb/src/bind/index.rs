@@ -75,8 +75,9 @@ pub(crate) fn resolve_predicate(text: &str, table: &Table, catalog: &Catalog) ->
     Ok(RowExpression { definition, columns: numbers_of(&bound, table) })
 }
 
-/// The expression's text, in parentheses unless it is a column or a call: as every definition of an index shows it.
-fn in_parentheses(tree: &ast::Tree<'_>, expr: Id<ast::Expr>) -> String {
+/// The expression's text, in parentheses unless it is a column or a call: as a definition of an index shows it, and what
+/// a generated column is computed from.
+pub(super) fn in_parentheses(tree: &ast::Tree<'_>, expr: Id<ast::Expr>) -> String {
     let printed = tree.print(expr);
     match tree.get(expr) {
         ast::Expr::Column { .. } | ast::Expr::Call { .. } | ast::Expr::Special { .. } => printed,
@@ -86,6 +87,15 @@ fn in_parentheses(tree: &ast::Tree<'_>, expr: Id<ast::Expr>) -> String {
 
 /// SQLSTATE 42P17: entries are looked for by what the expression gives another time.
 fn refuse_mutable(expr: &Expr, what: &str) -> Result<()> {
+    if is_immutable(expr) {
+        return Ok(());
+    }
+    let message = format!("functions in {what} must be marked IMMUTABLE");
+    Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message))
+}
+
+/// Whether the expression gives the same for the same row, whenever it is asked.
+pub(super) fn is_immutable(expr: &Expr) -> bool {
     let mut immutable = true;
     walk::walk(expr, 0, &mut |expr, _| {
         immutable &= match expr {
@@ -96,9 +106,5 @@ fn refuse_mutable(expr: &Expr, what: &str) -> Result<()> {
             _ => true,
         };
     });
-    if immutable {
-        return Ok(());
-    }
-    let message = format!("functions in {what} must be marked IMMUTABLE");
-    Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message))
+    immutable
 }

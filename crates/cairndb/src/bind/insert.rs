@@ -226,18 +226,19 @@ impl Binder<'_> {
 
     /// Whether a value given for this column is to be ignored; an error where it is not allowed.
     fn ignores_given(&self, column: &Column, targets: &Targets, span: Span) -> Result<bool> {
-        match (column.identity, targets.overriding) {
-            (Some(_), Some(Overriding::User)) => Ok(true),
-            (Some(identity), None) if identity.always => {
-                let name = &column.name;
-                let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
-                let error = Error::new(SqlState::GENERATED_ALWAYS, message)
-                    .with_detail(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."))
-                    .with_hint("Use OVERRIDING SYSTEM VALUE to override.");
-                Err(self.at(error, span))
-            }
-            _ => Ok(false),
-        }
+        let name = &column.name;
+        let refused = |is: &str| {
+            let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+            Error::new(SqlState::GENERATED_ALWAYS, message).with_detail(format!("Column \"{name}\" is {is}."))
+        };
+        let error = match (column.identity, targets.overriding) {
+            _ if column.generated.is_some() => refused("a generated column"),
+            (Some(_), Some(Overriding::User)) => return Ok(true),
+            (Some(identity), None) if identity.always => refused("an identity column defined as GENERATED ALWAYS")
+                .with_hint("Use OVERRIDING SYSTEM VALUE to override."),
+            _ => return Ok(false),
+        };
+        Err(self.at(error, span))
     }
 
     pub(super) fn default_of(&mut self, index: usize, targets: &mut Targets) -> Result<Expr> {

@@ -31,7 +31,8 @@ pub(super) trait Candidate {
         }
         let matches = |declared: Option<Declared>, base: DataType| match declared {
             Some(Declared::Type(known)) => known == base,
-            Some(Declared::NonArray) => !base.is_array(),
+            // What is of no type yet is first taken to be of the other's.
+            Some(Declared::NonArray) => !base.is_array() && base != DataType::Unknown,
             declared => declared == Some(Declared::Any),
         };
         self.takes(bases.len()) && bases.iter().enumerate().all(|(at, base)| matches(self.declared(at), *base))

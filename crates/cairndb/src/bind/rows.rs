@@ -84,7 +84,7 @@ struct Given {
     index: usize,
     data_type: DataType,
     /// Values may be refused or ignored.
-    identity: bool,
+    has_rules: bool,
     values: Vector,
     /// Every row says DEFAULT, which has yet to be computed.
     computed: Option<Expr>,
@@ -161,7 +161,7 @@ impl Binder<'_> {
             columns.given.push(Given {
                 index: *index,
                 data_type: column.data_type,
-                identity: column.identity.is_some(),
+                has_rules: column.identity.is_some() || column.generated.is_some(),
                 values: Vector::with_capacity(column.data_type, left.min(BATCH_ROWS)),
                 computed: None,
             });
@@ -243,6 +243,7 @@ impl Binder<'_> {
         let is_computed = result.computed.iter().any(|(column, _)| *column == index);
         let column = column_at(targets.table, index)?;
         if column.identity.is_none()
+            && column.generated.is_none()
             && !is_computed
             && let Some(value) = self.plain_constant(syntax, column.data_type)
         {
@@ -291,7 +292,7 @@ impl Binder<'_> {
         context: &mut Context,
     ) -> Result<bool> {
         let syntax = self.tree.get(value);
-        if !given.identity && given.computed.is_none() && self.plain_value(syntax, given)? {
+        if !given.has_rules && given.computed.is_none() && self.plain_value(syntax, given)? {
             return Ok(true);
         }
         let bound = self.insert_value(value, given.index, targets, context)?;

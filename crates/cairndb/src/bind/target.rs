@@ -93,6 +93,7 @@ impl Binder<'_> {
             };
             return self.assignment(next, column.data_type, &column.name, NOWHERE);
         }
+        // A generated column has none: the row program computes it.
         let Some(default) = &column.default else { return Ok(null(column.data_type)) };
         let parsed = crate::sql::parse_expression(&default.text)?;
         self.isolated(default, (&parsed.tree, parsed.depth), |binder| {
@@ -103,6 +104,11 @@ impl Binder<'_> {
     /// A default expression as the column's type.
     pub(super) fn default_value(&mut self, expr: Id<ast::Expr>, to: DataType, column: &str) -> Result<Expr> {
         let bound = self.expr(expr, &mut Context::new(None, Clause::Default))?;
+        self.as_default(bound, expr, to, column)
+    }
+
+    /// What a column is given, as its type.
+    pub(super) fn as_default(&mut self, bound: Expr, expr: Id<ast::Expr>, to: DataType, column: &str) -> Result<Expr> {
         let from = bound.data_type();
         self.coerce(bound, to, crate::types::CastContext::Assignment, self.tree.span(expr))?.ok_or_else(|| {
             let message = format!(
@@ -159,6 +165,8 @@ impl Binder<'_> {
                 }
             }
         }
+        // The row program computes them, whatever is said.
+        bound.retain(|(column, _)| table.columns.get(*column).is_none_or(|column| column.generated.is_none()));
         Ok(bound)
     }
 
@@ -225,13 +233,14 @@ impl Binder<'_> {
     }
 
     fn refuse_generated(&self, column: &Column, span: Span) -> Result<()> {
-        if column.identity.is_none_or(|identity| !identity.always) {
-            return Ok(());
-        }
+        let is = match column.identity {
+            _ if column.generated.is_some() => "a generated column",
+            Some(identity) if identity.always => "an identity column defined as GENERATED ALWAYS",
+            _ => return Ok(()),
+        };
         let message = format!("column \"{}\" can only be updated to DEFAULT", column.name);
-        let error = Error::new(SqlState::GENERATED_ALWAYS, message)
-            .with_detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name));
-        Err(self.at(error, span))
+        let detail = format!("Column \"{}\" is {is}.", column.name);
+        Err(self.at(Error::new(SqlState::GENERATED_ALWAYS, message).with_detail(detail), span))
     }
 
     /// `(a, b) = (1, 2)`, `= ROW(1, 2)` or `= (SELECT ...)`.

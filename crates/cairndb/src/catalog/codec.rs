@@ -16,6 +16,9 @@ const WITH_LAYOUTS: u8 = 5;
 /// The same of a table with indexes over expressions, or of some rows only: who does not know of them must not write the table.
 const WITH_EXPRESSIONS: u8 = 6;
 
+/// The same of a table with generated columns: who does not know of them would write what they are not.
+const WITH_GENERATED: u8 = 7;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
@@ -37,6 +40,11 @@ impl Writer {
     /// The record of a table with indexes over expressions, or of some rows only.
     pub(super) fn entry_with_expressions() -> Writer {
         Writer(vec![WITH_EXPRESSIONS])
+    }
+
+    /// The record of a table with generated columns.
+    pub(super) fn entry_with_generated() -> Writer {
+        Writer(vec![WITH_GENERATED])
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
@@ -100,7 +108,7 @@ impl<'a> Fields<'a> {
     /// A top-level record.
     pub(super) fn entry(bytes: &'a [u8]) -> Result<Fields<'a>> {
         match bytes.split_first() {
-            Some((OLDEST..=WITH_EXPRESSIONS, rest)) => Ok(Fields(rest)),
+            Some((OLDEST..=WITH_GENERATED, rest)) => Ok(Fields(rest)),
             Some((version @ 1..OLDEST, _)) => Err(older(*version)),
             Some((version, _)) => Err(corrupt(&format!("unknown entry version {version}"))),
             None => Err(corrupt("empty entry")),
@@ -159,7 +167,7 @@ pub(super) fn corrupt(what: &str) -> Error {
 
 fn older(version: u8) -> Error {
     let message = format!(
-        "the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {WITH_LAYOUTS})"
+        "the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {WITH_GENERATED})"
     );
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }

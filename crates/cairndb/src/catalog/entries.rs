@@ -17,6 +17,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.columns.iter().any(|column| column.generated.is_some()) => Writer::entry_with_generated(),
         () if !table.indexes.iter().all(|index| index.is_old()) => Writer::entry_with_expressions(),
         () if table.layout_version > 0 => Writer::entry_with_layouts(),
         () => Writer::entry(),
@@ -133,6 +134,9 @@ fn encode_column(column: &Column, w: &mut Writer) {
     if let Some(missing) = &column.missing {
         w.bytes(10, missing);
     }
+    if let Some(generated) = &column.generated {
+        w.record(11, |w| encode_row_expression(generated, (3, 4, 5), w));
+    }
 }
 
 fn encode_dropped(column: &DroppedColumn, w: &mut Writer) {
@@ -237,6 +241,7 @@ fn decode_column(bytes: &[u8]) -> Result<Column> {
             8 => references = decode_references(value)?,
             9 => column.since = codec::number(value)?,
             10 => column.missing = Some(value.into()),
+            11 => column.generated = Some(decode_row_expression(value)?.expression),
             _ => {}
         }
     }
@@ -283,8 +288,7 @@ fn encode_row_expression(expression: &RowExpression, (text, references, columns)
 }
 
 fn decode_row_expression(bytes: &[u8]) -> Result<KeyExpression> {
-    let expression = RowExpression { definition: Definition::default(), columns: Vec::new() };
-    let mut key = KeyExpression { column: 0, data_type: DataType::Unknown, expression };
+    let mut key = KeyExpression { column: 0, data_type: DataType::Unknown, expression: RowExpression::default() };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -551,6 +555,7 @@ mod tests {
             not_null: true,
             default: Some(Definition { text: "nextval('s')".to_string(), references: Some(vec![reference.clone()]) }),
             identity: Some(Identity { always: true, sequence: ObjectId(9) }),
+            generated: Some(RowExpression { definition: "b || b".into(), columns: vec![4] }),
             since: number - 1,
             missing: (data_type != DataType::Numeric(Some((10, -2)))).then(|| [120].into()),
             ..Column::new(number, name, data_type)

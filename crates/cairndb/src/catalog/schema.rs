@@ -91,6 +91,8 @@ pub struct Column {
     pub default: Option<Definition>,
     /// GENERATED .. AS IDENTITY.
     pub identity: Option<Identity>,
+    /// GENERATED ALWAYS AS (expression) STORED: what it is computed from, whatever else is said.
+    pub(crate) generated: Option<RowExpression>,
     /// The first version of the row layout that has it.
     pub(crate) since: u32,
     /// Its value in rows of earlier versions, as rows store it; `None`: NULL.
@@ -141,8 +143,8 @@ pub struct Index {
     pub(crate) predicate: Option<RowExpression>,
 }
 
-/// An expression over a table's columns that an index rests on.
-#[derive(Clone, Debug)]
+/// An expression over a table's columns that an index rests on, or a generated column.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RowExpression {
     /// The names of the table and its columns in it are those of now.
     pub(crate) definition: Definition,
@@ -291,7 +293,17 @@ impl Column {
     /// A column that may be NULL, without a default.
     pub(crate) fn new(number: u32, name: impl Into<String>, data_type: DataType) -> Column {
         let name = name.into();
-        Column { number, name, data_type, not_null: false, default: None, identity: None, since: 0, missing: None }
+        Column {
+            number,
+            name,
+            data_type,
+            not_null: false,
+            default: None,
+            identity: None,
+            generated: None,
+            since: 0,
+            missing: None,
+        }
     }
 }
 
@@ -405,6 +417,8 @@ impl Table {
     /// Changes every expression over the table's columns.
     pub(crate) fn change_definitions(&mut self, mut change: impl FnMut(&mut Definition)) {
         self.checks.iter_mut().for_each(|check| change(&mut check.condition));
+        let generated = self.columns.iter_mut().filter_map(|column| column.generated.as_mut());
+        generated.for_each(|expression| change(&mut expression.definition));
         for index in self.indexes.iter_mut().filter(|index| !index.is_plain()) {
             let index = Arc::make_mut(index);
             let expressions = index.expressions.iter_mut().map(|key| &mut key.expression);

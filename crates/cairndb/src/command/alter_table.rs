@@ -61,6 +61,7 @@ pub(crate) enum ColumnChange {
     DropNotNull,
     SetDefault(Id<Expr>),
     DropDefault,
+    DropExpression { if_exists: bool },
     SetType { to: Id<TypeName>, is_collated: bool },
 }
 
@@ -86,7 +87,7 @@ impl TableAction {
             A::AddColumn { .. } => Pass::AddColumn,
             A::AddConstraint(constraint) => constraint.pass(),
             A::AlterColumn { change, .. } => match change {
-                C::DropNotNull | C::DropDefault => Pass::Drop,
+                C::DropNotNull | C::DropDefault | C::DropExpression { .. } => Pass::Drop,
                 C::SetType { .. } => Pass::AlterType,
                 C::SetNotNull => Pass::Attributes,
                 C::SetDefault(_) => Pass::AddOtherConstraint,
@@ -175,6 +176,9 @@ fn altered(clause: Clause<'_>) -> Result<TableAction> {
         }
         (true, _) if clause.has(T::Default) => ColumnChange::SetDefault(clause.expr()?),
         (_, true) if clause.has(T::Default) => ColumnChange::DropDefault,
+        (_, true) if clause.has(T::Expression) => {
+            ColumnChange::DropExpression { if_exists: clause.part("if_exists").is_some() }
+        }
         (true, _) if clause.has(T::Null) => ColumnChange::SetNotNull,
         (_, true) if clause.has(T::Null) => ColumnChange::DropNotNull,
         _ => return Err(clause.unsupported(format!("ALTER COLUMN ... {}", clause.words_behind_name()))),

@@ -7,7 +7,7 @@ use super::constraint::{Constraint, check_attributes, column_rule};
 use super::sequence::SequenceOptions;
 use crate::catalog::{ObjectName, OnCommit};
 use crate::types::{COLLATION_HINT, is_known_collation};
-use crate::{Error, Result};
+use crate::{Error, Result, SqlState};
 
 /// CREATE TABLE.
 #[derive(Debug)]
@@ -30,7 +30,9 @@ pub(crate) struct ColumnDefinition {
     pub(crate) not_null: bool,
     /// Every DEFAULT that was said; more than one is an error.
     pub(crate) defaults: Vec<Id<Expr>>,
-    pub(crate) identity: Option<Identity>,
+    /// Every GENERATED .. AS IDENTITY, and every GENERATED ALWAYS AS (expression) STORED.
+    pub(crate) identities: Vec<Identity>,
+    pub(crate) generated: Vec<Id<Expr>>,
     pub(crate) constraints: Vec<Constraint>,
     /// COLLATE was said, which only texts take.
     pub(crate) is_collated: bool,
@@ -137,7 +139,8 @@ impl ColumnDefinition {
             data_type: clause.data_type()?,
             not_null: false,
             defaults: Vec::new(),
-            identity: None,
+            identities: Vec::new(),
+            generated: Vec::new(),
             constraints: Vec::new(),
             is_collated: false,
         };
@@ -145,6 +148,12 @@ impl ColumnDefinition {
             column.add(option)?;
         }
         Ok(column)
+    }
+
+    /// SQLSTATE 42601.
+    pub(crate) fn said_twice(&self, what: &str, table: &str) -> Error {
+        let message = format!("{what} for column \"{}\" of table \"{table}\"", self.name);
+        Error::new(SqlState::SYNTAX_ERROR, message)
     }
 
     /// Takes a constraint, or what stands where one could.
@@ -158,7 +167,10 @@ impl ColumnDefinition {
         }
         let rule = option.part("column_rule").ok_or_else(|| Error::internal("a column's constraint of no kind"))?;
         match () {
-            () if rule.has(TokenKind::Generated) => self.identity = Some(identity(rule)?),
+            () if rule.has(TokenKind::Generated) => match rule.part("generated_stored") {
+                Some(stored) => self.generated.push(stored.expr()?),
+                None => self.identities.push(identity(rule)?),
+            },
             () if rule.has(TokenKind::Default) => self.defaults.push(rule.expr()?),
             () if rule.has(TokenKind::Not) => self.not_null = true,
             () => self.constraints.extend(column_rule(option.names().next(), rule, &self.name)?),
@@ -168,7 +180,6 @@ impl ColumnDefinition {
 }
 
 fn identity(rule: Clause<'_>) -> Result<Identity> {
-    rule.refuse("generated_stored", "a generated column")?;
     let typed = rule.parts("sequence_option").find(|option| option.has(TokenKind::As));
     if let Some(option) = typed {
         return Err(option.unsupported("a type of an identity column's sequence"));

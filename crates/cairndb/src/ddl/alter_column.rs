@@ -6,8 +6,8 @@ use super::context::Ddl;
 use super::create_table::check_collated;
 use super::dependency::views_using;
 use super::names::missing_column;
-use crate::bind::{bind_check, bind_default, bind_index};
-use crate::catalog::Table;
+use crate::bind::{bind_check, bind_default, bind_generated, bind_index};
+use crate::catalog::{Column, Table};
 use crate::command::ColumnChange;
 use crate::types::{CastContext, DataType, can_cast, cast_assign};
 use crate::{Error, Result, SqlState};
@@ -35,12 +35,26 @@ impl Ddl<'_> {
                 column.not_null = false;
             }
             C::SetDefault(value) => {
-                refuse_identity(table, position)?;
+                refuse_computed(table, position)?;
                 column.default = self.default_text(*value, column)?;
             }
             C::DropDefault => {
-                refuse_identity(table, position)?;
+                refuse_computed(table, position).map_err(|error| match column.generated {
+                    Some(_) => error.with_hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."),
+                    None => error,
+                })?;
                 column.default = None;
+            }
+            C::DropExpression { if_exists } => {
+                if column.generated.take().is_none() {
+                    let message =
+                        format!("column \"{name}\" of relation \"{}\" is not a stored generated column", table.name);
+                    if !if_exists {
+                        return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+                    }
+                    self.notice(SqlState("00000"), format!("{message}, skipping"));
+                    return Ok(());
+                }
             }
             C::SetType { to, is_collated } => {
                 let to = self.data_type(*to)?;
@@ -66,14 +80,24 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                 .with_detail(format!("rule _RETURN on view {view} depends on column \"{}\"", column.name)));
         }
+        let uses = |other: &&Column| other.generated.as_ref().is_some_and(|of| of.columns.contains(&column.number));
+        if let Some(generated) = table.columns.iter().find(uses) {
+            let message = "cannot alter type of a column used by a generated column";
+            let detail = format!("Column \"{}\" is used by generated column \"{}\".", column.name, generated.name);
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
+        }
         let mut new = Table::clone(table);
         new.columns[position].data_type = to;
+        let not_castable = |what: &str| {
+            let message = format!("{what} for column \"{}\" cannot be cast automatically to type {to}", column.name);
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
+        };
         if let Some(default) = &column.default {
-            bind_default(default, to, &self.catalog).map_err(|_| {
-                let message =
-                    format!("default for column \"{}\" cannot be cast automatically to type {to}", column.name);
-                Error::new(SqlState::DATATYPE_MISMATCH, message)
-            })?;
+            bind_default(default, to, &self.catalog).map_err(|_| not_castable("default"))?;
+        }
+        if let Some(generated) = &column.generated {
+            bind_generated(generated, &new.columns[position], &new, &self.catalog)
+                .map_err(|_| not_castable("generation expression"))?;
         }
         for check in &new.checks {
             bind_check(&check.condition, &new, &self.catalog)?;
@@ -117,11 +141,14 @@ fn only_allows_more(from: DataType, to: DataType) -> bool {
     }
 }
 
-fn refuse_identity(table: &Table, position: usize) -> Result<()> {
+/// SQLSTATE 42601 for a column that has no default, but gets its values in another way.
+fn refuse_computed(table: &Table, position: usize) -> Result<()> {
     let column = &table.columns[position];
-    if column.identity.is_none() {
-        return Ok(());
-    }
-    let message = format!("column \"{}\" of relation \"{}\" is an identity column", column.name, table.name);
+    let is = match (&column.identity, &column.generated) {
+        (Some(_), _) => "an identity column",
+        (_, Some(_)) => "a generated column",
+        (None, None) => return Ok(()),
+    };
+    let message = format!("column \"{}\" of relation \"{}\" is {is}", column.name, table.name);
     Err(Error::new(SqlState::SYNTAX_ERROR, message))
 }

@@ -8,7 +8,7 @@ use super::create_table::nextval;
 use super::dependency::Object;
 use super::names::{Chosen, already_exists, constraint_exists, missing, missing_column};
 use super::rewrite::{rename_column, rename_table};
-use crate::bind::bind_default;
+use crate::bind::{bind_default, bind_generated};
 use crate::catalog::{
     Column, ColumnStatistics, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
     View, put_statistics,
@@ -163,6 +163,7 @@ impl Ddl<'_> {
         let mut new = Table::clone(table);
         let mut chosen = Chosen::default();
         self.add_column(&mut new, definition, &mut chosen)?;
+        self.set_generated(&mut new, definition)?;
         self.reload()?;
         self.fill_column(table, new)?;
         Ok(true)
@@ -172,19 +173,23 @@ impl Ddl<'_> {
     /// catalog keeps what they have instead.
     fn fill_column(&mut self, old: &Table, mut new: Table) -> Result<()> {
         let Some(column) = new.columns.last().cloned() else { return Ok(()) };
-        let default = self.bound_default(&column)?;
         let exec = self.exec_with_new_sequences();
+        if let Some(generated) = &column.generated {
+            let generated = bind_generated(generated, &column, &new, &self.catalog)?;
+            return self.rewrite_table(old, new, |mut row| {
+                let value = Datum::Own(eval_row(&generated, &row, &exec)?);
+                push_value(&mut row, settle(value, column.data_type, &exec.eval)?, (old, &column))?;
+                Ok(row)
+            });
+        }
+        let default = self.bound_default(&column)?;
         let value = || match &default {
             Some(default) => settle(Datum::Own(eval_row(default, &[], &exec)?), column.data_type, &exec.eval),
             None => Ok(Value::Null),
         };
         if default.as_ref().is_some_and(is_volatile) || !self.begin_layout(&mut new) {
             return self.rewrite_table(old, new, |mut row| {
-                let value = value()?;
-                if value.is_null() && column.not_null {
-                    return Err(contains_null(old, &column));
-                }
-                row.push(value);
+                push_value(&mut row, value()?, (old, &column))?;
                 Ok(row)
             });
         }
@@ -325,6 +330,15 @@ impl Ddl<'_> {
         self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
         Ok(())
     }
+}
+
+/// What a row has in a column that is new to its table; SQLSTATE 23502.
+fn push_value(row: &mut Vec<Value>, value: Value, (table, column): (&Table, &Column)) -> Result<()> {
+    if value.is_null() && column.not_null {
+        return Err(contains_null(table, column));
+    }
+    row.push(value);
+    Ok(())
 }
 
 fn contains_null(table: &Table, column: &Column) -> Error {

@@ -5,8 +5,8 @@ use cairn_parser::{Expr, Id};
 use super::context::Ddl;
 use super::names::{Chosen, already_exists};
 use super::sequence::serial_type;
-use crate::bind::resolve_default;
-use crate::catalog::{Column, Definition, Identity, ObjectId, OnCommit, Reference, Table, quoted};
+use crate::bind::{resolve_default, resolve_generated};
+use crate::catalog::{Column, Definition, Identity, ObjectId, OnCommit, Reference, RowExpression, Table, quoted};
 use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -31,6 +31,21 @@ pub(super) fn check_collated(data_type: DataType) -> Result<()> {
     Err(Error::new(SqlState::DATATYPE_MISMATCH, message))
 }
 
+/// SQLSTATE 42601 where a column is said to get its values in more than one way.
+fn refuse_contradictions(definition: &ColumnDefinition, is_serial: bool, table: &str) -> Result<()> {
+    let defaults = definition.defaults.len() + usize::from(is_serial);
+    let what = match (defaults, definition.identities.len(), definition.generated.len()) {
+        (2.., _, _) => "multiple default values specified",
+        (_, 2.., _) => "multiple identity specifications",
+        (_, _, 2..) => "multiple generation clauses specified",
+        (1, 1, _) => "both default and identity specified",
+        (1, _, 1) => "both default and generation expression specified",
+        (_, 1, 1) => "both identity and generation expression specified",
+        _ => return Ok(()),
+    };
+    Err(definition.said_twice(what, table))
+}
+
 impl Ddl<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str> {
         let schema = self.schema_for(&create.name, create.temporary)?;
@@ -42,6 +57,9 @@ impl Ddl<'_> {
         chosen.take_relation(&self.catalog, schema, table.name.clone())?;
         for definition in &create.columns {
             self.add_column(&mut table, definition, &mut chosen)?;
+        }
+        for definition in &create.columns {
+            self.set_generated(&mut table, definition)?;
         }
         let of_columns = create.columns.iter().flat_map(|definition| &definition.constraints);
         self.add_constraints(&mut table, of_columns.chain(&create.constraints), &mut chosen)?;
@@ -119,29 +137,30 @@ impl Ddl<'_> {
         let position = table.columns.len();
         check_column_count(position)?;
         let not_null = serial.is_some() || definition.not_null;
+        refuse_contradictions(definition, serial.is_some(), &table.name)?;
         let mut column = Column { not_null, ..Column::new(table.next_column_number(), name, data_type) };
         if serial.is_some() {
             let owner = (table.id, position);
             let sequence = self.owned_sequence(table, &column, owner, SequenceOptions::default(), chosen)?;
             column.default = Some(nextval(sequence.0, &sequence.1));
         }
-        for default in &definition.defaults {
-            self.set_default(table, &mut column, *default)?;
+        if let Some(default) = definition.defaults.first() {
+            column.default = self.default_text(*default, &column)?;
         }
-        if let Some(identity) = definition.identity {
-            self.make_identity(table, &mut column, identity, position, chosen)?;
+        if let Some(identity) = definition.identities.first() {
+            self.make_identity(table, &mut column, *identity, position, chosen)?;
         }
+        column.generated = definition.generated.first().map(|_| RowExpression::default());
         table.columns.push(column);
         Ok(())
     }
 
-    fn set_default(&self, table: &Table, column: &mut Column, default: Id<Expr>) -> Result<()> {
-        if column.default.is_some() {
-            let message =
-                format!("multiple default values specified for column \"{}\" of table \"{}\"", column.name, table.name);
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
-        }
-        column.default = self.default_text(default, column)?;
+    /// What a generated column is computed from, once the table has all its columns.
+    pub(super) fn set_generated(&self, table: &mut Table, definition: &ColumnDefinition) -> Result<()> {
+        let Some(&expr) = definition.generated.first() else { return Ok(()) };
+        let position = table.column_position(&definition.name).ok_or_else(|| Error::internal("a column is missing"))?;
+        let resolved = resolve_generated(self.text(expr), &table.columns[position], table, &self.catalog)?;
+        table.columns[position].generated = Some(resolved);
         Ok(())
     }
 

@@ -203,6 +203,10 @@ impl<'c> Graph<'c> {
         let own = Object::Column(table.id, column.number);
         // What depends on a column goes when its table does.
         self.add(own, Bond::Automatic, Object::Table(table.id));
+        // PostgreSQL's: a column that is computed from one that goes does not go unsaid.
+        for number in column.generated.iter().flat_map(|generated| &generated.columns) {
+            self.add(own, Bond::Normal, Object::Column(table.id, *number));
+        }
         if let Some(default) = &column.default {
             let object = Object::Default(table.id, column.number);
             self.add(object, Bond::Automatic, own);
@@ -231,14 +235,15 @@ impl<'c> Graph<'c> {
         }
     }
 
-    /// What depends on an object; on a table also what depends on its columns, as if it depended on the table.
+    /// What depends on an object; on a table also what depends on its columns, as if it depended on the table, but for the
+    /// columns themselves.
     fn dependents(&self, object: Object) -> Vec<(Object, Bond)> {
         let of = |object: &Object| self.edges.get(object).into_iter().flatten().copied();
         let Object::Table(id) = object else { return of(&object).collect() };
         let columns = self.catalog.table_by_id(id).into_iter().flat_map(|table| &table.columns);
         let of_columns = columns.flat_map(|column| of(&Object::Column(id, column.number)).collect::<Vec<_>>());
-        let all = of(&object).filter(|(dependent, _)| !matches!(dependent, Object::Column(..)));
-        all.chain(of_columns).collect()
+        let is_own = |(dependent, _): &(Object, Bond)| matches!(dependent, Object::Column(table, _) if *table == id);
+        of(&object).chain(of_columns).filter(|edge| !is_own(edge)).collect()
     }
 
     /// Ids are given out in order.

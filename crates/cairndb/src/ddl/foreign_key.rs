@@ -3,7 +3,7 @@
 use super::constraints::{key_positions, refuse_duplicate};
 use super::context::Ddl;
 use super::names::{constraint_name, missing};
-use crate::catalog::{ForeignKey, ObjectId, ObjectName, Relation, RelationKind, Table};
+use crate::catalog::{ForeignKey, ObjectId, ObjectName, ReferentialAction, Relation, RelationKind, Table};
 use crate::command::References;
 use crate::dml::{Target, verify_foreign_key};
 use crate::types::{CastContext, DataType, can_cast};
@@ -19,6 +19,7 @@ impl Ddl<'_> {
         references: &References,
     ) -> Result<()> {
         let columns = key_positions(table, columns, "foreign key")?;
+        refuse_actions(table, &columns, references)?;
         let parent_name = &references.table;
         let catalog = &self.catalog;
         let own;
@@ -84,6 +85,21 @@ fn refuse_mixed(table: &Table, parent: &Table) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message))
+}
+
+/// SQLSTATE 42601 for an action that would give a generated column a value.
+fn refuse_actions(table: &Table, columns: &[usize], references: &References) -> Result<()> {
+    use ReferentialAction::{Cascade, NoAction, Restrict, SetDefault, SetNull};
+    if columns.iter().all(|column| table.columns[*column].generated.is_none()) {
+        return Ok(());
+    }
+    let event = match (references.on_update, references.on_delete) {
+        (Cascade | SetNull | SetDefault, _) => "UPDATE",
+        (_, SetNull | SetDefault) => "DELETE",
+        (NoAction | Restrict, NoAction | Restrict | Cascade) => return Ok(()),
+    };
+    let message = format!("invalid ON {event} action for foreign key constraint containing generated column");
+    Err(Error::new(SqlState::SYNTAX_ERROR, message))
 }
 
 fn joined(table: &Table, columns: &[usize]) -> String {

@@ -59,6 +59,7 @@ pub(crate) struct Inserter<'a> {
     touched: Option<Touched>,
     buffers: InsertBuffers,
     fitted: Vec<(usize, Value)>,
+    generated: Vec<Value>,
     spare: Spare,
     result: DmlResult,
 }
@@ -71,6 +72,7 @@ impl<'a> Inserter<'a> {
             touched: program.may_update().then(Touched::default),
             buffers: InsertBuffers::default(),
             fitted: Vec::new(),
+            generated: Vec::new(),
             spare: Spare::default(),
             result: DmlResult::default(),
         }
@@ -81,9 +83,10 @@ impl<'a> Inserter<'a> {
     }
 
     pub(crate) fn insert<'b>(&mut self, row: impl LentRow<'b>, checks: &mut dyn ReferenceChecks) -> Result<()> {
-        let Inserter { program, context, touched, buffers, fitted, spare, result } = self;
+        let Inserter { program, context, touched, buffers, fitted, generated, spare, result } = self;
         let (table, env) = (&program.rules.target.table, Env::of(context.exec));
         let row = Proposed::fit(table, row, fitted, spare.take(), env.eval)?;
+        let row = row.generated(&program.rules.target, env, generated)?;
         program.prepare(&row, env, context.numbers(table.tree), buffers)?;
         let mut trees = context.tx;
         if program.run(&mut trees, &row, env, buffers, (checks, touched.as_mut()), &mut result.returned)? {

@@ -51,6 +51,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("is_identity", Text),
             ("identity_generation", Text),
             ("is_generated", Text),
+            ("generation_expression", Text),
             ("is_updatable", Text),
         ],
         rows: columns,
@@ -176,6 +177,7 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
     let default = of_table.and_then(|(catalog, column)| Some(catalog.text_of(column.default.as_ref()?)));
     let not_null = of_table.is_some_and(|(_, column)| column.not_null);
     let identity = of_table.and_then(|(_, column)| column.identity);
+    let generated = of_table.and_then(|(catalog, column)| Some((catalog, column.generated.as_ref()?)));
     let name = if data_type.is_array() { "ARRAY" } else { data_type.base().type_name() };
     let [length, octets] = match data_type {
         DataType::Varchar(Some(length)) | DataType::Char(length) => {
@@ -222,7 +224,8 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
         Value::text(type_name(data_type)),
         yes_or_no(identity.is_some()),
         maybe(identity.map(|identity| text(if identity.always { "ALWAYS" } else { "BY DEFAULT" }))),
-        text("NEVER"),
+        text(if generated.is_some() { "ALWAYS" } else { "NEVER" }),
+        maybe(generated.map(|(catalog, generated)| catalog.text_of(&generated.definition))),
         yes_or_no(of_table.is_some()),
     ]
 }

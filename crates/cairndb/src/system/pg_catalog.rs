@@ -196,21 +196,22 @@ fn modifier(data_type: DataType) -> Value {
 }
 
 fn pg_attribute(catalog: &Catalog, rows: &mut Rows) {
-    let row = |id, name: &str, data_type: DataType, number: u32, rules: [Value; 3]| {
+    let row = |id, name: &str, data_type: DataType, number: u32, rules: [Value; 4]| {
         let typed = [oid(id), text(name), Value::BigInt(data_type.oid().into()), small(number as usize)];
-        let rest = [text(""), Value::Boolean(false)];
-        typed.into_iter().chain([modifier(data_type)]).chain(rules).chain(rest).collect()
+        typed.into_iter().chain([modifier(data_type)]).chain(rules).chain([Value::Boolean(false)]).collect()
     };
     for table in catalog.tables() {
         for column in &table.columns {
             let identity = column.identity.map_or("", |identity| if identity.always { "a" } else { "d" });
-            let rules = [Value::Boolean(column.not_null), Value::Boolean(column.default.is_some()), text(identity)];
+            let generated = column.generated.as_ref().map_or("", |_| "s");
+            let has_default = column.default.is_some() || column.generated.is_some();
+            let rules = [Value::Boolean(column.not_null), Value::Boolean(has_default), text(identity), text(generated)];
             rows.add(row(table.id, &column.name, column.data_type, column.number, rules));
         }
     }
     for view in catalog.views() {
         for (number, field) in (1..).zip(view_columns(catalog, view, rows)) {
-            let rules = [Value::Boolean(false), Value::Boolean(false), text("")];
+            let rules = [Value::Boolean(false), Value::Boolean(false), text(""), text("")];
             rows.add(row(view.id, &field.name, field.data_type, number, rules));
         }
     }

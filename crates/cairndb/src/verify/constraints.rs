@@ -1,4 +1,4 @@
-//! Rows against the constraints of their tables: NOT NULL, CHECK and foreign keys. (Keys are unique in a tree, so that
+//! Rows against the constraints of their tables: NOT NULL, generated columns, CHECK and foreign keys. (Keys are unique in a tree, so that
 //! uniqueness is what [`super::verify`] shows: every row's entry is in its index, and no other.)
 //!
 //! No statement leaves a row that violates one. A file that was damaged and salvaged may have some, and so may one that an
@@ -12,8 +12,9 @@ use cairn_storage::Reader;
 
 use crate::api::Database;
 use crate::catalog::{Catalog, Table, TableLayout, load};
+use crate::dml::row::settle;
 use crate::dml::{Target, key_detail};
-use crate::exec::{ExecContext, eval_row};
+use crate::exec::{Datum, ExecContext, eval_row};
 use crate::salvage::{DanglingReferences, dangling_references};
 use crate::types::EvalContext;
 use crate::{Result, Value};
@@ -43,6 +44,8 @@ pub enum Violated {
     NotNull(String),
     /// A CHECK, by its name; a condition that fails is violated too.
     Check(String),
+    /// A generated column, by its name: it has not what it is computed to be.
+    Generated(String),
     /// A foreign key, by its name, and the table in which the rows are missing.
     ForeignKey(String, String),
 }
@@ -53,6 +56,9 @@ impl fmt::Display for Violation {
         match what {
             Violated::NotNull(column) => write!(f, "{table}: {rows} rows have NULL in {column}, which is NOT NULL: ")?,
             Violated::Check(name) => write!(f, "{table}: {rows} rows violate the check constraint {name}: ")?,
+            Violated::Generated(column) => {
+                write!(f, "{table}: {rows} rows have in {column} what is not computed from the others: ")?;
+            }
             Violated::ForeignKey(name, referenced) => {
                 write!(f, "{table}: {rows} rows refer by {name} to rows of {referenced} that are missing: ")?;
             }
@@ -90,6 +96,11 @@ fn verify_rows(reader: &Reader, table: &Arc<Table>, catalog: &Catalog) -> Result
         .collect();
     let checks = table.checks.iter().map(|check| none_yet(table, Violated::Check(check.name.clone())));
     let mut checks: Vec<Violation> = checks.collect();
+    let computed = target.generated.iter().map(|generated| {
+        let name = &table.columns[generated.column].name;
+        none_yet(table, Violated::Generated(name.clone()))
+    });
+    let mut computed: Vec<Violation> = computed.collect();
     let layout = TableLayout::new(table);
     let mut cursor = reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
@@ -99,13 +110,22 @@ fn verify_rows(reader: &Reader, table: &Arc<Table>, catalog: &Catalog) -> Result
                 violation.add(table, &row, &context);
             }
         }
+        for (generated, violation) in target.generated.iter().zip(&mut computed) {
+            let data_type = table.columns[generated.column].data_type;
+            let value = eval_row(&generated.value, &row, &context);
+            let value = value.and_then(|value| settle(Datum::Own(value), data_type, &context.eval));
+            if !value.is_ok_and(|value| value.compare_as(&row[generated.column], data_type).is_eq()) {
+                violation.add(table, &row, &context);
+            }
+        }
         for (condition, violation) in target.checks.iter().zip(&mut checks) {
             if matches!(eval_row(condition, &row, &context), Ok(Value::Boolean(false)) | Err(_)) {
                 violation.add(table, &row, &context);
             }
         }
     }
-    Ok(nulls.into_iter().map(|(_, violation)| violation).chain(checks).filter(|found| found.rows > 0).collect())
+    let all = nulls.into_iter().map(|(_, violation)| violation).chain(computed).chain(checks);
+    Ok(all.filter(|found| found.rows > 0).collect())
 }
 
 fn none_yet(table: &Table, what: Violated) -> Violation {
@@ -130,7 +150,9 @@ mod tests {
     const SCHEMA: &str = "
         CREATE TABLE p (id int PRIMARY KEY);
         CREATE TABLE c (id int PRIMARY KEY, n int NOT NULL, CHECK (10 / n > 1), p int REFERENCES p);
-        INSERT INTO p VALUES (1), (2); INSERT INTO c VALUES (1, 1, 1), (2, 2, 2), (3, 3, NULL);";
+        CREATE TABLE g (id int PRIMARY KEY, n int, share int GENERATED ALWAYS AS (10 / n) STORED);
+        INSERT INTO p VALUES (1), (2); INSERT INTO c VALUES (1, 1, 1), (2, 2, 2), (3, 3, NULL);
+        INSERT INTO g VALUES (1, 1), (2, NULL);";
 
     /// Rows that no statement would write, put where statements write them.
     fn put(database: &Database, table: &str, rows: &[[Value; 3]]) {
@@ -163,11 +185,14 @@ mod tests {
         let wrong: Vec<[Value; 3]> =
             wrong.chain([[int(30), Value::Null, Value::Null], [int(31), int(0), int(1)]]).collect();
         put(&database, "c", &wrong);
+        put(&database, "g", &[[int(3), int(5), int(3)], [int(4), int(5), Value::Null], [int(5), int(0), int(1)]]);
         let told: Vec<String> = database.verify_constraints().unwrap().iter().map(ToString::to_string).collect();
         let keys = "Key (id)=(10), Key (id)=(11), Key (id)=(12), Key (id)=(13), Key (id)=(14), ...";
         let expected = [
             "c: 1 rows have NULL in n, which is NOT NULL: Key (id)=(30)".to_string(),
             format!("c: 11 rows violate the check constraint c_n_check: {keys}"),
+            "g: 3 rows have in share what is not computed from the others: Key (id)=(3), Key (id)=(4), Key (id)=(5)"
+                .to_string(),
             "c: 10 rows refer by c_p_fkey to rows of p that are missing: (10), (11), (12), (13), (14), ...".to_string(),
         ];
         assert_eq!(told, expected);

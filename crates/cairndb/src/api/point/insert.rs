@@ -43,9 +43,10 @@ impl PointInsert {
         buffers: &mut Buffers,
         numbers: Numbers<'_>,
     ) -> Result<(u64, Option<Ticket>), Miss> {
-        let Buffers { values, proposed: spare, insert, returned, .. } = buffers;
-        self.source.compute(&self.program.rules.target.table, env, values)?;
-        let row = self.source.row(env.params, values, spare.take())?;
+        let Buffers { values, generated, proposed: spare, insert, returned, .. } = buffers;
+        let target = &self.program.rules.target;
+        self.source.compute(&target.table, env, values)?;
+        let row = self.source.row(env.params, values, spare.take())?.generated(target, env, generated)?;
         self.program.prepare(&row, env, numbers, insert)?;
         let written =
             place.write(stamp, &mut |trees| self.program.run(trees, &row, env, insert, (&mut AtOnce, None), returned));

@@ -224,6 +224,8 @@ pub(super) struct Buffers {
     select: select::Scratch,
     /// A new row's computed values.
     values: Vec<Value>,
+    /// Its generated columns.
+    generated: Vec<Value>,
     proposed: Spare,
     /// What RETURNING made of the row.
     pub(super) returned: Vec<Value>,

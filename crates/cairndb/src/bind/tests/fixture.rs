@@ -77,7 +77,7 @@ fn column(catalog: &mut Catalog, parsed: &ParsedStatement, table: &str, definiti
     Column {
         not_null: definition.not_null,
         default: definition.defaults.first().map(|default| parsed.tree.print(*default).as_str().into()),
-        identity: definition.identity.map(|_| identity(catalog, table, &definition.name)),
+        identity: definition.identities.first().map(|_| identity(catalog, table, &definition.name)),
         ..Column::new(0, definition.name.clone(), data_type)
     }
 }

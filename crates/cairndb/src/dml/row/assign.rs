@@ -2,6 +2,7 @@
 
 use super::fit::{fitted, is_limited, settle};
 use super::sum::Sum;
+use super::target::Generated;
 use super::{Env, Operand, Stop, Stored, Target, env};
 use crate::catalog::ColumnPlace;
 use crate::exec::{Columns, Datum};
@@ -25,6 +26,8 @@ enum NewValue {
     /// A column of the row beside the old one, of the same type but for its length.
     Beside(usize),
     Computed(Expr),
+    /// Over the new row: a generated column.
+    Generated(Expr),
 }
 
 impl Assignment {
@@ -49,8 +52,15 @@ impl Assignment {
         Assignment { place, data_type, value }
     }
 
-    /// The new value; NULL where it is lent.
-    pub(super) fn compute(&self, both: &Both<'_>, env: Env<'_>) -> Result<Value, Stop> {
+    /// What a generated column becomes.
+    pub(super) fn of_generated(target: &Target, generated: &Generated) -> Assignment {
+        let unknown = Expr::Literal { value: Value::Null, data_type: DataType::Unknown };
+        let assignment = Assignment::of(target, generated.column, unknown);
+        Assignment { value: NewValue::Generated(generated.value.clone()), ..assignment }
+    }
+
+    /// The new value; NULL where it is lent. `new`: the new row as far as it is known.
+    pub(super) fn compute(&self, both: &Both<'_>, new: &dyn Columns<Stop>, env: Env<'_>) -> Result<Value, Stop> {
         let expr = match &self.value {
             // What is not of its type is noticed where it is lent; only a string may have to be made to fit.
             NewValue::Operand(operand) if is_limited(self.data_type) && operand.value(env.params).is_none() => {
@@ -63,19 +73,20 @@ impl Assignment {
                 None => expr,
             },
             NewValue::Computed(expr) => expr,
+            NewValue::Generated(expr) => return Ok(settle(env::eval(expr, new, env)?, self.data_type, env.eval)?),
         };
         Ok(settle(env::eval(expr, both, env)?, self.data_type, env.eval)?)
     }
 
     /// Whether nothing is evaluated.
     pub(super) fn is_plain(&self) -> bool {
-        !matches!(self.value, NewValue::Computed(_))
+        !matches!(self.value, NewValue::Computed(_) | NewValue::Generated(_))
     }
 
     /// Whether a point statement can do it.
     pub(super) fn is_evaluable(&self) -> bool {
         match &self.value {
-            NewValue::Computed(expr) => env::is_evaluable(expr),
+            NewValue::Computed(expr) | NewValue::Generated(expr) => env::is_evaluable(expr),
             _ => true,
         }
     }

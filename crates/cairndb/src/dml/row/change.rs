@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::assign::{Assignment, Both};
 use super::entry::{Entry, grow};
 use super::rules::returning;
+use super::target::Generated;
 use super::{
     Env, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
 };
@@ -93,10 +94,16 @@ impl RowChange {
         let table = &target.table;
         let mut by_column: Box<[Option<usize>]> = vec![None; table.columns.len()].into();
         assigned.iter().enumerate().for_each(|(at, (column, _))| by_column[*column] = Some(at));
+        // What is computed from assigned columns comes behind them.
+        let generated: Vec<&Generated> =
+            target.generated.iter().filter(|generated| generated.uses(|column| by_column[column].is_some())).collect();
+        let behind = (assigned.len()..).zip(&generated);
+        behind.for_each(|(at, generated)| by_column[generated.column] = Some(at));
         let touched = |column: usize| by_column.get(column).is_some_and(Option::is_some);
-        let is_referenced = assigned.iter().any(|&(column, _)| is_referenced(table, column, catalog));
+        let is_referenced = (0..by_column.len()).any(|column| touched(column) && is_referenced(table, column, catalog));
         let assign = |(column, expr)| Assignment::of(target, column, expr);
-        let assignments: Box<[Assignment]> = assigned.into_iter().map(assign).collect();
+        let generated = generated.into_iter().map(|generated| Assignment::of_generated(target, generated));
+        let assignments: Box<[Assignment]> = assigned.into_iter().map(assign).chain(generated).collect();
         let layout = target.layout.row();
         let moves = table.primary_key.iter().any(|&column| touched(column));
         let can_change = |at: &usize| moves || table.index_columns(*at).any(touched);
@@ -260,7 +267,8 @@ impl RowChange {
     fn compute(&self, both: &Both<'_>, env: Env<'_>, values: &mut Vec<Value>) -> Result<(), Stop> {
         values.clear();
         for assignment in &self.assignments {
-            values.push(assignment.compute(both, env)?);
+            let value = assignment.compute(both, &NewRow { change: self, both, values, env }, env)?;
+            values.push(value);
         }
         Ok(())
     }

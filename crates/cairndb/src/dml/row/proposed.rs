@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::env::{self, Env, NoColumns};
 use super::fit::{fitted, is_limited, settle};
-use super::{Operand, Stop};
+use super::{Operand, Stop, Target};
 use crate::api::Params;
 use crate::catalog::Table;
 use crate::exec::{Columns, Datum, Vector};
@@ -157,6 +157,31 @@ impl<'a> Proposed<'a> {
             values[*at] = (&*value).into();
         }
         Ok(Proposed { values })
+    }
+}
+
+impl<'a> Proposed<'a> {
+    /// The row with its generated columns, which go to `own`.
+    #[inline]
+    pub(crate) fn generated(
+        self,
+        target: &Target,
+        env: Env<'_>,
+        own: &'a mut Vec<Value>,
+    ) -> Result<Proposed<'a>, Stop> {
+        if target.generated.is_empty() { Ok(self) } else { self.with_generated(target, env, own) }
+    }
+
+    fn with_generated(mut self, target: &Target, env: Env<'_>, own: &'a mut Vec<Value>) -> Result<Proposed<'a>, Stop> {
+        own.clear();
+        for generated in &target.generated {
+            let data_type = target.table.columns[generated.column].data_type;
+            own.push(settle(env::eval(&generated.value, &self, env)?, data_type, env.eval)?);
+        }
+        for (generated, value) in target.generated.iter().zip(own) {
+            self.values[generated.column] = (&*value).into();
+        }
+        Ok(self)
     }
 }
 

@@ -38,7 +38,8 @@ impl Rules {
 
     /// Whether a point statement can look after them.
     pub(crate) fn are_evaluable(&self) -> bool {
-        self.target.checks.iter().all(env::is_evaluable)
+        let generated = self.target.generated.iter().map(|generated| &generated.value);
+        self.target.checks.iter().chain(generated).all(env::is_evaluable)
     }
 
     /// NOT NULL, then CHECK (none may be false), as PostgreSQL orders them.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::entry::Indexed;
 use super::{Numbers, Reference, RowInsert};
 use crate::Result;
-use crate::bind::{bind_check, bound_indexes};
+use crate::bind::{bind_check, bind_generated, bound_indexes};
 use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
-use crate::plan::{BoundIndexes, Expr};
+use crate::plan::{BoundIndexes, Expr, walk};
 use crate::types::{ValueRef, key};
 
 /// A table with its layout and its rules, bound.
@@ -17,10 +17,30 @@ pub(crate) struct Target {
     pub(crate) layout: Arc<TableLayout>,
     /// One per `table.checks`.
     pub(crate) checks: Vec<Expr>,
+    pub(crate) generated: Box<[Generated]>,
     /// One per `table.foreign_keys`.
     pub(crate) references: Vec<Reference>,
     /// What the indexes rest on besides columns.
     bound: Option<Arc<BoundIndexes>>,
+}
+
+/// A column that is computed from others.
+#[derive(Debug)]
+pub(crate) struct Generated {
+    pub(crate) column: usize,
+    /// Over the table's columns, none of which is generated.
+    pub(crate) value: Expr,
+}
+
+impl Generated {
+    /// Whether it is computed from such a column.
+    pub(super) fn uses(&self, is_it: impl Fn(usize) -> bool) -> bool {
+        let mut found = false;
+        walk::walk(&self.value, 0, &mut |expr, _| {
+            found |= matches!(expr, Expr::Column { index, .. } if is_it(*index));
+        });
+        found
+    }
 }
 
 impl Target {
@@ -32,7 +52,14 @@ impl Target {
     pub(crate) fn new(table: &Arc<Table>, catalog: &Catalog) -> Result<Target> {
         let checks = table.checks.iter().map(|check| bind_check(&check.condition, table, catalog));
         let references = table.foreign_keys.iter().map(|foreign_key| Reference::of(table, foreign_key, catalog));
+        let generated =
+            table.columns.iter().enumerate().filter_map(|(at, column)| Some((at, column.generated.as_ref()?)));
+        let generated = generated.map(|(column, expression)| {
+            let value = bind_generated(expression, &table.columns[column], table, catalog)?;
+            Ok(Generated { column, value })
+        });
         Ok(Target {
+            generated: generated.collect::<Result<_>>()?,
             table: table.clone(),
             layout: catalog.layout(table),
             checks: checks.collect::<Result<_>>()?,

@@ -1,0 +1,63 @@
+//! Generated columns: what their values are computed from.
+
+use cairn_parser::{self as ast, Id};
+
+use super::binder::Binder;
+use super::context::Clause;
+use super::definition::{noting, numbers_of};
+use super::entry::{alone, over_columns};
+use super::index::{in_parentheses, is_immutable};
+use crate::catalog::{Catalog, Column, Definition, RowExpression, Table};
+use crate::plan::{Expr, walk};
+use crate::sql;
+use crate::{Error, Result, SqlState};
+
+/// What a column's values are computed from, over the table's columns, as the column's type.
+pub(crate) fn bind_generated(
+    expression: &RowExpression,
+    column: &Column,
+    table: &Table,
+    catalog: &Catalog,
+) -> Result<Expr> {
+    alone(&expression.definition, catalog, |binder, expr| generated(binder, expr, column, table))
+}
+
+/// The expression of a text with what the names in it mean now.
+pub(crate) fn resolve_generated(
+    text: String,
+    column: &Column,
+    table: &Table,
+    catalog: &Catalog,
+) -> Result<RowExpression> {
+    let parsed = sql::parse_expression(&text)?;
+    let text = in_parentheses(&parsed.tree, parsed.expr);
+    let parsed = sql::parse_expression(&text)?;
+    let bind = |binder: &mut Binder<'_>| generated(binder, parsed.expr, column, table);
+    let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
+    let columns = numbers_of(&bound, table);
+    Ok(RowExpression { definition: Definition { text, references: Some(references) }, columns })
+}
+
+fn generated(binder: &mut Binder<'_>, expr: Id<ast::Expr>, column: &Column, table: &Table) -> Result<Expr> {
+    let (bound, _) = over_columns(binder, expr, table, Clause::Generated)?;
+    refuse_generated(&bound, table)?;
+    let bound = binder.as_default(bound, expr, column.data_type, &column.name)?;
+    match is_immutable(&bound) {
+        true => Ok(bound),
+        false => Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, "generation expression is not immutable")),
+    }
+}
+
+/// SQLSTATE 42P17 where another generated column, or the column itself, is used.
+fn refuse_generated(expr: &Expr, table: &Table) -> Result<()> {
+    let mut used = None;
+    walk::walk(expr, 0, &mut |expr, _| {
+        if let Expr::Column { index, .. } = expr {
+            used = used.or_else(|| table.columns.get(*index).filter(|column| column.generated.is_some()));
+        }
+    });
+    let Some(column) = used else { return Ok(()) };
+    let message = format!("cannot use generated column \"{}\" in column generation expression", column.name);
+    Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message)
+        .with_detail("A generated column cannot reference another generated column."))
+}
