@@ -9,7 +9,7 @@ use cairn_storage::{Reader, Store};
 use super::sequences::SequenceValues;
 use super::{Connection, Options};
 use crate::Result;
-use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load, system_trees};
+use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load_after, system_trees};
 use crate::ddl;
 use crate::dml::RowNumbers;
 use crate::exec::{SpillSpace, SpillTotals};
@@ -85,7 +85,7 @@ impl Shared {
         let snapshot = self.store.snapshot()?;
         match self.catalog(snapshot.reader())? {
             (newest, catalog) if newest == stamp => Ok(catalog),
-            _ => Ok(Arc::new(load(reader)?)),
+            (_, newest) => Ok(Arc::new(load_after(reader, &newest)?)),
         }
     }
 }

@@ -32,5 +32,5 @@ pub use schema::{
 pub(crate) use schema::{EXPRESSIONS, KeyExpression, OnCommit, RowExpression};
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, is_up_to_date,
-    load, load_temporary, put_statistics, system_trees, temporary_stamp,
+    load, load_after, load_temporary, put_statistics, system_trees, temporary_stamp,
 };

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::layout::Layouts;
 use super::names::{ObjectName, SearchPath, TEMPORARY, USER, default_path, quoted};
 use super::schema::OnCommit;
+use super::store::Known;
 use super::{Index, ObjectId, Sequence, Table, TableLayout, View};
 use crate::{Error, Result, SqlState};
 
@@ -107,6 +108,8 @@ pub struct Objects {
     places: BTreeMap<ObjectId, (ObjectId, String)>,
     comments: BTreeMap<Commentable, String>,
     layouts: Layouts,
+    /// What it was read from.
+    known: Arc<Known>,
     /// Nobody's open transaction has a part in it.
     committed: bool,
 }
@@ -147,6 +150,19 @@ impl Objects {
         self.places.insert(sequence.id, (sequence.schema, sequence.name.clone()));
         let names = self.relations.entry(sequence.schema).or_default();
         names.insert(sequence.name.clone(), Relation::Sequence(sequence));
+    }
+
+    /// A table, a view or a sequence.
+    pub(super) fn add_relation(&mut self, relation: Relation) {
+        match relation {
+            Relation::Table(table) | Relation::Index(table, _) | Relation::PrimaryKey(table) => self.add_table(table),
+            Relation::View(view) => self.add_view(view),
+            Relation::Sequence(sequence) => self.add_sequence(sequence),
+        }
+    }
+
+    pub(super) fn set_known(&mut self, known: Known) {
+        self.known = Arc::new(known);
     }
 
     pub(crate) fn add_comment(&mut self, on: Commentable, text: String) {
@@ -337,6 +353,11 @@ impl Catalog {
         let mut catalog = Catalog { database, objects, path: path.clone(), searched: vec![] };
         catalog.search();
         catalog
+    }
+
+    /// The entries that it was read from.
+    pub(super) fn known(&self) -> &Known {
+        &self.database.known
     }
 
     /// See [`Objects`].

@@ -16,7 +16,7 @@ use cairn_storage::{Reader, Store, TreeId};
 use super::Definition;
 use super::codec::{self, Fields, Writer, corrupt};
 use super::entries;
-use super::objects::{Catalog, Commentable, Objects, TemporaryObjects};
+use super::objects::{Catalog, Commentable, Objects, Relation, TemporaryObjects};
 use super::rests::note_all;
 use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
@@ -149,14 +149,29 @@ pub(crate) fn system_trees(reader: &Reader) -> Result<Option<SystemTrees>> {
     Ok(Some(trees))
 }
 
-/// Reads the whole catalog, with what the reader's transaction changed of it. Of the database: nothing is temporary.
-pub(crate) fn load(reader: &Reader) -> Result<Catalog> {
-    load_database(reader).map(Catalog::of)
+/// What was made of entries, with their bytes: who reads the catalog next takes over what is the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known(HashMap<(u8, ObjectId), KnownEntry>);
+
+#[derive(Clone, Debug)]
+struct KnownEntry {
+    bytes: Arc<[u8]>,
+    relation: Relation,
 }
 
-/// As [`load`], in a state without anybody's own changes.
-pub(super) fn load_committed(reader: &Reader) -> Result<Catalog> {
-    let mut objects = load_database(reader)?;
+/// Reads the whole catalog, with what the reader's transaction changed of it. Of the database: nothing is temporary.
+pub(crate) fn load(reader: &Reader) -> Result<Catalog> {
+    load_database(reader, None).map(Catalog::of)
+}
+
+/// As [`load`], for less the more of it is as it was in another version.
+pub(crate) fn load_after(reader: &Reader, before: &Catalog) -> Result<Catalog> {
+    load_database(reader, Some(before.known())).map(Catalog::of)
+}
+
+/// As [`load_after`], in a state without anybody's own changes.
+pub(super) fn load_committed(reader: &Reader, before: Option<&Catalog>) -> Result<Catalog> {
+    let mut objects = load_database(reader, before.map(Catalog::known))?;
     objects.set_committed();
     Ok(Catalog::of(objects))
 }
@@ -168,28 +183,46 @@ pub(crate) fn temporary_stamp(reader: &Reader) -> Result<u64> {
 
 /// Reads the session's temporary objects.
 pub(crate) fn load_temporary(reader: &Reader) -> Result<TemporaryObjects> {
-    let objects = load_objects(reader, TemporaryTrees::CATALOG, Some(SystemTrees::TEMPORARY))?;
+    let objects = load_objects(reader, TemporaryTrees::CATALOG, Some(SystemTrees::TEMPORARY), None)?;
     Ok(TemporaryObjects { stamp: temporary_stamp(reader)?, objects })
 }
 
-fn load_database(reader: &Reader) -> Result<Objects> {
-    let mut objects = load_objects(reader, TreeId::CATALOG, system_trees(reader)?)?;
+fn load_database(reader: &Reader, known: Option<&Known>) -> Result<Objects> {
+    let mut objects = load_objects(reader, TreeId::CATALOG, system_trees(reader)?, known)?;
     if !is_up_to_date(reader)? {
         objects.add_schema(ObjectId::PUBLIC, "public".to_owned());
     }
     Ok(objects)
 }
 
-fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>) -> Result<Objects> {
+fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known: Option<&Known>) -> Result<Objects> {
     let mut objects = Objects::default();
-    let mut tables = Vec::new();
+    let (mut tables, mut bytes, mut read) = (Vec::new(), Vec::new(), HashMap::new());
     let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
         let (kind, id) = parse_key(key)?;
+        let same = known.and_then(|known| known.0.get(&(kind, id))).filter(|same| *same.bytes == *value);
+        let relation = match (kind, same) {
+            (1..=3, Some(same)) => Some(same.relation.clone()),
+            (1, None) => Some(Relation::Table(Arc::new(entries::decode_table(id, value)?))),
+            (2, None) => Some(Relation::View(Arc::new(entries::decode_view(id, value)?))),
+            (3, None) => Some(Relation::Sequence(Arc::new(entries::decode_sequence(id, value)?))),
+            _ => None,
+        };
+        let of_it = || same.map_or_else(|| Arc::from(value), |same| same.bytes.clone());
+        match relation {
+            Some(Relation::Table(table)) => {
+                tables.push(table);
+                bytes.push(of_it());
+                continue;
+            }
+            Some(relation) => {
+                read.insert((kind, id), KnownEntry { bytes: of_it(), relation: relation.clone() });
+                objects.add_relation(relation);
+            }
+            None => {}
+        }
         match kind {
-            1 => tables.push(entries::decode_table(id, value)?),
-            2 => objects.add_view(Arc::new(entries::decode_view(id, value)?)),
-            3 => objects.add_sequence(Arc::new(entries::decode_sequence(id, value)?)),
             4 => objects.add_schema(id, entries::decode_text(value)?),
             6 => objects.add_comment(commented(key)?, entries::decode_text(value)?),
             _ => {}
@@ -199,7 +232,12 @@ fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>) -> Re
     if let Some(trees) = trees {
         attach_statistics(reader, trees, &mut tables)?;
     }
-    tables.into_iter().for_each(|table| objects.add_table(Arc::new(table)));
+    for (table, bytes) in tables.into_iter().zip(bytes) {
+        let relation = Relation::Table(table.clone());
+        read.insert((EntryKind::Table as u8, table.id), KnownEntry { bytes, relation });
+        objects.add_table(table);
+    }
+    objects.set_known(Known(read));
     Ok(objects)
 }
 
@@ -230,32 +268,51 @@ pub(crate) fn decode_table_entry(key: &[u8], value: &[u8]) -> Option<Table> {
     (kind == EntryKind::Table as u8).then(|| entries::decode_table(id, value).ok()).flatten()
 }
 
-/// Fills `referenced_by`, and checks that every foreign key points at columns that exist.
-fn link_references(tables: &mut [Table]) -> Result<()> {
-    let places: HashMap<ObjectId, usize> = tables.iter().enumerate().map(|(at, table)| (table.id, at)).collect();
-    let mut links = Vec::new();
+/// By id, where in a list of tables each is.
+fn places_of(tables: &[Arc<Table>]) -> HashMap<ObjectId, usize> {
+    tables.iter().enumerate().map(|(at, table)| (table.id, at)).collect()
+}
+
+/// Fills `referenced_by`, and checks that every foreign key points at columns that exist. What another version of the
+/// catalog has too is copied where it is no longer the same.
+fn link_references(tables: &mut [Arc<Table>]) -> Result<()> {
+    let places = places_of(tables);
+    let mut links: Vec<Vec<(ObjectId, usize)>> = vec![Vec::new(); tables.len()];
     for table in tables.iter() {
-        for (at, key) in table.foreign_keys.iter().enumerate() {
-            links.push((table.id, at, key.referenced_table, key.referenced_columns.clone(), key.columns.len()));
+        for (position, key) in table.foreign_keys.iter().enumerate() {
+            let at = *places.get(&key.referenced_table).ok_or_else(|| corrupt("foreign key"))?;
+            let beyond = |column: &usize| *column >= tables[at].columns.len();
+            if key.referenced_columns.len() != key.columns.len() || key.referenced_columns.iter().any(beyond) {
+                return Err(corrupt("foreign key columns"));
+            }
+            links[at].push((table.id, position));
         }
     }
-    for (from, at, to, columns, count) in links {
-        let target = places.get(&to).map(|at| &mut tables[*at]).ok_or_else(|| corrupt("foreign key"))?;
-        if columns.len() != count || columns.iter().any(|&column| column >= target.columns.len()) {
-            return Err(corrupt("foreign key columns"));
-        }
-        target.referenced_by.push((from, at));
+    for (table, links) in tables.iter_mut().zip(links).filter(|(table, links)| table.referenced_by != *links) {
+        Arc::make_mut(table).referenced_by = links;
     }
     Ok(())
 }
 
-fn attach_statistics(reader: &Reader, trees: SystemTrees, tables: &mut [Table]) -> Result<()> {
-    for table in tables {
-        if let Some(bytes) = reader.get(trees.statistics, &table.id.0.to_be_bytes())? {
-            let types: Vec<_> = table.columns.iter().map(|column| column.data_type).collect();
-            table.statistics = Some(Arc::new(statistics::decode(&bytes, &types)?));
-            table.analyzed = digest(&bytes);
+fn attach_statistics(reader: &Reader, trees: SystemTrees, tables: &mut [Arc<Table>]) -> Result<()> {
+    let places = places_of(tables);
+    let mut found = vec![false; tables.len()];
+    let mut cursor = reader.cursor(trees.statistics, Bound::Unbounded, Bound::Unbounded)?;
+    while let Some((key, bytes)) = cursor.next()? {
+        let id = key.try_into().map(u32::from_be_bytes).map_err(|_| corrupt("key of statistics"))?;
+        // A table that is gone may have left some.
+        let Some(&at) = places.get(&ObjectId(id)) else { continue };
+        found[at] = true;
+        let analyzed = digest(bytes);
+        if tables[at].analyzed != analyzed {
+            let types: Vec<_> = tables[at].columns.iter().map(|column| column.data_type).collect();
+            let table = Arc::make_mut(&mut tables[at]);
+            (table.statistics, table.analyzed) = (Some(Arc::new(statistics::decode(bytes, &types)?)), analyzed);
         }
+    }
+    for (table, _) in tables.iter_mut().zip(found).filter(|(table, found)| !found && table.statistics.is_some()) {
+        let table = Arc::make_mut(table);
+        (table.statistics, table.analyzed) = (None, 0);
     }
     Ok(())
 }
@@ -281,7 +338,7 @@ impl<'a> CatalogStore<'a> {
     /// The catalog with what was written since `before`. Who writes nothing of the database's has not read it either.
     pub(crate) fn load(&self, before: &Catalog) -> Result<Catalog> {
         let (reader, path) = (self.tx.reader(), before.path());
-        let loaded = if self.noted.get() { Some(load(reader.database())?) } else { None };
+        let loaded = if self.noted.get() { Some(load_after(reader.database(), before)?) } else { None };
         let database = loaded.as_ref().unwrap_or(before);
         Ok(match reader.temporary() {
             Some(temporary) => database.under(&path.with_temporary(load_temporary(temporary)?)),
