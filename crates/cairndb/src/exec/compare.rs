@@ -48,6 +48,8 @@ pub(crate) fn compare_values(left: &Vector, i: usize, right: &Vector, j: usize) 
         (Data::F32(a), Data::F32(b)) => compare_f64(a[i].into(), b[j].into()),
         (Data::F64(a), Data::F64(b)) => compare_f64(a[i], b[j]),
         (Data::Bytes(a), Data::Bytes(b)) => compare_bytes(left.data_type(), a, i, b, j),
+        (Data::Uuid(a), Data::Uuid(b)) => a[i].cmp(&b[j]),
+        (Data::Interval(a), Data::Interval(b)) => a[i].span().cmp(&b[j].span()),
         (Data::Values(a), Data::Values(b)) => a[i].compare(&b[j]),
         _ => left.value(i).compare(&right.value(j)),
     }

@@ -26,6 +26,11 @@ fn hash_u64(value: u64) -> u64 {
     mix(value ^ SEED, MULTIPLIER)
 }
 
+#[inline]
+fn hash_u128(value: u128) -> u64 {
+    mix(hash_u64(value as u64) ^ (value >> 64) as u64, MULTIPLIER)
+}
+
 fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hash = SEED ^ bytes.len() as u64;
     let (words, rest) = bytes.as_chunks::<8>();
@@ -95,6 +100,8 @@ fn each_hash(column: &Vector, mut put: impl FnMut(usize, u64)) {
         Data::I64(values) => each(values, |row, &value| items(row, hash_u64(value as u64))),
         Data::F32(values) => each(values, |row, &value| items(row, hash_u64(float_hash_bits(value.into())))),
         Data::F64(values) => each(values, |row, &value| items(row, hash_u64(float_hash_bits(value)))),
+        Data::Uuid(values) => each(values, |row, value| items(row, hash_u128(u128::from_le_bytes(*value)))),
+        Data::Interval(values) => each(values, |row, value| items(row, hash_u128(value.span() as u128))),
         Data::Values(values) => each(values, |row, value| items(row, hash_value(value))),
         Data::Bytes(strings) => {
             let blank_padded = matches!(column.data_type(), DataType::Char(_));

@@ -34,6 +34,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod vector;
+#[cfg(test)]
+mod vector_tests;
 mod window;
 mod with;
 

@@ -72,6 +72,11 @@ fn value_prefix(key: &Vector, row: usize) -> u64 {
         Data::I64(values) => values[row].cast_unsigned() ^ SIGN,
         Data::F32(values) => float_prefix(values[row].into()),
         Data::F64(values) => float_prefix(values[row]),
+        Data::Uuid(values) => values[row].first_chunk().map_or(0, |first| u64::from_be_bytes(*first)),
+        Data::Interval(values) => {
+            let span = values[row].span().clamp(i64::MIN.into(), i64::MAX.into());
+            (span as i64).cast_unsigned() ^ SIGN
+        }
         Data::Values(_) => 0,
         Data::Bytes(strings) => {
             let bytes = strings.get(row);
@@ -82,6 +87,11 @@ fn value_prefix(key: &Vector, row: usize) -> u64 {
             u64::from_be_bytes(first)
         }
     }
+}
+
+/// Whether values of which [`value_prefix`] gives the same are equal.
+fn is_all_in_prefix(key: &Vector) -> bool {
+    !matches!(key.data(), Data::Bytes(_) | Data::Uuid(_) | Data::Interval(_) | Data::Values(_))
 }
 
 fn float_prefix(value: f64) -> u64 {
@@ -107,8 +117,7 @@ pub(crate) fn sorted_rows<V: AsRef<Vector>>(keys: &[V], directions: &[Direction]
             (class, prefix, row_number(row))
         })
         .collect();
-    // The prefix of a fixed-width key is all of it.
-    let skipped = usize::from(!matches!(first.data(), Data::Bytes(_) | Data::Values(_)));
+    let skipped = usize::from(is_all_in_prefix(first));
     let rest: Vec<(&Vector, Direction)> =
         keys.iter().map(AsRef::as_ref).zip(directions.iter().copied()).skip(skipped).collect();
     entries.sort_unstable_by(|a, b| {

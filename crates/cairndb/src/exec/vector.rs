@@ -1,21 +1,22 @@
 //! A column of values of one type, as the machine likes it: fixed-width values in one array, text and bytes in one
 //! arena, and a validity bitmap only where there are NULLs.
 //!
-//! Invariants: the data and the bitmap have the same length; the slot of a NULL holds a default (zero, empty) value;
-//! the representation follows from the type alone ([`DataType::physical`]).
+//! Invariants: the data and the bitmap have the same length; the representation follows from the type alone
+//! ([`DataType::physical`]). The slot of a NULL holds some value of the type: kernels compute it along with the others, and
+//! nobody may look at it.
 
 use std::sync::Arc;
 
 use super::bitmap::Bitmap;
 use super::byte_strings::ByteStrings;
 pub use crate::types::Physical as Representation;
-use crate::types::{Array, DataType, Value, ValueRef};
+use crate::types::{Array, DataType, Interval, Value, ValueRef};
 use crate::{Error, Result};
 
 /// Stands for "no row" among row numbers: the missing side of an outer join.
 pub const NO_ROW: u32 = u32::MAX;
 
-/// The values of a vector, NULLs as defaults.
+/// The values of a vector, and whatever stands where NULLs are.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// [`Representation::Bool`]
@@ -32,6 +33,10 @@ pub enum Data {
     F64(Vec<f64>),
     /// [`Representation::Bytes`]
     Bytes(ByteStrings),
+    /// [`Representation::Uuid`]
+    Uuid(Vec<[u8; 16]>),
+    /// [`Representation::Interval`]
+    Interval(Vec<Interval>),
     /// [`Representation::Values`]
     Values(Vec<Value>),
 }
@@ -46,6 +51,8 @@ macro_rules! each_data {
             Data::I64($items) => $plain,
             Data::F32($items) => $plain,
             Data::F64($items) => $plain,
+            Data::Uuid($items) => $plain,
+            Data::Interval($items) => $plain,
             Data::Values($items) => $plain,
             Data::Bytes($strings) => $bytes,
         }
@@ -62,6 +69,8 @@ impl Data {
             Representation::F32 => Data::F32(Vec::with_capacity(capacity)),
             Representation::F64 => Data::F64(Vec::with_capacity(capacity)),
             Representation::Bytes => Data::Bytes(ByteStrings::with_capacity(capacity)),
+            Representation::Uuid => Data::Uuid(Vec::with_capacity(capacity)),
+            Representation::Interval => Data::Interval(Vec::with_capacity(capacity)),
             Representation::Values => Data::Values(Vec::with_capacity(capacity)),
         }
     }
@@ -79,6 +88,8 @@ impl Data {
             Data::F32(items) => items.push(0.0),
             Data::F64(items) => items.push(0.0),
             Data::Bytes(strings) => strings.push(&[]),
+            Data::Uuid(items) => items.push([0; 16]),
+            Data::Interval(items) => items.push(Interval::default()),
             Data::Values(items) => items.push(Value::Null),
         }
     }
@@ -95,6 +106,8 @@ impl Data {
             (Data::F64(items), Value::Double(v)) => items.push(*v),
             (Data::Bytes(strings), Value::Text(v)) => strings.push(v.as_bytes()),
             (Data::Bytes(strings), Value::Bytea(v)) => strings.push(v),
+            (Data::Uuid(items), Value::Uuid(v)) => items.push(*v),
+            (Data::Interval(items), Value::Interval(v)) => items.push(*v),
             (Data::Values(items), v) => items.push(v.clone()),
             _ => return false,
         }
@@ -220,7 +233,7 @@ impl Vector {
         }
     }
 
-    /// Says of the last values, at most 64, which are not NULL; the data of the others are defaults.
+    /// Says of the last values, at most 64, which are not NULL; the slots of the others hold anything.
     pub(crate) fn push_validity(&mut self, bits: impl ExactSizeIterator<Item = bool>) {
         let count = bits.len();
         let word = bits.enumerate().fold(0, |word, (at, bit)| word | u64::from(bit) << at);
@@ -260,6 +273,8 @@ impl Vector {
             Data::F64(items) => Value::Double(items[row]),
             Data::Bytes(strings) if self.data_type == DataType::Bytea => Value::Bytea(strings.get(row).into()),
             Data::Bytes(strings) => Value::Text(String::from_utf8_lossy(strings.get(row)).into()),
+            Data::Uuid(items) => Value::Uuid(items[row]),
+            Data::Interval(items) => Value::Interval(items[row]),
             Data::Values(items) => items[row].clone(),
         }
     }
@@ -307,6 +322,8 @@ impl Vector {
             Data::Bool(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Boolean(item)),
             Data::F32(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Real(item)),
             Data::F64(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Double(item)),
+            Data::Uuid(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Uuid(item)),
+            Data::Interval(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Interval(item)),
         }
     }
 
@@ -337,6 +354,8 @@ impl Vector {
             (Data::I64(to), Data::I64(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (Data::F32(to), Data::F32(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (Data::F64(to), Data::F64(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
+            (Data::Uuid(to), Data::Uuid(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
+            (Data::Interval(to), Data::Interval(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (Data::Bytes(to), Data::Bytes(from)) => rows.iter().for_each(|&row| to.push(from.get(row as usize))),
             (Data::Values(to), Data::Values(from)) => to.extend(rows.iter().map(|&row| from[row as usize].clone())),
             _ => unreachable_representations(),
@@ -386,6 +405,8 @@ impl Vector {
             (Data::I64(to), Data::I64(from)) => to.extend_from_slice(from),
             (Data::F32(to), Data::F32(from)) => to.extend_from_slice(from),
             (Data::F64(to), Data::F64(from)) => to.extend_from_slice(from),
+            (Data::Uuid(to), Data::Uuid(from)) => to.extend_from_slice(from),
+            (Data::Interval(to), Data::Interval(from)) => to.extend_from_slice(from),
             (Data::Bytes(to), Data::Bytes(from)) => to.append(from),
             (Data::Values(to), Data::Values(from)) => to.extend_from_slice(from),
             _ => unreachable_representations(),
@@ -401,6 +422,8 @@ impl Vector {
             Data::I64(items) => items.len() * 8,
             Data::F32(items) => items.len() * 4,
             Data::F64(items) => items.len() * 8,
+            Data::Uuid(items) => items.len() * 16,
+            Data::Interval(items) => items.len() * size_of::<Interval>(),
             Data::Bytes(strings) => strings.memory_bytes(),
             Data::Values(items) if self.data_type.is_array() => {
                 let arrays = items.iter().filter_map(Value::as_array);

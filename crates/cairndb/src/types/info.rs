@@ -25,6 +25,10 @@ pub enum Physical {
     F64,
     /// Text and bytes.
     Bytes,
+    /// 16 bytes.
+    Uuid,
+    /// [`Interval`](super::Interval)
+    Interval,
     /// Anything else, as [`Value`](super::Value)s.
     Values,
 }
@@ -135,7 +139,8 @@ const fn of(
         Real => (Physical::F32, Some(4), false),
         Double => (Physical::F64, Some(8), false),
         Text | Varchar(_) | Char(_) | Bytea => (Physical::Bytes, None, false),
-        Interval | Uuid => (Physical::Values, Some(16), false),
+        Interval => (Physical::Interval, Some(16), false),
+        Uuid => (Physical::Uuid, Some(16), false),
         Numeric(_) | Array(_) | Unknown => (Physical::Values, None, false),
     };
     TypeInfo { base, oid, array_oid, name, array_name, other_names, category, preferred, physical, width, is_integer }

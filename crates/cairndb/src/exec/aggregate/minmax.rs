@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::state::{GroupState, Groups};
 use crate::exec::vector::{Data, Representation, Vector};
-use crate::types::{DataType, compare_f64};
+use crate::types::{DataType, Interval, compare_f64};
 use crate::{Result, Value};
 
 /// The kernel for an argument type, where there is one.
@@ -24,7 +24,8 @@ pub(super) fn state(arg: DataType, returns: DataType, max: bool) -> Option<Box<d
         Representation::Bytes | Representation::Values => {
             Box::new(ValueState { data_type: arg, wanted, groups: vec![] })
         }
-        Representation::Bool => return None,
+        Representation::Interval => plain::<Interval>(arg, wanted),
+        Representation::Bool | Representation::Uuid => return None,
     })
 }
 
@@ -64,6 +65,7 @@ plain! {
     i64: I64, |a: i64, b| a.cmp(&b);
     f32: F32, |a: f32, b: f32| compare_f64(a.into(), b.into());
     f64: F64, compare_f64;
+    Interval: Interval, |a: Interval, b: Interval| a.span().cmp(&b.span());
 }
 
 struct PlainState<T> {

@@ -6,7 +6,7 @@ use super::native::{ByteSide, Native, Side, is_null_constant, merged_validity, z
 use crate::exec::hash::trim_blanks;
 use crate::exec::vector::{Data, Operand, Representation, Vector};
 use crate::functions::Operator;
-use crate::types::DataType;
+use crate::types::{DataType, Interval};
 use crate::{Error, Result, Value};
 
 /// A machine type in SQL's order: NaN equals NaN and is the greatest.
@@ -29,7 +29,18 @@ macro_rules! plain_order {
         }
     )*};
 }
-plain_order!(bool i16 i32 i64);
+plain_order!(bool i16 i32 i64 [u8; 16]);
+
+impl SqlOrder for Interval {
+    #[inline]
+    fn same(self, other: Self) -> bool {
+        self.span() == other.span()
+    }
+    #[inline]
+    fn less(self, other: Self) -> bool {
+        self.span() < other.span()
+    }
+}
 
 macro_rules! float_order {
     ($($type:ty)*) => {$(
@@ -67,6 +78,8 @@ pub(super) fn compare(
         Representation::F32 => native::<f32>(op, left, right, len),
         Representation::F64 => native::<f64>(op, left, right, len),
         Representation::Bytes => bytes(op, blank_padded, left, right, len),
+        Representation::Uuid => native::<[u8; 16]>(op, left, right, len),
+        Representation::Interval => native::<Interval>(op, left, right, len),
         Representation::Values => Some(each_value(op, left, right, len)),
     };
     let values = values.ok_or_else(|| Error::internal("comparison of different types"))?;

@@ -4,6 +4,7 @@ use crate::Value;
 use crate::exec::bitmap::Bitmap;
 use crate::exec::byte_strings::ByteStrings;
 use crate::exec::vector::{Data, Operand};
+use crate::types::Interval;
 
 /// A machine type that vectors hold in a plain array.
 pub(super) trait Native: Copy + Default {
@@ -40,6 +41,8 @@ native! {
     i64: I64 from BigInt | Time | Timestamp | TimestampTz;
     f32: F32 from Real;
     f64: F64 from Double;
+    [u8; 16]: Uuid from Uuid;
+    Interval: Interval from Interval;
 }
 
 /// One operand of a loop.

@@ -13,7 +13,7 @@ use crate::exec::bitmap::Bitmap;
 use crate::exec::byte_strings::ByteStrings;
 use crate::exec::vector::{Data, Representation, Vector};
 use crate::types::ValueRef;
-use crate::types::row::{decode_raw, encode_value_raw};
+use crate::types::row::{decode_raw, encode_value_raw, interval_from_raw};
 use crate::{DataType, Error, Result, SqlState, Value};
 
 /// Appends a batch.
@@ -72,6 +72,10 @@ fn encode_data(column: &Vector, out: &mut Vec<u8>) -> Result<()> {
             (0..strings.len()).try_for_each(|row| put_length(strings.get(row).len(), out))?;
             (0..strings.len()).for_each(|row| out.extend_from_slice(strings.get(row)));
         }
+        Data::Uuid(values) => out.extend_from_slice(values.as_flattened()),
+        Data::Interval(values) => {
+            values.iter().for_each(|&value| encode_value_raw(ValueRef::Interval(value), out));
+        }
         Data::Values(values) => encode_values(values, out)?,
     }
     Ok(())
@@ -113,6 +117,10 @@ fn decode_data(bytes: &mut &[u8], data_type: DataType, rows: usize, validity: Op
                 strings.push(take(bytes, length)?);
             }
             Data::Bytes(strings)
+        }
+        Representation::Uuid => Data::Uuid(take(bytes, rows * 16)?.as_chunks().0.to_vec()),
+        Representation::Interval => {
+            Data::Interval(take(bytes, rows * 16)?.chunks(16).map(interval_from_raw).collect::<Result<_>>()?)
         }
         Representation::Values => {
             let lengths = take_lengths(bytes, rows)?.into_iter().enumerate();

@@ -56,7 +56,7 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
             Value::text(std::str::from_utf8(raw).map_err(|_| corrupted())?)
         }
         DataType::Bytea => Value::Bytea(raw.into()),
-        DataType::Interval => Value::Interval(decode_interval(raw)?),
+        DataType::Interval => Value::Interval(interval_from_raw(raw)?),
         DataType::Uuid => Value::Uuid(array(raw)?),
         DataType::Array(element) => read_array(raw, element.data_type())?.into(),
         DataType::Unknown => return Err(corrupted()),
@@ -73,7 +73,8 @@ fn narrow<T: TryFrom<i64>>(raw: &[u8], data_type: DataType) -> Result<T> {
     T::try_from(integer_from_raw(raw, data_type)?).map_err(|_| corrupted())
 }
 
-fn decode_interval(raw: &[u8]) -> Result<Interval> {
+/// The interval of a column's bytes as stored.
+pub(crate) fn interval_from_raw(raw: &[u8]) -> Result<Interval> {
     let bytes: [u8; 16] = array(raw)?;
     let (months, rest) = bytes.split_at(4);
     let (days, micros) = rest.split_at(4);
