@@ -197,13 +197,21 @@ fn writers_wait_for_the_end_of_it_only() -> Result<()> {
     let database = Database::open_in_memory()?;
     let conn = database.connect()?;
     fill(&conn, 40_000)?;
-    let began = Instant::now();
-    conn.execute("CREATE INDEX alone ON t (s, n)", ())?;
-    let alone = began.elapsed().as_micros() as u64;
-    conn.execute("DROP INDEX alone", ())?;
-    let (done, longest) = beside(&database, 40_000, || conn.execute("CREATE INDEX i ON t (s, n)", ()).map(drop))?;
-    assert!(done > 100 && longest < alone / 2, "{done} changes, the longest {longest} us; {alone} us alone");
-    Ok(())
+    let mut tries = vec![];
+    // A writer may have waited for a processor: that it never waits longer is not so, that it need not is.
+    for _ in 0..4 {
+        let began = Instant::now();
+        conn.execute("CREATE INDEX alone ON t (s, n)", ())?;
+        let alone = began.elapsed().as_micros() as u64;
+        conn.execute("DROP INDEX alone", ())?;
+        let (done, longest) = beside(&database, 40_000, || conn.execute("CREATE INDEX i ON t (s, n)", ()).map(drop))?;
+        if done > 100 && longest < alone / 2 {
+            return Ok(());
+        }
+        conn.execute("DROP INDEX i", ())?;
+        tries.push((done, longest, alone));
+    }
+    panic!("(changes, the longest, the index alone; in us): {tries:?}")
 }
 
 /// The process that is killed: builds indexes beside writers until then.

@@ -8,7 +8,7 @@ use super::context::Context;
 use super::operators::{Operand, symbol};
 use super::overload::no_function;
 use super::subquery::scalar_column;
-use crate::functions::{aggregate_overloads, arrays};
+use crate::functions::{aggregate_overloads, arrays, json};
 use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp};
 use crate::sql::list_span;
 use crate::types::{Array, CastContext, DIMENSIONS_MAX, DataType, Value, too_many_dimensions};
@@ -96,13 +96,22 @@ impl Binder<'_> {
         let (array, span) = self.operand(base, context)?;
         let array = self.known(array)?;
         let data_type = array.data_type();
+        let is_slice = |step| matches!(self.tree.get(step), Indirection::Slice { .. });
+        let slice = self.tree.list(steps).any(is_slice);
+        let mut args = vec![array];
+        if data_type == DataType::Jsonb {
+            if slice {
+                let error = Error::new(SqlState::DATATYPE_MISMATCH, "jsonb subscript does not support slices");
+                return Err(self.at(error, span));
+            }
+            args.extend(self.keys_of(steps, context)?);
+            return Ok(Expr::Call { function: json::element_at(args.len() - 1), args });
+        }
         if !data_type.is_array() {
             return Err(self.at(not_subscriptable(data_type), span));
         }
-        let mut args = vec![array];
         let count = self.subscript_count(steps)?;
-        let is_slice = |step| matches!(self.tree.get(step), Indirection::Slice { .. });
-        if self.tree.list(steps).any(is_slice) {
+        if slice {
             for step in self.tree.list(steps) {
                 let (lower, upper) = match self.tree.get(step) {
                     Indirection::Slice { lower, upper } => (lower, upper),
@@ -149,6 +158,26 @@ impl Binder<'_> {
         Ok(subscripts)
     }
 
+    /// The subscripts of a document as texts: keys, or positions in arrays.
+    fn keys_of(&mut self, steps: List<Indirection>, context: &mut Context) -> Result<Vec<Expr>> {
+        let mut keys = vec![];
+        for step in self.tree.list(steps) {
+            let Indirection::Index { index } = self.tree.get(step) else { return Err(self.refuse_step(steps)) };
+            let (bound, span) = self.operand(index, context)?;
+            let data_type = bound.data_type();
+            let key = match data_type.is_integer() {
+                true => self.explicit(bound, DataType::Text, span)?,
+                false => self.coerce(bound, DataType::Text, CastContext::Implicit, span)?.ok_or_else(|| {
+                    let message = format!("subscript type {} is not supported", data_type.type_name());
+                    let error = Error::new(SqlState::DATATYPE_MISMATCH, message);
+                    self.at(error.with_hint("jsonb subscript must be coercible to either integer or text."), span)
+                })?,
+            };
+            keys.push(key);
+        }
+        Ok(keys)
+    }
+
     fn subscript(&mut self, subscript: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {
         let (bound, span) = self.operand(subscript, context)?;
         self.coerce(bound, DataType::Integer, CastContext::Assignment, span)?.ok_or_else(|| {
@@ -166,6 +195,13 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let data_type = before.data_type();
         let place = list_span(self.tree, steps).unwrap_or(NOWHERE);
+        if data_type == DataType::Jsonb {
+            let keys = self.keys_of(steps, context)?;
+            let (value, span) = self.operand(value, context)?;
+            let value = self.part(value, DataType::Jsonb, column, span)?;
+            let function = json::with_element(keys.len());
+            return Ok(Expr::Call { function, args: [before, value].into_iter().chain(keys).collect() });
+        }
         let Some(element) = data_type.element() else { return Err(self.at(not_subscriptable(data_type), place)) };
         if self.tree.list(steps).any(|step| matches!(self.tree.get(step), Indirection::Slice { .. })) {
             let error = Error::unsupported("an assignment to a slice of an array");
@@ -176,20 +212,25 @@ impl Binder<'_> {
         let count = self.subscript_count(steps)?;
         let subscripts = self.subscripts_of(steps, context)?;
         let (value, span) = self.operand(value, context)?;
+        let value = self.part(value, element, column, span)?;
+        let function = arrays::with_element(data_type, count).ok_or_else(|| Error::internal("an array's element"))?;
+        let args = [before, value].into_iter().chain(subscripts).collect();
+        self.assignment(Expr::Call { function, args }, data_type, column, span)
+    }
+
+    /// What is assigned to a part of a column.
+    fn part(&mut self, value: Expr, part: DataType, column: &str, span: Span) -> Result<Expr> {
         let given = value.data_type();
-        let value = self.coerce(value, element, CastContext::Assignment, span)?.ok_or_else(|| {
+        self.coerce(value, part, CastContext::Assignment, span)?.ok_or_else(|| {
             let message = format!(
                 "subscripted assignment to \"{column}\" requires type {} but expression is of type {}",
-                element.type_name(),
+                part.type_name(),
                 given.type_name()
             );
             let error = Error::new(SqlState::DATATYPE_MISMATCH, message)
                 .with_hint("You will need to rewrite or cast the expression.");
             self.at(error, span)
-        })?;
-        let function = arrays::with_element(data_type, count).ok_or_else(|| Error::internal("an array's element"))?;
-        let args = [before, value].into_iter().chain(subscripts).collect();
-        self.assignment(Expr::Call { function, args }, data_type, column, span)
+        })
     }
 
     /// `x op ANY (array)`, `x op ALL (array)`.

@@ -13,10 +13,11 @@ use super::definition::{is_unchanged, known_columns, known_relation};
 use super::nearest::nearest;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Table, View};
+use crate::functions::json::JsonRows;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
 use crate::sql::{dotted, list_span, name_text, object_name, plain_name};
 use crate::system::{self, SystemRelation};
-use crate::types::DataType;
+use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
 
 /// Views within views.
@@ -438,14 +439,20 @@ impl<'a> Binder<'a> {
         self.refuse_definitions(alias)?;
         let naming = alias.and_then(|alias| self.naming(alias));
         let alias = naming.map(|naming| name_text(tree, naming.name)).filter(|_| columns.len() == 1);
-        let column = alias.unwrap_or(name.as_str());
-        let mut fields: Vec<Field> =
-            columns.into_iter().map(|data_type| Field { name: column.to_owned(), data_type }).collect();
+        let named = JsonRows::named(&name).map_or(vec![], JsonRows::columns);
+        let mut fields: Vec<Field> = vec![];
+        for (at, data_type) in columns.into_iter().enumerate() {
+            // A name that the function gives its column goes before the alias.
+            let own = named.get(at).and_then(|(own, _)| *own);
+            fields.push(Field { name: own.or(alias).unwrap_or(&name).to_owned(), data_type });
+        }
         if ordinality {
             fields.push(Field { name: "ordinality".to_owned(), data_type: DataType::BigInt });
         }
         let (plan, lateral) = settle(LogicalPlan::TableFunction { name: name.clone(), args, fields: fields.clone() });
-        let scope = self.fields_scope(&name, fields, naming)?;
+        let single = fields.len() == 1;
+        let mut scope = self.fields_scope(&name, fields, naming)?;
+        scope.relations.iter_mut().for_each(|relation| relation.is_scalar = single);
         Ok(Item { plan, scope, lateral })
     }
 
@@ -482,6 +489,18 @@ impl<'a> Binder<'a> {
     ) -> Result<(Vec<Expr>, Vec<DataType>)> {
         if matches!(name, "unnest" | "generate_subscripts") {
             return self.rows_of_array(name, args, span);
+        }
+        if let Some(rows) = JsonRows::named(name) {
+            let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+            let (declared, least) = rows.arguments();
+            let mut converted = vec![];
+            for ((arg, at), declared) in args.into_iter().zip(declared) {
+                converted.extend(self.coerce(arg, *declared, CastContext::Implicit, at)?);
+            }
+            return match converted.len() == types.len() && converted.len() >= least {
+                true => Ok((converted, rows.columns().into_iter().map(|(_, data_type)| data_type).collect())),
+                false => Err(self.at(super::overload::no_function(name, &types), span)),
+            };
         }
         let (args, data_type) = self.series(name, args, span)?;
         Ok((args, vec![data_type]))

@@ -6,10 +6,11 @@ use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
 use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE, SetCall};
 use super::equal::{is_volatile, same_call};
+use super::operators::Operand;
 use super::overload::no_function;
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
-use crate::functions::{AggregateKind, window_overloads};
+use crate::functions::{Aggregate, AggregateKind, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{dotted, list_span, name_text, plain_name};
 use crate::types::DataType;
@@ -139,9 +140,14 @@ impl<'a> Binder<'a> {
         }
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let aggregate = self.find_aggregate(call.name, &types, call.span)?;
+        let args = self.written_zones(&aggregate, args)?;
         let mut converted = Vec::with_capacity(args.len());
         for (i, (arg, span)) in args.into_iter().enumerate() {
-            converted.push(self.argument(arg, aggregate.args.get(i).copied(), span)?);
+            let arg = self.argument(arg, aggregate.args.get(i).copied(), span)?;
+            if call.distinct {
+                self.check_equality(arg.data_type(), span)?;
+            }
+            converted.push(arg);
         }
         let filter = match call.filter {
             Some(filter) => Some(self.filter_clause(filter, context)?),
@@ -163,6 +169,23 @@ impl<'a> Binder<'a> {
             order_by.extend(rest);
         }
         Ok(AggregateCall { aggregate, args: converted, distinct: call.distinct, filter, order_by })
+    }
+
+    /// Aggregates that write their arguments as JSON know nothing of the session's time zone: what needs it is written first.
+    pub(super) fn written_zones(&mut self, aggregate: &Aggregate, args: Vec<Operand>) -> Result<Vec<Operand>> {
+        if !matches!(aggregate.returns, DataType::Json | DataType::Jsonb) {
+            return Ok(args);
+        }
+        let zoned = |data_type: DataType| data_type.element().unwrap_or(data_type) == DataType::TimestampTz;
+        let mut written = Vec::with_capacity(args.len());
+        for (at, (arg, span)) in args.into_iter().enumerate() {
+            let is_key = at == 0 && aggregate.args.len() == 2;
+            written.push(match zoned(arg.data_type()) && !is_key {
+                true => (self.call("to_json", vec![(arg, span)], span)?, span),
+                false => (arg, span),
+            });
+        }
+        Ok(written)
     }
 
     /// FILTER's condition.

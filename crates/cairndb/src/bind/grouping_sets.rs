@@ -141,6 +141,7 @@ impl Binder<'_> {
         let tree = self.tree;
         let ast::Expr::Row { items, explicit: false } = tree.get(expr) else {
             let group = self.group(expr, outputs, env)?;
+            self.check_equality(group.data_type(), tree.span(expr))?;
             return Ok(vec![groups.add(group)]);
         };
         let mut set = vec![];

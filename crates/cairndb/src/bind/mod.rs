@@ -4,6 +4,7 @@ mod arrays;
 mod binder;
 mod coerce;
 mod comments;
+mod comparable;
 mod conflict;
 mod context;
 mod definition;

@@ -9,8 +9,8 @@ use cairn_parser::Span;
 use super::binder::{Binder, NOWHERE};
 use super::nearest::nearest;
 use crate::functions::{
-    ANY, Aggregate, Declared, Function, WindowFunction, aggregate_overloads, decide, function_names, overloads,
-    window_overloads,
+    ANY, Aggregate, Declared, Function, Operator, WindowFunction, aggregate_overloads, decide, function_names,
+    overloads, window_overloads,
 };
 use crate::plan::Expr;
 use crate::types::{CastContext, DataType, TypeCategory, can_cast};
@@ -261,10 +261,11 @@ impl Binder<'_> {
             }
         };
         let error = match choose(overloads(symbol), types, true) {
-            Choice::One(function) => match function.resolve(types) {
+            Choice::One(function) if has_order(function, types) => match function.resolve(types) {
                 Some(function) => return Ok(function),
                 None => undecided(),
             },
+            Choice::One(_) => no_equality(types),
             Choice::None => no_operator(symbol, types),
             Choice::Several => ambiguous_operator(symbol, types),
         };
@@ -274,7 +275,10 @@ impl Binder<'_> {
     /// The operator for operands of these types, where the operands themselves are not at hand.
     pub(super) fn operator_for(&self, symbol: &str, left: DataType, right: DataType) -> Result<Arc<Function>> {
         match choose(overloads(symbol), &[left, right], true) {
-            Choice::One(function) => function.resolve(&[left, right]).ok_or_else(undecided),
+            Choice::One(function) if has_order(function, &[left, right]) => {
+                function.resolve(&[left, right]).ok_or_else(undecided)
+            }
+            Choice::One(_) => Err(no_equality(&[left, right])),
             Choice::None => Err(no_operator(symbol, &[left, right])),
             Choice::Several => Err(ambiguous_operator(symbol, &[left, right])),
         }
@@ -342,6 +346,17 @@ impl Binder<'_> {
             Choice::Several => Err(self.at(ambiguous_function(name, types), span)),
         }
     }
+}
+
+/// A comparison of arrays compares their elements.
+fn has_order(function: &Function, args: &[DataType]) -> bool {
+    !function.op.is_some_and(Operator::is_comparison) || args.iter().all(|arg| arg.is_comparable())
+}
+
+fn no_equality(args: &[DataType]) -> Error {
+    let element = args.iter().find_map(|arg| arg.element()).unwrap_or(DataType::Unknown);
+    let message = format!("could not identify an equality operator for type {}", element.type_name());
+    Error::new(SqlState::UNDEFINED_FUNCTION, message)
 }
 
 /// Nothing says what the pseudo-types of a function stand for.

@@ -88,7 +88,11 @@ impl Binder<'_> {
         for (column, (left, right)) in lefts.iter().zip(&rights).enumerate() {
             let sides =
                 [(left.data_type, span_at(left_spans, column)), (right.data_type, span_at(right_spans, column))];
-            types.push(self.common_type(name, &sides)?);
+            let common = self.common_type(name, &sides)?;
+            if !all {
+                self.check_equality(common, sides[0].1)?;
+            }
+            types.push(common);
         }
         let left = self.retype(left, &types, left_spans)?;
         let right = self.retype(right, &types, right_spans)?;
@@ -239,7 +243,8 @@ impl Binder<'_> {
     /// A sort key with its direction. NULLs are larger than everything unless said otherwise.
     pub(super) fn sort_key(&self, expr: Expr, key: Id<ast::SortKey>) -> Result<SortKey> {
         let tree = self.tree;
-        let ast::SortKey { direction, operator, nulls, .. } = tree.get(key);
+        let ast::SortKey { expr: sorted, direction, operator, nulls } = tree.get(key);
+        self.check_order(expr.data_type(), tree.span(sorted))?;
         let descending = match operator {
             None => direction == Some(Direction::Descending),
             Some(operator) => match symbol(tree, operator)? {

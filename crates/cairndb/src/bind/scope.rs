@@ -28,6 +28,8 @@ pub(super) struct Relation {
     pub(super) schema: Option<String>,
     /// None: the table's.
     listed: Option<Vec<Named>>,
+    /// A function's rows of a single value: its alias means that value.
+    pub(super) is_scalar: bool,
     /// The table, where its columns are the row's columns from `start` on.
     pub(super) table: Option<(Arc<Table>, usize)>,
 }
@@ -45,7 +47,7 @@ pub(super) struct Scope {
 impl Relation {
     /// A relation of these columns.
     pub(super) fn new(alias: String, columns: Vec<Named>) -> Relation {
-        Relation { alias, schema: None, listed: Some(columns), table: None }
+        Relation { alias, schema: None, listed: Some(columns), is_scalar: false, table: None }
     }
 
     /// Its columns in order.
@@ -94,7 +96,8 @@ impl Scope {
 
     /// One table whose columns start the row.
     pub(super) fn of_table(alias: String, schema: Option<String>, table: &Arc<Table>, width: usize) -> Scope {
-        Scope::of(Relation { alias, schema, listed: None, table: Some((Arc::clone(table), 0)) }, width)
+        let table = Some((Arc::clone(table), 0));
+        Scope::of(Relation { alias, schema, listed: None, is_scalar: false, table }, width)
     }
 
     /// One relation, all of whose columns are seen.
@@ -125,8 +128,14 @@ impl Scope {
             }
             _ => {
                 let mut found = self.columns().filter(|(column, _)| *column == name);
-                let (_, first) = found.next()?;
-                Some((first, found.next().is_some()))
+                match found.next() {
+                    Some((_, first)) => Some((first, found.next().is_some())),
+                    None => {
+                        let is_it = |relation: &&Relation| relation.is_scalar && relation.alias == name;
+                        let (_, value) = self.relations.iter().find(is_it)?.columns().next()?;
+                        Some((value, false))
+                    }
+                }
             }
         }
     }

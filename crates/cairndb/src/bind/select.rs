@@ -338,11 +338,18 @@ impl Binder<'_> {
         let tree = self.tree;
         parts.distinct = match clauses.quantifier {
             SelectQuantifier::All => Deduplication::None,
-            SelectQuantifier::Distinct => Deduplication::Rows,
+            SelectQuantifier::Distinct => {
+                for output in &parts.outputs {
+                    self.check_equality(output.expr.data_type(), NOWHERE)?;
+                }
+                Deduplication::Rows
+            }
             SelectQuantifier::DistinctOn => {
                 let mut columns = Vec::with_capacity(tree.len(clauses.distinct_on));
                 for expr in tree.list(clauses.distinct_on) {
-                    columns.push(self.sorted_column(expr, "SELECT DISTINCT ON", parts, context)?);
+                    let column = self.sorted_column(expr, "SELECT DISTINCT ON", parts, context)?;
+                    self.check_equality(column.data_type(), tree.span(expr))?;
+                    columns.push(column);
                 }
                 Deduplication::On(columns)
             }

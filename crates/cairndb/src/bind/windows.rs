@@ -135,6 +135,10 @@ impl Binder<'_> {
             false => Windowed::Function(self.find_window_function(call, &types)?),
         };
         self.refuse_in_window(call, is_aggregate)?;
+        let args = match &function {
+            Windowed::Aggregate(aggregate) => self.written_zones(aggregate, args)?,
+            Windowed::Function(_) => args,
+        };
         let declared = match &function {
             Windowed::Function(function) => &function.args,
             Windowed::Aggregate(aggregate) => &aggregate.args,
@@ -244,7 +248,9 @@ impl Binder<'_> {
         let mut partition = Vec::with_capacity(tree.len(partition_by));
         for expr in tree.list(partition_by) {
             let bound = self.expr(expr, context)?;
-            partition.push(self.known(bound)?);
+            let bound = self.known(bound)?;
+            self.check_equality(bound.data_type(), tree.span(expr))?;
+            partition.push(bound);
         }
         let mut window =
             Window { partition_by: partition, order_by: order, frame: WindowFrame::default(), framed: frame.is_some() };

@@ -218,6 +218,9 @@ fn encode_type(data_type: DataType) -> Vec<u8> {
         DataType::Interval => vec![16],
         DataType::Uuid => vec![17],
         DataType::Array(element) => with(18, &encode_type(element.data_type())),
+        DataType::Json => vec![19],
+        DataType::Jsonb => vec![20],
+        DataType::JsonPath => vec![21],
         DataType::Unknown => vec![0],
     }
 }
@@ -246,6 +249,9 @@ pub(super) fn data_type(bytes: &[u8]) -> Result<DataType> {
         [15] => DataType::TimestampTz,
         [16] => DataType::Interval,
         [17] => DataType::Uuid,
+        [19] => DataType::Json,
+        [20] => DataType::Jsonb,
+        [21] => DataType::JsonPath,
         [18, element @ ..] => {
             let element = data_type(element)?;
             element.array().filter(|_| !element.is_array()).ok_or_else(|| corrupt("an array of no type"))?

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::constraints::check_key;
 use super::context::Ddl;
 use super::create_table::check_collated;
 use super::dependency::views_using;
@@ -101,6 +102,10 @@ impl Ddl<'_> {
         }
         for check in &new.checks {
             bind_check(&check.condition, &new, &self.catalog)?;
+        }
+        let mut keys = new.indexes.iter().flat_map(|index| &index.columns).map(|key| key.column);
+        if keys.any(|key| key == position) || new.primary_key.contains(&position) {
+            check_key(to)?;
         }
         let is_other_key = self.retype_keys(&mut new)?;
         if only_allows_more(from, to) && !is_other_key {

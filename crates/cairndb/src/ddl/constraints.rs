@@ -11,8 +11,20 @@ use crate::bind::{bind_check, resolve_check};
 use crate::catalog::{Check, Index, IndexColumn, Table, TableLayout};
 use crate::exec::eval_row;
 use crate::plan::is_volatile;
+use crate::types::DataType;
 use crate::types::row::decode_raw;
 use crate::{Error, Result, SqlState, Value};
+
+/// SQLSTATE 42704 where a type has no order.
+pub(super) fn check_key(data_type: DataType) -> Result<()> {
+    if data_type.is_comparable() {
+        return Ok(());
+    }
+    let message =
+        format!("data type {} has no default operator class for access method \"btree\"", data_type.type_name());
+    let hint = "Use jsonb, whose values have an order, or an expression that gives a part of the document.";
+    Err(Error::new(SqlState::UNDEFINED_OBJECT, message).with_hint(hint))
+}
 
 /// Positions of key columns; SQLSTATE 42703, 42701.
 pub(super) fn key_positions(table: &Table, columns: &[String], kind: &str) -> Result<Vec<usize>> {
@@ -25,6 +37,7 @@ pub(super) fn key_positions(table: &Table, columns: &[String], kind: &str) -> Re
             let message = format!("column \"{name}\" appears twice in {kind} constraint");
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
+        check_key(table.columns[position].data_type)?;
         positions.push(position);
     }
     Ok(positions)

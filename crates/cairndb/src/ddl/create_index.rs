@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
+use super::constraints::check_key;
 use super::context::Ddl;
 use super::create_table::check_collated;
 use super::names::Chosen;
@@ -88,6 +89,7 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
                 (column, data_type, name)
             }
         };
+        check_key(data_type)?;
         if *is_collated {
             check_collated(data_type)?;
         }

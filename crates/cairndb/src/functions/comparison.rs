@@ -11,7 +11,7 @@ use crate::types::datetime::Zone;
 use crate::types::{DataType, EvalContext, Value, compare_blank_padded};
 
 /// Compared as values of one type are.
-static PLAIN: [[DataType; 2]; 23] = {
+static PLAIN: [[DataType; 2]; 24] = {
     use DataType::*;
     [
         [Boolean, Boolean],
@@ -37,6 +37,7 @@ static PLAIN: [[DataType; 2]; 23] = {
         [TimestampTz, TimestampTz],
         [Interval, Interval],
         [Uuid, Uuid],
+        [Jsonb, Jsonb],
     ]
 };
 
@@ -53,7 +54,7 @@ static LOCAL_AND_ZONED: [[DataType; 2]; 4] = {
 };
 
 /// `greatest` and `least` of the same type.
-static EXTREMES: [[DataType; 1]; 17] = {
+static EXTREMES: [[DataType; 1]; 18] = {
     use DataType::*;
     [
         [Boolean],
@@ -73,6 +74,7 @@ static EXTREMES: [[DataType; 1]; 17] = {
         [TimestampTz],
         [Interval],
         [Uuid],
+        [Jsonb],
     ]
 };
 

@@ -10,6 +10,7 @@ mod comparison;
 mod extract;
 mod formatting;
 mod in_range;
+pub mod json;
 mod like;
 mod math;
 mod md5;

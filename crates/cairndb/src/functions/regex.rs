@@ -7,8 +7,8 @@ use regex::{Captures, Regex, RegexBuilder};
 
 use super::catalogue::Catalogue;
 use super::support::{call, check_length, invalid_parameter};
-use crate::types::{DataType, Value};
-use crate::{Error, Result, SqlState};
+use crate::Result;
+use crate::types::{DataType, Value, invalid_regex};
 
 const TEXT: DataType = DataType::Text;
 /// Bytes that a compiled expression may take.
@@ -141,21 +141,5 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex> {
             _ => return Err(invalid_parameter(format!("invalid regular expression option: \"{flag}\""))),
         };
     }
-    builder.build().map_err(|error| {
-        let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or("").trim_start_matches("error: ");
-        Error::new(SqlState("2201B"), format!("invalid regular expression: {}", postgresql_reason(reason)))
-    })
-}
-
-/// PostgreSQL's words for the library's, where it has some.
-fn postgresql_reason(reason: &str) -> &str {
-    match reason {
-        "unclosed character class" => "brackets [] not balanced",
-        "unclosed group" | "unopened group" => "parentheses () not balanced",
-        "repetition operator missing expression" => "quantifier operand invalid",
-        "invalid character class range, the start must be <= the end" => "invalid character range",
-        other if other.contains("exceeds size limit") => "regular expression is too complex",
-        other => other,
-    }
+    builder.build().map_err(|error| invalid_regex(&error))
 }

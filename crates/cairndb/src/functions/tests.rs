@@ -110,6 +110,9 @@ fn is_of(value: &Value, data_type: DataType) -> bool {
             | (Value::TimestampTz(_), T::TimestampTz)
             | (Value::Interval(_), T::Interval)
             | (Value::Uuid(_), T::Uuid)
+            | (Value::Json(_), T::Json)
+            | (Value::JsonPath(_), T::JsonPath)
+            | (Value::Jsonb(_), T::Jsonb)
     )
 }
 

@@ -165,6 +165,9 @@ fn width(value: &Value) -> usize {
         Value::Interval(_) | Value::Uuid(_) => 16,
         Value::Text(text) => text.len(),
         Value::Bytea(bytes) => bytes.len(),
+        Value::Json(text) => text.len(),
+        Value::Jsonb(document) => document.as_bytes().len(),
+        Value::JsonPath(_) => 32,
         Value::Array(array) => array.memory_bytes(),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::datetime::{self, Zone, is_infinite, is_infinite_date};
 use super::text::{from_text, to_text};
-use super::{DataType, EvalContext, Interval, Numeric, Value};
+use super::{DataType, EvalContext, Interval, Json, Jsonb, Numeric, Value};
 use crate::{Error, Result, SqlState};
 
 /// Converts a value as an explicit `CAST` does: strings are cut to `varchar(n)` and `char(n)`.
@@ -36,7 +36,33 @@ fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, f
             Ok(Value::Text(fit(if *value { "true" } else { "false" }, to)?))
         }
         (_, _) if to.is_string() => Ok(Value::Text(fit(&to_text(value, context), to)?)),
+        (Value::Json(_), DataType::Json) | (Value::JsonPath(_), DataType::JsonPath) => Ok(value.clone()),
+        (Value::Json(text), DataType::Jsonb) => from_text(text, to, context),
+        (Value::Jsonb(document), _) => from_document(document, to),
         _ => between(value, from, to, context),
+    }
+}
+
+/// `jsonb` as what is in it.
+fn from_document(document: &Jsonb, to: DataType) -> Result<Value> {
+    use DataType as T;
+    let refuse = |kind: &str| {
+        let message = format!("cannot cast jsonb {kind} to type {}", to.type_name());
+        Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+    };
+    match (document.root().read()?, to) {
+        (_, T::Jsonb) => Ok(Value::Jsonb(document.clone())),
+        (_, T::Json) => Ok(Value::Json(document.to_string().into())),
+        (Json::Boolean(value), T::Boolean) => Ok(Value::Boolean(value)),
+        (Json::Number(value), to) if to.is_numeric() => {
+            between(&Value::Numeric(value), T::Numeric(None), to, &EvalContext::default())
+        }
+        (Json::Null, _) => refuse("null"),
+        (Json::Boolean(_), _) => refuse("boolean"),
+        (Json::Number(_), _) => refuse("numeric"),
+        (Json::String(_), _) => refuse("string"),
+        (Json::Array(_), _) => refuse("array"),
+        (Json::Object(_), _) => refuse("object"),
     }
 }
 

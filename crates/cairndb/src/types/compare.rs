@@ -25,6 +25,9 @@ impl Value {
             (Time(a), Time(b)) | (Timestamp(a), Timestamp(b)) | (TimestampTz(a), TimestampTz(b)) => a.cmp(b),
             (Interval(a), Interval(b)) => a.span().cmp(&b.span()),
             (Uuid(a), Uuid(b)) => a.cmp(b),
+            (Json(a), Json(b)) => a.cmp(b),
+            (Jsonb(a), Jsonb(b)) => a.compare(b),
+            (JsonPath(a), JsonPath(b)) => a.to_string().cmp(&b.to_string()),
             (Array(a), Array(b)) => a.compare(b),
             _ => self.compare_mixed(other),
         }
@@ -73,8 +76,11 @@ impl Value {
             TimestampTz(_) => 9,
             Interval(_) => 10,
             Uuid(_) => 11,
-            Array(_) => 12,
-            Null => 13,
+            Json(_) => 12,
+            Jsonb(_) => 13,
+            JsonPath(_) => 14,
+            Array(_) => 15,
+            Null => 16,
         }
     }
 }
@@ -114,6 +120,9 @@ impl Hash for Value {
             Time(micros) | Timestamp(micros) | TimestampTz(micros) => state.write_i64(*micros),
             Interval(interval) => state.write_i128(interval.span()),
             Uuid(bytes) => state.write(bytes),
+            Json(text) => text.hash(state),
+            Jsonb(document) => document.hash(state),
+            JsonPath(path) => path.to_string().hash(state),
             Array(array) => array.hash(state),
         }
     }

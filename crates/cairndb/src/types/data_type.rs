@@ -44,6 +44,12 @@ pub enum DataType {
     Interval,
     /// `uuid`
     Uuid,
+    /// `json`
+    Json,
+    /// `jsonb`
+    Jsonb,
+    /// `jsonpath`
+    JsonPath,
     /// An array, of any number of dimensions, of this type.
     Array(ElementType),
     /// A literal or parameter whose type context has yet to decide. Never a column's type.
@@ -63,7 +69,7 @@ pub enum TypeCategory {
     DateTime,
     /// `interval`
     Timespan,
-    /// `bytea`, `uuid`: no family.
+    /// `bytea`, `uuid`, `json`, `jsonb`: no family.
     User,
     /// Arrays.
     Array,
@@ -122,6 +128,11 @@ impl DataType {
     /// `[]`: an array of anything.
     pub fn is_array(self) -> bool {
         matches!(self, DataType::Array(_))
+    }
+
+    /// Its values have an order and an equality: `json`'s and `jsonpath`'s have not, nor have arrays of them.
+    pub fn is_comparable(self) -> bool {
+        !matches!(self.info().base, DataType::Json | DataType::JsonPath)
     }
 
     /// How values lie in memory.

@@ -70,7 +70,7 @@ pub struct ElementType {
 }
 
 /// Every type that is no array, without modifiers (and without `unknown`).
-pub static TYPES: [TypeInfo; 17] = {
+pub static TYPES: [TypeInfo; 20] = {
     use DataType as T;
     use TypeCategory as C;
     [
@@ -119,6 +119,9 @@ pub static TYPES: [TypeInfo; 17] = {
         ),
         of(T::Interval, [1186, 1187], ["interval", "interval[]"], &[], C::Timespan, true),
         of(T::Uuid, [2950, 2951], ["uuid", "uuid[]"], &[], C::User, false),
+        of(T::Json, [114, 199], ["json", "json[]"], &[], C::User, false),
+        of(T::Jsonb, [3802, 3807], ["jsonb", "jsonb[]"], &[], C::User, false),
+        of(T::JsonPath, [4072, 4073], ["jsonpath", "jsonpath[]"], &[], C::User, false),
     ]
 };
 
@@ -141,7 +144,7 @@ const fn of(
         Text | Varchar(_) | Char(_) | Bytea => (Physical::Bytes, None, false),
         Interval => (Physical::Interval, Some(16), false),
         Uuid => (Physical::Uuid, Some(16), false),
-        Numeric(_) | Array(_) | Unknown => (Physical::Values, None, false),
+        Numeric(_) | Json | Jsonb | JsonPath | Array(_) | Unknown => (Physical::Values, None, false),
     };
     TypeInfo { base, oid, array_oid, name, array_name, other_names, category, preferred, physical, width, is_integer }
 }
@@ -205,6 +208,9 @@ impl DataType {
             DataType::TimestampTz => 14,
             DataType::Interval => 15,
             DataType::Uuid => 16,
+            DataType::Json => 17,
+            DataType::Jsonb => 18,
+            DataType::JsonPath => 19,
             DataType::Array(element) => element.id,
             DataType::Unknown => TYPES.len() as u16,
         }

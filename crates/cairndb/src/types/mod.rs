@@ -10,8 +10,10 @@ mod data_type;
 pub mod datetime;
 mod from_syntax;
 mod info;
+mod json;
 pub mod key;
 mod numeric;
+mod regex_error;
 pub mod row;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -29,8 +31,14 @@ pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
 pub use info::{ElementType, Physical, TYPES, sample_types};
+pub(crate) use json::{
+    BinaryOp, Builder as JsonBuilder, Document, Items, Json, Kind as JsonKind, Method, Node as JsonNode, PathExpr,
+    Step, write_pretty, write_quoted,
+};
+pub use json::{JsonPath, Jsonb};
 pub use numeric::Numeric;
 pub(crate) use numeric::division_by_zero;
+pub(crate) use regex_error::invalid_regex;
 pub use text::{from_text, to_text, write_text};
 pub use value::{Interval, Value};
 pub use value_ref::{Elements, ToArray, ValueRef};

@@ -1,7 +1,7 @@
 //! Random values of every type, for property tests.
 
 use super::datetime::MICROS_PER_DAY;
-use super::{Array, DataType, Dimension, Interval, Numeric, Value};
+use super::{Array, DataType, Dimension, Interval, JsonBuilder, JsonPath, Jsonb, Numeric, Value};
 
 /// A small generator (splitmix64): tests repeat exactly.
 pub(crate) struct Random(u64);
@@ -68,7 +68,45 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
             micros: random.integer(),
         }),
         DataType::Array(element) => random_array(random, element.data_type()).into(),
+        DataType::Json => Value::Json(random_json(random).to_string().into()),
+        DataType::Jsonb => Value::Jsonb(random_json(random)),
+        DataType::JsonPath => {
+            const PATHS: [&str; 6] =
+                ["$", "$.a", "strict $[*]", "$.** ? (@ > 1 || @ starts with \"x\")", "-$.size() + 1", "$[last]"];
+            let path = PATHS[random.below(6) as usize];
+            Value::JsonPath(JsonPath::parse(path).expect("a path").into())
+        }
         DataType::Uuid => Value::Uuid(std::array::from_fn(|_| random.next() as u8)),
+    }
+}
+
+/// Small, so that some are equal but for the scale of their numbers.
+fn random_json(random: &mut Random) -> Jsonb {
+    let mut builder = JsonBuilder::default();
+    random_node(random, 0, &mut builder);
+    builder.finish().expect("one value")
+}
+
+fn random_node(random: &mut Random, depth: u64, builder: &mut JsonBuilder) {
+    let few = |random: &mut Random| random.below(4 - depth.min(3));
+    match random.below(8) {
+        0 => builder.null(),
+        1 => builder.boolean(random.below(2) == 0),
+        2 => builder.number(&Numeric::small(random.below(3) as i64 * 10, random.below(2) as u16)),
+        3 => builder.string(&random_text(random).replace('\0', "")),
+        4 | 5 => {
+            builder.begin_array().expect("not deep");
+            (0..few(random)).for_each(|_| random_node(random, depth + 1, builder));
+            builder.end().expect("it was begun");
+        }
+        _ => {
+            builder.begin_object().expect("not deep");
+            for _ in 0..few(random) {
+                builder.key(["a", "b", "ab", "é", ""][random.below(5) as usize]);
+                random_node(random, depth + 1, builder);
+            }
+            builder.end().expect("it was begun");
+        }
     }
 }
 

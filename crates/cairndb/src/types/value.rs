@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, Numeric};
+use super::{Array, JsonPath, Jsonb, Numeric};
 
 /// Months, days and microseconds, kept apart as PostgreSQL does. `==` is of the three fields; SQL's comparison
 /// (a month is 30 days, a day 24 hours) is [`Interval::span`]'s.
@@ -61,6 +61,12 @@ pub enum Value {
     Interval(Interval),
     /// `uuid`
     Uuid([u8; 16]),
+    /// `json`: its text.
+    Json(Box<str>),
+    /// `jsonb`
+    Jsonb(Jsonb),
+    /// `jsonpath`
+    JsonPath(Arc<JsonPath>),
     /// An array of any type.
     Array(Arc<Array>),
 }
@@ -139,6 +145,6 @@ macro_rules! from {
 }
 from! {
     bool => Boolean, i16 => SmallInt, i32 => Integer, i64 => BigInt, f32 => Real, f64 => Double,
-    Numeric => Numeric, Interval => Interval, &str => Text, String => Text, Box<str> => Text,
+    Numeric => Numeric, Jsonb => Jsonb, Interval => Interval, &str => Text, String => Text, Box<str> => Text,
     Vec<u8> => Bytea, &[u8] => Bytea,
 }

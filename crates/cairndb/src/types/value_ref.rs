@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, DataType, Interval, Numeric, Value};
+use super::{Array, DataType, Interval, JsonPath, Jsonb, Numeric, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,9 @@ pub enum ValueRef<'a> {
     TimestampTz(i64),
     Interval(Interval),
     Uuid([u8; 16]),
+    Json(&'a str),
+    Jsonb(&'a Jsonb),
+    JsonPath(&'a Arc<JsonPath>),
     Array(&'a Arc<Array>),
     /// A list that becomes an array when it is copied: only parameters are such.
     Elements(Elements<'a>),
@@ -76,6 +79,9 @@ impl<'a> ValueRef<'a> {
             ValueRef::TimestampTz(_) => DataType::TimestampTz,
             ValueRef::Interval(_) => DataType::Interval,
             ValueRef::Uuid(_) => DataType::Uuid,
+            ValueRef::Json(_) => DataType::Json,
+            ValueRef::Jsonb(_) => DataType::Jsonb,
+            ValueRef::JsonPath(_) => DataType::JsonPath,
             ValueRef::Array(array) => return array.element().array(),
             ValueRef::Elements(elements) => return elements.0.to_array().element().array(),
         })
@@ -112,7 +118,10 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::Timestamp(_), DataType::Timestamp)
             | (ValueRef::TimestampTz(_), DataType::TimestampTz)
             | (ValueRef::Interval(_), DataType::Interval)
-            | (ValueRef::Uuid(_), DataType::Uuid) => Some(self),
+            | (ValueRef::Uuid(_), DataType::Uuid)
+            | (ValueRef::Json(_), DataType::Json)
+            | (ValueRef::Jsonb(_), DataType::Jsonb)
+            | (ValueRef::JsonPath(_), DataType::JsonPath) => Some(self),
             // The elements may need to be fitted.
             (ValueRef::Array(array), DataType::Array(element)) if array.element() == element.data_type() => Some(self),
             _ => None,
@@ -138,6 +147,9 @@ impl<'a> ValueRef<'a> {
             ValueRef::TimestampTz(v) => Value::TimestampTz(v),
             ValueRef::Interval(v) => Value::Interval(v),
             ValueRef::Uuid(v) => Value::Uuid(v),
+            ValueRef::Json(v) => Value::Json(v.into()),
+            ValueRef::Jsonb(v) => Value::Jsonb(v.clone()),
+            ValueRef::JsonPath(v) => Value::JsonPath(v.clone()),
             ValueRef::Array(v) => Value::Array(v.clone()),
             ValueRef::Elements(elements) => elements.0.to_array().into(),
         }
@@ -163,6 +175,9 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::TimestampTz(v) => ValueRef::TimestampTz(*v),
             Value::Interval(v) => ValueRef::Interval(*v),
             Value::Uuid(v) => ValueRef::Uuid(*v),
+            Value::Json(v) => ValueRef::Json(v),
+            Value::Jsonb(v) => ValueRef::Jsonb(v),
+            Value::JsonPath(v) => ValueRef::JsonPath(v),
             Value::Array(v) => ValueRef::Array(v),
         }
     }

@@ -102,6 +102,9 @@ fn short_name(data_type: DataType) -> String {
         DataType::TimestampTz => "timestamptz",
         DataType::Interval => "interval",
         DataType::Uuid => "uuid",
+        DataType::Json => "json",
+        DataType::Jsonb => "jsonb",
+        DataType::JsonPath => "jsonpath",
         DataType::Array(element) => return format!("_{}", short_name(element.data_type())),
     }
     .into()

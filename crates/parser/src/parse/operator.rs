@@ -33,6 +33,7 @@ impl Parser<'_> {
             T::DoubleColon => CAST,
             T::Is => IS,
             T::Operator => OTHER,
+            T::Param if self.at_question_mark() => OTHER,
             _ if self.mode == Mode::Full => return self.word_infix(),
             _ => return None,
         };
@@ -160,6 +161,9 @@ impl Parser<'_> {
         use T::{
             Caret, Equal, Greater, GreaterEqual, Less, LessEqual, Minus, NotEqual, Op, Percent, Plus, Slash, Star,
         };
+        if self.at_question_mark() {
+            return self.question_mark();
+        }
         if !matches!(
             self.kind(),
             Op | Plus
@@ -184,6 +188,23 @@ impl Parser<'_> {
             false => Text { start: token.start, end: token.end, decoded: 0 },
         };
         self.node_to(token.start, token.end, Operator::Plain { text })
+    }
+
+    /// The token is `?`.
+    fn at_question_mark(&self) -> bool {
+        self.at(T::Param) && self.lexer.text().as_bytes().get(self.start() as usize) == Some(&b'?')
+    }
+
+    /// `?`, `?|`, `?&`: behind an operand they are operators, also where `?` is a parameter's place.
+    fn question_mark(&mut self) -> Result<Id<Operator>> {
+        let token = self.advance();
+        let (mut end, next) = (token.end, self.token);
+        let written = self.lexer.text().get(next.start as usize..next.end as usize);
+        if next.start == end && matches!(written, Some("|" | "&")) {
+            end = next.end;
+            self.advance();
+        }
+        self.node_to(token.start, end, Operator::Plain { text: Text { start: token.start, end, decoded: 0 } })
     }
 
     /// A text that is not written that way.

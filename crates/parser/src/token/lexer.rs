@@ -415,7 +415,8 @@ impl<'a> Lexer<'a> {
         let mut foreign = false;
         while let Some(&byte) = bytes.get(end) {
             let comment = matches!((byte, bytes.get(end + 1)), (b'-', Some(b'-')) | (b'/', Some(b'*')));
-            let question = byte == b'?' && self.placeholders.question_marks;
+            // `@?` is an operator.
+            let question = byte == b'?' && self.placeholders.question_marks && bytes.get(start..end) != Some(b"@");
             if !is_operator_byte(byte) || comment || question {
                 break;
             }

@@ -57,6 +57,7 @@ impl Call {
             |arg: &Evaluator| arg.data_type().is_array() || arg.data_type().physical() == Representation::Bytes;
         Ok(Call {
             collects: call.aggregate.returns.is_array()
+                || matches!(call.aggregate.returns, DataType::Json | DataType::Jsonb)
                 || call.aggregate.kind == AggregateKind::Other && args.iter().any(is_long),
             charge: Charge::default(),
             aggregate: call.aggregate.clone(),

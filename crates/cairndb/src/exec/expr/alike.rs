@@ -52,6 +52,8 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::Array(element) if element.data_type().is_numeric() => &["{}", "{1,NaN}", "{1.0,-2.5,NULL}", "{{0},{-0}}"],
         T::Array(_) => &["{}", "{NULL}", "{2024-02-29}", "{1 day,24 hours}", "{12:34:56.5,24:00}", "{ab}"],
         T::Uuid => &["00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
+        T::JsonPath => &["$", "$.a", "strict $[*]"],
+        T::Json | T::Jsonb => &["{}", "[1, 1.0]", "null", "{\"a\": [true, \"x\"]}"],
     }
 }
 
@@ -187,9 +189,9 @@ fn every_cast() {
     assert!(trial.answered > 1_000 && trial.failed > 1_000, "{} answers, {} failures", trial.answered, trial.failed);
 }
 
-/// `varchar` compares as text.
+/// `varchar` compares as text, `json` not at all.
 fn has_equality(data_type: &DataType) -> bool {
-    !matches!(data_type, DataType::Varchar(_))
+    !matches!(data_type, DataType::Varchar(_)) && data_type.is_comparable()
 }
 
 /// `=` for values of the type.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use super::{basic, collect, statistics};
+use super::{basic, collect, json, statistics};
 use crate::functions::catalogue::{Start, next_entry};
 use crate::functions::{ANY, Accumulator, Aggregate, AggregateKind, Declared};
 use crate::types::DataType;
@@ -78,5 +78,6 @@ pub(in crate::functions) static AGGREGATES: LazyLock<AggregateCatalogue> = LazyL
     basic::register(&mut catalogue);
     statistics::register(&mut catalogue);
     collect::register(&mut catalogue);
+    json::register(&mut catalogue);
     catalogue
 });

@@ -3,6 +3,7 @@
 mod basic;
 mod catalogue;
 mod collect;
+mod json;
 mod numeric_sum;
 mod statistics;
 

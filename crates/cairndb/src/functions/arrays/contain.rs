@@ -43,6 +43,7 @@ fn finder(array: &Array) -> Box<dyn Fn(&Value) -> bool + '_> {
     if values.len() < 16 || matches!(element, DataType::Char(_)) {
         return Box::new(move |value| values.iter().any(|other| other.compare_as(value, element).is_eq()));
     }
+    #[expect(clippy::mutable_key_type, reason = "a path's pattern has caches, which its hash does not look at")]
     let set: HashSet<&Value> = values.iter().collect();
     Box::new(move |value| set.contains(value))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::functions::Series;
+use crate::functions::json::{JsonRows, rows_of_document};
 use crate::functions::support::wrong_arguments;
 use crate::types::{Array, EvalContext, Value};
 use crate::{Error, Result};
@@ -15,11 +16,13 @@ pub enum SetRows {
     Unnest(Vec<Option<Arc<Array>>>, usize),
     /// `generate_subscripts`: the next, the last, and the step.
     Subscripts(i64, i64, i64),
+    /// The parts of a document: their values, as many as a row has together.
+    Parts(std::vec::IntoIter<Value>, usize),
 }
 
 /// There is a function of this name that returns rows.
 pub fn is_set_function(name: &str) -> bool {
-    matches!(name, "generate_series" | "unnest" | "generate_subscripts")
+    matches!(name, "generate_series" | "unnest" | "generate_subscripts") || JsonRows::named(name).is_some()
 }
 
 impl SetRows {
@@ -35,7 +38,13 @@ impl SetRows {
                 Ok(SetRows::Unnest(args.iter().map(array).collect(), 0))
             }
             "generate_subscripts" => subscripts(args),
-            _ => Err(Error::internal(format!("{name} does not return rows"))),
+            _ => match JsonRows::named(name) {
+                Some(rows) => {
+                    let values = rows_of_document(name, rows, args)?;
+                    Ok(SetRows::Parts(values.into_iter(), rows.columns().len()))
+                }
+                None => Err(Error::internal(format!("{name} does not return rows"))),
+            },
         }
     }
 
@@ -56,6 +65,10 @@ impl SetRows {
                 row.extend(arrays.iter().map(|array| value(array).unwrap_or(Value::Null)));
                 *at += 1;
                 Ok(true)
+            }
+            SetRows::Parts(values, width) => {
+                row.extend(values.by_ref().take(*width));
+                Ok(!row.is_empty())
             }
             SetRows::Subscripts(next, last, step) => {
                 let over = if *step > 0 { *next > *last } else { *next < *last };

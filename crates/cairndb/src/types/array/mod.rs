@@ -113,6 +113,8 @@ impl Array {
         let long = |value: &Value| match value {
             Value::Text(text) => text.len(),
             Value::Bytea(bytes) => bytes.len(),
+            Value::Json(text) => text.len(),
+            Value::Jsonb(document) => document.as_bytes().len(),
             _ => 0,
         };
         size_of::<Array>() + self.values.len() * size_of::<Value>() + self.values.iter().map(long).sum::<usize>()

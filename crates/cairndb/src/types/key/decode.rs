@@ -1,14 +1,15 @@
 //! Keys back to values. No input panics: what no encoder wrote is an error (XX001).
 
 use super::*;
+use crate::types::json::{KeyReader, decode_key};
 use crate::types::numeric::SCALE_MAX;
-use crate::types::{Array, DIMENSIONS_MAX, DataType, Dimension, Interval, Numeric, Value};
+use crate::types::{Array, DIMENSIONS_MAX, DataType, Dimension, Interval, JsonPath, Numeric, Value};
 use crate::{Error, Result, SqlState};
 
 /// The encoding keeps all of a value of this type, not only its order: the column need not be in the row too.
 pub fn is_decodable(data_type: DataType) -> bool {
     match data_type {
-        DataType::Real | DataType::Double | DataType::Interval | DataType::Unknown => false,
+        DataType::Real | DataType::Double | DataType::Interval | DataType::Jsonb | DataType::Unknown => false,
         // The column's own scale and length restore what the key leaves out.
         DataType::Numeric(modifiers) => modifiers.is_some(),
         DataType::Char(length) => length > 0,
@@ -128,6 +129,9 @@ impl Reader<'_> {
             DataType::Bytea => Value::Bytea(self.bytes()?.into()),
             DataType::Interval => Value::Interval(self.interval()?),
             DataType::Uuid => Value::Uuid(self.plain()?),
+            DataType::Json => Value::Json(self.text()?.into()),
+            DataType::JsonPath => Value::JsonPath(JsonPath::parse(&self.text()?).map_err(|_| corrupted())?.into()),
+            DataType::Jsonb => Value::Jsonb(decode_key(self)?),
             DataType::Array(element) => self.elements(element.data_type())?.into(),
             DataType::Unknown => return Err(corrupted()),
         })
@@ -293,6 +297,29 @@ impl Reader<'_> {
         let text = format!("{digits}e{}", 2 * power - whole);
         let value = Numeric::parse(&text).map_err(|_| corrupted())?;
         Ok(if value.scale() > 0 && digits.ends_with('0') { value.round(i32::from(value.scale()) - 1) } else { value })
+    }
+}
+
+/// The parts of a document's key.
+impl KeyReader for Reader<'_> {
+    fn head(&mut self) -> Result<u8> {
+        self.byte()
+    }
+
+    fn count(&mut self) -> Result<i64> {
+        self.integer()
+    }
+
+    fn number(&mut self) -> Result<Numeric> {
+        self.numeric(None)
+    }
+
+    fn string(&mut self) -> Result<String> {
+        self.text()
+    }
+
+    fn corrupted(&self) -> Error {
+        corrupted()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Values to keys; the bytes are described in the module above.
 
 use super::*;
+use crate::types::json::{KeyWriter, encode_key};
 use crate::types::{Array, DataType, Numeric, Value, ValueRef};
 
 /// Appends the order-preserving, self-delimiting encoding of `value`, a value of a column of type `data_type`.
@@ -44,8 +45,31 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
             out.push(PLAIN);
             out.extend_from_slice(&bytes);
         }
+        // Nothing orders them: no key has one.
+        ValueRef::Json(text) => encode_text(text, data_type, out),
+        ValueRef::JsonPath(path) => encode_text(&path.to_string(), data_type, out),
+        ValueRef::Jsonb(document) => encode_key(document, out),
         ValueRef::Array(array) => encode_array(array, out),
         ValueRef::Elements(elements) => encode_array(&elements.0.to_array(), out),
+    }
+}
+
+/// The parts of a document's key.
+impl KeyWriter for Vec<u8> {
+    fn head(&mut self, head: u8) {
+        self.push(head);
+    }
+
+    fn count(&mut self, value: i64) {
+        encode_integer(value, self);
+    }
+
+    fn number(&mut self, value: &Numeric) {
+        encode_numeric(value, self);
+    }
+
+    fn string(&mut self, value: &str) {
+        encode_text(value, DataType::Text, self);
     }
 }
 

@@ -4,7 +4,7 @@ use super::{RowLayout, corrupted, integers};
 use crate::Result;
 use crate::types::array::read_array;
 use crate::types::datetime::MICROS_PER_DAY;
-use crate::types::{DataType, Interval, Numeric, Value};
+use crate::types::{DataType, Interval, JsonPath, Jsonb, Numeric, Value};
 
 impl RowLayout {
     /// One column of a row.
@@ -58,6 +58,12 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         DataType::Bytea => Value::Bytea(raw.into()),
         DataType::Interval => Value::Interval(interval_from_raw(raw)?),
         DataType::Uuid => Value::Uuid(array(raw)?),
+        DataType::Json => Value::Json(std::str::from_utf8(raw).map_err(|_| corrupted())?.into()),
+        DataType::Jsonb => Value::Jsonb(Jsonb::from_stored(raw)?),
+        DataType::JsonPath => {
+            let text = std::str::from_utf8(raw).map_err(|_| corrupted())?;
+            Value::JsonPath(JsonPath::parse(text).map_err(|_| corrupted())?.into())
+        }
         DataType::Array(element) => read_array(raw, element.data_type())?.into(),
         DataType::Unknown => return Err(corrupted()),
     })

@@ -176,6 +176,9 @@ fn variable_length(value: ValueRef<'_>) -> usize {
     match value {
         ValueRef::Text(text) => text.len(),
         ValueRef::Bytea(bytes) => bytes.len(),
+        ValueRef::Json(text) => text.len(),
+        ValueRef::Jsonb(document) => document.as_bytes().len(),
+        ValueRef::JsonPath(path) => path.to_string().len(),
         ValueRef::Numeric(value) => value.byte_len(),
         ValueRef::Array(array) => array_length(array),
         _ => 0,
@@ -186,10 +189,28 @@ fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Text(text) => out.extend_from_slice(text.as_bytes()),
         ValueRef::Bytea(bytes) => out.extend_from_slice(bytes),
+        ValueRef::Json(text) => out.extend_from_slice(text.as_bytes()),
+        ValueRef::Jsonb(document) => out.extend_from_slice(document.as_bytes()),
+        ValueRef::JsonPath(path) => out.extend_from_slice(path.to_string().as_bytes()),
         ValueRef::Numeric(value) => value.write_bytes(out),
         ValueRef::Array(array) => write_array(array, out),
         other => assert!(other.is_null(), "a value of another type than its column's"),
     }
+}
+
+/// Rows say how long such a value is.
+fn is_variable(value: ValueRef<'_>) -> bool {
+    matches!(
+        value,
+        ValueRef::Text(_)
+            | ValueRef::Bytea(_)
+            | ValueRef::Numeric(_)
+            | ValueRef::Json(_)
+            | ValueRef::Jsonb(_)
+            | ValueRef::JsonPath(_)
+            | ValueRef::Array(_)
+            | ValueRef::Elements(_)
+    )
 }
 
 /// Measured by writing it: arrays are not what rows are written fast for.
@@ -203,9 +224,7 @@ fn array_length(array: &Array) -> usize {
 /// Appends the bytes of a value that is kept neither as an integer nor NULL.
 pub(in crate::types) fn encode_plain(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
-        ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_) | ValueRef::Array(_) | ValueRef::Elements(_) => {
-            encode_variable(value, out)
-        }
+        value if is_variable(value) => encode_variable(value, out),
         _ => encode_fixed(value, out),
     }
 }
@@ -214,10 +233,7 @@ pub(in crate::types) fn encode_plain(value: ValueRef<'_>, out: &mut Vec<u8>) {
 pub(crate) fn encode_value_raw(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match (integer(value), value) {
         (Some(number), _) => write(number, bytes_kept(number, integer_type(value)), out),
-        (
-            None,
-            ValueRef::Text(_) | ValueRef::Bytea(_) | ValueRef::Numeric(_) | ValueRef::Array(_) | ValueRef::Elements(_),
-        ) => encode_variable(value, out),
+        (None, value) if is_variable(value) => encode_variable(value, out),
         _ => encode_fixed(value, out),
     }
 }

@@ -3,7 +3,8 @@
 use super::float::{parse_double, parse_real};
 use crate::types::array::parse_array;
 use crate::types::cast::fit_string_assigned;
-use crate::types::{DataType, EvalContext, Numeric, Value, datetime};
+use crate::types::json::{check_json, parse_jsonb};
+use crate::types::{DataType, EvalContext, JsonPath, Numeric, Value, datetime};
 use crate::{Error, Result, SqlState};
 
 /// Reads a value of `data_type` from its text form, as PostgreSQL's input functions do: a string too long for its
@@ -28,6 +29,12 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         DataType::TimestampTz => Value::TimestampTz(datetime::parse_timestamptz(text, context)?),
         DataType::Interval => Value::Interval(datetime::parse_interval(text)?),
         DataType::Uuid => Value::Uuid(parse_uuid(text)?),
+        DataType::Json => {
+            check_json(text)?;
+            Value::Json(text.into())
+        }
+        DataType::Jsonb => Value::Jsonb(parse_jsonb(text)?),
+        DataType::JsonPath => Value::JsonPath(JsonPath::parse(text)?.into()),
         DataType::Array(element) => {
             let element = element.data_type();
             parse_array(text, element, &|text| from_text(text, element, context))?.into()

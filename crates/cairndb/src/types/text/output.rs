@@ -47,6 +47,9 @@ fn write_zoneless(value: &Value, out: &mut String) {
         Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::UTC, out),
         Value::Interval(interval) => datetime::write_interval(*interval, out),
         Value::Uuid(bytes) => write_uuid(bytes, out),
+        Value::Json(text) => out.push_str(text),
+        Value::Jsonb(document) => _ = write!(out, "{document}"),
+        Value::JsonPath(path) => _ = write!(out, "{path}"),
         Value::Array(array) => write_array_text(array, &write_zoneless, out),
         Value::Null | Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_) | Value::Numeric(_) => {}
     }

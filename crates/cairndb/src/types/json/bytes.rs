@@ -1,0 +1,198 @@
+//! `jsonb` as bytes: part of the file format.
+//!
+//! ```text
+//! null 00 | false 01 | true 02
+//! number  03 | the numeric as rows keep it
+//! string  04 | UTF-8
+//! array   05 + width | count | end of each element | elements
+//! object  06 + width | count | end of each key, then of each value | keys | values
+//! ```
+//!
+//! - A value does not say how long it is: what holds it does.
+//! - Ends are counted from the first element's beginning, little endian, of 1, 2 or 4 bytes: width is `00`, `10` or `20`.
+//! - The count (of elements; of pairs) is LEB128.
+//! - Keys are UTF-8 without a head, each once, the shorter before the longer, among equally long ones by their bytes:
+//!   PostgreSQL's order, so that what is shown looks the same.
+
+use std::cmp::Ordering;
+
+use crate::types::Numeric;
+use crate::types::row::decode_length;
+use crate::{Error, Result, SqlState};
+
+pub(super) const NULL: u8 = 0;
+pub(super) const FALSE: u8 = 1;
+pub(super) const TRUE: u8 = 2;
+pub(super) const NUMBER: u8 = 3;
+pub(super) const STRING: u8 = 4;
+pub(super) const ARRAY: u8 = 5;
+pub(super) const OBJECT: u8 = 6;
+const KIND: u8 = 0x0f;
+
+/// A value's bytes, not looked at yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Node<'a>(&'a [u8]);
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(crate) enum Json<'a> {
+    Null,
+    Boolean(bool),
+    Number(Numeric),
+    String(&'a str),
+    Array(Items<'a>),
+    /// Keys first, then their values.
+    Object(Items<'a>),
+}
+
+/// The parts of an array or object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Items<'a> {
+    /// Elements or pairs.
+    len: usize,
+    width: usize,
+    ends: &'a [u8],
+    data: &'a [u8],
+}
+
+impl<'a> Node<'a> {
+    pub(crate) fn of(bytes: &'a [u8]) -> Node<'a> {
+        Node(bytes)
+    }
+
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Looks at it, not at what is in it.
+    pub(crate) fn read(self) -> Result<Json<'a>> {
+        let (&head, rest) = self.0.split_first().ok_or_else(damaged)?;
+        Ok(match head {
+            NULL if rest.is_empty() => Json::Null,
+            FALSE if rest.is_empty() => Json::Boolean(false),
+            TRUE if rest.is_empty() => Json::Boolean(true),
+            NUMBER => Json::Number(Numeric::from_bytes(rest).filter(Numeric::is_finite).ok_or_else(damaged)?),
+            STRING => Json::String(std::str::from_utf8(rest).map_err(|_| damaged())?),
+            _ => match head & KIND {
+                ARRAY => Json::Array(Items::read(head, rest, 1)?),
+                OBJECT => Json::Object(Items::read(head, rest, 2)?),
+                _ => return Err(damaged()),
+            },
+        })
+    }
+}
+
+impl Node<'_> {
+    /// Looks at it and all that is in it: keys in their order, nothing between the parts or behind them.
+    pub(super) fn check(self, depth: usize) -> Result<()> {
+        let (items, is_object) = match self.read()? {
+            Json::Array(items) => (items, false),
+            Json::Object(items) => (items, true),
+            _ => return Ok(()),
+        };
+        let depth = depth.checked_sub(1).ok_or_else(damaged)?;
+        let parts = if is_object { 2 * items.len } else { items.len };
+        if items.data.len() != if parts == 0 { 0 } else { items.end(parts - 1)? } {
+            return Err(damaged());
+        }
+        if is_object {
+            let mut before = None;
+            for at in 0..items.len {
+                let key = items.key(at)?.as_bytes();
+                if before.is_some_and(|before| key_order(before, key).is_ge()) {
+                    return Err(damaged());
+                }
+                before = Some(key);
+            }
+        }
+        let values = if is_object { items.len..parts } else { 0..parts };
+        { values }.try_for_each(|part| Node(items.part(part)?).check(depth))
+    }
+}
+
+impl<'a> Items<'a> {
+    fn read(head: u8, bytes: &'a [u8], parts: usize) -> Result<Items<'a>> {
+        let width = match head & !KIND {
+            0x00 => 1,
+            0x10 => 2,
+            0x20 => 4,
+            _ => return Err(damaged()),
+        };
+        let (len, rest) = decode_length(bytes).map_err(|_| damaged())?;
+        let ends = len.checked_mul(parts * width).ok_or_else(damaged)?;
+        let (ends, data) = rest.split_at_checked(ends).ok_or_else(damaged)?;
+        Ok(Items { len, width, ends, data })
+    }
+
+    /// How many elements or pairs there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    fn end(&self, part: usize) -> Result<usize> {
+        let bytes = self.ends.get(part * self.width..(part + 1) * self.width).ok_or_else(damaged)?;
+        Ok(bytes.iter().rev().fold(0, |end, byte| end << 8 | usize::from(*byte)))
+    }
+
+    fn part(&self, part: usize) -> Result<&'a [u8]> {
+        let start = if part == 0 { 0 } else { self.end(part - 1)? };
+        self.data.get(start..self.end(part)?).ok_or_else(damaged)
+    }
+
+    /// An array's element.
+    pub(crate) fn element(&self, at: usize) -> Result<Node<'a>> {
+        self.part(at).map(Node)
+    }
+
+    /// An array's elements.
+    pub(crate) fn elements(self) -> impl Iterator<Item = Result<Node<'a>>> {
+        (0..self.len).map(move |at| self.element(at))
+    }
+
+    /// An object's key.
+    pub(crate) fn key(&self, at: usize) -> Result<&'a str> {
+        std::str::from_utf8(self.part(at)?).map_err(|_| damaged())
+    }
+
+    /// An object's value.
+    pub(crate) fn value(&self, at: usize) -> Result<Node<'a>> {
+        self.part(self.len + at).map(Node)
+    }
+
+    /// An object's pairs.
+    pub(crate) fn pairs(self) -> impl Iterator<Item = Result<(&'a str, Node<'a>)>> {
+        (0..self.len).map(move |at| Ok((self.key(at)?, self.value(at)?)))
+    }
+
+    /// The value of an object's key.
+    pub(crate) fn get(&self, key: &str) -> Result<Option<Node<'a>>> {
+        let (mut low, mut high) = (0, self.len);
+        while low < high {
+            let middle = low.midpoint(high);
+            match key_order(self.part(middle)?, key.as_bytes()) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return self.value(middle).map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    /// An array's element, counted from its end where negative.
+    pub(crate) fn at(&self, index: i64) -> Result<Option<Node<'a>>> {
+        let index = if index < 0 { index + self.len as i64 } else { index };
+        match usize::try_from(index) {
+            Ok(at) if at < self.len => self.element(at).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The order in which objects keep their keys.
+pub(super) fn key_order(a: &[u8], b: &[u8]) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+}
+
+pub(crate) fn damaged() -> Error {
+    Error::new(SqlState::DATA_CORRUPTED, "the bytes of a jsonb value are damaged")
+}
