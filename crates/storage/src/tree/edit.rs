@@ -74,7 +74,7 @@ impl Scratch {
         let bytes = unsafe { pages.unsealed(tail) };
         assert!(layout::identity(bytes) == tail, "whoever gives up a last leaf forgets it");
         let (node, payload) = (Node::new(bytes), Payload::Value(cell));
-        if !node.is_behind_last(key) || !node.has_room(key, payload) {
+        if !node.has_room_behind(key, payload) {
             return None;
         }
         let append = check();

@@ -70,10 +70,32 @@ fn head_of(a: &[u8], b: &[u8]) -> u16 {
     (byte(0) as u16) << 8 | byte(1) as u16
 }
 
+#[inline]
+fn slot_head(slot: [u8; SLOT]) -> u16 {
+    u16::from_le_bytes([slot[0], slot[1]])
+}
+
+/// How many of these slots, in ascending order, have a head below this one. Which half to go on in is no branch: it
+/// would be mispredicted every other time.
+#[inline]
+fn count_below(slots: &[[u8; SLOT]], head: u16) -> usize {
+    let (mut from, mut left) = (0, slots.len());
+    while left > 0 {
+        crate::counted::comparison();
+        let half = left.div_ceil(2);
+        let is_below = slot_head(slots[from + half - 1]) < head;
+        from = std::hint::select_unpredictable(is_below, from + half, from);
+        left -= half;
+    }
+    from
+}
+
+#[inline]
 fn key_length_bytes(length: usize) -> usize {
     if length < 0x80 { 1 } else { 2 }
 }
 
+#[inline]
 fn value_length_bytes(cell: Cell<'_>) -> usize {
     match cell {
         Cell::Overflow(_) => 1,
@@ -240,19 +262,37 @@ impl<'a> Node<'a> {
         }
         let rest = &key[prefix.len()..];
         let head = head_of(rest, &[]);
-        let (mut low, mut high) = (0, self.count);
+        let heads = self.slot_array();
+        let low = count_below(heads, head);
+        if heads.get(low).is_none_or(|&slot| slot_head(slot) != head) {
+            return (low, false);
+        }
+        match self.suffix(low).cmp(rest) {
+            std::cmp::Ordering::Less => self.search_among_equal_heads(low + 1, rest, head),
+            order => (low, order.is_eq()),
+        }
+    }
+
+    /// As `search`, from an entry on, among those with this head.
+    fn search_among_equal_heads(&self, from: usize, rest: &[u8], head: u16) -> (usize, bool) {
+        let heads = &self.slot_array()[from..];
+        let equal = head.checked_add(1).map_or(heads.len(), |above| count_below(heads, above));
+        let (mut low, mut high) = (from, from + equal);
         while low < high {
             crate::counted::comparison();
             let middle = (low + high) / 2;
-            let found = self.slot(middle).0;
-            let order = if found == head { self.suffix(middle).cmp(rest) } else { found.cmp(&head) };
-            match order {
+            match self.suffix(middle).cmp(rest) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
                 std::cmp::Ordering::Equal => return (middle, true),
             }
         }
         (low, false)
+    }
+
+    #[inline]
+    fn slot_array(&self) -> &'a [[u8; SLOT]] {
+        self.page[self.slots..][..self.count * SLOT].as_chunks().0
     }
 
     /// How entry `i`'s key compares with `key`.
@@ -277,16 +317,6 @@ impl<'a> Node<'a> {
     /// Whether another page has the same entries at the same places. (False says nothing: they may lie elsewhere in it.)
     pub(crate) fn is_copy_of(&self, other: &Node<'_>) -> bool {
         self.page[WHAT] == other.page[WHAT] && self.page[HEAP..] == other.page[HEAP..]
-    }
-
-    /// Whether `key` lies behind every entry.
-    #[inline]
-    pub(crate) fn is_behind_last(&self, key: &[u8]) -> bool {
-        let Some(last) = self.count.checked_sub(1) else { return false };
-        match key.strip_prefix(self.prefix()) {
-            Some(rest) => self.suffix(last) < rest,
-            None => self.prefix() < key,
-        }
     }
 
     /// Which child leads to `key`.
@@ -412,10 +442,44 @@ impl Node<'_> {
         key.starts_with(self.prefix()) && (self.suffix == VARIABLE || key.len() == self.prefix + self.suffix as usize)
     }
 
+    /// (prefix length, suffix length or VARIABLE) for a page that begins with `key`, which is behind these entries and has
+    /// their form: what they all share, if that outlasts as many keys as far apart again.
+    fn form_after(&self, key: &[u8]) -> (usize, u16) {
+        assert!(self.has_form(key), "the key has its neighbour's form");
+        let first = self.suffix(0);
+        let rest = &key[self.prefix..];
+        let shared = rest.iter().zip(first).take_while(|(a, b)| a == b).count();
+        let differs = rest.get(shared).zip(first.get(shared));
+        let carries = differs.is_some_and(|(&next, &first)| next.checked_add(next.wrapping_sub(first)).is_none());
+        let prefix = (self.prefix + shared).saturating_sub(usize::from(carries));
+        let has_one_length = self.suffix != VARIABLE || (0..self.count).all(|i| self.suffix(i).len() == rest.len());
+        (prefix, if has_one_length { (key.len() - prefix) as u16 } else { VARIABLE })
+    }
+
     /// Whether [`insert_in_place`] would succeed.
     pub(crate) fn has_room(&self, key: &[u8], payload: Payload<'_>) -> bool {
-        self.size_of(key, payload)
-            .is_some_and(|size| get_u16(self.page, HEAP) as usize >= self.slots + (self.count + 1) * SLOT + size)
+        self.size_of(key, payload).is_some_and(|size| self.has_bytes(size))
+    }
+
+    /// Whether the key goes behind the last entry, and [`append_in_place`] is what puts it there.
+    #[inline]
+    pub(crate) fn has_room_behind(&self, key: &[u8], payload: Payload<'_>) -> bool {
+        let Some((last, rest)) = self.count.checked_sub(1).zip(key.strip_prefix(self.prefix())) else { return false };
+        let has_form = self.suffix == VARIABLE || rest.len() == usize::from(self.suffix);
+        has_form && self.suffix(last) < rest && self.has_bytes(self.cell_bytes(rest.len(), payload))
+    }
+
+    /// Whether there is room for one more slot and a cell of this size.
+    #[inline]
+    fn has_bytes(&self, size: usize) -> bool {
+        get_u16(self.page, HEAP) as usize >= self.slots + (self.count + 1) * SLOT + size
+    }
+
+    /// What a cell takes in this page.
+    #[inline]
+    fn cell_bytes(&self, rest: usize, payload: Payload<'_>) -> usize {
+        let length_bytes = if self.suffix == VARIABLE { key_length_bytes(rest) } else { 0 };
+        length_bytes + rest + payload.size()
     }
 
     /// Whether it would succeed after [`close_gaps`].
@@ -428,9 +492,7 @@ impl Node<'_> {
         if self.count == 0 || !self.has_form(key) {
             return None;
         }
-        let rest = key.len() - self.prefix;
-        let length_bytes = if self.suffix == VARIABLE { key_length_bytes(rest) } else { 0 };
-        Some(length_bytes + rest + payload.size())
+        Some(self.cell_bytes(key.len() - self.prefix, payload))
     }
 }
 
@@ -448,15 +510,15 @@ pub(crate) fn close_gaps(page: &mut [u8], copy: &[u8]) {
     put_u16(page, GARBAGE, 0);
 }
 
-/// Begins an empty page with its left neighbour's form (prefix and suffix length) and the first key behind it, so that
-/// the keys that follow go in without moving anything. The key must have that form.
+/// Begins an empty page to the right of a full one, with the first key behind all of that, in the form (prefix and suffix
+/// length) that the left one's entries have or could have had: the keys that follow go in without moving anything, and
+/// the form is not for ever what the tree's first keys had in common.
 pub(crate) fn begin_like(page: &mut [u8], left: Node<'_>, key: &[u8], payload: Payload<'_>) {
-    assert!(left.has_form(key), "the key has its neighbour's form");
+    let (prefix, suffix) = left.form_after(key);
     init_body(page);
-    let (prefix, suffix) = (left.prefix(), left.suffix);
     let start = body_start(left.inner);
-    page[start..start + prefix.len()].copy_from_slice(prefix);
-    put_u16(page, PREFIX, prefix.len() as u16);
+    page[start..start + prefix].copy_from_slice(&key[..prefix]);
+    put_u16(page, PREFIX, prefix as u16);
     put_u16(page, SUFFIX, suffix);
     insert_at(page, 0, key, payload);
 }
@@ -470,7 +532,7 @@ pub(crate) fn insert_in_place(page: &mut [u8], at: usize, key: &[u8], payload: P
     has_room
 }
 
-/// Appends behind the last entry, where [`Node::has_room`] said so.
+/// Appends behind the last entry, where [`Node::has_room_behind`] said so.
 pub(crate) fn append_in_place(page: &mut [u8], key: &[u8], payload: Payload<'_>) {
     let at = Node::new(page).count;
     insert_at(page, at, key, payload);
@@ -753,6 +815,53 @@ mod tests {
             let too_long = [1; 400];
             assert!(!Node::new(&page).has_room_in_gaps(&key(101), Payload::Value(Cell::Inline(&too_long))));
         }
+    }
+
+    fn leaf(bytes: usize) -> Vec<u8> {
+        let mut page = vec![0; bytes];
+        layout::format(&mut page, Kind::Leaf, 0, 2, PageRef { id: 3, birth: 4 });
+        init_body(&mut page);
+        page
+    }
+
+    const VALUE: Payload<'static> = Payload::Value(Cell::Inline(b"value"));
+
+    /// Heads that all entries share, that a few share, that say it all, and keys that end within their head.
+    #[test]
+    fn a_search_finds_every_key_and_where_others_belong() {
+        let mut keys: Vec<Vec<u8>> = (0..40u8).map(|i| vec![7, 7, 7, i / 8, i]).collect();
+        keys.extend((0..9u8).flat_map(|i| [vec![8, i], vec![8, i, 0], vec![8, i, 0, 0]]));
+        keys.extend([vec![8], vec![7], vec![0xff, 0xff], vec![0xff, 0xff, 1], vec![0xff, 0xff, 0xff]]);
+        keys.sort();
+        for every in [1, 2, 3] {
+            let mut page = leaf(4096);
+            let held: Vec<&[u8]> = keys.iter().step_by(every).map(Vec::as_slice).collect();
+            held.iter().enumerate().for_each(|(at, key)| insert_at(&mut page, at, key, VALUE));
+            assert!(Node::is_valid(&page));
+            for key in &keys {
+                let place = held.binary_search(&key.as_slice());
+                assert_eq!(Node::new(&page).search(key), (place.unwrap_or_else(|at| at), place.is_ok()), "{key:?}");
+            }
+        }
+    }
+
+    /// A page's form went from leaf to leaf, so that what the first keys of a tree did not share, none did.
+    #[test]
+    fn a_leaf_begun_behind_another_has_the_form_that_this_ones_keys_could_have() {
+        let form = |keys: &[&[u8]], next: &[u8]| {
+            let (mut left, mut right) = (leaf(512), leaf(512));
+            keys.iter().enumerate().for_each(|(at, key)| insert_at(&mut left, at, key, VALUE));
+            begin_like(&mut right, Node::new(&left), next, VALUE);
+            let node = Node::new(&right);
+            assert!(Node::is_valid(&right) && node.search(next) == (0, true));
+            (node.prefix().to_vec(), node.suffix)
+        };
+        assert_eq!(form(&[&[1, 2, 3], &[1, 2, 9]], &[1, 2, 10]), (vec![1, 2], 1));
+        assert_eq!(form(&[&[1, 2], &[1, 2, 9]], &[1, 2, 10]), (vec![1, 2], VARIABLE));
+        assert_eq!(form(&[&[1, 2, 3], &[1, 3, 9]], &[1, 4, 0]), (vec![1], 2));
+        // As many keys again reach beyond what these share.
+        assert_eq!(form(&[&[1, 2, 200], &[1, 2, 220]], &[1, 2, 240]), (vec![1], 2));
+        assert_eq!(form(&[&[200], &[220]], &[240]), (vec![], 1));
     }
 
     /// A forged page with more garbage than bytes behind its heap's start made the arithmetic of the next change overflow.
