@@ -65,6 +65,18 @@ impl ByteStrings {
         }
     }
 
+    /// The string at `index`, if all were checked ([`check_text`](ByteStrings::check_text)) and it is text.
+    #[inline]
+    pub(crate) fn checked_text(&self, index: usize) -> Option<&str> {
+        match &self.arena {
+            Arena::Text(text) => {
+                let start = index.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before))?;
+                text.get(*start..*self.ends.get(index)?)
+            }
+            Arena::Bytes(_) => None,
+        }
+    }
+
     /// Checks all strings at once, which is many times quicker than one by one; [`text`](ByteStrings::text) only looks
     /// at their ends from then on.
     pub(crate) fn check_text(&mut self) {

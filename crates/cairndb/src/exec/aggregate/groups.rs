@@ -40,6 +40,13 @@ impl GroupKeys {
                         Data::I64(keys) => keys[entry] == values[row],
                         _ => false,
                     }),
+                    // (In `char(n)` blanks at the end do not count.)
+                    Data::Bytes(values) if !matches!(column.data_type(), DataType::Char(_)) => {
+                        self.assign_by(columns, &hashes, |keys, row, entry| match keys[0].data() {
+                            Data::Bytes(keys) => keys.get(entry) == values.get(row),
+                            _ => false,
+                        })
+                    }
                     _ => self.assign_by(columns, &hashes, |keys, row, entry| rows_equal(columns, row, keys, entry)),
                 }
             }

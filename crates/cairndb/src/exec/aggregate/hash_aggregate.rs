@@ -212,9 +212,7 @@ impl Operator for HashAggregate {
         if self.spilled.is_some() || !self.calls.iter_mut().all(Call::park) {
             return false;
         }
-        if !self.group_by.is_empty() {
-            self.keys = GroupKeys::new(&self.group_by.iter().map(Evaluator::data_type).collect::<Vec<_>>());
-        }
+        self.keys.clear();
         (self.stage, self.charge) = (Stage::Reading, Charge::default());
         self.input.park()
     }

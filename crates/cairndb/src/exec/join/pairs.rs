@@ -135,18 +135,18 @@ impl Pairing {
         if l.is_empty() {
             return None;
         }
-        let mut columns = gather_shared(left, l);
+        let mut columns = gather_shared(left.columns(), left.len(), l);
         if !matches!(self.kind, JoinKind::Semi | JoinKind::Anti) {
-            columns.extend(right.iter().map(|column| Arc::new(column.gather(r))));
+            columns.append(&mut gather_shared(right, right.first().map_or(0, |column| column.len()), r));
         }
         Some(Batch::new(columns, l.len()))
     }
 }
 
-/// The rows of a batch; the batch's own columns where these are all its rows.
-fn gather_shared(batch: &Batch, rows: &[u32]) -> Vec<Arc<Vector>> {
-    let same = rows.len() == batch.len() && rows.iter().enumerate().all(|(position, &row)| row_number(position) == row);
-    if same { batch.columns().to_vec() } else { batch.gather(rows).into_columns() }
+/// The rows of columns that have `len`; the columns themselves where these are all of them.
+fn gather_shared(columns: &[Arc<Vector>], len: usize, rows: &[u32]) -> Vec<Arc<Vector>> {
+    let same = rows.len() == len && rows.iter().enumerate().all(|(position, &row)| row_number(position) == row);
+    if same { columns.to_vec() } else { columns.iter().map(|column| Arc::new(column.gather(rows))).collect() }
 }
 
 /// Rows of the right side without a match, from `start` on, at most `count`, with NULLs for the left side; and where

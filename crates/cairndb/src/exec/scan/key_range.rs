@@ -183,9 +183,13 @@ impl KeyRanges {
         let mut key = std::mem::take(&mut self.key);
         let visited = self.visit_leaves(count, cx, |entries| match entries {
             Entries::Lent(entries) => {
+                let prefix = entries.key_prefix();
+                key.clear();
+                key.extend_from_slice(prefix);
                 for at in 0..entries.len() {
                     let Some(value) = entries.value(at) else { return Ok(at) };
-                    entries.key_into(at, &mut key);
+                    key.truncate(prefix.len());
+                    key.extend_from_slice(entries.key_rest(at));
                     each(&key, value)?;
                 }
                 Ok(entries.len())

@@ -76,7 +76,12 @@ impl IntegerStart {
 }
 
 /// Moves `bytes` past one value.
+#[inline]
 pub fn skip_value(bytes: &mut &[u8], data_type: DataType, descending: bool, nulls_first: bool) -> Result<()> {
+    let is_null = matches!(bytes.first(), Some(&NULL_FIRST | &NULL_LAST));
+    if data_type == DataType::BigInt && !descending && !is_null {
+        return decode_integer(bytes).map(drop);
+    }
     decode_value(bytes, data_type, descending, nulls_first).map(drop)
 }
 
