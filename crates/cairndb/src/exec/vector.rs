@@ -375,7 +375,11 @@ impl Vector {
             (Data::F64(to), Data::F64(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (Data::Uuid(to), Data::Uuid(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (Data::Interval(to), Data::Interval(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
-            (Data::Bytes(to), Data::Bytes(from)) => rows.iter().for_each(|&row| to.push(from.get(row as usize))),
+            (Data::Bytes(to), Data::Bytes(from)) => {
+                let strings = rows.iter().map(|&row| from.get(row as usize));
+                let bytes = strings.clone().map(<[u8]>::len).sum();
+                to.extend(strings, bytes);
+            }
             (Data::Values(to), Data::Values(from)) => to.extend(rows.iter().map(|&row| from[row as usize].clone())),
             _ => unreachable_representations(),
         }
