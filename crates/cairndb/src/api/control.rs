@@ -4,6 +4,7 @@ use cairn_storage::Losses;
 
 use super::Connection;
 use super::execute::Executed;
+use crate::catalog::{Catalog, Deferral, ObjectId, ObjectName, Table, no_schema};
 use crate::command::TransactionCommand;
 use crate::{Error, Result, SqlState};
 
@@ -20,6 +21,7 @@ impl Connection {
             T::RollbackTo(name) => self.rollback_to(name),
             T::Savepoint(name) => self.set_savepoint(name),
             T::Release(name) => self.release_savepoint(name),
+            T::SetConstraints { names, deferred } => self.set_constraints(names.as_deref(), *deferred),
         }
     }
 
@@ -67,7 +69,7 @@ impl Connection {
             drop(state);
             return self.rollback_transaction(chain);
         }
-        if state.temporary.is_some() {
+        if state.temporary.is_some() || open.deferred.is_owed() {
             drop(state);
             if let Err(error) = self.before_commit_of_open() {
                 self.rollback_transaction(chain)?;
@@ -140,13 +142,64 @@ impl Connection {
         Ok(Executed::tag("ROLLBACK"))
     }
 
+    /// Of the open transaction's foreign keys. SQLSTATE 42704, 42809, and 23503 where one is violated that is to hold now.
+    fn set_constraints(&self, names: Option<&[ObjectName]>, deferred: bool) -> Result<Executed> {
+        let tag = Executed::tag("SET CONSTRAINTS");
+        if !self.in_transaction() {
+            let message = "SET CONSTRAINTS can only be used in transaction blocks";
+            self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
+            return Ok(tag);
+        }
+        if self.transaction_failed() {
+            return Err(aborted());
+        }
+        let catalog = self.catalog()?;
+        let keys =
+            names.map(|names| names.iter().map(|name| deferrable_keys(name, &catalog)).collect::<Result<Vec<_>>>());
+        let keys = keys.transpose()?.map(|keys| keys.concat());
+        if !deferred {
+            self.look_at_deferred(keys.as_deref())?;
+        }
+        if let Some(open) = &self.state.borrow().transaction {
+            open.deferred.set(keys.as_deref(), deferred);
+        }
+        Ok(tag)
+    }
+
     fn before_commit_of_open(&self) -> Result<()> {
+        self.look_at_deferred(None)?;
         let state = self.state.borrow();
         match &state.transaction {
             Some(open) => self.before_commit(&open.tx),
             None => Ok(()),
         }
     }
+}
+
+/// The foreign keys of a name, in the first schema that has a constraint of it.
+fn deferrable_keys(name: &ObjectName, catalog: &Catalog) -> Result<Vec<ObjectId>> {
+    let schemas = match &name.schema {
+        Some(schema) => vec![catalog.schema(schema).ok_or_else(|| no_schema(schema))?],
+        None => catalog.searched().to_vec(),
+    };
+    for schema in schemas {
+        let tables = || catalog.tables().filter(|table| table.schema == schema);
+        let keys = || tables().flat_map(|table| &table.foreign_keys).filter(|key| key.name == name.name);
+        if keys().any(|key| key.deferral != Deferral::Never) {
+            return Ok(keys().filter(|key| key.deferral != Deferral::Never).map(|key| key.id).collect());
+        }
+        if keys().next().is_some() || tables().any(|table| has_constraint(table, &name.name)) {
+            let message = format!("constraint \"{}\" is not deferrable", name.name);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+    }
+    Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("constraint \"{}\" does not exist", name.name)))
+}
+
+fn has_constraint(table: &Table, name: &str) -> bool {
+    table.primary_key_name.as_deref() == Some(name)
+        || table.indexes.iter().any(|index| index.constraint && index.name == name)
+        || table.checks.iter().any(|check| check.name == name)
 }
 
 fn outside(what: &str) -> Error {

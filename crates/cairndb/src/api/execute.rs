@@ -19,12 +19,12 @@ use super::sequences::StatementSequences;
 use super::session::SessionState;
 use super::statement_cache::TextHash;
 use super::{Connection, Notice, Params, RowRef, Rows, parameters};
-use crate::catalog::{Catalog, CatalogStamp, SearchPath};
+use crate::catalog::{Catalog, CatalogStamp, ObjectId, SearchPath};
 use crate::command::{self, Command};
 use crate::ddl;
 use crate::dml::{self, DmlContext};
 use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
-use crate::sql::ParsedStatement;
+use crate::sql::{ParsedStatement, parse_one};
 use crate::state::{Reader, Transaction};
 use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
@@ -510,14 +510,8 @@ impl Connection {
             Some(open) => prepared.note_in(open)?,
             None => prepared.note(tx.reader().database(), state.has_lost)?,
         }
-        let shared = self.shared();
-        let dml = DmlContext {
-            tx,
-            catalog: &state.catalog,
-            exec: &context,
-            store: &shared.store,
-            row_numbers: &shared.row_numbers,
-        };
+        let session = self.state.borrow();
+        let dml = self.dml_context(tx, (state, &context), &session);
         let body = prepared.body()?;
         if let Body::Explain(explain) = body {
             return super::explain::explain(explain, &prepared, &context, Some(&dml));
@@ -528,19 +522,46 @@ impl Connection {
         Ok(Executed { tag: tag_of(statement.parsed.syntax()), affected: done.affected, rows })
     }
 
+    fn dml_context<'a>(
+        &'a self,
+        tx: &'a Transaction,
+        (state, exec): (&'a State<'_>, &'a ExecContext),
+        session: &'a SessionState,
+    ) -> DmlContext<'a> {
+        let shared = self.shared();
+        DmlContext {
+            tx,
+            catalog: &state.catalog,
+            exec,
+            store: &shared.store,
+            row_numbers: &shared.row_numbers,
+            deferred: session.transaction.as_ref().map(|open| &open.deferred),
+        }
+    }
+
+    /// Looks at what the open transaction owes to these foreign keys (`None`: to all).
+    pub(super) fn look_at_deferred(&self, keys: Option<&[ObjectId]>) -> Result<()> {
+        let session = self.state.borrow();
+        let Some(open) = session.transaction.as_ref().filter(|open| open.deferred.is_owed()) else { return Ok(()) };
+        let database = open.tx.reader().database();
+        let stamp = CatalogStamp::of(database, self.shared().trees)?;
+        let catalog = self.seen(self.shared().catalog_of_transaction(database, stamp)?);
+        let (reader, started) = (open.tx.reader(), Some(open.started));
+        let state = State { reader, stamp, catalog, started, read_only: open.read_only, has_lost: false };
+        let prepared = Prepared::utility(&Arc::new(parse_one("COMMIT")?), state.stamp, &state.catalog);
+        let context = self.context(&prepared, &state, &())?;
+        let dml = DmlContext { deferred: None, ..self.dml_context(&open.tx, (&state, &context), &session) };
+        open.deferred.look(keys, &dml)
+    }
+
     fn change_schema(&self, tx: &Transaction, command: &Arc<ParsedStatement>, state: &State<'_>) -> Result<Executed> {
         let prepared = Prepared::utility(command, state.stamp, &state.catalog);
         let context = self.context(&prepared, state, &())?;
         let shared = self.shared();
         let trees = shared.trees.ok_or_else(|| Error::internal("the database has no system trees"))?;
-        let dml = DmlContext {
-            tx,
-            catalog: &state.catalog,
-            exec: &context,
-            store: &shared.store,
-            row_numbers: &shared.row_numbers,
-        };
-        let options = self.state.borrow().settings.optimizer.clone();
+        let session = self.state.borrow();
+        let dml = self.dml_context(tx, (state, &context), &session);
+        let options = session.settings.optimizer.clone();
         let sequences = |catalog: &Arc<Catalog>| self.sequences_under(catalog, state.read_only);
         let is_alone = state.started.is_none();
         let done = ddl::execute(command, &dml, trees, &options, &sequences, is_alone)?;

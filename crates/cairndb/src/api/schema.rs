@@ -167,6 +167,10 @@ pub struct ForeignKey {
     pub on_delete: ForeignKeyAction,
     /// When a referenced row's key changes.
     pub on_update: ForeignKeyAction,
+    /// SET CONSTRAINTS may say that it is looked at when the transaction commits.
+    pub deferrable: bool,
+    /// It is, unless SET CONSTRAINTS says otherwise.
+    pub initially_deferred: bool,
 }
 
 /// What happens to rows that refer to one that goes, or whose key changes.
@@ -355,6 +359,8 @@ impl Describe<'_> {
             referenced_columns: referenced.map(|table| names(table, &key.referenced_columns)).unwrap_or_default(),
             on_delete: key.on_delete.into(),
             on_update: key.on_update.into(),
+            deferrable: key.deferral != catalog::Deferral::Never,
+            initially_deferred: key.deferral == catalog::Deferral::Deferred,
         }
     }
 

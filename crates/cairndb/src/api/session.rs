@@ -10,6 +10,7 @@ use cairn_storage::{Durability, Losses};
 use super::limits::Limits;
 use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
+use crate::dml::Deferred;
 use crate::plan::OptimizerOptions;
 use crate::state::{Savepoint, Transaction};
 use crate::types::ZoneName;
@@ -48,6 +49,8 @@ pub(crate) struct OpenTransaction {
     pub(crate) serial: u64,
     /// Which schemas there are was noted as read.
     pub(crate) schemas_noted: Cell<bool>,
+    /// What is looked at when it commits.
+    pub(crate) deferred: Deferred,
 }
 
 /// The state behind a connection.
@@ -91,6 +94,7 @@ impl SessionState {
             changed: None,
             serial: next_serial(),
             schemas_noted: Cell::new(false),
+            deferred: Deferred::default(),
         });
     }
 

@@ -19,6 +19,9 @@ const WITH_EXPRESSIONS: u8 = 6;
 /// The same of a table with generated columns: who does not know of them would write what they are not.
 const WITH_GENERATED: u8 = 7;
 
+/// The same of a table with foreign keys that may be looked at later: who does not know of them would forget it.
+const WITH_DEFERRALS: u8 = 8;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
@@ -45,6 +48,11 @@ impl Writer {
     /// The record of a table with generated columns.
     pub(super) fn entry_with_generated() -> Writer {
         Writer(vec![WITH_GENERATED])
+    }
+
+    /// The record of a table with foreign keys that may be looked at later.
+    pub(super) fn entry_with_deferrals() -> Writer {
+        Writer(vec![WITH_DEFERRALS])
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
@@ -108,7 +116,7 @@ impl<'a> Fields<'a> {
     /// A top-level record.
     pub(super) fn entry(bytes: &'a [u8]) -> Result<Fields<'a>> {
         match bytes.split_first() {
-            Some((OLDEST..=WITH_GENERATED, rest)) => Ok(Fields(rest)),
+            Some((OLDEST..=WITH_DEFERRALS, rest)) => Ok(Fields(rest)),
             Some((version @ 1..OLDEST, _)) => Err(older(*version)),
             Some((version, _)) => Err(corrupt(&format!("unknown entry version {version}"))),
             None => Err(corrupt("empty entry")),
@@ -167,7 +175,7 @@ pub(super) fn corrupt(what: &str) -> Error {
 
 fn older(version: u8) -> Error {
     let message = format!(
-        "the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {WITH_GENERATED})"
+        "the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {WITH_DEFERRALS})"
     );
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }

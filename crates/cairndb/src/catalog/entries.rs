@@ -6,8 +6,8 @@ use cairn_storage::TreeId;
 
 use super::codec::{self, Fields, Writer, corrupt};
 use super::schema::{Check, Column, DroppedColumn, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
+use super::schema::{Deferral, OnCommit, ReferentialAction, Sequence};
 use super::schema::{EXPRESSIONS, KeyExpression, RowExpression};
-use super::schema::{OnCommit, ReferentialAction, Sequence};
 use super::{Definition, KnownColumn, Reference};
 use crate::Result;
 use crate::types::DataType;
@@ -17,6 +17,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.foreign_keys.iter().any(|key| key.deferral != Deferral::Never) => Writer::entry_with_deferrals(),
         () if table.columns.iter().any(|column| column.generated.is_some()) => Writer::entry_with_generated(),
         () if !table.indexes.iter().all(|index| index.is_old()) => Writer::entry_with_expressions(),
         () if table.layout_version > 0 => Writer::entry_with_layouts(),
@@ -390,6 +391,11 @@ fn encode_foreign_key(key: &ForeignKey, w: &mut Writer) {
     w.number(5, encode_action(key.on_delete));
     w.number(6, encode_action(key.on_update));
     w.number(7, key.id.0.into());
+    match key.deferral {
+        Deferral::Never => {}
+        Deferral::Immediate => w.number(8, 1),
+        Deferral::Deferred => w.number(8, 2),
+    }
 }
 
 fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
@@ -401,6 +407,7 @@ fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
         referenced_columns: Vec::new(),
         on_delete: ReferentialAction::NoAction,
         on_update: ReferentialAction::NoAction,
+        deferral: Deferral::Never,
     };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -412,10 +419,19 @@ fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
             5 => key.on_delete = decode_action(codec::number(value)?)?,
             6 => key.on_update = decode_action(codec::number(value)?)?,
             7 => key.id = ObjectId(codec::number(value)?),
+            8 => key.deferral = decode_deferral(codec::number(value)?)?,
             _ => {}
         }
     }
     Ok(key)
+}
+
+fn decode_deferral(number: u64) -> Result<Deferral> {
+    match number {
+        1 => Ok(Deferral::Immediate),
+        2 => Ok(Deferral::Deferred),
+        _ => Err(corrupt("unknown time of a constraint")),
+    }
 }
 
 fn encode_action(action: ReferentialAction) -> u64 {
@@ -569,6 +585,7 @@ mod tests {
             referenced_columns: vec![0],
             on_delete: ReferentialAction::Cascade,
             on_update: ReferentialAction::SetDefault,
+            deferral: Deferral::Deferred,
         };
         Table {
             id: ObjectId(7),

@@ -26,8 +26,8 @@ pub(crate) use objects::{Commentable, no_schema};
 pub(crate) use past::PastLayout;
 pub(crate) use rests::{Rests, note_all, note_keys};
 pub use schema::{
-    Check, Column, ColumnStatistics, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction, Sequence,
-    Table, TableStatistics, View,
+    Check, Column, ColumnStatistics, Deferral, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction,
+    Sequence, Table, TableStatistics, View,
 };
 pub(crate) use schema::{EXPRESSIONS, KeyExpression, OnCommit, RowExpression};
 pub(crate) use store::{

@@ -204,6 +204,20 @@ pub struct ForeignKey {
     pub on_delete: ReferentialAction,
     /// When a referenced row's key changes.
     pub on_update: ReferentialAction,
+    /// When it is looked at.
+    pub deferral: Deferral,
+}
+
+/// When a constraint is looked at: at the end of the statement, or of the transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deferral {
+    /// At the end of the statement, whatever SET CONSTRAINTS says.
+    #[default]
+    Never,
+    /// At the end of the statement, unless SET CONSTRAINTS says otherwise.
+    Immediate,
+    /// At the end of the transaction, unless SET CONSTRAINTS says otherwise.
+    Deferred,
 }
 
 /// What happens to referencing rows.

@@ -3,8 +3,8 @@
 use cairn_parser::{Expr, Id, TokenKind};
 
 use super::clause::Clause;
-use crate::catalog::{ObjectName, ReferentialAction};
-use crate::{Error, Result};
+use crate::catalog::{Deferral, ObjectName, ReferentialAction};
+use crate::{Error, Result, SqlState};
 
 /// A constraint as the statement gives it, wherever it stood.
 #[derive(Debug)]
@@ -38,6 +38,7 @@ pub(crate) struct References {
     pub(crate) columns: Vec<String>,
     pub(crate) on_delete: ReferentialAction,
     pub(crate) on_update: ReferentialAction,
+    pub(crate) deferral: Deferral,
 }
 
 impl Constraint {
@@ -46,7 +47,10 @@ impl Constraint {
         let name = clause.names().next();
         let rule = clause.part("table_rule").ok_or_else(|| Error::internal("a constraint without a rule"))?;
         let rule = rule.first_part()?;
-        check_attributes(rule.parts("rule_attribute"))?;
+        if rule.rule() != "foreign_key_rule" {
+            refuse_attributes(rule.parts("rule_attribute"))?;
+        }
+        let deferral = deferral(rule.parts("rule_attribute"))?;
         let columns = rule.names_in("columns");
         match rule.rule() {
             "primary_key_rule" => {
@@ -60,7 +64,11 @@ impl Constraint {
             "check_rule" => Ok(Constraint::Check { name, condition: condition(rule)? }),
             "foreign_key_rule" => {
                 let references = rule.part("references").ok_or_else(|| Error::internal("no REFERENCES"))?;
-                Ok(Constraint::ForeignKey { name, columns, references: References::of(references)? })
+                Ok(Constraint::ForeignKey {
+                    name,
+                    columns,
+                    references: References { deferral, ..References::of(references)? },
+                })
             }
             _ => Err(rule.unsupported("an exclusion constraint")),
         }
@@ -98,18 +106,50 @@ pub(super) fn are_nulls_equal(clause: Clause<'_>) -> bool {
     clause.part("nulls_treatment").is_some_and(|nulls| nulls.has(TokenKind::Not))
 }
 
-/// Constraints hold at once, for all rows.
-pub(super) fn check_attributes<'p>(attributes: impl Iterator<Item = Clause<'p>>) -> Result<()> {
+/// All constraints but foreign keys hold at once, for all rows.
+pub(super) fn refuse_attributes<'p>(attributes: impl Iterator<Item = Clause<'p>>) -> Result<()> {
     for attribute in attributes {
         let deferrable = attribute.has(TokenKind::Deferrable) && !attribute.has(TokenKind::Not);
         if deferrable || attribute.has(TokenKind::Deferred) {
-            return Err(attribute.unsupported("a deferrable constraint"));
+            return Err(attribute.unsupported("a deferrable constraint that is no foreign key"));
         }
         if attribute.has(TokenKind::Valid) {
             return Err(attribute.unsupported("a constraint that is NOT VALID"));
         }
     }
     Ok(())
+}
+
+/// What a foreign key's attributes say of when it is looked at; SQLSTATE 42601 where they contradict each other.
+pub(super) fn deferral<'p>(attributes: impl Iterator<Item = Clause<'p>>) -> Result<Deferral> {
+    let (mut deferrable, mut deferred) = (None, None);
+    let say = |said: &mut Option<bool>, value: bool, what: &str| match said.replace(value) {
+        Some(_) => Err(Error::new(SqlState::SYNTAX_ERROR, format!("multiple {what} clauses not allowed"))),
+        None => Ok(()),
+    };
+    for attribute in attributes {
+        let is_not = attribute.has(TokenKind::Not);
+        match () {
+            () if attribute.has(TokenKind::Valid) => {
+                return Err(attribute.unsupported("a constraint that is NOT VALID"));
+            }
+            () if attribute.has(TokenKind::Deferrable) => {
+                say(&mut deferrable, !is_not, "DEFERRABLE/NOT DEFERRABLE")?;
+            }
+            () if attribute.has(TokenKind::Deferred) => say(&mut deferred, true, "INITIALLY IMMEDIATE/DEFERRED")?,
+            () if attribute.has(TokenKind::Immediate) => say(&mut deferred, false, "INITIALLY IMMEDIATE/DEFERRED")?,
+            () => {}
+        }
+    }
+    match (deferrable, deferred) {
+        (Some(false), Some(true)) => {
+            let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+            Err(Error::new(SqlState::SYNTAX_ERROR, message))
+        }
+        (_, Some(true)) => Ok(Deferral::Deferred),
+        (Some(true), _) => Ok(Deferral::Immediate),
+        _ => Ok(Deferral::Never),
+    }
 }
 
 impl References {
@@ -122,6 +162,7 @@ impl References {
             columns: clause.names_in("columns"),
             on_delete: action(clause.part("on_delete"))?,
             on_update: action(clause.part("on_update"))?,
+            deferral: Deferral::Never,
         })
     }
 }

@@ -3,7 +3,7 @@
 use cairn_parser::{Expr, Id, Query, TokenKind, TypeName};
 
 use super::clause::Clause;
-use super::constraint::{Constraint, check_attributes, column_rule};
+use super::constraint::{Constraint, column_rule, deferral, refuse_attributes};
 use super::sequence::SequenceOptions;
 use crate::catalog::{ObjectName, OnCommit};
 use crate::types::{COLLATION_HINT, is_known_collation};
@@ -144,8 +144,10 @@ impl ColumnDefinition {
             constraints: Vec::new(),
             is_collated: false,
         };
-        for option in clause.parts("column_constraint") {
-            column.add(option)?;
+        let options: Vec<Clause<'_>> = clause.parts("column_constraint").collect();
+        for (at, option) in options.iter().enumerate() {
+            let attributes = options[at + 1..].iter().map_while(|option| option.part("constraint_attribute"));
+            column.add(*option, attributes)?;
         }
         Ok(column)
     }
@@ -157,13 +159,14 @@ impl ColumnDefinition {
     }
 
     /// Takes a constraint, or what stands where one could.
-    fn add(&mut self, option: Clause<'_>) -> Result<()> {
+    fn add<'p>(&mut self, option: Clause<'p>, attributes: impl Iterator<Item = Clause<'p>>) -> Result<()> {
         if let Some(collation) = option.part("collate") {
             self.is_collated = true;
             return check_collation(collation);
         }
-        if let Some(attribute) = option.part("constraint_attribute") {
-            return check_attributes([attribute].into_iter());
+        if option.part("constraint_attribute").is_some() {
+            // It was looked at with what it stands behind.
+            return Ok(());
         }
         let rule = option.part("column_rule").ok_or_else(|| Error::internal("a column's constraint of no kind"))?;
         match () {
@@ -175,7 +178,13 @@ impl ColumnDefinition {
             () if rule.has(TokenKind::Not) => self.not_null = true,
             () => self.constraints.extend(column_rule(option.names().next(), rule, &self.name)?),
         }
-        Ok(())
+        match self.constraints.last_mut() {
+            Some(Constraint::ForeignKey { references, .. }) if rule.part("references").is_some() => {
+                references.deferral = deferral(attributes)?;
+                Ok(())
+            }
+            _ => refuse_attributes(attributes),
+        }
     }
 }
 

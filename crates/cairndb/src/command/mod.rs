@@ -91,7 +91,7 @@ impl CommandKind {
     fn named(rule: &str) -> CommandKind {
         match rule {
             "begin" | "start_transaction" | "commit" | "rollback" | "abort" | "savepoint" | "release"
-            | "rollback_to" => CommandKind::Transaction,
+            | "rollback_to" | "set_constraints" => CommandKind::Transaction,
             "set" | "show" | "reset" | "discard" => CommandKind::Session,
             "explain" => CommandKind::Explain,
             _ => CommandKind::Schema,

@@ -3,6 +3,7 @@
 use cairn_parser::TokenKind;
 
 use super::clause::Clause;
+use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
 /// A command about the open transaction.
@@ -24,6 +25,11 @@ pub(crate) enum TransactionCommand {
     Savepoint(String),
     Release(String),
     RollbackTo(String),
+    /// `None`: ALL.
+    SetConstraints {
+        names: Option<Vec<ObjectName>>,
+        deferred: bool,
+    },
 }
 
 impl TransactionCommand {
@@ -38,6 +44,11 @@ impl TransactionCommand {
             "savepoint" => TransactionCommand::Savepoint(command.name()?),
             "release" => TransactionCommand::Release(command.name()?),
             "rollback_to" => TransactionCommand::RollbackTo(command.name()?),
+            "set_constraints" => {
+                let names = command.relations()?;
+                let deferred = command.has(TokenKind::Deferred);
+                TransactionCommand::SetConstraints { names: (!names.is_empty()).then_some(names), deferred }
+            }
             other => return Err(Error::internal(format!("{other} is not about a transaction"))),
         })
     }

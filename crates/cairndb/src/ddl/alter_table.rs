@@ -29,7 +29,9 @@ impl Ddl<'_> {
             self.rename_relation(&alter.name, to.clone())?;
             return Ok("ALTER TABLE");
         }
-        let table = self.table(&alter.name)?.id;
+        let table = self.table(&alter.name)?;
+        self.refuse_pending(&table, "ALTER TABLE")?;
+        let table = table.id;
         let mut actions: Vec<&TableAction> = alter.actions.iter().collect();
         actions.sort_by_key(|action| action.pass());
         // Constraints that were said with columns, once these are there.

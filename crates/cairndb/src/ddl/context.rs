@@ -97,6 +97,16 @@ impl<'a> Ddl<'a> {
         table.cloned().ok_or_else(|| missing(&self.catalog, name, RelationKind::Table))
     }
 
+    /// SQLSTATE 55006 where rows of the table wait for COMMIT to be looked at.
+    pub(super) fn refuse_pending(&self, table: &Table, what: &str) -> Result<()> {
+        let rows = self.rows();
+        if !self.dml.deferred.is_some_and(|deferred| deferred.is_pending(table.id, &rows)) {
+            return Ok(());
+        }
+        let message = format!("cannot {what} \"{}\" because it has pending trigger events", table.name);
+        Err(Error::new(SqlState::OBJECT_IN_USE, message))
+    }
+
     /// A table that is there, as it is now.
     pub(super) fn table_of(&self, id: ObjectId) -> Result<Arc<Table>> {
         self.catalog.table_by_id(id).cloned().ok_or_else(|| Error::internal("a table is missing"))
@@ -147,6 +157,7 @@ impl<'a> Ddl<'a> {
             exec: self.dml.exec,
             store: self.dml.store,
             row_numbers: self.dml.row_numbers,
+            deferred: None,
         }
     }
 }

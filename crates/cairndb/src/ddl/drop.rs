@@ -151,6 +151,7 @@ impl Ddl<'_> {
 
     fn remove_table(&mut self, id: ObjectId) -> Result<()> {
         let Some(table) = self.catalog.table_by_id(id) else { return Ok(()) };
+        self.refuse_pending(table, "DROP TABLE")?;
         self.dml.tx.drop_tree(table.tree)?;
         for index in &table.indexes {
             self.dml.tx.drop_tree(index.tree)?;

@@ -52,6 +52,7 @@ impl Ddl<'_> {
             referenced_columns,
             on_delete: references.on_delete,
             on_update: references.on_update,
+            deferral: references.deferral,
         });
         Ok(())
     }

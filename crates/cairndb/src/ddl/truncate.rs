@@ -22,6 +22,7 @@ impl Ddl<'_> {
             self.add_referencing(&mut tables)?;
         }
         self.refuse_referenced(&tables)?;
+        tables.iter().try_for_each(|table| self.refuse_pending(table, "TRUNCATE"))?;
         for table in &tables {
             self.empty(table)?;
             if truncate.restart {

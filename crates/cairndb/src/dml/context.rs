@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cairn_storage::{Store, TreeId};
 
-use super::RowNumbers;
 use super::row::Numbers;
+use super::{Deferred, RowNumbers};
 use crate::Result;
 use crate::catalog::Catalog;
 use crate::exec::ExecContext;
@@ -20,6 +20,8 @@ pub(crate) struct DmlContext<'a> {
     pub(crate) exec: &'a ExecContext,
     pub(crate) store: &'a Store,
     pub(crate) row_numbers: &'a RowNumbers,
+    /// Of the user's open transaction: where what is looked at when it commits is put down.
+    pub(crate) deferred: Option<&'a Deferred>,
 }
 
 impl<'a> DmlContext<'a> {

@@ -10,6 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::DmlContext;
+use super::deferred::{Owed, What};
 use super::referencing::{Found, find_rows};
 use super::row::{
     ChangeBuffers, DeleteBuffers, Env, Lookup, ReferenceChecks, RowChange, RowDelete, Rules, Stop, Stored, Target,
@@ -90,9 +91,46 @@ impl<'a> ForeignKeys<'a> {
             self.context.exec.check()?;
             self.act(&event)?;
         }
-        self.pending.iter().try_for_each(|pending| self.check_reference(pending))?;
+        for pending in std::mem::take(&mut self.pending) {
+            if let Some(error) = self.what_is_missing(&pending)? {
+                let Pending { target, position, key, .. } = pending;
+                self.settle(error, &target.table, position, || What::Reference(key))?;
+            }
+        }
         for orphans in std::mem::take(&mut self.orphans) {
-            self.check_orphans(&orphans)?;
+            if let Some(error) = self.who_is_orphaned(&orphans)? {
+                let Orphans { child, position, values, .. } = orphans;
+                self.settle(error, &child, position, || What::Orphans(values))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The error, unless the table's foreign key at `position` is looked at when the transaction commits.
+    fn settle(&self, error: Error, table: &Table, position: usize, what: impl FnOnce() -> What) -> Result<()> {
+        let key = &table.foreign_keys[position];
+        match self.context.deferred.filter(|deferred| deferred.puts_off(key)) {
+            Some(deferred) => {
+                deferred.owe(Owed { table: table.id, key: key.id, what: what() });
+                Ok(())
+            }
+            None => Err(error),
+        }
+    }
+
+    /// What a statement before has put off, to be looked at now. A foreign key that is gone asks nothing any more.
+    pub(super) fn take(&mut self, owed: Owed) -> Result<()> {
+        let Some(child) = self.context.catalog.table_by_id(owed.table) else { return Ok(()) };
+        let Some(position) = child.foreign_keys.iter().position(|key| key.id == owed.key) else { return Ok(()) };
+        match owed.what {
+            What::Reference(key) => {
+                let (target, lookup) = (self.target(child)?, Lookup::default());
+                self.pending.push(Pending { target, position, key, lookup });
+            }
+            What::Orphans(values) => {
+                let parent = self.table(child.foreign_keys[position].referenced_table)?.clone();
+                self.orphans.push(Orphans { parent, child: child.clone(), position, values });
+            }
         }
         Ok(())
     }
@@ -266,26 +304,28 @@ impl<'a> ForeignKeys<'a> {
         Ok(program)
     }
 
-    fn check_reference(&self, pending: &Pending) -> Result<()> {
+    /// The error, where the row refers to what is not there.
+    fn what_is_missing(&self, pending: &Pending) -> Result<Option<Error>> {
         let Pending { target, position, key, lookup } = pending;
         let (reference, mut trees) = (&target.references[*position], self.context.tx);
-        if reference.is_kept(&mut trees, lookup)? {
-            return Ok(());
+        if lookup.wanted != Wanted::No && reference.is_kept(&mut trees, lookup)? {
+            return Ok(None);
         }
         // A later action may have changed or deleted the referring row.
         let (mut value, mut current) = (Vec::new(), Lookup::default());
         if !look_up(&mut trees, target.table.tree, key, &mut value)? {
-            return Ok(());
+            return Ok(None);
         }
         let row = Stored { layout: &target.layout, key, value: &value };
         reference.encode(&row, &self.context.exec.eval, &mut current)?;
-        match current == *lookup {
-            true => Err(Violation::Missing(*position).worded(target, &row, Env::of(self.context.exec))),
-            false => Ok(()),
+        match reference.is_kept(&mut trees, &current)? {
+            true => Ok(None),
+            false => Ok(Some(Violation::Missing(*position).worded(target, &row, Env::of(self.context.exec)))),
         }
     }
 
-    fn check_orphans(&mut self, orphans: &Orphans) -> Result<()> {
+    /// The error, where rows still refer to what is gone.
+    fn who_is_orphaned(&mut self, orphans: &Orphans) -> Result<Option<Error>> {
         let Orphans { parent, child, position, values } = orphans;
         let target = self.target(child)?;
         let key = target.references[*position].referenced_key(&child.foreign_keys[*position], values);
@@ -293,9 +333,9 @@ impl<'a> ForeignKeys<'a> {
         if exists(&mut trees, target.references[*position].tree, &key)?
             || self.children(parent, child, *position, values, 1)?.is_empty()
         {
-            return Ok(());
+            return Ok(None);
         }
-        Err(self.still_referenced(parent, child, *position, values))
+        Ok(Some(self.still_referenced(parent, child, *position, values)))
     }
 
     fn still_referenced(&self, parent: &Table, child: &Table, position: usize, values: &[Value]) -> Error {

@@ -7,6 +7,7 @@
 //! - A failed statement leaves half its writes in the transaction: the caller rolls back.
 
 mod context;
+mod deferred;
 mod delete;
 mod foreign_keys;
 mod insert;
@@ -19,6 +20,7 @@ mod statement;
 mod update;
 
 pub(crate) use context::DmlContext;
+pub(crate) use deferred::Deferred;
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_keys::verify_foreign_key;
 pub(crate) use insert::{InsertPlan, Inserter};

@@ -3,7 +3,7 @@
 use super::{Rows, SystemRelation, maybe, schema_name, text, type_name, view_columns, yes_or_no};
 use crate::Value;
 use crate::catalog::RelationKind::View;
-use crate::catalog::{Catalog, Column, ForeignKey, ReferentialAction, Relation, Table};
+use crate::catalog::{Catalog, Column, Deferral, ForeignKey, ReferentialAction, Relation, Table};
 use crate::types::DataType::{self, Integer, Text};
 
 pub(super) const RELATIONS: &[SystemRelation] = &[
@@ -279,7 +279,10 @@ fn table_constraints(catalog: &Catalog, rows: &mut Rows) {
         for (name, kind, _) in constraints(table) {
             let constraint = [text(DATABASE), schema.clone(), text(name)];
             let of = [text(DATABASE), schema.clone(), text(&table.name), text(kind)];
-            let rest = [text("NO"), text("NO"), text("YES")];
+            let key = table.foreign_keys.iter().find(|key| kind == "FOREIGN KEY" && key.name == name);
+            let deferral = key.map_or(Deferral::Never, |key| key.deferral);
+            let is = [deferral != Deferral::Never, deferral == Deferral::Deferred, true];
+            let rest = is.map(yes_or_no);
             rows.add(constraint.into_iter().chain(of).chain(rest).collect());
         }
     }

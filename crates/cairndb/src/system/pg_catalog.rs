@@ -3,7 +3,7 @@
 use super::{Rows, SystemRelation, maybe, names, schema_name, text, type_name, view_columns};
 use crate::Value;
 use crate::catalog::RelationKind::{Table as TableKind, View};
-use crate::catalog::{Catalog, Index, ObjectId, ReferentialAction, Relation, Table, quoted};
+use crate::catalog::{Catalog, Deferral, Index, ObjectId, ReferentialAction, Relation, Table, quoted};
 use crate::types::DataType::{self, BigInt, Boolean, Integer, SmallInt, Text};
 use crate::types::{Array, TYPES};
 
@@ -295,7 +295,9 @@ fn pg_constraint(catalog: &Catalog, rows: &mut Rows) {
     for table in catalog.tables() {
         let mut add = |id: ObjectId, name: &str, kind: &str, key: Option<Vec<i16>>, foreign: [Value; 4]| {
             let [to, on_update, on_delete, referred] = foreign;
-            let is = [false, false, true].map(Value::Boolean);
+            let key_of_it = table.foreign_keys.iter().find(|key| key.id == id);
+            let deferral = key_of_it.map_or(Deferral::Never, |key| key.deferral);
+            let is = [deferral != Deferral::Never, deferral == Deferral::Deferred, true].map(Value::Boolean);
             let first = [oid(id), text(name), namespace(table.schema), text(kind)];
             let rest = [oid(table.id), to, on_update, on_delete, maybe(key.map(array)), referred];
             rows.add(first.into_iter().chain(is).chain(rest).collect());

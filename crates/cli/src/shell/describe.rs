@@ -218,7 +218,12 @@ fn foreign_key_line(key: &ForeignKey) -> String {
     };
     let (update, delete) = (action("UPDATE", key.on_update), action("DELETE", key.on_delete));
     let columns = key.referenced_columns.join(", ");
-    format!("\"{}\" FOREIGN KEY ({own}) REFERENCES {target}({columns}){update}{delete}", key.name)
+    let deferral = match (key.deferrable, key.initially_deferred) {
+        (_, true) => " DEFERRABLE INITIALLY DEFERRED",
+        (true, false) => " DEFERRABLE",
+        (false, false) => "",
+    };
+    format!("\"{}\" FOREIGN KEY ({own}) REFERENCES {target}({columns}){update}{delete}{deferral}", key.name)
 }
 
 /// A view's columns are what its query gives now.
