@@ -224,7 +224,7 @@ impl SequenceSource for StatementSequences {
         })
     }
 
-    fn set_value(&self, name: &str, value: i64) -> Result<i64> {
+    fn set_value(&self, name: &str, value: i64, called: bool) -> Result<i64> {
         let sequence = self.sequence(name)?;
         if !(sequence.min..=sequence.max).contains(&value) {
             let message = format!(
@@ -233,8 +233,10 @@ impl SequenceSource for StatementSequences {
             );
             return Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message));
         }
-        self.with("setval", sequence, |values, store, tree| values.set(store, tree, sequence, value, true))?;
-        self.remember(sequence, value);
+        self.with("setval", sequence, |values, store, tree| values.set(store, tree, sequence, value, called))?;
+        if called {
+            self.remember(sequence, value);
+        }
         Ok(value)
     }
 }

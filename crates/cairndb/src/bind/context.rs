@@ -36,6 +36,7 @@ pub(super) enum Clause {
     IndexPredicate,
     Default,
     Generated,
+    Transform,
     From,
     Filter,
     WindowPartition,
@@ -54,13 +55,22 @@ impl Clause {
             Clause::IndexPredicate => "index predicate",
             Clause::Default => "DEFAULT expression",
             Clause::Generated => "column generation expression",
+            Clause::Transform => "transform expression",
             other => other.name(),
         }
     }
 
     /// Whether a row, or the lack of one, is all that there is to an expression.
     pub(super) fn refuses_subqueries(self) -> bool {
-        matches!(self, Clause::Check | Clause::IndexKey | Clause::IndexPredicate | Clause::Default | Clause::Generated)
+        matches!(
+            self,
+            Clause::Check
+                | Clause::IndexKey
+                | Clause::IndexPredicate
+                | Clause::Default
+                | Clause::Generated
+                | Clause::Transform
+        )
     }
 
     /// As messages name it: "aggregate functions are not allowed in ...".
@@ -82,6 +92,7 @@ impl Clause {
             Clause::IndexPredicate => "index predicates",
             Clause::Default => "DEFAULT expressions",
             Clause::Generated => "column generation expressions",
+            Clause::Transform => "transform expressions",
             Clause::From => "functions in FROM",
             Clause::Filter => "FILTER",
             Clause::WindowPartition => "window PARTITION BY",

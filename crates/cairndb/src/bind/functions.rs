@@ -207,7 +207,8 @@ impl<'a> Binder<'a> {
         let (Some(name), wanted) = (tree.nth(call.args, 0), usize::from(op == SequenceOp::Set) + 1) else {
             return Err(self.at(no_function(call.name, &[]), call.span));
         };
-        if tree.len(call.args) != wanted {
+        let called = tree.nth(call.args, 2).filter(|_| op == SequenceOp::Set);
+        if tree.len(call.args) != wanted + usize::from(called.is_some()) {
             let message = format!("{} with {} arguments", call.name, tree.len(call.args));
             return Err(self.at(Error::unsupported(message), call.span));
         }
@@ -230,7 +231,14 @@ impl<'a> Binder<'a> {
             }
             None => None,
         };
-        Ok(Expr::Sequence { op, name, value })
+        let Some(called) = called else { return Ok(Expr::Sequence { op, name, value }) };
+        let (bound, span) = self.operand(called, context)?;
+        let called = self.condition(bound, "setval", span)?;
+        let next = Expr::Sequence { op: SequenceOp::SetNext, name: name.clone(), value: value.clone() };
+        let set = Expr::Sequence { op, name, value };
+        let otherwise = super::expr::not(self.duplicate(&called)?);
+        let branches = vec![(called, set), (otherwise, next)];
+        Ok(Expr::Case { branches, otherwise: None, data_type: DataType::BigInt })
     }
 
     /// A function that returns rows in the select list. Its values become the column after the FROM row's.

@@ -1,4 +1,4 @@
-//! Generated columns: what their values are computed from.
+//! What columns are computed from: generated ones whenever a row changes, others once, when they get another type.
 
 use cairn_parser::{self as ast, Id};
 
@@ -10,6 +10,7 @@ use super::index::{in_parentheses, is_immutable};
 use crate::catalog::{Catalog, Column, Definition, RowExpression, Table};
 use crate::plan::{Expr, walk};
 use crate::sql;
+use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
 
 /// What a column's values are computed from, over the table's columns, as the column's type.
@@ -36,6 +37,25 @@ pub(crate) fn resolve_generated(
     let (references, bound) = noting(&parsed.tree, parsed.depth, catalog, bind)?;
     let columns = numbers_of(&bound, table);
     Ok(RowExpression { definition: Definition { text, references: Some(references) }, columns })
+}
+
+/// USING of ALTER COLUMN TYPE, over the table's columns, as the column's new type.
+pub(crate) fn bind_using(
+    text: String,
+    (column, to): (&Column, DataType),
+    table: &Table,
+    catalog: &Catalog,
+) -> Result<Expr> {
+    alone(&text.as_str().into(), catalog, |binder, expr| {
+        let (bound, span) = over_columns(binder, expr, table, Clause::Transform)?;
+        binder.coerce(bound, to, CastContext::Assignment, span)?.ok_or_else(|| {
+            let message = format!(
+                "result of USING clause for column \"{}\" cannot be cast automatically to type {to}",
+                column.name
+            );
+            Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint("You might need to add an explicit cast.")
+        })
+    })
 }
 
 fn generated(binder: &mut Binder<'_>, expr: Id<ast::Expr>, column: &Column, table: &Table) -> Result<Expr> {

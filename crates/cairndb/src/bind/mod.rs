@@ -44,7 +44,7 @@ mod with;
 pub(crate) use definition::{definition_fields, resolve_check, resolve_default, resolve_query};
 pub use entry::{bind_check, bind_default, bind_query, bind_statement, bind_view_query};
 pub(crate) use from::named_as_view;
-pub(crate) use generated::{bind_generated, resolve_generated};
+pub(crate) use generated::{bind_generated, bind_using, resolve_generated};
 pub(crate) use index::{bind_index, bound_indexes, resolve_key, resolve_predicate};
 pub use parameters::ParameterTypes;
 pub use rows::ConstantRows;

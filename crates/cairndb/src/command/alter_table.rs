@@ -4,7 +4,7 @@ use cairn_parser::{Expr, Id, TokenKind, TypeName};
 
 use super::clause::Clause;
 use super::constraint::Constraint;
-use super::create_table::{ColumnDefinition, check_collation};
+use super::create_table::{ColumnDefinition, Identity, check_collation, identity};
 use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
@@ -61,8 +61,22 @@ pub(crate) enum ColumnChange {
     DropNotNull,
     SetDefault(Id<Expr>),
     DropDefault,
-    DropExpression { if_exists: bool },
-    SetType { to: Id<TypeName>, is_collated: bool },
+    DropExpression {
+        if_exists: bool,
+    },
+    SetType {
+        to: Id<TypeName>,
+        is_collated: bool,
+        using: Option<Id<Expr>>,
+    },
+    AddIdentity(Identity),
+    /// ALWAYS, or BY DEFAULT.
+    SetIdentity {
+        always: bool,
+    },
+    DropIdentity {
+        if_exists: bool,
+    },
 }
 
 /// PostgreSQL's order of what one ALTER TABLE does, whatever the order in which it is said.
@@ -87,10 +101,10 @@ impl TableAction {
             A::AddColumn { .. } => Pass::AddColumn,
             A::AddConstraint(constraint) => constraint.pass(),
             A::AlterColumn { change, .. } => match change {
-                C::DropNotNull | C::DropDefault | C::DropExpression { .. } => Pass::Drop,
+                C::DropNotNull | C::DropDefault | C::DropExpression { .. } | C::DropIdentity { .. } => Pass::Drop,
                 C::SetType { .. } => Pass::AlterType,
-                C::SetNotNull => Pass::Attributes,
-                C::SetDefault(_) => Pass::AddOtherConstraint,
+                C::SetNotNull | C::SetIdentity { .. } => Pass::Attributes,
+                C::SetDefault(_) | C::AddIdentity(_) => Pass::AddOtherConstraint,
             },
             A::RenameTo(_) | A::RenameColumn { .. } | A::RenameConstraint { .. } => Pass::Rest,
             A::ValidateConstraint(_) | A::Owner => Pass::Rest,
@@ -169,19 +183,36 @@ fn altered(clause: Clause<'_>) -> Result<TableAction> {
     use TokenKind as T;
     let change = match (clause.has(T::Set), clause.has(T::Drop)) {
         _ if clause.has(T::Type) => {
-            clause.refuse("using", "ALTER COLUMN TYPE .. USING")?;
+            let using = clause.part("using").map(Clause::expr).transpose()?;
             let collation = clause.part("collate");
             collation.map_or(Ok(()), check_collation)?;
-            ColumnChange::SetType { to: clause.data_type()?, is_collated: collation.is_some() }
+            ColumnChange::SetType { to: clause.data_type()?, is_collated: collation.is_some(), using }
         }
         (true, _) if clause.has(T::Default) => ColumnChange::SetDefault(clause.expr()?),
         (_, true) if clause.has(T::Default) => ColumnChange::DropDefault,
         (_, true) if clause.has(T::Expression) => {
             ColumnChange::DropExpression { if_exists: clause.part("if_exists").is_some() }
         }
+        (_, true) if clause.has(T::Identity) => {
+            ColumnChange::DropIdentity { if_exists: clause.part("if_exists").is_some() }
+        }
+        _ if clause.has(T::Add) => ColumnChange::AddIdentity(identity(clause)?),
+        _ if clause.part("identity_option").is_some() => identity_change(clause)?,
         (true, _) if clause.has(T::Null) => ColumnChange::SetNotNull,
         (_, true) if clause.has(T::Null) => ColumnChange::DropNotNull,
         _ => return Err(clause.unsupported(format!("ALTER COLUMN ... {}", clause.words_behind_name()))),
     };
     Ok(TableAction::AlterColumn { name: clause.name()?, change })
+}
+
+/// SET GENERATED alone.
+fn identity_change(clause: Clause<'_>) -> Result<ColumnChange> {
+    let options: Vec<Clause<'_>> = clause.parts("identity_option").collect();
+    let when = match options.as_slice() {
+        [option] => option.part("generated_when"),
+        _ => None,
+    };
+    let what = format!("ALTER COLUMN ... {}", clause.words_behind_name());
+    let when = when.ok_or_else(|| clause.unsupported(what))?;
+    Ok(ColumnChange::SetIdentity { always: when.has(TokenKind::Always) })
 }

@@ -6,6 +6,7 @@ use super::clause::Clause;
 use super::constraint::{Constraint, column_rule, deferral, refuse_attributes};
 use super::sequence::SequenceOptions;
 use crate::catalog::{ObjectName, OnCommit};
+use crate::sql::object_name;
 use crate::types::{COLLATION_HINT, is_known_collation};
 use crate::{Error, Result, SqlState};
 
@@ -39,11 +40,13 @@ pub(crate) struct ColumnDefinition {
 }
 
 /// GENERATED .. AS IDENTITY.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Identity {
     /// Values of the user's own are refused.
     pub(crate) always: bool,
     pub(crate) options: SequenceOptions,
+    /// What the sequence is to be called.
+    pub(crate) sequence: Option<ObjectName>,
 }
 
 /// CREATE TABLE .. AS.
@@ -188,13 +191,16 @@ impl ColumnDefinition {
     }
 }
 
-fn identity(rule: Clause<'_>) -> Result<Identity> {
+/// GENERATED .. AS IDENTITY.
+pub(super) fn identity(rule: Clause<'_>) -> Result<Identity> {
     let typed = rule.parts("sequence_option").find(|option| option.has(TokenKind::As));
     if let Some(option) = typed {
         return Err(option.unsupported("a type of an identity column's sequence"));
     }
     let always = rule.part("generated_when").is_some_and(|when| when.has(TokenKind::Always));
-    Ok(Identity { always, options: SequenceOptions::of(rule)? })
+    let named = rule.parts("sequence_option").find(|option| option.has(TokenKind::Name));
+    let sequence = named.and_then(|option| option.dotted_names().next()).map(object_name).transpose()?;
+    Ok(Identity { always, options: SequenceOptions::of(rule)?, sequence })
 }
 
 /// Texts are ordered by their bytes; other orders are refused.

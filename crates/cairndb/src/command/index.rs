@@ -40,6 +40,8 @@ pub(crate) struct IndexPart {
     pub(crate) nulls_first: bool,
     /// COLLATE was said, which only texts take.
     pub(crate) is_collated: bool,
+    /// The operator class, which must be one of the order that the column's type has anyway.
+    pub(crate) class: Option<String>,
 }
 
 impl CreateIndex {
@@ -71,7 +73,11 @@ impl IndexPart {
     fn of(element: Clause<'_>) -> Result<IndexPart> {
         let collation = element.part("collate");
         collation.map_or(Ok(()), check_collation)?;
-        element.refuse("operator_class", "an operator class")?;
+        let class = element.part("operator_class");
+        if let Some(class) = class {
+            class.refuse("options", "an option of an operator class")?;
+        }
+        let class = class.and_then(|class| class.dotted_names().next()).and_then(|mut names| names.pop());
         let descending = element.has(TokenKind::Desc);
         let nulls = element.part("nulls_order").map(|order| order.has(TokenKind::First));
         let key = match element.names().next() {
@@ -79,7 +85,7 @@ impl IndexPart {
             None => key_of(element)?,
         };
         let nulls_first = nulls.unwrap_or(descending);
-        Ok(IndexPart { key, descending, nulls_first, is_collated: collation.is_some() })
+        Ok(IndexPart { key, descending, nulls_first, is_collated: collation.is_some(), class })
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
 pub(crate) use rename::RenameRelation;
 pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
-pub(crate) use sequence::{CreateSequence, SequenceOptions};
+pub(crate) use sequence::{CreateSequence, OwnSequence, SequenceOptions};
 pub(crate) use settings::{Discard, SessionCommand};
 pub(crate) use transaction::TransactionCommand;
 pub(crate) use view::CreateView;
@@ -60,6 +60,7 @@ pub(crate) enum SchemaCommand {
     CreateView(CreateView),
     CreateIndex(CreateIndex),
     CreateSequence(CreateSequence),
+    OwnSequence(OwnSequence),
     CreateSchema(CreateSchema),
     RenameSchema(RenameSchema),
     DropSchemas(DropSchemas),
@@ -157,6 +158,9 @@ impl SchemaCommand {
         }
         if let ("drop", Some(drop)) = (command.rule(), DropSchemas::of(command)) {
             return Ok(S::DropSchemas(drop));
+        }
+        if let ("alter_sequence", Some(own)) = (command.rule(), OwnSequence::of(command)?) {
+            return Ok(S::OwnSequence(own));
         }
         Ok(match command.rule() {
             "create_table" => S::CreateTable(CreateTable::of(command)?),

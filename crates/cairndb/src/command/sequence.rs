@@ -4,6 +4,7 @@ use cairn_parser::{Id, TokenKind, TypeName};
 
 use super::clause::Clause;
 use crate::catalog::ObjectName;
+use crate::sql::object_name;
 use crate::{Error, Result, SqlState};
 
 /// CREATE SEQUENCE.
@@ -14,6 +15,37 @@ pub(crate) struct CreateSequence {
     pub(crate) if_not_exists: bool,
     pub(crate) data_type: Option<Id<TypeName>>,
     pub(crate) options: SequenceOptions,
+}
+
+/// ALTER SEQUENCE .. OWNED BY.
+#[derive(Debug)]
+pub(crate) struct OwnSequence {
+    pub(crate) name: ObjectName,
+    pub(crate) if_exists: bool,
+    /// A table and its column; `None`: it belongs to none.
+    pub(crate) owner: Option<(ObjectName, String)>,
+}
+
+impl OwnSequence {
+    /// `None`: something else is said of the sequence.
+    pub(super) fn of(command: Clause<'_>) -> Result<Option<OwnSequence>> {
+        let options: Vec<Clause<'_>> = command.parts("sequence_option").collect();
+        let [option] = options.as_slice() else { return Ok(None) };
+        if kind(*option) != TokenKind::Owned {
+            return Ok(None);
+        }
+        let mut names = option.dotted_names().next().unwrap_or_default();
+        let owner = match (names.pop(), names.is_empty()) {
+            (Some(none), true) if none == "none" => None,
+            (Some(column), false) => Some((object_name(names)?, column)),
+            _ => {
+                let error = Error::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option");
+                return Err(option.here(error.with_hint("Specify OWNED BY table.column or OWNED BY NONE.")));
+            }
+        };
+        let if_exists = command.part("if_exists").is_some();
+        Ok(Some(OwnSequence { name: command.relation()?, if_exists, owner }))
+    }
 }
 
 /// The options of a sequence, as given.
@@ -64,7 +96,8 @@ impl SequenceOptions {
             TokenKind::Minvalue => self.min = given.then(|| number(option)).transpose()?,
             TokenKind::Maxvalue => self.max = given.then(|| number(option)).transpose()?,
             TokenKind::Cycle => self.cycle = given,
-            TokenKind::As => {}
+            // Whose it is has looked at its name.
+            TokenKind::As | TokenKind::Name => {}
             // Values are always reserved ahead, how many is the engine's business.
             TokenKind::Cache => {
                 let count = number(option)?;
@@ -83,7 +116,8 @@ impl SequenceOptions {
 /// The word that tells one option from another.
 fn kind(option: Clause<'_>) -> TokenKind {
     use TokenKind as T;
-    let kinds = [T::Increment, T::Start, T::Minvalue, T::Maxvalue, T::Cycle, T::As, T::Cache, T::Owned, T::Restart];
+    let kinds =
+        [T::Increment, T::Start, T::Minvalue, T::Maxvalue, T::Cycle, T::As, T::Cache, T::Owned, T::Restart, T::Name];
     kinds.into_iter().find(|kind| option.has(*kind)).unwrap_or(T::Sequence)
 }
 

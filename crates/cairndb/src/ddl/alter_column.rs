@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
+use cairn_parser::{Expr, Id};
+
+use super::alter_table::contains_null;
 use super::constraints::check_key;
 use super::context::Ddl;
 use super::create_table::check_collated;
 use super::dependency::views_using;
-use super::names::missing_column;
-use crate::bind::{bind_check, bind_default, bind_generated, bind_index};
+use super::names::{Chosen, missing_column};
+use crate::bind::{bind_check, bind_default, bind_generated, bind_index, bind_using};
 use crate::catalog::{Column, Table};
 use crate::command::ColumnChange;
+use crate::dml::row::settle;
+use crate::exec::{Datum, eval_row};
 use crate::types::{CastContext, DataType, can_cast, cast_assign};
 use crate::{Error, Result, SqlState};
 
@@ -57,21 +62,58 @@ impl Ddl<'_> {
                     return Ok(());
                 }
             }
-            C::SetType { to, is_collated } => {
+            C::AddIdentity(identity) => {
+                let refused = |is: &str| {
+                    let message = format!("column \"{name}\" of relation \"{}\" {is}", table.name);
+                    Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
+                };
+                match () {
+                    () if !column.not_null => return refused("must be declared NOT NULL before identity can be added"),
+                    () if column.identity.is_some() => return refused("is already an identity column"),
+                    () if column.default.is_some() => return refused("already has a default value"),
+                    () => self.make_identity(table, column, identity, position, &mut Chosen::default())?,
+                }
+            }
+            C::SetIdentity { always } => match &mut column.identity {
+                Some(identity) => identity.always = *always,
+                None => return Err(no_identity(table, name)),
+            },
+            C::DropIdentity { if_exists } => match column.identity.take() {
+                Some(identity) => self.remove_sequence(identity.sequence)?,
+                None if *if_exists => {
+                    let message = format!("{}, skipping", no_identity(table, name).message());
+                    self.notice(SqlState("00000"), message);
+                    return Ok(());
+                }
+                None => return Err(no_identity(table, name)),
+            },
+            C::SetType { to, is_collated, using } => {
                 let to = self.data_type(*to)?;
                 if *is_collated {
                     check_collated(to)?;
                 }
-                return self.change_type(table, position, to);
+                return self.change_type(table, position, to, *using);
             }
         }
         self.store.put_table(&new)
     }
 
-    fn change_type(&mut self, table: &Arc<Table>, position: usize, to: DataType) -> Result<()> {
+    fn change_type(
+        &mut self,
+        table: &Arc<Table>,
+        position: usize,
+        to: DataType,
+        using: Option<Id<Expr>>,
+    ) -> Result<()> {
         let column = &table.columns[position];
         let from = column.data_type;
-        if from != to && !can_cast(from, to, CastContext::Assignment) {
+        if using.is_some() && column.generated.is_some() {
+            let message = "cannot specify USING when altering type of generated column";
+            let detail = format!("Column \"{}\" is a generated column.", column.name);
+            return Err(Error::new(SqlState::INVALID_COLUMN_DEFINITION, message).with_detail(detail));
+        }
+        let using = using.map(|using| bind_using(self.text(using), (column, to), table, &self.catalog)).transpose()?;
+        if using.is_none() && from != to && !can_cast(from, to, CastContext::Assignment) {
             let message = format!("column \"{}\" cannot be cast automatically to type {to}", column.name);
             let hint = format!("You might need to specify \"USING {}::{to}\".", column.name);
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint(hint));
@@ -108,13 +150,20 @@ impl Ddl<'_> {
             check_key(to)?;
         }
         let is_other_key = self.retype_keys(&mut new)?;
-        if only_allows_more(from, to) && !is_other_key {
+        if using.is_none() && only_allows_more(from, to) && !is_other_key {
             return self.store.put_table(&new);
         }
         let eval = self.dml.exec.eval.clone();
+        let (exec, not_null) = (self.exec_with_new_sequences(), column.not_null);
         self.rewrite_table(table, new, |mut row| {
-            row[position] = cast_assign(&row[position], from, to, &eval)?;
-            Ok(row)
+            row[position] = match &using {
+                Some(using) => settle(Datum::Own(eval_row(using, &row, &exec)?), to, &eval)?,
+                None => cast_assign(&row[position], from, to, &eval)?,
+            };
+            match not_null && row[position].is_null() {
+                true => Err(contains_null(table, &table.columns[position])),
+                false => Ok(row),
+            }
         })
     }
 }
@@ -133,6 +182,12 @@ impl Ddl<'_> {
         }
         Ok(is_other)
     }
+}
+
+/// SQLSTATE 55000.
+fn no_identity(table: &Table, column: &str) -> Error {
+    let message = format!("column \"{column}\" of relation \"{}\" is not an identity column", table.name);
+    Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
 
 /// Whether every value of the one type is a value of the other, by the same bytes in rows and keys.

@@ -343,7 +343,7 @@ fn push_value(row: &mut Vec<Value>, value: Value, (table, column): (&Table, &Col
     Ok(())
 }
 
-fn contains_null(table: &Table, column: &Column) -> Error {
+pub(super) fn contains_null(table: &Table, column: &Column) -> Error {
     let message = format!("column \"{}\" of relation \"{}\" contains null values", column.name, table.name);
     Error::new(SqlState::NOT_NULL_VIOLATION, message)
 }

@@ -11,7 +11,8 @@ use super::names::Chosen;
 use crate::bind::{resolve_key, resolve_predicate};
 use crate::catalog::{Catalog, EXPRESSIONS, Index, IndexColumn, KeyExpression, ObjectId, Table};
 use crate::command::{CreateIndex, IndexKey, IndexPart};
-use crate::{Error, Result, SqlState};
+use crate::types::{DataType, TYPES};
+use crate::{Error, Result, SqlState, system};
 
 impl Ddl<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
@@ -75,7 +76,7 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
     };
     let mut named_by: Vec<String> = Vec::with_capacity(create.columns.len());
     let mut next = table.indexes.iter().flat_map(|index| &index.expressions).map(|key| key.column + 1).max();
-    for IndexPart { key, descending, nulls_first, is_collated } in &create.columns {
+    for IndexPart { key, descending, nulls_first, is_collated, class } in &create.columns {
         let (column, data_type, name) = match key {
             IndexKey::Column(name) => {
                 let column = position(table, name)?;
@@ -93,10 +94,39 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
         if *is_collated {
             check_collated(data_type)?;
         }
+        if let Some(class) = class {
+            check_class(class, data_type)?;
+        }
         index.columns.push(IndexColumn { column, descending: *descending, nulls_first: *nulls_first });
         named_by.push(other_than(&named_by, name));
     }
     Ok((index, named_by))
+}
+
+/// Texts are ordered by their bytes, as `text_pattern_ops` and its like want it; the other classes are the types' own.
+/// SQLSTATE 42704, 42804.
+fn check_class(class: &str, data_type: DataType) -> Result<()> {
+    const OF_TEXT: [&str; 6] =
+        ["text_ops", "varchar_ops", "bpchar_ops", "text_pattern_ops", "varchar_pattern_ops", "bpchar_pattern_ops"];
+    let own = |base: DataType| format!("{}_ops", system::type_name(base));
+    let fits = match data_type.is_array() {
+        true => class == "array_ops",
+        false => OF_TEXT.contains(&class) && data_type.is_string() || own(data_type) == class,
+    };
+    if fits {
+        return Ok(());
+    }
+    let is_known = OF_TEXT.contains(&class) || class == "array_ops" || TYPES.iter().any(|info| own(info.base) == class);
+    Err(match is_known {
+        true => {
+            let message = format!("operator class \"{class}\" does not accept data type {data_type}");
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
+        }
+        false => {
+            let message = format!("operator class \"{class}\" does not exist for access method \"btree\"");
+            Error::new(SqlState::UNDEFINED_OBJECT, message)
+        }
+    })
 }
 
 /// As PostgreSQL names the columns of an index: `expr`, `expr1`.

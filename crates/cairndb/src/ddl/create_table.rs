@@ -148,7 +148,7 @@ impl Ddl<'_> {
             column.default = self.default_text(*default, &column)?;
         }
         if let Some(identity) = definition.identities.first() {
-            self.make_identity(table, &mut column, *identity, position, chosen)?;
+            self.make_identity(table, &mut column, identity, position, chosen)?;
         }
         column.generated = definition.generated.first().map(|_| RowExpression::default());
         table.columns.push(column);
@@ -170,11 +170,11 @@ impl Ddl<'_> {
         Ok((self.parsed.tree.get(default) != Expr::Null).then_some(definition))
     }
 
-    fn make_identity(
+    pub(super) fn make_identity(
         &mut self,
         table: &Table,
         column: &mut Column,
-        identity: command::Identity,
+        identity: &command::Identity,
         position: usize,
         chosen: &mut Chosen,
     ) -> Result<()> {
@@ -183,7 +183,14 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState("22023"), message));
         }
         let owner = (table.id, position);
-        let (sequence, _) = self.owned_sequence(table, column, owner, identity.options, chosen)?;
+        let (sequence, _) = match &identity.sequence {
+            None => self.owned_sequence(table, column, owner, identity.options, chosen)?,
+            Some(name) => {
+                let schema = name.schema.as_ref().map_or(Ok(table.schema), |_| self.schema_for(name, false))?;
+                let name = chosen.take_relation(&self.catalog, schema, name.name.clone())?;
+                self.sequence_of(schema, name, (column.data_type, owner), identity.options)?
+            }
+        };
         column.identity = Some(Identity { always: identity.always, sequence });
         column.not_null = true;
         Ok(())
@@ -199,9 +206,19 @@ impl Ddl<'_> {
         chosen: &mut Chosen,
     ) -> Result<(ObjectId, String)> {
         let name = chosen.relation(&self.catalog, table, &column.name, "seq");
-        let mut sequence = options.build(name.clone(), column.data_type)?;
-        sequence.id = self.store.allocate_id(table.schema)?;
-        sequence.schema = table.schema;
+        self.sequence_of(table.schema, name, (column.data_type, owner), options)
+    }
+
+    fn sequence_of(
+        &mut self,
+        schema: ObjectId,
+        name: String,
+        (data_type, owner): (DataType, (ObjectId, usize)),
+        options: SequenceOptions,
+    ) -> Result<(ObjectId, String)> {
+        let mut sequence = options.build(name.clone(), data_type)?;
+        sequence.id = self.store.allocate_id(schema)?;
+        sequence.schema = schema;
         sequence.owner = Some(owner);
         self.store.put_sequence(&sequence)?;
         Ok((sequence.id, quoted(&name)))

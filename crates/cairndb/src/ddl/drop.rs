@@ -168,7 +168,7 @@ impl Ddl<'_> {
         self.store.delete(EntryKind::View, id)
     }
 
-    fn remove_sequence(&mut self, id: ObjectId) -> Result<()> {
+    pub(super) fn remove_sequence(&mut self, id: ObjectId) -> Result<()> {
         if let Some(sequence) = self.catalog.sequence_by_id(id) {
             self.store.forget_name(sequence.schema, &sequence.name)?;
         }

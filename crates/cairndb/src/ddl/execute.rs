@@ -62,6 +62,7 @@ impl Ddl<'_> {
             S::CreateView(create) => self.create_view(create),
             S::CreateIndex(create) => self.create_index(create),
             S::CreateSequence(create) => self.create_sequence(create),
+            S::OwnSequence(own) => self.own_sequence(own),
             S::CreateSchema(create) => self.create_schema(create),
             S::RenameSchema(rename) => self.rename_schema(rename),
             S::DropSchemas(drop) => self.drop_schemas(drop),

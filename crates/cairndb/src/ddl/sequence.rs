@@ -3,8 +3,9 @@
 use cairn_parser::{BaseType, Id, Tree, TypeName};
 
 use super::context::Ddl;
+use super::names::missing_column;
 use crate::catalog::{ObjectId, Sequence};
-use crate::command::{CreateSequence, SequenceOptions};
+use crate::command::{CreateSequence, OwnSequence, SequenceOptions};
 use crate::sql::name_text;
 use crate::types::DataType;
 use crate::types::datetime::clock_micros;
@@ -84,6 +85,40 @@ impl Ddl<'_> {
         sequence.id = self.store.allocate_id(schema)?;
         self.store.put_sequence(&sequence)?;
         Ok("CREATE SEQUENCE")
+    }
+}
+
+impl Ddl<'_> {
+    /// ALTER SEQUENCE .. OWNED BY: it goes with the column from now on.
+    pub(super) fn own_sequence(&mut self, own: &OwnSequence) -> Result<&'static str> {
+        let tag = "ALTER SEQUENCE";
+        if self.is_skipped(&own.name, own.if_exists)? {
+            return Ok(tag);
+        }
+        self.relation(&own.name)?;
+        let sequence = self.catalog.find_sequence(&own.name)?.clone();
+        let is_identity = |&(table, position): &(ObjectId, usize)| {
+            let table = self.catalog.table_by_id(table);
+            table.and_then(|table| table.columns.get(position)).is_some_and(|column| column.identity.is_some())
+        };
+        if sequence.owner.as_ref().is_some_and(is_identity) {
+            let message = "cannot change ownership of identity sequence";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let owner = match &own.owner {
+            None => None,
+            Some((table, column)) => {
+                let table = self.table(table)?;
+                if table.schema != sequence.schema {
+                    let message = "sequence must be in same schema as table it is linked to";
+                    return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+                }
+                let position = table.column_position(column).ok_or_else(|| missing_column(&table, column))?;
+                Some((table.id, position))
+            }
+        };
+        self.store.put_sequence(&Sequence { owner, ..Sequence::clone(&sequence) })?;
+        Ok(tag)
     }
 }
 

@@ -27,7 +27,8 @@ pub trait SequenceSource: Send + Sync {
     /// The value that this session got last.
     fn current_value(&self, name: &str) -> Result<i64>;
     /// Makes `value` the current one, and returns it.
-    fn set_value(&self, name: &str, value: i64) -> Result<i64>;
+    /// `called`: the value counts as given out; otherwise it is the next.
+    fn set_value(&self, name: &str, value: i64, called: bool) -> Result<i64>;
 }
 
 /// Rows per batch: an execution's first batches are small, so that a query for one row does not pay for a thousand.

@@ -233,9 +233,11 @@ pub(crate) fn sequence(op: SequenceOp, name: &Value, value: Option<&Value>, cont
     let result = match (op, value) {
         (SequenceOp::Next, _) => source.next_value(name)?,
         (SequenceOp::Current, _) => source.current_value(name)?,
-        (SequenceOp::Set, Some(Value::BigInt(value))) => source.set_value(name, *value)?,
-        (SequenceOp::Set, Some(Value::Null)) => return Ok(Value::Null),
-        (SequenceOp::Set, _) => return Err(Error::internal("setval without a bigint value")),
+        (SequenceOp::Set | SequenceOp::SetNext, Some(Value::BigInt(value))) => {
+            source.set_value(name, *value, op == SequenceOp::Set)?
+        }
+        (SequenceOp::Set | SequenceOp::SetNext, Some(Value::Null)) => return Ok(Value::Null),
+        (SequenceOp::Set | SequenceOp::SetNext, _) => return Err(Error::internal("setval without a bigint value")),
     };
     Ok(Value::BigInt(result))
 }

@@ -112,6 +112,8 @@ pub enum SequenceOp {
     Current,
     /// setval
     Set,
+    /// setval(.., false): the value is the next one.
+    SetNext,
 }
 
 /// A query inside an expression. Its own `Outer { level: 1 }` refers to the row this expression is evaluated on.

@@ -49,7 +49,7 @@ impl Names<'_> {
                 let function = match op {
                     SequenceOp::Next => "nextval",
                     SequenceOp::Current => "currval",
-                    SequenceOp::Set => "setval",
+                    SequenceOp::Set | SequenceOp::SetNext => "setval",
                 };
                 let value = value.as_ref().map(|value| format!(", {}", self.print(value))).unwrap_or_default();
                 format!("{function}({}{value})", self.print(name))

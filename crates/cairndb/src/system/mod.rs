@@ -133,7 +133,7 @@ fn names(table: &Table, columns: &[usize]) -> Vec<String> {
 }
 
 /// PostgreSQL's internal name of a type: `int4`, `_text`.
-fn type_name(data_type: DataType) -> String {
+pub(crate) fn type_name(data_type: DataType) -> String {
     match data_type.base() {
         DataType::Boolean => "bool".to_owned(),
         DataType::SmallInt => "int2".to_owned(),
