@@ -149,6 +149,8 @@ pub struct Check {
     pub name: String,
     /// The condition.
     pub condition: String,
+    /// It is known to hold for all rows.
+    pub valid: bool,
 }
 
 /// A FOREIGN KEY constraint.
@@ -171,6 +173,8 @@ pub struct ForeignKey {
     pub deferrable: bool,
     /// It is, unless SET CONSTRAINTS says otherwise.
     pub initially_deferred: bool,
+    /// It is known to hold for all rows.
+    pub valid: bool,
 }
 
 /// What happens to rows that refer to one that goes, or whose key changes.
@@ -333,8 +337,11 @@ impl Describe<'_> {
             comment: self.0.comment_on_column(relation, at).map(str::to_owned),
             analyzed_distinct: table.statistics.as_ref().and_then(|found| Some(found.columns.get(at)?.distinct)),
         };
-        let check =
-            |check: &catalog::Check| Check { name: check.name.clone(), condition: self.0.text_of(&check.condition) };
+        let check = |check: &catalog::Check| Check {
+            name: check.name.clone(),
+            condition: self.0.text_of(&check.condition),
+            valid: check.valid,
+        };
         let keys = table.primary_key_name.iter().map(|name| primary(table, name));
         let referenced_by = table.referenced_by.iter().filter_map(|(id, at)| {
             let child = self.0.table_by_id(*id)?;
@@ -359,6 +366,7 @@ impl Describe<'_> {
             referenced_columns: referenced.map(|table| names(table, &key.referenced_columns)).unwrap_or_default(),
             on_delete: key.on_delete.into(),
             on_update: key.on_update.into(),
+            valid: key.valid,
             deferrable: key.deferral != catalog::Deferral::Never,
             initially_deferred: key.deferral == catalog::Deferral::Deferred,
         }

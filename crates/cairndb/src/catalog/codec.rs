@@ -19,7 +19,8 @@ const WITH_EXPRESSIONS: u8 = 6;
 /// The same of a table with generated columns: who does not know of them would write what they are not.
 const WITH_GENERATED: u8 = 7;
 
-/// The same of a table with foreign keys that may be looked at later: who does not know of them would forget it.
+/// The same of a table with foreign keys that may be looked at later, or with constraints that are not valid: who does not know
+/// of them would forget it.
 const WITH_DEFERRALS: u8 = 8;
 
 /// The oldest version that is read.
@@ -50,7 +51,7 @@ impl Writer {
         Writer(vec![WITH_GENERATED])
     }
 
-    /// The record of a table with foreign keys that may be looked at later.
+    /// The record of a table with foreign keys that may be looked at later, or with constraints that are not valid.
     pub(super) fn entry_with_deferrals() -> Writer {
         Writer(vec![WITH_DEFERRALS])
     }

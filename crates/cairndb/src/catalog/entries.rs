@@ -17,7 +17,11 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
-        () if table.foreign_keys.iter().any(|key| key.deferral != Deferral::Never) => Writer::entry_with_deferrals(),
+        () if table.foreign_keys.iter().any(|key| key.deferral != Deferral::Never || !key.valid)
+            || table.checks.iter().any(|check| !check.valid) =>
+        {
+            Writer::entry_with_deferrals()
+        }
         () if table.columns.iter().any(|column| column.generated.is_some()) => Writer::entry_with_generated(),
         () if !table.indexes.iter().all(|index| index.is_old()) => Writer::entry_with_expressions(),
         () if table.layout_version > 0 => Writer::entry_with_layouts(),
@@ -364,11 +368,12 @@ fn encode_check(check: &Check, w: &mut Writer) {
     for &column in &check.columns {
         w.number(5, column.into());
     }
+    w.flag(6, !check.valid);
 }
 
 fn decode_check(bytes: &[u8]) -> Result<Check> {
     let (id, name, condition) = (ObjectId(0), String::new(), Definition::default());
-    let mut check = Check { id, name, condition, columns: Vec::new() };
+    let mut check = Check { id, name, condition, columns: Vec::new(), valid: true };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -377,6 +382,7 @@ fn decode_check(bytes: &[u8]) -> Result<Check> {
             3 => check.condition.references = decode_references(value)?,
             4 => check.id = ObjectId(codec::number(value)?),
             5 => check.columns.push(codec::number(value)?),
+            6 => check.valid = false,
             _ => {}
         }
     }
@@ -396,6 +402,7 @@ fn encode_foreign_key(key: &ForeignKey, w: &mut Writer) {
         Deferral::Immediate => w.number(8, 1),
         Deferral::Deferred => w.number(8, 2),
     }
+    w.flag(9, !key.valid);
 }
 
 fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
@@ -408,6 +415,7 @@ fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
         on_delete: ReferentialAction::NoAction,
         on_update: ReferentialAction::NoAction,
         deferral: Deferral::Never,
+        valid: true,
     };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -420,6 +428,7 @@ fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
             6 => key.on_update = decode_action(codec::number(value)?)?,
             7 => key.id = ObjectId(codec::number(value)?),
             8 => key.deferral = decode_deferral(codec::number(value)?)?,
+            9 => key.valid = false,
             _ => {}
         }
     }
@@ -586,6 +595,7 @@ mod tests {
             on_delete: ReferentialAction::Cascade,
             on_update: ReferentialAction::SetDefault,
             deferral: Deferral::Deferred,
+            valid: false,
         };
         Table {
             id: ObjectId(7),
@@ -614,7 +624,13 @@ mod tests {
                 }],
                 predicate: Some(RowExpression { definition: "a > 0".into(), columns: vec![1] }),
             })],
-            checks: vec![Check { id: ObjectId(4), name: "c".to_string(), condition: "a > 0".into(), columns: vec![1] }],
+            checks: vec![Check {
+                id: ObjectId(4),
+                name: "c".to_string(),
+                condition: "a > 0".into(),
+                columns: vec![1],
+                valid: false,
+            }],
             foreign_keys: vec![key],
             referenced_by: Vec::new(),
             layout_version: 3,

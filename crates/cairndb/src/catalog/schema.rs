@@ -186,6 +186,8 @@ pub struct Check {
     pub condition: Definition,
     /// The numbers of the columns that the condition uses.
     pub(crate) columns: Vec<u32>,
+    /// It is known to hold for all rows; otherwise for those that were written since it came.
+    pub valid: bool,
 }
 
 /// A FOREIGN KEY constraint.
@@ -206,6 +208,8 @@ pub struct ForeignKey {
     pub on_update: ReferentialAction,
     /// When it is looked at.
     pub deferral: Deferral,
+    /// It is known to hold for all rows; otherwise for those that were written since it came.
+    pub valid: bool,
 }
 
 /// When a constraint is looked at: at the end of the statement, or of the transaction.

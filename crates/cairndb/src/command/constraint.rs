@@ -19,9 +19,11 @@ pub(crate) enum Constraint {
         columns: Vec<String>,
         nulls_equal: bool,
     },
+    /// `valid`: also for the rows that are there.
     Check {
         name: Option<String>,
         condition: Id<Expr>,
+        valid: bool,
     },
     ForeignKey {
         name: Option<String>,
@@ -39,6 +41,8 @@ pub(crate) struct References {
     pub(crate) on_delete: ReferentialAction,
     pub(crate) on_update: ReferentialAction,
     pub(crate) deferral: Deferral,
+    /// Also for the rows that are there.
+    pub(crate) valid: bool,
 }
 
 impl Constraint {
@@ -47,10 +51,15 @@ impl Constraint {
         let name = clause.names().next();
         let rule = clause.part("table_rule").ok_or_else(|| Error::internal("a constraint without a rule"))?;
         let rule = rule.first_part()?;
-        if rule.rule() != "foreign_key_rule" {
-            refuse_attributes(rule.parts("rule_attribute"))?;
+        let is_not_valid = |attribute: &Clause<'_>| attribute.has(TokenKind::Valid);
+        let valid = !rule.parts("rule_attribute").any(|attribute| is_not_valid(&attribute));
+        let attributes = || rule.parts("rule_attribute").filter(|attribute| !is_not_valid(attribute));
+        match rule.rule() {
+            "foreign_key_rule" => {}
+            "check_rule" => refuse_attributes(attributes())?,
+            _ => refuse_attributes(rule.parts("rule_attribute"))?,
         }
-        let deferral = deferral(rule.parts("rule_attribute"))?;
+        let deferral = deferral(attributes())?;
         let columns = rule.names_in("columns");
         match rule.rule() {
             "primary_key_rule" => {
@@ -61,13 +70,13 @@ impl Constraint {
                 refuse_index_options(rule)?;
                 Ok(Constraint::Unique { name, columns, nulls_equal: are_nulls_equal(rule) })
             }
-            "check_rule" => Ok(Constraint::Check { name, condition: condition(rule)? }),
+            "check_rule" => Ok(Constraint::Check { name, condition: condition(rule)?, valid }),
             "foreign_key_rule" => {
                 let references = rule.part("references").ok_or_else(|| Error::internal("no REFERENCES"))?;
                 Ok(Constraint::ForeignKey {
                     name,
                     columns,
-                    references: References { deferral, ..References::of(references)? },
+                    references: References { deferral, valid, ..References::of(references)? },
                 })
             }
             _ => Err(rule.unsupported("an exclusion constraint")),
@@ -81,7 +90,7 @@ pub(super) fn column_rule(name: Option<String>, rule: Clause<'_>, column: &str) 
     refuse_index_options(rule)?;
     Ok(Some(match rule.part("references") {
         Some(references) => Constraint::ForeignKey { name, columns, references: References::of(references)? },
-        None if rule.part("check").is_some() => Constraint::Check { name, condition: condition(rule)? },
+        None if rule.part("check").is_some() => Constraint::Check { name, condition: condition(rule)?, valid: true },
         None if rule.has(TokenKind::Primary) => Constraint::PrimaryKey { name, columns },
         None if rule.has(TokenKind::Unique) => Constraint::Unique { name, columns, nulls_equal: are_nulls_equal(rule) },
         None => return Ok(None),
@@ -130,9 +139,6 @@ pub(super) fn deferral<'p>(attributes: impl Iterator<Item = Clause<'p>>) -> Resu
     for attribute in attributes {
         let is_not = attribute.has(TokenKind::Not);
         match () {
-            () if attribute.has(TokenKind::Valid) => {
-                return Err(attribute.unsupported("a constraint that is NOT VALID"));
-            }
             () if attribute.has(TokenKind::Deferrable) => {
                 say(&mut deferrable, !is_not, "DEFERRABLE/NOT DEFERRABLE")?;
             }
@@ -163,6 +169,7 @@ impl References {
             on_delete: action(clause.part("on_delete"))?,
             on_update: action(clause.part("on_update"))?,
             deferral: Deferral::Never,
+            valid: true,
         })
     }
 }

@@ -106,7 +106,13 @@ impl Ddl<'_> {
     }
 
     /// Adds a CHECK; its condition is bound, and so must make sense.
-    pub(super) fn add_check(&self, table: &mut Table, name: Option<String>, condition: Id<Expr>) -> Result<()> {
+    pub(super) fn add_check(
+        &self,
+        table: &mut Table,
+        name: Option<String>,
+        condition: Id<Expr>,
+        valid: bool,
+    ) -> Result<()> {
         let (condition, columns) = resolve_check(self.text(condition), table, &self.catalog)?;
         let name = match name {
             Some(name) => {
@@ -115,13 +121,12 @@ impl Ddl<'_> {
             }
             None => constraint_name(table, &only_column(table, &columns), "check"),
         };
-        table.checks.push(Check { id: self.store.allocate_id(table.schema)?, name, condition, columns });
+        table.checks.push(Check { id: self.store.allocate_id(table.schema)?, name, condition, columns, valid });
         Ok(())
     }
 
-    /// SQLSTATE 23514 where a row of the table violates its last CHECK.
-    pub(super) fn verify_last_check(&self, table: &Table) -> Result<()> {
-        let Some(check) = table.checks.last() else { return Ok(()) };
+    /// SQLSTATE 23514 where a row of the table violates a CHECK of it.
+    pub(super) fn verify_check(&self, table: &Table, check: &Check) -> Result<()> {
         let condition = bind_check(&check.condition, table, &self.catalog)?;
         if !is_volatile(&condition)
             && let Some(row) = self.only_row(table, &check.columns)

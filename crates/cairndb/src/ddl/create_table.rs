@@ -105,13 +105,14 @@ impl Ddl<'_> {
                 Constraint::Unique { name, columns, nulls_equal } => {
                     self.add_unique(table, name.clone(), (columns, *nulls_equal), chosen)?;
                 }
-                Constraint::Check { name, condition } => self.add_check(table, name.clone(), *condition)?,
+                // There are no rows that could violate it.
+                Constraint::Check { name, condition, .. } => self.add_check(table, name.clone(), *condition, true)?,
                 Constraint::ForeignKey { name, columns, references } => foreign_keys.push((name, columns, references)),
             }
         }
-        foreign_keys
-            .into_iter()
-            .try_for_each(|(name, columns, references)| self.add_foreign_key(table, name.clone(), columns, references))
+        foreign_keys.into_iter().try_for_each(|(name, columns, references)| {
+            self.add_foreign_key(table, name.clone(), columns, references, true)
+        })
     }
 
     /// Adds a column with its type, default, NOT NULL and identity; constraints are the caller's.

@@ -17,6 +17,7 @@ impl Ddl<'_> {
         name: Option<String>,
         columns: &[String],
         references: &References,
+        valid: bool,
     ) -> Result<()> {
         let columns = key_positions(table, columns, "foreign key")?;
         refuse_actions(table, &columns, references)?;
@@ -53,6 +54,7 @@ impl Ddl<'_> {
             on_delete: references.on_delete,
             on_update: references.on_update,
             deferral: references.deferral,
+            valid,
         });
         Ok(())
     }
@@ -68,11 +70,10 @@ impl Ddl<'_> {
         name.name == table.name && schema == Some(table.schema)
     }
 
-    /// SQLSTATE 23503 where a row of the table violates its last foreign key. The catalog must know the key.
-    pub(super) fn verify_last_foreign_key(&self, table: ObjectId) -> Result<()> {
+    /// SQLSTATE 23503 where a row of the table violates its foreign key at a position. The catalog must know the key.
+    pub(super) fn verify_foreign_key(&self, table: ObjectId, position: usize) -> Result<()> {
         let table = self.table_of(table)?;
         let target = Target::of(&table, &self.catalog)?;
-        let Some(position) = table.foreign_keys.len().checked_sub(1) else { return Ok(()) };
         let rows = self.rows();
         verify_foreign_key(&rows, &target, position, |each| self.for_each_row(&table, each))
     }

@@ -14,7 +14,7 @@ pub(super) const EXAMPLES: u64 = 5;
 pub(crate) fn dangling_references(database: &Database, catalog: &Catalog) -> Result<Vec<DanglingReferences>> {
     let mut found = Vec::new();
     for table in catalog.tables() {
-        for key in &table.foreign_keys {
+        for key in table.foreign_keys.iter().filter(|key| key.valid) {
             if let Some(referenced) = catalog.table_by_id(key.referenced_table) {
                 found.extend(dangling(database, table, key, referenced)?);
             }

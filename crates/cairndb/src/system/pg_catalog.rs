@@ -296,8 +296,10 @@ fn pg_constraint(catalog: &Catalog, rows: &mut Rows) {
         let mut add = |id: ObjectId, name: &str, kind: &str, key: Option<Vec<i16>>, foreign: [Value; 4]| {
             let [to, on_update, on_delete, referred] = foreign;
             let key_of_it = table.foreign_keys.iter().find(|key| key.id == id);
+            let valid =
+                key_of_it.is_none_or(|key| key.valid) && table.checks.iter().all(|check| check.id != id || check.valid);
             let deferral = key_of_it.map_or(Deferral::Never, |key| key.deferral);
-            let is = [deferral != Deferral::Never, deferral == Deferral::Deferred, true].map(Value::Boolean);
+            let is = [deferral != Deferral::Never, deferral == Deferral::Deferred, valid].map(Value::Boolean);
             let first = [oid(id), text(name), namespace(table.schema), text(kind)];
             let rest = [oid(table.id), to, on_update, on_delete, maybe(key.map(array)), referred];
             rows.add(first.into_iter().chain(is).chain(rest).collect());

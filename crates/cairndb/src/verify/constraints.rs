@@ -118,8 +118,8 @@ fn verify_rows(reader: &Reader, table: &Arc<Table>, catalog: &Catalog) -> Result
                 violation.add(table, &row, &context);
             }
         }
-        for (condition, violation) in target.checks.iter().zip(&mut checks) {
-            if matches!(eval_row(condition, &row, &context), Ok(Value::Boolean(false)) | Err(_)) {
+        for ((check, condition), violation) in table.checks.iter().zip(&target.checks).zip(&mut checks) {
+            if check.valid && matches!(eval_row(condition, &row, &context), Ok(Value::Boolean(false)) | Err(_)) {
                 violation.add(table, &row, &context);
             }
         }

@@ -156,7 +156,10 @@ fn describe_table(relation: &Relation, table: &Table) -> Grid {
     };
     let mut footer = Vec::new();
     section(&mut footer, "Indexes:", table.indexes.iter().map(index_line).collect());
-    let checks = table.checks.iter().map(|check| format!("\"{}\" CHECK ({})", check.name, check.condition));
+    let checks = table
+        .checks
+        .iter()
+        .map(|check| format!("\"{}\" CHECK ({}){}", check.name, check.condition, not_valid(check.valid)));
     section(&mut footer, "Check constraints:", checks.collect());
     section(&mut footer, "Foreign-key constraints:", table.foreign_keys.iter().map(foreign_key_line).collect());
     let referencing = table.referenced_by.iter();
@@ -210,6 +213,10 @@ fn index_column(column: &IndexedColumn) -> String {
     format!("{}{order}", column.name)
 }
 
+fn not_valid(valid: bool) -> &'static str {
+    if valid { "" } else { " NOT VALID" }
+}
+
 fn foreign_key_line(key: &ForeignKey) -> String {
     let (own, target) = (key.columns.join(", "), plain(&key.referenced_table));
     let action = |event: &str, action: ForeignKeyAction| match action {
@@ -223,7 +230,11 @@ fn foreign_key_line(key: &ForeignKey) -> String {
         (true, false) => " DEFERRABLE",
         (false, false) => "",
     };
-    format!("\"{}\" FOREIGN KEY ({own}) REFERENCES {target}({columns}){update}{delete}{deferral}", key.name)
+    format!(
+        "\"{}\" FOREIGN KEY ({own}) REFERENCES {target}({columns}){update}{delete}{deferral}{}",
+        key.name,
+        not_valid(key.valid)
+    )
 }
 
 /// A view's columns are what its query gives now.
