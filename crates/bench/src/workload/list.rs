@@ -1,7 +1,9 @@
 //! Which workloads there are.
 
-use super::{analytics, bulk, commit, concurrent, dispatch, documents, embedded, held, kv, live, memory, pipelined};
-use super::{read, recovery, reporting, short, stalls, syscalls, text, validation, vote};
+use super::{
+    analytics, bulk, commit, concurrent, dispatch, documents, embedded, fields, held, kv, live, memory, pipelined,
+};
+use super::{read, recovery, reporting, short, stalls, syscalls, text, validation, vote, windows};
 use crate::Result;
 use crate::report::Report;
 use crate::setup::Setup;
@@ -36,6 +38,8 @@ pub const ALL: &[Workload] = &[
     Workload { name: "text", about: "statements as text that were never seen before", run: text::run },
     Workload { name: "live", about: "live queries (not built yet)", run: live::run },
     Workload { name: "analytics", about: "TPC-H, each query", run: analytics::run },
+    Workload { name: "windows", about: "running total and rank of many partitions", run: windows::run },
+    Workload { name: "fields", about: "one field of JSON documents of 1 KiB", run: fields::run },
     Workload { name: "recovery", about: "time to reopen after a kill, against log size", run: recovery::run },
     Workload { name: "memory", about: "data 4 times the cache: peak memory, reads, scan", run: memory::run },
     Workload { name: "stalls", about: "sustained durable inserts, then updates: the worst waits", run: stalls::run },

@@ -5,4 +5,5 @@ mod data;
 mod queries;
 mod run;
 
+pub use answer::difference;
 pub use run::run;

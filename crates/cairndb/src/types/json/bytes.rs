@@ -91,22 +91,50 @@ impl Node<'_> {
             _ => return Ok(()),
         };
         let depth = depth.checked_sub(1).ok_or_else(damaged)?;
-        let parts = if is_object { 2 * items.len } else { items.len };
-        if items.data.len() != if parts == 0 { 0 } else { items.end(parts - 1)? } {
-            return Err(damaged());
-        }
+        let mut rest = items.parts();
         if is_object {
-            let mut before = None;
+            let mut before: &[u8] = &[];
             for at in 0..items.len {
-                let key = items.key(at)?.as_bytes();
-                if before.is_some_and(|before| key_order(before, key).is_ge()) {
+                let key = rest.next().ok_or_else(damaged)??;
+                if std::str::from_utf8(key).is_err() || at > 0 && key_order(before, key).is_ge() {
                     return Err(damaged());
                 }
-                before = Some(key);
+                before = key;
             }
         }
-        let values = if is_object { items.len..parts } else { 0..parts };
-        { values }.try_for_each(|part| Node(items.part(part)?).check(depth))
+        for part in rest.by_ref() {
+            Node(part?).check(depth)?;
+        }
+        if rest.start == items.data.len() { Ok(()) } else { Err(damaged()) }
+    }
+}
+
+/// All parts of an array or object, in the order in which they lie: each end is read once.
+struct Parts<'a> {
+    ends: std::slice::ChunksExact<'a, u8>,
+    data: &'a [u8],
+    start: usize,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Result<&'a [u8]>;
+
+    fn next(&mut self) -> Option<Result<&'a [u8]>> {
+        let end = number(self.ends.next()?);
+        let part = self.data.get(self.start..end).ok_or_else(damaged);
+        self.start = end;
+        Some(part)
+    }
+}
+
+/// A little-endian number of 1, 2 or 4 bytes.
+#[inline]
+fn number(bytes: &[u8]) -> usize {
+    match *bytes {
+        [a] => a.into(),
+        [a, b] => u16::from_le_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) as usize,
+        _ => usize::MAX,
     }
 }
 
@@ -130,13 +158,16 @@ impl<'a> Items<'a> {
     }
 
     fn end(&self, part: usize) -> Result<usize> {
-        let bytes = self.ends.get(part * self.width..(part + 1) * self.width).ok_or_else(damaged)?;
-        Ok(bytes.iter().rev().fold(0, |end, byte| end << 8 | usize::from(*byte)))
+        self.ends.get(part * self.width..(part + 1) * self.width).map(number).ok_or_else(damaged)
     }
 
     fn part(&self, part: usize) -> Result<&'a [u8]> {
         let start = if part == 0 { 0 } else { self.end(part - 1)? };
         self.data.get(start..self.end(part)?).ok_or_else(damaged)
+    }
+
+    fn parts(&self) -> Parts<'a> {
+        Parts { ends: self.ends.chunks_exact(self.width), data: self.data, start: 0 }
     }
 
     /// An array's element.

@@ -1,0 +1,76 @@
+//! JSON documents of 1,024 bytes, kept as each engine's binary form: one field of all of them summed, and documents looked
+//! up by an index of a field, beside looking them up by their key.
+
+use super::questions::{Question, ask_all, ask_keys};
+use crate::Result;
+use crate::engine::{Datum, SqlKind, SqlSession};
+use crate::report::Report;
+use crate::setup::Setup;
+use crate::workload::filling::in_batches;
+
+const DOCUMENT_BYTES: usize = 1024;
+
+const QUESTIONS: &[Question] = &[
+    Question {
+        what: "one field summed",
+        sql: "SELECT count(*), sum((body ->> 'n')::bigint) FROM document",
+        sqlite: Some("SELECT count(*), sum(body ->> 'n') FROM document"),
+    },
+    Question {
+        what: "a field within a field counted",
+        sql: "SELECT count(*) FROM document WHERE body -> 'address' ->> 'city' = 'city 7'",
+        sqlite: None,
+    },
+];
+
+/// By the document's number.
+const LOOKUPS: &[Question] = &[
+    Question { what: "lookup by key", sql: "SELECT id FROM document WHERE id = $1", sqlite: None },
+    Question {
+        what: "lookup by a field's index",
+        sql: "SELECT id FROM document WHERE (body ->> 'number')::bigint = $1",
+        sqlite: Some("SELECT id FROM document WHERE body ->> 'number' = $1"),
+    },
+];
+
+pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
+    let rows = setup.args.rows.unwrap_or(setup.args.size(1_000_000, 50_000));
+    let load = |name: &str, session: &dyn SqlSession| load(name == SqlKind::Sqlite.name(), session, rows);
+    ask_all("fields", QUESTIONS, &load, setup, report)?;
+    ask_keys("fields", LOOKUPS, &load, (rows, setup.args.size(20_000, 2_000)), setup, report)
+}
+
+fn load(is_sqlite: bool, session: &dyn SqlSession, rows: i64) -> Result<()> {
+    let (table, insert, index) = match is_sqlite {
+        true => (
+            "CREATE TABLE document (id BIGINT PRIMARY KEY, body BLOB NOT NULL)",
+            "INSERT INTO document VALUES ($1, jsonb($2))",
+            "CREATE INDEX document_number ON document (body ->> 'number')",
+        ),
+        false => (
+            "CREATE TABLE document (id BIGINT PRIMARY KEY, body jsonb NOT NULL)",
+            "INSERT INTO document VALUES ($1, $2::text::jsonb)",
+            "CREATE INDEX document_number ON document (((body ->> 'number')::bigint))",
+        ),
+    };
+    session.script(table)?;
+    let mut insert = session.prepare(insert)?;
+    in_batches(session, rows, |id| insert.execute(&[Datum::Int(id), Datum::Text(&document(id))]))?;
+    session.script(index)
+}
+
+fn document(id: i64) -> String {
+    let (city, n) = (id % 1_000, id * 7 % 10_007);
+    let mut text = format!(
+        "{{\"number\": {id}, \"name\": \"customer {id}\", \"tags\": [\"a\", \"b\", \"tag {city}\"], \"n\": {n}, \
+         \"address\": {{\"street\": \"street {n}\", \"city\": \"city {city}\", \"zip\": \"{n:05}\"}}, \
+         \"price\": {}.{:02}, \"active\": {}, \"note\": \"",
+        n / 3,
+        n % 100,
+        id % 2 == 0
+    );
+    let rest = DOCUMENT_BYTES.saturating_sub(text.len() + 2);
+    text.extend("lorem ipsum dolor sit amet ".chars().cycle().take(rest));
+    text.push_str("\"}");
+    text
+}
