@@ -46,7 +46,7 @@ impl ToValue for ValueRef<'_> {
 }
 impl ToValue for Numeric {
     fn to_value(&self) -> ValueRef<'_> {
-        ValueRef::Numeric(self)
+        ValueRef::Numeric(self.into())
     }
 }
 impl ToValue for str {

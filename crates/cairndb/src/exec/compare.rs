@@ -14,6 +14,7 @@ pub(crate) fn values_equal(left: &Vector, i: usize, right: &Vector, j: usize) ->
         (false, false) => match (left.data(), right.data()) {
             (Data::I32(a), Data::I32(b)) => a[i] == b[j],
             (Data::I64(a), Data::I64(b)) => a[i] == b[j],
+            (Data::Decimal(a), Data::Decimal(b)) => a.get(i).compare(b.get(j)).is_eq(),
             (Data::Bytes(a), Data::Bytes(b)) => bytes_equal(left.data_type(), a.get(i), b.get(j)),
             _ => compare_values(left, i, right, j).is_eq(),
         },
@@ -48,6 +49,7 @@ pub(crate) fn compare_values(left: &Vector, i: usize, right: &Vector, j: usize) 
         (Data::F32(a), Data::F32(b)) => compare_f64(a[i].into(), b[j].into()),
         (Data::F64(a), Data::F64(b)) => compare_f64(a[i], b[j]),
         (Data::Bytes(a), Data::Bytes(b)) => compare_bytes(left.data_type(), a, i, b, j),
+        (Data::Decimal(a), Data::Decimal(b)) => a.get(i).compare(b.get(j)),
         (Data::Uuid(a), Data::Uuid(b)) => a[i].cmp(&b[j]),
         (Data::Interval(a), Data::Interval(b)) => a[i].span().cmp(&b[j].span()),
         (Data::Values(a), Data::Values(b)) => a[i].compare(&b[j]),

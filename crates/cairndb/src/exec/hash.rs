@@ -22,7 +22,7 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 #[inline]
-fn hash_u64(value: u64) -> u64 {
+pub(super) fn hash_u64(value: u64) -> u64 {
     mix(value ^ SEED, MULTIPLIER)
 }
 
@@ -100,6 +100,7 @@ fn each_hash(column: &Vector, mut put: impl FnMut(usize, u64)) {
         Data::I64(values) => each(values, |row, &value| items(row, hash_u64(value as u64))),
         Data::F32(values) => each(values, |row, &value| items(row, hash_u64(float_hash_bits(value.into())))),
         Data::F64(values) => each(values, |row, &value| items(row, hash_u64(float_hash_bits(value)))),
+        Data::Decimal(decimals) => decimals.each_hash(items),
         Data::Uuid(values) => each(values, |row, value| items(row, hash_u128(u128::from_le_bytes(*value)))),
         Data::Interval(values) => each(values, |row, value| items(row, hash_u128(value.span() as u128))),
         Data::Values(values) => each(values, |row, value| items(row, hash_value(value))),

@@ -8,6 +8,7 @@ mod byte_strings;
 mod compare;
 mod context;
 mod datum;
+mod decimals;
 mod distinct;
 mod entry_sort;
 mod expr;

@@ -156,7 +156,7 @@ fn compare(function: &Function, left: ValueRef<'_>, right: ValueRef<'_>) -> Opti
         }
         (Text(a), Text(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
         (Double(a), Double(b)) => Some(compare_f64(a, b)),
-        (Numeric(a), Numeric(b)) => Some(a.cmp(b)),
+        (Numeric(a), Numeric(b)) => Some(a.compare(b)),
         (Date(a), Date(b)) => Some(a.cmp(&b)),
         (Timestamp(a), Timestamp(b)) | (TimestampTz(a), TimestampTz(b)) => Some(a.cmp(&b)),
         _ => Some(left.as_i64()?.cmp(&right.as_i64()?)),

@@ -54,17 +54,19 @@ impl Direction {
     }
 
     /// A number that sorts as the key does, as far as it goes.
-    fn prefix(self, key: &Vector, row: usize) -> (u8, u64) {
+    fn prefix(self, key: &Vector, row: usize, scale_max: u16) -> (u8, u64) {
         if key.is_null(row) {
             return (if self.nulls_first { 0 } else { 2 }, 0);
         }
-        let prefix = value_prefix(key, row);
+        let prefix = value_prefix(key, row, scale_max);
         (1, if self.descending { !prefix } else { prefix })
     }
 }
 
-fn value_prefix(key: &Vector, row: usize) -> u64 {
-    const SIGN: u64 = 1 << 63;
+const SIGN: u64 = 1 << 63;
+
+/// `scale_max`: of decimals, their largest.
+fn value_prefix(key: &Vector, row: usize, scale_max: u16) -> u64 {
     match key.data() {
         Data::Bool(values) => values[row].into(),
         Data::I16(values) => i64::from(values[row]).cast_unsigned() ^ SIGN,
@@ -72,6 +74,7 @@ fn value_prefix(key: &Vector, row: usize) -> u64 {
         Data::I64(values) => values[row].cast_unsigned() ^ SIGN,
         Data::F32(values) => float_prefix(values[row].into()),
         Data::F64(values) => float_prefix(values[row]),
+        Data::Decimal(decimals) => decimals.order_key(row, scale_max),
         Data::Uuid(values) => values[row].first_chunk().map_or(0, |first| u64::from_be_bytes(*first)),
         Data::Interval(values) => {
             let span = values[row].span().clamp(i64::MIN.into(), i64::MAX.into());
@@ -91,10 +94,13 @@ fn value_prefix(key: &Vector, row: usize) -> u64 {
 
 /// Whether values of which [`value_prefix`] gives the same are equal.
 fn is_all_in_prefix(key: &Vector) -> bool {
+    if let Data::Decimal(decimals) = key.data() {
+        return decimals.narrow().is_some();
+    }
     !matches!(key.data(), Data::Bytes(_) | Data::Uuid(_) | Data::Interval(_) | Data::Values(_))
 }
 
-fn float_prefix(value: f64) -> u64 {
+pub(super) fn float_prefix(value: f64) -> u64 {
     let bits = crate::types::float_hash_bits(value);
     if value.is_nan() {
         u64::MAX
@@ -111,9 +117,10 @@ pub(crate) fn sorted_rows<V: AsRef<Vector>>(keys: &[V], directions: &[Direction]
         return (0..row_number(len)).collect();
     };
     let first = first.as_ref();
+    let scale_max = if let Data::Decimal(decimals) = first.data() { decimals.scale_max() } else { 0 };
     let mut entries: Vec<(u8, u64, u32)> = (0..len)
         .map(|row| {
-            let (class, prefix) = direction.prefix(first, row);
+            let (class, prefix) = direction.prefix(first, row, scale_max);
             (class, prefix, row_number(row))
         })
         .collect();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::bitmap::Bitmap;
 use super::byte_strings::ByteStrings;
+use super::decimals::Decimals;
 pub use crate::types::Physical as Representation;
 use crate::types::{Array, DataType, Interval, Value, ValueRef};
 use crate::{Error, Result};
@@ -33,6 +34,8 @@ pub enum Data {
     F64(Vec<f64>),
     /// [`Representation::Bytes`]
     Bytes(ByteStrings),
+    /// [`Representation::Decimal`]
+    Decimal(Decimals),
     /// [`Representation::Uuid`]
     Uuid(Vec<[u8; 16]>),
     /// [`Representation::Interval`]
@@ -41,7 +44,7 @@ pub enum Data {
     Values(Vec<Value>),
 }
 
-/// Runs the same code for each representation that is a plain `Vec`, other code for byte strings.
+/// Runs the same code for each representation that is a plain `Vec`, other code for the others.
 macro_rules! each_data {
     ($data:expr, $items:ident => $plain:expr, $strings:ident => $bytes:expr) => {
         match $data {
@@ -55,6 +58,7 @@ macro_rules! each_data {
             Data::Interval($items) => $plain,
             Data::Values($items) => $plain,
             Data::Bytes($strings) => $bytes,
+            Data::Decimal($strings) => $bytes,
         }
     };
 }
@@ -69,6 +73,7 @@ impl Data {
             Representation::F32 => Data::F32(Vec::with_capacity(capacity)),
             Representation::F64 => Data::F64(Vec::with_capacity(capacity)),
             Representation::Bytes => Data::Bytes(ByteStrings::with_capacity(capacity)),
+            Representation::Decimal => Data::Decimal(Decimals::with_capacity(capacity)),
             Representation::Uuid => Data::Uuid(Vec::with_capacity(capacity)),
             Representation::Interval => Data::Interval(Vec::with_capacity(capacity)),
             Representation::Values => Data::Values(Vec::with_capacity(capacity)),
@@ -88,6 +93,7 @@ impl Data {
             Data::F32(items) => items.push(0.0),
             Data::F64(items) => items.push(0.0),
             Data::Bytes(strings) => strings.push(&[]),
+            Data::Decimal(decimals) => decimals.push_default(),
             Data::Uuid(items) => items.push([0; 16]),
             Data::Interval(items) => items.push(Interval::default()),
             Data::Values(items) => items.push(Value::Null),
@@ -106,6 +112,7 @@ impl Data {
             (Data::F64(items), Value::Double(v)) => items.push(*v),
             (Data::Bytes(strings), Value::Text(v)) => strings.push(v.as_bytes()),
             (Data::Bytes(strings), Value::Bytea(v)) => strings.push(v),
+            (Data::Decimal(decimals), Value::Numeric(v)) => decimals.push(v.into()),
             (Data::Uuid(items), Value::Uuid(v)) => items.push(*v),
             (Data::Interval(items), Value::Interval(v)) => items.push(*v),
             (Data::Values(items), v) => items.push(v.clone()),
@@ -206,17 +213,6 @@ impl Vector {
         Ok(())
     }
 
-    /// Appends a value to a vector that holds [`Value`]s, without copying it.
-    pub(crate) fn push_owned(&mut self, value: Value) {
-        match &mut self.data {
-            Data::Values(values) if !value.is_null() => {
-                values.push(value);
-                self.push_valid();
-            }
-            _ => self.push_null(),
-        }
-    }
-
     /// Notes that the value just appended to the data is not NULL.
     #[inline]
     pub(crate) fn push_valid(&mut self) {
@@ -273,6 +269,7 @@ impl Vector {
             Data::F64(items) => Value::Double(items[row]),
             Data::Bytes(strings) if self.data_type == DataType::Bytea => Value::Bytea(strings.get(row).into()),
             Data::Bytes(strings) => Value::Text(String::from_utf8_lossy(strings.get(row)).into()),
+            Data::Decimal(decimals) => Value::Numeric(decimals.get(row).to_numeric()),
             Data::Uuid(items) => Value::Uuid(items[row]),
             Data::Interval(items) => Value::Interval(items[row]),
             Data::Values(items) => items[row].clone(),
@@ -341,6 +338,8 @@ impl Vector {
             Data::Bool(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Boolean(item)),
             Data::F32(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Real(item)),
             Data::F64(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Double(item)),
+            Data::Decimal(decimals) if row < decimals.len() => ValueRef::Numeric(decimals.get(row)),
+            Data::Decimal(_) => ValueRef::Null,
             Data::Uuid(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Uuid(item)),
             Data::Interval(items) => items.get(row).map_or(ValueRef::Null, |&item| ValueRef::Interval(item)),
         }
@@ -373,6 +372,7 @@ impl Vector {
             (Data::I64(to), Data::I64(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (Data::F32(to), Data::F32(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (Data::F64(to), Data::F64(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
+            (Data::Decimal(to), Data::Decimal(from)) => to.append_rows(from, rows),
             (Data::Uuid(to), Data::Uuid(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (Data::Interval(to), Data::Interval(from)) => to.extend(rows.iter().map(|&row| from[row as usize])),
             (Data::Bytes(to), Data::Bytes(from)) => {
@@ -428,6 +428,7 @@ impl Vector {
             (Data::I64(to), Data::I64(from)) => to.extend_from_slice(from),
             (Data::F32(to), Data::F32(from)) => to.extend_from_slice(from),
             (Data::F64(to), Data::F64(from)) => to.extend_from_slice(from),
+            (Data::Decimal(to), Data::Decimal(from)) => to.append(from),
             (Data::Uuid(to), Data::Uuid(from)) => to.extend_from_slice(from),
             (Data::Interval(to), Data::Interval(from)) => to.extend_from_slice(from),
             (Data::Bytes(to), Data::Bytes(from)) => to.append(from),
@@ -445,6 +446,7 @@ impl Vector {
             Data::I64(items) => items.len() * 8,
             Data::F32(items) => items.len() * 4,
             Data::F64(items) => items.len() * 8,
+            Data::Decimal(decimals) => decimals.memory_bytes(),
             Data::Uuid(items) => items.len() * 16,
             Data::Interval(items) => items.len() * size_of::<Interval>(),
             Data::Bytes(strings) => strings.memory_bytes(),

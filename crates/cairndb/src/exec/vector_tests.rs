@@ -7,14 +7,24 @@ use super::hash::hash_rows;
 use super::sort::{Direction, sorted_rows};
 use super::vector::{NO_ROW, Vector};
 use crate::types::testing::{Random, random_value};
-use crate::types::{Interval, sample_types};
+use crate::types::{Interval, Numeric, sample_types};
 use crate::{DataType, Value};
 
 /// Values of which many are equal without being the same, and some are NULL.
 fn values(random: &mut Random, data_type: DataType, count: usize) -> Vec<Value> {
+    // Decimals lie in vectors in one way or another.
+    let form = random.below(5);
+    let random_value = |random: &mut Random, data_type| match data_type {
+        DataType::Numeric(None) if form < 4 => Value::Numeric(random_decimal(random, form)),
+        other => random_value(random, other),
+    };
     let pool: Vec<Value> = (0..6).map(|_| random_value(random, data_type)).collect();
     let value = |random: &mut Random| match (random.below(8), data_type) {
         (0, _) => Value::Null,
+        (4, DataType::Numeric(None)) => match &pool[random.below(6) as usize] {
+            Value::Numeric(value) if form > 0 => Value::Numeric(value.round(i32::from(value.scale()) + 1)),
+            other => other.clone(),
+        },
         (1..4, _) => pool[random.below(6) as usize].clone(),
         (4, DataType::Interval) => {
             Value::Interval(Interval { months: 0, days: random.below(3) as i32 * 30, micros: 0 })
@@ -24,6 +34,17 @@ fn values(random: &mut Random, data_type: DataType, count: usize) -> Vec<Value> 
         _ => random_value(random, data_type),
     };
     (0..count).map(|_| value(random)).collect()
+}
+
+/// Of one scale, of several, of 128 bits too, and of one scale and 128 bits.
+fn random_decimal(random: &mut Random, form: u64) -> Numeric {
+    let wide = i128::from(random.integer()) * i128::from(random.integer());
+    match form {
+        0 => Numeric::small(random.integer(), 2),
+        1 => Numeric::small(random.integer() >> 8, random.below(4) as u16),
+        2 => Numeric::from_i128(wide, random.below(30) as u16),
+        _ => Numeric::from_i128(wide, 6),
+    }
 }
 
 fn shown(values: &[Value]) -> String {
@@ -41,7 +62,7 @@ fn rows(random: &mut Random, len: usize) -> Vec<u32> {
 fn each_type(seed: u64, mut test: impl FnMut(&mut Random, DataType, &[Value], &Vector)) {
     let mut random = Random::new(seed);
     for data_type in sample_types() {
-        for _ in 0..8 {
+        for _ in 0..12 {
             let values = values(&mut random, data_type, 40);
             let vector = Vector::from_values(data_type, &values).unwrap();
             test(&mut random, data_type, &values, &vector);

@@ -25,6 +25,8 @@ pub enum Physical {
     F64,
     /// Text and bytes.
     Bytes,
+    /// Decimals, by mantissa and scale.
+    Decimal,
     /// 16 bytes.
     Uuid,
     /// [`Interval`](super::Interval)
@@ -144,7 +146,8 @@ const fn of(
         Text | Varchar(_) | Char(_) | Bytea => (Physical::Bytes, None, false),
         Interval => (Physical::Interval, Some(16), false),
         Uuid => (Physical::Uuid, Some(16), false),
-        Numeric(_) | Json | Jsonb | JsonPath | Array(_) | Unknown => (Physical::Values, None, false),
+        Numeric(_) => (Physical::Decimal, None, false),
+        Json | Jsonb | JsonPath | Array(_) | Unknown => (Physical::Values, None, false),
     };
     TypeInfo { base, oid, array_oid, name, array_name, other_names, category, preferred, physical, width, is_integer }
 }

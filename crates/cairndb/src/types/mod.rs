@@ -36,8 +36,8 @@ pub(crate) use json::{
     Step, write_pretty, write_quoted,
 };
 pub use json::{JsonPath, Jsonb};
-pub use numeric::Numeric;
-pub(crate) use numeric::division_by_zero;
+pub use numeric::{Numeric, NumericRef, SCALE_MAX};
+pub(crate) use numeric::{Residues, division_by_zero};
 pub(crate) use regex_error::invalid_regex;
 pub use text::{from_text, to_text, write_text};
 pub use value::{Interval, Value};

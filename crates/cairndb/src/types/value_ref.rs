@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, DataType, Interval, JsonPath, Jsonb, Numeric, Value};
+use super::{Array, DataType, Interval, JsonPath, Jsonb, NumericRef, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub enum ValueRef<'a> {
     BigInt(i64),
     Real(f32),
     Double(f64),
-    Numeric(&'a Numeric),
+    Numeric(NumericRef<'a>),
     Text(&'a str),
     Bytea(&'a [u8]),
     Date(i32),
@@ -138,7 +138,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::BigInt(v) => Value::BigInt(v),
             ValueRef::Real(v) => Value::Real(v),
             ValueRef::Double(v) => Value::Double(v),
-            ValueRef::Numeric(v) => Value::Numeric(v.clone()),
+            ValueRef::Numeric(v) => Value::Numeric(v.to_numeric()),
             ValueRef::Text(v) => Value::Text(v.into()),
             ValueRef::Bytea(v) => Value::Bytea(v.into()),
             ValueRef::Date(v) => Value::Date(v),
@@ -166,7 +166,7 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::BigInt(v) => ValueRef::BigInt(*v),
             Value::Real(v) => ValueRef::Real(*v),
             Value::Double(v) => ValueRef::Double(*v),
-            Value::Numeric(v) => ValueRef::Numeric(v),
+            Value::Numeric(v) => ValueRef::Numeric(v.into()),
             Value::Text(v) => ValueRef::Text(v),
             Value::Bytea(v) => ValueRef::Bytea(v),
             Value::Date(v) => ValueRef::Date(*v),

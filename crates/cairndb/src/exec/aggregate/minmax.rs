@@ -1,4 +1,4 @@
-//! `min` and `max` over typed vectors.
+//! `min` and `max` over typed vectors. Of equal values the last one stays, for `char(n)` the first, as in PostgreSQL.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::state::{GroupState, Groups};
 use crate::exec::vector::{Data, Representation, Vector};
-use crate::types::{DataType, Interval, compare_f64};
+use crate::types::{DataType, Interval, NumericRef, compare_f64};
 use crate::{Result, Value};
 
 /// The kernel for an argument type, where there is one.
@@ -21,7 +21,7 @@ pub(super) fn state(arg: DataType, returns: DataType, max: bool) -> Option<Box<d
         Representation::I64 => plain::<i64>(arg, wanted),
         Representation::F32 => plain::<f32>(arg, wanted),
         Representation::F64 => plain::<f64>(arg, wanted),
-        Representation::Bytes | Representation::Values => {
+        Representation::Bytes | Representation::Decimal | Representation::Values => {
             Box::new(ValueState { data_type: arg, wanted, groups: vec![] })
         }
         Representation::Interval => plain::<Interval>(arg, wanted),
@@ -35,14 +35,17 @@ fn plain<T: Plain>(data_type: DataType, wanted: Ordering) -> Box<dyn GroupState>
 
 /// Types held in plain arrays.
 trait Plain: Send + Copy + Default + 'static {
+    /// Equal values may differ in what is shown of them.
+    const EQUALS_DIFFER: bool;
     fn slice(data: &Data) -> Option<&[Self]>;
     fn order(self, other: Self) -> Ordering;
     fn wrap(values: Vec<Self>) -> Data;
 }
 
 macro_rules! plain {
-    ($($type:ty: $data:ident, $order:expr;)*) => {$(
+    ($($type:ty: $data:ident, $equals_differ:literal, $order:expr;)*) => {$(
         impl Plain for $type {
+            const EQUALS_DIFFER: bool = $equals_differ;
             fn slice(data: &Data) -> Option<&[Self]> {
                 match data {
                     Data::$data(values) => Some(values),
@@ -60,12 +63,12 @@ macro_rules! plain {
     )*};
 }
 plain! {
-    i16: I16, |a: i16, b| a.cmp(&b);
-    i32: I32, |a: i32, b| a.cmp(&b);
-    i64: I64, |a: i64, b| a.cmp(&b);
-    f32: F32, |a: f32, b: f32| compare_f64(a.into(), b.into());
-    f64: F64, compare_f64;
-    Interval: Interval, |a: Interval, b: Interval| a.span().cmp(&b.span());
+    i16: I16, false, |a: i16, b| a.cmp(&b);
+    i32: I32, false, |a: i32, b| a.cmp(&b);
+    i64: I64, false, |a: i64, b| a.cmp(&b);
+    f32: F32, true, |a: f32, b: f32| compare_f64(a.into(), b.into());
+    f64: F64, true, compare_f64;
+    Interval: Interval, true, |a: Interval, b: Interval| a.span().cmp(&b.span());
 }
 
 struct PlainState<T> {
@@ -86,7 +89,10 @@ impl<T: Plain> GroupState for PlainState<T> {
         };
         groups.each(|row, group| {
             let best = &mut self.groups[group];
-            let better = best.is_none_or(|best| values[row].order(best) == self.wanted);
+            let better = best.is_none_or(|best| match T::EQUALS_DIFFER {
+                true => best.order(values[row]) != self.wanted,
+                false => values[row].order(best) == self.wanted,
+            });
             if better && !arg.is_null(row) {
                 *best = Some(values[row]);
             }
@@ -138,13 +144,14 @@ impl GroupState for ValueState {
     }
 }
 
-/// Compares without making a value of the row's text.
+/// Whether the row's value takes the place of the best so far. Equal texts are the same: none is copied for another.
 fn is_better(arg: &Vector, row: usize, best: &Value, data_type: DataType, wanted: Ordering) -> bool {
     match (arg.data(), best) {
         (Data::Bytes(strings), Value::Text(best)) if !matches!(data_type, DataType::Char(_)) => {
             strings.get(row).cmp(best.as_bytes()) == wanted
         }
-        (Data::Values(values), best) => values[row].compare(best) == wanted,
+        (Data::Decimal(values), Value::Numeric(best)) => NumericRef::from(best).compare(values.get(row)) != wanted,
+        (Data::Values(values), best) => best.compare(&values[row]) != wanted,
         _ => arg.value(row).compare_as(best, data_type) == wanted,
     }
 }

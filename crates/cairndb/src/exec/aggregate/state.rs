@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{minmax, sums};
-use crate::exec::vector::{Data, Vector};
+use crate::exec::vector::Vector;
 use crate::functions::{Accumulator, Aggregate, AggregateKind};
 use crate::types::DataType;
-use crate::{Error, Result, Value};
+use crate::{Result, Value};
 
 /// Which group each row of a batch belongs to.
 #[derive(Clone, Copy)]
@@ -117,13 +117,5 @@ impl GroupState for AccumulatorState {
 
     fn group_bytes(&self) -> usize {
         64
-    }
-}
-
-/// The values of an argument held as [`Value`]s.
-pub(super) fn values_of(vector: &Vector) -> Result<&[Value]> {
-    match vector.data() {
-        Data::Values(values) => Ok(values),
-        _ => Err(Error::internal("an aggregate's argument is not of its type")),
     }
 }

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::state::{GroupState, Groups, values_of};
+use super::state::{GroupState, Groups};
+use crate::exec::decimals::Decimals;
 use crate::exec::vector::{Data, Vector};
-use crate::types::{DataType, Numeric};
+use crate::types::{DataType, Numeric, NumericRef};
 use crate::{Error, Result, SqlState, Value};
 
 /// The kernel of `sum` over an argument type, where there is one.
@@ -180,10 +181,9 @@ struct NumericTotal {
 }
 
 impl NumericTotal {
-    /// Adds a small value; false if the total would not fit.
+    /// Adds `mantissa / 10^scale`; false if the total would not fit.
     #[inline]
-    fn add_small(&mut self, mantissa: i64, scale: u16) -> bool {
-        let mut mantissa = i128::from(mantissa);
+    fn add_mantissa(&mut self, mut mantissa: i128, scale: u16) -> bool {
         if scale != self.scale {
             let (larger, factor) = match scale.checked_sub(self.scale) {
                 Some(more) => (&mut self.mantissa, more),
@@ -203,11 +203,17 @@ impl NumericTotal {
         }
     }
 
-    fn add(&mut self, value: &Numeric) -> Result<()> {
+    #[inline]
+    fn add(&mut self, value: NumericRef<'_>) -> Result<()> {
         self.count += 1;
-        if value.as_small().is_some_and(|(mantissa, scale)| self.add_small(mantissa, scale)) {
-            return Ok(());
+        match value.parts().is_some_and(|(mantissa, scale)| self.add_mantissa(mantissa, scale)) {
+            true => Ok(()),
+            false => self.add_rest(&value.to_cow()),
         }
+    }
+
+    #[cold]
+    fn add_rest(&mut self, value: &Numeric) -> Result<()> {
         let rest = match &self.rest {
             Some(rest) => rest.add(value)?,
             None => value.clone(),
@@ -225,6 +231,37 @@ impl NumericTotal {
     }
 }
 
+impl NumericState {
+    fn add(&mut self, groups: Groups<'_>, values: &Decimals, vector: &Vector) -> Result<()> {
+        let totals = &mut self.groups;
+        match (values.narrow(), vector.validity(), groups) {
+            (Some((items, scale)), None, Groups::One(len)) => {
+                let total = &mut totals[0];
+                total.count += i64::try_from(len).unwrap_or(i64::MAX);
+                // 2^63 rows of 64 bits fit.
+                let sum = items.iter().map(|&item| i128::from(item)).sum();
+                match total.add_mantissa(sum, scale) {
+                    true => Ok(()),
+                    false => total.add_rest(&Numeric::from_i128(sum, scale)),
+                }
+            }
+            (Some((items, scale)), None, groups) => {
+                groups.try_each(|row, group| totals[group].add(NumericRef::Small { mantissa: items[row], scale }))
+            }
+            _ => match values.narrow_mixed() {
+                Some((items, scales)) => groups.try_each(|row, group| match vector.is_null(row) {
+                    true => Ok(()),
+                    false => totals[group].add(NumericRef::Small { mantissa: items[row], scale: scales[row] }),
+                }),
+                None => groups.try_each(|row, group| match vector.is_null(row) {
+                    true => Ok(()),
+                    false => totals[group].add(values.get(row)),
+                }),
+            },
+        }
+    }
+}
+
 impl GroupState for NumericState {
     fn grow(&mut self, groups: usize) {
         self.groups.resize(groups, NumericTotal::default());
@@ -232,11 +269,10 @@ impl GroupState for NumericState {
 
     fn update(&mut self, groups: Groups<'_>, args: &[Arc<Vector>]) -> Result<()> {
         let Some(arg) = args.first() else { return Ok(()) };
-        let values = values_of(arg)?;
-        groups.try_each(|row, group| match &values[row] {
-            Value::Numeric(value) => self.groups[group].add(value),
-            _ => Ok(()),
-        })
+        match arg.data() {
+            Data::Decimal(values) => self.add(groups, values, arg),
+            _ => Err(Error::internal("an aggregate's argument is not numeric")),
+        }
     }
 
     fn finish(&mut self, groups: Range<usize>) -> Result<Vec<Value>> {

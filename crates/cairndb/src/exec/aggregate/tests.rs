@@ -2,7 +2,7 @@
 
 use crate::exec::testing::*;
 use crate::plan::AggregateCall;
-use crate::types::Numeric;
+use crate::types::{Interval, Numeric};
 use crate::{DataType, SqlState, Value};
 
 const NAMES: [&str; 5] = ["count", "sum", "avg", "min", "max"];
@@ -19,12 +19,16 @@ fn random_value(data_type: DataType, random: &mut Random) -> Value {
         // Quarters add up exactly in any order.
         DataType::Real => Value::Real(n as f32 * 0.25),
         DataType::Double => Value::Double(f64::from(n) * 0.25),
+        DataType::Char(_) => Value::text(format!("{:1$}", "b", n.unsigned_abs() as usize % 3)),
+        DataType::Numeric(Some(_)) => Value::Numeric(Numeric::small(i64::from(n) * 12345, 2)),
         DataType::Numeric(_) if n % 50 == 0 => {
             Value::Numeric(Numeric::from_i128(i128::from(n) * 1_000_000_000_000_000_000_000_000_000, 3))
         }
         DataType::Numeric(_) => Value::Numeric(Numeric::small(i64::from(n) * 12345, (n % 7).unsigned_abs() as u16)),
         DataType::Date => Value::Date(n),
         DataType::Timestamp => Value::Timestamp(i64::from(n) << 30),
+        // 30 days are a month.
+        DataType::Interval => Value::Interval(Interval { months: n % 7, days: n / 100 * 30, micros: i64::from(n % 2) }),
         _ => Value::text(format!("{n}")),
     }
 }
@@ -58,9 +62,12 @@ fn kernels_say_what_the_accumulators_say() {
         DataType::Real,
         DataType::Double,
         numeric,
+        DataType::Numeric(Some((12, 2))),
         DataType::Date,
         DataType::Timestamp,
+        DataType::Interval,
         TEXT,
+        DataType::Char(3),
     ];
     for data_type in types {
         let rows: Vec<Vec<Value>> =
@@ -76,6 +83,67 @@ fn kernels_say_what_the_accumulators_say() {
             // Equal numerics may differ in scale, which shows.
             let shown = |rows: &[Vec<Value>]| format!("{rows:?}");
             assert_eq!(shown(&got), shown(&reference(name, data_type, &rows)), "{name}({data_type})");
+        }
+    }
+}
+
+#[test]
+fn of_values_that_are_equal_but_not_the_same_the_last_is_the_greatest_and_the_least() {
+    let fixture = Fixture::new();
+    let numeric = |mantissa, scale| Value::Numeric(Numeric::small(mantissa, scale));
+    let interval = |months, days| Value::Interval(Interval { months, days, micros: 0 });
+    let pairs = [
+        (DataType::Double, Value::Double(0.0), Value::Double(-0.0)),
+        (DataType::Numeric(None), numeric(1, 0), numeric(100, 2)),
+        (DataType::Interval, interval(1, 0), interval(0, 30)),
+        (DataType::Char(3), Value::text("b  "), Value::text("b")),
+    ];
+    for (data_type, a, b) in pairs {
+        for rows in [[&a, &b], [&b, &a]] {
+            let kept = rows[usize::from(!matches!(data_type, DataType::Char(_)))];
+            let rows: Vec<Vec<Value>> = rows.map(|value| vec![value.clone()]).into();
+            for name in ["min", "max"] {
+                let call = aggregate_call(name, Some(col(0, data_type)));
+                let found = fixture.rows(&aggregate(values(&[data_type], &rows), vec![], vec![call])).unwrap();
+                assert_eq!(format!("{:?}", found[0][0]), format!("{kept:?}"), "{name}({data_type})");
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_decimals_of_every_form() {
+    let fixture = Fixture::new();
+    let mut random = Random::new(12);
+    let numeric = DataType::Numeric(None);
+    let decimal = |random: &mut Random, form| {
+        let wide = i128::from(i64::MAX - random.below(1000) as i64) * (random.below(2000) as i128 - 1000);
+        match form {
+            0 => Numeric::small(random.below(2000) as i64 - 1000, 2),
+            1 => Numeric::small(random.below(2000) as i64 - 1000, random.below(5) as u16),
+            2 => Numeric::small(i64::MAX - random.below(1000) as i64, 4),
+            3 => Numeric::from_i128(wide, random.below(10) as u16),
+            // Beyond 128 bits in one scale.
+            4 => Numeric::from_i128(wide, random.below(60) as u16),
+            _ => [Numeric::NAN, Numeric::INFINITY, Numeric::ONE, Numeric::ZERO][random.below(4) as usize].clone(),
+        }
+    };
+    for form in 0..6 {
+        for nulls in [false, true] {
+            let value = |random: &mut Random| match nulls && random.below(4) == 0 {
+                true => Value::Null,
+                false => Value::Numeric(decimal(random, form)),
+            };
+            let rows: Vec<Vec<Value>> = (0..200).map(|_| vec![random.int_or_null(3), value(&mut random)]).collect();
+            let together: Vec<Vec<Value>> = rows.iter().map(|row| vec![Value::Integer(0), row[1].clone()]).collect();
+            for name in ["sum", "avg", "min", "max"] {
+                let call = || vec![aggregate_call(name, Some(col(1, numeric)))];
+                let shown = |rows: &[Vec<Value>]| format!("{rows:?}");
+                let grouped = aggregate(values(&[INT, numeric], &rows), vec![col(0, INT)], call());
+                assert_eq!(shown(&fixture.rows(&grouped).unwrap()), shown(&reference(name, numeric, &rows)), "{name}");
+                let one = fixture.rows(&aggregate(values(&[INT, numeric], &rows), vec![], call())).unwrap();
+                assert_eq!(shown(&one), shown(&[reference(name, numeric, &together)[0][1..].to_vec()]), "{name}");
+            }
         }
     }
 }

@@ -57,8 +57,7 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
     }
 }
 
-fn random_value(data_type: DataType, random: &mut Random) -> Value {
-    let texts = texts(data_type);
+fn random_value(texts: &[&str], data_type: DataType, random: &mut Random) -> Value {
     let at = random.below(texts.len() as u64 + 1) as usize;
     let text = texts.get(at).map_or(Value::Null, |text| Value::text(*text));
     // What is too large for the type's modifier is NULL as well.
@@ -74,21 +73,32 @@ struct Trial {
     rows: usize,
     answered: usize,
     failed: usize,
+    /// What decimals are made of instead of their [`texts`].
+    decimals: Option<&'static [&'static str]>,
 }
 
 impl Trial {
     fn new(seed: u64, rows: usize) -> Trial {
         let context = Fixture::new().context();
         let random = Random::new(seed);
-        Trial { random, types: vec![], parameters: vec![], context, rows, answered: 0, failed: 0 }
+        Trial { random, types: vec![], parameters: vec![], context, rows, answered: 0, failed: 0, decimals: None }
+    }
+
+    fn value(&mut self, data_type: DataType) -> Value {
+        let texts = match (data_type, self.decimals) {
+            (DataType::Numeric(_), Some(decimals)) => decimals,
+            _ => texts(data_type),
+        };
+        random_value(texts, data_type, &mut self.random)
     }
 
     /// A column, a constant or a parameter of the type.
     fn operand(&mut self, data_type: DataType) -> Expr {
         match self.random.below(6) {
-            0 => literal(random_value(data_type, &mut self.random), data_type),
+            0 => literal(self.value(data_type), data_type),
             1 => {
-                self.parameters.push(random_value(data_type, &mut self.random));
+                let value = self.value(data_type);
+                self.parameters.push(value);
                 Expr::Parameter { index: self.parameters.len() - 1, data_type }
             }
             _ => {
@@ -114,7 +124,7 @@ impl Trial {
         };
         let (mut good, mut expected) = (vec![], vec![]);
         for _ in 0..self.rows {
-            let row: Vec<Value> = types.iter().map(|&t| random_value(t, &mut self.random)).collect();
+            let row: Vec<Value> = types.iter().map(|&t| self.value(t)).collect();
             match (eval_row(expr, &row, &context), batch(std::slice::from_ref(&row))) {
                 (Ok(alone), Ok(batch)) => {
                     assert_eq!(format!("{:?}", [&alone]), format!("{batch:?}"), "{expr:?} over {row:?}");
@@ -214,7 +224,7 @@ fn every_condition_over_every_type() {
             let input = trial.boxed(data_type);
             let list = (0..3).map(|_| trial.operand(other)).collect();
             trial.compare(&Expr::InList { input, list, equal: equality(data_type) });
-            let list = (0..3).map(|_| literal(random_value(other, &mut trial.random), other)).collect();
+            let list = (0..3).map(|_| literal(trial.value(other), other)).collect();
             let input = trial.boxed(data_type);
             trial.compare(&Expr::InList { input, list, equal: equality(data_type) });
             let args = (0..3).map(|_| trial.operand(data_type)).collect();
@@ -233,4 +243,45 @@ fn every_condition_over_every_type() {
         trial.compare(&Expr::Not(input));
     }
     assert!(trial.answered > 5_000, "{} answers", trial.answered);
+}
+
+/// Decimals of which a vector has the form that their first ones ask for: of one scale, of several, at the limits of 64 and
+/// of 128 bits, of scales far apart, and those that have no mantissa.
+const DECIMALS: [&[&str]; 6] = [
+    &["1.00", "-2.50", "0.00", "99999.99", "0.07"],
+    &["1", "1.0", "1.00", "-0.5", "0.000", "12.5"],
+    &["92233720368547758.07", "-92233720368547758.08", "9223372036854775807", "-9223372036854775808", "0.01", "-1"],
+    &["9223372036854775808", "170141183460469231731687303715884105727", "-1e30", "1.5", "3", "-3000000000.00"],
+    &["1e-40", "1e20", "0.0000000000000000000001", "5", "-5.0"],
+    &["NaN", "Infinity", "-Infinity", "1e60", "1.00", "-1"],
+];
+
+#[test]
+fn every_operator_over_decimals_of_every_form() {
+    let mut trial = Trial::new(4, 14);
+    let types = argument_types(DataType::Numeric(None));
+    for name in ["+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">="] {
+        let function = exact_overload(name, &[DataType::Numeric(None); 2]).unwrap_or_else(|| panic!("no {name}"));
+        for _ in 0..4 {
+            for pool in DECIMALS {
+                trial.decimals = Some(pool);
+                let data_type = types[trial.random.below(types.len() as u64) as usize];
+                let args = vec![trial.operand(data_type), trial.operand(DataType::Numeric(None))];
+                trial.compare(&Expr::Call { function: function.clone(), args });
+            }
+        }
+    }
+    for pool in DECIMALS {
+        trial.decimals = Some(pool);
+        for &data_type in &types {
+            let (left, right) = (trial.boxed(data_type), trial.boxed(DataType::Numeric(None)));
+            trial.compare(&Expr::IsNotDistinct(left, right));
+            let input = trial.boxed(DataType::Numeric(None));
+            let list = (0..3).map(|_| literal(trial.value(data_type), data_type)).collect();
+            trial.compare(&Expr::InList { input, list, equal: equality(DataType::Numeric(None)) });
+            let args = (0..3).map(|_| trial.operand(data_type)).collect();
+            trial.compare(&Expr::Coalesce { args, data_type });
+        }
+    }
+    assert!(trial.answered > 3_000 && trial.failed > 20, "{} answers, {} failures", trial.answered, trial.failed);
 }

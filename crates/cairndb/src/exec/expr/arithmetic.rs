@@ -1,11 +1,12 @@
-//! `+`, `-`, `*`, `/`, `%` over vectors of integers or floats of one type, checked as PostgreSQL does.
+//! `+`, `-`, `*`, `/`, `%` over vectors of numbers of one type, checked as PostgreSQL does.
 //!
 //! The loop computes all rows, NULL ones too, and only notes that something failed somewhere; if so, a second pass
 //! finds the first failure in a row that has a value.
 
+use super::decimal::{self, DecimalSide};
 use super::native::{Native, Side, is_null_constant, merged_validity, zip_map};
 use crate::exec::bitmap::Bitmap;
-use crate::exec::vector::{Operand, Representation, Vector};
+use crate::exec::vector::{Data, Operand, Representation, Vector};
 use crate::functions::Operator;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState, Value};
@@ -100,7 +101,7 @@ pub(super) fn compute(
         Representation::I64 => i64::wrap(run(op, left, right, len, validity.as_ref())?),
         Representation::F32 => f32::wrap(run(op, left, right, len, validity.as_ref())?),
         Representation::F64 => f64::wrap(run(op, left, right, len, validity.as_ref())?),
-        _ => return decimal(op, left, right, len),
+        _ => decimals(op, left, right, len, validity.as_ref())?,
     };
     Ok(Vector::from_parts(data_type, data, validity).into())
 }
@@ -148,20 +149,8 @@ fn checked<T: Number>(
     Ok(results)
 }
 
-/// Decimals, value by value but without copying them.
-fn decimal(op: Operator, left: &Operand, right: &Operand, len: usize) -> Result<Operand> {
-    let mut results = Vector::with_capacity(DataType::Numeric(None), len);
-    for row in 0..len {
-        let result = match (left.value_ref(row), right.value_ref(row)) {
-            (Value::Numeric(a), Value::Numeric(b)) => Value::Numeric(match op {
-                Operator::Add => a.add(b)?,
-                Operator::Subtract => a.sub(b)?,
-                Operator::Multiply => a.mul(b)?,
-                _ => a.div(b)?,
-            }),
-            _ => Value::Null,
-        };
-        results.push_owned(result);
-    }
-    Ok(results.into())
+fn decimals(op: Operator, left: &Operand, right: &Operand, len: usize, validity: Option<&Bitmap>) -> Result<Data> {
+    let sides = DecimalSide::of(left).zip(DecimalSide::of(right));
+    let (a, b) = sides.ok_or_else(|| Error::internal("arithmetic on different types"))?;
+    decimal::compute(op, a, b, len, validity).map(Data::Decimal)
 }

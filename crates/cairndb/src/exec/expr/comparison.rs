@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::decimal::{self, DecimalSide};
 use super::native::{ByteSide, Native, Side, is_null_constant, merged_validity, zip_map};
 use crate::exec::hash::trim_blanks;
 use crate::exec::vector::{Data, Operand, Representation, Vector};
@@ -78,6 +79,7 @@ pub(super) fn compare(
         Representation::F32 => native::<f32>(op, left, right, len),
         Representation::F64 => native::<f64>(op, left, right, len),
         Representation::Bytes => bytes(op, blank_padded, left, right, len),
+        Representation::Decimal => decimals(op, left, right, len),
         Representation::Uuid => native::<[u8; 16]>(op, left, right, len),
         Representation::Interval => native::<Interval>(op, left, right, len),
         Representation::Values => Some(each_value(op, left, right, len)),
@@ -100,6 +102,10 @@ fn native<T: SqlOrder>(op: Operator, left: &Operand, right: &Operand, len: usize
     })
 }
 
+fn decimals(op: Operator, left: &Operand, right: &Operand, len: usize) -> Option<Vec<bool>> {
+    Some(decimal::compare(op, DecimalSide::of(left)?, DecimalSide::of(right)?, len))
+}
+
 fn bytes(op: Operator, blank_padded: bool, left: &Operand, right: &Operand, len: usize) -> Option<Vec<bool>> {
     let (a, b) = (ByteSide::of(left)?, ByteSide::of(right)?);
     let rows = 0..len;
@@ -115,7 +121,7 @@ fn each_value(op: Operator, left: &Operand, right: &Operand, len: usize) -> Vec<
     (0..len).map(|row| accepts(op, left.value_ref(row).compare(right.value_ref(row)))).collect()
 }
 
-fn accepts(op: Operator, order: Ordering) -> bool {
+pub(super) fn accepts(op: Operator, order: Ordering) -> bool {
     match op {
         Operator::Equal => order.is_eq(),
         Operator::NotEqual => order.is_ne(),

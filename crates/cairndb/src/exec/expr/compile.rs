@@ -201,7 +201,9 @@ fn binary(function: Arc<Function>, op: Operator, pair: [Evaluator; 2]) -> Node {
         let pair = pair.map(|arg| widened(arg, function.returns));
         return Node::Arithmetic { op, args: Box::new(pair) };
     }
-    if types == [function.returns; 2] && arithmetic::has_kernel(op, function.returns) {
+    // `numeric(5, 2)` is as good as `numeric`.
+    let returned = |data_type: &DataType| data_type.base() == function.returns.base();
+    if types.iter().all(returned) && arithmetic::has_kernel(op, function.returns) {
         return Node::Arithmetic { op, args: Box::new(pair) };
     }
     match like_pattern(op, &pair) {

@@ -2,6 +2,7 @@
 
 use super::native::Native;
 use crate::exec::context::Cx;
+use crate::exec::decimals::Decimals;
 use crate::exec::vector::{Data, Operand, Representation, Vector};
 use crate::functions;
 use crate::types::DataType;
@@ -25,6 +26,7 @@ pub(super) fn conversion(from: DataType, to: DataType) -> Conversion {
         _ if from == to => Conversion::Relabel,
         (Text | Varchar(_), Text | Varchar(None)) | (Numeric(_), Numeric(None)) => Conversion::Relabel,
         (SmallInt, Integer | BigInt | Double) | (Integer, BigInt | Double) | (Real, Double) => Conversion::Widen,
+        (SmallInt | Integer | BigInt, Numeric(None)) => Conversion::Widen,
         _ => Conversion::Each,
     }
 }
@@ -54,6 +56,9 @@ pub(super) fn widen(input: Operand, to: DataType) -> Result<Operand> {
         (Data::I32(values), Representation::I64) => map(values, i64::from),
         (Data::I32(values), Representation::F64) => map(values, f64::from),
         (Data::F32(values), Representation::F64) => map(values, f64::from),
+        (Data::I16(values), Representation::Decimal) => decimals(values),
+        (Data::I32(values), Representation::Decimal) => decimals(values),
+        (Data::I64(values), Representation::Decimal) => decimals(values),
         _ => return Err(Error::internal(format!("no widening from {} to {to}", vector.data_type()))),
     };
     let result = Vector::from_parts(to, data, vector.validity().cloned());
@@ -64,10 +69,15 @@ fn widen_constant(value: &Value) -> Result<std::sync::Arc<Vector>> {
     let data_type = match value {
         Value::SmallInt(_) => DataType::SmallInt,
         Value::Integer(_) => DataType::Integer,
+        Value::BigInt(_) => DataType::BigInt,
         Value::Real(_) => DataType::Real,
         _ => return Err(Error::internal(format!("no widening of {value:?}"))),
     };
     Vector::from_values(data_type, std::slice::from_ref(value)).map(std::sync::Arc::new)
+}
+
+fn decimals<T: Copy + Into<i64>>(values: &[T]) -> Data {
+    Data::Decimal(Decimals::of_scale(values.iter().map(|&value| value.into()).collect(), 0))
 }
 
 fn map<T: Copy, R: Native>(values: &[T], convert: impl Fn(T) -> R) -> Data {

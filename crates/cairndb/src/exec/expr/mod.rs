@@ -7,6 +7,7 @@ mod branch;
 mod comparison;
 mod compile;
 mod convert;
+mod decimal;
 mod evaluator;
 mod in_list;
 mod integer_limits;

@@ -5,6 +5,8 @@ mod key_range;
 mod point_get;
 mod row_reader;
 mod sieve;
+#[cfg(test)]
+mod sieve_alike;
 mod table_scan;
 
 pub(crate) use index_scan::{EntryReader, IndexScan};

@@ -7,6 +7,7 @@ use cairn_storage::LeafEntries;
 
 use super::sieve::{Chunk, Sieve};
 use crate::catalog::{ColumnPlace, Table, TableLayout};
+use crate::exec::decimals::Decimals;
 use crate::exec::expr::IntegerLimits;
 use crate::exec::vector::{Data, Vector};
 use crate::types::key::IntegerStart;
@@ -409,6 +410,25 @@ fn push_all<I, T: Default>(items: &[I], values: &mut Vec<T>, value: impl Fn(&I) 
     if damaged { Err(corrupted()) } else { Ok(()) }
 }
 
+/// Appends decimals; false where one is damaged.
+#[inline(never)]
+fn push_decimals<'r>(
+    rows: &[&'r [u8]],
+    (column, raw): (usize, impl Fn(usize) -> Option<&'r [u8]>),
+    nulls: impl Nulls,
+    out: &mut Decimals,
+) -> bool {
+    let mut whole = true;
+    for (at, row) in rows.iter().enumerate() {
+        if nulls.is_null(row, column) {
+            out.push_default();
+        } else {
+            whole &= raw(at).is_some_and(|bytes| out.push_bytes(bytes));
+        }
+    }
+    whole
+}
+
 /// Appends a variable column; `raw` gives a row's bytes of it, or `None` where the row is damaged.
 #[inline]
 fn push_variable_column<'r>(
@@ -431,6 +451,7 @@ fn push_variable_column<'r>(
             };
             strings.extend((0..rows.len()).map(value), room);
         }
+        Data::Decimal(decimals) => damaged = !push_decimals(rows, (column, raw), nulls, decimals),
         Data::Values(values) => {
             for (at, row) in rows.iter().enumerate() {
                 values.push(match nulls.is_null(row, column) {

@@ -4,16 +4,17 @@
 //! rows u32 | per column: 1 if it has NULLs, then a bit per row (set: not NULL) | values
 //! ```
 //! Fixed-width values as they are, NULLs zeroed; strings and other values as all their lengths (u32), then all their
-//! bytes, as rows store them.
+//! bytes, as rows store them. Decimals as either.
 
 use std::sync::Arc;
 
 use crate::exec::batch::Batch;
 use crate::exec::bitmap::Bitmap;
 use crate::exec::byte_strings::ByteStrings;
+use crate::exec::decimals::Decimals;
 use crate::exec::vector::{Data, Representation, Vector};
-use crate::types::ValueRef;
 use crate::types::row::{decode_raw, encode_value_raw, interval_from_raw};
+use crate::types::{SCALE_MAX, ValueRef};
 use crate::{DataType, Error, Result, SqlState, Value};
 
 /// Appends a batch.
@@ -60,6 +61,17 @@ macro_rules! fixed {
     };
 }
 
+macro_rules! read_fixed {
+    ($bytes:expr, $rows:expr, $type:ty) => {
+        take($bytes, $rows * size_of::<$type>())?
+            .as_chunks()
+            .0
+            .iter()
+            .map(|value| <$type>::from_le_bytes(*value))
+            .collect()
+    };
+}
+
 fn encode_data(column: &Vector, out: &mut Vec<u8>) -> Result<()> {
     match column.data() {
         Data::Bool(values) => out.extend(values.iter().map(|&value| u8::from(value))),
@@ -72,6 +84,7 @@ fn encode_data(column: &Vector, out: &mut Vec<u8>) -> Result<()> {
             (0..strings.len()).try_for_each(|row| put_length(strings.get(row).len(), out))?;
             (0..strings.len()).for_each(|row| out.extend_from_slice(strings.get(row)));
         }
+        Data::Decimal(decimals) => encode_decimals(decimals, out)?,
         Data::Uuid(values) => out.extend_from_slice(values.as_flattened()),
         Data::Interval(values) => {
             values.iter().for_each(|&value| encode_value_raw(ValueRef::Interval(value), out));
@@ -79,6 +92,36 @@ fn encode_data(column: &Vector, out: &mut Vec<u8>) -> Result<()> {
         Data::Values(values) => encode_values(values, out)?,
     }
     Ok(())
+}
+
+/// A scale and mantissas where these have one; without (`u16::MAX`) the lengths and bytes of values.
+fn encode_decimals(decimals: &Decimals, out: &mut Vec<u8>) -> Result<()> {
+    if let Some((mantissas, scale)) = decimals.narrow() {
+        out.extend_from_slice(&scale.to_le_bytes());
+        fixed!(mantissas, out);
+        return Ok(());
+    }
+    out.extend_from_slice(&u16::MAX.to_le_bytes());
+    let values = || (0..decimals.len()).map(|row| decimals.get(row));
+    values().try_for_each(|value| put_length(value.byte_len(), out))?;
+    values().for_each(|value| value.write_bytes(out));
+    Ok(())
+}
+
+fn decode_decimals(bytes: &mut &[u8], rows: usize) -> Result<Decimals> {
+    match u16::from_le_bytes(take(bytes, 2)?.try_into().map_err(|_| damaged())?) {
+        u16::MAX => {
+            let mut decimals = Decimals::with_capacity(rows);
+            for length in take_lengths(bytes, rows)? {
+                if !decimals.push_bytes(take(bytes, length)?) {
+                    return Err(damaged());
+                }
+            }
+            Ok(decimals)
+        }
+        scale @ ..=SCALE_MAX => Ok(Decimals::of_scale(read_fixed!(bytes, rows, i64), scale)),
+        _ => Err(damaged()),
+    }
 }
 
 fn encode_values(values: &[Value], out: &mut Vec<u8>) -> Result<()> {
@@ -90,17 +133,6 @@ fn encode_values(values: &[Value], out: &mut Vec<u8>) -> Result<()> {
     }
     out.extend_from_slice(&bytes);
     Ok(())
-}
-
-macro_rules! read_fixed {
-    ($bytes:expr, $rows:expr, $type:ty) => {
-        take($bytes, $rows * size_of::<$type>())?
-            .as_chunks()
-            .0
-            .iter()
-            .map(|value| <$type>::from_le_bytes(*value))
-            .collect()
-    };
 }
 
 fn decode_data(bytes: &mut &[u8], data_type: DataType, rows: usize, validity: Option<&Bitmap>) -> Result<Data> {
@@ -118,6 +150,7 @@ fn decode_data(bytes: &mut &[u8], data_type: DataType, rows: usize, validity: Op
             }
             Data::Bytes(strings)
         }
+        Representation::Decimal => Data::Decimal(decode_decimals(bytes, rows)?),
         Representation::Uuid => Data::Uuid(take(bytes, rows * 16)?.as_chunks().0.to_vec()),
         Representation::Interval => {
             Data::Interval(take(bytes, rows * 16)?.chunks(16).map(interval_from_raw).collect::<Result<_>>()?)

@@ -59,10 +59,10 @@ fn extremes(catalogue: &mut AggregateCatalogue) {
     let char_type = BLANK_PADDED[0];
     catalogue
         .add("min", &BLANK_PADDED, char_type, AggregateKind::Min, || Box::new(Extreme::<false, true>(Value::Null)));
+    catalogue.add("max", &BLANK_PADDED, char_type, AggregateKind::Max, || Box::new(Extreme::<true, true>(Value::Null)));
     let array = Declared::Array;
     catalogue.add_polymorphic("min", &[array], array, |_| Box::new(Extreme::<false, false>(Value::Null)));
     catalogue.add_polymorphic("max", &[array], array, |_| Box::new(Extreme::<true, false>(Value::Null)));
-    catalogue.add("max", &BLANK_PADDED, char_type, AggregateKind::Max, || Box::new(Extreme::<true, true>(Value::Null)));
 }
 
 fn folds(catalogue: &mut AggregateCatalogue) {

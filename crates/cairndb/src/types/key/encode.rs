@@ -34,7 +34,7 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
         }
         ValueRef::Real(value) => encode_real(value, out),
         ValueRef::Double(value) => encode_double(value, out),
-        ValueRef::Numeric(value) => encode_numeric(value, out),
+        ValueRef::Numeric(value) => encode_numeric(&value.to_cow(), out),
         ValueRef::Text(text) => encode_text(text, data_type, out),
         ValueRef::Bytea(bytes) => encode_bytes(bytes, out),
         ValueRef::Interval(interval) => {

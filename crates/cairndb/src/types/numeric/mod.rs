@@ -2,11 +2,15 @@
 
 mod arith;
 mod bytes;
+mod lent;
 mod math;
 mod repr;
+mod residue;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub(crate) use arith::division_by_zero;
+pub use lent::NumericRef;
 pub use repr::{Numeric, SCALE_MAX};
+pub(crate) use residue::Residues;

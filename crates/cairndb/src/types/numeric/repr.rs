@@ -73,6 +73,23 @@ impl Numeric {
         }
     }
 
+    /// Mantissa and scale of a finite value whose mantissa fits.
+    pub(crate) fn as_i128(&self) -> Option<(i128, u16)> {
+        match &self.0 {
+            Repr::Small { mantissa, scale } => Some(((*mantissa).into(), *scale)),
+            Repr::Big(big) => Some((i128::try_from(&big.mantissa).ok()?, big.scale)),
+            _ => None,
+        }
+    }
+
+    /// About how many bytes it takes besides itself.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Repr::Big(big) => size_of::<Big>() + big.mantissa.bits() as usize / 8,
+            _ => 0,
+        }
+    }
+
     /// Mantissa and scale of a finite value.
     pub fn to_big(&self) -> Option<(BigInt, u16)> {
         match &self.0 {
@@ -150,7 +167,7 @@ impl Ord for Numeric {
 }
 
 /// Compares after bringing both to the larger scale; `None` where that would not fit.
-fn compare_small(a: i128, s: u16, b: i128, t: u16) -> Option<Ordering> {
+pub(super) fn compare_small(a: i128, s: u16, b: i128, t: u16) -> Option<Ordering> {
     let factor = 10_i128.checked_pow(s.abs_diff(t).into())?;
     Some(if s < t { a.checked_mul(factor)?.cmp(&b) } else { a.cmp(&b.checked_mul(factor)?) })
 }
@@ -180,41 +197,8 @@ impl PartialEq for Numeric {
 impl Eq for Numeric {}
 
 impl Hash for Numeric {
-    /// Hashes the value without trailing zeros, so that equal values of different scales hash alike.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        match &self.0 {
-            Repr::Small { mantissa, scale } => hash_small(*mantissa, *scale, state),
-            Repr::Big(big) => hash_big(&big.mantissa, big.scale, state),
-            _ => state.write_u8(self.rank()),
-        }
-    }
-}
-
-fn hash_small<H: Hasher>(mut mantissa: i64, mut scale: u16, state: &mut H) {
-    while scale > 0 && mantissa % 10 == 0 {
-        mantissa /= 10;
-        scale = if mantissa == 0 { 0 } else { scale - 1 };
-    }
-    state.write_i64(mantissa);
-    state.write_u16(scale);
-}
-
-fn hash_big<H: Hasher>(mantissa: &BigInt, mut scale: u16, state: &mut H) {
-    let mut mantissa = mantissa.clone();
-    while scale > 0 {
-        let (quotient, remainder): (BigInt, BigInt) = (&mantissa / 10, &mantissa % 10);
-        if remainder.sign() != Sign::NoSign {
-            break;
-        }
-        mantissa = quotient;
-        scale -= 1;
-    }
-    match i64::try_from(&mantissa) {
-        Ok(mantissa) => hash_small(mantissa, scale, state),
-        Err(_) => {
-            mantissa.hash(state);
-            state.write_u16(scale);
-        }
+        state.write_u64(self.residue());
     }
 }
 
