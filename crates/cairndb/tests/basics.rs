@@ -43,3 +43,34 @@ fn explain_shows_the_plan_and_explain_analyze_runs_it() -> Result<()> {
     assert_eq!(conn.query_row("SELECT count(*) FROM t", (), |row| row.get::<i64>(0))?, 2);
     Ok(())
 }
+
+#[test]
+fn a_scan_reads_no_more_rows_than_a_limit_asks_for() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, n int);
+         INSERT INTO t SELECT i, i % 50 FROM generate_series(1, 5000) i;
+         CREATE INDEX t_n ON t (n)",
+    )?;
+    let read = |query: &str, scan: &str| -> Result<String> {
+        let sql = format!("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) {query}");
+        let plan = conn.query_map(&sql, (), |row| row.get::<String>(0))?.collect::<Result<Vec<_>>>()?;
+        let line = plan.iter().find(|line| line.contains(scan)).unwrap_or_else(|| panic!("{scan} in {plan:?}"));
+        Ok(line.split("actual ").nth(1).unwrap_or_default().to_owned())
+    };
+    for (query, scan, rows) in [
+        ("SELECT id, n + 1 FROM t WHERE id >= 100 ORDER BY id LIMIT 1000", "Scan", 1000),
+        ("SELECT * FROM t LIMIT 3 OFFSET 4", "Scan", 7),
+        ("SELECT id FROM t WHERE n = 7 LIMIT 20", "Index", 20),
+        ("SELECT * FROM t LIMIT 3000", "Scan", 3000),
+    ] {
+        let told = read(query, scan)?;
+        assert!(told.contains(&format!("rows={rows} ")), "{query}: {told}");
+    }
+    assert_eq!(
+        conn.query_row("SELECT count(*) FROM (SELECT 1 FROM t WHERE id IN (1, 9, 4000) LIMIT 3) q", (), |row| row
+            .get::<i64>(0))?,
+        3
+    );
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! From SQL values to Rust values.
 
-use crate::types::{Interval, Numeric};
+use crate::types::{Interval, Jsonb, Numeric};
 use crate::{Error, Result, SqlState, Value};
 
 /// A Rust type that a column's value can be read as. Integers widen and narrow where the value fits; `String` takes
@@ -65,6 +65,7 @@ exact! {
     Vec<u8> => Bytea,
     Interval => Interval,
     [u8; 16] => Uuid,
+    Jsonb => Jsonb,
 }
 
 impl FromValue for f64 {
@@ -80,7 +81,8 @@ impl FromValue for f64 {
 impl FromValue for String {
     fn from_value(value: &Value) -> Result<Self> {
         match value {
-            Value::Text(v) => Ok(v.to_string()),
+            Value::Text(v) | Value::Json(v) => Ok(v.to_string()),
+            Value::Jsonb(document) => Ok(document.to_string()),
             other => Err(mismatch::<Self>(other)),
         }
     }

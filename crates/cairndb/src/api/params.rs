@@ -2,7 +2,7 @@
 //! key and row buffers.
 
 use crate::Value;
-use crate::types::{Interval, Numeric, ValueRef};
+use crate::types::{Interval, Jsonb, Numeric, ValueRef};
 
 /// A Rust value that can be a parameter. Text given for a parameter of another type is read as that type's text form.
 pub trait ToValue {
@@ -47,6 +47,11 @@ impl ToValue for ValueRef<'_> {
 impl ToValue for Numeric {
     fn to_value(&self) -> ValueRef<'_> {
         ValueRef::Numeric(self.into())
+    }
+}
+impl ToValue for Jsonb {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Jsonb(self)
     }
 }
 impl ToValue for str {

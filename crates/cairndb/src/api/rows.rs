@@ -316,7 +316,7 @@ impl<'a> Row<'a> {
     #[inline]
     pub fn get_str(&self, index: usize) -> Option<&'a str> {
         match self.value_ref(index) {
-            ValueRef::Text(text) => Some(text),
+            ValueRef::Text(text) | ValueRef::Json(text) => Some(text),
             _ => None,
         }
     }

@@ -261,6 +261,10 @@ impl Operator for Counted {
         batch
     }
 
+    fn want(&mut self, rows: usize) {
+        self.operator.want(rows);
+    }
+
     fn reset(&mut self, cx: Cx<'_>) {
         self.operator.reset(cx);
     }

@@ -71,6 +71,10 @@ impl Operator for Hesitant {
         Ok(batch)
     }
 
+    fn want(&mut self, rows: usize) {
+        self.operator.want(rows);
+    }
+
     fn reset(&mut self, cx: Cx<'_>) {
         self.ended = false;
         self.operator.reset(cx);

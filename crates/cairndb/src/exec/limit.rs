@@ -51,7 +51,13 @@ impl Operator for Limit {
     fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let left = match &mut self.left {
             Some(left) => left,
-            none => none.insert(self.values.evaluate(cx)?),
+            none => {
+                let (skipped, limit) = *none.insert(self.values.evaluate(cx)?);
+                if let Some(limit) = limit {
+                    self.input.want(skipped.saturating_add(limit));
+                }
+                none.get_or_insert((skipped, limit))
+            }
         };
         loop {
             if left.1 == Some(0) {

@@ -40,6 +40,9 @@ pub(crate) trait Operator: Send {
     /// The next rows, at least one; `None` at the end (and not to be called again before [`Operator::reset`]).
     fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>>;
 
+    /// Tells that no more than so many rows will be asked for, until it starts over: a hint, for who reads in batches.
+    fn want(&mut self, _rows: usize) {}
+
     /// Starts over: the next rows are the first again, under the outer rows that `next` is then given.
     fn reset(&mut self, cx: Cx<'_>);
 

@@ -105,6 +105,10 @@ impl Operator for Project {
         Ok(Some(Batch::new(columns, batch.len())))
     }
 
+    fn want(&mut self, rows: usize) {
+        self.input.want(rows);
+    }
+
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
     }

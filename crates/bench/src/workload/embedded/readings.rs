@@ -61,6 +61,14 @@ pub const ALL: &[Reading] = &[
         one: true,
     },
     Reading {
+        what: "keyed join",
+        sql: "SELECT count(*), sum(o.amount), min(c.name) FROM customer c JOIN orders o ON o.customer_id = c.id \
+              WHERE c.id = $1",
+        times: (20_000, 1_000),
+        params: |keys, sizes| ([keys.below(sizes.customers), 0], 1),
+        one: true,
+    },
+    Reading {
         what: "range of 1000",
         sql: "SELECT id, amount, note FROM orders WHERE id >= $1 AND id < $2",
         times: (2_000, 200),

@@ -151,12 +151,14 @@ impl<'a> RowRef<'a> {
             Inner::Stored(row) => row,
         };
         match row.place(index) {
-            Place::Raw(raw, DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => std::str::from_utf8(raw).ok(),
+            Place::Raw(raw, DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Json) => {
+                std::str::from_utf8(raw).ok()
+            }
             Place::Key(_, step, at, DataType::Text | DataType::Varchar(_)) => match step.key_operand(at, row.params) {
                 Some(ValueRef::Text(text)) => Some(text),
                 _ => None,
             },
-            Place::Computed(Value::Text(text)) => Some(text),
+            Place::Computed(Value::Text(text) | Value::Json(text)) => Some(text),
             _ => None,
         }
     }

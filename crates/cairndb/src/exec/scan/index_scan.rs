@@ -6,7 +6,7 @@ use cairn_storage::{KeyList, Lookup};
 
 use super::key_range::{KeyPart, KeyRanges};
 use super::row_reader::RowReader;
-use super::table_scan::{filtered, next_batch_size};
+use super::table_scan::{ScanSizes, filtered};
 use crate::catalog::{Index, Table};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
@@ -169,12 +169,12 @@ pub(crate) struct IndexScan {
     ranges: KeyRanges,
     reader: EntryReader,
     filter: Option<Evaluator>,
-    batch_size: usize,
+    sizes: ScanSizes,
 }
 
 impl IndexScan {
     pub(crate) fn new(ranges: KeyRanges, reader: EntryReader, filter: Option<Evaluator>) -> IndexScan {
-        IndexScan { ranges, reader, filter, batch_size: 0 }
+        IndexScan { ranges, reader, filter, sizes: ScanSizes::default() }
     }
 }
 
@@ -183,9 +183,9 @@ impl Operator for IndexScan {
         loop {
             cx.check()?;
             cx.take_turn()?;
-            self.batch_size = next_batch_size(self.batch_size, cx);
-            let mut vectors = self.reader.vectors(self.batch_size);
-            let len = self.reader.read(&mut self.ranges, self.batch_size, &mut vectors, cx)?;
+            let size = self.sizes.next(cx);
+            let mut vectors = self.reader.vectors(size);
+            let len = self.reader.read(&mut self.ranges, size, &mut vectors, cx)?;
             if len == 0 {
                 return Ok(None);
             }
@@ -195,15 +195,21 @@ impl Operator for IndexScan {
         }
     }
 
+    fn want(&mut self, rows: usize) {
+        if self.filter.is_none() {
+            self.sizes.want(rows);
+        }
+    }
+
     fn reset(&mut self, _cx: Cx<'_>) {
         self.ranges.reset();
-        self.batch_size = 0;
+        self.sizes = ScanSizes::default();
     }
 
     fn park(&mut self) -> bool {
         self.ranges.park();
         self.reader.park();
-        self.batch_size = 0;
+        self.sizes = ScanSizes::default();
         true
     }
 

@@ -16,13 +16,41 @@ pub(crate) struct TableScan {
     ranges: KeyRanges,
     reader: RowReader,
     filter: Option<Evaluator>,
-    /// Rows of the next batch; 0: not started.
-    batch_size: usize,
+    sizes: ScanSizes,
+}
+
+/// How many rows a scan reads at a time.
+#[derive(Default)]
+pub(super) struct ScanSizes {
+    /// Rows of the last batch; 0: not started.
+    last: usize,
+    /// Rows that are still wanted; 0: nobody said.
+    wanted: usize,
+}
+
+impl ScanSizes {
+    /// Who wants few rows does not pay for many; who has said how many gets them together.
+    pub(super) fn next(&mut self, cx: Cx<'_>) -> usize {
+        let sizes = cx.context().batch_sizes;
+        self.last = match (self.wanted, self.last) {
+            (1.., _) => self.wanted.min(sizes.max.max(1)),
+            (0, 0) => sizes.first.max(1),
+            (0, last) => sizes.grow(last),
+        };
+        // A batch may have fewer rows than it may have: then more are asked for, and it grows from there.
+        self.wanted = self.wanted.saturating_sub(self.last);
+        self.last
+    }
+
+    /// Of a scan that drops no row that it reads.
+    pub(super) fn want(&mut self, rows: usize) {
+        self.wanted = rows;
+    }
 }
 
 impl TableScan {
     pub(crate) fn new(ranges: KeyRanges, reader: RowReader, filter: Option<Evaluator>) -> TableScan {
-        let mut scan = TableScan { ranges, reader, filter, batch_size: 0 };
+        let mut scan = TableScan { ranges, reader, filter, sizes: ScanSizes::default() };
         scan.limit();
         scan
     }
@@ -40,9 +68,9 @@ impl Operator for TableScan {
         loop {
             cx.check()?;
             cx.take_turn()?;
-            self.batch_size = next_batch_size(self.batch_size, cx);
-            let mut vectors = self.reader.vectors(self.batch_size);
-            let seen = self.ranges.read_rows(self.batch_size, cx, &mut self.reader, &mut vectors)?;
+            let size = self.sizes.next(cx);
+            let mut vectors = self.reader.vectors(size);
+            let seen = self.ranges.read_rows(size, cx, &mut self.reader, &mut vectors)?;
             if seen == 0 {
                 return Ok(None);
             }
@@ -54,14 +82,20 @@ impl Operator for TableScan {
         }
     }
 
+    fn want(&mut self, rows: usize) {
+        if self.filter.is_none() {
+            self.sizes.want(rows);
+        }
+    }
+
     fn reset(&mut self, _cx: Cx<'_>) {
         self.ranges.reset();
-        self.batch_size = 0;
+        self.sizes = ScanSizes::default();
     }
 
     fn park(&mut self) -> bool {
         self.ranges.park();
-        self.batch_size = 0;
+        self.sizes = ScanSizes::default();
         true
     }
 
@@ -70,12 +104,6 @@ impl Operator for TableScan {
         self.limit();
         bound
     }
-}
-
-/// The size of a source's next batch; `last` 0: of its first.
-pub(super) fn next_batch_size(last: usize, cx: Cx<'_>) -> usize {
-    let sizes = cx.context().batch_sizes;
-    if last == 0 { sizes.first.max(1) } else { sizes.grow(last) }
 }
 
 /// The rows that the filter lets through; `None`: not one.

@@ -27,7 +27,7 @@ pub(crate) use path::{BinaryOp, Method, PathExpr, Step};
 
 use std::sync::Arc;
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// Arrays and objects within each other: recursion over them is bounded by it.
 pub(crate) const DEPTH_MAX: usize = 1000;
@@ -69,6 +69,19 @@ impl Jsonb {
     /// What it is.
     pub(crate) fn root(&self) -> Node<'_> {
         Node::of(&self.0)
+    }
+}
+
+/// The document of a JSON text.
+///
+/// # Errors
+///
+/// SQLSTATE 22P02: it is no JSON. 22P05: it has the character 0. 54001: it is nested too deep.
+impl std::str::FromStr for Jsonb {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Jsonb> {
+        parse_jsonb(text)
     }
 }
 

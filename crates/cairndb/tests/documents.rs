@@ -1,0 +1,42 @@
+//! Documents as Rust gives and takes them.
+
+use cairndb::{Database, Jsonb, Result, Value};
+
+#[test]
+fn documents_come_and_go_as_texts_and_as_values() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script("CREATE TABLE t (id int PRIMARY KEY, b jsonb, j json)")?;
+    let document: Jsonb = r#"{"b": 1, "a": [null, 1.50]}"#.parse()?;
+    assert_eq!(conn.execute("INSERT INTO t VALUES ($1, $2, $3)", (1, document.clone(), "{\"x\":  1}"))?, 1);
+    assert_eq!(conn.execute("INSERT INTO t VALUES ($1, $2, $3)", (2, "[1,  2]", Option::<&str>::None))?, 1);
+    let error = conn.execute("INSERT INTO t VALUES ($1, $2, NULL)", (3, "[1,")).unwrap_err();
+    assert_eq!(error.sqlstate().0, "22P02");
+    assert_eq!("[".parse::<Jsonb>().unwrap_err().sqlstate().0, "22P02");
+
+    // Through the point path, lent and owned, and through the general one.
+    let text = r#"{"a": [null, 1.50], "b": 1}"#;
+    let mut by_key = conn.prepare("SELECT b, j FROM t WHERE id = $1")?;
+    by_key.query_point((1,), |row| {
+        assert_eq!(row.get_str(1), Some("{\"x\":  1}"));
+        assert_eq!(row.get::<Value>(0).unwrap(), Value::Jsonb(document.clone()));
+    })?;
+    assert_eq!(by_key.query_row((1,), |row| row.get::<String>(0))?, text);
+    assert_eq!(by_key.query_row((2,), |row| row.get::<Jsonb>(0))?.to_string(), "[1, 2]");
+    assert_eq!(by_key.query_row((2,), |row| row.get::<Option<String>>(1))?, None);
+    let all = conn.query_map("SELECT b::json, b ->> 'b' FROM t ORDER BY id", (), |row| {
+        Ok((row.get::<String>(0)?, row.get::<Option<String>>(1)?))
+    })?;
+    let all = all.collect::<Result<Vec<_>>>()?;
+    assert_eq!(all, [(text.to_owned(), Some("1".to_owned())), ("[1, 2]".to_owned(), None)]);
+
+    // A change by key: the whole document, and a part of it.
+    let mut whole = conn.prepare("UPDATE t SET b = $2 WHERE id = $1")?;
+    assert_eq!(whole.execute((2, r#"{"k": {"n": 1}}"#))?, 1);
+    let mut part = conn.prepare("UPDATE t SET b = jsonb_set(b, '{k,n}', $2) WHERE id = $1")?;
+    assert_eq!(part.execute((2, "[7]"))?, 1);
+    let mut found = conn.prepare("SELECT id FROM t WHERE b @> $1 AND b ? $2")?;
+    assert_eq!(found.query_row((r#"{"k": {"n": [7]}}"#, "k"), |row| row.get::<i32>(0))?, 2);
+    let mut marks = conn.prepare("SELECT b ? ?, b ?| ARRAY[?, 'z'] FROM t WHERE id = ?")?;
+    assert_eq!(marks.query_row(("k", "y", 2), |row| Ok((row.get::<bool>(0)?, row.get::<bool>(1)?)))?, (true, false));
+    Ok(())
+}
