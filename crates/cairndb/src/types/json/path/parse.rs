@@ -52,8 +52,8 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let (token, length) = if rest.starts_with("/*") {
-            let end = rest.find("*/").ok_or_else(|| syntax_error("unexpected end of comment at end"))?;
-            (None, end + 2)
+            let end = rest[2..].find("*/").ok_or_else(|| syntax_error("unexpected end of comment at end"))?;
+            (None, end + 4)
         } else if first == '"' {
             let (text, length) = quoted(rest)?;
             (Some(Token::String(text)), length)
@@ -61,11 +61,9 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
             variable(&rest[1..])?
         } else if first.is_ascii_digit() || first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
             let length = number(rest);
-            if rest[length..].starts_with(|c: char| is_word(c)) {
-                return Err(syntax_error(&format!(
-                    "trailing junk after numeric literal at or near \"{}\"",
-                    &rest[..=length]
-                )));
+            if let Some(junk) = rest[length..].chars().next().filter(|c| is_word(*c)) {
+                let near = format!("{}{junk}", &rest[..length]);
+                return Err(syntax_error(&format!("trailing junk after numeric literal at or near \"{near}\"")));
             }
             (Some(Token::Number(rest[..length].to_owned())), length)
         } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
@@ -151,16 +149,16 @@ fn escape(text: &str) -> Result<(Option<char>, usize)> {
         't' => Ok((Some('\t'), 2)),
         'v' => Ok((Some('\u{b}'), 2)),
         'x' => {
-            let code = text.get(2..4).and_then(|hex| u32::from_str_radix(hex, 16).ok()).ok_or_else(invalid)?;
+            let code = text.get(2..4).and_then(hexadecimal).ok_or_else(invalid)?;
             character(code).map(|c| (Some(c), 4))
         }
         'u' if text[2..].starts_with('{') => {
             let hex = text[3..].split_once('}').map(|(hex, _)| hex).filter(|hex| hex.len() <= 6).ok_or_else(invalid)?;
-            let code = u32::from_str_radix(hex, 16).map_err(|_| invalid())?;
+            let code = hexadecimal(hex).ok_or_else(invalid)?;
             character(code).map(|c| (Some(c), 4 + hex.len()))
         }
         'u' => {
-            let code = |at: usize| text.get(at..at + 4).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+            let code = |at: usize| text.get(at..at + 4).and_then(hexadecimal);
             let first = code(2).ok_or_else(invalid)?;
             match (first, text.get(6..8), code(8)) {
                 (0xd800..=0xdbff, Some("\\u"), Some(second @ 0xdc00..=0xdfff)) => {
@@ -171,6 +169,11 @@ fn escape(text: &str) -> Result<(Option<char>, usize)> {
         }
         c => plain(c),
     }
+}
+
+/// Digits only: no sign.
+fn hexadecimal(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(text, 16).ok())?
 }
 
 fn character(code: u32) -> Result<char> {
