@@ -51,8 +51,8 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
     let mut tokens = vec![];
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        let (token, length) = if rest.starts_with("/*") {
-            let end = rest[2..].find("*/").ok_or_else(|| syntax_error("unexpected end of comment at end"))?;
+        let (token, length) = if let Some(comment) = rest.strip_prefix("/*") {
+            let end = comment.find("*/").ok_or_else(|| syntax_error("unexpected end of comment at end"))?;
             (None, end + 4)
         } else if first == '"' {
             let (text, length) = quoted(rest)?;
