@@ -40,3 +40,48 @@ fn documents_come_and_go_as_texts_and_as_values() -> Result<()> {
     assert_eq!(marks.query_row(("k", "y", 2), |row| Ok((row.get::<bool>(0)?, row.get::<bool>(1)?)))?, (true, false));
     Ok(())
 }
+
+/// No text that is read is so deep, but functions could make what recursion over it has no stack for.
+#[test]
+fn what_functions_make_is_no_deeper_than_what_is_read() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    let nested = |step: &str, of: &str, times: u32| {
+        format!(
+            "WITH RECURSIVE r (n, j) AS (SELECT 1, {of} UNION ALL SELECT n + 1, {step} FROM r WHERE n < {times})
+             SELECT j::text FROM r WHERE n = {times}"
+        )
+    };
+    let (json, jsonb) = ("'[1]'::json", "'[1]'::jsonb");
+    for (step, of) in [
+        ("jsonb_build_array(j)", jsonb),
+        ("jsonb_build_object('a', j)", jsonb),
+        ("'[]'::jsonb || jsonb_build_array(j)", jsonb),
+        ("jsonb_set('[[0]]', '{0,0}', j)", jsonb),
+        ("to_jsonb(ARRAY[j])", jsonb),
+        ("json_build_array(j)", json),
+        ("to_json(ARRAY[j])", json),
+    ] {
+        let read = |times: u32| conn.query_row(&nested(step, of, times), (), |row| row.get::<String>(0));
+        assert!(read(100)?.len() > 200, "{step}");
+        assert_eq!(read(1_200).unwrap_err().sqlstate().0, "54001", "{step}");
+    }
+    let deep = format!("{}1{}", "[".repeat(255), "]".repeat(255));
+    conn.execute_script("CREATE TABLE t (id int PRIMARY KEY, b jsonb)")?;
+    conn.execute("INSERT INTO t VALUES (1, $1)", (deep.as_str(),))?;
+    let same = conn.query_row(
+        "SELECT count(DISTINCT b || '[]'), max(length(jsonb_pretty(jsonb_strip_nulls(b)))), bool_and(b @> b AND b = b)
+         FROM t WHERE b = $1::text::jsonb AND b @? '$.**'",
+        (deep.as_str(),),
+        |row| Ok((row.get::<i64>(0)?, row.get::<bool>(2)?)),
+    )?;
+    assert_eq!(same, (1, true));
+    for path in ["1 + ".repeat(100_000) + "1", "$".to_owned() + &".a".repeat(100_000), "(".repeat(100_000)] {
+        let error = conn.query_row("SELECT $1::text::jsonpath::text", (path.as_str(),), |row| row.get::<String>(0));
+        assert_eq!(error.unwrap_err().sqlstate().0, "54001");
+    }
+    let longest = "-$.a.b.c + 1".to_owned() + &" + 1".repeat(150);
+    conn.query_row("SELECT ('{}'::jsonb @? $1::text::jsonpath)::text", (longest.as_str(),), |row| {
+        row.get::<Option<String>>(0)
+    })?;
+    Ok(())
+}

@@ -4,7 +4,7 @@
 //! zone says, which accumulators do not know: binding has them written first.
 
 use super::catalogue::AggregateCatalogue;
-use crate::functions::json::{push_key, push_value, write_key, write_value};
+use crate::functions::json::{made, push_key, push_value, write_key, write_value};
 use crate::functions::support::{check_length, wrong_arguments};
 use crate::functions::{ANY, Accumulator, AggregateKind};
 use crate::types::{DataType, EvalContext, JsonBuilder, Value};
@@ -62,7 +62,7 @@ impl Accumulator for Text {
             return Ok(Value::Null);
         }
         text.push_str(if self.is_object { " }" } else { "]" });
-        Ok(Value::Json(text.into()))
+        made(text)
     }
 
     fn answer(&mut self) -> Result<Value> {

@@ -130,17 +130,15 @@ fn concatenated(a: JsonNode<'_>, b: JsonNode<'_>) -> Result<Value> {
             for pair in a.pairs().chain(b.pairs()) {
                 let (key, value) = pair?;
                 out.key(key);
-                out.node(value);
+                out.node(value)?;
             }
         }
         (left, right) => {
             out.begin_array()?;
             for (node, json) in [(a, left), (b, right)] {
                 match json {
-                    Json::Array(items) => {
-                        items.elements().try_for_each(|element| element.map(|node| out.node(node)))?
-                    }
-                    _ => out.node(node),
+                    Json::Array(items) => items.elements().try_for_each(|element| out.node(element?))?,
+                    _ => out.node(node)?,
                 }
             }
         }
@@ -158,7 +156,7 @@ fn without_keys(document: &Jsonb, keys: &[&str]) -> Result<Value> {
                 let (key, value) = pair?;
                 if !keys.contains(&key) {
                     out.key(key);
-                    out.node(value);
+                    out.node(value)?;
                 }
             }
         }
@@ -167,7 +165,7 @@ fn without_keys(document: &Jsonb, keys: &[&str]) -> Result<Value> {
             for element in items.elements() {
                 let element = element?;
                 if !matches!(element.read()?, Json::String(text) if keys.contains(&text)) {
-                    out.node(element);
+                    out.node(element)?;
                 }
             }
         }
@@ -187,7 +185,7 @@ fn without_element(document: &Jsonb, index: i32) -> Result<Value> {
     let mut out = JsonBuilder::default();
     out.begin_array()?;
     for at in (0..items.len()).filter(|at| *at as i64 != index) {
-        out.node(items.element(at)?);
+        out.node(items.element(at)?)?;
     }
     out.end()?;
     out.finish().map(Value::Jsonb)
@@ -277,16 +275,14 @@ impl Changing<'_> {
                 Err(error.with_detail("The path assumes key is a composite object, but it is a scalar value."))
             }
             _ => {
-                out.node(node);
+                out.node(node)?;
                 Ok(())
             }
         }
     }
 
-    fn put_new(&self, out: &mut JsonBuilder) {
-        if let Some(new) = self.new {
-            out.node(new);
-        }
+    fn put_new(&self, out: &mut JsonBuilder) -> Result<()> {
+        self.new.map_or(Ok(()), |new| out.node(new))
     }
 
     fn object(&self, items: Items<'_>, level: usize, out: &mut JsonBuilder) -> Result<()> {
@@ -297,7 +293,7 @@ impl Changing<'_> {
             let (key, value) = pair?;
             if key != wanted {
                 out.key(key);
-                out.node(value);
+                out.node(value)?;
                 continue;
             }
             found = true;
@@ -313,13 +309,13 @@ impl Changing<'_> {
                 (true, Change::Delete) => {}
                 (true, _) => {
                     out.key(key);
-                    self.put_new(out);
+                    self.put_new(out)?;
                 }
             }
         }
         if !found && self.is_last(level) && self.change.adds() {
             out.key(wanted);
-            self.put_new(out);
+            self.put_new(out)?;
         } else if !found && self.change == Change::Assign {
             out.key(wanted);
             self.missing(level + 1, out)?;
@@ -345,23 +341,23 @@ impl Changing<'_> {
         }
         out.begin_array()?;
         if index.is_none() && last && self.change.adds() {
-            self.put_new(out);
+            self.put_new(out)?;
         }
         for (at, element) in items.elements().enumerate() {
             let element = element?;
             match (Some(at) == index, last, self.change) {
-                (false, ..) => out.node(element),
+                (false, ..) => out.node(element)?,
                 (true, false, _) => self.node(element, level + 1, out)?,
                 (true, true, Change::Delete) => {}
                 (true, true, Change::InsertBefore) => {
-                    self.put_new(out);
-                    out.node(element);
+                    self.put_new(out)?;
+                    out.node(element)?;
                 }
                 (true, true, Change::InsertAfter) => {
-                    out.node(element);
-                    self.put_new(out);
+                    out.node(element)?;
+                    self.put_new(out)?;
                 }
-                (true, true, _) => self.put_new(out),
+                (true, true, _) => self.put_new(out)?,
             }
         }
         if let Some(behind) = index.filter(|index| *index >= len) {
@@ -370,7 +366,7 @@ impl Changing<'_> {
                 (len..behind).for_each(|_| out.null());
                 self.missing(level + 1, out)?;
             } else if last && self.change.adds() {
-                self.put_new(out);
+                self.put_new(out)?;
             }
         }
         out.end()
@@ -379,8 +375,7 @@ impl Changing<'_> {
     /// The new value, in the arrays and objects that the rest of the path asks for.
     fn missing(&self, level: usize, out: &mut JsonBuilder) -> Result<()> {
         let Some(step) = self.path.get(level) else {
-            self.put_new(out);
-            return Ok(());
+            return self.put_new(out);
         };
         match step.parse::<i32>() {
             Ok(index) => {

@@ -1,6 +1,6 @@
 //! `to_json`, `json_build_object`, `json_object` and their kin.
 
-use super::write::write_array;
+use super::write::{made, write_array};
 use super::{BOOLEAN, JSON, JSONB, push_key, push_value, refuse, texts, write_key, write_value};
 use crate::functions::catalogue::{Catalogue, Eval};
 use crate::functions::support::wrong_arguments;
@@ -43,7 +43,7 @@ fn to_json(args: &[Value], context: &EvalContext) -> Result<Value> {
     let [value] = args else { return Err(wrong_arguments(args)) };
     let mut out = String::new();
     write_value(value, context, &mut out);
-    Ok(Value::Json(out.into()))
+    made(out)
 }
 
 fn to_jsonb(args: &[Value], context: &EvalContext) -> Result<Value> {
@@ -57,7 +57,7 @@ fn array_in_lines(args: &[Value], context: &EvalContext) -> Result<Value> {
     let [Value::Array(array), Value::Boolean(lines)] = args else { return Err(wrong_arguments(args)) };
     let mut out = String::new();
     write_array(array, context, if *lines { "\n " } else { "" }, &mut out);
-    Ok(Value::Json(out.into()))
+    made(out)
 }
 
 fn build_array(args: &[Value], context: &EvalContext) -> Result<Value> {
@@ -67,7 +67,7 @@ fn build_array(args: &[Value], context: &EvalContext) -> Result<Value> {
         write_value(value, context, &mut out);
     }
     out.push(']');
-    Ok(Value::Json(out.into()))
+    made(out)
 }
 
 fn build_array_binary(args: &[Value], context: &EvalContext) -> Result<Value> {
@@ -104,7 +104,7 @@ fn build_object(args: &[Value], context: &EvalContext) -> Result<Value> {
         write_value(value, context, &mut out);
     }
     out.push('}');
-    Ok(Value::Json(out.into()))
+    made(out)
 }
 
 fn build_object_binary(args: &[Value], context: &EvalContext) -> Result<Value> {
@@ -164,7 +164,7 @@ fn object_text(pairs: &[[&Value; 2]]) -> Result<Value> {
         }
     }
     out.push('}');
-    Ok(Value::Json(out.into()))
+    made(out)
 }
 
 fn object_binary(pairs: &[[&Value; 2]], context: &EvalContext) -> Result<Value> {

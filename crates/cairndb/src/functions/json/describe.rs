@@ -4,7 +4,7 @@ use super::{INTEGER, JSON, JSONB, TEXT, refuse};
 use crate::Result;
 use crate::functions::catalogue::Catalogue;
 use crate::functions::support::wrong_arguments;
-use crate::types::{DataType, Document, JsonBuilder, JsonKind, Value, write_pretty, write_quoted};
+use crate::types::{DataType, Document, JsonBuilder, JsonKind, Value, check_depth, write_pretty, write_quoted};
 
 static DOCUMENTS: [([DataType; 1], [&str; 3]); 2] = [
     ([JSON], ["json_typeof", "json_array_length", "json_strip_nulls"]),
@@ -44,7 +44,8 @@ fn array_length(document: Document<'_>) -> Result<Value> {
 
 fn strip_nulls(document: Document<'_>) -> Result<Value> {
     match document {
-        Document::Text(_) => {
+        Document::Text(text) => {
+            check_depth(text)?;
             let mut out = String::new();
             strip_text(document, &mut out)?;
             Ok(Value::Json(out.into()))
@@ -106,7 +107,7 @@ fn strip_binary(document: Document<'_>, out: &mut JsonBuilder) -> Result<()> {
             }
             out.end()?;
         }
-        (_, Document::Node(node)) => out.node(node),
+        (_, Document::Node(node)) => out.node(node)?,
         (_, Document::Text(_)) => {}
     }
     Ok(())

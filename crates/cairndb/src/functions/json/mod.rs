@@ -12,7 +12,7 @@ mod write;
 
 pub use rows::{JsonRows, rows_of_document};
 pub use subscript::{element_at, with_element};
-pub(super) use write::{push_key, push_value, write_key, write_value};
+pub(super) use write::{made, push_key, push_value, write_key, write_value};
 
 use super::catalogue::Catalogue;
 use crate::types::{Array, DataType, Document, Value};

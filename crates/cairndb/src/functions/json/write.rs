@@ -2,11 +2,17 @@
 
 use crate::Result;
 use crate::types::{
-    Array, DataType, Document, EvalContext, JsonBuilder, JsonKind, JsonNode, Numeric, Value, from_text, to_text,
+    Array, DataType, Document, EvalContext, JsonBuilder, JsonKind, Numeric, Value, check_depth, from_text, to_text,
     write_quoted, write_text,
 };
 
 use super::refuse;
+
+/// A `json` of a text that was made here.
+pub(in crate::functions) fn made(text: String) -> Result<Value> {
+    check_depth(&text)?;
+    Ok(Value::Json(text.into()))
+}
 
 /// Appends a value as JSON text.
 pub(in crate::functions) fn write_value(value: &Value, context: &EvalContext, out: &mut String) {
@@ -70,10 +76,10 @@ pub(in crate::functions) fn push_value(value: &Value, context: &EvalContext, out
     match value {
         Value::Null => out.null(),
         Value::Boolean(value) => out.boolean(*value),
-        Value::Jsonb(document) => out.node(document.root()),
+        Value::Jsonb(document) => out.node(document.root())?,
         Value::Json(text) => {
             if let Value::Jsonb(document) = from_text(text, DataType::Jsonb, context)? {
-                out.node(document.root());
+                out.node(document.root())?;
             }
         }
         Value::Array(array) => {
@@ -142,7 +148,7 @@ pub(in crate::functions) fn push_key(value: &Value, context: &EvalContext, out: 
 fn key(value: &Value, context: &EvalContext) -> Result<String> {
     let scalar = match value {
         Value::Array(_) | Value::Json(_) => false,
-        Value::Jsonb(document) => Document::Node(JsonNode::of(document.root().bytes())).kind()?.is_scalar(),
+        Value::Jsonb(document) => Document::Node(document.root()).kind()?.is_scalar(),
         _ => true,
     };
     if !scalar {

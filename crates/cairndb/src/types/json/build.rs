@@ -51,8 +51,12 @@ impl Builder {
     }
 
     /// A value that there is already.
-    pub(crate) fn node(&mut self, node: Node<'_>) {
+    pub(crate) fn node(&mut self, node: Node<'_>) -> Result<()> {
+        if !node.is_within(DEPTH_MAX.saturating_sub(self.open.len()))? {
+            return Err(too_deep());
+        }
         self.push(&[], node.bytes());
+        Ok(())
     }
 
     /// An object's key, before its value.

@@ -83,6 +83,24 @@ impl<'a> Node<'a> {
 }
 
 impl Node<'_> {
+    /// No more arrays and objects than this are within each other.
+    pub(super) fn is_within(self, depth: usize) -> Result<bool> {
+        let (items, values) = match self.read()? {
+            Json::Array(items) => (items, 0),
+            Json::Object(items) => (items, items.len),
+            _ => return Ok(true),
+        };
+        let Some(depth) = depth.checked_sub(1) else { return Ok(false) };
+        for part in items.parts().skip(values) {
+            let part = part?;
+            let nested = part.first().is_some_and(|head| matches!(head & KIND, ARRAY | OBJECT));
+            if nested && !Node(part).is_within(depth)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Looks at it and all that is in it: keys in their order, nothing between the parts or behind them.
     pub(super) fn check(self, depth: usize) -> Result<()> {
         let (items, is_object) = match self.read()? {

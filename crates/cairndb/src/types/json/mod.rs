@@ -24,13 +24,14 @@ pub(super) use order::{KeyReader, KeyWriter, decode_key, encode_key};
 pub(crate) use output::{write_node, write_pretty, write_quoted};
 pub use path::JsonPath;
 pub(crate) use path::{BinaryOp, Method, PathExpr, Step};
+pub(crate) use scan::check_depth;
 
 use std::sync::Arc;
 
 use crate::{Error, Result};
 
 /// Arrays and objects within each other: recursion over them is bounded by it.
-pub(crate) const DEPTH_MAX: usize = 1000;
+pub(crate) const DEPTH_MAX: usize = 256;
 
 /// A value of type `jsonb`.
 ///

@@ -1,8 +1,30 @@
 //! Finds its way in a text that is known to be JSON. What is not (a damaged row) is an error.
 
+use super::DEPTH_MAX;
+use super::build::too_deep;
 use super::bytes::damaged;
 use super::document::Kind;
 use crate::Result;
+
+/// SQLSTATE 54001 where a text has more arrays and objects within each other than may be: functions can make what no text
+/// that is read has.
+pub(crate) fn check_depth(text: &str) -> Result<()> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if std::mem::take(&mut escaped) => {}
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => depth += 1,
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH_MAX {
+            return Err(too_deep());
+        }
+    }
+    Ok(())
+}
 
 /// Where the parts of a text begin and end.
 pub(super) struct Scan<'a> {

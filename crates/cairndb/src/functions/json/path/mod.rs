@@ -115,7 +115,7 @@ fn holds(call: &Call<'_>) -> Result<Value> {
 fn query_array(call: &Call<'_>) -> Result<Value> {
     let mut out = JsonBuilder::default();
     out.begin_array()?;
-    call.items()?.iter().flatten().for_each(|item| out.node(item.root()));
+    call.items()?.iter().flatten().try_for_each(|item| out.node(item.root()))?;
     out.end()?;
     out.finish().map(Value::Jsonb)
 }

@@ -2,7 +2,6 @@
 
 use super::{BinaryOp, JsonPath, Method, PathExpr, Pattern, Step, syntax_error};
 use crate::types::Numeric;
-use crate::types::json::DEPTH_MAX;
 use crate::{Error, Result, SqlState};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +15,9 @@ enum Token {
     Variable(String),
     Number(String),
 }
+
+/// Parts of a path within or behind each other.
+const PARTS_MAX: usize = 200;
 
 const SIGNS: [&str; 27] = [
     "**", "==", "!=", "<>", "<=", ">=", "&&", "||", "?", "$", "@", ".", "[", "]", "{", "}", "(", ")", ",", "*", "+",
@@ -254,11 +256,8 @@ impl Parser {
 
     /// An expression whose operators bind more tightly than `power` says, or as much.
     fn expr(&mut self, power: u8) -> Result<PathExpr> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX / 4 {
-            let error = Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded");
-            return Err(error.with_detail("A jsonpath is nested too deep."));
-        }
+        let before = self.depth;
+        self.deepen()?;
         let mut left = self.operand()?;
         loop {
             if self.eat_like_regex(&mut left, power)? {
@@ -270,6 +269,7 @@ impl Parser {
                 return Err(self.unexpected());
             }
             self.at += length;
+            self.deepen()?;
             let right = self.expr(op.power() + 1)?;
             if right.is_predicate() != (op.power() < 2) {
                 return Err(self.unexpected());
@@ -279,8 +279,18 @@ impl Parser {
             }
             left = PathExpr::Binary(op, Box::new(left), Box::new(right));
         }
-        self.depth -= 1;
+        self.depth = before;
         Ok(left)
+    }
+
+    /// Each operator and step of a chain counts: what a path is made of lies within each other.
+    fn deepen(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > PARTS_MAX {
+            let error = Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded");
+            return Err(error.with_detail("A jsonpath is nested too deep."));
+        }
+        Ok(())
     }
 
     /// The operator at hand, and of how many tokens it is.
@@ -395,6 +405,7 @@ impl Parser {
     fn steps(&mut self, first: PathExpr) -> Result<PathExpr> {
         let mut steps = vec![];
         loop {
+            self.deepen()?;
             if self.eat(".") {
                 steps.push(self.member()?);
             } else if self.eat("[") {
