@@ -119,6 +119,8 @@ pub struct Index {
     pub kind: IndexKind,
     /// In key order.
     pub columns: Vec<IndexedColumn>,
+    /// The names of its INCLUDEd columns.
+    pub included: Vec<String>,
     /// Unique keys with NULLs are refused too: NULLS NOT DISTINCT.
     pub nulls_equal: bool,
     /// Only rows for which it is true are in the index; `None`: all are.
@@ -411,11 +413,13 @@ fn secondary(table: &catalog::Table, index: &catalog::Index) -> Index {
     };
     let columns = index.columns.iter().filter_map(|part| indexed(table, part)).collect();
     let filter = index.predicate.as_ref().map(|predicate| predicate.definition.text.clone());
-    Index { name: index.name.clone(), kind, columns, nulls_equal: index.nulls_equal, filter }
+    let included = index.included.iter().map(|&column| table.key_name(column)).collect();
+    Index { name: index.name.clone(), kind, columns, included, nulls_equal: index.nulls_equal, filter }
 }
 
 fn primary(table: &catalog::Table, name: &str) -> Index {
     let part = |&column| catalog::IndexColumn { column, descending: false, nulls_first: false };
     let columns = table.primary_key.iter().filter_map(|column| indexed(table, &part(column))).collect();
-    Index { name: name.to_owned(), kind: IndexKind::PrimaryKey, columns, nulls_equal: false, filter: None }
+    let included = table.primary_key_included.iter().map(|&column| table.key_name(column)).collect();
+    Index { name: name.to_owned(), kind: IndexKind::PrimaryKey, columns, included, nulls_equal: false, filter: None }
 }

@@ -35,6 +35,8 @@ struct Reserved {
     before: Option<Option<i64>>,
     /// Values that can still be given out before the mark must be raised.
     left: i64,
+    /// What they are apart. Under another increment, which ALTER SEQUENCE may have set, they are none.
+    step: i64,
 }
 
 /// Key and value of a sequence's entry: the mark, and whether it counts as given out.
@@ -81,16 +83,17 @@ impl SequenceValues {
             None => {
                 let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
                 let last = entry.map(|bytes| decode_entry(&bytes)).transpose()?.flatten();
-                Reserved { last, left: 0, before: None }
+                Reserved { last, left: 0, before: None, step: 0 }
             }
         };
         let value = following(sequence, reserved.last)?;
-        if reserved.left == 0 {
+        if reserved.left == 0 || reserved.step != sequence.increment {
             let (mark, count) = ahead(sequence, value);
             write_entry(&mut store.session()?, tree, identity, Some(mark))?;
             reserved.left = count;
         }
-        reserved = Reserved { last: Some(value), left: reserved.left - 1, before: Some(reserved.last) };
+        let (left, step) = (reserved.left - 1, sequence.increment);
+        reserved = Reserved { last: Some(value), left, before: Some(reserved.last), step };
         all.insert(identity, reserved);
         Ok(value)
     }
@@ -102,8 +105,19 @@ impl SequenceValues {
         if reserved.last == Some(value)
             && let Some(before) = reserved.before.take()
         {
-            *reserved = Reserved { last: before, left: reserved.left + 1, before: None };
+            *reserved = Reserved { last: before, left: reserved.left + 1, before: None, ..*reserved };
         }
+    }
+
+    /// The value given out last; `None`: none ever.
+    fn last(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<Option<i64>> {
+        let identity = (sequence.id, sequence.generation);
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reserved) = all.get(&identity) {
+            return Ok(reserved.last);
+        }
+        let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
+        Ok(entry.map(|bytes| decode_entry(&bytes)).transpose()?.flatten())
     }
 
     fn set(&self, store: &Store, tree: TreeId, sequence: &Sequence, value: i64, called: bool) -> Result<()> {
@@ -112,7 +126,7 @@ impl SequenceValues {
         // "Not called": the next value is `value` itself.
         let last = if called { Some(value) } else { value.checked_sub(sequence.increment) };
         write_entry(&mut store.session()?, tree, identity, last)?;
-        all.insert(identity, Reserved { last, left: 0, before: None });
+        all.insert(identity, Reserved { last, left: 0, before: None, step: 0 });
         Ok(())
     }
 
@@ -128,7 +142,7 @@ impl SequenceValues {
 
 /// The value after `last`; SQLSTATE 2200H at the end of a sequence that does not cycle.
 fn following(sequence: &Sequence, last: Option<i64>) -> Result<i64> {
-    let Some(last) = last else { return Ok(sequence.start) };
+    let Some(last) = last else { return Ok(sequence.restarted.unwrap_or(sequence.start)) };
     let next = last.checked_add(sequence.increment);
     if let Some(next) = next.filter(|next| (sequence.min..=sequence.max).contains(next)) {
         return Ok(next);
@@ -224,6 +238,11 @@ impl SequenceSource for StatementSequences {
         })
     }
 
+    fn last_value(&self, name: &str) -> Result<Option<i64>> {
+        let sequence = self.sequence(name)?;
+        self.with("last_value", sequence, |values, store, tree| values.last(store, tree, sequence))
+    }
+
     fn set_value(&self, name: &str, value: i64, called: bool) -> Result<i64> {
         let sequence = self.sequence(name)?;
         if !(sequence.min..=sequence.max).contains(&value) {
@@ -244,6 +263,7 @@ impl SequenceSource for StatementSequences {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::DataType;
 
     fn sequence(increment: i64, min: i64, max: i64, cycle: bool) -> Sequence {
         let start = if increment > 0 { min } else { max };
@@ -252,7 +272,9 @@ mod tests {
             id,
             schema: ObjectId::PUBLIC,
             name,
+            data_type: DataType::BigInt,
             start,
+            restarted: None,
             increment,
             min,
             max,

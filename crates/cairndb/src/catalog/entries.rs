@@ -58,6 +58,9 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     for column in &table.dropped {
         w.record(15, |w| encode_dropped(column, w));
     }
+    if !table.primary_key_included.is_empty() {
+        w.numbers(16, &table.primary_key_included);
+    }
     w.finish()
 }
 
@@ -87,6 +90,7 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
                 }
             }
             15 => table.dropped.push(decode_dropped(value)?),
+            16 => table.primary_key_included = codec::numbers(value)?,
             _ => {}
         }
     }
@@ -115,7 +119,8 @@ fn check_positions(table: &Table) -> Result<()> {
         let of_index = |column: usize| index.expressions.iter().any(|key| key.column == column);
         index.columns.iter().any(|part| beyond(&part.column) && !of_index(part.column))
     };
-    match table.primary_key.iter().chain(keys).any(beyond) || table.indexes.iter().any(is_nothing) {
+    let included = table.indexes.iter().flat_map(|index| &index.included).chain(&table.primary_key_included);
+    match table.primary_key.iter().chain(keys).chain(included).any(beyond) || table.indexes.iter().any(is_nothing) {
         true => Err(corrupt("column position out of range")),
         false => Ok(()),
     }
@@ -284,6 +289,9 @@ fn encode_index(index: &Index, w: &mut Writer) {
     if let Some(predicate) = &index.predicate {
         w.record(8, |w| encode_row_expression(predicate, (3, 4, 5), w));
     }
+    if !index.included.is_empty() {
+        w.numbers(10, &index.included);
+    }
 }
 
 /// An expression as three fields: its text, what that refers to, and its columns.
@@ -328,6 +336,7 @@ fn decode_index(bytes: &[u8]) -> Result<Index> {
         constraint: false,
         expressions: Vec::new(),
         predicate: None,
+        included: Vec::new(),
     };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -341,6 +350,7 @@ fn decode_index(bytes: &[u8]) -> Result<Index> {
             7 => index.expressions.push(decode_key_expression(value)?),
             9 => index.nulls_equal = true,
             8 => index.predicate = Some(decode_row_expression(value)?.expression),
+            10 => index.included = codec::numbers(value)?,
             _ => {}
         }
     }
@@ -529,6 +539,10 @@ pub(super) fn encode_sequence(sequence: &Sequence, change: u64) -> Vec<u8> {
     w.number(9, change);
     w.number(10, sequence.generation);
     w.number(11, sequence.schema.0.into());
+    w.data_type(12, sequence.data_type);
+    if let Some(first) = sequence.restarted {
+        w.signed(13, first);
+    }
     w.finish()
 }
 
@@ -537,7 +551,9 @@ pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
         id,
         schema: ObjectId::PUBLIC,
         name: String::new(),
+        data_type: DataType::Unknown,
         start: 1,
+        restarted: None,
         increment: 1,
         min: 1,
         max: i64::MAX,
@@ -561,11 +577,26 @@ pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
             9 => sequence.change = codec::number(value)?,
             10 => sequence.generation = codec::number(value)?,
             11 => sequence.schema = ObjectId(codec::number(value)?),
+            12 => sequence.data_type = codec::data_type(value)?,
+            13 => sequence.restarted = Some(codec::signed(value)?),
             _ => {}
         }
     }
+    if sequence.data_type == DataType::Unknown {
+        sequence.data_type = type_within(sequence.min, sequence.max);
+    }
     sequence.owner = table.map(|table| (table, column));
     Ok(sequence)
+}
+
+/// The type of a sequence whose entry does not say it: one that ends where a type does is of that.
+fn type_within(min: i64, max: i64) -> DataType {
+    let ends = |least: i64, greatest: i64| min == least || max == greatest;
+    match () {
+        () if ends(i16::MIN.into(), i16::MAX.into()) => DataType::SmallInt,
+        () if ends(i32::MIN.into(), i32::MAX.into()) => DataType::Integer,
+        () => DataType::BigInt,
+    }
 }
 
 #[cfg(test)]
@@ -608,6 +639,7 @@ mod tests {
             tree: TreeId(1000),
             primary_key: vec![1, 0],
             primary_key_name: Some("t_pkey".to_string()),
+            primary_key_included: vec![1],
             primary_key_id: ObjectId(6),
             indexes: vec![Arc::new(Index {
                 id: ObjectId(8),
@@ -622,6 +654,7 @@ mod tests {
                     data_type: DataType::Text,
                     expression: RowExpression { definition: "lower(b)".into(), columns: vec![4] },
                 }],
+                included: vec![1],
                 predicate: Some(RowExpression { definition: "a > 0".into(), columns: vec![1] }),
             })],
             checks: vec![Check {
@@ -686,6 +719,8 @@ mod tests {
             id: ObjectId(1),
             schema: ObjectId(4),
             name: "s".to_string(),
+            data_type: DataType::SmallInt,
+            restarted: Some(-7),
             start: -5,
             increment: -1,
             min: i64::MIN,

@@ -43,6 +43,8 @@ pub struct Table {
     pub primary_key_name: Option<String>,
     /// The primary key's id as a constraint.
     pub(crate) primary_key_id: ObjectId,
+    /// The positions of columns that it INCLUDEs.
+    pub(crate) primary_key_included: Vec<usize>,
     /// Secondary indexes, unique constraints included.
     pub indexes: Vec<Arc<Index>>,
     /// CHECK constraints.
@@ -141,6 +143,9 @@ pub struct Index {
     pub(crate) expressions: Vec<KeyExpression>,
     /// Only rows for which it is true have entries.
     pub(crate) predicate: Option<RowExpression>,
+    /// The positions of INCLUDEd columns, which are no part of its key: the index goes with them. Entries do not have them;
+    /// whoever reads them reads the row.
+    pub included: Vec<usize>,
 }
 
 /// An expression over a table's columns that an index rests on, or a generated column.
@@ -265,8 +270,12 @@ pub struct Sequence {
     pub schema: ObjectId,
     /// Its name.
     pub name: String,
+    /// The type that its values fit in.
+    pub data_type: DataType,
     /// Its first value.
     pub start: i64,
+    /// The first value since it was restarted with another; `None`: `start`.
+    pub(crate) restarted: Option<i64>,
     /// From one value to the next; never 0.
     pub increment: i64,
     /// Its least value.
@@ -367,6 +376,7 @@ impl Table {
             primary_key: Vec::new(),
             primary_key_name: None,
             primary_key_id: ObjectId(0),
+            primary_key_included: Vec::new(),
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),

@@ -5,8 +5,9 @@ use cairn_parser::{Expr, Id, TokenKind, TypeName};
 use super::clause::Clause;
 use super::constraint::Constraint;
 use super::create_table::{ColumnDefinition, Identity, check_collation, identity};
+use super::sequence::SequenceOptions;
 use crate::catalog::ObjectName;
-use crate::{Error, Result};
+use crate::{Error, Result, SqlState};
 
 /// ALTER TABLE.
 #[derive(Debug)]
@@ -70,9 +71,10 @@ pub(crate) enum ColumnChange {
         using: Option<Id<Expr>>,
     },
     AddIdentity(Identity),
-    /// ALWAYS, or BY DEFAULT.
+    /// ALWAYS, or BY DEFAULT; and what is said of the sequence.
     SetIdentity {
-        always: bool,
+        always: Option<bool>,
+        options: SequenceOptions,
     },
     DropIdentity {
         if_exists: bool,
@@ -116,7 +118,9 @@ impl Constraint {
     /// When one is added.
     pub(crate) fn pass(&self) -> Pass {
         match self {
-            Constraint::PrimaryKey { .. } | Constraint::Unique { .. } => Pass::AddIndexConstraint,
+            Constraint::PrimaryKey { .. } | Constraint::Unique { .. } | Constraint::UsingIndex { .. } => {
+                Pass::AddIndexConstraint
+            }
             Constraint::Check { .. } | Constraint::ForeignKey { .. } => Pass::AddOtherConstraint,
         }
     }
@@ -205,14 +209,16 @@ fn altered(clause: Clause<'_>) -> Result<TableAction> {
     Ok(TableAction::AlterColumn { name: clause.name()?, change })
 }
 
-/// SET GENERATED alone.
+/// SET GENERATED, RESTART, SET with an option of the sequence.
 fn identity_change(clause: Clause<'_>) -> Result<ColumnChange> {
-    let options: Vec<Clause<'_>> = clause.parts("identity_option").collect();
-    let when = match options.as_slice() {
-        [option] => option.part("generated_when"),
-        _ => None,
-    };
-    let what = format!("ALTER COLUMN ... {}", clause.words_behind_name());
-    let when = when.ok_or_else(|| clause.unsupported(what))?;
-    Ok(ColumnChange::SetIdentity { always: when.has(TokenKind::Always) })
+    let mut always = None;
+    for option in clause.parts("identity_option") {
+        let Some(when) = option.part("generated_when") else { continue };
+        if always.replace(when.has(TokenKind::Always)).is_some() {
+            return Err(option.here(Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")));
+        }
+    }
+    let options = clause.parts("identity_option").filter(|option| option.part("generated_when").is_none());
+    let options = options.map(|option| option.part("sequence_option").unwrap_or(option));
+    Ok(ColumnChange::SetIdentity { always, options: SequenceOptions::of_each(options)? })
 }

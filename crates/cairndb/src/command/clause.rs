@@ -42,6 +42,19 @@ impl<'p> Clause<'p> {
         self.parts.rules(rule).map(move |parts| Clause { parts, ..self })
     }
 
+    /// Which of these keywords are right in it, in their order.
+    pub(super) fn keywords_of(self, wanted: &'static [TokenKind]) -> impl Iterator<Item = TokenKind> + 'p {
+        self.each().filter_map(|part| wanted.iter().copied().find(|kind| is_keyword(part, *kind)))
+    }
+
+    /// The parts of this rule on either side of a keyword; without it, all are before it.
+    pub(super) fn parts_around(self, keyword: TokenKind, rule: &'static str) -> (Vec<Clause<'p>>, Vec<Clause<'p>>) {
+        let tree = self.tree();
+        let place = self.parts.each().find(|part| is_keyword(tree.get(*part), keyword));
+        let place = place.map_or(u32::MAX, |part| tree.span(part).start);
+        self.parts(rule).partition(|part| part.start() < place)
+    }
+
     /// The first part that is a rule of its own.
     pub(super) fn first_part(self) -> Result<Clause<'p>> {
         let rule = self.parts.each().find_map(|part| Parts::of(self.tree(), part));
@@ -238,7 +251,8 @@ impl<'p> Clause<'p> {
         (matches!(self.tree().get(part), Part::Keyword { .. }) && is_word).then_some(written)
     }
 
-    fn start(self) -> u32 {
+    /// Its place in the statement.
+    pub(super) fn start(self) -> u32 {
         self.parts.start()
     }
 

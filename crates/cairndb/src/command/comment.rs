@@ -4,6 +4,7 @@ use cairn_parser::TokenKind;
 
 use super::clause::Clause;
 use super::drop::kind;
+use super::extension::is_built_in;
 use crate::catalog::{ObjectName, RelationKind};
 use crate::{Error, Result};
 
@@ -18,11 +19,22 @@ pub(crate) struct Comment {
 /// What is commented on.
 #[derive(Debug)]
 pub(crate) enum Commented {
-    Relation { kind: RelationKind, name: ObjectName },
-    Column { relation: ObjectName, name: String },
-    Constraint { table: ObjectName, name: String },
+    Relation {
+        kind: RelationKind,
+        name: ObjectName,
+    },
+    Column {
+        relation: ObjectName,
+        name: String,
+    },
+    Constraint {
+        table: ObjectName,
+        name: String,
+    },
     Schema(String),
     Database,
+    /// What is built in has the comments that it has.
+    Extension,
 }
 
 impl Comment {
@@ -52,6 +64,9 @@ impl Commented {
                 Ok(Commented::Constraint { table, name: commented.name()? })
             }
             None if named.as_deref() == Some("DATABASE") => Ok(Commented::Database),
+            None if named.as_deref() == Some("EXTENSION") && is_built_in(&commented.name()?) => {
+                Ok(Commented::Extension)
+            }
             None if named.as_deref() == Some("SCHEMA") => Ok(Commented::Schema(commented.name()?)),
             _ => Err(unsupported(commented)),
         }

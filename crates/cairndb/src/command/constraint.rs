@@ -12,12 +12,22 @@ pub(crate) enum Constraint {
     PrimaryKey {
         name: Option<String>,
         columns: Vec<String>,
+        included: Vec<String>,
     },
     /// `nulls_equal`: two rows of NULL are not unique either.
     Unique {
         name: Option<String>,
         columns: Vec<String>,
+        included: Vec<String>,
         nulls_equal: bool,
+    },
+    /// A primary key, or UNIQUE, of which an index is made that is there.
+    UsingIndex {
+        name: Option<String>,
+        index: String,
+        primary: bool,
+        /// Of the error for a table that is only being made.
+        place: u32,
     },
     /// `valid`: also for the rows that are there.
     Check {
@@ -61,15 +71,16 @@ impl Constraint {
         }
         let deferral = deferral(attributes())?;
         let columns = rule.names_in("columns");
+        let included = rule.part("include").map(|include| include.names_in("columns")).unwrap_or_default();
+        refuse_index_options(rule)?;
         match rule.rule() {
-            "primary_key_rule" => {
-                refuse_index_options(rule)?;
-                Ok(Constraint::PrimaryKey { name, columns })
+            "primary_key_rule" | "unique_rule" if rule.part("existing_index").is_some() => {
+                let index = rule.part("existing_index").ok_or_else(|| Error::internal("no index"))?;
+                let primary = rule.has(TokenKind::Primary);
+                Ok(Constraint::UsingIndex { name, index: index.name()?, primary, place: clause.start() })
             }
-            "unique_rule" => {
-                refuse_index_options(rule)?;
-                Ok(Constraint::Unique { name, columns, nulls_equal: are_nulls_equal(rule) })
-            }
+            "primary_key_rule" => Ok(Constraint::PrimaryKey { name, columns, included }),
+            "unique_rule" => Ok(Constraint::Unique { name, columns, included, nulls_equal: are_nulls_equal(rule) }),
             "check_rule" => Ok(Constraint::Check { name, condition: condition(rule)?, valid }),
             "foreign_key_rule" => {
                 let references = rule.part("references").ok_or_else(|| Error::internal("no REFERENCES"))?;
@@ -91,8 +102,10 @@ pub(super) fn column_rule(name: Option<String>, rule: Clause<'_>, column: &str) 
     Ok(Some(match rule.part("references") {
         Some(references) => Constraint::ForeignKey { name, columns, references: References::of(references)? },
         None if rule.part("check").is_some() => Constraint::Check { name, condition: condition(rule)?, valid: true },
-        None if rule.has(TokenKind::Primary) => Constraint::PrimaryKey { name, columns },
-        None if rule.has(TokenKind::Unique) => Constraint::Unique { name, columns, nulls_equal: are_nulls_equal(rule) },
+        None if rule.has(TokenKind::Primary) => Constraint::PrimaryKey { name, columns, included: Vec::new() },
+        None if rule.has(TokenKind::Unique) => {
+            Constraint::Unique { name, columns, included: Vec::new(), nulls_equal: are_nulls_equal(rule) }
+        }
         None => return Ok(None),
     }))
 }
@@ -104,8 +117,6 @@ fn condition(rule: Clause<'_>) -> Result<Id<Expr>> {
 
 /// Refuses what is said of the index behind a constraint.
 fn refuse_index_options(rule: Clause<'_>) -> Result<()> {
-    rule.refuse("existing_index", "USING INDEX")?;
-    rule.refuse("include", "INCLUDE")?;
     rule.refuse("index_parameters", "a storage parameter")?;
     rule.refuse("index_tablespace", "TABLESPACE")
 }

@@ -18,9 +18,28 @@ pub(crate) struct CreateTable {
     /// Said of a table that must be temporary then.
     pub(crate) on_commit: Option<OnCommit>,
     pub(crate) if_not_exists: bool,
-    pub(crate) columns: Vec<ColumnDefinition>,
+    pub(crate) elements: Vec<TableElement>,
     /// Those of the table, without those written with columns.
     pub(crate) constraints: Vec<Constraint>,
+}
+
+/// What columns come from.
+#[derive(Debug)]
+pub(crate) enum TableElement {
+    Column(ColumnDefinition),
+    Like(Like),
+}
+
+/// LIKE a relation: its columns, and what of it is copied with them.
+#[derive(Debug)]
+pub(crate) struct Like {
+    pub(crate) relation: ObjectName,
+    pub(crate) comments: bool,
+    pub(crate) constraints: bool,
+    pub(crate) defaults: bool,
+    pub(crate) generated: bool,
+    pub(crate) identity: bool,
+    pub(crate) indexes: bool,
 }
 
 /// A column of CREATE TABLE or ALTER TABLE .. ADD COLUMN.
@@ -76,18 +95,52 @@ impl CreateTable {
             temporary: is_temporary(command, "table")?,
             on_commit: on_commit(command),
             if_not_exists: command.part("if_not_exists").is_some(),
-            columns: Vec::new(),
+            elements: Vec::new(),
             constraints: Vec::new(),
         };
         for element in body.parts("table_element") {
-            element.refuse("like", "CREATE TABLE .. LIKE")?;
+            if let Some(like) = element.part("like") {
+                table.elements.push(TableElement::Like(Like::of(like)?));
+                continue;
+            }
             match (element.part("column"), element.part("table_constraint")) {
-                (Some(column), _) => table.columns.push(ColumnDefinition::of(column)?),
+                (Some(column), _) => table.elements.push(TableElement::Column(ColumnDefinition::of(column)?)),
                 (_, Some(constraint)) => table.constraints.push(Constraint::of_table(constraint)?),
                 _ => return Err(Error::internal("a table's element of no kind")),
             }
         }
         Ok(table)
+    }
+
+    /// The columns that are described.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &ColumnDefinition> {
+        self.elements.iter().filter_map(|element| match element {
+            TableElement::Column(column) => Some(column),
+            TableElement::Like(_) => None,
+        })
+    }
+}
+
+impl Like {
+    fn of(clause: Clause<'_>) -> Result<Like> {
+        use TokenKind as T;
+        let options: Vec<Clause<'_>> = clause.parts("like_option").collect();
+        let words = clause.keywords_of(&[T::Including, T::Excluding]);
+        let said: Vec<(bool, Clause<'_>)> = words.map(|word| word == T::Including).zip(options).collect();
+        // What is said last counts.
+        let is_copied = |what: T| {
+            let about = said.iter().rev().find(|(_, option)| option.has(T::All) || option.has(what));
+            about.is_some_and(|(including, _)| *including)
+        };
+        Ok(Like {
+            relation: clause.relation()?,
+            comments: is_copied(T::Comments),
+            constraints: is_copied(T::Constraints),
+            defaults: is_copied(T::Defaults),
+            generated: is_copied(T::Generated),
+            identity: is_copied(T::Identity),
+            indexes: is_copied(T::Indexes),
+        })
     }
 }
 

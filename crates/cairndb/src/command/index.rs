@@ -6,7 +6,7 @@ use super::clause::Clause;
 use super::constraint::are_nulls_equal;
 use super::create_table::check_collation;
 use crate::catalog::ObjectName;
-use crate::{Error, Result};
+use crate::{Error, Result, SqlState};
 
 /// CREATE INDEX.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct CreateIndex {
     pub(crate) name: Option<String>,
     pub(crate) table: ObjectName,
     pub(crate) columns: Vec<IndexPart>,
+    /// INCLUDE.
+    pub(crate) included: Vec<String>,
     /// Which rows have entries; `None`: all.
     pub(crate) filter: Option<String>,
     pub(crate) unique: bool,
@@ -46,7 +48,6 @@ pub(crate) struct IndexPart {
 
 impl CreateIndex {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateIndex> {
-        command.refuse_word(TokenKind::Include, "INCLUDE")?;
         command.refuse("options", "a storage parameter")?;
         command.refuse("tablespace", "TABLESPACE")?;
         if command.name_behind(TokenKind::Using).is_some_and(|method| method != "btree") {
@@ -56,10 +57,12 @@ impl CreateIndex {
             true => Some(command.tree().print(command.expr()?)),
             false => None,
         };
+        let (keys, included) = command.parts_around(TokenKind::Include, "index_element");
         Ok(CreateIndex {
             name: command.name_before(TokenKind::On),
             table: command.relation()?,
-            columns: command.parts("index_element").map(IndexPart::of).collect::<Result<_>>()?,
+            columns: keys.into_iter().map(IndexPart::of).collect::<Result<_>>()?,
+            included: included.into_iter().map(included_column).collect::<Result<_>>()?,
             filter,
             unique: command.has(TokenKind::Unique),
             nulls_equal: are_nulls_equal(command),
@@ -86,6 +89,28 @@ impl IndexPart {
         };
         let nulls_first = nulls.unwrap_or(descending);
         Ok(IndexPart { key, descending, nulls_first, is_collated: collation.is_some(), class })
+    }
+}
+
+/// A column that is INCLUDEd, of which nothing more can be said.
+fn included_column(element: Clause<'_>) -> Result<String> {
+    let refused = |what: &str| {
+        let message = format!("including column does not support {what}");
+        Err(element.here(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message)))
+    };
+    let part = IndexPart::of(element)?;
+    match part.key {
+        IndexKey::Expression(_) => {
+            let message = "expressions are not supported in included columns";
+            Err(element.here(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)))
+        }
+        IndexKey::Column(_) if part.is_collated => refused("a collation"),
+        IndexKey::Column(_) if part.class.is_some() => refused("an operator class"),
+        IndexKey::Column(_) if element.has(TokenKind::Asc) || element.has(TokenKind::Desc) => {
+            refused("ASC/DESC options")
+        }
+        IndexKey::Column(_) if element.part("nulls_order").is_some() => refused("NULLS FIRST/LAST options"),
+        IndexKey::Column(name) => Ok(name),
     }
 }
 

@@ -11,6 +11,7 @@ mod constraint;
 mod create_table;
 mod drop;
 mod explain;
+mod extension;
 mod index;
 mod maintenance;
 mod rename;
@@ -26,14 +27,15 @@ pub(crate) use alter_table::{AlterTable, ColumnChange, Pass, TableAction};
 use clause::Clause;
 pub(crate) use comment::{Comment, Commented};
 pub(crate) use constraint::{Constraint, References};
-pub(crate) use create_table::{ColumnDefinition, CreateTable, CreateTableAs, Identity};
+pub(crate) use create_table::{ColumnDefinition, CreateTable, CreateTableAs, Identity, Like, TableElement};
 pub(crate) use drop::DropRelations;
 pub(crate) use explain::Explain;
+pub(crate) use extension::CreateExtension;
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
 pub(crate) use rename::RenameRelation;
 pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
-pub(crate) use sequence::{CreateSequence, OwnSequence, SequenceOptions};
+pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
 pub(crate) use settings::{Discard, SessionCommand};
 pub(crate) use transaction::TransactionCommand;
 pub(crate) use view::CreateView;
@@ -60,8 +62,9 @@ pub(crate) enum SchemaCommand {
     CreateView(CreateView),
     CreateIndex(CreateIndex),
     CreateSequence(CreateSequence),
-    OwnSequence(OwnSequence),
+    AlterSequence(AlterSequence),
     CreateSchema(CreateSchema),
+    CreateExtension(CreateExtension),
     RenameSchema(RenameSchema),
     DropSchemas(DropSchemas),
     SetSchema(SetSchema),
@@ -159,8 +162,8 @@ impl SchemaCommand {
         if let ("drop", Some(drop)) = (command.rule(), DropSchemas::of(command)) {
             return Ok(S::DropSchemas(drop));
         }
-        if let ("alter_sequence", Some(own)) = (command.rule(), OwnSequence::of(command)?) {
-            return Ok(S::OwnSequence(own));
+        if let ("alter_sequence", Some(alter)) = (command.rule(), AlterSequence::of(command)?) {
+            return Ok(S::AlterSequence(alter));
         }
         Ok(match command.rule() {
             "create_table" => S::CreateTable(CreateTable::of(command)?),
@@ -174,6 +177,7 @@ impl SchemaCommand {
             "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
             "drop" => S::Drop(DropRelations::of(command)?),
             "truncate" => S::Truncate(Truncate::of(command)?),
+            "create_extension" => S::CreateExtension(CreateExtension::of(command)?),
             "comment" => S::Comment(Comment::of(command)?),
             "analyze" => S::Analyze(Analyze::of(command)?),
             "vacuum" => S::Vacuum(Vacuum::of(command)?),

@@ -1,4 +1,4 @@
-//! CREATE SEQUENCE, and the options of sequences wherever they stand.
+//! CREATE SEQUENCE, ALTER SEQUENCE, and the options of sequences wherever they stand.
 
 use cairn_parser::{Id, TokenKind, TypeName};
 
@@ -14,58 +14,78 @@ pub(crate) struct CreateSequence {
     pub(crate) temporary: bool,
     pub(crate) if_not_exists: bool,
     pub(crate) data_type: Option<Id<TypeName>>,
+    pub(crate) owner: SequenceOwner,
     pub(crate) options: SequenceOptions,
 }
 
-/// ALTER SEQUENCE .. OWNED BY.
+/// ALTER SEQUENCE with options.
 #[derive(Debug)]
-pub(crate) struct OwnSequence {
+pub(crate) struct AlterSequence {
     pub(crate) name: ObjectName,
     pub(crate) if_exists: bool,
-    /// A table and its column; `None`: it belongs to none.
-    pub(crate) owner: Option<(ObjectName, String)>,
+    pub(crate) data_type: Option<Id<TypeName>>,
+    pub(crate) options: SequenceOptions,
+    /// OWNED BY a table and its column, or by none.
+    pub(crate) owner: Option<SequenceOwner>,
 }
 
-impl OwnSequence {
-    /// `None`: something else is said of the sequence.
-    pub(super) fn of(command: Clause<'_>) -> Result<Option<OwnSequence>> {
+/// OWNED BY; `None`: NONE.
+pub(crate) type SequenceOwner = Option<(ObjectName, String)>;
+
+impl AlterSequence {
+    /// `None`: what is said of the sequence is none of its options.
+    pub(super) fn of(command: Clause<'_>) -> Result<Option<AlterSequence>> {
         let options: Vec<Clause<'_>> = command.parts("sequence_option").collect();
-        let [option] = options.as_slice() else { return Ok(None) };
-        if kind(*option) != TokenKind::Owned {
+        if options.is_empty() {
             return Ok(None);
         }
-        let mut names = option.dotted_names().next().unwrap_or_default();
-        let owner = match (names.pop(), names.is_empty()) {
-            (Some(none), true) if none == "none" => None,
-            (Some(column), false) => Some((object_name(names)?, column)),
-            _ => {
-                let error = Error::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option");
-                return Err(option.here(error.with_hint("Specify OWNED BY table.column or OWNED BY NONE.")));
-            }
-        };
-        let if_exists = command.part("if_exists").is_some();
-        Ok(Some(OwnSequence { name: command.relation()?, if_exists, owner }))
+        let owned = options.iter().find(|option| kind(**option) == TokenKind::Owned);
+        Ok(Some(AlterSequence {
+            name: command.relation()?,
+            if_exists: command.part("if_exists").is_some(),
+            data_type: data_type(command)?,
+            options: SequenceOptions::of(command)?,
+            owner: owned.map(|option| owner(*option)).transpose()?,
+        }))
     }
 }
 
-/// The options of a sequence, as given.
+fn owner(option: Clause<'_>) -> Result<SequenceOwner> {
+    let mut names = option.dotted_names().next().unwrap_or_default();
+    match (names.pop(), names.is_empty()) {
+        (Some(none), true) if none == "none" => Ok(None),
+        (Some(column), false) => Ok(Some((object_name(names)?, column))),
+        _ => {
+            let error = Error::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option");
+            Err(option.here(error.with_hint("Specify OWNED BY table.column or OWNED BY NONE.")))
+        }
+    }
+}
+
+fn data_type(clause: Clause<'_>) -> Result<Option<Id<TypeName>>> {
+    clause.parts("sequence_option").find(|option| option.has(TokenKind::As)).map(Clause::data_type).transpose()
+}
+
+/// The options of a sequence, as given; `Some(None)` is what NO says, and RESTART without a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SequenceOptions {
     pub(crate) start: Option<i64>,
     pub(crate) increment: Option<i64>,
-    pub(crate) min: Option<i64>,
-    pub(crate) max: Option<i64>,
-    pub(crate) cycle: bool,
+    pub(crate) min: Option<Option<i64>>,
+    pub(crate) max: Option<Option<i64>>,
+    pub(crate) cycle: Option<bool>,
+    pub(crate) restart: Option<Option<i64>>,
 }
 
 impl CreateSequence {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateSequence> {
-        let mut data_types = command.parts("sequence_option").filter(|option| option.has(TokenKind::As));
+        let owned = command.parts("sequence_option").find(|option| kind(*option) == TokenKind::Owned);
         Ok(CreateSequence {
             name: command.relation()?,
             temporary: super::create_table::is_temporary(command, "sequence")?,
             if_not_exists: command.part("if_not_exists").is_some(),
-            data_type: data_types.next().map(Clause::data_type).transpose()?,
+            data_type: data_type(command)?,
+            owner: owned.map(owner).transpose()?.flatten(),
             options: SequenceOptions::of(command)?,
         })
     }
@@ -74,9 +94,13 @@ impl CreateSequence {
 impl SequenceOptions {
     /// The options right in this.
     pub(super) fn of(clause: Clause<'_>) -> Result<SequenceOptions> {
+        SequenceOptions::of_each(clause.parts("sequence_option"))
+    }
+
+    pub(super) fn of_each<'p>(given: impl Iterator<Item = Clause<'p>>) -> Result<SequenceOptions> {
         let mut options = SequenceOptions::default();
         let mut seen = Vec::new();
-        for option in clause.parts("sequence_option") {
+        for option in given {
             let kind = kind(option);
             if seen.contains(&kind) {
                 let error = Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options");
@@ -93,11 +117,12 @@ impl SequenceOptions {
         match kind {
             TokenKind::Increment => self.increment = Some(number(option)?),
             TokenKind::Start => self.start = Some(number(option)?),
-            TokenKind::Minvalue => self.min = given.then(|| number(option)).transpose()?,
-            TokenKind::Maxvalue => self.max = given.then(|| number(option)).transpose()?,
-            TokenKind::Cycle => self.cycle = given,
+            TokenKind::Minvalue => self.min = Some(given.then(|| number(option)).transpose()?),
+            TokenKind::Maxvalue => self.max = Some(given.then(|| number(option)).transpose()?),
+            TokenKind::Cycle => self.cycle = Some(given),
+            TokenKind::Restart => self.restart = Some(option.part("number").map(|_| number(option)).transpose()?),
             // Whose it is has looked at its name.
-            TokenKind::As | TokenKind::Name => {}
+            TokenKind::As | TokenKind::Name | TokenKind::Owned => {}
             // Values are always reserved ahead, how many is the engine's business.
             TokenKind::Cache => {
                 let count = number(option)?;
@@ -106,7 +131,6 @@ impl SequenceOptions {
                     return Err(option.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)));
                 }
             }
-            TokenKind::Owned if is_none(option) => {}
             _ => return Err(option.unsupported(option.first_words())),
         }
         Ok(())
@@ -119,11 +143,6 @@ fn kind(option: Clause<'_>) -> TokenKind {
     let kinds =
         [T::Increment, T::Start, T::Minvalue, T::Maxvalue, T::Cycle, T::As, T::Cache, T::Owned, T::Restart, T::Name];
     kinds.into_iter().find(|kind| option.has(*kind)).unwrap_or(T::Sequence)
-}
-
-/// OWNED BY NONE.
-fn is_none(option: Clause<'_>) -> bool {
-    option.part("any_name").is_some_and(|name| name.names().eq(["none"]))
 }
 
 fn number(option: Clause<'_>) -> Result<i64> {

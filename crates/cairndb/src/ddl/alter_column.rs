@@ -74,8 +74,12 @@ impl Ddl<'_> {
                     () => self.make_identity(table, column, identity, position, &mut Chosen::default())?,
                 }
             }
-            C::SetIdentity { always } => match &mut column.identity {
-                Some(identity) => identity.always = *always,
+            C::SetIdentity { always, options } => match &mut column.identity {
+                Some(identity) => {
+                    identity.always = always.unwrap_or(identity.always);
+                    let sequence = identity.sequence;
+                    self.alter_identity_sequence(sequence, options)?;
+                }
                 None => return Err(no_identity(table, name)),
             },
             C::DropIdentity { if_exists } => match column.identity.take() {

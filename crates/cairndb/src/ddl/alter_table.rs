@@ -113,12 +113,15 @@ impl Ddl<'_> {
         let mut new = Table::clone(table);
         let mut chosen = Chosen::default();
         match constraint {
-            Constraint::PrimaryKey { name, columns } => {
-                self.set_primary_key(&mut new, name.clone(), columns, &mut chosen)?;
+            Constraint::PrimaryKey { name, columns, included } => {
+                self.set_primary_key(&mut new, name.clone(), (columns, included), &mut chosen)?;
                 self.rebuild_for_primary_key(table, new)
             }
-            Constraint::Unique { name, columns, nulls_equal } => {
-                self.add_unique(&mut new, name.clone(), (columns, *nulls_equal), &mut chosen)?;
+            Constraint::UsingIndex { name, index, primary, .. } => {
+                self.use_index(table, name.as_ref(), (index, *primary))
+            }
+            Constraint::Unique { name, columns, included, nulls_equal } => {
+                self.add_unique(&mut new, name.clone(), (columns, included, *nulls_equal), &mut chosen)?;
                 if let Some(index) = new.indexes.last() {
                     self.build_index(table, index)?;
                 }
@@ -142,7 +145,7 @@ impl Ddl<'_> {
     }
 
     /// Rows are keyed by the primary key: all move.
-    fn rebuild_for_primary_key(&mut self, old: &Table, new: Table) -> Result<()> {
+    pub(super) fn rebuild_for_primary_key(&mut self, old: &Table, new: Table) -> Result<()> {
         for &column in &new.primary_key {
             self.verify_not_null(old, column)?;
         }

@@ -10,6 +10,7 @@ use crate::{Error, Result, SqlState};
 impl Ddl<'_> {
     pub(super) fn comment(&mut self, comment: &Comment) -> Result<&'static str> {
         let on = match &comment.on {
+            Commented::Extension => return Ok("COMMENT"),
             Commented::Database => Commentable::DATABASE,
             Commented::Schema(name) => Commentable::of(self.schema(name)?),
             Commented::Relation { kind, name } => self.commented_relation(*kind, name)?,

@@ -8,7 +8,7 @@ use cairn_parser::{Expr, Id};
 use super::context::Ddl;
 use super::names::{Chosen, constraint_exists, constraint_name};
 use crate::bind::{bind_check, resolve_check};
-use crate::catalog::{Check, Index, IndexColumn, Table, TableLayout};
+use crate::catalog::{Check, Index, IndexColumn, Relation, Table, TableLayout};
 use crate::exec::eval_row;
 use crate::plan::is_volatile;
 use crate::types::DataType;
@@ -43,6 +43,16 @@ pub(super) fn key_positions(table: &Table, columns: &[String], kind: &str) -> Re
     Ok(positions)
 }
 
+/// Positions of INCLUDEd columns; SQLSTATE 42703.
+fn included_positions(table: &Table, columns: &[String]) -> Result<Vec<usize>> {
+    let position = |name: &String| {
+        table.column_position(name).ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" named in key does not exist"))
+        })
+    };
+    columns.iter().map(position).collect()
+}
+
 /// SQLSTATE 42710 where the table has a constraint of this name.
 pub(super) fn refuse_duplicate(table: &Table, name: &str) -> Result<()> {
     if !constraint_exists(table, name) {
@@ -58,14 +68,14 @@ impl Ddl<'_> {
         &self,
         table: &mut Table,
         name: Option<String>,
-        columns: &[String],
+        (columns, included): (&[String], &[String]),
         chosen: &mut Chosen,
     ) -> Result<()> {
         if !table.primary_key.is_empty() {
-            let message = format!("multiple primary keys for table \"{}\" are not allowed", table.name);
-            return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+            return Err(several_primary_keys(table));
         }
         table.primary_key = key_positions(table, columns, "primary key")?;
+        table.primary_key_included = included_positions(table, included)?;
         for &column in &table.primary_key {
             table.columns[column].not_null = true;
         }
@@ -82,13 +92,16 @@ impl Ddl<'_> {
         &self,
         table: &mut Table,
         name: Option<String>,
-        (columns, nulls_equal): (&[String], bool),
+        (columns, included, nulls_equal): (&[String], &[String], bool),
         chosen: &mut Chosen,
     ) -> Result<()> {
         let positions = key_positions(table, columns, "unique")?;
         let name = match name {
             Some(name) => chosen.take_relation(&self.catalog, table.schema, name)?,
-            None => chosen.relation(&self.catalog, table, &columns.join("_"), "key"),
+            None => {
+                let named_by: Vec<&str> = columns.iter().chain(included).map(String::as_str).collect();
+                chosen.relation(&self.catalog, table, &named_by.join("_"), "key")
+            }
         };
         let part = |column| IndexColumn { column, descending: false, nulls_first: false };
         table.indexes.push(Arc::new(Index {
@@ -101,8 +114,78 @@ impl Ddl<'_> {
             constraint: true,
             expressions: Vec::new(),
             predicate: None,
+            included: included_positions(table, included)?,
         }));
         Ok(())
+    }
+
+    /// Makes the index of this name, which is there, the one of a UNIQUE constraint, or the primary key. SQLSTATE 42704,
+    /// 55000, 42809 where it can not be.
+    pub(super) fn use_index(
+        &mut self,
+        table: &Arc<Table>,
+        name: Option<&String>,
+        (index, primary): (&str, bool),
+    ) -> Result<()> {
+        let used = self.usable_index(table, index)?;
+        let name = name.cloned().unwrap_or_else(|| index.to_owned());
+        let mut new = Table::clone(table);
+        if name != index {
+            let message =
+                format!("ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{index}\" to \"{name}\"");
+            self.notice(SqlState("00000"), message);
+            Chosen::default().take_relation(&self.catalog, table.schema, name.clone())?;
+        }
+        if !primary {
+            let known = new.indexes.iter_mut().filter(|known| known.id == used.id);
+            known.for_each(|known| {
+                *known = Arc::new(Index { name: name.clone(), constraint: true, ..Index::clone(&used) })
+            });
+            return self.store.put_table(&new);
+        }
+        if !table.primary_key.is_empty() {
+            return Err(several_primary_keys(table));
+        }
+        // Rows lie by their primary key: its index is the table.
+        new.indexes.retain(|known| known.id != used.id);
+        new.primary_key = used.columns.iter().map(|part| part.column).collect();
+        new.primary_key_included.clone_from(&used.included);
+        for &column in &new.primary_key {
+            new.columns[column].not_null = true;
+        }
+        new.primary_key_id = self.store.allocate_id(table.schema)?;
+        new.primary_key_name = Some(name);
+        self.rebuild_for_primary_key(table, new)
+    }
+
+    fn usable_index(&self, table: &Table, name: &str) -> Result<Arc<Index>> {
+        let found = self.catalog.relation_in(table.schema, name);
+        let refused = |code: SqlState, what: String| Err(Error::new(code, what));
+        let (of, index) = match found {
+            Some(Relation::Index(of, index)) if !index.constraint => (of, index.clone()),
+            Some(Relation::Index(..) | Relation::PrimaryKey(_)) => {
+                let message = format!("index \"{name}\" is already associated with a constraint");
+                return refused(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+            }
+            Some(_) => return refused(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not an index")),
+            None => return refused(SqlState::UNDEFINED_OBJECT, format!("index \"{name}\" does not exist")),
+        };
+        if of.id != table.id {
+            let message = format!("index \"{name}\" does not belong to table \"{}\"", table.name);
+            return refused(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        }
+        let sorted = index.columns.iter().position(|part| part.descending || part.nulls_first);
+        let what = match () {
+            () if !index.unique => format!("\"{name}\" is not a unique index"),
+            () if !index.expressions.is_empty() => format!("index \"{name}\" contains expressions"),
+            () if index.predicate.is_some() => format!("\"{name}\" is a partial index"),
+            () => match sorted {
+                Some(at) => format!("index \"{name}\" column number {} does not have default sorting behavior", at + 1),
+                None => return Ok(index),
+            },
+        };
+        let detail = "Cannot create a primary key or unique constraint using such an index.";
+        Err(Error::new(SqlState::WRONG_OBJECT_TYPE, what).with_detail(detail))
     }
 
     /// Adds a CHECK; its condition is bound, and so must make sense.
@@ -201,6 +284,12 @@ impl Ddl<'_> {
         }
         Ok(())
     }
+}
+
+/// SQLSTATE 42P16.
+fn several_primary_keys(table: &Table) -> Error {
+    let message = format!("multiple primary keys for table \"{}\" are not allowed", table.name);
+    Error::new(SqlState::INVALID_TABLE_DEFINITION, message)
 }
 
 /// The name of the one column that a condition uses; empty where it is none or several.

@@ -28,7 +28,7 @@ pub(super) struct Ddl<'a> {
     pub(super) trees: SystemTrees,
     pub(super) store: CatalogStore<'a>,
     pub(super) options: &'a OptimizerOptions,
-    sequences: Sequences<'a>,
+    pub(super) sequences: Sequences<'a>,
     /// With this statement's own changes up to the last [`Ddl::reload`].
     pub(super) catalog: Arc<Catalog>,
     /// Trees of tables whose row layout of now no row has yet: this statement began it.

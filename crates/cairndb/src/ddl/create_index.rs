@@ -72,6 +72,7 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
         nulls_equal: create.unique && create.nulls_equal,
         constraint: false,
         expressions: Vec::new(),
+        included: create.included.iter().map(|name| position(table, name)).collect::<Result<_>>()?,
         predicate: create.filter.as_ref().map(|text| resolve_predicate(text, table, catalog)).transpose()?,
     };
     let mut named_by: Vec<String> = Vec::with_capacity(create.columns.len());
@@ -99,6 +100,9 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
         }
         index.columns.push(IndexColumn { column, descending: *descending, nulls_first: *nulls_first });
         named_by.push(other_than(&named_by, name));
+    }
+    for name in &create.included {
+        named_by.push(other_than(&named_by, name.clone()));
     }
     Ok((index, named_by))
 }

@@ -7,7 +7,7 @@ use super::names::{Chosen, already_exists};
 use super::sequence::serial_type;
 use crate::bind::{resolve_default, resolve_generated};
 use crate::catalog::{Column, Definition, Identity, ObjectId, OnCommit, Reference, RowExpression, Table, quoted};
-use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions};
+use crate::command::{self, ColumnDefinition, Constraint, CreateTable, SequenceOptions, TableElement};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -55,13 +55,21 @@ impl Ddl<'_> {
         let mut table = self.empty_table(schema, create.name.name.clone(), create.on_commit)?;
         let mut chosen = Chosen::default();
         chosen.take_relation(&self.catalog, schema, table.name.clone())?;
-        for definition in &create.columns {
-            self.add_column(&mut table, definition, &mut chosen)?;
+        for element in &create.elements {
+            match element {
+                TableElement::Column(definition) => self.add_column(&mut table, definition, &mut chosen)?,
+                TableElement::Like(like) => self.copy_columns(&mut table, like, &mut chosen)?,
+            }
         }
-        for definition in &create.columns {
+        for definition in create.columns() {
             self.set_generated(&mut table, definition)?;
         }
-        let of_columns = create.columns.iter().flat_map(|definition| &definition.constraints);
+        for element in &create.elements {
+            if let TableElement::Like(like) = element {
+                self.copy_parts(&mut table, like, &mut chosen)?;
+            }
+        }
+        let of_columns = create.columns().flat_map(|definition| &definition.constraints);
         self.add_constraints(&mut table, of_columns.chain(&create.constraints), &mut chosen)?;
         self.store.put_table(&table)?;
         Ok("CREATE TABLE")
@@ -99,11 +107,16 @@ impl Ddl<'_> {
         let mut foreign_keys = Vec::new();
         for constraint in constraints {
             match constraint {
-                Constraint::PrimaryKey { name, columns } => {
-                    self.set_primary_key(table, name.clone(), columns, chosen)?
+                Constraint::PrimaryKey { name, columns, included } => {
+                    self.set_primary_key(table, name.clone(), (columns, included), chosen)?
                 }
-                Constraint::Unique { name, columns, nulls_equal } => {
-                    self.add_unique(table, name.clone(), (columns, *nulls_equal), chosen)?;
+                Constraint::Unique { name, columns, included, nulls_equal } => {
+                    self.add_unique(table, name.clone(), (columns, included, *nulls_equal), chosen)?;
+                }
+                Constraint::UsingIndex { place, .. } => {
+                    let error =
+                        Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use an existing index in CREATE TABLE");
+                    return Err(error.at(self.parsed.position_of(*place as usize)));
                 }
                 // There are no rows that could violate it.
                 Constraint::Check { name, condition, .. } => self.add_check(table, name.clone(), *condition, true)?,
@@ -198,7 +211,7 @@ impl Ddl<'_> {
     }
 
     /// The sequence of a SERIAL or identity column.
-    fn owned_sequence(
+    pub(super) fn owned_sequence(
         &mut self,
         table: &Table,
         column: &Column,

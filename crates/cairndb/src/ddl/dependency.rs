@@ -174,12 +174,13 @@ impl<'c> Graph<'c> {
         }
         let column =
             |position: usize| table.columns.get(position).map_or(Object::Table(id), |c| Object::Column(id, c.number));
-        for &position in &table.primary_key {
+        for &position in table.primary_key.iter().chain(&table.primary_key_included) {
             self.add(Object::PrimaryKey(id), Bond::Automatic, column(position));
         }
         for index in &table.indexes {
             let object = if index.constraint { Object::Unique(id, index.id) } else { Object::Index(id, index.id) };
             index.columns.iter().for_each(|part| self.add(object, Bond::Automatic, column(part.column)));
+            index.included.iter().for_each(|&position| self.add(object, Bond::Automatic, column(position)));
             for expression in index.row_expressions() {
                 let numbers = expression.columns.iter();
                 numbers.for_each(|number| self.add(object, Bond::Automatic, Object::Column(id, *number)));

@@ -191,6 +191,7 @@ impl Ddl<'_> {
         if is_gone(Object::PrimaryKey(id)) {
             new.primary_key.clear();
             new.primary_key_name = None;
+            new.primary_key_included.clear();
         }
         let gone = |column: &crate::catalog::Column| is_gone(Object::Column(id, column.number));
         let positions: Vec<usize> = (0..old.columns.len()).filter(|at| gone(&old.columns[*at])).collect();
@@ -264,11 +265,13 @@ fn without_columns(mut statistics: TableStatistics, positions: &[usize]) -> Tabl
 fn take_column(table: &mut Table, position: usize) {
     let moved = |column: &mut usize| *column -= usize::from(*column > position && *column < EXPRESSIONS);
     table.columns.remove(position);
-    table.primary_key.iter_mut().for_each(moved);
+    table.primary_key.iter_mut().chain(&mut table.primary_key_included).for_each(moved);
     for index in &mut table.indexes {
         let mut columns = index.columns.clone();
         columns.iter_mut().for_each(|part| moved(&mut part.column));
-        *index = Arc::new(Index { columns, ..Index::clone(index) });
+        let mut included = index.included.clone();
+        included.iter_mut().for_each(moved);
+        *index = Arc::new(Index { columns, included, ..Index::clone(index) });
     }
     let own = table.id;
     for key in &mut table.foreign_keys {

@@ -103,6 +103,16 @@ pub(super) fn is_a(name: &str, kind: RelationKind) -> Error {
     Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is {article} {}", noun(kind)))
 }
 
+/// The same of several.
+pub(super) fn plural(kind: RelationKind) -> &'static str {
+    match kind {
+        RelationKind::Table => "tables",
+        RelationKind::View => "views",
+        RelationKind::Sequence => "sequences",
+        RelationKind::Index => "indexes",
+    }
+}
+
 /// What PostgreSQL calls a kind of relation.
 pub(super) fn noun(kind: RelationKind) -> &'static str {
     match kind {

@@ -79,7 +79,8 @@ impl Ddl<'_> {
 
     fn restart_sequences(&mut self, table: ObjectId) -> Result<()> {
         for sequence in self.owned_sequences(table) {
-            let restarted = Sequence { generation: new_generation(), ..Sequence::clone(&sequence) };
+            let (generation, restarted) = (new_generation(), None);
+            let restarted = Sequence { generation, restarted, ..Sequence::clone(&sequence) };
             self.store.put_sequence(&restarted)?;
         }
         Ok(())

@@ -114,6 +114,7 @@ fn index(tree: TreeId, columns: &[usize], unique: bool, descending: bool) -> Ind
         constraint: false,
         expressions: vec![],
         predicate: None,
+        included: Vec::new(),
     }
 }
 

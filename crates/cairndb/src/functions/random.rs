@@ -7,7 +7,10 @@ use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
 pub(super) fn register(catalogue: &mut Catalogue) {
-    catalogue.add("gen_random_uuid", &[], DataType::Uuid, |_, _| random_uuid()).volatile();
+    // The second is uuid-ossp's.
+    for name in ["gen_random_uuid", "uuid_generate_v4"] {
+        catalogue.add(name, &[], DataType::Uuid, |_, _| random_uuid()).volatile();
+    }
 }
 
 thread_local! {

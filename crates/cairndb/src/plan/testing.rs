@@ -48,6 +48,7 @@ pub(super) fn index(catalog: &mut Catalog, table: &str, name: &str, columns: &[u
         constraint: false,
         expressions: vec![],
         predicate: None,
+        included: Vec::new(),
     };
     entry.indexes.push(Arc::new(index));
     catalog.objects_mut().add_table(Arc::new(entry));

@@ -368,7 +368,13 @@ fn pg_indexes(catalog: &Catalog, rows: &mut Rows) {
             let filter = predicate.map_or_else(String::new, |of| format!(" WHERE {}", of.definition.text));
             let nulls = if index.is_some_and(|index| index.nulls_equal) { " NULLS NOT DISTINCT" } else { "" };
             let called = quoted(name);
-            let definition = format!("CREATE {unique}INDEX {called} ON {on} USING btree ({columns}){nulls}{filter}");
+            let included = super::names(table, index.map_or(&table.primary_key_included, |index| &index.included));
+            let included = match included.as_slice() {
+                [] => String::new(),
+                names => format!(" INCLUDE ({})", names.join(", ")),
+            };
+            let definition =
+                format!("CREATE {unique}INDEX {called} ON {on} USING btree ({columns}){included}{nulls}{filter}");
             rows.add(vec![text(schema), text(&table.name), text(name), Value::text(definition)]);
         }
     }

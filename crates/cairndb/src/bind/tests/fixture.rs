@@ -7,7 +7,7 @@ use cairn_storage::TreeId;
 use crate::Result;
 use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, Column, Identity, Index, IndexColumn, ObjectId, Sequence, Table, View};
-use crate::command::{ColumnDefinition, Command, Constraint, CreateTable, CreateView, SchemaCommand};
+use crate::command::{ColumnDefinition, Command, Constraint, CreateTable, CreateView, SchemaCommand, TableElement};
 use crate::plan::LogicalPlan;
 use crate::sql::{ParsedStatement, parse_one, split_script};
 use crate::types::DataType;
@@ -52,7 +52,8 @@ fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTabl
     let mut table = Table::new(ObjectId(number), name.clone(), TreeId(number));
     table.primary_key_name = Some(format!("{name}_pkey"));
     let mut constraints = create.constraints;
-    for definition in create.columns {
+    for element in create.elements {
+        let TableElement::Column(definition) = element else { continue };
         table.columns.push(column(catalog, parsed, &name, &definition));
         constraints.extend(definition.constraints);
     }
@@ -66,7 +67,7 @@ fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTabl
                 let index = unique(&name, &columns.join("_"), &positions(&columns));
                 table.indexes.push(index);
             }
-            Constraint::Check { .. } | Constraint::ForeignKey { .. } => {}
+            Constraint::Check { .. } | Constraint::ForeignKey { .. } | Constraint::UsingIndex { .. } => {}
         }
     }
     catalog.objects_mut().add_table(Arc::new(table));
@@ -94,6 +95,7 @@ fn unique(table: &str, columns: &str, positions: &[usize]) -> Arc<Index> {
         constraint: true,
         expressions: Vec::new(),
         predicate: None,
+        included: Vec::new(),
     })
 }
 
@@ -104,6 +106,8 @@ fn identity(catalog: &mut Catalog, table: &str, column: &str) -> Identity {
         id,
         schema: ObjectId::PUBLIC,
         name,
+        data_type: DataType::BigInt,
+        restarted: None,
         start: 1,
         increment: 1,
         min: 1,

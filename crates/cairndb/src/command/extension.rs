@@ -1,0 +1,31 @@
+//! CREATE EXTENSION of what is built in.
+
+use super::clause::Clause;
+use crate::{Error, Result, SqlState};
+
+/// CREATE EXTENSION of one that is built in.
+#[derive(Debug)]
+pub(crate) struct CreateExtension {
+    pub(crate) name: String,
+    pub(crate) if_not_exists: bool,
+}
+
+/// PostgreSQL's extensions of which what most users want them for is there without them: `pgcrypto` for
+/// `gen_random_uuid()`, `uuid-ossp` for `uuid_generate_v4()`.
+const BUILT_IN: &[&str] = &["pgcrypto", "plpgsql", "uuid-ossp"];
+
+/// Whether an extension is there, and always was.
+pub(crate) fn is_built_in(name: &str) -> bool {
+    BUILT_IN.contains(&name)
+}
+
+impl CreateExtension {
+    pub(super) fn of(command: Clause<'_>) -> Result<CreateExtension> {
+        let name = command.name()?;
+        if !is_built_in(&name) {
+            let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("extension \"{name}\" is not available"));
+            return Err(command.here(error.with_hint("Extensions are not loaded; what there is, is built in.")));
+        }
+        Ok(CreateExtension { name, if_not_exists: command.part("if_not_exists").is_some() })
+    }
+}
