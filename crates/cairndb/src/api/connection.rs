@@ -9,8 +9,10 @@ use std::time::Duration;
 use cairn_parser::Room;
 use cairn_storage::Losses;
 
+use super::cursors::Cursors;
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
+use super::named::NamedStatements;
 use super::point::Buffers;
 use super::prepared::Prepared;
 use super::sequences::{SessionSequences, StatementSequences};
@@ -18,6 +20,7 @@ use super::session::{SessionState, Settings};
 use super::statement_cache::{StatementCache, TextHash};
 use super::{Database, Durability, Mapped, Notice, Outcome, Params, Row, Rows, Statement, Transaction};
 use crate::catalog::{Catalog, CatalogStamp};
+use crate::command;
 use crate::exec::SpillSpace;
 use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
 use crate::{Error, Result, SqlState};
@@ -53,6 +56,9 @@ pub struct Connection {
     /// The parser's buffers.
     room: RefCell<Room>,
     notices: RefCell<VecDeque<Notice>>,
+    /// What PREPARE and DECLARE made.
+    pub(super) named: RefCell<NamedStatements>,
+    pub(super) cursors: RefCell<Cursors>,
 }
 
 /// Stops the statement that a connection is running, from another thread. Cheap to clone.
@@ -80,6 +86,8 @@ impl Connection {
             buffers: RefCell::default(),
             room: RefCell::default(),
             notices: RefCell::default(),
+            named: RefCell::default(),
+            cursors: RefCell::default(),
             database,
         })
     }
@@ -199,7 +207,7 @@ impl Connection {
         let mut script = split_script(sql);
         while let Some((text, parsed)) = self.next_parsed(&mut script) {
             let parsed = parsed.inspect_err(|_| self.state.borrow().fail())?;
-            if parsed.parameters > 0 {
+            if parsed.parameters > 0 && !command::is_prepare(&parsed) {
                 self.state.borrow().fail();
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
             }

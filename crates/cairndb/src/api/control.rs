@@ -69,7 +69,7 @@ impl Connection {
             drop(state);
             return self.rollback_transaction(chain);
         }
-        if state.temporary.is_some() || open.deferred.is_owed() {
+        if state.temporary.is_some() || open.deferred.is_owed() || !self.cursors.borrow().is_empty() {
             drop(state);
             if let Err(error) = self.before_commit_of_open() {
                 self.rollback_transaction(chain)?;
@@ -81,6 +81,7 @@ impl Connection {
         let Some(open) = state.end(true) else { return Ok(Executed::tag("COMMIT")) };
         let read_only = open.read_only;
         let committed = self.commit_in_time(open.tx, durability, &mut state.lost, deadline);
+        self.end_cursors(committed.is_ok());
         state.see_temporary()?;
         committed?;
         if state.lost.times() > 0 {
@@ -98,6 +99,7 @@ impl Connection {
             return Ok(Executed::tag("ROLLBACK"));
         };
         let read_only = open.read_only;
+        self.end_cursors(false);
         drop(open);
         state.see_temporary()?;
         drop(state);
@@ -130,15 +132,19 @@ impl Connection {
         if open.failed() {
             return Err(aborted());
         }
-        open.release(name)?;
+        let left = open.release(name)?;
+        drop(state);
+        self.merge_cursors_behind(left);
         Ok(Executed::tag("RELEASE"))
     }
 
     fn rollback_to(&self, name: &str) -> Result<Executed> {
         let mut state = self.state.borrow_mut();
         let open = state.transaction.as_mut().ok_or_else(|| outside("ROLLBACK TO SAVEPOINT"))?;
-        open.rollback_to(name)?;
+        let before = open.rollback_to(name)?;
         state.see_temporary()?;
+        drop(state);
+        self.end_cursors_behind(before);
         Ok(Executed::tag("ROLLBACK"))
     }
 
@@ -168,6 +174,7 @@ impl Connection {
 
     fn before_commit_of_open(&self) -> Result<()> {
         self.look_at_deferred(None)?;
+        self.hold_cursors()?;
         let state = self.state.borrow();
         match &state.transaction {
             Some(open) => self.before_commit(&open.tx),

@@ -63,10 +63,10 @@ pub(crate) struct Runnable {
 }
 
 /// A state to run on: its reader, its catalog.
-struct State<'a> {
+pub(super) struct State<'a> {
     reader: &'a Reader,
-    stamp: CatalogStamp,
-    catalog: Arc<Catalog>,
+    pub(super) stamp: CatalogStamp,
+    pub(super) catalog: Arc<Catalog>,
     /// The transaction's timestamp; `None`: the statement's own.
     started: Option<i64>,
     read_only: bool,
@@ -142,7 +142,7 @@ impl Connection {
     pub(super) fn dispatch(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
         let access = Access::of(&statement.parsed);
         if access == Access::TransactionControl {
-            return self.control_or_session(&statement.parsed);
+            return self.control_or_session(&statement.parsed, params);
         }
         let state = self.state.borrow_mut();
         if state.failed() {
@@ -150,7 +150,7 @@ impl Connection {
         }
         if access == Access::Session {
             drop(state);
-            return self.control_or_session(&statement.parsed);
+            return self.control_or_session(&statement.parsed, params);
         }
         let state = match access {
             Access::Schema => {
@@ -226,10 +226,12 @@ impl Connection {
         }
     }
 
-    fn control_or_session(&self, parsed: &ParsedStatement) -> Result<Executed> {
+    fn control_or_session(&self, parsed: &Arc<ParsedStatement>, params: &dyn Params) -> Result<Executed> {
         match Command::of(parsed)? {
             Command::Transaction(command) => self.control(&command),
             Command::Session(command) => self.session_command(&command),
+            Command::Prepared(command) => self.prepared_command(parsed, &command),
+            Command::Cursor(command) => self.cursor_command(parsed, &command, params),
             Command::Schema(_) => Err(Error::internal("a schema change was taken for a session's command")),
         }
     }
@@ -244,7 +246,7 @@ impl Connection {
     }
 
     /// The state that a statement would see now.
-    fn with_state<T>(&self, work: impl FnOnce(&State<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn with_state<T>(&self, work: impl FnOnce(&State<'_>) -> Result<T>) -> Result<T> {
         let session = self.state.borrow();
         let Some(open) = &session.transaction else {
             let reader = &self.reader_of_now(&session)?;
@@ -416,7 +418,7 @@ impl Connection {
     }
 
     /// The statement's plan, made now unless it has one that still fits.
-    fn plan(&self, statement: &mut Runnable, state: &State<'_>) -> Result<Arc<Prepared>> {
+    pub(super) fn plan(&self, statement: &mut Runnable, state: &State<'_>) -> Result<Arc<Prepared>> {
         let options = &self.state.borrow().settings.optimizer;
         match &statement.prepared {
             Some(prepared) if prepared.is_current(state.stamp, &state.catalog, options) => Ok(prepared.clone()),
@@ -431,7 +433,7 @@ impl Connection {
         }
     }
 
-    fn context(&self, prepared: &Prepared, state: &State<'_>, params: &dyn Params) -> Result<ExecContext> {
+    pub(super) fn context(&self, prepared: &Prepared, state: &State<'_>, params: &dyn Params) -> Result<ExecContext> {
         let session = self.state.borrow();
         let now = clock_micros();
         let eval = EvalContext {

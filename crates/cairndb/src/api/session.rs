@@ -151,6 +151,11 @@ impl OpenTransaction {
         Err(error)
     }
 
+    /// How many savepoints there are.
+    pub(crate) fn depth(&self) -> usize {
+        self.savepoints.len()
+    }
+
     pub(crate) fn savepoint(&mut self, name: String) -> Result<()> {
         self.savepoints.push((name, self.tx.savepoint()?));
         Ok(())
@@ -162,15 +167,16 @@ impl OpenTransaction {
         })
     }
 
-    /// Forgets the savepoint and those after it.
-    pub(crate) fn release(&mut self, name: &str) -> Result<()> {
+    /// Forgets the savepoint and those after it; how many are left.
+    pub(crate) fn release(&mut self, name: &str) -> Result<usize> {
         let at = self.find(name)?;
         self.savepoints.truncate(at);
-        Ok(())
+        Ok(at)
     }
 
-    /// Undoes what came after the savepoint, which stays; the transaction is no longer failed.
-    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
+    /// Undoes what came after the savepoint, which stays; the transaction is no longer failed. How many savepoints
+    /// are before it.
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<usize> {
         let at = self.find(name)?;
         self.savepoints.truncate(at + 1);
         if let Some((_, savepoint)) = self.savepoints.last() {
@@ -178,6 +184,6 @@ impl OpenTransaction {
         }
         self.catalog = None;
         self.failed.store(false, Ordering::Relaxed);
-        Ok(())
+        Ok(at)
     }
 }

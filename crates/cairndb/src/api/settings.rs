@@ -230,6 +230,14 @@ impl Connection {
     }
 
     fn discard(&self, what: Discard) -> Result<Executed> {
+        if what == Discard::All {
+            if self.in_transaction() {
+                let message = "DISCARD ALL cannot run inside a transaction block";
+                return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+            }
+            self.named.borrow_mut().clear();
+            self.cursors.borrow_mut().clear();
+        }
         if matches!(what, Discard::All | Discard::Plans) {
             self.forget_plans();
         }

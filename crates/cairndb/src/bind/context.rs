@@ -39,6 +39,7 @@ pub(super) enum Clause {
     Transform,
     From,
     Filter,
+    Execute,
     WindowPartition,
     WindowOrder,
     WindowRange,
@@ -56,6 +57,7 @@ impl Clause {
             Clause::Default => "DEFAULT expression",
             Clause::Generated => "column generation expression",
             Clause::Transform => "transform expression",
+            Clause::Execute => "EXECUTE parameter",
             other => other.name(),
         }
     }
@@ -70,6 +72,7 @@ impl Clause {
                 | Clause::Default
                 | Clause::Generated
                 | Clause::Transform
+                | Clause::Execute
         )
     }
 
@@ -93,6 +96,7 @@ impl Clause {
             Clause::Default => "DEFAULT expressions",
             Clause::Generated => "column generation expressions",
             Clause::Transform => "transform expressions",
+            Clause::Execute => "EXECUTE parameters",
             Clause::From => "functions in FROM",
             Clause::Filter => "FILTER",
             Clause::WindowPartition => "window PARTITION BY",

@@ -22,12 +22,37 @@ pub fn bind_statement(
     parameters: &mut ParameterTypes,
 ) -> Result<BoundStatement> {
     with_deep_stack(parsed.depth, || {
+        parameters.declare(&parsed.declared);
         let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
         let bound = binder.whole(parsed)?;
         let rests = binder.rests.take();
         parameters.finish(parsed.parameters);
         parameters.rests = rests;
         Ok(bound)
+    })?
+}
+
+/// Resolves what EXECUTE gives for a parameter, as its type.
+pub(crate) fn bind_argument(
+    parsed: &ParsedStatement,
+    (expr, number): (Id<ast::Expr>, usize),
+    to: DataType,
+    catalog: &Catalog,
+) -> Result<Expr> {
+    with_deep_stack(parsed.depth, || {
+        let mut parameters = ParameterTypes::default();
+        let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, Some(parsed), parsed.depth);
+        let bound = binder.expr(expr, &mut Context::new(None, Clause::Execute))?;
+        let (from, span) = (bound.data_type(), parsed.tree.span(expr));
+        let fit = binder.coerce(bound, to, crate::types::CastContext::Assignment, span)?;
+        no_parameters(&parameters)?;
+        fit.ok_or_else(|| {
+            let (from, to) = (from.type_name(), to.type_name());
+            let message = format!("parameter ${number} of type {from} cannot be coerced to the expected type {to}");
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
+                .with_hint("You will need to rewrite or cast the expression.")
+                .at(parsed.position_of(span.start as usize))
+        })
     })?
 }
 

@@ -42,6 +42,7 @@ mod windows;
 mod with;
 
 pub(crate) use definition::{definition_fields, resolve_check, resolve_default, resolve_query};
+pub(crate) use entry::bind_argument;
 pub use entry::{bind_check, bind_default, bind_query, bind_statement, bind_view_query};
 pub(crate) use from::named_as_view;
 pub(crate) use generated::{bind_generated, bind_using, resolve_generated};

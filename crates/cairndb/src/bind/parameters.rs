@@ -28,6 +28,13 @@ impl ParameterTypes {
         (self.types, self.rests)
     }
 
+    /// What was said of the first of them.
+    pub(super) fn declare(&mut self, types: &[DataType]) {
+        if self.types.is_empty() {
+            self.types = types.to_vec();
+        }
+    }
+
     pub(super) fn get(&mut self, index: usize) -> DataType {
         if self.types.len() <= index {
             self.types.resize(index + 1, DataType::Unknown);

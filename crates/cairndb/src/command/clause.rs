@@ -112,6 +112,16 @@ impl<'p> Clause<'p> {
         self.first(|part| if let Part::Type { data_type } = part { Some(data_type) } else { None })
     }
 
+    /// The types right in it.
+    pub(super) fn data_types(self) -> impl Iterator<Item = Id<TypeName>> + 'p {
+        self.each().filter_map(|part| if let Part::Type { data_type } = part { Some(data_type) } else { None })
+    }
+
+    /// The expressions right in it.
+    pub(super) fn exprs(self) -> impl Iterator<Item = Id<Expr>> + 'p {
+        self.each().filter_map(|part| if let Part::Expr { expr } = part { Some(expr) } else { None })
+    }
+
     fn statements(self) -> impl Iterator<Item = Id<Statement>> + 'p {
         self.each().filter_map(|part| if let Part::Statement { statement } = part { Some(statement) } else { None })
     }

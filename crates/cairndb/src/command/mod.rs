@@ -9,11 +9,13 @@ mod clause;
 mod comment;
 mod constraint;
 mod create_table;
+mod cursor;
 mod drop;
 mod explain;
 mod extension;
 mod index;
 mod maintenance;
+mod prepared;
 mod rename;
 mod schema;
 mod sequence;
@@ -28,11 +30,13 @@ use clause::Clause;
 pub(crate) use comment::{Comment, Commented};
 pub(crate) use constraint::{Constraint, References};
 pub(crate) use create_table::{ColumnDefinition, CreateTable, CreateTableAs, Identity, Like, TableElement};
+pub(crate) use cursor::{CursorCommand, DeclareCursor, Direction};
 pub(crate) use drop::DropRelations;
 pub(crate) use explain::Explain;
 pub(crate) use extension::CreateExtension;
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
+pub(crate) use prepared::PreparedCommand;
 pub(crate) use rename::RenameRelation;
 pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
@@ -51,6 +55,8 @@ use crate::{Error, Result};
 pub(crate) enum Command {
     Transaction(TransactionCommand),
     Session(SessionCommand),
+    Prepared(PreparedCommand),
+    Cursor(CursorCommand),
     Schema(SchemaCommand),
 }
 
@@ -82,6 +88,8 @@ pub(crate) enum SchemaCommand {
 pub(crate) enum CommandKind {
     Transaction,
     Session,
+    Prepared,
+    Cursor,
     Explain,
     /// Everything else, what is not supported among it.
     Schema,
@@ -97,6 +105,8 @@ impl CommandKind {
             "begin" | "start_transaction" | "commit" | "rollback" | "abort" | "savepoint" | "release"
             | "rollback_to" | "set_constraints" => CommandKind::Transaction,
             "set" | "show" | "reset" | "discard" => CommandKind::Session,
+            "prepare" | "execute" | "deallocate" => CommandKind::Prepared,
+            "declare_cursor" | "fetch" | "move" | "close" => CommandKind::Cursor,
             "explain" => CommandKind::Explain,
             _ => CommandKind::Schema,
         }
@@ -106,6 +116,11 @@ impl CommandKind {
 /// Whether this is what ends a transaction without its changes, and is always in time.
 pub(crate) fn is_rollback(parsed: &ParsedStatement) -> bool {
     parsed.command().is_some_and(|parts| matches!(parts.name(), "rollback" | "abort"))
+}
+
+/// Whether this is PREPARE, whose parameters are another statement's.
+pub(crate) fn is_prepare(parsed: &ParsedStatement) -> bool {
+    parsed.command().is_some_and(|parts| parts.name() == "prepare")
 }
 
 /// The statement that an EXPLAIN runs, where it is EXPLAIN ANALYZE of a statement with a plan.
@@ -125,6 +140,8 @@ impl Command {
         Ok(match CommandKind::named(command.rule()) {
             CommandKind::Transaction => Command::Transaction(TransactionCommand::of(command)?),
             CommandKind::Session => Command::Session(SessionCommand::of(command)?),
+            CommandKind::Prepared => Command::Prepared(PreparedCommand::of(command)?),
+            CommandKind::Cursor => Command::Cursor(CursorCommand::of(command)?),
             CommandKind::Explain | CommandKind::Schema => Command::Schema(SchemaCommand::of(command)?),
         })
     }

@@ -75,7 +75,6 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
             "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
         ),
         ("^show all", "SHOW ALL"),
-        ("^prepare p as select 1", "PREPARE"),
         ("^commit prepared 'x'", "COMMIT PREPARED"),
         ("^lock table t", "LOCK TABLE"),
         ("^checkpoint", "CHECKPOINT"),

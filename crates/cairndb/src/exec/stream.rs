@@ -8,6 +8,7 @@ use super::build::build;
 use super::context::{Cx, ExecContext, NodeCounters, Shared};
 use super::operator::{BoxOperator, NoAnswer, Step, Writes};
 use crate::plan::PhysicalPlan;
+use crate::state::Reader;
 use crate::{Result, Value};
 
 /// A running query: its rows, as they are computed.
@@ -89,6 +90,17 @@ impl Drop for RowStream {
 impl RowStream {
     pub(crate) fn plan(&self) -> &Arc<PhysicalPlan> {
         &self.plan
+    }
+
+    /// What its operators share.
+    pub(crate) fn shared_mut(&mut self) -> &mut Shared {
+        &mut self.shared
+    }
+
+    /// Ends it before its rows are read. From here on it refers to this state and no other.
+    pub(crate) fn finish(&mut self, reader: &Reader) {
+        (self.done, self.operator) = (true, None);
+        self.shared.context.reader = reader.clone();
     }
 
     /// The next rows, at least one; `None` at the end, and after an error.

@@ -3,6 +3,7 @@
 use cairn_parser::{self as ast, Id, ParseError, Parts, Query, Room, Statement, Tree};
 
 use super::limits::{MAX_DEPTH, OPTIONS};
+use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 /// A parsed statement with what is needed to speak about its text.
@@ -16,6 +17,8 @@ pub struct ParsedStatement {
     pub parameters: usize,
     /// The tree's depth.
     pub depth: usize,
+    /// What PREPARE said of the types of the first parameters.
+    pub(crate) declared: Vec<DataType>,
     /// How many characters of the user's text precede the statement's.
     characters_before: usize,
 }
@@ -56,7 +59,13 @@ impl ParsedStatement {
     pub(super) fn of(parsed: ast::ParsedStatement<'_>, characters_before: usize) -> ParsedStatement {
         let (tree, statement) = (parsed.tree.into_owned(), parsed.statement);
         let (parameters, depth) = (tree.parameters() as usize, tree.depth(statement).into());
-        ParsedStatement { tree, statement, parameters, depth, characters_before }
+        ParsedStatement { tree, statement, parameters, depth, declared: Vec::new(), characters_before }
+    }
+
+    /// A statement within this one, such as what PREPARE names. Its parameters have these types, as far as they are said.
+    pub(crate) fn within(&self, statement: Id<Statement>, declared: Vec<DataType>) -> ParsedStatement {
+        let depth = self.tree.depth(statement).into();
+        ParsedStatement { statement, depth, declared, ..self.clone() }
     }
 
     /// The statement's text.

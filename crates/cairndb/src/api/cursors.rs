@@ -1,0 +1,264 @@
+//! Cursors: DECLARE, FETCH, MOVE and CLOSE.
+//!
+//! - A cursor reads what its transaction saw when it was declared, whatever is written later.
+//! - It reads on as rows are asked for, a batch at a time: an error of a row may be told before that row is asked for. Without SCROLL it goes back as long as what it passed fits in `work_mem`.
+//! - It ends with its transaction, with the savepoint that it was declared behind, or, WITH HOLD, with the session: then COMMIT
+//!   reads what is left, and keeps it on disk beyond `work_mem`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::execute::{Executed, Runnable};
+use super::prepared::{Access, Body};
+use super::{Connection, Params, Rows};
+use crate::command::{CursorCommand, DeclareCursor, Direction};
+use crate::exec::{Keep, ScrolledRows, execute_kept, only_forward};
+use crate::sql::ParsedStatement;
+use crate::state::Reader;
+use crate::{Error, Result, SqlState, Value};
+
+/// By name.
+pub(super) type Cursors = BTreeMap<String, Cursor>;
+
+/// See the module.
+pub(super) struct Cursor {
+    rows: ScrolledRows,
+    scroll: Option<bool>,
+    hold: bool,
+    /// Behind how many savepoints of the open transaction it was declared; `None`: its transaction is over.
+    depth: Option<usize>,
+    /// The number of the row that it is on, from 1; 0: before the first.
+    position: u64,
+    /// Behind the last row, which `position` is.
+    at_end: bool,
+    failed: bool,
+}
+
+impl Connection {
+    pub(super) fn cursor_command(
+        &self,
+        parsed: &ParsedStatement,
+        command: &CursorCommand,
+        params: &dyn Params,
+    ) -> Result<Executed> {
+        match command {
+            CursorCommand::Declare(declare) => {
+                self.declare_cursor(parsed, declare, params)?;
+                Ok(Executed::tag("DECLARE CURSOR"))
+            }
+            CursorCommand::Fetch { name, direction, moves } => self.fetch(name, *direction, *moves),
+            CursorCommand::Close(Some(name)) => match self.cursors.borrow_mut().remove(name) {
+                Some(_) => Ok(Executed::tag("CLOSE CURSOR")),
+                None => Err(unknown(name)),
+            },
+            CursorCommand::Close(None) => {
+                self.cursors.borrow_mut().clear();
+                Ok(Executed::tag("CLOSE CURSOR ALL"))
+            }
+        }
+    }
+
+    fn declare_cursor(&self, parsed: &ParsedStatement, declare: &DeclareCursor, params: &dyn Params) -> Result<()> {
+        let DeclareCursor { name, scroll, hold, query } = declare;
+        if !hold && !self.in_transaction() {
+            let message = "DECLARE CURSOR can only be used in transaction blocks";
+            return Err(Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message));
+        }
+        let parsed = Arc::new(parsed.within(*query, Vec::new()));
+        let mut runnable = Runnable { parsed, prepared: None, hash: None, kept: None };
+        if Access::of(&runnable.parsed) != Access::Read {
+            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let keep = match scroll {
+            Some(true) => Keep::All,
+            Some(false) => Keep::Nothing,
+            None => Keep::WhileSmall,
+        };
+        let rows = self.with_state(|state| {
+            let prepared = self.plan(&mut runnable, state)?;
+            let mut context = self.context(&prepared, state, params)?;
+            if let Some(open) = &self.state.borrow().transaction {
+                context.reader = open.tx.reader_of_now()?;
+            }
+            let Body::Plan(plan) = prepared.body()? else { return Err(Error::internal("a cursor without a plan")) };
+            Ok(ScrolledRows::new(execute_kept(plan.clone(), context, None)?, keep))
+        })?;
+        if self.cursors.borrow().contains_key(name) {
+            return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists")));
+        }
+        let depth = self.state.borrow().transaction.as_ref().map(|open| open.depth());
+        let (scroll, hold) = (*scroll, *hold);
+        let mut cursor = Cursor { rows, scroll, hold, depth, position: 0, at_end: false, failed: false };
+        if depth.is_none() {
+            let ending = self.shared().store.begin()?;
+            cursor.rows.hold(&Reader::from(ending.reader()))?;
+        }
+        self.cursors.borrow_mut().insert(name.clone(), cursor);
+        Ok(())
+    }
+
+    fn fetch(&self, name: &str, direction: Direction, moves: bool) -> Result<Executed> {
+        let deadline = self.deadline();
+        let mut cursors = self.cursors.borrow_mut();
+        let cursor = cursors.get_mut(name).ok_or_else(|| unknown(name))?;
+        if cursor.failed {
+            let message = format!("portal \"{name}\" cannot be run");
+            return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
+        cursor.rows.begin_statement(deadline);
+        let mut rows = Vec::new();
+        let count = cursor.fetch(direction, &mut |row| {
+            if !moves {
+                rows.push(row);
+            }
+        });
+        let affected = count.inspect_err(|_| cursor.failed = true)?;
+        let fields = cursor.rows.fields();
+        let (tag, rows) = match moves {
+            true => ("MOVE", None),
+            false => ("FETCH", Some(Rows::buffered(fields.to_vec(), rows))),
+        };
+        Ok(Executed { tag, affected, rows })
+    }
+
+    /// Before the open transaction commits: reads what the cursors that stay have left.
+    pub(super) fn hold_cursors(&self) -> Result<()> {
+        let deadline = self.deadline();
+        let state = self.state.borrow();
+        let Some(open) = &state.transaction else { return Ok(()) };
+        for cursor in self.cursors.borrow_mut().values_mut().filter(|cursor| cursor.hold && cursor.depth.is_some()) {
+            if cursor.failed {
+                continue;
+            }
+            cursor.rows.begin_statement(deadline);
+            cursor.rows.hold(open.tx.reader())?;
+        }
+        Ok(())
+    }
+
+    /// The transaction is over.
+    pub(super) fn end_cursors(&self, committed: bool) {
+        let mut cursors = self.cursors.borrow_mut();
+        if cursors.is_empty() {
+            return;
+        }
+        cursors.retain(|_, cursor| cursor.depth.is_none() || committed && cursor.hold);
+        cursors.values_mut().for_each(|cursor| cursor.depth = None);
+    }
+
+    /// The transaction went back to a savepoint, so many before it.
+    pub(super) fn end_cursors_behind(&self, savepoints: usize) {
+        self.cursors.borrow_mut().retain(|_, cursor| cursor.depth.is_none_or(|depth| depth <= savepoints));
+    }
+
+    /// A savepoint was released, so many before it: what was declared behind it belongs to what is before it.
+    pub(super) fn merge_cursors_behind(&self, savepoints: usize) {
+        for cursor in self.cursors.borrow_mut().values_mut() {
+            cursor.depth = cursor.depth.map(|depth| depth.min(savepoints));
+        }
+    }
+}
+
+impl Cursor {
+    /// How many rows were come to, each of which `each` gets.
+    fn fetch(&mut self, direction: Direction, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+        match direction {
+            Direction::Forward(Some(0)) | Direction::Backward(Some(0)) | Direction::Relative(0) => self.same(each),
+            Direction::Forward(count) => self.forward(count, each),
+            Direction::Backward(count) => self.backward(count, each),
+            Direction::Relative(by @ 1..) => {
+                self.forward(Some(by.unsigned_abs() - 1), &mut |_| {})?;
+                self.forward(Some(1), each)
+            }
+            Direction::Relative(by) => {
+                self.backward(Some(by.unsigned_abs() - 1), &mut |_| {})?;
+                self.backward(Some(1), each)
+            }
+            Direction::Absolute(0) => {
+                self.go_to(0)?;
+                Ok(0)
+            }
+            Direction::Absolute(row @ 1..) => {
+                self.go_to(row.unsigned_abs() - 1)?;
+                self.forward(Some(1), each)
+            }
+            Direction::Absolute(row) => {
+                self.forward(None, &mut |_| {})?;
+                self.backward(Some(row.unsigned_abs() - 1), &mut |_| {})?;
+                self.backward(Some(1), each)
+            }
+        }
+    }
+
+    /// The number that the next row forward would have, were it not behind the end.
+    fn next(&self) -> u64 {
+        self.position + u64::from(self.at_end) + 1
+    }
+
+    /// SQLSTATE 55000 where it can not go back to the row of this number, from 0.
+    fn check_back(&self, number: u64) -> Result<()> {
+        match self.scroll == Some(false) || !self.rows.has(number) {
+            true => Err(only_forward()),
+            false => Ok(()),
+        }
+    }
+
+    fn same(&mut self, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+        if self.position == 0 || self.at_end {
+            return Ok(0);
+        }
+        self.check_back(self.position - 1)?;
+        let row = self.rows.row(self.position - 1)?;
+        Ok(row.map_or(0, |row| {
+            each(row);
+            1
+        }))
+    }
+
+    fn forward(&mut self, count: Option<u64>, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+        let mut come_to = 0;
+        while !self.at_end && count.is_none_or(|count| come_to < count) {
+            match self.rows.row(self.position)? {
+                Some(row) => {
+                    each(row);
+                    (self.position, come_to) = (self.position + 1, come_to + 1);
+                }
+                None => self.at_end = true,
+            }
+        }
+        Ok(come_to)
+    }
+
+    fn backward(&mut self, count: Option<u64>, each: &mut dyn FnMut(Vec<Value>)) -> Result<u64> {
+        if count == Some(0) {
+            return Ok(0);
+        }
+        let (last, mut come_to) = (self.next() - 1, 0);
+        self.check_back(count.map_or(0, |count| last.saturating_sub(count + 1)))?;
+        while count.is_none_or(|count| come_to < count) && come_to + 1 < last {
+            let row =
+                self.rows.row(last - come_to - 2)?.ok_or_else(|| Error::internal("a row of a cursor is missing"))?;
+            each(row);
+            come_to += 1;
+        }
+        let is_through = count.is_none_or(|count| come_to < count);
+        (self.position, self.at_end) = (if is_through { 0 } else { last - come_to }, false);
+        Ok(come_to)
+    }
+
+    /// Goes to a row, or as far as there are any.
+    fn go_to(&mut self, row: u64) -> Result<()> {
+        let at = self.next() - 1;
+        if row < at {
+            self.check_back(row)?;
+            (self.position, self.at_end) = (row, false);
+            return Ok(());
+        }
+        self.forward(Some(row - at), &mut |_| {}).map(drop)
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+}

@@ -1,0 +1,123 @@
+//! PREPARE, EXECUTE and DEALLOCATE: statements that a session knows by name.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cairn_parser::{Expr, Id, Statement, TypeName};
+
+use super::Connection;
+use super::execute::{Executed, Runnable};
+use super::prepared::Prepared;
+use crate::bind::bind_argument;
+use crate::command::PreparedCommand;
+use crate::exec::eval_row;
+use crate::plan::Field;
+use crate::sql::ParsedStatement;
+use crate::types::DataType;
+use crate::{Error, Result, SqlState, Value};
+
+/// What PREPARE made.
+#[derive(Clone)]
+pub(super) struct Named {
+    runnable: Runnable,
+    parameters: Vec<DataType>,
+    /// What its rows are, whatever becomes of the tables.
+    fields: Vec<Field>,
+}
+
+/// By name. Transactions have no part in it.
+pub(super) type NamedStatements = HashMap<String, Named>;
+
+impl Connection {
+    pub(super) fn prepared_command(
+        &self,
+        parsed: &Arc<ParsedStatement>,
+        command: &PreparedCommand,
+    ) -> Result<Executed> {
+        match command {
+            PreparedCommand::Prepare { name, types, statement } => {
+                self.prepare_named(parsed, name, (types, *statement))?;
+                Ok(Executed::tag("PREPARE"))
+            }
+            PreparedCommand::Execute { name, arguments } => self.execute_named(parsed, name, arguments),
+            PreparedCommand::Deallocate(Some(name)) => match self.named.borrow_mut().remove(name) {
+                Some(_) => Ok(Executed::tag("DEALLOCATE")),
+                None => Err(unknown(name)),
+            },
+            PreparedCommand::Deallocate(None) => {
+                self.named.borrow_mut().clear();
+                Ok(Executed::tag("DEALLOCATE ALL"))
+            }
+        }
+    }
+
+    fn prepare_named(
+        &self,
+        parsed: &ParsedStatement,
+        name: &str,
+        (types, statement): (&[Id<TypeName>], Id<Statement>),
+    ) -> Result<()> {
+        if self.named.borrow().contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
+        }
+        let declared = |&id: &Id<TypeName>| {
+            let place = || parsed.position_of(parsed.tree.span(id).start as usize);
+            DataType::from_syntax(&parsed.tree, id).map_err(|error| error.at(place()))
+        };
+        let declared: Vec<DataType> = types.iter().map(declared).collect::<Result<_>>()?;
+        let within = Arc::new(parsed.within(statement, declared));
+        let mut runnable = Runnable { parsed: within, prepared: None, hash: None, kept: None };
+        self.prepare_now(&mut runnable)?;
+        let prepared = runnable.prepared.as_ref().ok_or_else(|| Error::internal("a statement without a plan"))?;
+        let (parameters, fields) = (prepared.parameters.clone(), prepared.fields().to_vec());
+        // A later plan has the same ones, even where it would come to others.
+        runnable.parsed = Arc::new(parsed.within(statement, parameters.clone()));
+        self.named.borrow_mut().insert(name.to_owned(), Named { runnable, parameters, fields });
+        Ok(())
+    }
+
+    fn execute_named(&self, parsed: &Arc<ParsedStatement>, name: &str, arguments: &[Id<Expr>]) -> Result<Executed> {
+        let Named { mut runnable, parameters, fields } =
+            self.named.borrow().get(name).cloned().ok_or_else(|| unknown(name))?;
+        if parameters.len() != arguments.len() {
+            let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+            let detail = format!("Expected {} parameters but got {}.", parameters.len(), arguments.len());
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).with_detail(detail));
+        }
+        let values = self.arguments(parsed, arguments, &parameters)?;
+        self.prepare_now(&mut runnable)?;
+        let now = runnable.prepared.as_ref().map_or(&[][..], |prepared| prepared.fields());
+        if *now != *fields {
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));
+        }
+        if let Some(named) = self.named.borrow_mut().get_mut(name) {
+            named.runnable.prepared.clone_from(&runnable.prepared);
+        }
+        self.dispatch(&mut runnable, &values)
+    }
+
+    /// What EXECUTE gives for the parameters.
+    fn arguments(
+        &self,
+        parsed: &Arc<ParsedStatement>,
+        arguments: &[Id<Expr>],
+        types: &[DataType],
+    ) -> Result<Vec<Value>> {
+        if arguments.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.with_state(|state| {
+            let context = self.context(&Prepared::utility(parsed, state.stamp, &state.catalog), state, &())?;
+            let value = |((number, expr), to): ((usize, &Id<Expr>), &DataType)| {
+                eval_row(&bind_argument(parsed, (*expr, number), *to, &state.catalog)?, &[], &context)
+            };
+            (1..).zip(arguments).zip(types).map(value).collect()
+        })
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    let message = format!("prepared statement \"{name}\" does not exist");
+    Error::new(SqlState::INVALID_SQL_STATEMENT_NAME, message)
+}

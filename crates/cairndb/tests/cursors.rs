@@ -1,0 +1,102 @@
+//! Cursors and named statements, where one connection and small results do not show what they do.
+
+use cairndb::{Connection, Database, SqlState};
+
+fn numbers(conn: &Connection, fetch: &str) -> Vec<i64> {
+    let rows = conn.query_map(fetch, (), |row| row.get::<i64>(0)).expect(fetch);
+    rows.collect::<cairndb::Result<_>>().expect(fetch)
+}
+
+fn error(conn: &Connection, sql: &str) -> SqlState {
+    conn.execute(sql, ()).expect_err(sql).sqlstate()
+}
+
+fn many() -> (Database, Connection) {
+    let database = Database::open_in_memory().expect("opens");
+    let conn = database.connect().expect("connects");
+    conn.execute_script(
+        "CREATE TABLE t (a bigint PRIMARY KEY, b text);
+         INSERT INTO t SELECT g, repeat('x', 100) FROM generate_series(1, 20000) AS s(g);",
+    )
+    .expect("a table");
+    (database, conn)
+}
+
+#[test]
+fn what_a_cursor_passed_goes_to_disk_where_scroll_is_said_and_away_where_it_is_not() {
+    let (_database, conn) = many();
+    conn.execute("SET work_mem = '64kB'", ()).expect("work_mem");
+    conn.execute_script(
+        "BEGIN; DECLARE s SCROLL CURSOR FOR SELECT a, b FROM t ORDER BY a; DECLARE u CURSOR FOR SELECT a, b FROM t ORDER BY a",
+    )
+    .expect("cursors");
+    assert_eq!(numbers(&conn, "FETCH LAST FROM s"), [20000]);
+    assert_eq!(numbers(&conn, "FETCH ABSOLUTE 7 FROM s"), [7]);
+    assert_eq!(numbers(&conn, "FETCH ABSOLUTE 15000 FROM s"), [15000]);
+    assert_eq!(numbers(&conn, "FETCH BACKWARD 15000 FROM s").len(), 14999);
+    assert_eq!(numbers(&conn, "FETCH 12 FROM u").len(), 12);
+    assert_eq!(numbers(&conn, "FETCH PRIOR FROM u"), [11]);
+    assert_eq!(numbers(&conn, "FETCH FORWARD ALL FROM u").len(), 20000 - 11);
+    assert_eq!(error(&conn, "FETCH ABSOLUTE 1 FROM u"), SqlState("55000"));
+}
+
+#[test]
+fn a_held_cursor_gives_what_was_there_when_it_was_declared() {
+    let (database, conn) = many();
+    let other = database.connect().expect("connects");
+    conn.execute("SET work_mem = '64kB'", ()).expect("work_mem");
+    for (begin, commit) in [("BEGIN", "COMMIT"), ("SELECT 1", "SELECT 1")] {
+        conn.execute(begin, ()).expect(begin);
+        conn.execute("DECLARE h NO SCROLL CURSOR WITH HOLD FOR SELECT a FROM t ORDER BY a", ()).expect("h");
+        assert_eq!(numbers(&conn, "FETCH 3 FROM h"), [1, 2, 3]);
+        conn.execute(commit, ()).expect(commit);
+        other
+            .execute_script(
+                "DELETE FROM t WHERE a > 10; INSERT INTO t SELECT g FROM generate_series(11, 20000) AS s(g)",
+            )
+            .expect("changes");
+        other.execute("TRUNCATE t", ()).expect("goes");
+        assert_eq!(numbers(&conn, "FETCH ALL FROM h"), (4..=20000).collect::<Vec<i64>>());
+        assert_eq!(error(&conn, "FETCH PRIOR FROM h"), SqlState("55000"));
+        conn.execute("CLOSE h", ()).expect("CLOSE");
+        other.execute("INSERT INTO t SELECT g FROM generate_series(1, 20000) AS s(g)", ()).expect("comes back");
+    }
+}
+
+#[test]
+fn what_a_cursor_read_counts_as_read_by_its_transaction() {
+    let (database, conn) = many();
+    let other = database.connect().expect("connects");
+    conn.execute_script("BEGIN; DECLARE c CURSOR FOR SELECT a FROM t WHERE a < 5 ORDER BY a").expect("a cursor");
+    assert_eq!(numbers(&conn, "FETCH ALL FROM c"), [1, 2, 3, 4]);
+    conn.execute("INSERT INTO t VALUES (-1, 'x')", ()).expect("a row");
+    other.execute("DELETE FROM t WHERE a = 2", ()).expect("gets in the way");
+    assert_eq!(error(&conn, "COMMIT"), SqlState::SERIALIZATION_FAILURE);
+    assert_eq!(error(&conn, "FETCH c"), SqlState("34000"));
+}
+
+#[test]
+fn a_cursor_outlives_what_is_done_to_its_table() {
+    let (_database, conn) = many();
+    conn.execute_script("BEGIN; DECLARE c CURSOR FOR SELECT a, b FROM t ORDER BY a").expect("a cursor");
+    assert_eq!(numbers(&conn, "FETCH 2 FROM c"), [1, 2]);
+    conn.execute_script(
+        "ALTER TABLE t DROP COLUMN b; ALTER TABLE t ADD COLUMN c int DEFAULT 3; TRUNCATE t; DROP TABLE t",
+    )
+    .expect("is gone");
+    assert_eq!(numbers(&conn, "FETCH ALL FROM c").len(), 19998);
+    conn.execute("ROLLBACK", ()).expect("rolls back");
+}
+
+#[test]
+fn parameters_go_to_declare_and_an_interrupt_stops_a_fetch() {
+    let (_database, conn) = many();
+    conn.execute("BEGIN", ()).expect("BEGIN");
+    conn.execute("DECLARE c CURSOR FOR SELECT a FROM t WHERE a > $1 ORDER BY a", (19998,)).expect("a cursor");
+    assert_eq!(numbers(&conn, "FETCH ALL FROM c"), [19999, 20000]);
+    conn.execute("DECLARE long CURSOR FOR SELECT x.a FROM t x, t y, t z WHERE x.a + y.a + z.a = 0", ())
+        .expect("a cursor");
+    conn.set_statement_timeout(Some(std::time::Duration::from_millis(20))).expect("a limit");
+    assert_eq!(error(&conn, "FETCH long"), SqlState("57014"));
+    conn.execute("ROLLBACK", ()).expect("rolls back");
+}
