@@ -15,6 +15,7 @@ mod error;
 mod exec;
 mod functions;
 mod plan;
+mod routine;
 pub mod salvage;
 mod sql;
 mod state;

@@ -126,7 +126,7 @@ fn survives_row(types: &[DataType], values: &[Value]) {
 /// A line of text for each column.
 fn texts(columns: &[Column], bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let context = EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() };
+    let context = EvalContext::default();
     let mut values = Vec::new();
     for (column, line) in columns.iter().zip(text.split('\n')) {
         match from_text(line, column.data_type, &context) {

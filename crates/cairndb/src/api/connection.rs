@@ -1,7 +1,6 @@
 //! A connection: where statements run, and the session's state.
 
 use std::cell::{RefCell, RefMut};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,6 +14,7 @@ use super::execute::{Executed, Runnable, retry};
 use super::named::NamedStatements;
 use super::point::Buffers;
 use super::prepared::Prepared;
+use super::runner::RoutineSession;
 use super::sequences::{SessionSequences, StatementSequences};
 use super::session::{SessionState, Settings};
 use super::statement_cache::{StatementCache, TextHash};
@@ -24,9 +24,6 @@ use crate::command;
 use crate::exec::SpillSpace;
 use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
 use crate::{Error, Result, SqlState};
-
-/// Notices that nobody takes are dropped beyond this many.
-const NOTICES_KEPT: usize = 1000;
 
 /// A connection to a database. `Send`, used by one thread at a time.
 ///
@@ -55,10 +52,11 @@ pub struct Connection {
     buffers: RefCell<Buffers>,
     /// The parser's buffers.
     room: RefCell<Room>,
-    notices: RefCell<VecDeque<Notice>>,
     /// What PREPARE and DECLARE made.
     pub(super) named: RefCell<NamedStatements>,
     pub(super) cursors: RefCell<Cursors>,
+    /// What functions have of the session, and the notices.
+    pub(super) routines: Arc<RoutineSession>,
 }
 
 /// Stops the statement that a connection is running, from another thread. Cheap to clone.
@@ -85,9 +83,9 @@ impl Connection {
             cache: RefCell::default(),
             buffers: RefCell::default(),
             room: RefCell::default(),
-            notices: RefCell::default(),
             named: RefCell::default(),
             cursors: RefCell::default(),
+            routines: Arc::default(),
             database,
         })
     }
@@ -331,16 +329,12 @@ impl Connection {
     }
 
     pub(super) fn notice_with(&self, notice: Notice) {
-        let mut notices = self.notices.borrow_mut();
-        if notices.len() == NOTICES_KEPT {
-            notices.pop_front();
-        }
-        notices.push_back(notice);
+        self.routines.notices.add(notice);
     }
 
     /// The warnings and notices since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
-        self.notices.borrow_mut().drain(..).collect()
+        self.routines.notices.take()
     }
 
     /// The catalog as this connection sees it now.

@@ -1,11 +1,14 @@
 //! BEGIN, COMMIT, ROLLBACK, SAVEPOINT and their kin.
 
+use std::sync::Arc;
+
 use cairn_storage::Losses;
 
 use super::Connection;
 use super::execute::Executed;
 use crate::catalog::{Catalog, Deferral, ObjectId, ObjectName, Table, no_schema};
 use crate::command::TransactionCommand;
+use crate::state::Transaction;
 use crate::{Error, Result, SqlState};
 
 impl Connection {
@@ -80,7 +83,7 @@ impl Connection {
         let durability = state.settings.durability;
         let Some(open) = state.end(true) else { return Ok(Executed::tag("COMMIT")) };
         let read_only = open.read_only;
-        let committed = self.commit_in_time(open.tx, durability, &mut state.lost, deadline);
+        let committed = self.commit_in_time(sole(open.tx)?, durability, &mut state.lost, deadline);
         self.end_cursors(committed.is_ok());
         state.see_temporary()?;
         committed?;
@@ -211,6 +214,11 @@ fn has_constraint(table: &Table, name: &str) -> bool {
 
 fn outside(what: &str) -> Error {
     Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, format!("{what} can only be used in transaction blocks"))
+}
+
+/// A transaction that nobody uses any more.
+pub(super) fn sole(tx: Arc<Transaction>) -> Result<Transaction> {
+    Arc::into_inner(tx).ok_or_else(|| Error::new(SqlState::OBJECT_IN_USE, "a function still uses the transaction"))
 }
 
 /// SQLSTATE 25P02.

@@ -77,6 +77,10 @@ impl Connection {
         };
         let rows = self.with_state(|state| {
             let prepared = self.plan(&mut runnable, state)?;
+            if prepared.calls_writers() {
+                let error = Error::unsupported("a cursor over functions that may change rows");
+                return Err(error.with_hint("Declare the functions STABLE, if they change nothing."));
+            }
             let mut context = self.context(&prepared, state, params)?;
             if let Some(open) = &self.state.borrow().transaction {
                 context.reader = open.tx.reader_of_now()?;

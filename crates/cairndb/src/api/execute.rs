@@ -6,15 +6,16 @@
 
 use std::cell::RefMut;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use cairn_parser::Statement as Syntax;
 use cairn_storage::{self as storage, Acknowledge, Durability, Losses};
 
-use super::control::aborted;
+use super::control::{aborted, sole};
 use super::point::{self, Miss, PointPlan};
 use super::prepared::{Access, Body, Prepared};
+use super::runner::Runner;
 use super::sequences::StatementSequences;
 use super::session::SessionState;
 use super::statement_cache::TextHash;
@@ -22,7 +23,7 @@ use super::{Connection, Notice, Params, RowRef, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, SearchPath};
 use crate::command::{self, Command};
 use crate::ddl;
-use crate::dml::{self, DmlContext};
+use crate::dml::{self, Deferred, DmlContext};
 use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
 use crate::sql::{ParsedStatement, parse_one};
 use crate::state::{Reader, Transaction};
@@ -62,9 +63,14 @@ pub(crate) struct Runnable {
     pub(crate) kept: Option<Kept>,
 }
 
+/// A transaction that functions use, too, and what is looked at when it commits.
+type Shared<'a> = (&'a Arc<Transaction>, Option<&'a Arc<Deferred>>);
+
 /// A state to run on: its reader, its catalog.
 pub(super) struct State<'a> {
     reader: &'a Reader,
+    /// What the statement may change rows in.
+    tx: Option<Shared<'a>>,
     pub(super) stamp: CatalogStamp,
     pub(super) catalog: Arc<Catalog>,
     /// The transaction's timestamp; `None`: the statement's own.
@@ -167,7 +173,7 @@ impl Connection {
         }
         drop(state);
         match access {
-            Access::Read => self.run_on_snapshot(statement, params),
+            Access::Read if let Some(executed) = self.run_on_snapshot(statement, params)? => Ok(executed),
             _ => {
                 if access == Access::Write
                     && let Some(executed) = self.write_as_point(statement, params)?
@@ -251,7 +257,7 @@ impl Connection {
         let Some(open) = &session.transaction else {
             let reader = &self.reader_of_now(&session)?;
             let (stamp, catalog) = self.catalog_at(reader)?;
-            return work(&State { reader, stamp, catalog, started: None, read_only: false, has_lost: false });
+            return work(&State { reader, tx: None, stamp, catalog, started: None, read_only: false, has_lost: false });
         };
         if open.failed() {
             return Err(aborted());
@@ -260,14 +266,18 @@ impl Connection {
         let stamp = CatalogStamp::of(database, self.shared().trees)?;
         let catalog = self.seen(self.shared().catalog_of_transaction(database, stamp)?);
         let (started, read_only) = (Some(open.started), open.read_only);
-        work(&State { reader: open.tx.reader(), stamp, catalog, started, read_only, has_lost: false })
+        work(&State { reader: open.tx.reader(), tx: None, stamp, catalog, started, read_only, has_lost: false })
     }
 
-    fn run_on_snapshot(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Executed> {
+    /// `None`: it calls functions that may change rows, so it has to run in a transaction.
+    fn run_on_snapshot(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Option<Executed>> {
         let reader = &self.reader_of_now(&self.state.borrow())?;
         let (stamp, catalog) = self.catalog_at(reader)?;
-        let state = State { reader, stamp, catalog, started: None, read_only: false, has_lost: false };
-        self.read(statement, &state, params)
+        let state = State { reader, tx: None, stamp, catalog, started: None, read_only: false, has_lost: false };
+        if self.plan(statement, &state)?.calls_writers() {
+            return Ok(None);
+        }
+        self.read(statement, &state, params).map(Some)
     }
 
     /// Reads what is committed now.
@@ -344,15 +354,21 @@ impl Connection {
         (lost, deadline): (&mut Losses, Option<Instant>),
     ) -> Result<Executed> {
         let (stamp, catalog) = self.catalog_at(tx.reader())?;
-        let state =
-            State { reader: tx.reader(), stamp, catalog, started: None, read_only: false, has_lost: lost.times() > 0 };
+        let (tx, has_lost) = (Arc::new(tx), lost.times() > 0);
+        let deferred = catalog.has_routines().then(Arc::default);
+        let (reader, shared) = (tx.reader(), Some((&tx, deferred.as_ref())));
+        let state = State { reader, tx: shared, stamp, catalog, started: None, read_only: false, has_lost };
         let executed = match access {
             Access::Schema => self.change_schema(&tx, &statement.parsed, &state)?,
             _ => self.write(&tx, statement, &state, params)?,
         };
+        if let Some(deferred) = deferred.as_ref().filter(|deferred| deferred.is_owed()) {
+            self.look_at(deferred, None, &state)?;
+        }
         self.before_commit(&tx)?;
         let durability = self.state.borrow().settings.durability;
-        let committed = self.commit_in_time(tx, durability, lost, deadline);
+        drop(state);
+        let committed = self.commit_in_time(sole(tx)?, durability, lost, deadline);
         self.state.borrow_mut().see_temporary()?;
         committed.map(|()| executed)
     }
@@ -367,7 +383,8 @@ impl Connection {
         let database = tx.reader().database();
         let stamp = CatalogStamp::of(database, self.shared().trees)?;
         let catalog = Arc::new(self.shared().catalog_of_transaction(database, stamp)?.under(path));
-        let state = State { reader: tx.reader(), stamp, catalog, started: None, read_only: false, has_lost: false };
+        let reader = tx.reader();
+        let state = State { reader, tx: None, stamp, catalog, started: None, read_only: false, has_lost: false };
         self.change_schema(tx, command, &state).map(drop)
     }
 
@@ -395,6 +412,7 @@ impl Connection {
         let Some(open) = session.transaction.as_ref() else { return Err(Error::internal("no open transaction")) };
         let state = State {
             reader: open.tx.reader(),
+            tx: Some((&open.tx, Some(&open.deferred))),
             stamp,
             catalog,
             started: Some(open.started),
@@ -405,7 +423,7 @@ impl Connection {
             return Err(read_only_violation(&statement.parsed));
         }
         let mut executed = match access {
-            Access::Read => self.read(statement, &state, params)?,
+            Access::Read if !self.plan(statement, &state)?.calls_writers() => self.read(statement, &state, params)?,
             Access::Schema => self.change_schema(&open.tx, &statement.parsed, &state)?,
             _ => self.write(&open.tx, statement, &state, params)?,
         };
@@ -436,18 +454,19 @@ impl Connection {
     pub(super) fn context(&self, prepared: &Prepared, state: &State<'_>, params: &dyn Params) -> Result<ExecContext> {
         let session = self.state.borrow();
         let now = clock_micros();
-        let eval = EvalContext {
+        let mut eval = EvalContext {
             transaction_timestamp: state.started.unwrap_or(now),
             statement_timestamp: now,
             time_zone: session.settings.time_zone.clone(),
+            caller: None,
         };
         let parameters = parameters::collect(params, &prepared.parameters, &eval)?;
         let limits = &session.settings.limits;
         let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);
-        Ok(ExecContext {
+        let mut context = ExecContext {
             reader: state.reader.clone(),
             parameters: if parameters.is_empty() { Arc::default() } else { parameters.into() },
-            eval: Arc::new(eval),
+            eval: Arc::default(),
             interrupt: self.interrupt.clone(),
             deadline: session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit)),
             transaction_deadline: limits.transaction_timeout.and_then(|limit| begun().checked_add(limit)),
@@ -457,7 +476,29 @@ impl Connection {
             spill: self.spill.with_limit(limits.temp_file_limit),
             batch_sizes: BatchSizes::up_to(prepared.options.batch_rows),
             analyze: false,
-        })
+        };
+        if state.catalog.has_routines() {
+            eval.caller = Some(Arc::new(self.runner(&context, state, &session)));
+        }
+        context.eval = Arc::new(eval);
+        Ok(context)
+    }
+
+    /// Runs the functions that a statement calls.
+    fn runner(&self, context: &ExecContext, state: &State<'_>, session: &SessionState) -> Runner {
+        Runner {
+            shared: Arc::downgrade(self.shared()),
+            tx: state.tx.map(|(tx, _)| Arc::downgrade(tx)),
+            base: ExecContext { parameters: Arc::default(), analyze: false, ..context.clone() },
+            stamp: state.stamp,
+            catalog: state.catalog.clone(),
+            options: session.settings.optimizer.clone(),
+            deferred: state.tx.and_then(|(_, deferred)| deferred.cloned()),
+            read_only: state.read_only,
+            session: self.routines.clone(),
+            depth: AtomicUsize::new(0),
+            noted: AtomicBool::new(false),
+        }
     }
 
     fn sequences_under(&self, catalog: &Arc<Catalog>, read_only: bool) -> Arc<dyn SequenceSource> {
@@ -512,14 +553,13 @@ impl Connection {
             Some(open) => prepared.note_in(open)?,
             None => prepared.note(tx.reader().database(), state.has_lost)?,
         }
-        let session = self.state.borrow();
-        let dml = self.dml_context(tx, (state, &context), &session);
+        let dml = self.dml_context(tx, (state, &context));
         let body = prepared.body()?;
         if let Body::Explain(explain) = body {
             return super::explain::explain(explain, &prepared, &context, Some(&dml));
         }
         let Body::Plan(plan) = body else { return Err(Error::internal("not a statement that writes rows")) };
-        let done = dml::run(plan, &dml)?;
+        let done = dml::run(plan, &dml, prepared.calls_writers())?;
         let rows = (!plan.fields.is_empty()).then(|| Rows::buffered(plan.fields.clone(), done.rows));
         Ok(Executed { tag: tag_of(statement.parsed.syntax()), affected: done.affected, rows })
     }
@@ -528,7 +568,6 @@ impl Connection {
         &'a self,
         tx: &'a Transaction,
         (state, exec): (&'a State<'_>, &'a ExecContext),
-        session: &'a SessionState,
     ) -> DmlContext<'a> {
         let shared = self.shared();
         DmlContext {
@@ -537,7 +576,7 @@ impl Connection {
             exec,
             store: &shared.store,
             row_numbers: &shared.row_numbers,
-            deferred: session.transaction.as_ref().map(|open| &open.deferred),
+            deferred: state.tx.and_then(|(_, deferred)| Some(&**deferred?)),
         }
     }
 
@@ -549,11 +588,17 @@ impl Connection {
         let stamp = CatalogStamp::of(database, self.shared().trees)?;
         let catalog = self.seen(self.shared().catalog_of_transaction(database, stamp)?);
         let (reader, started) = (open.tx.reader(), Some(open.started));
-        let state = State { reader, stamp, catalog, started, read_only: open.read_only, has_lost: false };
+        let (tx, read_only) = (Some((&open.tx, Some(&open.deferred))), open.read_only);
+        let state = State { reader, tx, stamp, catalog, started, read_only, has_lost: false };
+        self.look_at(&open.deferred, keys, &state)
+    }
+
+    fn look_at(&self, deferred: &Deferred, keys: Option<&[ObjectId]>, state: &State<'_>) -> Result<()> {
+        let Some((tx, _)) = state.tx else { return Ok(()) };
         let prepared = Prepared::utility(&Arc::new(parse_one("COMMIT")?), state.stamp, &state.catalog);
-        let context = self.context(&prepared, &state, &())?;
-        let dml = DmlContext { deferred: None, ..self.dml_context(&open.tx, (&state, &context), &session) };
-        open.deferred.look(keys, &dml)
+        let context = self.context(&prepared, state, &())?;
+        let dml = DmlContext { deferred: None, ..self.dml_context(tx, (state, &context)) };
+        deferred.look(keys, &dml)
     }
 
     fn change_schema(&self, tx: &Transaction, command: &Arc<ParsedStatement>, state: &State<'_>) -> Result<Executed> {
@@ -562,15 +607,33 @@ impl Connection {
         let shared = self.shared();
         let trees = shared.trees.ok_or_else(|| Error::internal("the database has no system trees"))?;
         let session = self.state.borrow();
-        let dml = self.dml_context(tx, (state, &context), &session);
+        let dml = self.dml_context(tx, (state, &context));
         let options = session.settings.optimizer.clone();
-        let sequences = |catalog: &Arc<Catalog>| self.sequences_under(catalog, state.read_only);
         let is_alone = state.started.is_none();
-        let done = ddl::execute(command, &dml, trees, &options, &sequences, is_alone)?;
+        let around = Around { connection: self, context: &context, state };
+        let done = ddl::execute(command, &dml, trees, &options, &around, is_alone)?;
         for (severity, code, message, detail) in done.notices {
             self.notice_with(Notice { severity, code, message, detail });
         }
         Ok(Executed { tag: done.tag, affected: done.affected, rows: None })
+    }
+}
+
+/// What a schema change has of its connection.
+struct Around<'a> {
+    connection: &'a Connection,
+    context: &'a ExecContext,
+    state: &'a State<'a>,
+}
+
+impl ddl::Session for Around<'_> {
+    fn sequences(&self, catalog: &Arc<Catalog>) -> Arc<dyn SequenceSource> {
+        self.connection.sequences_under(catalog, self.state.read_only)
+    }
+
+    fn runner(&self, catalog: &Arc<Catalog>) -> Runner {
+        let state = State { catalog: catalog.clone(), ..*self.state };
+        self.connection.runner(self.context, &state, &self.connection.state.borrow())
     }
 }
 
@@ -585,15 +648,20 @@ fn tag_of(statement: Syntax) -> &'static str {
     }
 }
 
-fn read_only_violation(parsed: &ParsedStatement) -> Error {
-    let name = match parsed.syntax() {
+/// What a statement begins with.
+pub(super) fn verb_of(parsed: &ParsedStatement) -> String {
+    match parsed.syntax() {
         Syntax::Insert { .. } => "INSERT".to_owned(),
         Syntax::Update { .. } => "UPDATE".to_owned(),
         Syntax::Delete { .. } => "DELETE".to_owned(),
         Syntax::Merge { .. } => "MERGE".to_owned(),
         Syntax::Query { .. } => "SELECT".to_owned(),
         Syntax::Utility { .. } => command::first_words(parsed).unwrap_or_default(),
-    };
+    }
+}
+
+pub(super) fn read_only_violation(parsed: &ParsedStatement) -> Error {
+    let name = verb_of(parsed);
     let message = format!("cannot execute {name} in a read-only transaction");
     Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)
 }

@@ -25,7 +25,7 @@ pub(super) fn explain(
     let planning = started.elapsed();
     let started = Instant::now();
     let Body::Plan(plan) = &body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
-    let actual = if explain.analyze { Some(run(plan, context, dml)?) } else { None };
+    let actual = if explain.analyze { Some(run(plan, context, dml, prepared.calls_writers())?) } else { None };
     let execution = started.elapsed();
     let mut lines =
         plan_lines(plan, ExplainOptions { costs: explain.costs, verbose: explain.verbose, actual: actual.as_deref() });
@@ -43,11 +43,16 @@ fn millis(time: Duration) -> String {
 }
 
 /// Runs the statement; what each node of its plan did.
-fn run(plan: &Arc<PhysicalPlan>, context: &ExecContext, dml: Option<&DmlContext<'_>>) -> Result<Vec<NodeStatistics>> {
+fn run(
+    plan: &Arc<PhysicalPlan>,
+    context: &ExecContext,
+    dml: Option<&DmlContext<'_>>,
+    calls_writers: bool,
+) -> Result<Vec<NodeStatistics>> {
     let mut context = context.clone();
     context.analyze = true;
     if let Some(dml) = dml {
-        return Ok(dml::run(plan, &DmlContext { exec: &context, ..*dml })?.statistics);
+        return Ok(dml::run(plan, &DmlContext { exec: &context, ..*dml }, calls_writers)?.statistics);
     }
     let mut stream = exec::execute(plan.clone(), context)?;
     while stream.next_batch()?.is_some() {}

@@ -36,6 +36,8 @@ pub(crate) struct Prepared {
     pub(crate) options: OptimizerOptions,
     /// It may have a fast form: it calls nothing but what is built in.
     may_be_point: bool,
+    /// It calls a function that may change rows.
+    calls_writers: bool,
     /// Empty as long as the fast form serves.
     body: OnceLock<Body>,
     /// The result's columns, for as long as the body is empty.
@@ -60,9 +62,21 @@ impl Prepared {
         catalog: &Arc<Catalog>,
         options: &OptimizerOptions,
     ) -> Result<Prepared> {
-        let mut parameters = ParameterTypes::default();
+        Prepared::with(parsed, stamp, catalog, options, ParameterTypes::default())
+    }
+
+    /// As `new`, of a statement whose parameters may have names.
+    pub(crate) fn with(
+        parsed: &Arc<ParsedStatement>,
+        stamp: CatalogStamp,
+        catalog: &Arc<Catalog>,
+        options: &OptimizerOptions,
+        mut parameters: ParameterTypes,
+    ) -> Result<Prepared> {
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
-        let may_be_point = options.point_statements && !parameters.calls_users && !parameters.uses_temporary();
+        let calls_writers = parameters.calls_writers;
+        let is_plain = !parameters.calls_users && !parameters.has_variables() && !parameters.uses_temporary();
+        let may_be_point = options.point_statements && is_plain;
         let direct = match may_be_point {
             true => PointPlan::of_bound(&mut bound, catalog, options)?,
             false => None,
@@ -75,6 +89,7 @@ impl Prepared {
         Ok(Prepared {
             parsed: parsed.clone(),
             may_be_point,
+            calls_writers,
             parameters,
             stamp: [stamp.schema.into(), stamp.statistics.into()],
             rests,
@@ -93,6 +108,7 @@ impl Prepared {
         Prepared {
             parsed: parsed.clone(),
             may_be_point: false,
+            calls_writers: false,
             parameters: vec![],
             stamp: [stamp.schema.into(), stamp.statistics.into()],
             rests: Rests::default(),
@@ -124,6 +140,16 @@ impl Prepared {
             PointPlan::of(body, self.parameters.len(), &self.catalog)
         };
         self.point.get_or_init(of_body).as_ref()
+    }
+
+    /// Whether it calls functions that may change rows.
+    pub(crate) fn calls_writers(&self) -> bool {
+        self.calls_writers
+    }
+
+    /// Whether running it may change rows.
+    pub(crate) fn writes(&self) -> bool {
+        self.calls_writers || self.rests.has_written()
     }
 
     /// Whether it is an INSERT of nothing but constants.
@@ -190,7 +216,7 @@ impl Prepared {
     }
 
     /// Whether all that it changes is the session's own: that may be changed in a transaction that is READ ONLY.
-    pub(super) fn writes_only_temporary(&self) -> bool {
+    pub(crate) fn writes_only_temporary(&self) -> bool {
         self.rests.writes_only_temporary()
     }
 

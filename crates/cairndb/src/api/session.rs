@@ -31,7 +31,8 @@ pub(crate) struct Settings {
 
 /// A transaction that BEGIN opened.
 pub(crate) struct OpenTransaction {
-    pub(crate) tx: Transaction,
+    /// Functions that a statement calls hold it for as long as they run.
+    pub(crate) tx: Arc<Transaction>,
     /// Shared with the rows of its queries, whose errors fail it too.
     pub(crate) failed: Arc<AtomicBool>,
     pub(crate) read_only: bool,
@@ -50,7 +51,7 @@ pub(crate) struct OpenTransaction {
     /// Which schemas there are was noted as read.
     pub(crate) schemas_noted: Cell<bool>,
     /// What is looked at when it commits.
-    pub(crate) deferred: Deferred,
+    pub(crate) deferred: Arc<Deferred>,
 }
 
 /// The state behind a connection.
@@ -83,7 +84,7 @@ impl SessionState {
 
     pub(crate) fn begin(&mut self, tx: Transaction, read_only: bool) {
         self.transaction = Some(OpenTransaction {
-            tx,
+            tx: Arc::new(tx),
             failed: Arc::default(),
             read_only,
             begun: Instant::now(),
@@ -94,7 +95,7 @@ impl SessionState {
             changed: None,
             serial: next_serial(),
             schemas_noted: Cell::new(false),
-            deferred: Deferred::default(),
+            deferred: Arc::default(),
         });
     }
 

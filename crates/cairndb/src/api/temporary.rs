@@ -71,7 +71,9 @@ impl Connection {
         }
         let store = TemporaryStore::open(state.settings.limits.temp_table_limit)?;
         if let Some(open) = &mut state.transaction {
-            open.tx.add_temporary(&store)?;
+            let message = "temporary tables cannot be made while rows of a query with functions are being read";
+            let tx = Arc::get_mut(&mut open.tx).ok_or_else(|| Error::new(SqlState::OBJECT_IN_USE, message))?;
+            tx.add_temporary(&store)?;
         }
         state.temporary = Some(Arc::new(Temporary { store, sequences: SequenceValues::default() }));
         state.see_temporary()

@@ -45,7 +45,7 @@ impl Binder<'_> {
         }
     }
 
-    fn array_of_type(&mut self, to: DataType, items: Vec<Operand>) -> Result<Expr> {
+    pub(super) fn array_of_type(&mut self, to: DataType, items: Vec<Operand>) -> Result<Expr> {
         let element = to.element().ok_or_else(|| Error::internal("not an array type"))?;
         let of_arrays = items.iter().any(|(item, _)| item.data_type().is_array());
         let each = if of_arrays { to } else { element };

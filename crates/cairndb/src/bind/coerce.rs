@@ -216,7 +216,6 @@ fn is_plain_date_text(text: &str, to: DataType) -> bool {
 
 /// For conversions that depend neither on the clock nor on the time zone.
 pub(super) fn fixed_context() -> &'static EvalContext {
-    static FIXED: LazyLock<EvalContext> =
-        LazyLock::new(|| EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() });
+    static FIXED: LazyLock<EvalContext> = LazyLock::new(EvalContext::default);
     &FIXED
 }

@@ -111,6 +111,8 @@ impl Clause {
 /// A function that returns rows: its arguments over the FROM row, and its column's type.
 pub(super) struct SetCall {
     pub(super) name: String,
+    /// It is one of the schema's: `args` is its call.
+    pub(super) stored: bool,
     pub(super) args: Vec<Expr>,
     pub(super) data_type: DataType,
 }

@@ -25,7 +25,7 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    fn add(&mut self, span: Span, (object, schema): (ObjectId, &str), columns: Vec<KnownColumn>) {
+    pub(super) fn add(&mut self, span: Span, (object, schema): (ObjectId, &str), columns: Vec<KnownColumn>) {
         // What is bound twice is noted once.
         if self.references.iter().all(|known| known.place != span.start) {
             let (place, schema) = (span.start, schema.to_owned());
@@ -45,7 +45,7 @@ impl Noted {
 }
 
 impl Binder<'_> {
-    fn note(&self, work: impl FnOnce(&mut Noted)) {
+    pub(super) fn note(&self, work: impl FnOnce(&mut Noted)) {
         if let Some(noted) = &self.noted {
             work(&mut noted.borrow_mut());
         }

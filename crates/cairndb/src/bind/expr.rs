@@ -7,6 +7,7 @@ use super::coerce::{boolean, null, text};
 use super::context::{Clause, Context};
 use super::operators::symbol;
 use crate::plan::Expr;
+use crate::routine::Variables;
 use crate::sql::{list_span, name_text};
 use crate::types::{COLLATION_HINT, DataType, is_known_collation};
 use crate::{Error, Result, SqlState};
@@ -154,16 +155,44 @@ impl Binder<'_> {
             let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
             return Err(self.at(error, list_span(self.tree, names).unwrap_or(NOWHERE)));
         }
-        let mut parts = self.tree.list(names);
-        let bound = match (parts.next(), parts.next()) {
-            (Some(only), None) => self.resolve(context.env, only)?,
-            _ => self.resolve_qualified(context.env, names)?,
+        let bound = match self.parameters.variables.clone().filter(|_| self.definition.is_none()) {
+            None => self.column_of(names, context)?,
+            Some(variables) => self.column_or_variable(names, context, &*variables)?,
         };
         if let (Expr::Column { index, .. }, false) = (&bound, context.in_aggregate) {
             let span = list_span(self.tree, names).unwrap_or(NOWHERE);
             context.mentions.push((*index, span));
         }
         Ok(bound)
+    }
+
+    fn column_of(&self, names: List<Name>, context: &Context) -> Result<Expr> {
+        let mut parts = self.tree.list(names);
+        match (parts.next(), parts.next()) {
+            (Some(only), None) => self.resolve(context.env, only),
+            _ => self.resolve_qualified(context.env, names),
+        }
+    }
+
+    /// In a function's body.
+    fn column_or_variable(&mut self, names: List<Name>, context: &Context, variables: &dyn Variables) -> Result<Expr> {
+        let written: Vec<&str> = self.tree.list(names).map(|name| name_text(self.tree, name)).collect();
+        let column = self.column_of(names, context);
+        if column.is_ok() && variables.columns_first() {
+            return column;
+        }
+        match (variables.find(&written)?, column) {
+            (None, column) => column,
+            (Some(_), Ok(_)) => {
+                let message = format!("column reference \"{}\" is ambiguous", written.join("."));
+                let detail = "It could refer to either a PL/pgSQL variable or a table column.";
+                let error = Error::new(SqlState::AMBIGUOUS_COLUMN, message).with_detail(detail);
+                Err(self.at(error, list_span(self.tree, names).unwrap_or(NOWHERE)))
+            }
+            (Some((index, data_type)), Err(_)) => {
+                Ok(Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) })
+            }
+        }
     }
 
     fn unary(&mut self, operator: Id<Operator>, operand: Id<ast::Expr>, context: &mut Context) -> Result<Expr> {

@@ -11,11 +11,12 @@ use super::binder::{Binder, NOWHERE};
 use super::context::{Clause, Context, SetCall};
 use super::definition::{is_unchanged, known_columns, known_relation};
 use super::nearest::nearest;
+use super::routine::Named;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Table, View};
 use crate::functions::json::JsonRows;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
-use crate::sql::{dotted, list_span, name_text, object_name, plain_name};
+use crate::sql::{dotted, list_span, name_text, object_name};
 use crate::system::{self, SystemRelation};
 use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
@@ -424,52 +425,83 @@ impl<'a> Binder<'a> {
             return Err(self.at(Error::unsupported("ROWS FROM"), tree.span(item)));
         }
         let function = tree.list(functions).next().ok_or_else(|| Error::internal("a function in FROM"))?;
-        let (name, args, span) = self.called_in_from(function)?;
+        let (called, args, variadic) = self.called_in_from(function)?;
+        let Named { name, span, .. } = called;
         let scope = left.cloned().unwrap_or_default();
         let left = Env { scope: &scope, outer };
         // The function's row of its own has no columns; the left row is one level out.
         let nothing = Scope::default();
         let env = Env { scope: &nothing, outer: Some(&left) };
         let mut context = Context::new(Some(&env), Clause::From);
-        let mut bound = Vec::with_capacity(tree.len(args));
-        for arg in tree.list(args) {
-            bound.push((self.expr(arg, &mut context)?, tree.span(arg)));
-        }
-        let (args, columns) = self.set_function(&name, bound, span)?;
-        self.refuse_definitions(alias)?;
         let naming = alias.and_then(|alias| self.naming(alias));
-        let alias = naming.map(|naming| name_text(tree, naming.name)).filter(|_| columns.len() == 1);
-        let named = JsonRows::named(&name).map_or(vec![], JsonRows::columns);
-        let mut fields: Vec<Field> = vec![];
-        for (at, data_type) in columns.into_iter().enumerate() {
-            // A name that the function gives its column goes before the alias.
-            let own = named.get(at).and_then(|(own, _)| *own);
-            fields.push(Field { name: own.or(alias).unwrap_or(&name).to_owned(), data_type });
-        }
+        let naming_text = naming.map(|naming| name_text(tree, naming.name));
+        let stored = self.stored(called)?;
+        let (args, mut fields, stored) = match stored.is_empty() && called.schema.is_none() {
+            true => {
+                let (args, fields) = self.built_in_rows(called, args, naming_text, &mut context)?;
+                (args, fields, false)
+            }
+            false => {
+                let (function, args) = self.stored_call(called, &stored, args, variadic, &mut context)?;
+                if function.routine().is_none() {
+                    return Err(self.at(Error::unsupported(format!("{name} in FROM")), span));
+                }
+                let (args, fields) = self.stored_rows(function, args, naming_text)?;
+                (args, fields, true)
+            }
+        };
+        self.refuse_definitions(alias)?;
         if ordinality {
             fields.push(Field { name: "ordinality".to_owned(), data_type: DataType::BigInt });
         }
-        let (plan, lateral) = settle(LogicalPlan::TableFunction { name: name.clone(), args, fields: fields.clone() });
+        let (plan, lateral) =
+            settle(LogicalPlan::TableFunction { name: name.to_owned(), stored, args, fields: fields.clone() });
         let single = fields.len() == 1;
-        let mut scope = self.fields_scope(&name, fields, naming)?;
+        let mut scope = self.fields_scope(name, fields, naming)?;
         scope.relations.iter_mut().for_each(|relation| relation.is_scalar = single);
         Ok(Item { plan, scope, lateral })
     }
 
-    /// The name, the arguments and the place of a call in FROM.
-    fn called_in_from(&self, item: Id<FunctionItem>) -> Result<(String, List<ast::Expr>, Span)> {
-        let tree = self.tree;
-        let function = tree.get(item).function;
-        let span = tree.span(function);
-        let ast::Expr::Call { name, form: ast::CallForm::Plain, args, tail: None } = tree.get(function) else {
-            return Err(self.at(Error::unsupported(format!("{} in FROM", tree.written(function))), span));
-        };
+    /// The arguments and the columns of a built-in function in FROM.
+    fn built_in_rows(
+        &mut self,
+        called: Named<'_>,
+        args: List<ast::Expr>,
+        alias: Option<&str>,
+        context: &mut Context,
+    ) -> Result<(Vec<Expr>, Vec<Field>)> {
+        let (tree, Named { name, span, .. }) = (self.tree, called);
         let named = |arg: &Id<ast::Expr>| matches!(tree.get(*arg), ast::Expr::NamedArgument { .. });
         if let Some(arg) = tree.list(args).find(named) {
             return Err(self.at(Error::unsupported(format!("argument {}", tree.written(arg))), tree.span(arg)));
         }
-        let plain = plain_name(tree, name).map_or_else(|| dotted(tree, name), |(plain, _)| plain.to_owned());
-        Ok((plain, args, span))
+        let mut bound = Vec::with_capacity(tree.len(args));
+        for arg in tree.list(args) {
+            bound.push((self.expr(arg, context)?, tree.span(arg)));
+        }
+        let (args, columns) = self.set_function(name, bound, span)?;
+        let alias = alias.filter(|_| columns.len() == 1);
+        let named = JsonRows::named(name).map_or(vec![], JsonRows::columns);
+        let mut fields: Vec<Field> = vec![];
+        for (at, data_type) in columns.into_iter().enumerate() {
+            // A name that the function gives its column goes before the alias.
+            let own = named.get(at).and_then(|(own, _)| *own);
+            fields.push(Field { name: own.or(alias).unwrap_or(name).to_owned(), data_type });
+        }
+        Ok((args, fields))
+    }
+
+    /// The name and the arguments of a call in FROM; whether the last is VARIADIC.
+    fn called_in_from(&self, item: Id<FunctionItem>) -> Result<(Named<'a>, List<ast::Expr>, bool)> {
+        let tree = self.tree;
+        let function = tree.get(item).function;
+        let span = tree.span(function);
+        let (name, args, variadic) = match tree.get(function) {
+            ast::Expr::Call { name, form: ast::CallForm::Plain, args, tail: None } => (name, args, false),
+            ast::Expr::Call { name, form: ast::CallForm::Variadic, args, tail: None } => (name, args, true),
+            _ => return Err(self.at(Error::unsupported(format!("{} in FROM", tree.written(function))), span)),
+        };
+        Ok((self.called(name, span)?, args, variadic))
     }
 
     /// `AS (name type, ...)`: the types of the functions there are are known.
@@ -552,7 +584,7 @@ impl<'a> Binder<'a> {
 
 /// Each row of `plan` with each value that a function returns over it.
 pub(super) fn with_series(plan: LogicalPlan, call: SetCall) -> LogicalPlan {
-    let SetCall { name, mut args, data_type } = call;
+    let SetCall { name, stored, mut args, data_type } = call;
     for arg in &mut args {
         walk::rewrite(arg, 0, &mut |expr, depth| match *expr {
             Expr::Column { index, data_type } if depth == 0 => Some(Expr::Outer { level: 1, index, data_type }),
@@ -563,7 +595,7 @@ pub(super) fn with_series(plan: LogicalPlan, call: SetCall) -> LogicalPlan {
         });
     }
     let fields = vec![Field { name: name.clone(), data_type }];
-    let (right, lateral) = settle(LogicalPlan::TableFunction { name, args, fields });
+    let (right, lateral) = settle(LogicalPlan::TableFunction { name, stored, args, fields });
     LogicalPlan::Join { kind: JoinKind::Inner, left: Box::new(plan), right: Box::new(right), on: None, lateral }
 }
 

@@ -1,5 +1,7 @@
 //! Function calls: ordinary functions, aggregates, and the few with rules of their own (nextval, generate_series).
 
+use std::sync::Arc;
+
 use cairn_parser::{self as ast, CallForm, Id, List, Span};
 
 use super::binder::{Binder, NOWHERE};
@@ -8,19 +10,23 @@ use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE, SetCall};
 use super::equal::{is_volatile, same_call};
 use super::operators::Operand;
 use super::overload::no_function;
+use super::routine::Named;
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
-use crate::functions::{Aggregate, AggregateKind, window_overloads};
+use crate::functions::{Aggregate, AggregateKind, Function, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
-use crate::sql::{dotted, list_span, name_text, plain_name};
+use crate::sql::{list_span, name_text};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 /// A call's syntax, taken apart.
 pub(super) struct Call<'t> {
+    pub(super) schema: Option<&'t str>,
     pub(super) name: &'t str,
     pub(super) span: Span,
     pub(super) args: List<ast::Expr>,
+    /// `f(a, VARIADIC b)`
+    pub(super) variadic: bool,
     /// `count(*)`.
     pub(super) star: bool,
     pub(super) distinct: bool,
@@ -40,14 +46,27 @@ impl<'a> Binder<'a> {
     ) -> Result<Expr> {
         let call = self.take_apart(name, form, args, tail)?;
         let windows_only = !window_overloads(call.name).is_empty();
-        let is_aggregate = !windows_only && !self.aggregate_overloads(call.name).is_empty();
+        let windows_only = windows_only && call.schema.is_none();
+        let is_aggregate = call.schema.is_none() && !windows_only && !self.aggregate_overloads(call.name).is_empty();
         match call.over {
             Some(over) if windows_only || is_aggregate => return self.window_call(&call, over, context),
             None if windows_only => return Err(self.at(without_over(call.name), call.span)),
             None if is_aggregate => return self.aggregate(&call, context),
             _ => {}
         }
-        self.refuse_aggregate_syntax(&call)?;
+        let called = Named { schema: call.schema, name: call.name, span: call.span };
+        let stored = self.stored(called)?;
+        if stored.is_empty() && (call.schema.is_some() || call.variadic) {
+            self.refuse_unknown(&call, context)?;
+        }
+        self.refuse_aggregate_syntax(&call, !stored.is_empty())?;
+        if !stored.is_empty() {
+            let (function, args) = self.stored_call(called, &stored, call.args, call.variadic, context)?;
+            return match function.routine().is_some_and(|routine| routine.set) {
+                true => self.stored_rows_in_select(&call, function, args, context),
+                false => self.stored_value(function, args, call.span),
+            };
+        }
         match call.name {
             "nextval" | "currval" | "setval" => self.sequence(&call, context),
             name if is_set_function(name) => self.rows_in_select(&call, context),
@@ -69,18 +88,11 @@ impl<'a> Binder<'a> {
         tail: Option<Id<ast::CallTail>>,
     ) -> Result<Call<'a>> {
         let tree = self.tree;
-        let Some((name, span)) = plain_name(tree, names) else {
-            let full = dotted(tree, names);
-            let schema = full.rsplit_once('.').map_or("", |(schema, _)| schema);
-            let message = format!("schema \"{schema}\" does not exist");
-            let span = list_span(tree, names).unwrap_or(NOWHERE);
-            return Err(self.at(Error::new(SqlState::INVALID_SCHEMA_NAME, message), span));
-        };
-        if form == CallForm::Variadic {
-            return Err(self.at(Error::unsupported("VARIADIC"), span));
-        }
+        let Named { schema, name, span } = self.called(names, list_span(tree, names).unwrap_or(NOWHERE))?;
+        let variadic = form == CallForm::Variadic;
         let (star, distinct) = (form == CallForm::Star, form == CallForm::Distinct);
-        let mut call = Call { name, span, args, star, distinct, order_by: List::EMPTY, filter: None, over: None };
+        let (order_by, filter, over) = (List::EMPTY, None, None);
+        let mut call = Call { schema, name, span, args, variadic, star, distinct, order_by, filter, over };
         if let Some(tail) = tail.map(|tail| tree.get(tail)) {
             if !tail.within_group.is_empty() {
                 return Err(self.at(Error::unsupported("WITHIN GROUP"), span));
@@ -90,8 +102,17 @@ impl<'a> Binder<'a> {
         Ok(call)
     }
 
+    /// There is no such function of the schema's.
+    fn refuse_unknown(&mut self, call: &Call, context: &mut Context) -> Result<()> {
+        if call.schema.is_none() {
+            return Err(self.at(Error::unsupported("VARIADIC"), call.span));
+        }
+        let called = Named { schema: call.schema, name: call.name, span: call.span };
+        self.stored_call(called, &[], call.args, call.variadic, context).map(drop)
+    }
+
     /// DISTINCT, FILTER, ORDER BY and `*` are for aggregates.
-    fn refuse_aggregate_syntax(&self, call: &Call) -> Result<()> {
+    fn refuse_aggregate_syntax(&self, call: &Call, is_stored: bool) -> Result<()> {
         let what = match call {
             Call { distinct: true, .. } => "DISTINCT",
             Call { filter: Some(_), .. } => "FILTER",
@@ -100,7 +121,7 @@ impl<'a> Binder<'a> {
             Call { over: Some(_), .. } => "OVER",
             _ => return Ok(()),
         };
-        match self.overloads(call.name).is_empty() && !is_bound_apart(call.name) {
+        match self.overloads(call.name).is_empty() && !is_bound_apart(call.name) && !is_stored {
             // Its call tells that there is no such function, with its arguments' types.
             true if what == "OVER" => return Ok(()),
             true => return Err(self.at(no_function(call.name, &[]), call.span)),
@@ -243,6 +264,15 @@ impl<'a> Binder<'a> {
 
     /// A function that returns rows in the select list. Its values become the column after the FROM row's.
     fn rows_in_select(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+        self.refuse_set_call(call.span, context)?;
+        let args = self.operands_of(call.args, context)?;
+        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+        let (args, columns) = self.set_function(call.name, args, call.span)?;
+        let [data_type] = *columns.as_slice() else { return Err(self.at(no_function(call.name, &types), call.span)) };
+        self.one_set_call(SetCall { name: call.name.to_owned(), stored: false, args, data_type }, call.span, context)
+    }
+
+    fn refuse_set_call(&self, span: Span, context: &Context) -> Result<()> {
         if context.clause != Clause::Select || context.in_aggregate {
             let place = match context.in_aggregate {
                 true => "aggregate function calls cannot contain set-returning function calls".to_owned(),
@@ -250,26 +280,45 @@ impl<'a> Binder<'a> {
             };
             let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, place);
             let hint = "You might be able to move the set-returning function into a LATERAL FROM item.";
-            return Err(self.at(error.with_hint(hint), call.span));
+            return Err(self.at(error.with_hint(hint), span));
         }
-        let args = self.operands_of(call.args, context)?;
-        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
-        let (args, columns) = self.set_function(call.name, args, call.span)?;
-        let [data_type] = *columns.as_slice() else { return Err(self.at(no_function(call.name, &types), call.span)) };
+        Ok(())
+    }
+
+    /// As `rows_in_select`, of a function of the schema's.
+    fn stored_rows_in_select(
+        &mut self,
+        call: &Call,
+        function: Arc<Function>,
+        args: Vec<Expr>,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        self.refuse_set_call(call.span, context)?;
+        let (args, fields) = self.stored_rows(function, args, None)?;
+        let [field] = fields.as_slice() else {
+            let what = format!("a row as the value of function {}", call.name);
+            return Err(self.at(Error::unsupported(what), call.span));
+        };
+        let set = SetCall { name: call.name.to_owned(), stored: true, args, data_type: field.data_type };
+        self.one_set_call(set, call.span, context)
+    }
+
+    fn one_set_call(&mut self, call: SetCall, span: Span, context: &mut Context) -> Result<Expr> {
+        let data_type = call.data_type;
         let index = context.env.map_or(0, |env| env.scope.width);
-        let fixed = !args.iter().any(is_volatile);
+        let fixed = !call.args.iter().any(is_volatile);
         let same = |other: &SetCall| {
             fixed
                 && other.name == call.name
-                && other.args.len() == args.len()
-                && other.args.iter().zip(&args).all(|(a, b)| same_expr(a, b))
+                && other.args.len() == call.args.len()
+                && other.args.iter().zip(&call.args).all(|(a, b)| same_expr(a, b))
         };
         match &context.series {
             Some(other) if !same(other) => {
-                Err(self.at(Error::unsupported("more than one set-returning function in a select list"), call.span))
+                Err(self.at(Error::unsupported("more than one set-returning function in a select list"), span))
             }
             _ => {
-                context.series = Some(SetCall { name: call.name.to_owned(), args, data_type });
+                context.series = Some(call);
                 Ok(Expr::Column { index, data_type })
             }
         }

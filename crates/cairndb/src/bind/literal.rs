@@ -15,6 +15,12 @@ impl Binder<'_> {
     }
 
     pub(super) fn parameter(&mut self, number: u32) -> Result<Expr> {
+        if let Some(variables) = self.parameters.variables.clone() {
+            let found = variables.find(&[&format!("${number}")])?;
+            let missing = || Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"));
+            let (index, data_type) = found.ok_or_else(missing)?;
+            return Ok(Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) });
+        }
         let index = (number as usize)
             .checked_sub(1)
             .ok_or_else(|| Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")))?;

@@ -29,6 +29,7 @@ mod output_name;
 mod overload;
 mod parameters;
 mod query;
+mod routine;
 mod rows;
 mod scope;
 mod select;

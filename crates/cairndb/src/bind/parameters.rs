@@ -1,6 +1,9 @@
 //! The types of a statement's parameters, known beforehand or inferred from where they stand.
 
-use crate::catalog::Rests;
+use std::sync::Arc;
+
+use crate::catalog::{ObjectId, Rests};
+use crate::routine::Variables;
 use crate::types::DataType;
 
 /// One type per parameter, `$1` first. Binding fills in what it infers; afterwards none is `Unknown`.
@@ -9,11 +12,36 @@ pub struct ParameterTypes {
     types: Vec<DataType>,
     /// The statement calls a function of the session's own: no point statement is to run it under the commit lock.
     pub(crate) calls_users: bool,
+    /// The statement calls a function of the schema's that may change rows.
+    pub(crate) calls_writers: bool,
+    /// What names mean besides columns, in a function's body.
+    pub(super) variables: Option<Arc<dyn Variables>>,
+    /// Functions whose bodies are being bound in place of their calls.
+    pub(super) inlined: Vec<ObjectId>,
     /// What else binding found out: what the statement's names meant.
     pub(super) rests: Rests,
 }
 
 impl ParameterTypes {
+    /// Of a statement in a function.
+    pub(crate) fn with_variables(variables: Arc<dyn Variables>) -> ParameterTypes {
+        ParameterTypes { variables: Some(variables), ..ParameterTypes::default() }
+    }
+
+    /// Whether it is one of a statement in a function.
+    pub(crate) fn has_variables(&self) -> bool {
+        self.variables.is_some()
+    }
+
+    /// The parameter that a variable is.
+    pub(super) fn variable(&mut self, index: usize, data_type: DataType) -> DataType {
+        self.get(index);
+        if let Some(slot) = self.types.get_mut(index) {
+            *slot = data_type;
+        }
+        data_type
+    }
+
     /// The types, `$1` first.
     pub fn types(&self) -> &[DataType] {
         &self.types

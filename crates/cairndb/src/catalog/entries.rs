@@ -172,7 +172,7 @@ fn decode_dropped(bytes: &[u8]) -> Result<DroppedColumn> {
 }
 
 /// A definition as two fields: its text, and what it refers to.
-fn encode_definition(definition: &Definition, (text, references): (u8, u8), w: &mut Writer) {
+pub(super) fn encode_definition(definition: &Definition, (text, references): (u8, u8), w: &mut Writer) {
     w.text(text, &definition.text);
     if let Some(all) = &definition.references {
         w.record(references, |w| all.iter().for_each(|reference| w.record(1, |w| encode_reference(reference, w))));
@@ -193,7 +193,7 @@ fn encode_reference(reference: &Reference, w: &mut Writer) {
     w.text(5, &reference.schema);
 }
 
-fn decode_references(bytes: &[u8]) -> Result<Option<Vec<Reference>>> {
+pub(super) fn decode_references(bytes: &[u8]) -> Result<Option<Vec<Reference>>> {
     let mut references = Vec::new();
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {

@@ -10,6 +10,7 @@ mod names;
 mod objects;
 mod past;
 mod rests;
+mod routine;
 mod schema;
 mod statistics;
 mod store;
@@ -25,6 +26,8 @@ pub use objects::{Catalog, Relation, RelationKind};
 pub(crate) use objects::{Commentable, no_schema};
 pub(crate) use past::PastLayout;
 pub(crate) use rests::{Rests, note_all, note_keys};
+pub use routine::Routine;
+pub(crate) use routine::{Language, ParameterMode, Returns, RoutineKind, RoutineParameter};
 pub use schema::{
     Check, Column, ColumnStatistics, Deferral, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction,
     Sequence, Table, TableStatistics, View,

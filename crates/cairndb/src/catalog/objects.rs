@@ -12,7 +12,8 @@ use super::layout::Layouts;
 use super::names::{ObjectName, SearchPath, TEMPORARY, USER, default_path, quoted};
 use super::schema::OnCommit;
 use super::store::Known;
-use super::{Index, ObjectId, Sequence, Table, TableLayout, View};
+use super::{Index, ObjectId, Routine, Sequence, Table, TableLayout, View};
+use crate::functions::Function;
 use crate::{Error, Result, SqlState};
 
 /// A relation: what a name in a schema stands for. Tables, views, sequences and indexes (primary keys included) share one
@@ -107,6 +108,8 @@ pub struct Objects {
     /// Of tables, views and sequences: the schema and the name.
     places: BTreeMap<ObjectId, (ObjectId, String)>,
     comments: BTreeMap<Commentable, String>,
+    /// Functions and procedures, by schema and name, older ones first.
+    routines: BTreeMap<ObjectId, BTreeMap<String, Vec<Arc<Function>>>>,
     layouts: Layouts,
     /// What it was read from.
     known: Arc<Known>,
@@ -150,6 +153,33 @@ impl Objects {
         self.places.insert(sequence.id, (sequence.schema, sequence.name.clone()));
         let names = self.relations.entry(sequence.schema).or_default();
         names.insert(sequence.name.clone(), Relation::Sequence(sequence));
+    }
+
+    pub(super) fn add_routine(&mut self, function: Arc<Function>) {
+        if let Some(routine) = function.routine() {
+            let names = self.routines.entry(routine.schema).or_default();
+            names.entry(routine.name.clone()).or_default().push(function.clone());
+        }
+    }
+
+    /// The functions of this name in a schema.
+    pub(crate) fn routines_in(&self, schema: ObjectId, name: &str) -> &[Arc<Function>] {
+        self.routines.get(&schema).and_then(|names| names.get(name)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every function and procedure.
+    pub(crate) fn routines(&self) -> impl Iterator<Item = &Arc<Function>> {
+        self.routines.values().flat_map(BTreeMap::values).flatten()
+    }
+
+    /// Whether there is any.
+    pub(crate) fn has_routines(&self) -> bool {
+        !self.routines.is_empty()
+    }
+
+    /// The function with this id.
+    pub(crate) fn routine_by_id(&self, id: ObjectId) -> Option<&Arc<Function>> {
+        self.routines().find(|function| function.routine().is_some_and(|routine| routine.id == id))
     }
 
     /// A table, a view or a sequence.
@@ -471,6 +501,23 @@ impl Catalog {
             return quoted(name);
         }
         format!("{}.{}", quoted(self.schema_name(schema).unwrap_or_default()), quoted(name))
+    }
+
+    /// A function's name and argument types as SQL would say them here.
+    pub(crate) fn shown_routine(&self, routine: &Routine) -> String {
+        let has = |schema: &&ObjectId| {
+            let all = self.routines_in(**schema, &routine.name).iter().filter_map(|function| function.routine());
+            all.into_iter().any(|known| known.argument_types() == routine.argument_types())
+        };
+        let types: Vec<&str> = routine.inputs().map(|input| input.data_type.type_name()).collect();
+        let shown = format!("{}({})", quoted(&routine.name), types.join(","));
+        match self.searched.iter().find(has) == Some(&routine.schema) {
+            true => shown,
+            false => {
+                let schema = quoted(self.schema_name(routine.schema).unwrap_or_default());
+                format!("{schema}.{shown}")
+            }
+        }
     }
 
     /// A table's name as SQL would say it here.

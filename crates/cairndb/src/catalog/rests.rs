@@ -17,7 +17,7 @@ use std::sync::Arc;
 use cairn_storage::{Reader, TreeId};
 
 use super::objects::{Catalog, Relation};
-use super::store::{push_name_key, schemas_key};
+use super::store::{EntryKind, push_name_key, schemas_key};
 use super::{ObjectId, ReferentialAction, Sequence, Table, View};
 use crate::Result;
 
@@ -34,6 +34,8 @@ enum Rest {
     Sequence(Arc<Sequence>),
     /// A name that means nothing in a schema.
     Missing(ObjectId, Box<str>),
+    /// The functions of a name in a schema: their ids and changes.
+    Routines(ObjectId, Box<str>, Vec<(ObjectId, u64)>),
     /// Some comment.
     Comments,
     /// All of the schema.
@@ -62,6 +64,15 @@ impl Rests {
         self.0.push(Rest::Missing(schema, name.into()));
     }
 
+    /// The functions of this name in a schema, or that there are none.
+    pub(crate) fn add_routines(&mut self, schema: ObjectId, name: &str, catalog: &Catalog) {
+        self.0.push(Rest::Routines(schema, name.into(), routines(schema, name, catalog)));
+    }
+
+    pub(crate) fn append(&mut self, mut other: Rests) {
+        self.0.append(&mut other.0);
+    }
+
     pub(crate) fn add_comments(&mut self) {
         self.0.push(Rest::Comments);
     }
@@ -81,8 +92,13 @@ impl Rests {
             Rest::Table(table) | Rest::Written(table) => table.is_temporary(),
             Rest::View(view) => view.id.is_temporary(),
             Rest::Sequence(sequence) => sequence.id.is_temporary(),
-            Rest::Missing(..) | Rest::Comments | Rest::Everything => false,
+            Rest::Missing(..) | Rest::Routines(..) | Rest::Comments | Rest::Everything => false,
         })
+    }
+
+    /// Whether rows of some table are changed.
+    pub(crate) fn has_written(&self) -> bool {
+        self.0.iter().any(|rest| matches!(rest, Rest::Written(_)))
     }
 
     /// Whether every table whose rows are changed is the session's own.
@@ -110,6 +126,7 @@ impl Rests {
                 _ => false,
             },
             Rest::Missing(schema, name) => now.relation_in(*schema, name).is_none(),
+            Rest::Routines(schema, name, known) => routines(*schema, name, now) == *known,
             Rest::Comments => then.has_comments_of(now),
             Rest::Everything => false,
         };
@@ -120,15 +137,21 @@ impl Rests {
     /// The keys of the catalog tree that say what the plan rests on, one behind the other, each behind its length.
     pub(crate) fn keys(&self, catalog: &Catalog) -> Vec<u8> {
         let mut keys = Vec::with_capacity(64);
-        let mut add = |schema: ObjectId, name: &str| {
+        let mut add_of = |kind: EntryKind, schema: ObjectId, name: &str| {
             let start = keys.len();
             keys.extend_from_slice(&[0; 2]);
-            push_name_key(schema, name, &mut keys);
+            push_name_key(kind, schema, name, &mut keys);
             let length = u16::try_from(keys.len() - start - 2).unwrap_or(u16::MAX);
             keys[start..start + 2].copy_from_slice(&length.to_le_bytes());
         };
         for rest in &self.0 {
+            if let Rest::Routines(schema, name, _) = rest {
+                add_of(EntryKind::RoutineName, *schema, name);
+                continue;
+            }
+            let mut add = |schema: ObjectId, name: &str| add_of(EntryKind::Name, schema, name);
             match rest {
+                Rest::Routines(..) => {}
                 Rest::Table(table) => add(table.schema, &table.name),
                 Rest::Written(table) if table.foreign_keys.is_empty() && table.referenced_by.is_empty() => {
                     add(table.schema, &table.name);
@@ -147,6 +170,11 @@ impl Rests {
         }
         keys
     }
+}
+
+fn routines(schema: ObjectId, name: &str, catalog: &Catalog) -> Vec<(ObjectId, u64)> {
+    let all = catalog.routines_in(schema, name).iter().filter_map(|function| function.routine());
+    all.map(|routine| (routine.id, routine.change)).collect()
 }
 
 /// Notes as read, in a transaction, the keys that a plan rests on, and, where that is asked for, which schemas there are.

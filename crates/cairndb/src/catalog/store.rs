@@ -18,9 +18,11 @@ use super::codec::{self, Fields, Writer, corrupt};
 use super::entries;
 use super::objects::{Catalog, Commentable, Objects, Relation, TemporaryObjects};
 use super::rests::note_all;
+use super::routine::{Routine, decode_routine, encode_routine};
 use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
 use crate::Result;
+use crate::functions::Function;
 use crate::state::{TemporaryTrees, Transaction};
 
 /// What an entry is about; the first byte of its key.
@@ -36,6 +38,9 @@ pub(crate) enum EntryKind {
     Name = 5,
     /// What was said by COMMENT ON, under the object and the part of it.
     Comment = 6,
+    Routine = 7,
+    /// A function's name in its schema. What it means changes when one of the functions does that have it.
+    RoutineName = 8,
 }
 
 /// The key of an object's entry.
@@ -44,15 +49,15 @@ pub(crate) fn entry_key(kind: EntryKind, id: ObjectId) -> [u8; 5] {
     [kind as u8, a, b, c, d]
 }
 
-/// Appends the key of a relation's name in a schema.
-pub(super) fn push_name_key(schema: ObjectId, name: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(&entry_key(EntryKind::Name, schema));
+/// Appends the key of a relation's name in a schema, or of functions'.
+pub(super) fn push_name_key(kind: EntryKind, schema: ObjectId, name: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(&entry_key(kind, schema));
     out.extend_from_slice(name.as_bytes());
 }
 
-fn name_key(schema: ObjectId, name: &str) -> Vec<u8> {
+fn name_key(kind: EntryKind, schema: ObjectId, name: &str) -> Vec<u8> {
     let mut key = Vec::new();
-    push_name_key(schema, name, &mut key);
+    push_name_key(kind, schema, name, &mut key);
     key
 }
 
@@ -156,7 +161,13 @@ pub(super) struct Known(HashMap<(u8, ObjectId), KnownEntry>);
 #[derive(Clone, Debug)]
 struct KnownEntry {
     bytes: Arc<[u8]>,
-    relation: Relation,
+    object: Object,
+}
+
+#[derive(Clone, Debug)]
+enum Object {
+    Relation(Relation),
+    Routine(Arc<Function>),
 }
 
 /// Reads the whole catalog, with what the reader's transaction changed of it. Of the database: nothing is temporary.
@@ -202,23 +213,28 @@ fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known
     while let Some((key, value)) = cursor.next()? {
         let (kind, id) = parse_key(key)?;
         let same = known.and_then(|known| known.0.get(&(kind, id))).filter(|same| *same.bytes == *value);
-        let relation = match (kind, same) {
-            (1..=3, Some(same)) => Some(same.relation.clone()),
-            (1, None) => Some(Relation::Table(Arc::new(entries::decode_table(id, value)?))),
-            (2, None) => Some(Relation::View(Arc::new(entries::decode_view(id, value)?))),
-            (3, None) => Some(Relation::Sequence(Arc::new(entries::decode_sequence(id, value)?))),
+        let relation = |relation| Some(Object::Relation(relation));
+        let object = match (kind, same) {
+            (1..=3 | 7, Some(same)) => Some(same.object.clone()),
+            (1, None) => relation(Relation::Table(Arc::new(entries::decode_table(id, value)?))),
+            (2, None) => relation(Relation::View(Arc::new(entries::decode_view(id, value)?))),
+            (3, None) => relation(Relation::Sequence(Arc::new(entries::decode_sequence(id, value)?))),
+            (7, None) => Some(Object::Routine(Arc::new(Function::stored(decode_routine(id, value)?)))),
             _ => None,
         };
         let of_it = || same.map_or_else(|| Arc::from(value), |same| same.bytes.clone());
-        match relation {
-            Some(Relation::Table(table)) => {
+        match object {
+            Some(Object::Relation(Relation::Table(table))) => {
                 tables.push(table);
                 bytes.push(of_it());
                 continue;
             }
-            Some(relation) => {
-                read.insert((kind, id), KnownEntry { bytes: of_it(), relation: relation.clone() });
-                objects.add_relation(relation);
+            Some(object) => {
+                read.insert((kind, id), KnownEntry { bytes: of_it(), object: object.clone() });
+                match object {
+                    Object::Relation(relation) => objects.add_relation(relation),
+                    Object::Routine(function) => objects.add_routine(function),
+                }
             }
             None => {}
         }
@@ -233,8 +249,8 @@ fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known
         attach_statistics(reader, trees, &mut tables)?;
     }
     for (table, bytes) in tables.into_iter().zip(bytes) {
-        let relation = Relation::Table(table.clone());
-        read.insert((EntryKind::Table as u8, table.id), KnownEntry { bytes, relation });
+        let object = Object::Relation(Relation::Table(table.clone()));
+        read.insert((EntryKind::Table as u8, table.id), KnownEntry { bytes, object });
         objects.add_table(table);
     }
     objects.set_known(Known(read));
@@ -243,7 +259,7 @@ fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known
 
 fn parse_key(key: &[u8]) -> Result<(u8, ObjectId)> {
     match key {
-        [kind @ (5 | 6), a, b, c, d, ..] | [kind, a, b, c, d] => {
+        [kind @ (5 | 6 | 8), a, b, c, d, ..] | [kind, a, b, c, d] => {
             Ok((*kind, ObjectId(u32::from_be_bytes([*a, *b, *c, *d]))))
         }
         _ => Err(corrupt("key")),
@@ -257,6 +273,7 @@ pub(crate) fn check_entry(key: &[u8], value: &[u8]) -> Result<()> {
         (2, id) => entries::decode_view(id, value).map(drop),
         (3, id) => entries::decode_sequence(id, value).map(drop),
         (4, _) => entries::decode_text(value).map(drop),
+        (7, id) => decode_routine(id, value).map(drop),
         (6, _) => commented(key).and_then(|_| entries::decode_text(value)).map(drop),
         _ => Ok(()),
     }
@@ -401,17 +418,38 @@ impl<'a> CatalogStore<'a> {
         self.put_name(sequence.schema, &sequence.name, sequence.id)
     }
 
+    pub(crate) fn put_routine(&self, routine: &Routine) -> Result<()> {
+        self.put(EntryKind::Routine, routine.id, |change| encode_routine(routine, change))?;
+        self.put_routine_name(routine)
+    }
+
+    /// Another function of this name may be meant from here on.
+    fn put_routine_name(&self, routine: &Routine) -> Result<()> {
+        let tree = self.tree(routine.schema)?;
+        let change = self.next_number(tree)?;
+        Ok(self.tx.put(
+            tree,
+            &name_key(EntryKind::RoutineName, routine.schema, &routine.name),
+            &change.to_be_bytes(),
+        )?)
+    }
+
+    pub(crate) fn delete_routine(&self, routine: &Routine) -> Result<()> {
+        self.delete(EntryKind::Routine, routine.id)?;
+        self.put_routine_name(routine)
+    }
+
     /// The name means something new, be it the same relation as it is now: who changes its rows has to notice.
     pub(crate) fn put_name(&self, schema: ObjectId, name: &str, id: ObjectId) -> Result<()> {
         let tree = self.tree(schema)?;
         let change = self.next_number(tree)?;
         let value = [id.0.to_be_bytes(), change.to_be_bytes()].concat();
-        Ok(self.tx.put(tree, &name_key(schema, name), &value)?)
+        Ok(self.tx.put(tree, &name_key(EntryKind::Name, schema, name), &value)?)
     }
 
     /// The name means nothing any more.
     pub(crate) fn forget_name(&self, schema: ObjectId, name: &str) -> Result<()> {
-        self.tx.delete(self.tree(schema)?, &name_key(schema, name))?;
+        self.tx.delete(self.tree(schema)?, &name_key(EntryKind::Name, schema, name))?;
         Ok(())
     }
 

@@ -61,7 +61,7 @@ impl<'p> Clause<'p> {
         rule.map(|parts| Clause { parts, ..self }).ok_or_else(|| self.incomplete())
     }
 
-    fn each(self) -> impl DoubleEndedIterator<Item = Part> + 'p {
+    pub(super) fn each(self) -> impl DoubleEndedIterator<Item = Part> + 'p {
         let tree = self.tree();
         self.parts.each().map(move |part| tree.get(part))
     }
@@ -158,6 +158,18 @@ impl<'p> Clause<'p> {
         let place = tree.span(name).start;
         let name = object_name(parts).map_err(|error| self.at(error, place))?;
         Ok(ObjectName { place: Some(place), ..name })
+    }
+
+    /// A function's name.
+    pub(super) fn called_name(self) -> Result<ObjectName> {
+        let tree = self.tree();
+        let names = self.first(|part| match part {
+            Part::Names { names } => Some(names),
+            _ => None,
+        })?;
+        let parts: Vec<String> = tree.list(names).map(|part| name_text(tree, part).to_owned()).collect();
+        let name = object_name(parts).map_err(|error| self.here(error))?;
+        Ok(ObjectName { place: Some(self.start()), ..name })
     }
 
     /// The parts of an `any_name`.

@@ -17,6 +17,7 @@ mod index;
 mod maintenance;
 mod prepared;
 mod rename;
+mod routine;
 mod schema;
 mod sequence;
 mod settings;
@@ -38,6 +39,7 @@ pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
 pub(crate) use prepared::PreparedCommand;
 pub(crate) use rename::RenameRelation;
+pub(crate) use routine::{CreateRoutine, DropRoutines, Parameter, Signature};
 pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
 pub(crate) use settings::{Discard, SessionCommand};
@@ -69,6 +71,8 @@ pub(crate) enum SchemaCommand {
     CreateIndex(CreateIndex),
     CreateSequence(CreateSequence),
     AlterSequence(AlterSequence),
+    CreateRoutine(CreateRoutine),
+    DropRoutines(DropRoutines),
     CreateSchema(CreateSchema),
     CreateExtension(CreateExtension),
     RenameSchema(RenameSchema),
@@ -192,6 +196,8 @@ impl SchemaCommand {
             "alter_schema" => S::RenameSchema(RenameSchema::of(command)?),
             "alter_table" => S::AlterTable(AlterTable::of(command)?),
             "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
+            "create_function" => S::CreateRoutine(CreateRoutine::of(command)?),
+            "drop_function" => S::DropRoutines(DropRoutines::of(command)?),
             "drop" => S::Drop(DropRelations::of(command)?),
             "truncate" => S::Truncate(Truncate::of(command)?),
             "create_extension" => S::CreateExtension(CreateExtension::of(command)?),

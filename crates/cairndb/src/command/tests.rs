@@ -25,7 +25,10 @@ fn refused(text: &str) -> (usize, String) {
 fn what_cannot_be_done_is_refused_with_its_name_and_place() {
     let mut wrong = Vec::new();
     for (text, what) in [
-        ("^create function f() returns int language sql as 'select 1'", "CREATE FUNCTION"),
+        ("create function f() returns int ^language c as 'f'", "LANGUAGE c"),
+        ("create function f() returns int ^transform for type t language sql as 'select 1'", "TRANSFORM"),
+        ("create function f() returns int ^set a = 1 language sql as 'select 1'", "SET as an option of a function"),
+        ("^alter function f() rename to g", "ALTER FUNCTION"),
         ("^create or replace procedure p() language sql as ''", "CREATE PROCEDURE"),
         ("^copy t from stdin", "COPY"),
         ("^grant select on t to r", "GRANT"),

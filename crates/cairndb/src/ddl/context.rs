@@ -7,6 +7,7 @@ use cairn_storage::TreeId;
 
 use super::execute::Done;
 use super::names::missing;
+use crate::api::Runner;
 use crate::catalog::{
     Catalog, CatalogStore, Column, ObjectId, ObjectName, Relation, RelationKind, SystemTrees, TEMPORARY, Table,
 };
@@ -18,8 +19,14 @@ use crate::system;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
-/// Makes the source of sequence values under a catalog.
-pub(crate) type Sequences<'a> = &'a dyn Fn(&Arc<Catalog>) -> Arc<dyn SequenceSource>;
+/// What schema changes ask of the session that runs them.
+pub(crate) trait Session {
+    /// The source of sequence values under a catalog.
+    fn sequences(&self, catalog: &Arc<Catalog>) -> Arc<dyn SequenceSource>;
+
+    /// Runs functions under a catalog.
+    fn runner(&self, catalog: &Arc<Catalog>) -> Runner;
+}
 
 /// One execution of a schema change: the statement, the transaction, the catalog as it stands, and what will be reported.
 pub(super) struct Ddl<'a> {
@@ -28,7 +35,7 @@ pub(super) struct Ddl<'a> {
     pub(super) trees: SystemTrees,
     pub(super) store: CatalogStore<'a>,
     pub(super) options: &'a OptimizerOptions,
-    pub(super) sequences: Sequences<'a>,
+    pub(super) session: &'a dyn Session,
     /// With this statement's own changes up to the last [`Ddl::reload`].
     pub(super) catalog: Arc<Catalog>,
     /// Trees of tables whose row layout of now no row has yet: this statement began it.
@@ -42,11 +49,11 @@ impl<'a> Ddl<'a> {
         dml: &'a DmlContext<'a>,
         trees: SystemTrees,
         options: &'a OptimizerOptions,
-        sequences: Sequences<'a>,
+        session: &'a dyn Session,
     ) -> Result<Ddl<'a>> {
         let store = CatalogStore::new(dml.tx);
         let (catalog, fresh, done) = (dml.catalog.clone(), Vec::new(), Done::default());
-        Ok(Ddl { parsed, dml, trees, store, options, sequences, catalog, fresh, done })
+        Ok(Ddl { parsed, dml, trees, store, options, session, catalog, fresh, done })
     }
 
     /// Sees to it that no row has the table's layout of now, so that its columns may change; false: the rows must be written
@@ -145,7 +152,7 @@ impl<'a> Ddl<'a> {
     /// For evaluating what may name sequences that this statement made.
     pub(super) fn exec_with_new_sequences(&self) -> ExecContext {
         let mut exec = self.dml.exec.clone();
-        exec.sequences = Some((self.sequences)(&self.catalog));
+        exec.sequences = Some(self.session.sequences(&self.catalog));
         exec
     }
 

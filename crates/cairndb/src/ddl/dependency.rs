@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::catalog::{Catalog, Column, Definition, ForeignKey, ObjectId, Table};
+use crate::catalog::{Catalog, Column, Definition, ForeignKey, ObjectId, Returns, Routine, Table};
 
 /// What can be dropped, or depend on what is dropped. Parts of a table are named by it and an id or a column's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +17,8 @@ pub(super) enum Object {
     Table(ObjectId),
     View(ObjectId),
     Sequence(ObjectId),
+    /// A function or a procedure.
+    Routine(ObjectId),
     /// A column by its number.
     Column(ObjectId, u32),
     /// A column's default.
@@ -133,6 +135,9 @@ impl<'c> Graph<'c> {
             graph.add(Object::View(view.id), Bond::Normal, Object::Schema(view.schema));
             graph.add_references(Object::View(view.id), &view.query);
         }
+        for routine in catalog.routines().filter_map(|function| function.routine()) {
+            graph.add_routine(routine);
+        }
         catalog.tables().for_each(|table| graph.add_table(table));
         for sequence in catalog.sequences() {
             graph.add(Object::Sequence(sequence.id), Bond::Normal, Object::Schema(sequence.schema));
@@ -154,6 +159,7 @@ impl<'c> Graph<'c> {
             let on = match () {
                 () if self.catalog.table_by_id(id).is_some() => Object::Table(id),
                 () if self.catalog.view_by_id(id).is_some() => Object::View(id),
+                () if self.catalog.routine_by_id(id).is_some() => Object::Routine(id),
                 () => Object::Sequence(id),
             };
             self.add(dependent, Bond::Normal, on);
@@ -164,6 +170,16 @@ impl<'c> Graph<'c> {
                 self.add(dependent, Bond::Normal, Object::PrimaryKey(id));
             }
         }
+    }
+
+    fn add_routine(&mut self, routine: &Routine) {
+        let object = Object::Routine(routine.id);
+        self.add(object, Bond::Normal, Object::Schema(routine.schema));
+        if let Returns::RowOf(table) = routine.returns {
+            self.add(object, Bond::Normal, Object::Table(table));
+        }
+        let defaults = routine.parameters.iter().filter_map(|parameter| parameter.default.as_ref());
+        defaults.for_each(|default| self.add_references(object, default));
     }
 
     fn add_table(&mut self, table: &Table) {
@@ -251,6 +267,7 @@ impl<'c> Graph<'c> {
     fn age(&self, object: Object) -> ObjectId {
         match object {
             Object::Schema(id) | Object::Table(id) | Object::View(id) | Object::Sequence(id) => id,
+            Object::Routine(id) => id,
             Object::Column(table, _) | Object::Default(table, _) => table,
             Object::PrimaryKey(table) => self.catalog.table_by_id(table).map_or(table, |table| table.primary_key_id),
             Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => id,
@@ -278,6 +295,12 @@ impl Object {
                 let sequence = catalog.sequence_by_id(id);
                 let shown = sequence.map(|sequence| catalog.shown(sequence.schema, &sequence.name));
                 format!("sequence {}", shown.unwrap_or_default())
+            }
+            Object::Routine(id) => {
+                let routine = catalog.routine_by_id(id).and_then(|function| function.routine());
+                routine.map_or_else(String::new, |routine| {
+                    format!("{} {}", routine.noun(), catalog.shown_routine(routine))
+                })
             }
             Object::Column(id, number) => format!("column {} of table {}", column(id, number), table(id)),
             Object::Default(id, number) => {

@@ -130,6 +130,7 @@ impl Ddl<'_> {
                 Object::Table(id) => tables.push(id),
                 Object::View(id) => self.remove_view(id)?,
                 Object::Sequence(id) => self.remove_sequence(id)?,
+                Object::Routine(id) => self.remove_routine(id)?,
                 Object::Schema(id) => self.remove_schema(id)?,
                 Object::Column(table, _)
                 | Object::Default(table, _)
@@ -166,6 +167,13 @@ impl Ddl<'_> {
             self.store.forget_name(view.schema, &view.name)?;
         }
         self.store.delete(EntryKind::View, id)
+    }
+
+    fn remove_routine(&mut self, id: ObjectId) -> Result<()> {
+        match self.catalog.routine_by_id(id).and_then(|function| function.routine()) {
+            Some(routine) => self.store.delete_routine(routine),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn remove_sequence(&mut self, id: ObjectId) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Dispatches schema changes.
 
-use super::context::{Ddl, Sequences};
+use super::context::{Ddl, Session};
 use super::index_beside::create_index_beside;
 use crate::catalog::SystemTrees;
 use crate::command::{Command, SchemaCommand};
@@ -26,7 +26,7 @@ pub(crate) fn execute(
     context: &DmlContext<'_>,
     trees: SystemTrees,
     options: &OptimizerOptions,
-    sequences: Sequences<'_>,
+    session: &dyn Session,
     is_alone: bool,
 ) -> Result<Done> {
     let Command::Schema(command) = Command::of(parsed)? else { return Err(Error::internal("not a schema change")) };
@@ -35,11 +35,11 @@ pub(crate) fn execute(
         return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
     }
     if let (SchemaCommand::CreateIndex(create), true) = (&command, is_alone)
-        && let Some(done) = create_index_beside(parsed, create, context, trees, options, sequences)?
+        && let Some(done) = create_index_beside(parsed, create, context, trees, options, session)?
     {
         return Ok(done);
     }
-    let mut ddl = Ddl::new(parsed, context, trees, options, sequences)?;
+    let mut ddl = Ddl::new(parsed, context, trees, options, session)?;
     ddl.done.tag = ddl.dispatch(&command)?;
     Ok(ddl.done)
 }
@@ -63,6 +63,8 @@ impl Ddl<'_> {
             S::CreateIndex(create) => self.create_index(create),
             S::CreateSequence(create) => self.create_sequence(create),
             S::AlterSequence(alter) => self.alter_sequence(alter),
+            S::CreateRoutine(create) => self.create_routine(create),
+            S::DropRoutines(drop) => self.drop_routines(drop),
             S::CreateSchema(create) => self.create_schema(create),
             S::CreateExtension(create) => self.create_extension(create),
             S::RenameSchema(rename) => self.rename_schema(rename),

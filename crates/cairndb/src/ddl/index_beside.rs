@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::{Error as StorageError, Snapshot, TreeId};
 
-use super::context::{Ddl, Sequences};
+use super::context::{Ddl, Session};
 use super::create_index::described;
 use super::execute::Done;
 use super::index_build::{INTERRUPT_ROWS, build_index, duplicate_entry};
@@ -43,7 +43,7 @@ pub(super) fn create_index_beside(
     dml: &DmlContext<'_>,
     trees: SystemTrees,
     options: &OptimizerOptions,
-    sequences: Sequences<'_>,
+    session: &dyn Session,
 ) -> Result<Option<Done>> {
     let mut state = State::newest(dml)?;
     if system::named(&create.table, &state.catalog).is_some() {
@@ -70,7 +70,7 @@ pub(super) fn create_index_beside(
     let catalog = Arc::new(load(dml.tx.database().reader())?.under(dml.catalog.path()));
     refuse_altered(&table, &catalog)?;
     let dml = DmlContext { catalog: &catalog, ..*dml };
-    let mut ddl = Ddl::new(parsed, &dml, trees, options, sequences)?;
+    let mut ddl = Ddl::new(parsed, &dml, trees, options, session)?;
     ddl.done.tag = ddl.put_index_built(create, (index, named_by))?;
     Ok(Some(ddl.done))
 }

@@ -21,10 +21,12 @@ mod index_build;
 mod like;
 mod names;
 mod rewrite;
+mod routine;
 mod schema;
 mod sequence;
 mod truncate;
 mod upgrade;
 
+pub(crate) use context::Session;
 pub(crate) use execute::execute;
 pub(crate) use upgrade::upgrade;

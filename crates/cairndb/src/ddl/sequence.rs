@@ -198,7 +198,7 @@ impl Ddl<'_> {
     }
 
     fn altered(&self, sequence: &Sequence, options: &SequenceOptions, data_type: Option<DataType>) -> Result<Sequence> {
-        let values = (self.sequences)(&self.catalog);
+        let values = self.session.sequences(&self.catalog);
         let last = values.last_value(&self.catalog.shown(sequence.schema, &sequence.name))?;
         options.change(sequence, data_type, last)
     }

@@ -3,8 +3,8 @@
 //! Only what was wrong when its statement ended is put down; whatever makes something wrong later is put down then. What was
 //! put right stays: ROLLBACK TO may bring it back. At COMMIT each is looked at as the rows are then.
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::DmlContext;
 use super::foreign_keys::ForeignKeys;
@@ -13,12 +13,15 @@ use crate::{Result, Value};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Deferred {
-    owed: RefCell<Vec<Owed>>,
+pub(crate) struct Deferred(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    owed: Vec<Owed>,
     /// What SET CONSTRAINTS ALL said last; true: DEFERRED.
-    all: Cell<Option<bool>>,
+    all: Option<bool>,
     /// What it said of single ones since.
-    named: RefCell<HashMap<ObjectId, bool>>,
+    named: HashMap<ObjectId, bool>,
 }
 
 /// Something to be looked at, by a foreign key of a table.
@@ -39,28 +42,36 @@ pub(super) enum What {
 }
 
 impl Deferred {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether it is looked at when the transaction commits.
     pub(super) fn puts_off(&self, key: &ForeignKey) -> bool {
-        let said = self.named.borrow().get(&key.id).copied().or(self.all.get());
-        key.deferral != Deferral::Never && said.unwrap_or(key.deferral == Deferral::Deferred)
+        if key.deferral == Deferral::Never {
+            return false;
+        }
+        let state = self.state();
+        state.named.get(&key.id).copied().or(state.all).unwrap_or(key.deferral == Deferral::Deferred)
     }
 
     pub(super) fn owe(&self, owed: Owed) {
-        self.owed.borrow_mut().push(owed);
+        self.state().owed.push(owed);
     }
 
     /// Whether there is something to be looked at.
     pub(crate) fn is_owed(&self) -> bool {
-        !self.owed.borrow().is_empty()
+        !self.state().owed.is_empty()
     }
 
     /// SET CONSTRAINTS; `None`: ALL.
     pub(crate) fn set(&self, keys: Option<&[ObjectId]>, deferred: bool) {
         match keys {
-            Some(keys) => self.named.borrow_mut().extend(keys.iter().map(|key| (*key, deferred))),
+            Some(keys) => self.state().named.extend(keys.iter().map(|key| (*key, deferred))),
             None => {
-                self.all.set(Some(deferred));
-                self.named.borrow_mut().clear();
+                let mut state = self.state();
+                state.all = Some(deferred);
+                state.named.clear();
             }
         }
     }
@@ -68,7 +79,7 @@ impl Deferred {
     /// Looks at what is owed by these foreign keys (`None`: by all), as the rows are now. SQLSTATE 23503.
     pub(crate) fn look(&self, keys: Option<&[ObjectId]>, context: &DmlContext<'_>) -> Result<()> {
         let is_wanted = |owed: &&Owed| keys.is_none_or(|keys| keys.contains(&owed.key));
-        let owed: Vec<Owed> = self.owed.borrow().iter().filter(is_wanted).cloned().collect();
+        let owed: Vec<Owed> = self.state().owed.iter().filter(is_wanted).cloned().collect();
         let mut foreign_keys = ForeignKeys::new(context);
         owed.into_iter().try_for_each(|owed| foreign_keys.take(owed))?;
         foreign_keys.finish()
@@ -76,9 +87,8 @@ impl Deferred {
 
     /// Whether something that is owed by a foreign key of the table would be wrong now.
     pub(crate) fn is_pending(&self, table: ObjectId, context: &DmlContext<'_>) -> bool {
-        let owed = self.owed.borrow();
-        let keys: Vec<ObjectId> = owed.iter().filter(|owed| owed.table == table).map(|owed| owed.key).collect();
-        drop(owed);
+        let of_table = |owed: &&Owed| owed.table == table;
+        let keys: Vec<ObjectId> = self.state().owed.iter().filter(of_table).map(|owed| owed.key).collect();
         !keys.is_empty() && self.look(Some(&keys), context).is_err()
     }
 }

@@ -111,9 +111,9 @@ pub(crate) struct Done {
     pub(crate) statistics: Vec<NodeStatistics>,
 }
 
-/// Runs a plan that changes rows to its end.
-pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>) -> Result<Done> {
-    let is_shared = has_change_below(plan);
+/// Runs a plan that changes rows to its end. `calls_writers`: functions that it calls may change some, too.
+pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writers: bool) -> Result<Done> {
+    let is_shared = has_change_below(plan) || calls_writers;
     let mut frozen = None;
     if is_shared {
         // All its parts see the state that it began with.

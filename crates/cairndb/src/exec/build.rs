@@ -85,7 +85,13 @@ impl Builder<'_> {
                 };
                 Ok(Box::new(Modify::new(change.clone(), rows, types(&plan.fields))))
             }
-            N::TableFunction { name, args } => {
+            N::TableFunction { stored: true, args, .. } => match args.as_slice() {
+                [Expr::Call { function, args }] => {
+                    Ok(Box::new(TableFunction::stored(function.clone(), self.exprs(args)?, types(&plan.fields))))
+                }
+                _ => Err(crate::Error::internal("a function without its call")),
+            },
+            N::TableFunction { name, args, .. } => {
                 Ok(Box::new(TableFunction::new(name, self.exprs(args)?, types(&plan.fields))))
             }
             _ => self.transform(plan),

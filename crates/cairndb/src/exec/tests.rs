@@ -299,7 +299,7 @@ fn append_gives_each_input_in_turn() {
 }
 
 fn series(args: Vec<Expr>) -> PhysicalPlan {
-    plan(&[args[0].data_type()], N::TableFunction { name: "generate_series".into(), args })
+    plan(&[args[0].data_type()], N::TableFunction { name: "generate_series".into(), stored: false, args })
 }
 
 #[test]

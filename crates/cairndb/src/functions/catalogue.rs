@@ -14,7 +14,9 @@ use super::Operator;
 use super::aggregate::AGGREGATES;
 use super::arrays::Quantifier;
 use super::signature::{Declared, decide};
+use super::users::Volatility;
 use crate::Result;
+use crate::catalog::{Returns, Routine};
 use crate::types::{DataType, EvalContext, Value};
 
 /// An argument of any type, taken without conversion (PostgreSQL's `"any"`). An untyped literal becomes `text`.
@@ -36,6 +38,8 @@ pub enum Kernel {
     Quantified(Quantifier),
     /// A user's closure.
     Closure(Arc<UsersFunction>),
+    /// A function of the schema's.
+    Stored(Arc<Routine>),
 }
 
 /// A scalar function or operator, resolved for exact argument types (PostgreSQL's `pg_proc` row).
@@ -225,12 +229,44 @@ impl Function {
             Kernel::Typed(eval) => eval(self, args, context),
             Kernel::Quantified(quantifier) => quantifier.run(args, context),
             Kernel::Closure(eval) => eval(args),
+            Kernel::Stored(routine) => context.caller()?.value(routine, args, context),
         }
     }
 
     /// A user's own: it is not stored in the file, and runs code that is not the engine's.
     pub fn is_users(&self) -> bool {
         matches!(self.kernel, Kernel::Closure(_))
+    }
+
+    /// The function of the schema's that it is.
+    pub(crate) fn routine(&self) -> Option<&Arc<Routine>> {
+        if let Kernel::Stored(routine) = &self.kernel { Some(routine) } else { None }
+    }
+
+    /// As a candidate that takes other arguments.
+    pub(crate) fn taking(&self, args: Vec<DataType>) -> Function {
+        Function { args: args.into(), ..self.clone() }
+    }
+
+    /// A function of the schema's as others see it. What gives no value gives an empty text, as PostgreSQL shows it.
+    pub(crate) fn stored(routine: Routine) -> Function {
+        Function {
+            name: Cow::Owned(routine.name.clone()),
+            args: routine.argument_types().into(),
+            variadic: false,
+            returns: match routine.returns {
+                Returns::Type(data_type) => data_type.base(),
+                _ => DataType::Text,
+            },
+            polymorphic: None,
+            entry: next_entry(),
+            strict: routine.strict,
+            // Calls are not made beforehand: what stands in the body may be another one by then.
+            immutable: false,
+            volatile: routine.volatility == Volatility::Volatile,
+            op: None,
+            kernel: Kernel::Stored(Arc::new(routine)),
+        }
     }
 
     /// `= ANY (array)`: the array's elements are a list of what its left side may be.

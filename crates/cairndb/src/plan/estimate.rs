@@ -300,7 +300,7 @@ fn converted(value: &Value, data_type: DataType) -> Option<Value> {
     if from == data_type.base() || (from == DataType::Text && data_type.is_string()) {
         return Some(value.clone());
     }
-    let context = EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() };
+    let context = EvalContext::default();
     functions::cast(value, from, data_type.base(), &context).ok()
 }
 

@@ -124,7 +124,7 @@ fn fold_call(function: &Function, args: &[Expr]) -> Option<Expr> {
 
 /// Immutable functions look at none of it.
 fn immutable_context() -> EvalContext {
-    EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() }
+    EvalContext::default()
 }
 
 fn fold_cast(input: &Expr, to: DataType) -> Option<Expr> {

@@ -41,7 +41,7 @@ mod tests {
     /// Around a day, with and without a time of day: both say the same of every date near by.
     #[test]
     fn the_comparison_of_dates_says_what_that_of_timestamps_says() {
-        let context = EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() };
+        let context = EvalContext::default();
         let literal = |value: Value, data_type| Expr::Literal { value, data_type };
         let holds = |function: &Function, args: &[Value]| function.call(args, &context).unwrap();
         let mut rewritten = 0;

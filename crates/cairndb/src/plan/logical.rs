@@ -172,6 +172,8 @@ pub enum LogicalPlan {
     TableFunction {
         /// Its name.
         name: String,
+        /// It is one of the schema's: the only argument is its call.
+        stored: bool,
         /// The arguments.
         args: Vec<Expr>,
         /// The output columns.

@@ -89,10 +89,10 @@ impl Planner<'_> {
                 }
                 Ok(planned)
             }
-            LogicalPlan::TableFunction { name, args, .. } => {
+            LogicalPlan::TableFunction { name, stored, args, .. } => {
                 let rows = 1000.0;
                 let columns = computed(&fields, rows);
-                let node = N::TableFunction { name, args: self.exprs(args)? };
+                let node = N::TableFunction { name, stored, args: self.exprs(args)? };
                 Ok(Planned::new(node, fields, columns, 0.0, rows * cost::ROW, rows))
             }
             LogicalPlan::Scan { .. } => Err(crate::Error::internal("a scan without shape")),

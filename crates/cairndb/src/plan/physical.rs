@@ -295,6 +295,8 @@ pub enum PhysicalNode {
     TableFunction {
         /// Its name.
         name: String,
+        /// It is one of the schema's: the only argument is its call.
+        stored: bool,
         /// Without columns (outer rows and parameters are possible).
         args: Vec<Expr>,
     },

@@ -210,7 +210,7 @@ fn is_symbol(c: char) -> bool {
 }
 
 fn literal(value: &Value, data_type: DataType) -> String {
-    let context = EvalContext { transaction_timestamp: 0, statement_timestamp: 0, time_zone: "UTC".into() };
+    let context = EvalContext::default();
     match value {
         Value::Null => format!("NULL::{data_type}"),
         Value::Boolean(_) | Value::SmallInt(_) | Value::Integer(_) => text_of(value, &context),

@@ -4,6 +4,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::routine::Caller;
+use crate::{Error, Result};
+
 /// What a function or conversion may depend on besides its arguments.
 #[derive(Clone, Debug, Default)]
 pub struct EvalContext {
@@ -13,6 +16,8 @@ pub struct EvalContext {
     pub statement_timestamp: i64,
     /// The session's time zone.
     pub time_zone: ZoneName,
+    /// Who runs the schema's functions here; nobody, where there are none, or they are not to be called.
+    pub(crate) caller: Option<Arc<dyn Caller>>,
 }
 
 /// IANA name of a time zone; UTC, unless said otherwise. Cheap to clone.
@@ -43,6 +48,11 @@ impl EvalContext {
     /// A context in UTC whose transaction and statement begin now.
     pub fn now() -> EvalContext {
         let now = super::datetime::clock_micros();
-        EvalContext { transaction_timestamp: now, statement_timestamp: now, time_zone: "UTC".into() }
+        EvalContext { transaction_timestamp: now, statement_timestamp: now, ..EvalContext::default() }
+    }
+
+    /// Who runs the schema's functions; SQLSTATE 0A000 where nobody does.
+    pub(crate) fn caller(&self) -> Result<&Arc<dyn Caller>> {
+        self.caller.as_ref().ok_or_else(|| Error::unsupported("a function of the schema's in this place"))
     }
 }

@@ -77,6 +77,13 @@ impl DataType {
         if name.set_of || name.of_column {
             return Err(unsupported());
         }
+        DataType::element_or_array(tree, id)
+    }
+
+    /// As `from_syntax`, of what a function gives: rows of the type mean the type.
+    pub(crate) fn element_or_array(tree: &Tree<'_>, id: Id<TypeName>) -> Result<DataType> {
+        let name = tree.get(id);
+        let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
         // How many dimensions and how long they are is no part of the type.
         let element = DataType::element_from_syntax(tree, id, &name)?;
         if name.bounds.is_empty() { Ok(element) } else { element.array().ok_or_else(unsupported) }

@@ -145,7 +145,9 @@ impl Session {
 
     /// What text forms depend on: the session's time zone.
     pub fn context(&self) -> EvalContext {
-        EvalContext { time_zone: self.time_zone.clone(), ..EvalContext::now() }
+        let mut context = EvalContext::now();
+        context.time_zone = self.time_zone.clone();
+        context
     }
 
     /// Runs the statements of `text` and writes what they return. That a statement without rows was run, nobody but a

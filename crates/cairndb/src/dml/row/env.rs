@@ -85,7 +85,11 @@ impl Columns<Stop> for NoColumns {
 pub(crate) fn is_evaluable(expr: &Expr) -> bool {
     let mut known = true;
     walk::walk(expr, 0, &mut |expr, _| {
-        known &= !matches!(expr, Expr::Outer { .. } | Expr::Subquery(_) | Expr::Subplan(_) | Expr::Sequence { .. });
+        known &= match expr {
+            Expr::Outer { .. } | Expr::Subquery(_) | Expr::Subplan(_) | Expr::Sequence { .. } => false,
+            Expr::Call { function, .. } => function.routine().is_none(),
+            _ => true,
+        };
     });
     known
 }

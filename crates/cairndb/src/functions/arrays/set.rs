@@ -18,6 +18,8 @@ pub enum SetRows {
     Subscripts(i64, i64, i64),
     /// The parts of a document: their values, as many as a row has together.
     Parts(std::vec::IntoIter<Value>, usize),
+    /// Rows that are there.
+    Rows(std::vec::IntoIter<Vec<Value>>),
 }
 
 /// There is a function of this name that returns rows.
@@ -69,6 +71,10 @@ impl SetRows {
             SetRows::Parts(values, width) => {
                 row.extend(values.by_ref().take(*width));
                 Ok(!row.is_empty())
+            }
+            SetRows::Rows(rows) => {
+                let next = rows.next();
+                Ok(next.map(|mut values| row.append(&mut values)).is_some())
             }
             SetRows::Subscripts(next, last, step) => {
                 let over = if *step > 0 { *next > *last } else { *next < *last };

@@ -1,0 +1,417 @@
+//! Calls of the schema's functions: which is meant, arguments by name, defaults, VARIADIC; bodies that take a call's place.
+
+use std::sync::Arc;
+
+use cairn_parser::{self as ast, List, Span};
+
+use super::binder::Binder;
+use super::context::Context;
+use super::definition::Noted;
+use super::overload::{Choice, ambiguous_function, choose, no_function};
+use super::{ParameterTypes, equal};
+use crate::catalog::{Catalog, Language, ParameterMode, Returns, Routine, RoutineKind, no_schema};
+use crate::functions::{Function, Volatility};
+use crate::plan::{Expr, Field, LogicalPlan, walk};
+use crate::routine::Parameters;
+use crate::sql::{ParsedStatement, dotted, name_text, parse_one, with_deep_stack};
+use crate::types::{CastContext, DataType};
+use crate::{Error, Result, SqlState};
+
+/// A function's name as a call says it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'t> {
+    pub(super) schema: Option<&'t str>,
+    pub(super) name: &'t str,
+    pub(super) span: Span,
+}
+
+/// An argument of a call.
+struct Given<'t> {
+    name: Option<&'t str>,
+    value: Expr,
+    span: Span,
+}
+
+/// A function as a candidate for a call, and where its arguments come from.
+struct Arranged {
+    /// It takes the call's arguments in their order.
+    candidate: Arc<Function>,
+    /// For each parameter the call's argument; `None`: its default.
+    arguments: Vec<Option<usize>>,
+    /// The arguments that the last parameter is an array of.
+    spread: Option<std::ops::Range<usize>>,
+}
+
+/// Bodies are put in place of calls only where they are not larger than this.
+const INLINED_NODES_MAX: usize = 1000;
+
+impl<'a> Binder<'a> {
+    /// The functions of the schema's that a name may mean; of those with the same argument types the first in the path.
+    pub(super) fn stored(&self, called: Named<'_>) -> Result<Vec<Arc<Function>>> {
+        let catalog = self.catalog;
+        if let Some(definition) = self.definition.filter(|definition| definition.references.is_some()) {
+            let reference = definition.reference_at(called.span.start);
+            let function = reference.and_then(|reference| catalog.routine_by_id(reference.object));
+            function.and_then(|function| function.routine()).into_iter().for_each(|routine| self.rests_on(routine));
+            return Ok(function.into_iter().cloned().collect());
+        }
+        let schemas = match called.schema {
+            None if !catalog.has_routines() => return Ok(vec![]),
+            None => catalog.searched().to_vec(),
+            Some(schema) => vec![catalog.schema(schema).ok_or_else(|| self.at(no_schema(schema), called.span))?],
+        };
+        let mut found: Vec<Arc<Function>> = Vec::new();
+        for schema in schemas {
+            for function in catalog.routines_in(schema, called.name) {
+                if found.iter().all(|known| known.args != function.args) {
+                    found.push(function.clone());
+                }
+            }
+            self.rests.borrow_mut().add_routines(schema, called.name, catalog);
+        }
+        Ok(found)
+    }
+
+    fn rests_on(&self, routine: &Routine) {
+        self.rests.borrow_mut().add_routines(routine.schema, &routine.name, self.catalog);
+    }
+
+    /// A call that may be one of the schema's functions: which function, with which arguments.
+    pub(super) fn stored_call(
+        &mut self,
+        called: Named<'_>,
+        stored: &[Arc<Function>],
+        args: List<ast::Expr>,
+        variadic: bool,
+        context: &mut Context,
+    ) -> Result<(Arc<Function>, Vec<Expr>)> {
+        let tree = self.tree;
+        let mut given = Vec::with_capacity(tree.len(args));
+        for arg in tree.list(args) {
+            let (name, value) = match tree.get(arg) {
+                ast::Expr::NamedArgument { name, value } => (Some(name_text(tree, name)), value),
+                _ => (None, arg),
+            };
+            let (value, span) = self.operand(value, context)?;
+            if name.is_none() && given.iter().any(|given: &Given<'_>| given.name.is_some()) {
+                let message = "positional argument cannot follow named argument";
+                return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span));
+            }
+            given.push(Given { name, value, span });
+        }
+        self.choose_stored(called, stored, given, variadic)
+    }
+
+    fn choose_stored(
+        &mut self,
+        called: Named<'_>,
+        stored: &[Arc<Function>],
+        given: Vec<Given<'_>>,
+        variadic: bool,
+    ) -> Result<(Arc<Function>, Vec<Expr>)> {
+        let types: Vec<DataType> = given.iter().map(|given| given.value.data_type()).collect();
+        let is_named = given.iter().any(|given| given.name.is_some());
+        let arranged: Vec<(usize, Arranged)> = stored
+            .iter()
+            .enumerate()
+            .filter_map(|(at, function)| Some((at, arrange(function, &given, variadic)?)))
+            .collect();
+        let built_in = match called.schema.is_none() && !is_named && !variadic {
+            true => self.overloads(called.name).into_owned(),
+            false => vec![],
+        };
+        let own = arranged.iter().map(|(_, arranged)| arranged.candidate.clone());
+        let candidates: Vec<Arc<Function>> = built_in.iter().cloned().chain(own).collect();
+        let chosen = match choose(&candidates, &types, false) {
+            Choice::One(chosen) => chosen.clone(),
+            Choice::None => return Err(self.at(no_such(called, &given), called.span)),
+            Choice::Several => return Err(self.at(ambiguous_function(called.name, &types), called.span)),
+        };
+        let found = arranged.iter().find(|(_, arranged)| Arc::ptr_eq(&arranged.candidate, &chosen));
+        let Some((at, arranged)) = found else {
+            let args = given.into_iter().map(|given| (given.value, given.span)).collect();
+            return match self.call(called.name, args, called.span)? {
+                Expr::Call { function, args } => Ok((function, args)),
+                _ => Err(Error::internal("a call is a call")),
+            };
+        };
+        let function = stored[*at].clone();
+        let routine = function.routine().ok_or_else(|| Error::internal("a function of the schema's"))?.clone();
+        self.refuse_uncallable(&routine, called)?;
+        self.note_routine(&routine, called.span);
+        let args = self.arranged(&routine, arranged, given)?;
+        Ok((function, args))
+    }
+
+    fn refuse_uncallable(&self, routine: &Routine, called: Named<'_>) -> Result<()> {
+        let error = match (routine.kind, routine.returns) {
+            (RoutineKind::Procedure, _) => {
+                let message = format!("{} is a procedure", routine.signature());
+                Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_hint("To call a procedure, use CALL.")
+            }
+            (_, Returns::Trigger) => {
+                let message = "trigger functions can only be called as triggers";
+                Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+            }
+            _ => return Ok(()),
+        };
+        Err(self.at(error, called.span))
+    }
+
+    /// The arguments in the order of the parameters, converted, with defaults for those that are not given.
+    fn arranged(&mut self, routine: &Routine, arranged: &Arranged, given: Vec<Given<'_>>) -> Result<Vec<Expr>> {
+        let mut given: Vec<Option<Given<'_>>> = given.into_iter().map(Some).collect();
+        let mut args = Vec::new();
+        for (parameter, from) in routine.inputs().zip(&arranged.arguments) {
+            let to = parameter.data_type;
+            args.push(match (from, &arranged.spread) {
+                (_, Some(range)) if parameter.mode == ParameterMode::Variadic => {
+                    let element = to.element().ok_or_else(|| Error::internal("VARIADIC of no array"))?;
+                    let mut elements = Vec::new();
+                    for given in given[range.clone()].iter_mut().filter_map(Option::take) {
+                        elements.push((self.implicit(given.value, element, given.span)?, given.span));
+                    }
+                    self.array_of_type(to, elements)?
+                }
+                (Some(at), _) => {
+                    let given = given[*at].take().ok_or_else(|| Error::internal("an argument is used twice"))?;
+                    self.implicit(given.value, to, given.span)?
+                }
+                (None, _) => {
+                    let default = parameter.default.as_ref().ok_or_else(|| Error::internal("no default"))?;
+                    let parsed = crate::sql::parse_expression(&default.text)?;
+                    let name = parameter.name.as_deref().unwrap_or_default();
+                    self.isolated(default, (&parsed.tree, parsed.depth), |binder| {
+                        binder.default_value(parsed.expr, to, name)
+                    })?
+                }
+            });
+        }
+        Ok(args)
+    }
+
+    /// The value of a call: the call, or what its function's body says.
+    pub(super) fn stored_value(&mut self, function: Arc<Function>, args: Vec<Expr>, span: Span) -> Result<Expr> {
+        let Some(routine) = function.routine().cloned() else { return Ok(Expr::Call { function, args }) };
+        if matches!(routine.returns, Returns::Row | Returns::RowOf(_)) {
+            let what = format!("a row as the value of function {}", routine.name);
+            return Err(self.at(Error::unsupported(what), span));
+        }
+        if let Some(body) = self.inlined(&routine, &args)? {
+            return Ok(body);
+        }
+        self.parameters.calls_users = true;
+        self.parameters.calls_writers |= routine.may_write();
+        Ok(Expr::Call { function, args })
+    }
+
+    /// The body of a function in SQL in place of its call: where it is one expression that says the same there.
+    fn inlined(&mut self, routine: &Arc<Routine>, args: &[Expr]) -> Result<Option<Expr>> {
+        let Returns::Type(data_type) = routine.returns else { return Ok(None) };
+        let is_known = self.parameters.inlined.contains(&routine.id);
+        if routine.language != Language::Sql || routine.set || is_known || routine.kind == RoutineKind::Procedure {
+            return Ok(None);
+        }
+        let mut parameters = ParameterTypes::with_variables(Arc::new(Parameters::of(routine)));
+        parameters.inlined = self.parameters.inlined.iter().copied().chain([routine.id]).collect();
+        let Some(mut body) = expression_of(routine, data_type, self.catalog, &mut parameters)? else { return Ok(None) };
+        if !may_take_its_place(routine, &body, args) {
+            return Ok(None);
+        }
+        walk::rewrite(&mut body, 0, &mut |expr, _| match expr {
+            Expr::Parameter { index, .. } => args.get(*index).cloned(),
+            _ => None,
+        });
+        let body = self.duplicate(&body)?;
+        self.rests.borrow_mut().append(parameters.rests);
+        Ok(Some(body))
+    }
+
+    /// A function of the schema's in FROM: its columns, and the call.
+    pub(super) fn stored_rows(
+        &mut self,
+        function: Arc<Function>,
+        args: Vec<Expr>,
+        alias: Option<&str>,
+    ) -> Result<(Vec<Expr>, Vec<Field>)> {
+        let routine = function.routine().ok_or_else(|| Error::internal("not a function of the schema's"))?.clone();
+        self.parameters.calls_users = true;
+        self.parameters.calls_writers |= routine.may_write();
+        let fields = result_fields(&routine, self.catalog, alias)?;
+        Ok((vec![Expr::Call { function, args }], fields))
+    }
+
+    fn note_routine(&self, routine: &Routine, span: Span) {
+        let schema = self.catalog.schema_name(routine.schema).unwrap_or_default();
+        self.note(|noted: &mut Noted| noted.add(span, (routine.id, schema), Vec::new()));
+    }
+
+    /// `schema.name` of a call, or its plain name.
+    pub(super) fn called(&self, names: List<ast::Name>, span: Span) -> Result<Named<'a>> {
+        let tree = self.tree;
+        let parts: Vec<&'a str> = tree.list(names).map(|name| name_text(tree, name)).collect();
+        match parts.as_slice() {
+            [name] | ["pg_catalog", name] => Ok(Named { schema: None, name, span }),
+            [schema, name] => Ok(Named { schema: Some(schema), name, span }),
+            _ => {
+                let message = format!("cross-database references are not implemented: {}", dotted(tree, names));
+                Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span))
+            }
+        }
+    }
+}
+
+/// The columns that a function gives in FROM; a single one is named by the alias.
+pub(super) fn result_fields(routine: &Routine, catalog: &Catalog, alias: Option<&str>) -> Result<Vec<Field>> {
+    let single = |data_type: DataType| {
+        let out = routine.outputs().next().and_then(|output| output.name.clone());
+        let name = out.or_else(|| alias.map(str::to_owned)).unwrap_or_else(|| routine.name.clone());
+        vec![Field { name, data_type: data_type.base() }]
+    };
+    Ok(match routine.returns {
+        Returns::Void | Returns::Trigger => single(DataType::Text),
+        Returns::Type(data_type) => single(data_type),
+        Returns::Row => {
+            let field = |(at, output): (usize, &crate::catalog::RoutineParameter)| Field {
+                name: output.name.clone().unwrap_or_else(|| format!("column{}", at + 1)),
+                data_type: output.data_type.base(),
+            };
+            routine.outputs().enumerate().map(field).collect()
+        }
+        Returns::RowOf(table) => {
+            let table = catalog.table_by_id(table).ok_or_else(|| Error::internal("the table of a row is gone"))?;
+            let field =
+                |column: &crate::catalog::Column| Field { name: column.name.clone(), data_type: column.data_type };
+            table.columns.iter().map(field).collect()
+        }
+    })
+}
+
+fn no_such(called: Named<'_>, given: &[Given<'_>]) -> Error {
+    let types: Vec<DataType> = given.iter().map(|given| given.value.data_type()).collect();
+    if called.schema.is_none() && given.iter().all(|given| given.name.is_none()) {
+        return no_function(called.name, &types);
+    }
+    let shown = |given: &Given<'_>| match given.name {
+        Some(name) => format!("{name} => {}", given.value.data_type().type_name()),
+        None => given.value.data_type().type_name().to_owned(),
+    };
+    let schema = called.schema.map_or(String::new(), |schema| format!("{schema}."));
+    let args: Vec<String> = given.iter().map(shown).collect();
+    let message = format!("function {schema}{}({}) does not exist", called.name, args.join(", "));
+    let hint = "No function matches the given name and argument types. You might need to add explicit type casts.";
+    Error::new(SqlState::UNDEFINED_FUNCTION, message).with_hint(hint)
+}
+
+/// How a function would be called with these arguments; `None`: it cannot be.
+fn arrange(function: &Arc<Function>, given: &[Given<'_>], variadic: bool) -> Option<Arranged> {
+    let routine = function.routine()?;
+    let inputs: Vec<_> = routine.inputs().collect();
+    let positional = given.iter().take_while(|given| given.name.is_none()).count();
+    let takes_more = inputs.last().is_some_and(|last| last.mode == ParameterMode::Variadic) && !variadic;
+    if variadic && inputs.last().is_none_or(|last| last.mode != ParameterMode::Variadic) {
+        return None;
+    }
+    let mut arguments: Vec<Option<usize>> = vec![None; inputs.len()];
+    let mut types = Vec::with_capacity(given.len());
+    let mut spread = None;
+    if takes_more && positional == given.len() && given.len() >= inputs.len() {
+        let fixed = inputs.len() - 1;
+        let element = inputs[fixed].data_type.element()?.base();
+        types.extend(inputs[..fixed].iter().map(|input| input.data_type.base()));
+        types.extend((fixed..given.len()).map(|_| element));
+        arguments.iter_mut().enumerate().take(fixed).for_each(|(at, argument)| *argument = Some(at));
+        spread = Some(fixed..given.len());
+    } else {
+        for (at, given) in given.iter().enumerate() {
+            let to = match given.name {
+                None => at,
+                Some(name) => inputs.iter().position(|input| input.name.as_deref() == Some(name))?,
+            };
+            if arguments.get(to)?.is_some() {
+                return None;
+            }
+            arguments[to] = Some(at);
+            types.push(inputs[to].data_type.base());
+        }
+        let is_there = |(input, argument): (&&crate::catalog::RoutineParameter, &Option<usize>)| {
+            argument.is_some() || input.default.is_some()
+        };
+        if !inputs.iter().zip(&arguments).all(is_there) {
+            return None;
+        }
+    }
+    let candidate = Arc::new(function.taking(types));
+    Some(Arranged { candidate, arguments, spread })
+}
+
+/// The expression that a function's body is, of the declared type; `None`: it is more than that.
+fn expression_of(
+    routine: &Routine,
+    data_type: DataType,
+    catalog: &Catalog,
+    parameters: &mut ParameterTypes,
+) -> Result<Option<Expr>> {
+    // What is wrong with a body is told when it is called.
+    let Ok(parsed) = parse_one(&routine.body) else { return Ok(None) };
+    let ast::Statement::Query { query } = parsed.syntax() else { return Ok(None) };
+    let bound = with_deep_stack(parsed.depth, || bind_expression(&parsed, query, data_type, catalog, parameters))?;
+    Ok(bound.ok().flatten())
+}
+
+fn bind_expression(
+    parsed: &ParsedStatement,
+    query: ast::Id<ast::Query>,
+    data_type: DataType,
+    catalog: &Catalog,
+    parameters: &mut ParameterTypes,
+) -> Result<Option<Expr>> {
+    let mut binder = Binder::new(catalog, parameters, &parsed.tree, None, parsed.depth);
+    let LogicalPlan::Project { input, mut exprs, .. } = binder.query(query, None)? else { return Ok(None) };
+    let is_alone = matches!(&*input, LogicalPlan::Values { rows, .. } if rows.len() == 1 && rows[0].is_empty());
+    let (Some(expr), true, true) = (exprs.pop(), exprs.is_empty(), is_alone) else { return Ok(None) };
+    let expr = binder.coerce(expr, data_type.base(), CastContext::Assignment, super::binder::NOWHERE)?;
+    let (rests, calls_writers) = (binder.rests.take(), parameters.calls_writers);
+    parameters.rests = rests;
+    Ok(expr.filter(|_| !calls_writers))
+}
+
+/// Whether the body means in the call's place what it means in the function: PostgreSQL's rules.
+fn may_take_its_place(routine: &Routine, body: &Expr, args: &[Expr]) -> bool {
+    let (mut nodes, mut plain, mut strict, mut used) = (0, true, true, vec![0; args.len()]);
+    walk::walk(body, 0, &mut |expr, _| {
+        nodes += 1;
+        match expr {
+            Expr::Parameter { index, .. } => used.iter_mut().skip(*index).take(1).for_each(|used| *used += 1),
+            Expr::Subquery(_) | Expr::Subplan(_) | Expr::Outer { .. } | Expr::Column { .. } => plain = false,
+            Expr::Call { function, .. } => {
+                strict &= function.strict;
+                plain &= match routine.volatility {
+                    Volatility::Immutable => function.immutable,
+                    Volatility::Stable => !function.volatile,
+                    Volatility::Volatile => true,
+                };
+            }
+            Expr::Sequence { .. } => {
+                plain &= routine.volatility == Volatility::Volatile;
+                strict = false;
+            }
+            Expr::Literal { .. } | Expr::Cast { .. } => {}
+            _ => strict = false,
+        }
+    });
+    let is_large = |arg: &Expr| {
+        let (mut nodes, mut has_subquery) = (0, false);
+        walk::walk(arg, 0, &mut |expr, _| {
+            nodes += 1;
+            has_subquery |= matches!(expr, Expr::Subquery(_));
+        });
+        nodes > 10 || has_subquery
+    };
+    let is_fit = |(arg, used): (&Expr, &usize)| match used {
+        1 => true,
+        0 => !equal::is_volatile(arg) && !routine.strict,
+        _ => !equal::is_volatile(arg) && !is_large(arg),
+    };
+    plain && nodes <= INLINED_NODES_MAX && (strict || !routine.strict) && args.iter().zip(&used).all(is_fit)
+}

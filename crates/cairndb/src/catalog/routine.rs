@@ -1,0 +1,294 @@
+//! Functions and procedures that SQL made, as plain data, and their entries.
+
+use super::codec::{self, Fields, Writer, corrupt};
+use super::{Definition, ObjectId};
+use crate::Result;
+use crate::functions::Volatility;
+use crate::types::DataType;
+
+/// A function or a procedure of the schema's. Its body is kept as it was written, and means what it means when it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routine {
+    /// Its id.
+    pub id: ObjectId,
+    /// The schema that it is in.
+    pub schema: ObjectId,
+    /// Its name; others may have it, for other argument types.
+    pub name: String,
+    pub(crate) kind: RoutineKind,
+    pub(crate) language: Language,
+    /// All of them, those of the result included.
+    pub(crate) parameters: Vec<RoutineParameter>,
+    pub(crate) returns: Returns,
+    /// It returns rows.
+    pub(crate) set: bool,
+    pub(crate) volatility: Volatility,
+    /// NULL in, NULL out, without a call.
+    pub(crate) strict: bool,
+    pub(crate) body: String,
+    /// Numbers the changes of the entry.
+    pub(crate) change: u64,
+}
+
+/// What CREATE made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoutineKind {
+    Function,
+    Procedure,
+}
+
+/// What the body is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Sql,
+    PlPgSql,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RoutineParameter {
+    pub(crate) name: Option<String>,
+    pub(crate) mode: ParameterMode,
+    pub(crate) data_type: DataType,
+    /// What it is where a call does not say.
+    pub(crate) default: Option<Definition>,
+}
+
+/// Which way a parameter goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParameterMode {
+    In,
+    Out,
+    InOut,
+    /// The last one, an array of all arguments from here on.
+    Variadic,
+    /// A column of RETURNS TABLE.
+    Table,
+}
+
+/// What a call gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Returns {
+    /// Nothing: a function that is called for what it does, a procedure.
+    Void,
+    /// What becomes of a row.
+    Trigger,
+    /// A value of this type.
+    Type(DataType),
+    /// A row of the parameters that go out: more than one of them.
+    Row,
+    /// A row of this table.
+    RowOf(ObjectId),
+}
+
+impl ParameterMode {
+    /// Whether a call gives a value for it.
+    pub(crate) fn is_in(self) -> bool {
+        matches!(self, ParameterMode::In | ParameterMode::InOut | ParameterMode::Variadic)
+    }
+
+    /// Whether it is a part of what a call gives back.
+    pub(crate) fn is_out(self) -> bool {
+        matches!(self, ParameterMode::Out | ParameterMode::InOut | ParameterMode::Table)
+    }
+}
+
+impl Routine {
+    /// What a call gives values for.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &RoutineParameter> {
+        self.parameters.iter().filter(|parameter| parameter.mode.is_in())
+    }
+
+    /// What a call gives back, by parameters.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &RoutineParameter> {
+        self.parameters.iter().filter(|parameter| parameter.mode.is_out())
+    }
+
+    /// The types of a call's arguments, which tell it from others of its name.
+    pub(crate) fn argument_types(&self) -> Vec<DataType> {
+        self.inputs().map(|parameter| parameter.data_type.base()).collect()
+    }
+
+    /// `name(types)`
+    pub(crate) fn signature(&self) -> String {
+        let types: Vec<&str> = self.inputs().map(|parameter| parameter.data_type.type_name()).collect();
+        format!("{}({})", self.name, types.join(", "))
+    }
+
+    /// `function` or `procedure`
+    pub(crate) fn noun(&self) -> &'static str {
+        match self.kind {
+            RoutineKind::Function => "function",
+            RoutineKind::Procedure => "procedure",
+        }
+    }
+
+    /// Whether it may change rows, as far as its declaration says.
+    pub(crate) fn may_write(&self) -> bool {
+        self.volatility == Volatility::Volatile
+    }
+}
+
+const VOLATILITIES: [Volatility; 3] = [Volatility::Immutable, Volatility::Stable, Volatility::Volatile];
+const MODES: [ParameterMode; 5] =
+    [ParameterMode::In, ParameterMode::Out, ParameterMode::InOut, ParameterMode::Variadic, ParameterMode::Table];
+
+fn place_of<T: PartialEq>(all: &[T], one: &T) -> u64 {
+    all.iter().position(|known| known == one).unwrap_or(0) as u64
+}
+
+fn at<T: Copy>(all: &[T], place: &[u8]) -> Result<T> {
+    all.get(codec::number::<usize>(place)?).copied().ok_or_else(|| corrupt("function"))
+}
+
+pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
+    let mut w = Writer::entry();
+    w.text(1, &routine.name);
+    w.number(2, routine.schema.0.into());
+    w.number(3, change);
+    w.flag(4, routine.kind == RoutineKind::Procedure);
+    w.flag(5, routine.language == Language::PlPgSql);
+    for parameter in &routine.parameters {
+        w.record(6, |w| encode_parameter(parameter, w));
+    }
+    match routine.returns {
+        Returns::Void => {}
+        Returns::Trigger => w.number(7, 1),
+        Returns::Row => w.number(7, 2),
+        Returns::Type(data_type) => w.data_type(8, data_type),
+        Returns::RowOf(table) => w.number(9, table.0.into()),
+    }
+    w.flag(10, routine.set);
+    w.number(11, place_of(&VOLATILITIES, &routine.volatility));
+    w.flag(12, routine.strict);
+    w.text(13, &routine.body);
+    w.finish()
+}
+
+fn encode_parameter(parameter: &RoutineParameter, w: &mut Writer) {
+    if let Some(name) = &parameter.name {
+        w.text(1, name);
+    }
+    w.number(2, place_of(&MODES, &parameter.mode));
+    w.data_type(3, parameter.data_type);
+    if let Some(default) = &parameter.default {
+        super::entries::encode_definition(default, (4, 5), w);
+    }
+}
+
+pub(super) fn decode_routine(id: ObjectId, bytes: &[u8]) -> Result<Routine> {
+    let mut routine = Routine {
+        id,
+        schema: ObjectId::PUBLIC,
+        name: String::new(),
+        kind: RoutineKind::Function,
+        language: Language::Sql,
+        parameters: Vec::new(),
+        returns: Returns::Void,
+        set: false,
+        volatility: Volatility::Volatile,
+        strict: false,
+        body: String::new(),
+        change: 0,
+    };
+    let mut fields = Fields::entry(bytes)?;
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => routine.name = codec::text(value)?,
+            2 => routine.schema = ObjectId(codec::number(value)?),
+            3 => routine.change = codec::number(value)?,
+            4 => routine.kind = RoutineKind::Procedure,
+            5 => routine.language = Language::PlPgSql,
+            6 => routine.parameters.push(decode_parameter(value)?),
+            7 => {
+                routine.returns = match codec::number::<u32>(value)? {
+                    1 => Returns::Trigger,
+                    2 => Returns::Row,
+                    _ => return Err(corrupt("function")),
+                }
+            }
+            8 => routine.returns = Returns::Type(codec::data_type(value)?),
+            9 => routine.returns = Returns::RowOf(ObjectId(codec::number(value)?)),
+            10 => routine.set = true,
+            11 => routine.volatility = at(&VOLATILITIES, value)?,
+            12 => routine.strict = true,
+            13 => routine.body = codec::text(value)?,
+            _ => {}
+        }
+    }
+    Ok(routine)
+}
+
+fn decode_parameter(bytes: &[u8]) -> Result<RoutineParameter> {
+    let mut parameter =
+        RoutineParameter { name: None, mode: ParameterMode::In, data_type: DataType::Unknown, default: None };
+    let (mut text, mut references) = (None, None);
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => parameter.name = Some(codec::text(value)?),
+            2 => parameter.mode = at(&MODES, value)?,
+            3 => parameter.data_type = codec::data_type(value)?,
+            4 => text = Some(codec::text(value)?),
+            5 => references = super::entries::decode_references(value)?,
+            _ => {}
+        }
+    }
+    parameter.default = text.map(|text| Definition { text, references });
+    match parameter.data_type {
+        DataType::Unknown => Err(corrupt("function")),
+        _ => Ok(parameter),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn routine() -> Routine {
+        let parameter = |name: &str, mode, default: Option<&str>| RoutineParameter {
+            name: (!name.is_empty()).then(|| name.to_owned()),
+            mode,
+            data_type: DataType::Varchar(Some(10)),
+            default: default.map(Definition::from),
+        };
+        Routine {
+            id: ObjectId(9),
+            schema: ObjectId(3),
+            name: "f".to_owned(),
+            kind: RoutineKind::Procedure,
+            language: Language::PlPgSql,
+            parameters: vec![
+                parameter("a", ParameterMode::In, None),
+                parameter("", ParameterMode::InOut, Some("'x'")),
+                parameter("c", ParameterMode::Table, None),
+            ],
+            returns: Returns::Row,
+            set: true,
+            volatility: Volatility::Stable,
+            strict: true,
+            body: "BEGIN END".to_owned(),
+            change: 7,
+        }
+    }
+
+    #[test]
+    fn a_function_comes_back_as_it_was() {
+        let all = [Returns::Void, Returns::Trigger, Returns::Row, Returns::Type(DataType::Date)];
+        for returns in all.into_iter().chain([Returns::RowOf(ObjectId(12))]) {
+            let routine = Routine { returns, ..routine() };
+            assert_eq!(decode_routine(routine.id, &encode_routine(&routine, 7)).expect("decodes"), routine);
+        }
+    }
+
+    #[test]
+    fn damaged_entries_of_functions_never_panic() {
+        let bytes = encode_routine(&routine(), 7);
+        (0..bytes.len()).for_each(|length| drop(decode_routine(ObjectId(9), &bytes[..length])));
+        for at in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[at / 8] ^= 1 << (at % 8);
+            drop(decode_routine(ObjectId(9), &flipped));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! CREATE FUNCTION, CREATE PROCEDURE, DROP FUNCTION and its kin.
+
+use cairn_parser::{Expr, Id, Part, TokenKind, TypeName};
+
+use super::clause::Clause;
+use crate::catalog::{Language, ObjectName, ParameterMode, RoutineKind};
+use crate::functions::Volatility;
+use crate::{Error, Result, SqlState};
+
+/// CREATE FUNCTION, CREATE PROCEDURE.
+#[derive(Debug)]
+pub(crate) struct CreateRoutine {
+    pub(crate) kind: RoutineKind,
+    pub(crate) name: ObjectName,
+    pub(crate) or_replace: bool,
+    pub(crate) parameters: Vec<Parameter>,
+    /// `None`: by the parameters that go out.
+    pub(crate) returns: Option<Id<TypeName>>,
+    pub(crate) language: Language,
+    pub(crate) volatility: Volatility,
+    pub(crate) strict: bool,
+    pub(crate) body: String,
+}
+
+/// A parameter, or a column of RETURNS TABLE.
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: Option<String>,
+    pub(crate) mode: ParameterMode,
+    pub(crate) data_type: Id<TypeName>,
+    pub(crate) default: Option<Id<Expr>>,
+}
+
+/// DROP FUNCTION, PROCEDURE, ROUTINE.
+#[derive(Debug)]
+pub(crate) struct DropRoutines {
+    /// `None`: either.
+    pub(crate) kind: Option<RoutineKind>,
+    pub(crate) signatures: Vec<Signature>,
+    pub(crate) if_exists: bool,
+    pub(crate) cascade: bool,
+}
+
+/// A function by its name and the types of its arguments.
+#[derive(Debug)]
+pub(crate) struct Signature {
+    pub(crate) name: ObjectName,
+    /// `None`: the only one of the name.
+    pub(crate) arguments: Option<Vec<Id<TypeName>>>,
+}
+
+impl CreateRoutine {
+    pub(super) fn of(command: Clause<'_>) -> Result<CreateRoutine> {
+        let kind = match command.rule() {
+            "create_procedure" => RoutineKind::Procedure,
+            _ => RoutineKind::Function,
+        };
+        let mut parameters = Vec::new();
+        for parameter in command.part("parameters").into_iter().flat_map(|all| all.parts("parameter")) {
+            parameters.push(Parameter::of(parameter)?);
+        }
+        for column in command.parts("result_column") {
+            let (name, data_type) = (Some(column.name()?), column.data_type()?);
+            parameters.push(Parameter { name, mode: ParameterMode::Table, data_type, default: None });
+        }
+        let mut create = CreateRoutine {
+            kind,
+            name: command.called_name()?,
+            or_replace: command.part("or_replace").is_some(),
+            parameters,
+            returns: command.data_type().ok(),
+            language: Language::Sql,
+            volatility: Volatility::Volatile,
+            strict: false,
+            body: String::new(),
+        };
+        create.options(command)?;
+        Ok(create)
+    }
+
+    fn options(&mut self, command: Clause<'_>) -> Result<()> {
+        let (mut language, mut body) = (None, None);
+        for option in command.parts("function_option") {
+            match option.part("function_property") {
+                Some(property) => self.property(property)?,
+                None if option.has(TokenKind::Language) => {
+                    let word = option.part("word_or_string").map(Clause::value_text).unwrap_or_default();
+                    language = Some(language_of(&word).map_err(|error| option.here(error))?);
+                }
+                None if option.has(TokenKind::As) => body = Some(option.constant_text().unwrap_or_default()),
+                None => return Err(option.unsupported(option.first_words())),
+            }
+        }
+        if let Some(standard) = command.part("routine_body") {
+            if body.is_some() {
+                let message = "duplicate function body specified";
+                return Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message));
+            }
+            if language.is_some_and(|language| language != Language::Sql) {
+                let message = "inline SQL function body only valid for language SQL";
+                return Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message));
+            }
+            language = Some(Language::Sql);
+            body = Some(standard_body(standard)?);
+        }
+        let missing = |message: &str| Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message);
+        self.body = body.ok_or_else(|| missing("no function body specified"))?;
+        self.language = language.ok_or_else(|| missing("no language specified"))?;
+        Ok(())
+    }
+
+    fn property(&mut self, property: Clause<'_>) -> Result<()> {
+        use TokenKind as T;
+        match () {
+            () if property.has(T::Immutable) => self.volatility = Volatility::Immutable,
+            () if property.has(T::Stable) => self.volatility = Volatility::Stable,
+            () if property.has(T::Volatile) => self.volatility = Volatility::Volatile,
+            () if property.has(T::Strict) || property.has(T::Returns) => self.strict = true,
+            () if property.has(T::Called) => self.strict = false,
+            // Everything runs with the rights of who calls it, and nothing leaks to anybody; there is one user.
+            () if property.has(T::Security) || property.has(T::Leakproof) => {}
+            // Estimates, and leave to run on other processes, of which there are none.
+            () if property.has(T::Cost) || property.has(T::Rows) || property.has(T::Parallel) => {}
+            () => return Err(property.unsupported(format!("{} as an option of a function", property.first_words()))),
+        }
+        Ok(())
+    }
+}
+
+/// `RETURN expr`, `BEGIN ATOMIC ... END`: as statements.
+fn standard_body(body: Clause<'_>) -> Result<String> {
+    let mut statements = Vec::new();
+    for part in body.each() {
+        match part {
+            Part::Statement { statement } => statements.push(body.tree().written(statement).to_owned()),
+            Part::Rule { .. } => {}
+            _ => {}
+        }
+    }
+    for returned in body.parts("return") {
+        statements.push(format!("SELECT {}", body.tree().written(returned.expr()?)));
+    }
+    Ok(statements.join(";\n"))
+}
+
+fn language_of(name: &str) -> Result<Language> {
+    match name.to_ascii_lowercase().as_str() {
+        "sql" => Ok(Language::Sql),
+        "plpgsql" => Ok(Language::PlPgSql),
+        name @ ("c" | "internal") => Err(Error::unsupported(format!("LANGUAGE {name}"))),
+        name => Err(Error::new(SqlState::UNDEFINED_OBJECT, format!("language \"{name}\" does not exist"))),
+    }
+}
+
+impl Parameter {
+    fn of(clause: Clause<'_>) -> Result<Parameter> {
+        let argument = clause.part("argument").ok_or_else(|| Error::internal("a parameter without its argument"))?;
+        let default = clause.expr().ok();
+        Ok(Parameter { name: argument.names().next(), mode: mode(argument), data_type: argument.data_type()?, default })
+    }
+}
+
+fn mode(argument: Clause<'_>) -> ParameterMode {
+    use TokenKind as T;
+    let Some(mode) = argument.part("argument_mode") else { return ParameterMode::In };
+    match () {
+        () if mode.has(T::Variadic) => ParameterMode::Variadic,
+        () if mode.has(T::Inout) || mode.has(T::In) && mode.has(T::Out) => ParameterMode::InOut,
+        () if mode.has(T::Out) => ParameterMode::Out,
+        () => ParameterMode::In,
+    }
+}
+
+impl DropRoutines {
+    pub(super) fn of(command: Clause<'_>) -> Result<DropRoutines> {
+        let kind = match () {
+            () if command.has(TokenKind::Function) => Some(RoutineKind::Function),
+            () if command.has(TokenKind::Procedure) => Some(RoutineKind::Procedure),
+            () => None,
+        };
+        Ok(DropRoutines {
+            kind,
+            signatures: command.parts("function_signature").map(Signature::of).collect::<Result<_>>()?,
+            if_exists: command.part("if_exists").is_some(),
+            cascade: command.is_cascade(),
+        })
+    }
+}
+
+impl Signature {
+    pub(super) fn of(clause: Clause<'_>) -> Result<Signature> {
+        let given = clause.has(TokenKind::LeftParen);
+        let mut arguments = Vec::new();
+        for argument in clause.parts("argument").filter(|argument| mode(*argument).is_in()) {
+            arguments.push(argument.data_type()?);
+        }
+        Ok(Signature { name: clause.called_name()?, arguments: given.then_some(arguments) })
+    }
+}

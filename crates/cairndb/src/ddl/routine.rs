@@ -1,0 +1,344 @@
+//! CREATE FUNCTION, CREATE PROCEDURE, DROP FUNCTION and its kin.
+
+use std::sync::Arc;
+
+use cairn_parser::{Id, TypeName};
+
+use super::context::Ddl;
+use super::dependency::Object;
+use crate::bind::resolve_default;
+use crate::catalog::{Language, ObjectId, ParameterMode, Returns, Routine, RoutineKind, RoutineParameter};
+use crate::command::{CreateRoutine, DropRoutines, Parameter, Signature};
+use crate::sql::{name_text, plain_name};
+use crate::types::DataType;
+use crate::{Error, Result, SqlState};
+
+impl Ddl<'_> {
+    pub(super) fn create_routine(&mut self, create: &CreateRoutine) -> Result<&'static str> {
+        let schema = self.schema_for(&create.name, false)?;
+        if schema.is_temporary() {
+            return Err(Error::unsupported("a temporary function"));
+        }
+        let parameters = self.parameters(create)?;
+        let (returns, set) = self.returns(create, &parameters)?;
+        let mut routine = Routine {
+            id: ObjectId(0),
+            schema,
+            name: create.name.name.clone(),
+            kind: create.kind,
+            language: create.language,
+            parameters,
+            returns,
+            set,
+            volatility: create.volatility,
+            strict: create.strict,
+            body: create.body.clone(),
+            change: 0,
+        };
+        if routine.returns == Returns::Trigger && routine.language == Language::Sql {
+            return Err(invalid("SQL functions cannot return type trigger"));
+        }
+        let types = routine.argument_types();
+        let same = |known: &&Arc<Routine>| known.argument_types() == types;
+        let known = self.routines_named(schema, &routine.name).into_iter().find(|known| same(&known));
+        routine.id = match &known {
+            None => self.store.allocate_id(schema)?,
+            Some(known) if create.or_replace => {
+                check_replacement(known, &routine)?;
+                known.id
+            }
+            Some(known) => {
+                let message = format!("{} \"{}\" already exists with same argument types", "function", known.name);
+                return Err(Error::new(SqlState("42723"), message));
+            }
+        };
+        self.store.put_routine(&routine)?;
+        self.reload()?;
+        self.check_body(routine.id)?;
+        Ok(match create.kind {
+            RoutineKind::Function => "CREATE FUNCTION",
+            RoutineKind::Procedure => "CREATE PROCEDURE",
+        })
+    }
+
+    /// A body that can not be run is refused now.
+    fn check_body(&self, id: ObjectId) -> Result<()> {
+        let function = self.catalog.routine_by_id(id).cloned();
+        let routine = function.as_ref().and_then(|function| function.routine());
+        let routine = routine.ok_or_else(|| Error::internal("a function is not there"))?;
+        crate::routine::check_body(routine, &self.session.runner(&self.catalog))
+    }
+
+    pub(super) fn routines_named(&self, schema: ObjectId, name: &str) -> Vec<Arc<Routine>> {
+        let functions = self.catalog.routines_in(schema, name);
+        functions.iter().filter_map(|function| function.routine().cloned()).collect()
+    }
+
+    fn parameters(&self, create: &CreateRoutine) -> Result<Vec<RoutineParameter>> {
+        let mut parameters: Vec<RoutineParameter> = Vec::new();
+        let mut has_default = false;
+        for given in &create.parameters {
+            let data_type = self.parameter_type(given.data_type)?;
+            if given.mode == ParameterMode::Variadic && !data_type.is_array() {
+                return Err(invalid("VARIADIC parameter must be an array"));
+            }
+            let last_in = parameters.iter().rfind(|known: &&RoutineParameter| known.mode.is_in());
+            if given.mode.is_in() && last_in.is_some_and(|last| last.mode == ParameterMode::Variadic) {
+                return Err(invalid("VARIADIC parameter must be the last input parameter"));
+            }
+            self.refuse_same_name(&parameters, given)?;
+            let default = match given.default {
+                None if has_default && given.mode.is_in() => {
+                    return Err(invalid("input parameters after one with a default value must also have defaults"));
+                }
+                None => None,
+                Some(_) if !given.mode.is_in() => {
+                    return Err(invalid("only input parameters can have default values"));
+                }
+                Some(default) => {
+                    has_default = true;
+                    let name = given.name.as_deref().unwrap_or_default();
+                    Some(resolve_default(self.text(default), (name, data_type), &self.catalog)?)
+                }
+            };
+            parameters.push(RoutineParameter { name: given.name.clone(), mode: given.mode, data_type, default });
+        }
+        Ok(parameters)
+    }
+
+    fn refuse_same_name(&self, before: &[RoutineParameter], given: &Parameter) -> Result<()> {
+        // One that goes in and one that comes out may share a name, but not so in RETURNS TABLE.
+        let clashes = |known: &&RoutineParameter| {
+            known.mode.is_in() && given.mode.is_in()
+                || known.mode.is_out() && given.mode.is_out()
+                || known.mode == ParameterMode::Table
+                || given.mode == ParameterMode::Table
+        };
+        match &given.name {
+            Some(name) if before.iter().filter(clashes).any(|known| known.name.as_ref() == Some(name)) => {
+                Err(invalid(&format!("parameter name \"{name}\" used more than once")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn parameter_type(&self, name: Id<TypeName>) -> Result<DataType> {
+        let tree = &self.parsed.tree;
+        if tree.get(name).set_of {
+            return Err(invalid("functions cannot accept set arguments"));
+        }
+        match self.column_type(name)? {
+            Some(data_type) => Ok(data_type.base()),
+            None => self.data_type(name).map(DataType::base),
+        }
+    }
+
+    /// The type of `table.column%TYPE`.
+    fn column_type(&self, name: Id<TypeName>) -> Result<Option<DataType>> {
+        let tree = &self.parsed.tree;
+        if !tree.get(name).of_column {
+            return Ok(None);
+        }
+        let mut parts: Vec<String> =
+            tree.list(tree.get(name).names).map(|part| name_text(tree, part).to_owned()).collect();
+        let column = parts.pop().unwrap_or_default();
+        let relation = crate::sql::object_name(parts)?;
+        let table = self.table(&relation)?;
+        let found = table.columns.iter().find(|known| known.name == column).map(|known| known.data_type);
+        found.map(Some).ok_or_else(|| {
+            let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+            Error::new(SqlState::UNDEFINED_COLUMN, message)
+        })
+    }
+
+    /// What the function gives, and whether that is rows.
+    fn returns(&self, create: &CreateRoutine, parameters: &[RoutineParameter]) -> Result<(Returns, bool)> {
+        let outputs: Vec<&RoutineParameter> = parameters.iter().filter(|parameter| parameter.mode.is_out()).collect();
+        let by_outputs = match outputs.as_slice() {
+            [] => None,
+            [one] => Some(Returns::Type(one.data_type)),
+            _ => Some(Returns::Row),
+        };
+        let is_table = outputs.iter().any(|output| output.mode == ParameterMode::Table);
+        let Some(name) = create.returns else {
+            return match by_outputs {
+                // A procedure's parameters that go out are CALL's row.
+                Some(_) if create.kind == RoutineKind::Procedure => Ok((Returns::Row, false)),
+                Some(returns) => Ok((returns, is_table)),
+                None if create.kind == RoutineKind::Procedure => Ok((Returns::Void, false)),
+                None => Err(invalid("function result type must be specified")),
+            };
+        };
+        let tree = &self.parsed.tree;
+        let set = tree.get(name).set_of;
+        let plain = plain_name(tree, tree.get(name).names).map(|(plain, _)| plain);
+        if let Some(by_outputs) = by_outputs {
+            let said = match plain {
+                Some("record") => Returns::Row,
+                _ => Returns::Type(self.result_type(name)?),
+            };
+            if said != by_outputs {
+                let wanted = match by_outputs {
+                    Returns::Type(data_type) => data_type.type_name(),
+                    _ => "record",
+                };
+                return Err(invalid(&format!("function result type must be {wanted} because of OUT parameters")));
+            }
+            return Ok((by_outputs, set));
+        }
+        match plain {
+            Some("void") if !set => return Ok((Returns::Void, false)),
+            Some("trigger") if !set => {
+                return match parameters {
+                    [] => Ok((Returns::Trigger, false)),
+                    _ => Err(Error::new(
+                        SqlState::INVALID_FUNCTION_DEFINITION,
+                        "trigger functions cannot have declared arguments",
+                    )
+                    .with_hint("The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.")),
+                };
+            }
+            _ => {}
+        }
+        if let Some(table) = self.row_type(name)? {
+            return Ok((Returns::RowOf(table), set));
+        }
+        Ok((Returns::Type(self.result_type(name)?), set))
+    }
+
+    fn result_type(&self, name: Id<TypeName>) -> Result<DataType> {
+        if let Some(data_type) = self.column_type(name)? {
+            return Ok(data_type.base());
+        }
+        DataType::element_or_array(&self.parsed.tree, name)
+            .map(DataType::base)
+            .map_err(|error| self.at_type(error, name))
+    }
+
+    fn at_type(&self, error: Error, name: Id<TypeName>) -> Error {
+        error.at(self.parsed.position_of(self.parsed.tree.span(name).start as usize))
+    }
+
+    /// The table whose row a type's name means.
+    fn row_type(&self, name: Id<TypeName>) -> Result<Option<ObjectId>> {
+        let tree = &self.parsed.tree;
+        let node = tree.get(name);
+        if node.names.is_empty() || !node.bounds.is_empty() || node.of_column {
+            return Ok(None);
+        }
+        let is_type = DataType::element_or_array(tree, name).is_ok();
+        let parts: Vec<String> = tree.list(node.names).map(|part| name_text(tree, part).to_owned()).collect();
+        let found = crate::sql::object_name(parts).ok().and_then(|name| self.catalog.relation(&name).cloned());
+        Ok(found.filter(|_| !is_type).and_then(|relation| relation.table().map(|table| table.id)))
+    }
+
+    pub(super) fn drop_routines(&mut self, drop: &DropRoutines) -> Result<&'static str> {
+        let mut targets = Vec::new();
+        for signature in &drop.signatures {
+            match self.routine_of(signature, drop.kind) {
+                Ok(routine) => targets.push(Object::Routine(routine.id)),
+                Err(error) if drop.if_exists && is_missing(&error) => {
+                    self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.drop_objects(&targets, drop.cascade)?;
+        Ok(match drop.kind {
+            Some(RoutineKind::Function) => "DROP FUNCTION",
+            Some(RoutineKind::Procedure) => "DROP PROCEDURE",
+            None => "DROP ROUTINE",
+        })
+    }
+
+    /// The function that a signature means.
+    pub(super) fn routine_of(&self, signature: &Signature, kind: Option<RoutineKind>) -> Result<Arc<Routine>> {
+        let name = &signature.name;
+        let schemas = match &name.schema {
+            Some(schema) => self.catalog.schema(schema).into_iter().collect(),
+            None => self.catalog.searched().to_vec(),
+        };
+        let types = signature
+            .arguments
+            .as_ref()
+            .map(|types| types.iter().map(|name| self.parameter_type(*name)).collect::<Result<Vec<DataType>>>());
+        let types = types.transpose()?;
+        let noun = match kind {
+            Some(RoutineKind::Function) => "function",
+            Some(RoutineKind::Procedure) => "procedure",
+            None => "routine",
+        };
+        let mut found = Vec::new();
+        for schema in schemas {
+            let all = self.routines_named(schema, &name.name).into_iter();
+            found.extend(all.filter(|known| types.as_ref().is_none_or(|types| known.argument_types() == *types)));
+            if !found.is_empty() {
+                break;
+            }
+        }
+        match (found.as_slice(), &types) {
+            ([one], _) => match kind {
+                Some(kind) if kind != one.kind => {
+                    Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("{} is not a {noun}", one.signature())))
+                }
+                _ => Ok(one.clone()),
+            },
+            ([], Some(types)) => {
+                let types: Vec<&str> = types.iter().map(|data_type| data_type.type_name()).collect();
+                let message = format!("{noun} {name}({}) does not exist", types.join(", "));
+                Err(Error::new(SqlState::UNDEFINED_FUNCTION, message))
+            }
+            ([], None) => {
+                let message = format!("could not find a {noun} named \"{}\"", name);
+                Err(Error::new(SqlState::UNDEFINED_FUNCTION, message))
+            }
+            _ => {
+                let message = format!("{noun} name \"{}\" is not unique", name);
+                let hint = format!("Specify the argument list to select the {noun} unambiguously.");
+                Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).with_hint(hint))
+            }
+        }
+    }
+}
+
+fn is_missing(error: &Error) -> bool {
+    matches!(
+        error.sqlstate(),
+        SqlState::UNDEFINED_FUNCTION | SqlState::UNDEFINED_OBJECT | SqlState::INVALID_SCHEMA_NAME
+    )
+}
+
+fn invalid(message: &str) -> Error {
+    Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message)
+}
+
+/// OR REPLACE keeps what calls rest on.
+fn check_replacement(known: &Routine, new: &Routine) -> Result<()> {
+    let hint = format!("Use DROP {} {} first.", known.noun().to_uppercase(), known.signature());
+    if known.kind != new.kind {
+        let message = "cannot change routine kind";
+        let detail = format!("\"{}\" is a {}.", known.name, known.noun());
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail));
+    }
+    if (known.returns, known.set) != (new.returns, new.set) {
+        return Err(invalid("cannot change return type of existing function").with_hint(hint));
+    }
+    let outputs = |routine: &Routine| -> Vec<(Option<String>, DataType)> {
+        routine.outputs().map(|output| (output.name.clone(), output.data_type)).collect()
+    };
+    if known.returns == Returns::Row && outputs(known) != outputs(new) {
+        let detail = "Row type defined by OUT parameters is different.";
+        return Err(invalid("cannot change return type of existing function").with_detail(detail).with_hint(hint));
+    }
+    for (old, new) in known.inputs().zip(new.inputs()) {
+        if let Some(name) = &old.name
+            && new.name.as_ref() != Some(name)
+        {
+            return Err(invalid(&format!("cannot change name of input parameter \"{name}\"")).with_hint(hint));
+        }
+        if old.default.is_some() && new.default.is_none() {
+            return Err(invalid("cannot remove parameter defaults from existing function").with_hint(hint));
+        }
+    }
+    Ok(())
+}

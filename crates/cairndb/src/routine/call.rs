@@ -1,0 +1,99 @@
+//! A call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Caller, Compiled, DEPTH_MAX};
+use crate::api::Runner;
+use crate::catalog::{Language, Returns, Routine};
+use crate::exec::ExecContext;
+use crate::types::EvalContext;
+use crate::{Error, Result, SqlState, Value};
+
+/// So many calls within each other run on a caller's stack, which may have 2 MiB; then they get another one.
+const STACK_LEVELS: usize = 16;
+const STACK_BYTES: usize = 32 << 20;
+
+/// How deep calls are within each other; a call counts for as long as this lives.
+pub(crate) struct Depth<'a>(&'a AtomicUsize);
+
+impl Depth<'_> {
+    /// One deeper; SQLSTATE 54001 where that is too deep. Whether the stack has no room for more.
+    fn enter(depth: &AtomicUsize) -> Result<(Depth<'_>, bool)> {
+        let entered = Depth(depth);
+        match depth.fetch_add(1, Ordering::Relaxed) {
+            before if before < DEPTH_MAX => Ok((entered, before % STACK_LEVELS == STACK_LEVELS - 1)),
+            _ => Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+                .with_hint(format!("Functions, procedures and triggers may call each other {DEPTH_MAX} levels deep."))),
+        }
+    }
+}
+
+impl Drop for Depth<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Runner {
+    fn call(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
+        let (_depth, is_full) = Depth::enter(self.depth())?;
+        if !is_full {
+            return self.call_here(routine, args, eval);
+        }
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("cairn-call".into()).stack_size(STACK_BYTES);
+            let handle = thread.spawn_scoped(scope, || self.call_here(routine, args, eval)).map_err(|error| {
+                Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("no stack for a function's call: {error}"))
+            })?;
+            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn call_here(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
+        let compiled = self.compiled().of(routine)?;
+        let context = ExecContext { parameters: args.into(), ..self.context(routine, eval)? };
+        context.check()?;
+        match &*compiled {
+            Compiled::Sql(body) => body.run(routine, self, &context),
+        }
+    }
+}
+
+impl Caller for Runner {
+    fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value> {
+        let rows = self.call(routine, args, eval)?;
+        if routine.returns == Returns::Void {
+            return Ok(nothing(routine));
+        }
+        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or(Value::Null))
+    }
+
+    fn rows(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
+        if routine.strict && args.iter().any(Value::is_null) {
+            let width = super::sql_body::result_types(routine, self)?.len();
+            return Ok(if routine.set { vec![] } else { vec![vec![Value::Null; width.max(1)]] });
+        }
+        let rows = self.call(routine, args, eval)?;
+        Ok(match routine.returns {
+            Returns::Void => vec![vec![nothing(routine)]],
+            _ if routine.set || !rows.is_empty() => rows,
+            _ => vec![vec![Value::Null; super::sql_body::result_types(routine, self)?.len()]],
+        })
+    }
+}
+
+/// What comes of a function that gives nothing, as PostgreSQL's languages do it.
+fn nothing(routine: &Routine) -> Value {
+    match routine.language {
+        Language::Sql => Value::Null,
+        Language::PlPgSql => Value::Text(String::new().into()),
+    }
+}
+
+/// Whether the body of a function that is being made can be run.
+pub(crate) fn check_body(routine: &Arc<Routine>, runner: &Runner) -> Result<()> {
+    match Compiled::new(routine)? {
+        Compiled::Sql(body) => body.check(routine, runner),
+    }
+}

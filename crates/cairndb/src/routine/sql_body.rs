@@ -1,0 +1,113 @@
+//! A function's body in SQL: statements one after the other, the last of which is what it gives.
+
+use std::sync::Arc;
+
+use super::{Parameters, Variables};
+use crate::Result;
+use crate::api::{Planned, Runner};
+use crate::catalog::{ObjectId, Returns, Routine};
+use crate::exec::ExecContext;
+use crate::plan::Field;
+use crate::sql::split_script;
+use crate::types::{CastContext, DataType, can_cast, cast_assign};
+use crate::{Error, SqlState, Value};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct SqlBody {
+    variables: Arc<dyn Variables>,
+    statements: Vec<Planned>,
+}
+
+impl SqlBody {
+    pub(crate) fn new(routine: &Routine) -> Result<SqlBody> {
+        let variables: Arc<dyn Variables> = Arc::new(Parameters::of(routine));
+        let mut statements = Vec::new();
+        for source in split_script(&routine.body) {
+            statements.push(Planned::new(source.parse()?));
+        }
+        Ok(SqlBody { variables, statements })
+    }
+
+    /// Runs the statements; the rows of the last.
+    pub(super) fn run(&self, routine: &Routine, runner: &Runner, context: &ExecContext) -> Result<Vec<Vec<Value>>> {
+        let mut rows = Vec::new();
+        let Some((last, before)) = self.statements.split_last() else { return Ok(rows) };
+        for statement in before {
+            runner.run(statement, &self.variables, context, Some(1))?;
+        }
+        let done = runner.run(last, &self.variables, context, (!routine.set).then_some(1))?;
+        if routine.returns == Returns::Void {
+            return Ok(rows);
+        }
+        let types = result_types(routine, runner)?;
+        check_result(routine, &done.fields, &types)?;
+        rows = done.rows;
+        for row in &mut rows {
+            for ((value, field), to) in row.iter_mut().zip(&done.fields).zip(&types) {
+                if field.data_type.base() != *to {
+                    *value = cast_assign(value, field.data_type, *to, &context.eval)?;
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Binds every statement, and looks whether the last gives what is declared.
+    pub(super) fn check(&self, routine: &Routine, runner: &Runner) -> Result<()> {
+        let mut fields = vec![];
+        for statement in &self.statements {
+            fields = runner.fields_of(statement, &self.variables)?;
+        }
+        match routine.returns {
+            Returns::Void => Ok(()),
+            _ => check_result(routine, &fields, &result_types(routine, runner)?),
+        }
+    }
+}
+
+/// The types of the columns that a call gives.
+pub(super) fn result_types(routine: &Routine, runner: &Runner) -> Result<Vec<DataType>> {
+    Ok(match routine.returns {
+        Returns::Void | Returns::Trigger => vec![],
+        Returns::Type(data_type) => vec![data_type.base()],
+        Returns::Row => routine.outputs().map(|output| output.data_type.base()).collect(),
+        Returns::RowOf(table) => row_types(table, runner)?,
+    })
+}
+
+fn row_types(table: ObjectId, runner: &Runner) -> Result<Vec<DataType>> {
+    let catalog = runner.catalog();
+    let table = catalog.table_by_id(table).ok_or_else(|| Error::internal("the table of a function's rows is gone"))?;
+    Ok(table.columns.iter().map(|column| column.data_type.base()).collect())
+}
+
+fn check_result(routine: &Routine, fields: &[Field], types: &[DataType]) -> Result<()> {
+    let declared = match routine.returns {
+        Returns::Type(data_type) => data_type.type_name(),
+        _ => "record",
+    };
+    let mismatch = |detail: String| {
+        let message = format!("return type mismatch in function declared to return {declared}");
+        Err(Error::new(SqlState::INVALID_FUNCTION_DEFINITION, message).with_detail(detail))
+    };
+    if fields.is_empty() {
+        return mismatch("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.".to_owned());
+    }
+    match (fields.len(), types.len()) {
+        (given, wanted) if given == wanted => {}
+        (_, 1) => return mismatch("Final statement must return exactly one column.".to_owned()),
+        (given, wanted) if given < wanted => return mismatch("Final statement returns too few columns.".to_owned()),
+        _ => return mismatch("Final statement returns too many columns.".to_owned()),
+    }
+    for (at, (field, to)) in fields.iter().zip(types).enumerate() {
+        if field.data_type.base() != *to && !can_cast(field.data_type, *to, CastContext::Assignment) {
+            let given = field.data_type.type_name();
+            return mismatch(match types.len() {
+                1 if !matches!(routine.returns, Returns::RowOf(_)) => format!("Actual return type is {given}."),
+                _ => format!("Final statement returns {given} instead of {} at column {}.", to.type_name(), at + 1),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Names that stand for values where a function's statement is bound: its parameters, PL/pgSQL's variables.
+
+use std::fmt::Debug;
+
+use crate::Result;
+use crate::catalog::Routine;
+use crate::types::DataType;
+
+/// What the names in a function's statement mean besides columns. Each value is a parameter of the statement.
+pub(crate) trait Variables: Debug + Send + Sync {
+    /// The number of the parameter that a name means, from 0, and its type; `$1` is a name, too.
+    fn find(&self, name: &[&str]) -> Result<Option<(usize, DataType)>>;
+
+    /// A column of the same name is meant rather than the variable, as in functions in SQL; in PL/pgSQL it is an error.
+    fn columns_first(&self) -> bool;
+}
+
+/// A parameter of a function as its statements see it.
+#[derive(Debug)]
+pub(crate) struct Variable {
+    pub(crate) name: Option<String>,
+    pub(crate) data_type: DataType,
+}
+
+/// The parameters of a function in SQL.
+#[derive(Debug)]
+pub(crate) struct Parameters {
+    function: String,
+    all: Vec<Variable>,
+}
+
+impl Parameters {
+    pub(crate) fn of(routine: &Routine) -> Parameters {
+        let variable = |parameter: &crate::catalog::RoutineParameter| Variable {
+            name: parameter.name.clone(),
+            data_type: parameter.data_type,
+        };
+        Parameters { function: routine.name.clone(), all: routine.inputs().map(variable).collect() }
+    }
+}
+
+impl Variables for Parameters {
+    fn find(&self, name: &[&str]) -> Result<Option<(usize, DataType)>> {
+        let at = match name {
+            [number] if number.starts_with('$') => {
+                number[1..].parse().ok().and_then(|number: usize| number.checked_sub(1))
+            }
+            [plain] => self.position(plain),
+            [function, plain] if *function == self.function => self.position(plain),
+            _ => None,
+        };
+        Ok(at.and_then(|at| Some((at, self.all.get(at)?.data_type))))
+    }
+
+    fn columns_first(&self) -> bool {
+        true
+    }
+}
+
+impl Parameters {
+    fn position(&self, name: &str) -> Option<usize> {
+        self.all.iter().position(|variable| variable.name.as_deref() == Some(name))
+    }
+}

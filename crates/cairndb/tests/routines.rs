@@ -1,0 +1,139 @@
+//! Functions of the schema: how long they live, who sees which, and what bounds them.
+
+mod common;
+
+use cairndb::{Connection, Database, SqlState};
+
+fn connect() -> Connection {
+    Database::open_in_memory().expect("opens").connect().expect("connects")
+}
+
+fn number(conn: &Connection, sql: &str) -> i64 {
+    conn.query_row(sql, (), |row| row.get(0)).expect(sql)
+}
+
+fn code(conn: &Connection, sql: &str) -> SqlState {
+    conn.execute(sql, ()).expect_err(sql).sqlstate()
+}
+
+const FUNCTIONS: &str = "CREATE TABLE t (id int PRIMARY KEY, n bigint);
+    CREATE FUNCTION twice(a bigint) RETURNS bigint LANGUAGE sql AS 'SELECT a * 2';
+    CREATE FUNCTION total() RETURNS bigint STABLE LANGUAGE sql AS 'SELECT sum(n)::bigint FROM t';
+    CREATE FUNCTION put(id int, n bigint) RETURNS bigint LANGUAGE sql AS
+        'INSERT INTO t VALUES (put.id, put.n); SELECT count(*) FROM t';
+    CREATE VIEW v AS SELECT twice(n) AS twice FROM t;";
+
+#[test]
+fn functions_survive_their_database_being_closed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("functions.cairn");
+    let database = Database::open(&path).expect("opens");
+    let conn = database.connect().expect("connects");
+    conn.execute_script(FUNCTIONS).expect("creates");
+    conn.execute_script("SELECT put(1, 10); SELECT put(2, 20)").expect("puts");
+    drop(conn);
+    database.close().expect("closes");
+
+    let database = Database::open(&path).expect("opens again");
+    let conn = database.connect().expect("connects");
+    assert_eq!(number(&conn, "SELECT twice(21)"), 42);
+    assert_eq!(number(&conn, "SELECT put(3, 30)"), 3);
+    assert_eq!(number(&conn, "SELECT total()"), 60);
+    assert_eq!(number(&conn, "SELECT sum(twice)::bigint FROM v"), 120);
+    database.verify().expect("is whole");
+    assert_eq!(code(&conn, "DROP FUNCTION twice(bigint)"), SqlState("2BP01"));
+}
+
+#[test]
+fn a_prepared_statement_notices_that_its_function_is_another_one() {
+    let conn = connect();
+    conn.execute_script(FUNCTIONS).expect("creates");
+    let other = conn.database().connect().expect("connects");
+    let mut inlined = conn.prepare("SELECT twice($1::bigint)").expect("prepares");
+    let mut called = conn.prepare("SELECT put($1::int, 5)").expect("prepares");
+    let mut through_view = conn.prepare("SELECT twice FROM v WHERE $1 = 1").expect("prepares");
+    let run = |statement: &mut cairndb::Statement<'_>, by: i64| {
+        statement.query_row((by,), |row| row.get::<i64>(0)).map_err(|error| error.sqlstate())
+    };
+    assert_eq!(run(&mut inlined, 4), Ok(8));
+    assert_eq!(run(&mut called, 1), Ok(1));
+    assert_eq!(run(&mut through_view, 1), Ok(10));
+    other
+        .execute_script(
+            "CREATE OR REPLACE FUNCTION twice(a bigint) RETURNS bigint LANGUAGE sql AS 'SELECT a * 2 + 1';
+             CREATE OR REPLACE FUNCTION put(id int, n bigint) RETURNS bigint LANGUAGE sql AS 'SELECT -1::bigint'",
+        )
+        .expect("replaces");
+    assert_eq!(run(&mut inlined, 4), Ok(9));
+    assert_eq!(run(&mut called, 2), Ok(-1));
+    assert_eq!(run(&mut through_view, 1), Ok(11));
+    other.execute_script("DROP FUNCTION twice(bigint) CASCADE; DROP FUNCTION put").expect("drops");
+    assert_eq!(run(&mut inlined, 4), Err(SqlState("42883")));
+    assert_eq!(run(&mut called, 3), Err(SqlState("42883")));
+    assert_eq!(run(&mut through_view, 1), Err(SqlState("42P01")));
+}
+
+#[test]
+fn what_a_function_does_is_undone_with_its_statement() {
+    let conn = connect();
+    conn.execute_script(FUNCTIONS).expect("creates");
+    assert_eq!(code(&conn, "SELECT put(g, 1) FROM (VALUES (1), (2), (1)) AS s(g)"), SqlState("23505"));
+    assert_eq!(number(&conn, "SELECT count(*) FROM t"), 0);
+    conn.execute_script("BEGIN; SELECT put(1, 1); SAVEPOINT s; SELECT put(2, 1); ROLLBACK TO s; COMMIT").expect("runs");
+    assert_eq!(number(&conn, "SELECT count(*) FROM t"), 1);
+    conn.execute_script("BEGIN; CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 7'").expect("creates");
+    assert_eq!(number(&conn, "SELECT f()::bigint"), 7);
+    conn.execute("ROLLBACK", ()).expect("rolls back");
+    assert_eq!(code(&conn, "SELECT f()"), SqlState("42883"));
+    conn.execute("BEGIN READ ONLY", ()).expect("begins");
+    assert_eq!(code(&conn, "SELECT put(9, 9)"), SqlState("25006"));
+}
+
+#[test]
+fn a_function_that_calls_itself_without_end_is_an_error() {
+    let conn = connect();
+    for (declared, sql) in [("int", "SELECT 1"), ("SETOF int", "SELECT 1")] {
+        conn.execute_script(&format!(
+            "CREATE FUNCTION f(a int) RETURNS {declared} LANGUAGE sql AS '{sql}';
+             CREATE OR REPLACE FUNCTION f(a int) RETURNS {declared} LANGUAGE sql AS 'SELECT * FROM f(a + 1)'"
+        ))
+        .expect(declared);
+        assert_eq!(code(&conn, "SELECT f(1)"), SqlState("54001"), "{declared}");
+        conn.execute("DROP FUNCTION f", ()).expect("drops");
+    }
+    conn.execute_script(
+        "CREATE FUNCTION depth(a int) RETURNS int LANGUAGE sql AS 'SELECT 1';
+         CREATE OR REPLACE FUNCTION depth(a int) RETURNS int LANGUAGE sql AS
+             'SELECT CASE WHEN a = 0 THEN 0 ELSE 1 + depth(a - 1) END'",
+    )
+    .expect("creates");
+    assert_eq!(number(&conn, "SELECT depth(500)::bigint"), 500);
+}
+
+#[test]
+fn a_function_stops_when_its_statement_is_interrupted() {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE FUNCTION slow() RETURNS bigint LANGUAGE sql AS
+             'SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 100000) b'",
+    )
+    .expect("creates");
+    conn.execute("SET statement_timeout = 50", ()).expect("sets");
+    assert_eq!(code(&conn, "SELECT slow()"), SqlState("57014"));
+}
+
+#[test]
+fn a_table_whose_rules_call_functions_is_changed_by_the_general_path() {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE TABLE log (id int PRIMARY KEY);
+         CREATE FUNCTION logged(a int) RETURNS boolean LANGUAGE sql AS
+             'INSERT INTO log VALUES (a); SELECT a < 10';
+         CREATE TABLE u (id int PRIMARY KEY CHECK (logged(id)))",
+    )
+    .expect("creates");
+    let mut insert = conn.prepare("INSERT INTO u VALUES ($1)").expect("prepares");
+    insert.execute((3,)).expect("inserts");
+    assert_eq!(insert.execute((12,)).expect_err("too large").sqlstate(), SqlState("23514"));
+    assert_eq!(number(&conn, "SELECT count(*) FROM log"), 1);
+}
