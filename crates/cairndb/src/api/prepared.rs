@@ -237,6 +237,7 @@ impl Body {
             BoundStatement::Insert(insert) => dml::plan_insert(*insert, catalog, options)?,
             BoundStatement::Update(update) => optimize(dml::update_of(*update, catalog)?, catalog, options)?,
             BoundStatement::Delete(delete) => optimize(dml::delete_of(*delete, catalog)?, catalog, options)?,
+            BoundStatement::Merge(merge) => optimize(dml::merge_of(*merge, catalog)?, catalog, options)?,
             BoundStatement::Explain(explain) => return Ok(Body::Explain(explain)),
             BoundStatement::Utility => return Ok(Body::Utility),
         };

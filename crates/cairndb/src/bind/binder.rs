@@ -49,6 +49,8 @@ pub(super) struct Binder<'a> {
     next_cte: usize,
     /// Relations that stand left of a subquery in FROM, which cannot see them.
     pub(super) unreachable: Vec<String>,
+    /// Within RETURNING of MERGE: the column that says what was done.
+    pub(super) merge_action: Option<usize>,
     /// Views being expanded, outermost first.
     pub(super) views: Vec<ObjectId>,
     /// What is bound, where it is a definition: it says what its names mean.
@@ -81,6 +83,7 @@ impl<'a> Binder<'a> {
             top: None,
             next_cte: 0,
             unreachable: vec![],
+            merge_action: None,
             views: vec![],
             definition: None,
             noted: None,
@@ -114,6 +117,7 @@ impl<'a> Binder<'a> {
             top: None,
             next_cte: self.next_cte,
             unreachable: std::mem::take(&mut self.unreachable),
+            merge_action: None,
             views: std::mem::take(&mut self.views),
             definition: Some(definition),
             noted: None,

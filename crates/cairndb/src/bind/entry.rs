@@ -159,14 +159,15 @@ impl Binder<'_> {
             Statement::Insert { insert } => tree.get(insert).with,
             Statement::Update { update } => tree.get(update).with,
             Statement::Delete { delete } => tree.get(delete).with,
-            Statement::Merge { .. } | Statement::Utility { .. } => None,
+            Statement::Merge { merge } => tree.get(merge).with,
+            Statement::Utility { .. } => None,
         };
         Ok(match tree.get(statement) {
             Statement::Query { query } => BoundStatement::Query(self.query(query, None)?),
             Statement::Insert { insert } => BoundStatement::Insert(Box::new(self.insert(insert)?)),
             Statement::Update { update } => BoundStatement::Update(Box::new(self.update(update)?)),
             Statement::Delete { delete } => BoundStatement::Delete(Box::new(self.delete(delete)?)),
-            Statement::Merge { .. } => return Err(self.at(Error::unsupported("MERGE"), self.tree.span(statement))),
+            Statement::Merge { merge } => BoundStatement::Merge(Box::new(self.merge_into(merge)?)),
             Statement::Utility { .. } => BoundStatement::Utility,
         })
     }

@@ -36,6 +36,15 @@ pub(super) struct Call<'t> {
 }
 
 impl<'a> Binder<'a> {
+    /// What MERGE did with the row. SQLSTATE 42601 elsewhere.
+    fn merge_action(&self, span: Span) -> Result<Expr> {
+        let column = self.merge_action.map(|index| Expr::Column { index, data_type: DataType::Text });
+        column.ok_or_else(|| {
+            let message = "MERGE_ACTION() can only be used in the RETURNING list of a MERGE command";
+            self.at(Error::new(SqlState::SYNTAX_ERROR, message), span)
+        })
+    }
+
     pub(super) fn function(
         &mut self,
         name: List<ast::Name>,
@@ -72,6 +81,7 @@ impl<'a> Binder<'a> {
             name if is_set_function(name) => self.rows_in_select(&call, context),
             "pg_typeof" => self.type_name(&call, context),
             "obj_description" | "col_description" => self.description(call.name, call.args, call.span),
+            "merge_action" if call.args.is_empty() => self.merge_action(call.span),
             "current_schema" if call.args.is_empty() => Ok(self.current_schema()),
             _ => {
                 let args = self.operands_of(call.args, context)?;

@@ -30,7 +30,16 @@ pub(super) struct Targets<'t> {
     overriding: Option<Overriding>,
 }
 
-impl Targets<'_> {
+impl<'t> Targets<'t> {
+    pub(super) fn new(
+        table: &'t Arc<Table>,
+        columns: Vec<usize>,
+        names: List<AssignmentTarget>,
+        overriding: Option<Overriding>,
+    ) -> Targets<'t> {
+        Targets { table, columns, names, defaults: vec![], overriding }
+    }
+
     /// The columns that no value is given for.
     fn gaps(&self) -> Vec<usize> {
         // No column is named twice.
@@ -55,13 +64,8 @@ impl Binder<'_> {
 
     fn plain_insert(&mut self, insert: &Insert) -> Result<BoundInsert> {
         let table = self.target_table(insert.table, "insert into")?;
-        let mut targets = Targets {
-            table: &table,
-            columns: self.insert_columns(&table, insert.columns)?,
-            names: insert.columns,
-            defaults: vec![],
-            overriding: insert.overriding,
-        };
+        let columns = self.insert_columns(&table, insert.columns)?;
+        let mut targets = Targets::new(&table, columns, insert.columns, insert.overriding);
         let source = match insert.source {
             None => InsertSource::Plan(self.default_row(&mut targets)?),
             Some(query) => match self.plain_values(query) {
@@ -89,7 +93,7 @@ impl Binder<'_> {
         Ok((on_conflict, self.returning(insert.returning, &scope)?))
     }
 
-    fn insert_columns(&self, table: &Table, names: List<AssignmentTarget>) -> Result<Vec<usize>> {
+    pub(super) fn insert_columns(&self, table: &Table, names: List<AssignmentTarget>) -> Result<Vec<usize>> {
         if names.is_empty() {
             return Ok((0..table.columns.len()).collect());
         }
@@ -121,9 +125,31 @@ impl Binder<'_> {
         }
     }
 
-    fn default_row(&mut self, targets: &mut Targets) -> Result<LogicalPlan> {
+    /// A row of nothing but defaults.
+    pub(super) fn defaults_row(&mut self, targets: &mut Targets) -> Result<Vec<Expr>> {
         targets.columns.clear();
-        let row = self.complete_row(vec![], targets)?;
+        self.complete_row(vec![], targets)
+    }
+
+    /// A row of these values, where there are no others.
+    pub(super) fn only_row(
+        &mut self,
+        values: List<ast::Expr>,
+        targets: &mut Targets,
+        context: &mut Context,
+    ) -> Result<Vec<Expr>> {
+        let width = self.tree.len(values);
+        if width != targets.columns.len() {
+            let extra = self.tree.nth(values, targets.columns.len());
+            self.check_width(width, targets, extra.map(|value| self.tree.span(value)))?;
+        }
+        targets.columns.truncate(width);
+        let gaps = targets.gaps();
+        self.insert_row(values, targets, &gaps, context)
+    }
+
+    fn default_row(&mut self, targets: &mut Targets) -> Result<LogicalPlan> {
+        let row = self.defaults_row(targets)?;
         Ok(LogicalPlan::Values { rows: vec![row], fields: fields_of(targets.table) })
     }
 

@@ -23,6 +23,7 @@ mod insert;
 mod join;
 mod literal;
 mod locking;
+mod merge;
 mod nearest;
 mod operators;
 mod output_name;
@@ -52,8 +53,8 @@ pub use parameters::ParameterTypes;
 pub use rows::ConstantRows;
 pub(crate) use shown::said;
 pub use statement::{
-    Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundStatement, BoundUpdate, ConflictAction, InsertSource,
-    OnConflict, Returning,
+    Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundMerge, BoundStatement, BoundUpdate, ConflictAction,
+    InsertSource, MergeStep, OnConflict, Returning,
 };
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ pub enum BoundStatement {
     Update(Box<BoundUpdate>),
     /// DELETE.
     Delete(Box<BoundDelete>),
+    /// MERGE.
+    Merge(Box<BoundMerge>),
     /// EXPLAIN.
     Explain(Box<BoundExplain>),
     /// DDL, transaction control, settings: executed as what `crate::command` makes of them.
@@ -133,6 +135,47 @@ pub struct BoundDelete {
     pub source: LogicalPlan,
     /// RETURNING, over the deleted row's columns, then those others.
     pub returning: Option<Returning>,
+}
+
+/// MERGE. A row of `source` is: the table's columns, NULL where the row has no part in the table; where the table has no primary
+/// key, its hidden row number; the number of the step that is for the row, or NULL; the values of the steps; and the columns of
+/// the data source, where RETURNING sees them. A target row may not be changed twice.
+#[derive(Clone, Debug)]
+pub struct BoundMerge {
+    /// Where to.
+    pub table: Arc<Table>,
+    /// See above.
+    pub source: LogicalPlan,
+    /// The position of the step's number.
+    pub action_at: usize,
+    /// By number.
+    pub steps: Vec<MergeStep>,
+    /// The positions of the data source's columns.
+    pub extra: std::ops::Range<usize>,
+    /// RETURNING, over the columns of the row as it is now (or was, where it is deleted), those of the data source, and what
+    /// was done.
+    pub returning: Option<Returning>,
+}
+
+/// What MERGE does with a row.
+#[derive(Clone, Debug)]
+pub enum MergeStep {
+    /// DO NOTHING.
+    Nothing,
+    /// DELETE.
+    Delete,
+    /// UPDATE.
+    Update {
+        /// The columns to set, in the order of their new values.
+        assigned: Vec<usize>,
+        /// Where these begin.
+        at: usize,
+    },
+    /// INSERT.
+    Insert {
+        /// Where its complete row begins.
+        at: usize,
+    },
 }
 
 /// RETURNING: expressions over the affected row's columns (then others, see the statements).

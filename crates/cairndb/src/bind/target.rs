@@ -29,6 +29,12 @@ impl Binder<'_> {
         let tree = self.tree;
         let parts = tree.get(name).parts;
         let not_updatable = |view: &str| {
+            if verb == "merge into" {
+                let error =
+                    Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cannot execute MERGE on relation \"{view}\""));
+                let error = error.with_detail("This operation is not supported for views.");
+                return Err(self.at(error, tree.span(name)));
+            }
             let message = format!("cannot {verb} view \"{view}\"");
             Err(self.at(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message), tree.span(name)))
         };

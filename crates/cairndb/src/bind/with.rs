@@ -119,7 +119,11 @@ impl Binder<'_> {
                 let plan = dml::delete_of(bound, self.catalog)?;
                 return self.changing(cte, name, plan);
             }
-            Statement::Merge { .. } => return Err(self.at(Error::unsupported("MERGE"), tree.span(cte.statement))),
+            Statement::Merge { merge } => {
+                let bound = self.merge_into(merge)?;
+                let plan = dml::merge_of(bound, self.catalog)?;
+                return self.changing(cte, name, plan);
+            }
             Statement::Utility { .. } => {
                 return Err(self.at(Error::unsupported("this statement in WITH"), tree.span(cte.statement)));
             }

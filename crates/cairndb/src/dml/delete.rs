@@ -19,10 +19,16 @@ pub(crate) struct DeletePlan {
 }
 
 /// A row of the source: the target's columns, and those of other tables behind them, without the row number between.
-struct SourceRow<'a> {
+pub(super) struct SourceRow<'a> {
     row: BatchRow<'a>,
     width: usize,
     hidden: usize,
+}
+
+impl<'a> SourceRow<'a> {
+    pub(super) fn of(target: &Target, row: BatchRow<'a>) -> SourceRow<'a> {
+        SourceRow { row, width: target.table.columns.len(), hidden: usize::from(target.layout.has_row_numbers()) }
+    }
 }
 
 impl Columns<Stop> for SourceRow<'_> {
@@ -51,7 +57,6 @@ impl DeletePlan {
         is_shared: bool,
     ) -> Result<DmlResult> {
         let (table, mut result) = (&self.target().table, DmlResult::default());
-        let (width, hidden) = (table.columns.len(), usize::from(self.target().layout.has_row_numbers()));
         let (mut key, mut buffers) = (Vec::new(), DeleteBuffers::default());
         let (env, mut trees) = (Env::of(context.exec), context.tx);
         source.for_each_row(context.exec, |_, row| {
@@ -59,7 +64,7 @@ impl DeletePlan {
             if is_shared && !context.is_untouched(table.tree, &key)? {
                 return Ok(());
             }
-            let row = SourceRow { row, width, hidden };
+            let row = SourceRow::of(self.target(), row);
             // A target row may come more than once; only its first time counts.
             if self.program.run(&mut trees, (&key, &row), env, &mut buffers, keys, &mut result.returned)? {
                 result.add();

@@ -96,6 +96,11 @@ impl<'a> Inserter<'a> {
         Ok(())
     }
 
+    /// What RETURNING made of the row that was inserted last.
+    pub(super) fn take_returned(&mut self) -> Vec<Value> {
+        self.result.rows.pop().unwrap_or_default()
+    }
+
     pub(crate) fn affected(&self) -> u64 {
         self.result.affected
     }

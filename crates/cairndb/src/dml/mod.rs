@@ -1,4 +1,4 @@
-//! INSERT, UPDATE and DELETE: rows and their index entries written together, constraints enforced, in the caller's
+//! INSERT, UPDATE, DELETE and MERGE: rows and their index entries written together, constraints enforced, in the caller's
 //! storage transaction.
 //!
 //! - A statement reads all its input before its first write, so it never sees its own changes.
@@ -11,6 +11,7 @@ mod deferred;
 mod delete;
 mod foreign_keys;
 mod insert;
+mod merge;
 mod referencing;
 mod returning;
 pub(crate) mod row;
@@ -24,9 +25,10 @@ pub(crate) use deferred::Deferred;
 pub(crate) use delete::DeletePlan;
 pub(crate) use foreign_keys::verify_foreign_key;
 pub(crate) use insert::{InsertPlan, Inserter};
+pub(crate) use merge::MergePlan;
 use returning::DmlResult;
 pub(crate) use row::{BatchRow, Entries, Target, key_detail};
 pub(crate) use row_numbers::RowNumbers;
 pub use statement::Change;
-pub(crate) use statement::{delete_of, insert_of, plan_insert, run, update_of};
+pub(crate) use statement::{delete_of, insert_of, merge_of, plan_insert, run, update_of};
 pub(crate) use update::UpdatePlan;

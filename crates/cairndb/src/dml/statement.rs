@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
 use super::source::Source;
-use super::{DeletePlan, DmlContext, InsertPlan, UpdatePlan};
-use crate::bind::{BoundDelete, BoundInsert, BoundUpdate, InsertSource, Returning};
+use super::{DeletePlan, DmlContext, InsertPlan, MergePlan, UpdatePlan};
+use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, InsertSource, Returning};
 use crate::catalog::{Catalog, Table};
 use crate::exec::{self, ExecContext, NodeStatistics, SourceRows, Writes};
 use crate::plan::{Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
@@ -22,6 +22,8 @@ pub enum Change {
     Update(UpdatePlan),
     #[allow(missing_docs)]
     Delete(DeletePlan),
+    #[allow(missing_docs)]
+    Merge(MergePlan),
 }
 
 impl Change {
@@ -30,6 +32,7 @@ impl Change {
             Change::Insert(plan) => &plan.program.rules.target.table,
             Change::Update(plan) => &plan.target().table,
             Change::Delete(plan) => &plan.target().table,
+            Change::Merge(plan) => &plan.target.table,
         }
     }
 
@@ -38,6 +41,7 @@ impl Change {
             Change::Insert(_) => "Insert",
             Change::Update(_) => "Update",
             Change::Delete(_) => "Delete",
+            Change::Merge(_) => "Merge",
         }
     }
 
@@ -46,6 +50,7 @@ impl Change {
             Change::Insert(plan) => plan.returning.as_ref(),
             Change::Update(plan) => plan.returning.as_ref(),
             Change::Delete(plan) => plan.returning.as_ref(),
+            Change::Merge(plan) => plan.returning.as_ref(),
         }
     }
 
@@ -71,6 +76,12 @@ pub(crate) fn update_of(mut bound: BoundUpdate, catalog: &Catalog) -> Result<Log
 pub(crate) fn delete_of(mut bound: BoundDelete, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
     Ok(modify(Change::Delete(DeletePlan::new(bound, catalog)?), input))
+}
+
+/// The logical plan of a MERGE.
+pub(crate) fn merge_of(mut bound: BoundMerge, catalog: &Catalog) -> Result<LogicalPlan> {
+    let input = taken(&mut bound.source);
+    Ok(modify(Change::Merge(MergePlan::new(bound, catalog)?), input))
 }
 
 fn taken(source: &mut LogicalPlan) -> LogicalPlan {
@@ -174,6 +185,7 @@ impl Writes for Statement<'_> {
             Change::Insert(plan) => plan.run(rows, self.context, keys)?,
             Change::Update(plan) => plan.run(&source(rows)?, self.context, keys, self.is_shared)?,
             Change::Delete(plan) => plan.run(&source(rows)?, self.context, keys, self.is_shared)?,
+            Change::Merge(plan) => plan.run(&source(rows)?, self.context, keys, self.is_shared)?,
         };
         self.affected.set(result.affected);
         Ok(result.rows)

@@ -17,6 +17,7 @@ fn columns(bound: BoundStatement) -> Vec<Field> {
         BoundStatement::Insert(insert) => returned(insert.returning),
         BoundStatement::Update(update) => returned(update.returning),
         BoundStatement::Delete(delete) => returned(delete.returning),
+        BoundStatement::Merge(merge) => returned(merge.returning),
         BoundStatement::Explain(_) | BoundStatement::Utility => vec![],
     }
 }

@@ -95,7 +95,6 @@ fn what_cannot_be_done_is_refused_by_its_name_at_its_place() {
             "SEARCH",
         ),
         ("with recursive a as (select 1 as i union all select i from a) ^cycle i set c using p select 1", "CYCLE"),
-        ("^merge into artist using album on true when matched then delete", "MERGE"),
         ("delete from artist where current of ^c", "WHERE CURRENT OF"),
         ("update artist set name = 'a' where current of ^c", "WHERE CURRENT OF"),
         ("insert into artist (^name[1]) values ('a')", "an assignment to an element of an array in this place"),

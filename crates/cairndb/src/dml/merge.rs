@@ -1,0 +1,191 @@
+//! MERGE: row by row, each by the step that it is for.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::delete::SourceRow;
+use super::foreign_keys::ForeignKeys;
+use super::insert::Inserter;
+use super::row::{ChangeBuffers, DeleteBuffers, Env, LentRow, RowChange, RowDelete, RowInsert, Target};
+use super::source::{Source, source_key};
+use super::{BatchRow, DmlContext, DmlResult};
+use crate::bind::{BoundMerge, MergeStep, Returning};
+use crate::catalog::Catalog;
+use crate::exec::eval_row;
+use crate::plan::Expr;
+use crate::types::ValueRef;
+use crate::{Error, Result, SqlState, Value};
+
+/// MERGE into a table, from the rows of its source.
+#[derive(Debug)]
+pub(crate) struct MergePlan {
+    pub(crate) target: Arc<Target>,
+    action_at: usize,
+    steps: Vec<Step>,
+    /// Where the source's rows have the data source's columns.
+    extra: Range<usize>,
+    pub(crate) returning: Option<Returning>,
+}
+
+/// What becomes of a row.
+#[derive(Debug)]
+enum Step {
+    Nothing,
+    Delete(RowDelete),
+    Update(RowChange),
+    Insert { program: RowInsert, at: usize },
+}
+
+/// One execution.
+struct Run<'a, 'k> {
+    plan: &'a MergePlan,
+    context: &'a DmlContext<'a>,
+    keys: &'a mut ForeignKeys<'k>,
+    is_shared: bool,
+    /// The keys of target rows that were changed.
+    changed: HashSet<Vec<u8>>,
+    key: Vec<u8>,
+    /// By step, for those that insert.
+    inserters: Vec<Option<Inserter<'a>>>,
+    change: ChangeBuffers,
+    delete: DeleteBuffers,
+    result: DmlResult,
+}
+
+impl MergePlan {
+    pub(crate) fn new(bound: BoundMerge, catalog: &Catalog) -> Result<MergePlan> {
+        let target = Target::of(&bound.table, catalog)?;
+        let table = &target.table;
+        let width = table.columns.len();
+        // What RETURNING needs of a row, whatever is done with it.
+        let whole =
+            |(index, column): (usize, &crate::catalog::Column)| Expr::Column { index, data_type: column.data_type };
+        let whole: Option<Vec<Expr>> =
+            bound.returning.as_ref().map(|_| table.columns.iter().enumerate().map(whole).collect());
+        let step = |step: &MergeStep| match step {
+            MergeStep::Nothing => Step::Nothing,
+            MergeStep::Delete => Step::Delete(RowDelete::new(&target, None, whole.as_deref())),
+            MergeStep::Update { assigned, at } => {
+                let value = |(number, &column): (usize, &usize)| {
+                    let data_type = table.columns[column].data_type;
+                    (column, Expr::Column { index: width + at + number, data_type })
+                };
+                let assigned = assigned.iter().enumerate().map(value).collect();
+                Step::Update(RowChange::new(&target, catalog, assigned, None, (whole.as_deref(), 0)))
+            }
+            MergeStep::Insert { at } => {
+                Step::Insert { program: RowInsert::new(&target, None, whole.as_deref()), at: *at }
+            }
+        };
+        let steps = bound.steps.iter().map(step).collect();
+        Ok(MergePlan { steps, target, action_at: bound.action_at, extra: bound.extra, returning: bound.returning })
+    }
+
+    /// `is_shared`: other parts of the statement change rows too.
+    pub(super) fn run(
+        &self,
+        source: &Source,
+        context: &DmlContext<'_>,
+        keys: &mut ForeignKeys<'_>,
+        is_shared: bool,
+    ) -> Result<DmlResult> {
+        let inserters = self.steps.iter().map(|step| match step {
+            Step::Insert { program, .. } => Some(Inserter::new(program, context)),
+            _ => None,
+        });
+        let inserters = inserters.collect();
+        let mut run = Run {
+            plan: self,
+            context,
+            keys,
+            is_shared,
+            changed: HashSet::new(),
+            key: Vec::new(),
+            inserters,
+            change: ChangeBuffers::default(),
+            delete: DeleteBuffers::default(),
+            result: DmlResult::default(),
+        };
+        source.for_each_row(context.exec, |_, row| run.take(row))?;
+        Ok(run.result)
+    }
+}
+
+impl Run<'_, '_> {
+    fn take(&mut self, row: BatchRow<'_>) -> Result<()> {
+        let plan = self.plan;
+        let Some(ValueRef::Integer(number)) = row.lend(plan.action_at) else { return Ok(()) };
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        match plan.steps.get(number) {
+            Some(Step::Insert { at, .. }) => self.insert(row, (number, *at)),
+            Some(Step::Update(program)) => match self.come_to(row)? {
+                true => self.update(program, row),
+                false => Ok(()),
+            },
+            Some(Step::Delete(program)) => match self.come_to(row)? {
+                true => self.delete(program, row),
+                false => Ok(()),
+            },
+            Some(Step::Nothing) => Ok(()),
+            None => Err(Error::internal("no such step of MERGE")),
+        }
+    }
+
+    /// Leaves the key of the target row in `key`; false where another part of the statement has changed the row. SQLSTATE
+    /// 21000 where this one has.
+    fn come_to(&mut self, row: BatchRow<'_>) -> Result<bool> {
+        let target = &self.plan.target;
+        source_key(target, row, &mut self.key)?;
+        if self.changed.contains(&self.key) {
+            let error = Error::new(SqlState::CARDINALITY_VIOLATION, "MERGE command cannot affect row a second time");
+            return Err(error.with_hint("Ensure that not more than one source row matches any one target row."));
+        }
+        if self.is_shared && !self.context.is_untouched(target.table.tree, &self.key)? {
+            return Ok(false);
+        }
+        self.changed.insert(self.key.clone());
+        Ok(true)
+    }
+
+    fn update(&mut self, program: &RowChange, row: BatchRow<'_>) -> Result<()> {
+        let (env, mut trees) = (Env::of(self.context.exec), self.context.tx);
+        let Run { key, keys, change, result, .. } = self;
+        match program.run(&mut trees, (key, Some(&row)), env, change, *keys, &mut result.returned)? {
+            true => self.done(row, "UPDATE"),
+            false => Ok(()),
+        }
+    }
+
+    fn delete(&mut self, program: &RowDelete, row: BatchRow<'_>) -> Result<()> {
+        let (env, mut trees) = (Env::of(self.context.exec), self.context.tx);
+        let Run { plan, key, keys, delete, result, .. } = self;
+        let target = SourceRow::of(&plan.target, row);
+        match program.run(&mut trees, (key, &target), env, delete, *keys, &mut result.returned)? {
+            true => self.done(row, "DELETE"),
+            false => Ok(()),
+        }
+    }
+
+    fn insert(&mut self, row: BatchRow<'_>, (number, at): (usize, usize)) -> Result<()> {
+        let Run { keys, inserters, result, .. } = self;
+        let inserter = inserters.get_mut(number).and_then(Option::as_mut);
+        let inserter = inserter.ok_or_else(|| Error::internal("a step that does not insert"))?;
+        let columns = row.columns.get(at..).unwrap_or_default();
+        inserter.insert(BatchRow { columns, row: row.row }, *keys)?;
+        result.returned = inserter.take_returned();
+        self.done(row, "INSERT")
+    }
+
+    /// Counts the row, with what RETURNING makes of it as it is left in `returned`.
+    fn done(&mut self, row: BatchRow<'_>, action: &str) -> Result<()> {
+        self.result.affected += 1;
+        let Some(returning) = &self.plan.returning else { return Ok(()) };
+        let mut values = std::mem::take(&mut self.result.returned);
+        values.extend(self.plan.extra.clone().map(|column| row.copy(column)));
+        values.push(Value::text(action));
+        let value = |expr| eval_row(expr, &values, self.context.exec);
+        self.result.rows.push(returning.exprs.iter().map(value).collect::<Result<_>>()?);
+        Ok(())
+    }
+}
