@@ -181,6 +181,27 @@ fn a_point_select_that_finds_nothing_allocates_nothing() {
 }
 
 #[test]
+fn enums_are_written_and_read_by_key_without_an_allocation() {
+    let fixture = Fixture::new("enums");
+    let made = "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE TABLE e (id bigint PRIMARY KEY, m mood NOT NULL);
+         ALTER TYPE mood ADD VALUE 'fine' BEFORE 'happy'; INSERT INTO e SELECT i, 'sad' FROM generate_series(0, 4999) i";
+    fixture.conn.execute_script(made).unwrap();
+    let labels = ["sad", "ok", "fine", "happy"];
+    let mut update = fixture.prepare("UPDATE e SET m = $1 WHERE id = $2");
+    let mut select = fixture.prepare("SELECT m FROM e WHERE id = $1");
+    assert_no_allocation("update and select of an enum", |step| {
+        let (id, label) = (scattered(step), labels[step as usize % 4]);
+        assert_eq!(update.execute((label, id)).unwrap(), 1);
+        let is_it = select.query_point((id,), |row| row.get_str(0) == Some(label));
+        assert_eq!(is_it.unwrap(), Some(true));
+    });
+    let mut insert = fixture.prepare("INSERT INTO e VALUES ($1, $2)");
+    assert_allocations_only_with_growth("insert of an enum", &fixture, |step| {
+        assert_eq!(insert.execute((ROWS + step, labels[step as usize % 4])).unwrap(), 1);
+    });
+}
+
+#[test]
 fn a_point_update_allocates_nothing() {
     let fixture = Fixture::new("update");
     let mut update = fixture.prepare("UPDATE t SET n = $1 WHERE id = $2");

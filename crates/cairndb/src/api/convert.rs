@@ -83,6 +83,7 @@ impl FromValue for String {
         match value {
             Value::Text(v) | Value::Json(v) => Ok(v.to_string()),
             Value::Jsonb(document) => Ok(document.to_string()),
+            Value::Enum(value) => Ok(value.label().to_owned()),
             other => Err(mismatch::<Self>(other)),
         }
     }

@@ -61,9 +61,11 @@ impl Connection {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
         }
+        let catalog = self.catalog()?;
+        let users = catalog.users_types();
         let declared = |&id: &Id<TypeName>| {
             let place = || parsed.position_of(parsed.tree.span(id).start as usize);
-            DataType::from_syntax(&parsed.tree, id).map_err(|error| error.at(place()))
+            DataType::from_syntax(&parsed.tree, id, &users).map_err(|error| error.at(place()))
         };
         let declared: Vec<DataType> = types.iter().map(declared).collect::<Result<_>>()?;
         let within = Arc::new(parsed.within(statement, declared));

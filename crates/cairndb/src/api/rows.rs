@@ -317,6 +317,7 @@ impl<'a> Row<'a> {
     pub fn get_str(&self, index: usize) -> Option<&'a str> {
         match self.value_ref(index) {
             ValueRef::Text(text) | ValueRef::Json(text) => Some(text),
+            ValueRef::Enum(value) => Some(value.label()),
             _ => None,
         }
     }

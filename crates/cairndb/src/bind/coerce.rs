@@ -68,7 +68,11 @@ impl Binder<'_> {
             let input = Box::new(Expr::Literal { value, data_type: DataType::Text });
             return Ok(Expr::Cast { input, to: base });
         }
-        let value = from_text(text, base, fixed_context()).map_err(|error| self.at(error, span))?;
+        let value = match base {
+            DataType::Enum(of) => self.label(text, of, span).map(Value::Enum),
+            base => from_text(text, base, fixed_context()),
+        };
+        let value = value.map_err(|error| self.at(error, span))?;
         Ok(with_modifiers(Expr::Literal { value, data_type: base }, to, context))
     }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use cairn_parser::{Span, Tree};
 
 use super::ParameterTypes;
-use super::binder::Binder;
+use super::binder::{Binder, NOWHERE};
 use super::entry::{check_condition, no_parameters};
 use super::scope::{self, Scope};
 use crate::Result;
-use crate::catalog::{Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Table, View};
+use crate::catalog::{Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Table, UserType, View, type_id};
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{self, with_deep_stack};
-use crate::types::DataType;
+use crate::types::{DataType, EnumType, EnumValue};
 
 /// What is noted while a definition is bound for the first time.
 #[derive(Debug, Default)]
@@ -65,6 +65,27 @@ impl Binder<'_> {
         let known = |(number, name): (u32, &String)| KnownColumn { number, name: name.clone(), used: false };
         let object = (view.id, self.catalog.schema_name(view.schema).unwrap_or_default());
         self.note(|noted| noted.add(span, object, (0..).zip(&view.columns).map(known).collect()));
+    }
+
+    pub(super) fn note_type(&self, span: Span, of: &UserType) {
+        let object = (of.id, self.catalog.schema_name(of.schema).unwrap_or_default());
+        self.note(|noted| noted.add(span, object, Vec::new()));
+    }
+
+    /// A label of an enum, which keeps what it means when it gets another name: it is noted, or found by what was noted.
+    pub(super) fn label(&self, text: &str, of: EnumType, span: Span) -> Result<EnumValue> {
+        let known = self.definition.filter(|_| span != NOWHERE);
+        let known = known.and_then(|definition| definition.reference_at(span.start)?.columns.first());
+        if let Some(label) = known.and_then(|known| of.labels().iter().find(|label| label.oid == known.number)) {
+            return Ok(of.value(label.key));
+        }
+        let value = of.parse(text)?;
+        let label = of.labels().iter().find(|label| label.key == value.key());
+        if let (Some(label), Some(id), true) = (label, type_id(value.data_type()), span != NOWHERE) {
+            let known = KnownColumn { number: label.oid, name: label.name.clone(), used: false };
+            self.note(|noted| noted.add(span, (id, ""), vec![known]));
+        }
+        Ok(value)
     }
 
     /// An expression that a name in this scope means is used.

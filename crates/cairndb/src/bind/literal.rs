@@ -24,7 +24,7 @@ impl Binder<'_> {
         let index = (number as usize)
             .checked_sub(1)
             .ok_or_else(|| Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")))?;
-        Ok(Expr::Parameter { index, data_type: self.parameters.get(index) })
+        Ok(Expr::Parameter { index, data_type: self.catalog.now(self.parameters.get(index)) })
     }
 
     /// `integer`, `bigint` or `numeric`, by size and form.
@@ -80,7 +80,24 @@ impl Binder<'_> {
 
     /// A type's name.
     pub(super) fn data_type(&self, data_type: Id<ast::TypeName>) -> Result<DataType> {
-        DataType::from_syntax(self.tree, data_type).map_err(|error| self.at(error, self.tree.span(data_type)))
+        let span = self.tree.span(data_type);
+        let users = |schema: Option<&str>, name: &str| self.users_type(schema, name, span);
+        DataType::from_syntax(self.tree, data_type, &users).map_err(|error| self.at(error, span))
+    }
+
+    /// A type that a user made: the one that a definition knows, or what the name means now.
+    fn users_type(&self, schema: Option<&str>, name: &str, span: Span) -> Result<Option<DataType>> {
+        if let Some(reference) = self.definition.and_then(|definition| definition.reference_at(span.start))
+            && let Some(of) = self.catalog.type_by_id(reference.object)
+        {
+            self.rests.borrow_mut().add_type(of.schema, &of.name, Some(of));
+            return Ok(Some(of.data_type));
+        }
+        let found = self.catalog.user_type(schema, name, |schema, found| {
+            self.rests.borrow_mut().add_type(schema, name, found);
+        })?;
+        found.into_iter().for_each(|of| self.note_type(span, of));
+        Ok(found.map(|of| of.data_type))
     }
 }
 

@@ -4,7 +4,7 @@ use cairn_parser::token::fold_identifier;
 use cairn_parser::{NodeRef, Span, Tree};
 
 use super::definition::is_unchanged;
-use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Table, quoted};
+use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Table, UserType, quoted};
 use crate::sql;
 
 impl Catalog {
@@ -38,6 +38,17 @@ impl Catalog {
             let now = format!("'{}'", self.shown(sequence.schema, &sequence.name).replace('\'', "''"));
             return (written(tree, constant) != now).then(|| (tree.place(constant), now));
         }
+        if let Some(of) = self.type_by_id(reference.object) {
+            return match reference.columns.first() {
+                Some(known) => {
+                    let label = of.labels().iter().find(|label| label.oid == known.number)?;
+                    let constant = node_at(tree, root, "Expr::String", reference.place)?;
+                    let now = format!("'{}'", label.name.replace('\'', "''"));
+                    (label.name != known.name).then(|| (tree.place(constant), now))
+                }
+                None => self.renamed_type(tree, node_at(tree, root, "TypeName", reference.place)?, of),
+            };
+        }
         let (table, view) = (self.table_by_id(reference.object), self.view_by_id(reference.object));
         let (schema, name) =
             table.map(|table| (table.schema, &table.name)).or(view.map(|view| (view.schema, &view.name)))?;
@@ -56,6 +67,26 @@ impl Catalog {
             out = format!("{out} ({})", columns.join(", "));
         }
         Some((tree.place(item), out))
+    }
+}
+
+impl Catalog {
+    /// What is to stand for a type's name.
+    fn renamed_type(&self, tree: &Tree<'_>, node: NodeRef, of: &UserType) -> Option<(Span, String)> {
+        let mut names = Vec::new();
+        tree.children(node, |name| names.push(name));
+        let names: Vec<NodeRef> = names.into_iter().filter(|name| tree.kind(*name).name == "Name").collect();
+        let parts: Vec<String> = names.iter().map(|name| said(written(tree, *name))).collect();
+        let found = match parts.as_slice() {
+            [name] => self.user_type(None, name, |_, _| {}),
+            [schema, name] => self.user_type(Some(schema), name, |_, _| {}),
+            _ => Ok(None),
+        };
+        if found.ok().flatten().is_some_and(|found| found.id == of.id) {
+            return None;
+        }
+        let (first, last) = (tree.place(*names.first()?), tree.place(*names.last()?));
+        Some((Span { start: first.start, end: last.end }, self.shown_type(of)))
     }
 }
 

@@ -1,7 +1,9 @@
 //! The bytes of catalog entries: a version byte, then fields as (tag, length, bytes), so that a later version can add
 //! fields that an earlier one skips. Decoding garbage gives SQLSTATE XX001, never a panic.
 
-use crate::types::DataType;
+use super::schema::ObjectId;
+use super::user_types::{Types, type_id};
+use crate::types::{DataType, EnumType};
 use crate::{Error, Result, SqlState};
 
 /// The version that this code writes. It counts changes of the bytes of rows and keys too, which can not be told by
@@ -23,47 +25,67 @@ const WITH_GENERATED: u8 = 7;
 /// of them would forget it.
 const WITH_DEFERRALS: u8 = 8;
 
+/// The same of a table with columns of types that users made.
+const WITH_TYPES: u8 = 9;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
+/// The newest one.
+const NEWEST: u8 = WITH_TYPES;
+
 /// Builds one record.
 #[derive(Default)]
-pub(super) struct Writer(Vec<u8>);
+pub(super) struct Writer {
+    out: Vec<u8>,
+    /// Of what lives no longer than the process.
+    temporary: bool,
+}
 
 impl Writer {
     /// A top-level record, which begins with the version.
     pub(super) fn entry() -> Writer {
-        Writer(vec![VERSION])
+        Writer { out: vec![VERSION], temporary: false }
     }
 
     /// The record of a table whose rows may have earlier layouts.
     pub(super) fn entry_with_layouts() -> Writer {
-        Writer(vec![WITH_LAYOUTS])
+        Writer { out: vec![WITH_LAYOUTS], temporary: false }
     }
 
     /// The record of a table with indexes over expressions, or of some rows only.
     pub(super) fn entry_with_expressions() -> Writer {
-        Writer(vec![WITH_EXPRESSIONS])
+        Writer { out: vec![WITH_EXPRESSIONS], temporary: false }
     }
 
     /// The record of a table with generated columns.
     pub(super) fn entry_with_generated() -> Writer {
-        Writer(vec![WITH_GENERATED])
+        Writer { out: vec![WITH_GENERATED], temporary: false }
     }
 
     /// The record of a table with foreign keys that may be looked at later, or with constraints that are not valid.
     pub(super) fn entry_with_deferrals() -> Writer {
-        Writer(vec![WITH_DEFERRALS])
+        Writer { out: vec![WITH_DEFERRALS], temporary: false }
+    }
+
+    /// The record of a table with columns of types that users made.
+    pub(super) fn entry_with_types() -> Writer {
+        Writer { out: vec![WITH_TYPES], temporary: false }
+    }
+
+    /// The same as a record of what lives no longer than the process, and may outlive the types that it speaks of.
+    pub(super) fn temporary(self, temporary: bool) -> Writer {
+        Writer { temporary, ..self }
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
-        self.0
+        self.out
     }
 
     pub(super) fn bytes(&mut self, tag: u8, bytes: &[u8]) {
-        self.0.push(tag);
-        push_varint(&mut self.0, bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
+        self.out.push(tag);
+        push_varint(&mut self.out, bytes.len() as u64);
+        self.out.extend_from_slice(bytes);
     }
 
     pub(super) fn text(&mut self, tag: u8, text: &str) {
@@ -100,13 +122,13 @@ impl Writer {
     }
 
     pub(super) fn record(&mut self, tag: u8, build: impl FnOnce(&mut Writer)) {
-        let mut inner = Writer::default();
+        let mut inner = Writer { out: Vec::new(), temporary: self.temporary };
         build(&mut inner);
-        self.bytes(tag, &inner.0);
+        self.bytes(tag, &inner.out);
     }
 
     pub(super) fn data_type(&mut self, tag: u8, data_type: DataType) {
-        self.bytes(tag, &encode_type(data_type));
+        self.bytes(tag, &encode_type(data_type, self.temporary));
     }
 }
 
@@ -117,7 +139,7 @@ impl<'a> Fields<'a> {
     /// A top-level record.
     pub(super) fn entry(bytes: &'a [u8]) -> Result<Fields<'a>> {
         match bytes.split_first() {
-            Some((OLDEST..=WITH_DEFERRALS, rest)) => Ok(Fields(rest)),
+            Some((OLDEST..=NEWEST, rest)) => Ok(Fields(rest)),
             Some((version @ 1..OLDEST, _)) => Err(older(*version)),
             Some((version, _)) => Err(corrupt(&format!("unknown entry version {version}"))),
             None => Err(corrupt("empty entry")),
@@ -175,9 +197,8 @@ pub(super) fn corrupt(what: &str) -> Error {
 }
 
 fn older(version: u8) -> Error {
-    let message = format!(
-        "the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {WITH_DEFERRALS})"
-    );
+    let message =
+        format!("the tables have format {version}, which this library no longer reads (it reads {OLDEST} to {NEWEST})");
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 
@@ -202,7 +223,7 @@ fn take_varint(bytes: &mut &[u8]) -> Result<u64> {
     Err(corrupt("number too long"))
 }
 
-fn encode_type(data_type: DataType) -> Vec<u8> {
+fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
     let with = |tag: u8, modifier: &[u8]| [&[tag], modifier].concat();
     match data_type {
         DataType::Boolean => vec![1],
@@ -226,15 +247,18 @@ fn encode_type(data_type: DataType) -> Vec<u8> {
         DataType::TimestampTz => vec![15],
         DataType::Interval => vec![16],
         DataType::Uuid => vec![17],
-        DataType::Array(element) => with(18, &encode_type(element.data_type())),
+        DataType::Array(element) => with(18, &encode_type(element.data_type(), temporary)),
         DataType::Json => vec![19],
         DataType::Jsonb => vec![20],
         DataType::JsonPath => vec![21],
+        DataType::Enum(of) if temporary => with(23, &of.number().to_le_bytes()),
+        // The catalog says what it is.
+        DataType::Enum(_) => with(22, &type_id(data_type).unwrap_or(ObjectId(0)).0.to_le_bytes()),
         DataType::Unknown => vec![0],
     }
 }
 
-pub(super) fn data_type(bytes: &[u8]) -> Result<DataType> {
+pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
     let length = |modifier: &[u8]| modifier.try_into().map(u32::from_le_bytes).map_err(|_| corrupt("type length"));
     Ok(match bytes {
         [1] => DataType::Boolean,
@@ -261,8 +285,16 @@ pub(super) fn data_type(bytes: &[u8]) -> Result<DataType> {
         [19] => DataType::Json,
         [20] => DataType::Jsonb,
         [21] => DataType::JsonPath,
+        [23, a, b, c, d] => {
+            let of = EnumType::from_number(u32::from_le_bytes([*a, *b, *c, *d]));
+            DataType::Enum(of.ok_or_else(|| corrupt("a type that is not there"))?)
+        }
+        [22, a, b, c, d] => {
+            let id = ObjectId(u32::from_le_bytes([*a, *b, *c, *d]));
+            types.get(id).ok_or_else(|| corrupt("a type that is not there"))?.data_type
+        }
         [18, element @ ..] => {
-            let element = data_type(element)?;
+            let element = data_type(element, types)?;
             element.array().filter(|_| !element.is_array()).ok_or_else(|| corrupt("an array of no type"))?
         }
         _ => return Err(corrupt("unknown type")),

@@ -8,6 +8,7 @@ use super::codec::{self, Fields, Writer, corrupt};
 use super::schema::{Check, Column, DroppedColumn, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
 use super::schema::{Deferral, OnCommit, ReferentialAction, Sequence};
 use super::schema::{EXPRESSIONS, KeyExpression, RowExpression};
+use super::user_types::Types;
 use super::{Definition, KnownColumn, Reference};
 use crate::Result;
 use crate::types::DataType;
@@ -17,6 +18,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.has_user_types() => Writer::entry_with_types(),
         () if table.foreign_keys.iter().any(|key| key.deferral != Deferral::Never || !key.valid)
             || table.checks.iter().any(|check| !check.valid) =>
         {
@@ -27,6 +29,7 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
         () if table.layout_version > 0 => Writer::entry_with_layouts(),
         () => Writer::entry(),
     };
+    w = w.temporary(table.is_temporary());
     w.text(1, &table.name);
     w.number(2, table.tree.0.into());
     w.numbers(3, &table.primary_key);
@@ -64,7 +67,7 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     w.finish()
 }
 
-pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
+pub(super) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types) -> Result<Table> {
     let mut table = Table::new(id, String::new(), TreeId(0));
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
@@ -74,8 +77,8 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
             3 => table.primary_key = codec::numbers(value)?,
             4 => table.primary_key_name = Some(codec::text(value)?),
             5 => table.layout_version = codec::number(value)?,
-            6 => table.columns.push(decode_column(value)?),
-            7 => table.indexes.push(Arc::new(decode_index(value)?)),
+            6 => table.columns.push(decode_column(value, types)?),
+            7 => table.indexes.push(Arc::new(decode_index(value, types)?)),
             8 => table.checks.push(decode_check(value)?),
             9 => table.foreign_keys.push(decode_foreign_key(value)?),
             10 => table.change = codec::number(value)?,
@@ -89,7 +92,7 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8]) -> Result<Table> {
                     _ => OnCommit::Preserve,
                 }
             }
-            15 => table.dropped.push(decode_dropped(value)?),
+            15 => table.dropped.push(decode_dropped(value, types)?),
             16 => table.primary_key_included = codec::numbers(value)?,
             _ => {}
         }
@@ -156,13 +159,13 @@ fn encode_dropped(column: &DroppedColumn, w: &mut Writer) {
     w.number(4, column.until.into());
 }
 
-fn decode_dropped(bytes: &[u8]) -> Result<DroppedColumn> {
+fn decode_dropped(bytes: &[u8], types: &Types) -> Result<DroppedColumn> {
     let mut column = DroppedColumn { number: 0, data_type: DataType::Unknown, since: 0, until: 0 };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
             1 => column.number = codec::number(value)?,
-            2 => column.data_type = codec::data_type(value)?,
+            2 => column.data_type = codec::data_type(value, types)?,
             3 => column.since = codec::number(value)?,
             4 => column.until = codec::number(value)?,
             _ => {}
@@ -235,14 +238,14 @@ fn decode_known_column(bytes: &[u8]) -> Result<KnownColumn> {
     Ok(column)
 }
 
-fn decode_column(bytes: &[u8]) -> Result<Column> {
+fn decode_column(bytes: &[u8], types: &Types) -> Result<Column> {
     let mut column = Column::new(0, String::new(), DataType::Unknown);
     let (mut sequence, mut always, mut references) = (None, false, None);
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
             1 => column.name = codec::text(value)?,
-            2 => column.data_type = codec::data_type(value)?,
+            2 => column.data_type = codec::data_type(value, types)?,
             3 => column.not_null = true,
             4 => column.default = Some(Definition { text: codec::text(value)?, references: None }),
             5 => sequence = Some(ObjectId(codec::number(value)?)),
@@ -251,7 +254,7 @@ fn decode_column(bytes: &[u8]) -> Result<Column> {
             8 => references = decode_references(value)?,
             9 => column.since = codec::number(value)?,
             10 => column.missing = Some(value.into()),
-            11 => column.generated = Some(decode_row_expression(value)?.expression),
+            11 => column.generated = Some(decode_row_expression(value, types)?.expression),
             _ => {}
         }
     }
@@ -300,13 +303,13 @@ fn encode_row_expression(expression: &RowExpression, (text, references, columns)
     expression.columns.iter().for_each(|&column| w.number(columns, column.into()));
 }
 
-fn decode_row_expression(bytes: &[u8]) -> Result<KeyExpression> {
+fn decode_row_expression(bytes: &[u8], types: &Types) -> Result<KeyExpression> {
     let mut key = KeyExpression { column: 0, data_type: DataType::Unknown, expression: RowExpression::default() };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
         match tag {
             1 => key.column = codec::number(value)?,
-            2 => key.data_type = codec::data_type(value)?,
+            2 => key.data_type = codec::data_type(value, types)?,
             3 => key.expression.definition.text = codec::text(value)?,
             4 => key.expression.definition.references = decode_references(value)?,
             5 => key.expression.columns.push(codec::number(value)?),
@@ -316,8 +319,8 @@ fn decode_row_expression(bytes: &[u8]) -> Result<KeyExpression> {
     Ok(key)
 }
 
-fn decode_key_expression(bytes: &[u8]) -> Result<KeyExpression> {
-    let key = decode_row_expression(bytes)?;
+fn decode_key_expression(bytes: &[u8], types: &Types) -> Result<KeyExpression> {
+    let key = decode_row_expression(bytes, types)?;
     if key.column < EXPRESSIONS || key.data_type == DataType::Unknown {
         Err(corrupt("expression of an index"))
     } else {
@@ -325,7 +328,7 @@ fn decode_key_expression(bytes: &[u8]) -> Result<KeyExpression> {
     }
 }
 
-fn decode_index(bytes: &[u8]) -> Result<Index> {
+fn decode_index(bytes: &[u8], types: &Types) -> Result<Index> {
     let mut index = Index {
         id: ObjectId(0),
         name: String::new(),
@@ -347,9 +350,9 @@ fn decode_index(bytes: &[u8]) -> Result<Index> {
             4 => index.unique = true,
             5 => index.constraint = true,
             6 => index.columns.push(decode_index_column(value)?),
-            7 => index.expressions.push(decode_key_expression(value)?),
+            7 => index.expressions.push(decode_key_expression(value, types)?),
             9 => index.nulls_equal = true,
-            8 => index.predicate = Some(decode_row_expression(value)?.expression),
+            8 => index.predicate = Some(decode_row_expression(value, types)?.expression),
             10 => index.included = codec::numbers(value)?,
             _ => {}
         }
@@ -577,7 +580,7 @@ pub(super) fn decode_sequence(id: ObjectId, bytes: &[u8]) -> Result<Sequence> {
             9 => sequence.change = codec::number(value)?,
             10 => sequence.generation = codec::number(value)?,
             11 => sequence.schema = ObjectId(codec::number(value)?),
-            12 => sequence.data_type = codec::data_type(value)?,
+            12 => sequence.data_type = codec::data_type(value, &Types::default())?,
             13 => sequence.restarted = Some(codec::signed(value)?),
             _ => {}
         }
@@ -679,7 +682,7 @@ mod tests {
     #[test]
     fn a_table_comes_back_as_it_was() {
         let table = table();
-        let back = decode_table(table.id, &encode_table(&table, 5)).unwrap();
+        let back = decode_table(table.id, &encode_table(&table, 5), &Types::default()).unwrap();
         assert_eq!(format!("{back:?}"), format!("{table:?}"));
     }
 
@@ -687,14 +690,14 @@ mod tests {
     fn damaged_entries_are_errors_or_other_entries_but_never_panics() {
         let bytes = encode_table(&table(), 5);
         for length in 0..bytes.len() {
-            let _ = decode_table(ObjectId(7), &bytes[..length]);
+            let _ = decode_table(ObjectId(7), &bytes[..length], &Types::default());
         }
         let mut refused = 0;
         for at in 0..bytes.len() {
             for bit in 0..8 {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= 1 << bit;
-                refused += u32::from(decode_table(ObjectId(7), &flipped).is_err());
+                refused += u32::from(decode_table(ObjectId(7), &flipped, &Types::default()).is_err());
                 let _ = decode_view(ObjectId(7), &flipped);
                 let _ = decode_sequence(ObjectId(7), &flipped);
             }

@@ -14,6 +14,7 @@ mod routine;
 mod schema;
 mod statistics;
 mod store;
+mod user_types;
 
 pub(crate) use cache::{CatalogCache, CatalogStamp};
 pub use definition::Definition;
@@ -35,5 +36,7 @@ pub use schema::{
 pub(crate) use schema::{EXPRESSIONS, KeyExpression, OnCommit, RowExpression};
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, is_up_to_date,
-    load, load_after, load_temporary, put_statistics, system_trees, temporary_stamp,
+    load, load_after, load_temporary, load_types, put_statistics, system_trees, temporary_stamp,
 };
+pub use user_types::UserType;
+pub(crate) use user_types::{TypeKind, oid_of, type_id};

@@ -12,8 +12,10 @@ use super::layout::Layouts;
 use super::names::{ObjectName, SearchPath, TEMPORARY, USER, default_path, quoted};
 use super::schema::OnCommit;
 use super::store::Known;
+use super::user_types::{Types, UserType, type_id};
 use super::{Index, ObjectId, Routine, Sequence, Table, TableLayout, View};
 use crate::functions::Function;
+use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 /// A relation: what a name in a schema stands for. Tables, views, sequences and indexes (primary keys included) share one
@@ -110,6 +112,8 @@ pub struct Objects {
     comments: BTreeMap<Commentable, String>,
     /// Functions and procedures, by schema and name, older ones first.
     routines: BTreeMap<ObjectId, BTreeMap<String, Vec<Arc<Function>>>>,
+    /// By schema and name.
+    types: BTreeMap<ObjectId, BTreeMap<String, Arc<UserType>>>,
     layouts: Layouts,
     /// What it was read from.
     known: Arc<Known>,
@@ -126,10 +130,35 @@ impl Objects {
     fn with(&self, temporary: &Objects) -> Objects {
         let mut all = self.clone();
         all.add_schema(ObjectId::TEMPORARY, TEMPORARY.to_owned());
-        all.relations.extend(temporary.relations.iter().map(|(schema, names)| (*schema, names.clone())));
+        for (schema, names) in &temporary.relations {
+            let names = names.iter().map(|(name, relation)| (name.clone(), self.retyped(relation)));
+            all.relations.insert(*schema, names.collect());
+        }
         all.places.extend(temporary.places.iter().map(|(id, place)| (*id, place.clone())));
         all.comments.extend(temporary.comments.iter().map(|(on, text)| (*on, text.clone())));
         all
+    }
+
+    /// A type that was found under another version of the schema, as it is now, where it is still there.
+    pub(crate) fn now(&self, data_type: DataType) -> DataType {
+        let of = type_id(data_type).and_then(|id| self.type_by_id(id)).map(|of| of.data_type);
+        match of {
+            Some(of) if data_type.is_array() => of.array().unwrap_or(data_type),
+            of => of.unwrap_or(data_type),
+        }
+    }
+
+    /// A temporary relation with types as they are now. Those that are not there any more stay what they were.
+    fn retyped(&self, relation: &Relation) -> Relation {
+        let Relation::Table(table) = relation else { return relation.clone() };
+        if table.columns.iter().all(|column| self.now(column.data_type) == column.data_type) {
+            return relation.clone();
+        }
+        let mut new = Table::clone(table);
+        for column in &mut new.columns {
+            column.data_type = self.now(column.data_type);
+        }
+        Relation::Table(Arc::new(new))
     }
 
     pub(crate) fn add_table(&mut self, table: Arc<Table>) {
@@ -189,6 +218,27 @@ impl Objects {
             Relation::View(view) => self.add_view(view),
             Relation::Sequence(sequence) => self.add_sequence(sequence),
         }
+    }
+
+    pub(super) fn add_types(&mut self, types: &Types) {
+        for of in types.iter() {
+            self.types.entry(of.schema).or_default().insert(of.name.clone(), of.clone());
+        }
+    }
+
+    /// The type of this name in a schema.
+    pub(crate) fn type_in(&self, schema: ObjectId, name: &str) -> Option<&Arc<UserType>> {
+        self.types.get(&schema)?.get(name)
+    }
+
+    /// Every type that users made, by schema and name.
+    pub fn types(&self) -> impl Iterator<Item = &Arc<UserType>> {
+        self.types.values().flat_map(BTreeMap::values)
+    }
+
+    /// The type with this id.
+    pub(crate) fn type_by_id(&self, id: ObjectId) -> Option<&Arc<UserType>> {
+        self.types().find(|of| of.id == id)
     }
 
     pub(super) fn set_known(&mut self, known: Known) {
@@ -487,6 +537,40 @@ impl Catalog {
             Some(schema) if self.schema(schema).is_none() && schema != "pg_catalog" => no_schema(schema),
             _ => Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")),
         }
+    }
+
+    /// The type that a name means, of those that users made; SQLSTATE 3F000. `looked`: hears where it is looked for, and what
+    /// is found there.
+    pub(crate) fn user_type(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        looked: impl Fn(ObjectId, Option<&Arc<UserType>>),
+    ) -> Result<Option<&Arc<UserType>>> {
+        let look = |schema: ObjectId| {
+            let found = self.type_in(schema, name);
+            looked(schema, found);
+            found
+        };
+        match schema {
+            Some("pg_catalog" | "information_schema") => Ok(None),
+            Some(schema) => Ok(look(self.schema(schema).ok_or_else(|| no_schema(schema))?)),
+            None => Ok(self.searched.iter().find_map(|schema| look(*schema))),
+        }
+    }
+
+    /// What the names of types that users made mean, for who reads a type's name.
+    pub(crate) fn users_types(&self) -> impl Fn(Option<&str>, &str) -> Result<Option<DataType>> {
+        |schema, name| Ok(self.user_type(schema, name, |_, _| {})?.map(|of| of.data_type))
+    }
+
+    /// A type's name as SQL would say it here: with its schema where another would be found without.
+    pub(crate) fn shown_type(&self, of: &UserType) -> String {
+        let found = self.searched.iter().find_map(|schema| self.type_in(*schema, &of.name));
+        if DataType::from_name(&of.name).is_none() && found.is_some_and(|found| found.id == of.id) {
+            return quoted(&of.name);
+        }
+        format!("{}.{}", quoted(self.schema_name(of.schema).unwrap_or_default()), quoted(&of.name))
     }
 
     /// What kind of relation a name means.

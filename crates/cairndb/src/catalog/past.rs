@@ -11,6 +11,7 @@
 
 use super::layout::ColumnPlace;
 use super::schema::{DroppedColumn, Table};
+use super::user_types::type_id;
 use crate::types::DataType;
 use crate::types::row::{RowLayout, VERSIONS};
 
@@ -72,7 +73,13 @@ impl Table {
     pub(crate) fn drop_from_rows(&mut self, position: usize) {
         let (column, until) = (&self.columns[position], self.layout_version);
         if column.since < until {
-            let (number, data_type, since) = (column.number, column.data_type, column.since);
+            // Rows may outlive a type that users made: what lies in them as its values do stands for it.
+            let data_type = match column.data_type {
+                DataType::Enum(_) => DataType::BigInt,
+                of if type_id(of).is_some() => DataType::Bytea,
+                of => of,
+            };
+            let (number, since) = (column.number, column.since);
             self.dropped.push(DroppedColumn { number, data_type, since, until });
         }
     }

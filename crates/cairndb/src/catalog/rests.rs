@@ -17,7 +17,8 @@ use std::sync::Arc;
 use cairn_storage::{Reader, TreeId};
 
 use super::objects::{Catalog, Relation};
-use super::store::{EntryKind, push_name_key, schemas_key};
+use super::store::{EntryKind, push_name_key, schemas_key, type_name_key};
+use super::user_types::UserType;
 use super::{ObjectId, ReferentialAction, Sequence, Table, View};
 use crate::Result;
 
@@ -32,6 +33,9 @@ enum Rest {
     Written(Arc<Table>),
     View(Arc<View>),
     Sequence(Arc<Sequence>),
+    Type(Arc<UserType>),
+    /// The name of a type that there is not in a schema.
+    MissingType(ObjectId, Box<str>),
     /// A name that means nothing in a schema.
     Missing(ObjectId, Box<str>),
     /// The functions of a name in a schema: their ids and changes.
@@ -58,6 +62,14 @@ impl Rests {
         let is_it = |rest: &mut Rest| matches!(rest, Rest::Table(found) if Arc::ptr_eq(found, table));
         self.0.pop_if(is_it);
         self.0.push(Rest::Written(table.clone()));
+    }
+
+    /// What the name of a type means in a schema.
+    pub(crate) fn add_type(&mut self, schema: ObjectId, name: &str, found: Option<&Arc<UserType>>) {
+        self.0.push(match found {
+            Some(found) => Rest::Type(found.clone()),
+            None => Rest::MissingType(schema, name.into()),
+        });
     }
 
     pub(crate) fn add_missing(&mut self, schema: ObjectId, name: &str) {
@@ -92,7 +104,8 @@ impl Rests {
             Rest::Table(table) | Rest::Written(table) => table.is_temporary(),
             Rest::View(view) => view.id.is_temporary(),
             Rest::Sequence(sequence) => sequence.id.is_temporary(),
-            Rest::Missing(..) | Rest::Routines(..) | Rest::Comments | Rest::Everything => false,
+            Rest::Type(_) | Rest::MissingType(..) | Rest::Missing(..) | Rest::Routines(..) => false,
+            Rest::Comments | Rest::Everything => false,
         })
     }
 
@@ -125,6 +138,10 @@ impl Rests {
                 Some(Relation::Sequence(found)) => (found.id, found.change) == (sequence.id, sequence.change),
                 _ => false,
             },
+            Rest::Type(of) => {
+                now.type_in(of.schema, &of.name).is_some_and(|found| (found.id, found.change) == (of.id, of.change))
+            }
+            Rest::MissingType(schema, name) => now.type_in(*schema, name).is_none(),
             Rest::Missing(schema, name) => now.relation_in(*schema, name).is_none(),
             Rest::Routines(schema, name, known) => routines(*schema, name, now) == *known,
             Rest::Comments => then.has_comments_of(now),
@@ -161,6 +178,8 @@ impl Rests {
                 }
                 Rest::View(view) => add(view.schema, &view.name),
                 Rest::Sequence(sequence) => add(sequence.schema, &sequence.name),
+                Rest::Type(of) => add(of.schema, &type_name_key(&of.name)),
+                Rest::MissingType(schema, name) => add(*schema, &type_name_key(name)),
                 Rest::Missing(schema, name) => add(*schema, name),
                 // A comment that changes meanwhile makes nothing wrong that is written.
                 Rest::Comments => {}

@@ -1,6 +1,7 @@
 //! Functions and procedures that SQL made, as plain data, and their entries.
 
 use super::codec::{self, Fields, Writer, corrupt};
+use super::user_types::{Types, type_id};
 use super::{Definition, ObjectId};
 use crate::Result;
 use crate::functions::Volatility;
@@ -109,6 +110,12 @@ impl Routine {
         self.inputs().map(|parameter| parameter.data_type.base()).collect()
     }
 
+    /// The types that users made of which it takes or gives values.
+    pub(crate) fn user_types(&self) -> impl Iterator<Item = ObjectId> {
+        let returns = if let Returns::Type(data_type) = self.returns { Some(data_type) } else { None };
+        self.parameters.iter().map(|parameter| parameter.data_type).chain(returns).filter_map(type_id)
+    }
+
     /// `name(types)`
     pub(crate) fn signature(&self) -> String {
         let types: Vec<&str> = self.inputs().map(|parameter| parameter.data_type.type_name()).collect();
@@ -176,7 +183,7 @@ fn encode_parameter(parameter: &RoutineParameter, w: &mut Writer) {
     }
 }
 
-pub(super) fn decode_routine(id: ObjectId, bytes: &[u8]) -> Result<Routine> {
+pub(super) fn decode_routine(id: ObjectId, bytes: &[u8], types: &Types) -> Result<Routine> {
     let mut routine = Routine {
         id,
         schema: ObjectId::PUBLIC,
@@ -199,7 +206,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8]) -> Result<Routine> {
             3 => routine.change = codec::number(value)?,
             4 => routine.kind = RoutineKind::Procedure,
             5 => routine.language = Language::PlPgSql,
-            6 => routine.parameters.push(decode_parameter(value)?),
+            6 => routine.parameters.push(decode_parameter(value, types)?),
             7 => {
                 routine.returns = match codec::number::<u32>(value)? {
                     1 => Returns::Trigger,
@@ -207,7 +214,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8]) -> Result<Routine> {
                     _ => return Err(corrupt("function")),
                 }
             }
-            8 => routine.returns = Returns::Type(codec::data_type(value)?),
+            8 => routine.returns = Returns::Type(codec::data_type(value, types)?),
             9 => routine.returns = Returns::RowOf(ObjectId(codec::number(value)?)),
             10 => routine.set = true,
             11 => routine.volatility = at(&VOLATILITIES, value)?,
@@ -219,7 +226,7 @@ pub(super) fn decode_routine(id: ObjectId, bytes: &[u8]) -> Result<Routine> {
     Ok(routine)
 }
 
-fn decode_parameter(bytes: &[u8]) -> Result<RoutineParameter> {
+fn decode_parameter(bytes: &[u8], types: &Types) -> Result<RoutineParameter> {
     let mut parameter =
         RoutineParameter { name: None, mode: ParameterMode::In, data_type: DataType::Unknown, default: None };
     let (mut text, mut references) = (None, None);
@@ -228,7 +235,7 @@ fn decode_parameter(bytes: &[u8]) -> Result<RoutineParameter> {
         match tag {
             1 => parameter.name = Some(codec::text(value)?),
             2 => parameter.mode = at(&MODES, value)?,
-            3 => parameter.data_type = codec::data_type(value)?,
+            3 => parameter.data_type = codec::data_type(value, types)?,
             4 => text = Some(codec::text(value)?),
             5 => references = super::entries::decode_references(value)?,
             _ => {}
@@ -277,18 +284,21 @@ mod tests {
         let all = [Returns::Void, Returns::Trigger, Returns::Row, Returns::Type(DataType::Date)];
         for returns in all.into_iter().chain([Returns::RowOf(ObjectId(12))]) {
             let routine = Routine { returns, ..routine() };
-            assert_eq!(decode_routine(routine.id, &encode_routine(&routine, 7)).expect("decodes"), routine);
+            assert_eq!(
+                decode_routine(routine.id, &encode_routine(&routine, 7), &Types::default()).expect("decodes"),
+                routine
+            );
         }
     }
 
     #[test]
     fn damaged_entries_of_functions_never_panic() {
         let bytes = encode_routine(&routine(), 7);
-        (0..bytes.len()).for_each(|length| drop(decode_routine(ObjectId(9), &bytes[..length])));
+        (0..bytes.len()).for_each(|length| drop(decode_routine(ObjectId(9), &bytes[..length], &Types::default())));
         for at in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[at / 8] ^= 1 << (at % 8);
-            drop(decode_routine(ObjectId(9), &flipped));
+            drop(decode_routine(ObjectId(9), &flipped, &Types::default()));
         }
     }
 }

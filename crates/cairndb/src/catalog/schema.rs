@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cairn_storage::TreeId;
 
 use super::Definition;
+use super::user_types::type_id;
 use crate::types::{DataType, Value};
 
 /// Names a schema object for the life of the database; never reused.
@@ -394,6 +395,12 @@ impl Table {
     /// Whether it is the session's own.
     pub(crate) fn is_temporary(&self) -> bool {
         self.schema.is_temporary()
+    }
+
+    /// Whether a column, or a key, is of a type that users made.
+    pub(crate) fn has_user_types(&self) -> bool {
+        let keys = self.indexes.iter().flat_map(|index| &index.expressions).map(|key| key.data_type);
+        self.columns.iter().map(|column| column.data_type).chain(keys).any(|of| type_id(of).is_some())
     }
 
     /// The number of the next column that is added.

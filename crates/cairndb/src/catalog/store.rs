@@ -21,6 +21,7 @@ use super::rests::note_all;
 use super::routine::{Routine, decode_routine, encode_routine};
 use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
+use super::user_types::{Types, UserType, decode_user_type, encode_user_type};
 use crate::Result;
 use crate::functions::Function;
 use crate::state::{TemporaryTrees, Transaction};
@@ -41,6 +42,8 @@ pub(crate) enum EntryKind {
     Routine = 7,
     /// A function's name in its schema. What it means changes when one of the functions does that have it.
     RoutineName = 8,
+    /// A type that a user made.
+    Type = 9,
 }
 
 /// The key of an object's entry.
@@ -59,6 +62,11 @@ fn name_key(kind: EntryKind, schema: ObjectId, name: &str) -> Vec<u8> {
     let mut key = Vec::new();
     push_name_key(kind, schema, name, &mut key);
     key
+}
+
+/// The name under which a type's key stands beside those of relations, which it may share its name with.
+pub(super) fn type_name_key(name: &str) -> String {
+    format!("\0{name}")
 }
 
 /// The key of a number that is new whenever a schema comes, goes or gets another name.
@@ -156,7 +164,23 @@ pub(crate) fn system_trees(reader: &Reader) -> Result<Option<SystemTrees>> {
 
 /// What was made of entries, with their bytes: who reads the catalog next takes over what is the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known(HashMap<(u8, ObjectId), KnownEntry>);
+pub(super) struct Known {
+    entries: HashMap<(u8, ObjectId), KnownEntry>,
+    /// The types that tables were read with.
+    types: Types,
+}
+
+impl Known {
+    /// What was made of an entry of these bytes, with these types.
+    fn get(&self, kind: u8, id: ObjectId, bytes: &[u8], has_types: bool) -> Option<&KnownEntry> {
+        let has_types = |known: &KnownEntry| match &known.object {
+            _ if has_types => true,
+            Object::Relation(relation) => relation.table().is_none_or(|table| !table.has_user_types()),
+            Object::Routine(function) => function.routine().is_none_or(|of| of.user_types().next().is_none()),
+        };
+        self.entries.get(&(kind, id)).filter(|known| *known.bytes == *bytes && has_types(known))
+    }
+}
 
 #[derive(Clone, Debug)]
 struct KnownEntry {
@@ -206,20 +230,42 @@ fn load_database(reader: &Reader, known: Option<&Known>) -> Result<Objects> {
     Ok(objects)
 }
 
+/// The types that users made. `without_damaged`: those that can not be read are left out.
+pub(crate) fn load_types(reader: &Reader, without_damaged: bool) -> Result<Types> {
+    let mut types = Types::default();
+    let (from, to) = ([EntryKind::Type as u8], [EntryKind::Type as u8 + 1]);
+    let mut cursor = reader.cursor(TreeId::CATALOG, Bound::Included(&from[..]), Bound::Excluded(&to[..]))?;
+    while let Some((key, value)) = cursor.next()? {
+        let mut of = match parse_key(key).and_then(|(_, id)| decode_user_type(id, value)) {
+            Err(_) if without_damaged => continue,
+            decoded => decoded?,
+        };
+        let schema = match reader.get(TreeId::CATALOG, &entry_key(EntryKind::Schema, of.schema))? {
+            Some(schema) => entries::decode_text(&schema).unwrap_or_default(),
+            None => String::new(),
+        };
+        of.resolve(&schema)?;
+        types.add(Arc::new(of));
+    }
+    Ok(types)
+}
+
 fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known: Option<&Known>) -> Result<Objects> {
     let mut objects = Objects::default();
+    let types = if tree == TreeId::CATALOG { load_types(reader, false)? } else { Types::default() };
+    let has_types = known.is_some_and(|known| known.types == types);
     let (mut tables, mut bytes, mut read) = (Vec::new(), Vec::new(), HashMap::new());
     let mut cursor = reader.cursor(tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
         let (kind, id) = parse_key(key)?;
-        let same = known.and_then(|known| known.0.get(&(kind, id))).filter(|same| *same.bytes == *value);
+        let same = known.and_then(|known| known.get(kind, id, value, has_types));
         let relation = |relation| Some(Object::Relation(relation));
         let object = match (kind, same) {
             (1..=3 | 7, Some(same)) => Some(same.object.clone()),
-            (1, None) => relation(Relation::Table(Arc::new(entries::decode_table(id, value)?))),
+            (1, None) => relation(Relation::Table(Arc::new(entries::decode_table(id, value, &types)?))),
             (2, None) => relation(Relation::View(Arc::new(entries::decode_view(id, value)?))),
             (3, None) => relation(Relation::Sequence(Arc::new(entries::decode_sequence(id, value)?))),
-            (7, None) => Some(Object::Routine(Arc::new(Function::stored(decode_routine(id, value)?)))),
+            (7, None) => Some(Object::Routine(Arc::new(Function::stored(decode_routine(id, value, &types)?)))),
             _ => None,
         };
         let of_it = || same.map_or_else(|| Arc::from(value), |same| same.bytes.clone());
@@ -253,7 +299,8 @@ fn load_objects(reader: &Reader, tree: TreeId, trees: Option<SystemTrees>, known
         read.insert((EntryKind::Table as u8, table.id), KnownEntry { bytes, object });
         objects.add_table(table);
     }
-    objects.set_known(Known(read));
+    objects.add_types(&types);
+    objects.set_known(Known { entries: read, types });
     Ok(objects)
 }
 
@@ -266,23 +313,24 @@ fn parse_key(key: &[u8]) -> Result<(u8, ObjectId)> {
     }
 }
 
-/// Whether an entry can be read, by itself.
-pub(crate) fn check_entry(key: &[u8], value: &[u8]) -> Result<()> {
+/// Whether an entry can be read, where these are the types that users made.
+pub(crate) fn check_entry(key: &[u8], value: &[u8], types: &Types) -> Result<()> {
     match parse_key(key)? {
-        (1, id) => entries::decode_table(id, value).map(drop),
+        (1, id) => entries::decode_table(id, value, types).map(drop),
         (2, id) => entries::decode_view(id, value).map(drop),
         (3, id) => entries::decode_sequence(id, value).map(drop),
         (4, _) => entries::decode_text(value).map(drop),
-        (7, id) => decode_routine(id, value).map(drop),
+        (7, id) => decode_routine(id, value, types).map(drop),
+        (9, id) => decode_user_type(id, value).map(drop),
         (6, _) => commented(key).and_then(|_| entries::decode_text(value)).map(drop),
         _ => Ok(()),
     }
 }
 
 /// The table of an entry, if it is one and can be read.
-pub(crate) fn decode_table_entry(key: &[u8], value: &[u8]) -> Option<Table> {
+pub(crate) fn decode_table_entry(key: &[u8], value: &[u8], types: &Types) -> Option<Table> {
     let (kind, id) = parse_key(key).ok()?;
-    (kind == EntryKind::Table as u8).then(|| entries::decode_table(id, value).ok()).flatten()
+    (kind == EntryKind::Table as u8).then(|| entries::decode_table(id, value, types).ok()).flatten()
 }
 
 /// By id, where in a list of tables each is.
@@ -437,6 +485,16 @@ impl<'a> CatalogStore<'a> {
     pub(crate) fn delete_routine(&self, routine: &Routine) -> Result<()> {
         self.delete(EntryKind::Routine, routine.id)?;
         self.put_routine_name(routine)
+    }
+
+    pub(crate) fn put_type(&self, of: &UserType) -> Result<()> {
+        self.put(EntryKind::Type, of.id, |change| encode_user_type(of, change))?;
+        self.put_name(of.schema, &type_name_key(&of.name), of.id)
+    }
+
+    pub(crate) fn delete_type(&self, of: &UserType) -> Result<()> {
+        self.forget_name(of.schema, &type_name_key(&of.name))?;
+        self.delete(EntryKind::Type, of.id)
     }
 
     /// The name means something new, be it the same relation as it is now: who changes its rows has to notice.

@@ -122,6 +122,26 @@ impl<'p> Clause<'p> {
         self.each().filter_map(|part| if let Part::Expr { expr } = part { Some(expr) } else { None })
     }
 
+    /// The names of the types right in it.
+    pub(super) fn type_names(self) -> Result<Vec<ObjectName>> {
+        self.data_types().map(|data_type| self.type_name(data_type)).collect()
+    }
+
+    fn type_name(self, data_type: Id<TypeName>) -> Result<ObjectName> {
+        let (tree, place) = (self.tree(), self.tree().span(data_type).start);
+        let TypeName { names, modifiers, bounds, .. } = tree.get(data_type);
+        if names.is_empty() || !modifiers.is_empty() || !bounds.is_empty() {
+            // Grammar's own: none that users make.
+            return Ok(ObjectName {
+                place: Some(place),
+                ..ObjectName::new(Some("pg_catalog"), tree.written(data_type))
+            });
+        }
+        let parts = tree.list(names).map(|part| name_text(tree, part).to_owned()).collect();
+        let name = object_name(parts).map_err(|error| self.at(error, place))?;
+        Ok(ObjectName { place: Some(place), ..name })
+    }
+
     fn statements(self) -> impl Iterator<Item = Id<Statement>> + 'p {
         self.each().filter_map(|part| if let Part::Statement { statement } = part { Some(statement) } else { None })
     }
@@ -215,8 +235,13 @@ impl<'p> Clause<'p> {
 
     /// What a string right in it says.
     pub(super) fn constant_text(self) -> Option<String> {
+        self.constants().next()
+    }
+
+    /// What the strings right in it say.
+    pub(super) fn constants(self) -> impl Iterator<Item = String> + 'p {
         let tree = self.tree();
-        self.each().find_map(|part| match part {
+        self.each().filter_map(move |part| match part {
             Part::Expr { expr } => match tree.get(expr) {
                 Expr::String { text } => Some(tree.text(text).to_owned()),
                 _ => None,

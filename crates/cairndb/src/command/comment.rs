@@ -32,6 +32,7 @@ pub(crate) enum Commented {
         name: String,
     },
     Schema(String),
+    Type(ObjectName),
     Database,
     /// What is built in has the comments that it has.
     Extension,
@@ -51,6 +52,10 @@ impl Commented {
             let name = commented.named_relations()?.into_iter().next();
             let name = name.ok_or_else(|| Error::internal("a comment without a name"))?;
             return Ok(Commented::Relation { kind, name });
+        }
+        if commented.has(TokenKind::Type) {
+            let name = commented.type_names()?.into_iter().next();
+            return Ok(Commented::Type(name.ok_or_else(|| Error::internal("a comment without a type"))?));
         }
         let named = commented.part("object_with_name").map(Clause::first_words);
         let names: Vec<String> = commented.dotted_names().next().unwrap_or_default();

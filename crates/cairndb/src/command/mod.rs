@@ -24,6 +24,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod types;
 mod view;
 
 pub(crate) use alter_table::{AlterTable, ColumnChange, Pass, TableAction};
@@ -44,6 +45,7 @@ pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
 pub(crate) use settings::{Discard, SessionCommand};
 pub(crate) use transaction::TransactionCommand;
+pub(crate) use types::{AlterType, Beside, CreateEnum, DropTypes, TypeChange};
 pub(crate) use view::CreateView;
 
 use cairn_parser::{Id, Statement};
@@ -78,6 +80,9 @@ pub(crate) enum SchemaCommand {
     RenameSchema(RenameSchema),
     DropSchemas(DropSchemas),
     SetSchema(SetSchema),
+    CreateEnum(CreateEnum),
+    AlterType(AlterType),
+    DropTypes(DropTypes),
     AlterTable(AlterTable),
     Rename(RenameRelation),
     Drop(DropRelations),
@@ -183,6 +188,9 @@ impl SchemaCommand {
         if let ("drop", Some(drop)) = (command.rule(), DropSchemas::of(command)) {
             return Ok(S::DropSchemas(drop));
         }
+        if let ("drop", Some(drop)) = (command.rule(), DropTypes::of(command)?) {
+            return Ok(S::DropTypes(drop));
+        }
         if let ("alter_sequence", Some(alter)) = (command.rule(), AlterSequence::of(command)?) {
             return Ok(S::AlterSequence(alter));
         }
@@ -192,6 +200,8 @@ impl SchemaCommand {
             "create_view" => S::CreateView(CreateView::of(command)?),
             "create_index" => S::CreateIndex(CreateIndex::of(command)?),
             "create_sequence" => S::CreateSequence(CreateSequence::of(command)?),
+            "create_type" => S::CreateEnum(CreateEnum::of(command)?),
+            "alter_type" => S::AlterType(AlterType::of(command)?),
             "create_schema" => S::CreateSchema(CreateSchema::of(command)?),
             "alter_schema" => S::RenameSchema(RenameSchema::of(command)?),
             "alter_table" => S::AlterTable(AlterTable::of(command)?),

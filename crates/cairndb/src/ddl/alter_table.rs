@@ -260,6 +260,7 @@ impl Ddl<'_> {
         match relation {
             Relation::Table(table) => {
                 self.refuse_taken(table.schema, &to)?;
+                self.refuse_type_of_name(table.schema, &to)?;
                 let mut renamed = Table { name: to, ..Table::clone(&table) };
                 let to = renamed.name.clone();
                 renamed.change_definitions(|definition| rename_table(definition, &table.name, &to));
@@ -268,6 +269,7 @@ impl Ddl<'_> {
             }
             Relation::View(view) => {
                 self.refuse_taken(view.schema, &to)?;
+                self.refuse_type_of_name(view.schema, &to)?;
                 self.store.forget_name(view.schema, &view.name)?;
                 self.store.put_view(&View { name: to, ..View::clone(&view) })
             }

@@ -13,6 +13,7 @@ impl Ddl<'_> {
             Commented::Extension => return Ok("COMMENT"),
             Commented::Database => Commentable::DATABASE,
             Commented::Schema(name) => Commentable::of(self.schema(name)?),
+            Commented::Type(name) => Commentable::of(self.user_type(name)?.id),
             Commented::Relation { kind, name } => self.commented_relation(*kind, name)?,
             Commented::Column { relation, name } => self.commented_column(relation, name)?,
             Commented::Constraint { table, name } => {
@@ -55,7 +56,7 @@ impl Ddl<'_> {
     pub(super) fn forget_comments(&mut self, object: Object) -> Result<()> {
         let (id, part) = match object {
             Object::Schema(id) | Object::Table(id) | Object::View(id) | Object::Sequence(id) => (id, None),
-            Object::Routine(id) => (id, None),
+            Object::Routine(id) | Object::Type(id) => (id, None),
             Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => {
                 (id, None)
             }

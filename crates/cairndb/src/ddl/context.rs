@@ -82,7 +82,7 @@ impl<'a> Ddl<'a> {
     pub(super) fn data_type(&self, name: Id<TypeName>) -> Result<DataType> {
         let tree = &self.parsed.tree;
         let place = || self.parsed.position_of(tree.span(name).start as usize);
-        DataType::from_syntax(tree, name).map_err(|error| error.at(place()))
+        DataType::from_syntax(tree, name, &self.catalog.users_types()).map_err(|error| error.at(place()))
     }
 
     /// Makes the changes so far visible to the rest of the statement.

@@ -78,6 +78,7 @@ impl Ddl<'_> {
     /// Whether there is no relation of this name; where there is one, IF NOT EXISTS must have been said.
     pub(super) fn is_free(&mut self, schema: ObjectId, name: &str, if_not_exists: bool) -> Result<bool> {
         if self.catalog.relation_in(schema, name).is_none() {
+            self.refuse_type_of_name(schema, name)?;
             return Ok(true);
         }
         if !if_not_exists {

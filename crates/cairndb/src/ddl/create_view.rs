@@ -22,7 +22,10 @@ impl Ddl<'_> {
         }
         let columns = view_columns(create, &fields)?;
         let id = match self.catalog.relation_in(schema, &name) {
-            None => self.store.allocate_id(schema)?,
+            None => {
+                self.refuse_type_of_name(schema, &name)?;
+                self.store.allocate_id(schema)?
+            }
             Some(Relation::View(old)) if create.or_replace => {
                 self.check_replacement(old, &columns, &fields)?;
                 old.id

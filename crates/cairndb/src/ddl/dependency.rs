@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::catalog::{Catalog, Column, Definition, ForeignKey, ObjectId, Returns, Routine, Table};
+use crate::catalog::{Catalog, Column, Definition, ForeignKey, ObjectId, Returns, Routine, Table, type_id};
 
 /// What can be dropped, or depend on what is dropped. Parts of a table are named by it and an id or a column's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +19,7 @@ pub(super) enum Object {
     Sequence(ObjectId),
     /// A function or a procedure.
     Routine(ObjectId),
+    Type(ObjectId),
     /// A column by its number.
     Column(ObjectId, u32),
     /// A column's default.
@@ -128,6 +129,15 @@ pub(super) fn views_using(catalog: &Catalog, table: ObjectId, number: u32) -> Ve
     catalog.views().filter(|view| uses(&view.query)).map(|view| catalog.shown(view.schema, &view.name)).collect()
 }
 
+/// All definitions of a table.
+pub(super) fn definitions_of(table: &Table) -> impl Iterator<Item = &Definition> {
+    let defaults = table.columns.iter().filter_map(|column| column.default.as_ref());
+    let generated = table.columns.iter().filter_map(|column| column.generated.as_ref());
+    let of_indexes = table.indexes.iter().flat_map(|index| index.row_expressions());
+    let expressions = generated.chain(of_indexes).map(|expression| &expression.definition);
+    defaults.chain(expressions).chain(table.checks.iter().map(|check| &check.condition))
+}
+
 impl<'c> Graph<'c> {
     fn of(catalog: &'c Catalog) -> Graph<'c> {
         let mut graph = Graph { catalog, edges: HashMap::new() };
@@ -139,6 +149,9 @@ impl<'c> Graph<'c> {
             graph.add_routine(routine);
         }
         catalog.tables().for_each(|table| graph.add_table(table));
+        for of in catalog.types() {
+            graph.add(Object::Type(of.id), Bond::Normal, Object::Schema(of.schema));
+        }
         for sequence in catalog.sequences() {
             graph.add(Object::Sequence(sequence.id), Bond::Normal, Object::Schema(sequence.schema));
             let owner = sequence.owner.and_then(|(table, column)| {
@@ -160,10 +173,11 @@ impl<'c> Graph<'c> {
                 () if self.catalog.table_by_id(id).is_some() => Object::Table(id),
                 () if self.catalog.view_by_id(id).is_some() => Object::View(id),
                 () if self.catalog.routine_by_id(id).is_some() => Object::Routine(id),
+                () if self.catalog.type_by_id(id).is_some() => Object::Type(id),
                 () => Object::Sequence(id),
             };
             self.add(dependent, Bond::Normal, on);
-            for column in reference.columns.iter().filter(|column| column.used) {
+            for column in reference.columns.iter().filter(|column| column.used && !matches!(on, Object::Type(_))) {
                 self.add(dependent, Bond::Normal, Object::Column(id, column.number));
             }
             if reference.by_key {
@@ -178,6 +192,7 @@ impl<'c> Graph<'c> {
         if let Returns::RowOf(table) = routine.returns {
             self.add(object, Bond::Normal, Object::Table(table));
         }
+        routine.user_types().for_each(|of| self.add(object, Bond::Normal, Object::Type(of)));
         let defaults = routine.parameters.iter().filter_map(|parameter| parameter.default.as_ref());
         defaults.for_each(|default| self.add_references(object, default));
     }
@@ -220,6 +235,9 @@ impl<'c> Graph<'c> {
         let own = Object::Column(table.id, column.number);
         // What depends on a column goes when its table does.
         self.add(own, Bond::Automatic, Object::Table(table.id));
+        if let Some(id) = type_id(column.data_type) {
+            self.add(own, Bond::Normal, Object::Type(id));
+        }
         // PostgreSQL's: a column that is computed from one that goes does not go unsaid.
         for number in column.generated.iter().flat_map(|generated| &generated.columns) {
             self.add(own, Bond::Normal, Object::Column(table.id, *number));
@@ -267,7 +285,7 @@ impl<'c> Graph<'c> {
     fn age(&self, object: Object) -> ObjectId {
         match object {
             Object::Schema(id) | Object::Table(id) | Object::View(id) | Object::Sequence(id) => id,
-            Object::Routine(id) => id,
+            Object::Routine(id) | Object::Type(id) => id,
             Object::Column(table, _) | Object::Default(table, _) => table,
             Object::PrimaryKey(table) => self.catalog.table_by_id(table).map_or(table, |table| table.primary_key_id),
             Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => id,
@@ -286,6 +304,10 @@ impl Object {
         };
         match self {
             Object::Table(id) => format!("table {}", table(id)),
+            Object::Type(id) => {
+                let of = catalog.type_by_id(id).map(|of| catalog.shown_type(of));
+                format!("type {}", of.unwrap_or_default())
+            }
             Object::Schema(id) => format!("schema {}", catalog.schema_name(id).unwrap_or_default()),
             Object::View(id) => {
                 let view = catalog.view_by_id(id).map(|view| catalog.shown(view.schema, &view.name));

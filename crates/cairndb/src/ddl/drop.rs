@@ -123,7 +123,7 @@ impl Ddl<'_> {
 
     fn remove(&mut self, all: &[Doomed]) -> Result<()> {
         let mut parts: BTreeMap<ObjectId, Vec<Object>> = BTreeMap::new();
-        let mut tables = Vec::new();
+        let (mut tables, mut types) = (Vec::new(), Vec::new());
         for doomed in all {
             self.forget_comments(doomed.object)?;
             match doomed.object {
@@ -132,6 +132,7 @@ impl Ddl<'_> {
                 Object::Sequence(id) => self.remove_sequence(id)?,
                 Object::Routine(id) => self.remove_routine(id)?,
                 Object::Schema(id) => self.remove_schema(id)?,
+                Object::Type(id) => types.push(id),
                 Object::Column(table, _)
                 | Object::Default(table, _)
                 | Object::Index(table, _)
@@ -147,7 +148,9 @@ impl Ddl<'_> {
         for (id, parts) in parts {
             self.remove_parts(id, &parts)?;
         }
-        tables.into_iter().try_for_each(|id| self.remove_table(id))
+        tables.into_iter().try_for_each(|id| self.remove_table(id))?;
+        // Last, for what has columns of them can be read until it is gone.
+        types.into_iter().try_for_each(|id| self.remove_type(id))
     }
 
     fn remove_table(&mut self, id: ObjectId) -> Result<()> {

@@ -25,6 +25,7 @@ mod routine;
 mod schema;
 mod sequence;
 mod truncate;
+mod types;
 mod upgrade;
 
 pub(crate) use context::Session;

@@ -210,7 +210,7 @@ impl Ddl<'_> {
         if let Some(data_type) = self.column_type(name)? {
             return Ok(data_type.base());
         }
-        DataType::element_or_array(&self.parsed.tree, name)
+        DataType::element_or_array(&self.parsed.tree, name, &self.catalog.users_types())
             .map(DataType::base)
             .map_err(|error| self.at_type(error, name))
     }
@@ -226,7 +226,7 @@ impl Ddl<'_> {
         if node.names.is_empty() || !node.bounds.is_empty() || node.of_column {
             return Ok(None);
         }
-        let is_type = DataType::element_or_array(tree, name).is_ok();
+        let is_type = DataType::element_or_array(tree, name, &self.catalog.users_types()).is_ok();
         let parts: Vec<String> = tree.list(node.names).map(|part| name_text(tree, part).to_owned()).collect();
         let found = crate::sql::object_name(parts).ok().and_then(|name| self.catalog.relation(&name).cloned());
         Ok(found.filter(|_| !is_type).and_then(|relation| relation.table().map(|table| table.id)))

@@ -108,6 +108,7 @@ impl Data {
             (Data::I64(items), Value::BigInt(v) | Value::Time(v) | Value::Timestamp(v) | Value::TimestampTz(v)) => {
                 items.push(*v)
             }
+            (Data::I64(items), Value::Enum(v)) => items.push(v.key()),
             (Data::F32(items), Value::Real(v)) => items.push(*v),
             (Data::F64(items), Value::Double(v)) => items.push(*v),
             (Data::Bytes(strings), Value::Text(v)) => strings.push(v.as_bytes()),
@@ -263,6 +264,7 @@ impl Vector {
                 DataType::Time => Value::Time(items[row]),
                 DataType::Timestamp => Value::Timestamp(items[row]),
                 DataType::TimestampTz => Value::TimestampTz(items[row]),
+                DataType::Enum(of) => Value::Enum(of.value(items[row])),
                 _ => Value::BigInt(items[row]),
             },
             Data::F32(items) => Value::Real(items[row]),
@@ -319,6 +321,7 @@ impl Vector {
                 (Some(&item), DataType::BigInt) => ValueRef::BigInt(item),
                 (Some(&item), DataType::Time) => ValueRef::Time(item),
                 (Some(&item), DataType::Timestamp) => ValueRef::Timestamp(item),
+                (Some(&item), DataType::Enum(of)) => ValueRef::Enum(of.value(item)),
                 (Some(&item), _) => ValueRef::TimestampTz(item),
                 (None, _) => ValueRef::Null,
             },

@@ -89,10 +89,12 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         catalogue.add("greatest", types, types[0], extreme::<true>).variadic().called_on_null();
         catalogue.add("least", types, types[0], extreme::<false>).variadic().called_on_null();
     }
-    let of_arrays = |_: &Function, args: &[Value], context: &EvalContext| extreme::<true>(args, context);
-    catalogue.add_polymorphic("greatest", &[Declared::Array], Declared::Array, of_arrays).variadic().called_on_null();
-    let of_arrays = |_: &Function, args: &[Value], context: &EvalContext| extreme::<false>(args, context);
-    catalogue.add_polymorphic("least", &[Declared::Array], Declared::Array, of_arrays).variadic().called_on_null();
+    for any in [Declared::Array, Declared::Enum] {
+        let greatest = |_: &Function, args: &[Value], context: &EvalContext| extreme::<true>(args, context);
+        catalogue.add_polymorphic("greatest", &[any], any, greatest).variadic().called_on_null();
+        let least = |_: &Function, args: &[Value], context: &EvalContext| extreme::<false>(args, context);
+        catalogue.add_polymorphic("least", &[any], any, least).variadic().called_on_null();
+    }
 }
 
 fn register_operator<const OP: u8>(catalogue: &mut Catalogue, op: Operator) {
@@ -106,9 +108,11 @@ fn register_operator<const OP: u8>(catalogue: &mut Catalogue, op: Operator) {
     add(&BLANK_PADDED, blank_padded::<OP>, false);
     DATE_AND_TIMESTAMP.iter().for_each(|types| add(types, local::<OP>, false));
     LOCAL_AND_ZONED.iter().for_each(|types| add(types, zoned::<OP>, true));
-    let arrays = [Declared::Array, Declared::Array];
     let boolean = Declared::Type(DataType::Boolean);
-    catalogue.add_polymorphic(op.symbol(), &arrays, boolean, |_, args, context| plain::<OP>(args, context)).op(op);
+    for any in [Declared::Array, Declared::Enum] {
+        let eval = |_: &Function, args: &[Value], context: &EvalContext| plain::<OP>(args, context);
+        catalogue.add_polymorphic(op.symbol(), &[any, any], boolean, eval).op(op);
+    }
 }
 
 const EQUAL: u8 = 0;

@@ -7,6 +7,7 @@ pub mod arrays;
 mod catalogue;
 mod clock;
 mod comparison;
+mod enums;
 mod extract;
 mod formatting;
 mod in_range;

@@ -2,8 +2,8 @@
 
 use super::catalogue::Catalogue;
 use super::{
-    arithmetic, arrays, clock, comparison, extract, formatting, json, like, math, quoting, random, regex, strings,
-    system, temporal,
+    arithmetic, arrays, clock, comparison, enums, extract, formatting, json, like, math, quoting, random, regex,
+    strings, system, temporal,
 };
 
 pub(super) fn register_all(catalogue: &mut Catalogue) {
@@ -21,5 +21,6 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     formatting::register(catalogue);
     system::register(catalogue);
     arrays::register(catalogue);
+    enums::register(catalogue);
     json::register(catalogue);
 }

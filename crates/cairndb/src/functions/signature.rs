@@ -15,6 +15,8 @@ pub enum Declared {
     Element,
     /// `anyarray`: an array of the `anyelement`.
     Array,
+    /// `anyenum`: an enum, the same for each.
+    Enum,
     /// `anycompatible`: types that have one in common, to which they are converted.
     Compatible,
     /// `anycompatiblearray`: an array of the `anycompatible`.
@@ -42,7 +44,7 @@ impl Declared {
         match self {
             Declared::Type(data_type) => Some(data_type),
             Declared::Any | Declared::NonArray => None,
-            Declared::Element => decided.element,
+            Declared::Element | Declared::Enum => decided.element,
             Declared::Array => decided.element?.array(),
             Declared::Compatible => decided.compatible,
             Declared::CompatibleArray => decided.compatible?.array(),
@@ -61,6 +63,7 @@ pub fn decide(declared: impl Iterator<Item = (Declared, DataType)> + Clone) -> O
             _ if unknown => true,
             Declared::NonArray => !given.is_array(),
             Declared::Element => same(given),
+            Declared::Enum => matches!(given, DataType::Enum(_)) && same(given),
             Declared::Array => given.element().is_some_and(&mut same),
             Declared::Compatible => {
                 compatible.push(given);

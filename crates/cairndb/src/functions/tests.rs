@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{ANY, Declared, Function, aggregate_overloads, exact_overload, function_names, overloads};
 use crate::types::testing::{Random, random_value};
-use crate::types::{DataType, EvalContext, Value, cast, from_text, sample_types, to_text};
+use crate::types::{DataType, EvalContext, Value, cast, from_text, sample_enum, sample_types, to_text};
 
 const CALLS: usize = 100;
 /// Functions whose integer arguments are sizes of their answers.
@@ -27,6 +27,7 @@ fn resolved(random: &mut Random, function: &Arc<Function>) -> Arc<Function> {
     let given = |at| match function.declared(at) {
         Some(Declared::Array | Declared::CompatibleArray) => element.array().unwrap(),
         Some(Declared::Type(data_type)) => data_type,
+        Some(Declared::Enum) => sample_enum(),
         _ => element,
     };
     let given: Vec<DataType> = (0..function.args.len()).map(given).collect();
@@ -92,6 +93,9 @@ fn is_of(value: &Value, data_type: DataType) -> bool {
         return array.element().base() == element.data_type().base()
             && array.values().iter().all(|value| is_of(value, element.data_type()));
     }
+    if let (Value::Enum(value), T::Enum(of)) = (value, data_type) {
+        return value.of() == of;
+    }
     matches!(
         (value, data_type.base()),
         (Value::Null, _)
@@ -144,6 +148,7 @@ fn no_aggregate_panics_and_each_returns_its_type() {
             let given = |at| match aggregate.declared(at) {
                 Some(Declared::Array) => element.array().unwrap(),
                 Some(Declared::Type(data_type)) => data_type,
+                Some(Declared::Enum) => sample_enum(),
                 _ => element,
             };
             let given: Vec<DataType> = (0..aggregate.args.len()).map(given).collect();

@@ -160,7 +160,12 @@ fn width(value: &Value) -> usize {
         Value::Boolean(_) => 1,
         Value::SmallInt(_) => 2,
         Value::Integer(_) | Value::Real(_) | Value::Date(_) => 4,
-        Value::BigInt(_) | Value::Double(_) | Value::Time(_) | Value::Timestamp(_) | Value::TimestampTz(_) => 8,
+        Value::BigInt(_)
+        | Value::Double(_)
+        | Value::Enum(_)
+        | Value::Time(_)
+        | Value::Timestamp(_)
+        | Value::TimestampTz(_) => 8,
         Value::Numeric(_) => 8,
         Value::Interval(_) | Value::Uuid(_) => 16,
         Value::Text(text) => text.len(),

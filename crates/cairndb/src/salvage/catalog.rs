@@ -10,7 +10,7 @@ use super::report::Salvaged;
 use super::uncertain::UncertainRows;
 use super::words::quoted;
 use crate::api::Database;
-use crate::catalog::{Catalog, CatalogStore, Table, check_entry, decode_table_entry, load, system_trees};
+use crate::catalog::{Catalog, CatalogStore, Table, check_entry, decode_table_entry, load, load_types, system_trees};
 use crate::state::Transaction;
 use crate::{Error, Result};
 
@@ -23,10 +23,11 @@ pub(super) fn repair(store: &Store, report: &mut Salvaged, apart: &mut Uncertain
     let mut damaged: Vec<Vec<u8>> = Vec::new();
     {
         let snapshot = store.snapshot()?;
+        let types = load_types(snapshot.reader(), true)?;
         let mut cursor = snapshot.reader().cursor(TreeId::CATALOG, Bound::Unbounded, Bound::Unbounded)?;
         while let Some((key, value)) = cursor.next()? {
-            match check_entry(key, value) {
-                Ok(()) => tables.extend(decode_table_entry(key, value)),
+            match check_entry(key, value, &types) {
+                Ok(()) => tables.extend(decode_table_entry(key, value, &types)),
                 // Everything has the format of an older library: nothing is damaged, and nothing can be done here.
                 Err(error) if error.sqlstate() == crate::SqlState::FEATURE_NOT_SUPPORTED => return Err(error),
                 Err(error) => {

@@ -176,8 +176,10 @@ fn words(doubt: Doubt) -> &'static str {
 /// uncertain themselves, the newest of each.
 pub(super) fn take(entries: &mut Uncertain, catalog: &Catalog, apart: &mut UncertainRows<'_>) -> Result<()> {
     let mut tables: HashMap<TreeId, (u64, Table)> = HashMap::new();
+    let types = catalog.types().cloned().collect();
     entries.for_each(|entry| {
-        let table = (entry.tree == TreeId::CATALOG).then(|| decode_table_entry(&entry.key, &entry.value)).flatten();
+        let table =
+            (entry.tree == TreeId::CATALOG).then(|| decode_table_entry(&entry.key, &entry.value, &types)).flatten();
         if let Some(table) = table
             && tables.get(&table.tree).is_none_or(|(birth, _)| *birth < entry.page.birth)
         {

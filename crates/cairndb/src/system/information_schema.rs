@@ -1,6 +1,6 @@
 //! `information_schema`: the standard's views.
 
-use super::{Rows, SystemRelation, maybe, schema_name, text, type_name, view_columns, yes_or_no};
+use super::{Rows, SystemRelation, maybe, schema_name, text, type_name, type_schema, view_columns, yes_or_no};
 use crate::Value;
 use crate::catalog::RelationKind::View;
 use crate::catalog::{Catalog, Column, Deferral, ForeignKey, ReferentialAction, Relation, Table};
@@ -178,7 +178,11 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
     let not_null = of_table.is_some_and(|(_, column)| column.not_null);
     let identity = of_table.and_then(|(_, column)| column.identity);
     let generated = of_table.and_then(|(catalog, column)| Some((catalog, column.generated.as_ref()?)));
-    let name = if data_type.is_array() { "ARRAY" } else { data_type.base().type_name() };
+    let name = match data_type {
+        DataType::Array(_) => "ARRAY",
+        DataType::Enum(_) => "USER-DEFINED",
+        _ => data_type.base().type_name(),
+    };
     let [length, octets] = match data_type {
         DataType::Varchar(Some(length)) | DataType::Char(length) => {
             [integer(length as usize), integer(length as usize * 4)]
@@ -220,7 +224,7 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
         scale,
         fraction,
         text(DATABASE),
-        text("pg_catalog"),
+        text(type_schema(data_type)),
         Value::text(type_name(data_type)),
         yes_or_no(identity.is_some()),
         maybe(identity.map(|identity| text(if identity.always { "ALWAYS" } else { "BY DEFAULT" }))),

@@ -132,6 +132,14 @@ fn names(table: &Table, columns: &[usize]) -> Vec<String> {
     columns.iter().map(name).collect()
 }
 
+/// The schema that a type is in.
+pub(crate) fn type_schema(data_type: DataType) -> &'static str {
+    match data_type.element().unwrap_or(data_type) {
+        DataType::Enum(of) => &of.definition().schema,
+        _ => "pg_catalog",
+    }
+}
+
 /// PostgreSQL's internal name of a type: `int4`, `_text`.
 pub(crate) fn type_name(data_type: DataType) -> String {
     match data_type.base() {
@@ -146,6 +154,7 @@ pub(crate) fn type_name(data_type: DataType) -> String {
         DataType::Time => "time".to_owned(),
         DataType::Timestamp => "timestamp".to_owned(),
         DataType::TimestampTz => "timestamptz".to_owned(),
+        DataType::Enum(of) => of.definition().name.clone(),
         DataType::Array(element) => format!("_{}", type_name(element.data_type())),
         other => other.type_name().to_owned(),
     }

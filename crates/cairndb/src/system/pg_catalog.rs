@@ -3,7 +3,9 @@
 use super::{Rows, SystemRelation, maybe, names, schema_name, text, type_name, view_columns};
 use crate::Value;
 use crate::catalog::RelationKind::{Table as TableKind, View};
-use crate::catalog::{Catalog, Deferral, Index, ObjectId, ReferentialAction, Relation, Table, quoted};
+use crate::catalog::{
+    Catalog, Deferral, Index, ObjectId, ReferentialAction, Relation, Table, TypeKind, oid_of, quoted,
+};
 use crate::types::DataType::{self, BigInt, Boolean, Integer, SmallInt, Text};
 use crate::types::{Array, TYPES};
 
@@ -58,6 +60,12 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("typelem", BigInt),
         ],
         rows: pg_type,
+    },
+    SystemRelation {
+        name: "pg_enum",
+        kind: TableKind,
+        columns: &[("oid", BigInt), ("enumtypid", BigInt), ("enumsortorder", DataType::Real), ("enumlabel", Text)],
+        rows: pg_enum,
     },
     SystemRelation {
         name: "pg_index",
@@ -217,20 +225,31 @@ fn pg_attribute(catalog: &Catalog, rows: &mut Rows) {
     }
 }
 
-fn pg_type(_: &Catalog, rows: &mut Rows) {
+fn pg_type(catalog: &Catalog, rows: &mut Rows) {
+    let row = |oid: u32, name: String, schema: Value, kind: &str, element: u32| {
+        vec![Value::BigInt(oid.into()), Value::text(name), schema, text(kind), Value::BigInt(element.into())]
+    };
     for info in &TYPES {
-        let row = |oid: u32, name: String, element: u32| {
-            vec![
-                Value::BigInt(oid.into()),
-                Value::text(name),
-                Value::BigInt(PG_CATALOG),
-                text("b"),
-                Value::BigInt(element.into()),
-            ]
+        let (name, schema) = (type_name(info.base), Value::BigInt(PG_CATALOG));
+        rows.add(row(info.array_oid, format!("_{name}"), schema.clone(), "b", info.oid));
+        rows.add(row(info.oid, name, schema, "b", 0));
+    }
+    for of in catalog.types() {
+        let kind = match of.kind {
+            TypeKind::Enum(_) => "e",
         };
-        let name = type_name(info.base);
-        rows.add(row(info.array_oid, format!("_{name}"), info.oid));
-        rows.add(row(info.oid, name, 0));
+        rows.add(row(oid_of(of.array_id), format!("_{}", of.name), namespace(of.schema), "b", oid_of(of.id)));
+        rows.add(row(oid_of(of.id), of.name.clone(), namespace(of.schema), kind, 0));
+    }
+}
+
+fn pg_enum(catalog: &Catalog, rows: &mut Rows) {
+    for of in catalog.types() {
+        let TypeKind::Enum(labels) = &of.kind;
+        for (label, order) in labels.iter().zip(1_u16..) {
+            let row = [Value::BigInt(label.oid.into()), oid(of.id), Value::Real(order.into()), text(&label.name)];
+            rows.add(row.into());
+        }
     }
 }
 

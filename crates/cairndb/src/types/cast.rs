@@ -84,6 +84,10 @@ fn between(value: &Value, from: DataType, to: DataType, context: &EvalContext) -
                 None => value,
             }))
         }
+        // The same label, should the type have been altered meanwhile.
+        (Value::Enum(value), T::Enum(of)) if value.data_type().oid() == to.oid() => {
+            of.parse(value.label()).map(Value::Enum)
+        }
         (Value::Boolean(_), T::Boolean) | (Value::Bytea(_), T::Bytea) | (Value::Uuid(_), T::Uuid) => Ok(value.clone()),
         (Value::Integer(value), T::Boolean) => Ok(Value::Boolean(*value != 0)),
         _ => between_times(value, to, context).unwrap_or_else(|| Err(cannot_cast(from, to))),

@@ -28,6 +28,7 @@ impl Value {
             (Json(a), Json(b)) => a.cmp(b),
             (Jsonb(a), Jsonb(b)) => a.compare(b),
             (JsonPath(a), JsonPath(b)) => a.to_string().cmp(&b.to_string()),
+            (Enum(a), Enum(b)) => a.key().cmp(&b.key()),
             (Array(a), Array(b)) => a.compare(b),
             _ => self.compare_mixed(other),
         }
@@ -79,8 +80,9 @@ impl Value {
             Json(_) => 12,
             Jsonb(_) => 13,
             JsonPath(_) => 14,
-            Array(_) => 15,
-            Null => 16,
+            Enum(_) => 15,
+            Array(_) => 16,
+            Null => 17,
         }
     }
 }
@@ -123,6 +125,7 @@ impl Hash for Value {
             Json(text) => text.hash(state),
             Jsonb(document) => document.hash(state),
             JsonPath(path) => path.to_string().hash(state),
+            Enum(value) => state.write_i64(value.key()),
             Array(array) => array.hash(state),
         }
     }

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::enums::EnumType;
 use super::info::{ElementType, Physical};
 
 /// A SQL type with its modifiers.
@@ -50,6 +51,8 @@ pub enum DataType {
     Jsonb,
     /// `jsonpath`
     JsonPath,
+    /// An enum: one of a list of labels.
+    Enum(EnumType),
     /// An array, of any number of dimensions, of this type.
     Array(ElementType),
     /// A literal or parameter whose type context has yet to decide. Never a column's type.
@@ -71,6 +74,8 @@ pub enum TypeCategory {
     Timespan,
     /// `bytea`, `uuid`, `json`, `jsonb`: no family.
     User,
+    /// Enums.
+    Enum,
     /// Arrays.
     Array,
     /// An untyped literal.
@@ -140,6 +145,7 @@ impl DataType {
     pub(crate) fn physical(self) -> Physical {
         match self {
             DataType::Array(_) => Physical::Values,
+            DataType::Enum(_) => Physical::I64,
             _ => self.info().physical,
         }
     }

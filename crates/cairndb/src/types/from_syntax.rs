@@ -3,7 +3,7 @@
 use cairn_parser::{BaseType, Expr, Id, Operator, Tree, TypeName};
 
 use super::{DataType, TYPES};
-use crate::sql::{dotted, plain_name};
+use crate::sql::{dotted, name_text, plain_name};
 use crate::{Error, Result, SqlState};
 
 /// PostgreSQL's limit on `varchar(n)` and `char(n)`.
@@ -69,27 +69,36 @@ const MISSING: &[&str] = &[
     "xml",
 ];
 
+/// Looks for a type that a user made: by schema, where one is said, and name.
+pub(crate) type UsersTypes<'u> = &'u dyn Fn(Option<&str>, &str) -> Result<Option<DataType>>;
+
 impl DataType {
     /// The type that is written. SERIAL pseudo-types are the caller's (they are not types).
-    pub fn from_syntax(tree: &Tree<'_>, id: Id<TypeName>) -> Result<DataType> {
+    /// `users`: what the name of a type that a user made, and the schema where it is said, means.
+    pub fn from_syntax(tree: &Tree<'_>, id: Id<TypeName>, users: UsersTypes<'_>) -> Result<DataType> {
         let name = tree.get(id);
         let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
         if name.set_of || name.of_column {
             return Err(unsupported());
         }
-        DataType::element_or_array(tree, id)
+        DataType::element_or_array(tree, id, users)
     }
 
     /// As `from_syntax`, of what a function gives: rows of the type mean the type.
-    pub(crate) fn element_or_array(tree: &Tree<'_>, id: Id<TypeName>) -> Result<DataType> {
+    pub(crate) fn element_or_array(tree: &Tree<'_>, id: Id<TypeName>, users: UsersTypes<'_>) -> Result<DataType> {
         let name = tree.get(id);
         let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
         // How many dimensions and how long they are is no part of the type.
-        let element = DataType::element_from_syntax(tree, id, &name)?;
+        let element = DataType::element_from_syntax(tree, id, &name, users)?;
         if name.bounds.is_empty() { Ok(element) } else { element.array().ok_or_else(unsupported) }
     }
 
-    fn element_from_syntax(tree: &Tree<'_>, id: Id<TypeName>, name: &TypeName) -> Result<DataType> {
+    fn element_from_syntax(
+        tree: &Tree<'_>,
+        id: Id<TypeName>,
+        name: &TypeName,
+        users: UsersTypes<'_>,
+    ) -> Result<DataType> {
         let unsupported = || Error::unsupported(format!("type {}", tree.print(id)));
         let modifiers = modifiers(tree, name)?;
         Ok(match name.base {
@@ -112,7 +121,7 @@ impl DataType {
             BaseType::Interval | BaseType::Bit | BaseType::BitVarying | BaseType::TimeWithTimeZone => {
                 return Err(unsupported());
             }
-            BaseType::Named => return named(tree, id, &modifiers),
+            BaseType::Named => return named(tree, id, &modifiers, users),
         })
     }
 }
@@ -171,10 +180,18 @@ fn microseconds(data_type: DataType, modifiers: &[i64]) -> Result<DataType> {
 }
 
 /// Names that are no words of the grammar.
-fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64]) -> Result<DataType> {
+fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes<'_>) -> Result<DataType> {
     let names = tree.get(id).names;
     let (plain, full) = (plain_name(tree, names).map(|(plain, _)| plain), dotted(tree, names));
-    let known = plain.and_then(DataType::from_name);
+    let parts: Vec<&str> = tree.list(names).map(|part| name_text(tree, part)).collect();
+    // PostgreSQL looks at the system's types first, unless another schema is said.
+    let known = match parts.as_slice() {
+        [name] => DataType::from_name(name).map_or_else(|| users(None, name), |known| Ok(Some(known)))?,
+        [schema, name] if *schema != "pg_catalog" => {
+            users(Some(schema), name)?.or_else(|| plain.and_then(DataType::from_name))
+        }
+        _ => plain.and_then(DataType::from_name),
+    };
     let missing = plain.is_some_and(|plain| MISSING.contains(&plain));
     match (known, modifiers) {
         (Some(known), []) => Ok(known),

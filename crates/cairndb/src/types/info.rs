@@ -7,6 +7,7 @@
 
 use super::DataType;
 use super::data_type::TypeCategory;
+use super::enums::{self, EnumType};
 
 /// How values of a type lie in memory and in vectors: few, closed, and all that the hot paths look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +66,16 @@ pub struct TypeInfo {
 /// An element's type: an id and a modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElementType {
-    /// The place in [`TYPES`].
+    /// The place in [`TYPES`], or [`ENUM`].
     id: u16,
-    /// A length; a precision and a scale. 0: none.
+    /// A length; a precision and a scale; an enum's number. 0: none.
     modifier: u32,
 }
 
-/// Every type that is no array, without modifiers (and without `unknown`).
+/// The id of enums, which are told apart by the modifier.
+const ENUM: u16 = u16::MAX;
+
+/// Every type that is no array, without modifiers (and without `unknown` and what users make).
 pub static TYPES: [TypeInfo; 20] = {
     use DataType as T;
     use TypeCategory as C;
@@ -147,6 +151,7 @@ const fn of(
         Interval => (Physical::Interval, Some(16), false),
         Uuid => (Physical::Uuid, Some(16), false),
         Numeric(_) => (Physical::Decimal, None, false),
+        Enum(_) => (Physical::I64, Some(8), true),
         Json | Jsonb | JsonPath | Array(_) | Unknown => (Physical::Values, None, false),
     };
     TypeInfo { base, oid, array_oid, name, array_name, other_names, category, preferred, physical, width, is_integer }
@@ -161,6 +166,7 @@ impl DataType {
         match self {
             DataType::Array(element) => element.info(),
             DataType::Unknown => &UNKNOWN,
+            DataType::Enum(of) => of.info(),
             other => &TYPES[usize::from(other.id())],
         }
     }
@@ -216,6 +222,7 @@ impl DataType {
             DataType::JsonPath => 19,
             DataType::Array(element) => element.id,
             DataType::Unknown => TYPES.len() as u16,
+            DataType::Enum(_) => ENUM,
         }
     }
 
@@ -226,6 +233,7 @@ impl DataType {
                 u32::from(precision) << 16 | u32::from(scale.cast_unsigned())
             }
             DataType::Varchar(Some(length)) | DataType::Char(length) => length,
+            DataType::Enum(of) => of.number(),
             _ => 0,
         }
     }
@@ -239,6 +247,7 @@ impl ElementType {
     pub fn data_type(self) -> DataType {
         let ElementType { modifier, .. } = self;
         match self.info().base {
+            DataType::Enum(of) => DataType::Enum(of),
             DataType::Numeric(_) if modifier != 0 => {
                 DataType::Numeric(Some(((modifier >> 16) as u16, (modifier as u16).cast_signed())))
             }
@@ -250,11 +259,14 @@ impl ElementType {
 
     /// The type without its modifier.
     pub(super) fn base(self) -> ElementType {
-        ElementType { modifier: 0, ..self }
+        if self.id == ENUM { self } else { ElementType { modifier: 0, ..self } }
     }
 
     fn info(self) -> &'static TypeInfo {
-        &TYPES[usize::from(self.id)]
+        match self.id {
+            ENUM => EnumType::from_number(self.modifier).map_or(&UNKNOWN, EnumType::info),
+            id => &TYPES[usize::from(id)],
+        }
     }
 }
 
@@ -270,9 +282,16 @@ pub fn sample_types() -> Vec<DataType> {
     ];
     // `bpchar` without a length is no column's type.
     let plain = TYPES.iter().map(|info| info.base).filter(|base| *base != DataType::Char(0));
-    let scalars: Vec<DataType> = plain.chain(modified).collect();
+    let made = enums::sample().map(DataType::Enum);
+    let scalars: Vec<DataType> = plain.chain(modified).chain(made).collect();
     let arrays = scalars.iter().filter_map(|data_type| data_type.array());
     scalars.iter().copied().chain(arrays).collect()
+}
+
+/// The enum of [`sample_types`].
+#[cfg(test)]
+pub(crate) fn sample_enum() -> DataType {
+    DataType::Enum(enums::sample().expect("room for it"))
 }
 
 #[cfg(test)]

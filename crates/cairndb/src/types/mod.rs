@@ -8,6 +8,7 @@ mod compare;
 mod context;
 mod data_type;
 pub mod datetime;
+mod enums;
 mod from_syntax;
 mod info;
 mod json;
@@ -30,6 +31,10 @@ pub(crate) use collation::{COLLATION_HINT, is_known_collation};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
+pub(crate) use enums::{EnumDefinition, EnumLabel, first_keys, key_between};
+pub use enums::{EnumType, EnumValue};
+#[cfg(test)]
+pub(crate) use info::sample_enum;
 pub use info::{ElementType, Physical, TYPES, sample_types};
 pub(crate) use json::{
     BinaryOp, Builder as JsonBuilder, Document, Items, Json, Kind as JsonKind, Method, Node as JsonNode, PathExpr,

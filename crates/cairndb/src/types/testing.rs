@@ -76,6 +76,10 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
             let path = PATHS[random.below(6) as usize];
             Value::JsonPath(JsonPath::parse(path).expect("a path").into())
         }
+        DataType::Enum(of) => {
+            let labels = of.labels();
+            Value::Enum(of.value(labels[random.below(labels.len() as u64) as usize].key))
+        }
         DataType::Uuid => Value::Uuid(std::array::from_fn(|_| random.next() as u8)),
     }
 }

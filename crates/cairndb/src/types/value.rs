@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, JsonPath, Jsonb, Numeric};
+use super::{Array, EnumValue, JsonPath, Jsonb, Numeric};
 
 /// Months, days and microseconds, kept apart as PostgreSQL does. `==` is of the three fields; SQL's comparison
 /// (a month is 30 days, a day 24 hours) is [`Interval::span`]'s.
@@ -67,6 +67,8 @@ pub enum Value {
     Jsonb(Jsonb),
     /// `jsonpath`
     JsonPath(Arc<JsonPath>),
+    /// A value of an enum.
+    Enum(EnumValue),
     /// An array of any type.
     Array(Arc<Array>),
 }

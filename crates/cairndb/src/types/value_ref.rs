@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, DataType, Interval, JsonPath, Jsonb, NumericRef, Value};
+use super::{Array, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,7 @@ pub enum ValueRef<'a> {
     Json(&'a str),
     Jsonb(&'a Jsonb),
     JsonPath(&'a Arc<JsonPath>),
+    Enum(EnumValue),
     Array(&'a Arc<Array>),
     /// A list that becomes an array when it is copied: only parameters are such.
     Elements(Elements<'a>),
@@ -82,6 +83,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Json(_) => DataType::Json,
             ValueRef::Jsonb(_) => DataType::Jsonb,
             ValueRef::JsonPath(_) => DataType::JsonPath,
+            ValueRef::Enum(value) => value.data_type(),
             ValueRef::Array(array) => return array.element().array(),
             ValueRef::Elements(elements) => return elements.0.to_array().element().array(),
         })
@@ -98,7 +100,8 @@ impl<'a> ValueRef<'a> {
     }
 
     /// The same value as a column of type `to` holds it, where that takes no conversion worth the name: integers of
-    /// another width that fit, `real` as `double precision`, strings that are short enough. `None`: convert properly.
+    /// another width that fit, `real` as `double precision`, strings that are short enough, an enum's label. `None`:
+    /// convert properly.
     pub fn fit(self, to: DataType) -> Option<ValueRef<'a>> {
         match (self, to) {
             (ValueRef::Null, _) => Some(self),
@@ -122,6 +125,8 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::Json(_), DataType::Json)
             | (ValueRef::Jsonb(_), DataType::Jsonb)
             | (ValueRef::JsonPath(_), DataType::JsonPath) => Some(self),
+            (ValueRef::Enum(value), DataType::Enum(of)) if value.of() == of => Some(self),
+            (ValueRef::Text(label), DataType::Enum(of)) => of.find(label).map(ValueRef::Enum),
             // The elements may need to be fitted.
             (ValueRef::Array(array), DataType::Array(element)) if array.element() == element.data_type() => Some(self),
             _ => None,
@@ -150,6 +155,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Json(v) => Value::Json(v.into()),
             ValueRef::Jsonb(v) => Value::Jsonb(v.clone()),
             ValueRef::JsonPath(v) => Value::JsonPath(v.clone()),
+            ValueRef::Enum(v) => Value::Enum(v),
             ValueRef::Array(v) => Value::Array(v.clone()),
             ValueRef::Elements(elements) => elements.0.to_array().into(),
         }
@@ -178,6 +184,7 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::Json(v) => ValueRef::Json(v),
             Value::Jsonb(v) => ValueRef::Jsonb(v),
             Value::JsonPath(v) => ValueRef::JsonPath(v),
+            Value::Enum(v) => ValueRef::Enum(*v),
             Value::Array(v) => ValueRef::Array(v),
         }
     }

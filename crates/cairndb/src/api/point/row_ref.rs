@@ -6,7 +6,7 @@ use crate::api::{FromValue, Params, Row};
 use crate::catalog::ColumnPlace;
 use crate::dml::row::Stored;
 use crate::types::row::{decode_raw, integer_from_raw};
-use crate::types::{DataType, ValueRef};
+use crate::types::{DataType, EnumValue, ValueRef};
 use crate::{Error, Result, Value};
 
 /// A row lent for the duration of a call: see [`Statement::query_point`](crate::Statement::query_point). The getters
@@ -143,7 +143,7 @@ impl<'a> RowRef<'a> {
         }
     }
 
-    /// A text column, borrowed.
+    /// A text column, or an enum's label, borrowed.
     #[inline]
     pub fn get_str(&self, index: usize) -> Option<&'a str> {
         let row = match self.0 {
@@ -154,11 +154,19 @@ impl<'a> RowRef<'a> {
             Place::Raw(raw, DataType::Text | DataType::Varchar(_) | DataType::Char(_) | DataType::Json) => {
                 std::str::from_utf8(raw).ok()
             }
+            Place::Raw(raw, data_type @ DataType::Enum(of)) => {
+                of.value_of_key(integer_from_raw(raw, data_type).ok()?).map(EnumValue::label)
+            }
+            Place::Key(row, _, at, DataType::Enum(_)) => match row.key_value(at) {
+                Ok(Value::Enum(value)) => Some(value.label()),
+                _ => None,
+            },
             Place::Key(_, step, at, DataType::Text | DataType::Varchar(_)) => match step.key_operand(at, row.params) {
                 Some(ValueRef::Text(text)) => Some(text),
                 _ => None,
             },
             Place::Computed(Value::Text(text) | Value::Json(text)) => Some(text),
+            Place::Computed(Value::Enum(value)) => Some(value.label()),
             _ => None,
         }
     }

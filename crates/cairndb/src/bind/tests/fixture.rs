@@ -74,7 +74,7 @@ fn add_table(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateTabl
 }
 
 fn column(catalog: &mut Catalog, parsed: &ParsedStatement, table: &str, definition: &ColumnDefinition) -> Column {
-    let data_type = DataType::from_syntax(&parsed.tree, definition.data_type).expect("a type");
+    let data_type = DataType::from_syntax(&parsed.tree, definition.data_type, &|_, _| Ok(None)).expect("a type");
     Column {
         not_null: definition.not_null,
         default: definition.defaults.first().map(|default| parsed.tree.print(*default).as_str().into()),

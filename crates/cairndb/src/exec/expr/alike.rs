@@ -6,7 +6,7 @@ use crate::exec::testing::*;
 use crate::exec::{ExecContext, eval_row};
 use crate::functions::{ANY, Declared, Function, cast, exact_overload, function_names, overloads};
 use crate::plan::Expr;
-use crate::types::{EvalContext, sample_types};
+use crate::types::{EvalContext, sample_enum, sample_types};
 use crate::{DataType, Result, Value};
 
 /// Texts of values that are of interest; not every one is right for every type that takes the list.
@@ -51,6 +51,7 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::Array(element) if element.data_type() == T::Boolean => &["{}", "{t,f}", "{NULL,t}"],
         T::Array(element) if element.data_type().is_numeric() => &["{}", "{1,NaN}", "{1.0,-2.5,NULL}", "{{0},{-0}}"],
         T::Array(_) => &["{}", "{NULL}", "{2024-02-29}", "{1 day,24 hours}", "{12:34:56.5,24:00}", "{ab}"],
+        T::Enum(_) => &["first", "second", "", "a b", "last"],
         T::Uuid => &["00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
         T::JsonPath => &["$", "$.a", "strict $[*]"],
         T::Json | T::Jsonb => &["{}", "[1, 1.0]", "null", "{\"a\": [true, \"x\"]}"],
@@ -157,6 +158,7 @@ fn decided(function: &Arc<Function>, random: &mut Random) -> Arc<Function> {
     let given = |at| match function.declared(at) {
         Some(Declared::Array | Declared::CompatibleArray) => element.array().expect("not unknown"),
         Some(Declared::Type(data_type)) => data_type,
+        Some(Declared::Enum) => sample_enum(),
         _ => element,
     };
     let given: Vec<DataType> = (0..function.args.len()).map(given).collect();

@@ -58,6 +58,7 @@ fn integer(value: &Value) -> Option<i64> {
         Value::SmallInt(value) => Some((*value).into()),
         Value::Integer(value) | Value::Date(value) => Some((*value).into()),
         Value::BigInt(value) | Value::Time(value) | Value::Timestamp(value) | Value::TimestampTz(value) => Some(*value),
+        Value::Enum(value) => Some(value.key()),
         _ => None,
     }
 }

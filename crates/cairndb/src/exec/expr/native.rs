@@ -24,7 +24,7 @@ macro_rules! native {
             }
             fn constant(value: &Value) -> Option<Self> {
                 match value {
-                    $(Value::$value(value) => Some(*value),)+
+                    $(Value::$value(value) => Some((*value).into()),)+
                     _ => None,
                 }
             }
@@ -38,7 +38,7 @@ native! {
     bool: Bool from Boolean;
     i16: I16 from SmallInt;
     i32: I32 from Integer | Date;
-    i64: I64 from BigInt | Time | Timestamp | TimestampTz;
+    i64: I64 from BigInt | Time | Timestamp | TimestampTz | Enum;
     f32: F32 from Real;
     f64: F64 from Double;
     [u8; 16]: Uuid from Uuid;

@@ -60,9 +60,12 @@ fn extremes(catalogue: &mut AggregateCatalogue) {
     catalogue
         .add("min", &BLANK_PADDED, char_type, AggregateKind::Min, || Box::new(Extreme::<false, true>(Value::Null)));
     catalogue.add("max", &BLANK_PADDED, char_type, AggregateKind::Max, || Box::new(Extreme::<true, true>(Value::Null)));
-    let array = Declared::Array;
-    catalogue.add_polymorphic("min", &[array], array, |_| Box::new(Extreme::<false, false>(Value::Null)));
-    catalogue.add_polymorphic("max", &[array], array, |_| Box::new(Extreme::<true, false>(Value::Null)));
+    for any in [Declared::Array, Declared::Enum] {
+        let min = catalogue.add_polymorphic("min", &[any], any, |_| Box::new(Extreme::<false, false>(Value::Null)));
+        min.kind = if any == Declared::Enum { AggregateKind::Min } else { AggregateKind::Other };
+        let max = catalogue.add_polymorphic("max", &[any], any, |_| Box::new(Extreme::<true, false>(Value::Null)));
+        max.kind = if any == Declared::Enum { AggregateKind::Max } else { AggregateKind::Other };
+    }
 }
 
 fn folds(catalogue: &mut AggregateCatalogue) {

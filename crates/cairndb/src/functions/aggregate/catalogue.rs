@@ -45,7 +45,7 @@ impl AggregateCatalogue {
         args: &[Declared],
         returns: Declared,
         start: fn(&Aggregate) -> Box<dyn Accumulator>,
-    ) {
+    ) -> &mut Aggregate {
         self.push(
             name,
             Aggregate {
@@ -57,11 +57,14 @@ impl AggregateCatalogue {
                 kind: AggregateKind::Other,
                 start: Start::Typed(start),
             },
-        );
+        )
     }
 
-    fn push(&mut self, name: &'static str, aggregate: Aggregate) {
-        self.by_name.entry(name).or_default().push(Arc::new(aggregate));
+    fn push(&mut self, name: &'static str, aggregate: Aggregate) -> &mut Aggregate {
+        let list = self.by_name.entry(name).or_default();
+        list.push(Arc::new(aggregate));
+        let last = list.len() - 1;
+        Arc::get_mut(&mut list[last]).unwrap_or_else(|| unreachable!("nobody else has it yet"))
     }
 
     pub(in crate::functions) fn get(&self, name: &str) -> &[Arc<Aggregate>] {

@@ -137,6 +137,7 @@ impl Reader<'_> {
             DataType::Json => Value::Json(self.text()?.into()),
             DataType::JsonPath => Value::JsonPath(JsonPath::parse(&self.text()?).map_err(|_| corrupted())?.into()),
             DataType::Jsonb => Value::Jsonb(decode_key(self)?),
+            DataType::Enum(of) => Value::Enum(of.value_of_key(self.integer()?).ok_or_else(corrupted)?),
             DataType::Array(element) => self.elements(element.data_type())?.into(),
             DataType::Unknown => return Err(corrupted()),
         })

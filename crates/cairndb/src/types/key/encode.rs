@@ -49,6 +49,7 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
         ValueRef::Json(text) => encode_text(text, data_type, out),
         ValueRef::JsonPath(path) => encode_text(&path.to_string(), data_type, out),
         ValueRef::Jsonb(document) => encode_key(document, out),
+        ValueRef::Enum(value) => encode_integer(value.key(), out),
         ValueRef::Array(array) => encode_array(array, out),
         ValueRef::Elements(elements) => encode_array(&elements.0.to_array(), out),
     }

@@ -4,7 +4,7 @@
 //! | type | bytes |
 //! |---|---|
 //! | NULL | `00` where NULLs come first, `ff` where last (never inverted) |
-//! | boolean, integers of all widths, date, time, timestamp, timestamptz | 0 to 127: `20 + n`; larger: `a0 + c`, then the `c` significant bytes, big endian; negative: `18 - c`, then the low `c` bytes of the two's complement |
+//! | boolean, integers of all widths, date, time, timestamp, timestamptz, enums (their keys) | 0 to 127: `20 + n`; larger: `a0 + c`, then the `c` significant bytes, big endian; negative: `18 - c`, then the low `c` bytes of the two's complement |
 //! | real, double precision | `20`, then the bits, big endian: sign bit set where positive, all inverted where negative; one zero, one NaN (greatest) |
 //! | numeric | `-Infinity 08`, negative `10`, zero `18`, positive `20`, `Infinity 28`, `NaN 30`; then the power of 100 of the value as an integer above, then pairs of decimal digits: `2d + 1`, the last one `2d`; all bytes after the first inverted where negative |
 //! | text, varchar, char (without its trailing blanks) | each byte plus one, but `00` as `02 01` and `01` as `02 02`; then `01` |

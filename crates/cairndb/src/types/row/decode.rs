@@ -64,6 +64,7 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
             let text = std::str::from_utf8(raw).map_err(|_| corrupted())?;
             Value::JsonPath(JsonPath::parse(text).map_err(|_| corrupted())?.into())
         }
+        DataType::Enum(of) => Value::Enum(of.value_of_key(narrow(raw, data_type)?).ok_or_else(corrupted)?),
         DataType::Array(element) => read_array(raw, element.data_type())?.into(),
         DataType::Unknown => return Err(corrupted()),
     })

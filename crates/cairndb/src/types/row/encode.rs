@@ -144,6 +144,7 @@ pub(in crate::types) fn integer(value: ValueRef<'_>) -> Option<i64> {
         ValueRef::BigInt(value) | ValueRef::Time(value) | ValueRef::Timestamp(value) | ValueRef::TimestampTz(value) => {
             Some(value)
         }
+        ValueRef::Enum(value) => Some(value.key()),
         _ => None,
     }
 }

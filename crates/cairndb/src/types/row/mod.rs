@@ -8,8 +8,8 @@
 //!   width in bytes of the first integer, 0 where there is none.
 //! - Widths of the other integers: four bits each, in column order, the lower half of a byte first.
 //! - Null bitmap: one bit per column, lowest bit first, set where NULL; only in rows that have a NULL.
-//! - Integers (`smallint`, `integer`, `bigint`, `date`, `time` and timestamps) lie in column order as two's complement,
-//!   little endian, in at least one byte and no more than their type has. Dates and times are written in as few as they
+//! - Integers (`smallint`, `integer`, `bigint`, `date`, `time`, timestamps, the keys of enums) lie in column order as two's complement,
+//!   little endian, in at least one byte and no more than their type has. Dates, times and enums are written in as few as they
 //!   need; numbers above 127 (or below -128) with one to spare, so that most changes of a row fit where the old value lies.
 //!   NULL takes none. Reading accepts any width.
 //! - Other fixed-width columns lie in column order, little endian, unaligned; NULL keeps its width, zeroed. `boolean` one

@@ -35,6 +35,7 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         }
         DataType::Jsonb => Value::Jsonb(parse_jsonb(text)?),
         DataType::JsonPath => Value::JsonPath(JsonPath::parse(text)?.into()),
+        DataType::Enum(of) => Value::Enum(of.parse(text)?),
         DataType::Array(element) => {
             let element = element.data_type();
             parse_array(text, element, &|text| from_text(text, element, context))?.into()

@@ -50,6 +50,7 @@ fn write_zoneless(value: &Value, out: &mut String) {
         Value::Json(text) => out.push_str(text),
         Value::Jsonb(document) => _ = write!(out, "{document}"),
         Value::JsonPath(path) => _ = write!(out, "{path}"),
+        Value::Enum(value) => out.push_str(value.label()),
         Value::Array(array) => write_array_text(array, &write_zoneless, out),
         Value::Null | Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_) | Value::Numeric(_) => {}
     }

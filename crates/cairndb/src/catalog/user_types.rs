@@ -1,0 +1,216 @@
+//! Types that users made: in schemas, under names of their own, known by their ids.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::codec::{self, Fields, Writer, corrupt};
+use super::schema::ObjectId;
+use crate::Result;
+use crate::types::{DataType, EnumDefinition, EnumLabel, EnumType};
+
+/// A type that a user made.
+#[derive(Clone, Debug)]
+pub struct UserType {
+    /// Its id.
+    pub id: ObjectId,
+    /// The schema that it is in.
+    pub schema: ObjectId,
+    /// Its name.
+    pub name: String,
+    /// The id of the type of its arrays.
+    pub(crate) array_id: ObjectId,
+    pub(crate) kind: TypeKind,
+    /// Numbers the changes of the type's entry.
+    pub(crate) change: u64,
+    /// What it is where columns and expressions have it.
+    pub(crate) data_type: DataType,
+}
+
+/// What kind of type it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TypeKind {
+    /// By key, ascending.
+    Enum(Vec<EnumLabel>),
+}
+
+/// From 16384 on, as PostgreSQL's of what users make.
+pub(crate) fn oid_of(id: ObjectId) -> u32 {
+    id.0.wrapping_add(16384)
+}
+
+impl UserType {
+    /// Says what it is, in a schema of this name.
+    pub(crate) fn resolve(&mut self, schema: &str) -> Result<()> {
+        self.data_type = match &self.kind {
+            TypeKind::Enum(labels) => DataType::Enum(EnumType::of(EnumDefinition {
+                schema: schema.to_owned(),
+                name: self.name.clone(),
+                oid: oid_of(self.id),
+                array_oid: oid_of(self.array_id),
+                labels: labels.clone(),
+            })?),
+        };
+        Ok(())
+    }
+
+    /// The labels of an enum.
+    pub(crate) fn labels(&self) -> &[EnumLabel] {
+        match &self.kind {
+            TypeKind::Enum(labels) => labels,
+        }
+    }
+}
+
+/// The types of one version of the catalog, by id.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Types(BTreeMap<ObjectId, Arc<UserType>>);
+
+impl PartialEq for Types {
+    fn eq(&self, other: &Types) -> bool {
+        let each = |types: &Types| types.0.iter().map(|(id, of)| (*id, of.data_type)).collect::<Vec<_>>();
+        self.0.len() == other.0.len() && each(self) == each(other)
+    }
+}
+
+impl FromIterator<Arc<UserType>> for Types {
+    fn from_iter<I: IntoIterator<Item = Arc<UserType>>>(types: I) -> Types {
+        Types(types.into_iter().map(|of| (of.id, of)).collect())
+    }
+}
+
+impl Types {
+    pub(super) fn add(&mut self, of: Arc<UserType>) {
+        self.0.insert(of.id, of);
+    }
+
+    pub(crate) fn get(&self, id: ObjectId) -> Option<&Arc<UserType>> {
+        self.0.get(&id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<UserType>> {
+        self.0.values()
+    }
+}
+
+/// The id of a type that a user made, or that is an array of such; `None`: it is one of the system's.
+pub(crate) fn type_id(data_type: DataType) -> Option<ObjectId> {
+    match data_type.element().unwrap_or(data_type) {
+        DataType::Enum(of) => Some(ObjectId(of.definition().oid.wrapping_sub(16384))),
+        _ => None,
+    }
+}
+
+pub(super) fn encode_user_type(of: &UserType, change: u64) -> Vec<u8> {
+    let mut w = Writer::entry();
+    w.text(1, &of.name);
+    w.number(2, of.schema.0.into());
+    w.number(3, of.array_id.0.into());
+    w.number(4, change);
+    match &of.kind {
+        TypeKind::Enum(labels) => {
+            w.number(5, 1);
+            for label in labels {
+                w.record(6, |w| {
+                    w.signed(1, label.key);
+                    w.number(2, label.oid.into());
+                    w.text(3, &label.name);
+                });
+            }
+        }
+    }
+    w.finish()
+}
+
+/// A type, of which is not said yet what it is where columns have it.
+pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8]) -> Result<UserType> {
+    let mut of = UserType {
+        id,
+        schema: ObjectId::PUBLIC,
+        name: String::new(),
+        array_id: ObjectId(0),
+        kind: TypeKind::Enum(Vec::new()),
+        change: 0,
+        data_type: DataType::Unknown,
+    };
+    let mut labels = Vec::new();
+    let mut fields = Fields::entry(bytes)?;
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => of.name = codec::text(value)?,
+            2 => of.schema = ObjectId(codec::number(value)?),
+            3 => of.array_id = ObjectId(codec::number(value)?),
+            4 => of.change = codec::number(value)?,
+            5 if codec::number::<u32>(value)? != 1 => return Err(corrupt("unknown kind of type")),
+            6 => labels.push(decode_label(value)?),
+            _ => {}
+        }
+    }
+    let mut names: Vec<&str> = labels.iter().map(|label| label.name.as_str()).collect();
+    names.sort_unstable();
+    let ascend = labels.is_sorted_by(|a: &EnumLabel, b| a.key < b.key);
+    if !ascend || !names.is_sorted_by(|a, b| a < b) {
+        return Err(corrupt("labels of an enum"));
+    }
+    of.kind = TypeKind::Enum(labels);
+    Ok(of)
+}
+
+fn decode_label(bytes: &[u8]) -> Result<EnumLabel> {
+    let mut label = EnumLabel { key: 0, oid: 0, name: String::new() };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => label.key = codec::signed(value)?,
+            2 => label.oid = codec::number(value)?,
+            3 => label.name = codec::text(value)?,
+            _ => {}
+        }
+    }
+    Ok(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mood() -> UserType {
+        let label = |key, name: &str| EnumLabel { key, oid: 16390, name: name.to_owned() };
+        let mut of = UserType {
+            id: ObjectId(5),
+            schema: ObjectId(3),
+            name: "mood".to_owned(),
+            array_id: ObjectId(6),
+            kind: TypeKind::Enum(vec![label(-9, "sad"), label(0, ""), label(1 << 40, "happy")]),
+            change: 5,
+            data_type: DataType::Unknown,
+        };
+        of.resolve("a B").unwrap();
+        of
+    }
+
+    #[test]
+    fn a_type_comes_back_as_it_was() {
+        let of = mood();
+        assert_eq!(of.data_type.type_name(), "\"a B\".mood");
+        assert_eq!(type_id(of.data_type), Some(of.id));
+        assert_eq!(type_id(of.data_type.array().unwrap()), Some(of.id));
+        let mut back = decode_user_type(of.id, &encode_user_type(&of, 5)).unwrap();
+        back.resolve("a B").unwrap();
+        assert_eq!(format!("{back:?}"), format!("{of:?}"));
+    }
+
+    #[test]
+    fn damaged_entries_are_errors_or_other_types_but_never_panics() {
+        let bytes = encode_user_type(&mood(), 5);
+        let mut refused = 0;
+        for at in 0..bytes.len() {
+            let _ = decode_user_type(ObjectId(5), &bytes[..at]);
+            for bit in 0..8 {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= 1 << bit;
+                refused += u32::from(decode_user_type(ObjectId(5), &flipped).is_err());
+            }
+        }
+        assert!(refused > 0, "some flips must be noticed");
+    }
+}

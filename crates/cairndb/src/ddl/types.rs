@@ -1,0 +1,276 @@
+//! Types that users make: CREATE TYPE, ALTER TYPE, DROP TYPE.
+
+use std::sync::Arc;
+
+use cairn_parser::token::IDENTIFIER_BYTES_MAX;
+
+use super::context::Ddl;
+use super::dependency::{Object, definitions_of};
+use crate::bind::{bind_check, bind_default, bind_generated, bind_index, definition_fields};
+use crate::catalog::{Catalog, Definition, ObjectId, ObjectName, Table, TypeKind, UserType, oid_of, type_id};
+use crate::command::{AlterType, Beside, CreateEnum, DropTypes, TypeChange};
+use crate::system;
+use crate::types::{DataType, EnumLabel, first_keys, key_between};
+use crate::{Error, Result, SqlState};
+
+impl Ddl<'_> {
+    pub(super) fn create_enum(&mut self, create: &CreateEnum) -> Result<&'static str> {
+        let name = &create.name;
+        let schema = self.schema_for(name, false)?;
+        if schema.is_temporary() {
+            return Err(Error::unsupported("a type in a temporary schema"));
+        }
+        self.refuse_taken_type(schema, &name.name, || already_exists(&name.name))?;
+        let mut labels: Vec<EnumLabel> = Vec::with_capacity(create.labels.len());
+        for (label, key) in create.labels.iter().zip(first_keys()) {
+            if labels.iter().any(|known| known.name == *label) {
+                let message = "duplicate key value violates unique constraint \"pg_enum_typid_label_index\"";
+                let detail = format!("The label \"{label}\" is given twice.");
+                return Err(Error::new(SqlState::UNIQUE_VIOLATION, message).with_detail(detail));
+            }
+            labels.push(self.new_label(label, key)?);
+        }
+        let [id, array_id] = [self.store.allocate_id(schema)?, self.store.allocate_id(schema)?];
+        let kind = TypeKind::Enum(labels);
+        let (name, data_type) = (name.name.clone(), DataType::Unknown);
+        self.store.put_type(&UserType { id, schema, name, array_id, kind, change: 0, data_type })?;
+        Ok("CREATE TYPE")
+    }
+
+    fn new_label(&self, name: &str, key: i64) -> Result<EnumLabel> {
+        check_label(name)?;
+        let oid = oid_of(self.store.allocate_id(ObjectId::PUBLIC)?);
+        Ok(EnumLabel { key, oid, name: name.to_owned() })
+    }
+
+    /// The error that `taken` makes where a type, or a table or a view, which is one too, has this name.
+    fn refuse_taken_type(&self, schema: ObjectId, name: &str, taken: impl Fn() -> Error) -> Result<()> {
+        use crate::catalog::RelationKind::{Table, View};
+        let relation = self.catalog.relation_in(schema, name).map(crate::catalog::Relation::kind);
+        match self.catalog.type_in(schema, name).is_some() || matches!(relation, Some(Table | View)) {
+            true => Err(taken()),
+            false => Ok(()),
+        }
+    }
+
+    /// SQLSTATE 42710 for a relation that has a row type, whose name a type has.
+    pub(super) fn refuse_type_of_name(&self, schema: ObjectId, name: &str) -> Result<()> {
+        match self.catalog.type_in(schema, name) {
+            Some(_) => Err(already_exists(name).with_hint(
+                "A relation has an associated type of the same name, \
+                 so you must use a name that doesn't conflict with any existing type.",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn alter_type(&mut self, alter: &AlterType) -> Result<&'static str> {
+        let mut new = UserType::clone(&*self.user_type(&alter.name)?);
+        let old = new.clone();
+        match &alter.change {
+            TypeChange::Owner => return Ok("ALTER TYPE"),
+            TypeChange::RenameTo(name) => {
+                self.refuse_taken_type(old.schema, name, || already_exists(name))?;
+                self.store.delete_type(&old)?;
+                new.name = name.clone();
+            }
+            TypeChange::SetSchema(schema) => {
+                let to = self.schema(schema)?;
+                if to == old.schema {
+                    return Ok("ALTER TYPE");
+                }
+                self.refuse_taken_type(to, &old.name, || {
+                    let message = format!("type \"{}\" already exists in schema \"{schema}\"", old.name);
+                    Error::new(SqlState::DUPLICATE_OBJECT, message)
+                })?;
+                self.store.delete_type(&old)?;
+                new.schema = to;
+            }
+            TypeChange::AddValue { label, if_not_exists, beside } => {
+                let TypeKind::Enum(labels) = &mut new.kind;
+                if labels.iter().any(|known| known.name == *label) {
+                    if !if_not_exists {
+                        return Err(label_exists(label));
+                    }
+                    let message = format!("{}, skipping", label_exists(label).message());
+                    self.notice(SqlState::DUPLICATE_OBJECT, message);
+                    return Ok("ALTER TYPE");
+                }
+                let (at, key) = place_of_new(labels, beside.as_ref())?;
+                let added = self.new_label(label, key)?;
+                labels.insert(at, added);
+            }
+            TypeChange::RenameValue { from, to } => {
+                let TypeKind::Enum(labels) = &mut new.kind;
+                let at = labels.iter().position(|known| known.name == *from).ok_or_else(|| no_label(from))?;
+                check_label(to)?;
+                if labels.iter().any(|known| known.name == *to) {
+                    return Err(label_exists(to));
+                }
+                labels[at].name.clone_from(to);
+            }
+        }
+        self.store.put_type(&new)?;
+        self.touch_dependents(new.id)?;
+        if matches!(alter.change, TypeChange::RenameValue { .. }) {
+            self.check_dependents(new.id)?;
+        }
+        Ok("ALTER TYPE")
+    }
+
+    /// What has something of the type is another thing from now on: plans that rest on it are made anew.
+    fn touch_dependents(&mut self, id: ObjectId) -> Result<()> {
+        self.reload()?;
+        for table in self.catalog.tables().filter(|table| uses_in_table(table, id)) {
+            self.store.put_table(table)?;
+        }
+        for routine in self.catalog.routines().filter_map(|function| function.routine()) {
+            let mut defaults = routine.parameters.iter().filter_map(|parameter| parameter.default.as_ref());
+            if routine.user_types().any(|of| of == id) || defaults.any(|default| refers_to(default, id)) {
+                self.store.put_routine(routine)?;
+            }
+        }
+        for view in self.catalog.views().filter(|view| refers_to(&view.query, id)) {
+            self.store.put_view(view)?;
+        }
+        self.reload()
+    }
+
+    /// SQLSTATE 0A000 where a definition speaks of a label in a way that is not followed when the label gets another name.
+    fn check_dependents(&self, id: ObjectId) -> Result<()> {
+        let refused = |what: String| {
+            let message = format!("{what} names the label in a text that can not be changed along");
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_hint("Drop it, rename the label, and make it again with the new name.")
+        };
+        for table in self.catalog.tables().filter(|table| uses_in_table(table, id)) {
+            let name = self.catalog.table_name(table);
+            check_table(table, &self.catalog).map_err(|_| refused(format!("a definition of table {name}")))?;
+        }
+        for view in self.catalog.views() {
+            let name = self.catalog.shown(view.schema, &view.name);
+            let is_bound = !refers_to(&view.query, id) || definition_fields(&view.query, &self.catalog).is_ok();
+            if !is_bound {
+                return Err(refused(format!("view {name}")));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn drop_types(&mut self, drop: &DropTypes) -> Result<&'static str> {
+        let mut targets = Vec::new();
+        for name in &drop.names {
+            if let Some(of) = systems(name) {
+                let of = of.type_name();
+                let message = format!("cannot drop type {of} because it is required by the database system");
+                return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message));
+            }
+            match self.user_type(name) {
+                Ok(found) if !targets.contains(&Object::Type(found.id)) => targets.push(Object::Type(found.id)),
+                Ok(_) => {}
+                Err(error)
+                    if drop.if_exists
+                        && [SqlState::UNDEFINED_OBJECT, SqlState::INVALID_SCHEMA_NAME].contains(&error.sqlstate()) =>
+                {
+                    self.notice(SqlState("00000"), format!("{}, skipping", error.message()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.drop_objects(&targets, drop.cascade)?;
+        Ok("DROP TYPE")
+    }
+
+    pub(super) fn remove_type(&mut self, id: ObjectId) -> Result<()> {
+        match self.catalog.type_by_id(id).cloned() {
+            Some(of) => self.store.delete_type(&of),
+            None => Ok(()),
+        }
+    }
+
+    /// The type that a name means; SQLSTATE 42704, 3F000, and 42809 for one of the system's.
+    pub(super) fn user_type(&self, name: &ObjectName) -> Result<Arc<UserType>> {
+        if let Some(of) = systems(name) {
+            let message = format!("{} is not a type that a user made", of.type_name());
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        let found = self.catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})?;
+        let missing = || Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist"));
+        found.cloned().ok_or_else(missing)
+    }
+}
+
+/// The system's type of this name.
+fn systems(name: &ObjectName) -> Option<DataType> {
+    let is_searched = name.schema.as_deref().is_none_or(system::is_schema);
+    is_searched.then(|| DataType::from_name(&name.name)).flatten()
+}
+
+/// Where among the labels a new one goes, and its key; SQLSTATE 22023, 54000.
+fn place_of_new(labels: &[EnumLabel], beside: Option<&Beside>) -> Result<(usize, i64)> {
+    let at = match beside {
+        None => labels.len(),
+        Some(Beside { before, label }) => {
+            let at = labels.iter().position(|known| known.name == *label).ok_or_else(|| no_label(label))?;
+            if *before { at } else { at + 1 }
+        }
+    };
+    let before = at.checked_sub(1).map(|at| labels[at].key);
+    let key = key_between(before, labels.get(at).map(|label| label.key)).ok_or_else(|| {
+        let message = "there is no room for another label between these two";
+        Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message).with_hint(
+            "Create a type with all labels in the order that is wanted, and ALTER TABLE ... ALTER COLUMN ... TYPE to it \
+             USING the text of the old one.",
+        )
+    })?;
+    Ok((at, key))
+}
+
+/// SQLSTATE 42602.
+fn check_label(label: &str) -> Result<()> {
+    match label.len() > IDENTIFIER_BYTES_MAX {
+        true => Err(Error::new(SqlState("42602"), format!("invalid enum label \"{label}\""))
+            .with_detail(format!("Labels must be {IDENTIFIER_BYTES_MAX} bytes or less."))),
+        false => Ok(()),
+    }
+}
+
+/// SQLSTATE 42710.
+pub(super) fn already_exists(name: &str) -> Error {
+    Error::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists"))
+}
+
+fn label_exists(label: &str) -> Error {
+    Error::new(SqlState::DUPLICATE_OBJECT, format!("enum label \"{label}\" already exists"))
+}
+
+fn no_label(label: &str) -> Error {
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{label}\" is not an existing enum label"))
+}
+
+fn refers_to(definition: &Definition, id: ObjectId) -> bool {
+    definition.references().iter().any(|reference| reference.object == id)
+}
+
+fn uses_in_table(table: &Table, id: ObjectId) -> bool {
+    let is_of = |data_type: DataType| type_id(data_type) == Some(id);
+    table.columns.iter().any(|column| is_of(column.data_type))
+        || table.indexes.iter().flat_map(|index| &index.expressions).any(|key| is_of(key.data_type))
+        || definitions_of(table).any(|definition| refers_to(definition, id))
+}
+
+/// Everything that a table's definitions say can be bound.
+fn check_table(table: &Table, catalog: &Catalog) -> Result<()> {
+    for column in &table.columns {
+        if let Some(default) = &column.default {
+            bind_default(default, column.data_type, catalog)?;
+        }
+        if let Some(generated) = &column.generated {
+            bind_generated(generated, column, table, catalog)?;
+        }
+    }
+    for check in &table.checks {
+        bind_check(&check.condition, table, catalog)?;
+    }
+    table.indexes.iter().try_for_each(|index| bind_index(index, table, catalog).map(drop))
+}
