@@ -1,6 +1,8 @@
 //! One error type: PostgreSQL's SQLSTATE codes and message shapes.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// A five-character SQLSTATE code, PostgreSQL's (appendix A of its manual).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -94,6 +96,20 @@ codes! {
     SNAPSHOT_TOO_OLD = "72000";
     INTERNAL_ERROR = "XX000";
     DATA_CORRUPTED = "XX001";
+}
+
+impl SqlState {
+    /// A code that SQL made up. Each is kept for good, once.
+    pub(crate) fn interned(code: &str) -> SqlState {
+        static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(code) {
+            return SqlState(known);
+        }
+        let code: &'static str = Box::leak(code.into());
+        known.insert(code);
+        SqlState(code)
+    }
 }
 
 impl fmt::Debug for SqlState {

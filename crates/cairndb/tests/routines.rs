@@ -137,3 +137,83 @@ fn a_table_whose_rules_call_functions_is_changed_by_the_general_path() {
     assert_eq!(insert.execute((12,)).expect_err("too large").sqlstate(), SqlState("23514"));
     assert_eq!(number(&conn, "SELECT count(*) FROM log"), 1);
 }
+
+#[test]
+fn a_function_in_plpgsql_survives_and_may_be_replaced() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("plpgsql.cairn");
+    let database = Database::open(&path).expect("opens");
+    let conn = database.connect().expect("connects");
+    let body = |by: i32| {
+        format!("CREATE OR REPLACE FUNCTION f(a int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN a + {by}; END $$")
+    };
+    conn.execute(&body(1), ()).expect("creates");
+    assert_eq!(number(&conn, "SELECT f(1)::bigint"), 2);
+    drop(conn);
+    database.close().expect("closes");
+    let database = Database::open(&path).expect("opens again");
+    let (conn, other) = (database.connect().expect("connects"), database.connect().expect("connects"));
+    let mut prepared = conn.prepare("SELECT f($1)").expect("prepares");
+    assert_eq!(prepared.query_row((1,), |row| row.get::<i32>(0)).expect("runs"), 2);
+    other.execute(&body(10), ()).expect("replaces");
+    assert_eq!(prepared.query_row((1,), |row| row.get::<i32>(0)).expect("runs"), 11);
+}
+
+#[test]
+fn loops_in_plpgsql_end_when_they_are_interrupted() {
+    let conn = connect();
+    conn.execute("SET statement_timeout = 50", ()).expect("sets");
+    for body in ["LOOP NULL; END LOOP", "WHILE true LOOP END LOOP", "FOR i IN 1..2000000000 LOOP END LOOP"] {
+        assert_eq!(code(&conn, &format!("DO $$ BEGIN {body}; END $$")), SqlState("57014"), "{body}");
+        let caught = format!("DO $$ BEGIN {body}; EXCEPTION WHEN OTHERS THEN NULL; END $$");
+        assert_eq!(code(&conn, &caught), SqlState("57014"), "{body}");
+    }
+}
+
+#[test]
+fn an_exception_block_undoes_what_it_did_and_no_more() {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE TABLE p (id int PRIMARY KEY);
+         CREATE TABLE c (p int REFERENCES p DEFERRABLE INITIALLY DEFERRED);
+         CREATE TABLE kept (a int)",
+    )
+    .expect("creates");
+    conn.execute(
+        "DO $$ BEGIN
+             INSERT INTO kept VALUES (1);
+             BEGIN
+                 INSERT INTO c VALUES (7);
+                 CREATE TABLE gone (a int);
+                 INSERT INTO gone VALUES (1);
+                 RAISE EXCEPTION 'undo';
+             EXCEPTION WHEN OTHERS THEN
+                 INSERT INTO kept VALUES (2);
+             END;
+             INSERT INTO c VALUES (8);
+             INSERT INTO p VALUES (8);
+         END $$",
+        (),
+    )
+    .expect("runs");
+    assert_eq!(number(&conn, "SELECT count(*) FROM kept"), 2);
+    assert_eq!(number(&conn, "SELECT count(*) FROM c"), 1);
+    assert_eq!(code(&conn, "SELECT * FROM gone"), SqlState("42P01"));
+    // What is put off in a block is looked at when its statement ends.
+    assert_eq!(code(&conn, "DO $$ BEGIN INSERT INTO c VALUES (9); END $$"), SqlState("23503"));
+    assert_eq!(number(&conn, "SELECT count(*) FROM c"), 1);
+    conn.database().verify().expect("is whole");
+}
+
+#[test]
+fn deep_calls_in_plpgsql_are_bounded() {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE FUNCTION endless(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN endless(n + 1); END $$;
+         CREATE FUNCTION depth(n int) RETURNS int LANGUAGE plpgsql AS
+             $$ BEGIN IF n = 0 THEN RETURN 0; END IF; RETURN 1 + depth(n - 1); END $$",
+    )
+    .expect("creates");
+    assert_eq!(code(&conn, "SELECT endless(1)"), SqlState("54001"));
+    assert_eq!(number(&conn, "SELECT depth(900)::bigint"), 900);
+}

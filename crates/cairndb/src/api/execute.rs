@@ -5,8 +5,8 @@
 //! - In an open transaction any error fails the transaction; so a statement needs no savepoint to be atomic.
 
 use std::cell::RefMut;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use cairn_parser::Statement as Syntax;
@@ -355,7 +355,9 @@ impl Connection {
     ) -> Result<Executed> {
         let (stamp, catalog) = self.catalog_at(tx.reader())?;
         let (tx, has_lost) = (Arc::new(tx), lost.times() > 0);
-        let deferred = catalog.has_routines().then(Arc::default);
+        // DO calls functions, whether or not there are any yet.
+        let may_call = catalog.has_routines() || access == Access::Schema;
+        let deferred = may_call.then(Arc::default);
         let (reader, shared) = (tx.reader(), Some((&tx, deferred.as_ref())));
         let state = State { reader, tx: shared, stamp, catalog, started: None, read_only: false, has_lost };
         let executed = match access {
@@ -490,12 +492,13 @@ impl Connection {
             shared: Arc::downgrade(self.shared()),
             tx: state.tx.map(|(tx, _)| Arc::downgrade(tx)),
             base: ExecContext { parameters: Arc::default(), analyze: false, ..context.clone() },
-            stamp: state.stamp,
-            catalog: state.catalog.clone(),
+            now: Mutex::new((state.stamp, state.catalog.clone())),
             options: session.settings.optimizer.clone(),
             deferred: state.tx.and_then(|(_, deferred)| deferred.cloned()),
             read_only: state.read_only,
             session: self.routines.clone(),
+            sequences: self.sequences.clone(),
+            temporary: session.temporary.clone(),
             depth: AtomicUsize::new(0),
             noted: AtomicBool::new(false),
         }
@@ -615,7 +618,8 @@ impl Connection {
         for (severity, code, message, detail) in done.notices {
             self.notice_with(Notice { severity, code, message, detail });
         }
-        Ok(Executed { tag: done.tag, affected: done.affected, rows: None })
+        let rows = done.rows.map(|(fields, rows)| Rows::buffered(fields, rows));
+        Ok(Executed { tag: done.tag, affected: done.affected, rows })
     }
 }
 

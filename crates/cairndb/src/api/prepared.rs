@@ -142,6 +142,14 @@ impl Prepared {
         self.point.get_or_init(of_body).as_ref()
     }
 
+    /// The plan; none of a command.
+    pub(crate) fn plan(&self) -> Result<Option<&Arc<PhysicalPlan>>> {
+        Ok(match self.body()? {
+            Body::Plan(plan) => Some(plan),
+            Body::Explain(_) | Body::Utility => None,
+        })
+    }
+
     /// Whether it calls functions that may change rows.
     pub(crate) fn calls_writers(&self) -> bool {
         self.calls_writers

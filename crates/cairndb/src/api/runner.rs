@@ -7,17 +7,22 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::Notice;
 use super::database::Shared;
 use super::notice::Notices;
-use super::prepared::{Body, Prepared};
+use super::prepared::Prepared;
+use super::sequences::{SessionSequences, StatementSequences};
+use super::temporary::Temporary;
 use crate::bind::ParameterTypes;
 use crate::catalog::{Catalog, CatalogStamp, Routine, note_all};
+use crate::command::{self, Command, SchemaCommand};
+use crate::ddl;
 use crate::dml::{self, Deferred, DmlContext};
-use crate::exec::{self, ExecContext};
-use crate::plan::{Field, OptimizerOptions};
+use crate::exec::{self, ExecContext, SequenceSource};
+use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{CompiledRoutines, Variables};
 use crate::sql::ParsedStatement;
-use crate::state::Transaction;
+use crate::state::{Savepoint, Transaction};
 use crate::types::EvalContext;
 use crate::{Error, Result, SqlState, Value};
 
@@ -28,12 +33,14 @@ pub(crate) struct Runner {
     pub(super) tx: Option<Weak<Transaction>>,
     /// What it reads, and under which limits; its own caller is nobody.
     pub(super) base: ExecContext,
-    pub(super) stamp: CatalogStamp,
-    pub(super) catalog: Arc<Catalog>,
+    /// The schema, with what was changed of it since.
+    pub(super) now: Mutex<(CatalogStamp, Arc<Catalog>)>,
     pub(super) options: OptimizerOptions,
     pub(super) deferred: Option<Arc<Deferred>>,
     pub(super) read_only: bool,
     pub(super) session: Arc<RoutineSession>,
+    pub(super) sequences: Arc<Mutex<SessionSequences>>,
+    pub(super) temporary: Option<Arc<Temporary>>,
     pub(super) depth: AtomicUsize,
     /// That plans rest on the schema was noted in the transaction.
     pub(super) noted: AtomicBool,
@@ -64,6 +71,12 @@ pub(crate) struct Planned {
 pub(crate) struct Ran {
     pub(crate) fields: Vec<Field>,
     pub(crate) rows: Vec<Vec<Value>>,
+    /// Rows changed, or returned.
+    pub(crate) affected: u64,
+    /// It changes rows itself.
+    pub(crate) changes: bool,
+    /// It is a statement that finds or changes rows.
+    pub(crate) counts: bool,
 }
 
 impl Planned {
@@ -74,7 +87,12 @@ impl Planned {
 
 impl Runner {
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.clone()
+        self.now().1
+    }
+
+    /// What the calling statement has, without its parameters.
+    pub(crate) fn base(&self) -> &ExecContext {
+        &self.base
     }
 
     pub(crate) fn depth(&self) -> &AtomicUsize {
@@ -83,6 +101,10 @@ impl Runner {
 
     pub(crate) fn compiled(&self) -> &CompiledRoutines {
         &self.session.compiled
+    }
+
+    pub(crate) fn notice(&self, notice: Notice) {
+        self.session.notices.add(notice);
     }
 
     fn transaction(&self) -> Result<Option<Arc<Transaction>>> {
@@ -99,16 +121,36 @@ impl Runner {
         Ok(context)
     }
 
+    /// The catalog and its stamp as this statement has changed it.
+    fn now(&self) -> (CatalogStamp, Arc<Catalog>) {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        (now.0, now.1.clone())
+    }
+
+    pub(crate) fn is_current(&self, prepared: &Prepared) -> bool {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        prepared.is_current(now.0, &now.1, &self.options)
+    }
+
+    /// Binds and plans a statement.
+    pub(crate) fn prepare(
+        &self,
+        parsed: &Arc<ParsedStatement>,
+        variables: &Arc<dyn Variables>,
+    ) -> Result<Arc<Prepared>> {
+        let (stamp, catalog) = self.now();
+        let parameters = ParameterTypes::with_variables(variables.clone());
+        Ok(Arc::new(Prepared::with(parsed, stamp, &catalog, &self.options, parameters)?))
+    }
+
     fn prepared(&self, statement: &Planned, variables: &Arc<dyn Variables>) -> Result<Arc<Prepared>> {
         let mut known = statement.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(prepared) = &*known
-            && prepared.is_current(self.stamp, &self.catalog, &self.options)
+            && self.is_current(prepared)
         {
             return Ok(prepared.clone());
         }
-        let parameters = ParameterTypes::with_variables(variables.clone());
-        let parsed = &statement.parsed;
-        let prepared = Arc::new(Prepared::with(parsed, self.stamp, &self.catalog, &self.options, parameters)?);
+        let prepared = self.prepare(&statement.parsed, variables)?;
         *known = Some(prepared.clone());
         Ok(prepared)
     }
@@ -126,43 +168,163 @@ impl Runner {
         context: &ExecContext,
         limit: Option<usize>,
     ) -> Result<Ran> {
-        let prepared = self.prepared(statement, variables)?;
-        let Body::Plan(plan) = prepared.body()? else {
-            let words = crate::command::first_words(&statement.parsed).unwrap_or_default();
-            return Err(Error::unsupported(format!("{words} in a function")));
-        };
+        self.run_prepared(&*self.prepared(statement, variables)?, context, limit)
+    }
+
+    /// As `run`.
+    pub(crate) fn run_prepared(&self, prepared: &Prepared, context: &ExecContext, limit: Option<usize>) -> Result<Ran> {
+        let Some(plan) = prepared.plan()? else { return self.command(prepared, context) };
         let fields = plan.fields.clone();
         if !prepared.writes() {
-            let mut stream = exec::execute(plan.clone(), context.clone())?;
-            let mut rows = Vec::new();
-            while let Some(batch) = stream.next_batch()? {
-                rows.extend((0..batch.len()).map(|row| batch.row(row)));
-                if limit.is_some_and(|limit| rows.len() >= limit) {
-                    break;
-                }
-            }
-            rows.truncate(limit.unwrap_or(usize::MAX));
-            return Ok(Ran { fields, rows });
+            return query(plan, fields, context, limit);
         }
-        let tx = self.transaction()?.ok_or_else(|| no_changes(&statement.parsed))?;
+        let tx = self.transaction()?.ok_or_else(|| no_changes(&prepared.parsed))?;
         if self.read_only && !prepared.writes_only_temporary() {
-            return Err(super::execute::read_only_violation(&statement.parsed));
+            return Err(super::execute::read_only_violation(&prepared.parsed));
         }
-        let shared = self.shared.upgrade().ok_or_else(|| Error::internal("the database is closed"))?;
+        let shared = self.shared()?;
         if !self.noted.swap(true, Ordering::Relaxed) {
             note_all(tx.reader().database())?;
         }
-        let dml = DmlContext {
-            tx: &tx,
-            catalog: &self.catalog,
-            exec: context,
+        let (_, catalog) = self.now();
+        let dml = self.dml(&tx, &catalog, context, &shared);
+        let done = dml::run(plan, &dml, prepared.calls_writers())?;
+        let changes = matches!(plan.node, PhysicalNode::Modify { .. });
+        let affected = if changes { done.affected } else { done.rows.len() as u64 };
+        Ok(Ran { fields, rows: done.rows, affected, changes, counts: true })
+    }
+
+    fn shared(&self) -> Result<Arc<Shared>> {
+        self.shared.upgrade().ok_or_else(|| Error::internal("the database is closed"))
+    }
+
+    fn dml<'a>(
+        &'a self,
+        tx: &'a Transaction,
+        catalog: &'a Arc<Catalog>,
+        exec: &'a ExecContext,
+        shared: &'a Shared,
+    ) -> DmlContext<'a> {
+        DmlContext {
+            tx,
+            catalog,
+            exec,
             store: &shared.store,
             row_numbers: &shared.row_numbers,
             deferred: self.deferred.as_deref(),
-        };
-        let done = dml::run(plan, &dml, prepared.calls_writers())?;
-        Ok(Ran { fields, rows: done.rows })
+        }
     }
+
+    /// Runs a command that changes the schema.
+    fn command(&self, prepared: &Prepared, context: &ExecContext) -> Result<Ran> {
+        let parsed = &prepared.parsed;
+        let words = || command::first_words(parsed).unwrap_or_default();
+        let command = match Command::of(parsed)? {
+            Command::Schema(command) => command,
+            _ => return Err(Error::unsupported(format!("{} in a function", words()))),
+        };
+        let tx = self.transaction()?.ok_or_else(|| no_changes(parsed))?;
+        if self.read_only {
+            return Err(super::execute::read_only_violation(parsed));
+        }
+        if self.temporary.is_none() && (command.makes_temporary() || self.is_temporary_by_path(&command)) {
+            let error = Error::unsupported("the session's first temporary relation made in a function");
+            return Err(error.with_hint("Make a temporary table before the function is called."));
+        }
+        let (shared, (_, catalog)) = (self.shared()?, self.now());
+        let trees = shared.trees.ok_or_else(|| Error::internal("the database has no system trees"))?;
+        let done = {
+            let dml = self.dml(&tx, &catalog, context, &shared);
+            ddl::execute(parsed, &dml, trees, &self.options, self, false)?
+        };
+        for (severity, code, message, detail) in done.notices {
+            self.notice(Notice { severity, code, message, detail });
+        }
+        self.see_changes(&tx, &shared)?;
+        Ok(Ran { affected: done.affected, ..Ran::default() })
+    }
+
+    fn is_temporary_by_path(&self, command: &SchemaCommand) -> bool {
+        self.now().1.path().begins_temporary() && command.makes_in_path()
+    }
+
+    /// Looks at the schema again, where a command or a rollback has changed it.
+    fn see_changes(&self, tx: &Transaction, shared: &Shared) -> Result<()> {
+        let database = tx.reader().database();
+        let stamp = CatalogStamp::of(database, shared.trees)?;
+        let (_, known) = self.now();
+        let path = match tx.reader().temporary() {
+            Some(temporary) => super::temporary::seen(known.path(), temporary)?,
+            None => None,
+        };
+        let path = path.unwrap_or_else(|| known.path().clone());
+        let catalog = Arc::new(shared.catalog_of_transaction(database, stamp)?.under(&path));
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (stamp, catalog);
+        Ok(())
+    }
+
+    /// Where to roll back to; `None`: nothing is changed here.
+    pub(crate) fn savepoint(&self) -> Result<Option<Savepoint>> {
+        Ok(self.transaction()?.map(|tx| tx.savepoint()).transpose()?)
+    }
+
+    pub(crate) fn rollback_to(&self, savepoint: Option<&Savepoint>) -> Result<()> {
+        let (Some(savepoint), Some(tx)) = (savepoint, self.transaction()?) else { return Ok(()) };
+        tx.rollback_to(savepoint)?;
+        let shared = self.shared()?;
+        if CatalogStamp::of(tx.reader().database(), shared.trees)? == self.now().0 {
+            return Ok(());
+        }
+        self.see_changes(&tx, &shared)
+    }
+}
+
+impl ddl::Session for Runner {
+    fn sequences(&self, catalog: &Arc<Catalog>) -> Arc<dyn SequenceSource> {
+        Arc::new(StatementSequences {
+            shared: self.shared.clone(),
+            catalog: catalog.clone(),
+            session: self.sequences.clone(),
+            temporary: self.temporary.clone(),
+            read_only: self.read_only,
+        })
+    }
+
+    fn runner(&self, catalog: &Arc<Catalog>) -> Runner {
+        Runner {
+            shared: self.shared.clone(),
+            tx: self.tx.clone(),
+            base: self.base.clone(),
+            now: Mutex::new((self.now().0, catalog.clone())),
+            options: self.options.clone(),
+            deferred: self.deferred.clone(),
+            read_only: self.read_only,
+            session: self.session.clone(),
+            sequences: self.sequences.clone(),
+            temporary: self.temporary.clone(),
+            depth: AtomicUsize::new(self.depth.load(Ordering::Relaxed)),
+            noted: AtomicBool::new(false),
+        }
+    }
+}
+
+/// The rows of a query, no more of them than are wanted.
+fn query(plan: &Arc<PhysicalPlan>, fields: Vec<Field>, context: &ExecContext, limit: Option<usize>) -> Result<Ran> {
+    let mut stream = exec::execute(plan.clone(), context.clone())?;
+    let (mut rows, mut held) = (Vec::new(), 0);
+    while let Some(batch) = stream.next_batch()? {
+        held += batch.memory_bytes();
+        if held > context.memory_budget {
+            return Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory"));
+        }
+        rows.extend((0..batch.len()).map(|row| batch.row(row)));
+        if limit.is_some_and(|limit| rows.len() >= limit) {
+            break;
+        }
+    }
+    rows.truncate(limit.unwrap_or(usize::MAX));
+    let affected = rows.len() as u64;
+    Ok(Ran { fields, rows, affected, changes: false, counts: true })
 }
 
 /// A function that is said to change nothing does.

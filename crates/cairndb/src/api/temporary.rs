@@ -53,7 +53,7 @@ impl SessionState {
 }
 
 /// A path with the temporary relations that the reader sees; `None`: it has them.
-fn seen(known: &SearchPath, reader: &Reader) -> Result<Option<Arc<SearchPath>>> {
+pub(super) fn seen(known: &SearchPath, reader: &Reader) -> Result<Option<Arc<SearchPath>>> {
     let stamp = temporary_stamp(reader)?;
     if known.temporary.as_ref().is_some_and(|temporary| temporary.stamp == stamp) {
         return Ok(None);

@@ -137,16 +137,21 @@ impl<'a> Binder<'a> {
         };
         let function = stored[*at].clone();
         let routine = function.routine().ok_or_else(|| Error::internal("a function of the schema's"))?.clone();
-        self.refuse_uncallable(&routine, called)?;
+        self.refuse_uncallable(&routine, &types, called)?;
         self.note_routine(&routine, called.span);
         let args = self.arranged(&routine, arranged, given)?;
         Ok((function, args))
     }
 
-    fn refuse_uncallable(&self, routine: &Routine, called: Named<'_>) -> Result<()> {
+    fn calls_procedures(&self) -> bool {
+        self.parameters.variables.as_ref().is_some_and(|variables| variables.calls_procedures())
+    }
+
+    fn refuse_uncallable(&self, routine: &Routine, types: &[DataType], called: Named<'_>) -> Result<()> {
         let error = match (routine.kind, routine.returns) {
-            (RoutineKind::Procedure, _) => {
-                let message = format!("{} is a procedure", routine.signature());
+            (RoutineKind::Procedure, _) if !self.calls_procedures() => {
+                let types: Vec<&str> = types.iter().map(|data_type| data_type.type_name()).collect();
+                let message = format!("{}({}) is a procedure", routine.name, types.join(", "));
                 Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_hint("To call a procedure, use CALL.")
             }
             (_, Returns::Trigger) => {
@@ -269,6 +274,10 @@ pub(super) fn result_fields(routine: &Routine, catalog: &Catalog, alias: Option<
         vec![Field { name, data_type: data_type.base() }]
     };
     Ok(match routine.returns {
+        // CALL shows nothing of it.
+        Returns::Void if routine.kind == RoutineKind::Procedure => {
+            vec![Field { name: String::new(), data_type: DataType::Text }]
+        }
         Returns::Void | Returns::Trigger => single(DataType::Text),
         Returns::Type(data_type) => single(data_type),
         Returns::Row => {

@@ -40,7 +40,7 @@ pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
 pub(crate) use prepared::PreparedCommand;
 pub(crate) use rename::RenameRelation;
-pub(crate) use routine::{CreateRoutine, DropRoutines, Parameter, Signature};
+pub(crate) use routine::{Call, CreateRoutine, Do, DropRoutines, Parameter, Signature};
 pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
 pub(crate) use settings::{Discard, SessionCommand};
@@ -75,6 +75,8 @@ pub(crate) enum SchemaCommand {
     AlterSequence(AlterSequence),
     CreateRoutine(CreateRoutine),
     DropRoutines(DropRoutines),
+    Do(Do),
+    Call(Call),
     CreateSchema(CreateSchema),
     CreateExtension(CreateExtension),
     RenameSchema(RenameSchema),
@@ -206,7 +208,9 @@ impl SchemaCommand {
             "alter_schema" => S::RenameSchema(RenameSchema::of(command)?),
             "alter_table" => S::AlterTable(AlterTable::of(command)?),
             "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
-            "create_function" => S::CreateRoutine(CreateRoutine::of(command)?),
+            "do" => S::Do(Do::of(command)?),
+            "call" => S::Call(Call::of(command)?),
+            "create_function" | "create_procedure" => S::CreateRoutine(CreateRoutine::of(command)?),
             "drop_function" => S::DropRoutines(DropRoutines::of(command)?),
             "drop" => S::Drop(DropRelations::of(command)?),
             "truncate" => S::Truncate(Truncate::of(command)?),

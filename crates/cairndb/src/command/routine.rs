@@ -31,6 +31,40 @@ pub(crate) struct Parameter {
     pub(crate) default: Option<Id<Expr>>,
 }
 
+/// DO.
+#[derive(Debug)]
+pub(crate) struct Do {
+    pub(crate) body: String,
+}
+
+impl Do {
+    pub(super) fn of(command: Clause<'_>) -> Result<Do> {
+        if let Some(language) = command.part("word_or_string") {
+            match language_of(&language.value_text()).map_err(|error| language.here(error))? {
+                Language::PlPgSql => {}
+                Language::Sql => {
+                    let message = "language \"sql\" does not support inline code execution";
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
+            }
+        }
+        let missing = || Error::new(SqlState::SYNTAX_ERROR, "no inline code specified");
+        Ok(Do { body: command.constant_text().ok_or_else(missing)? })
+    }
+}
+
+/// CALL.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) call: Id<Expr>,
+}
+
+impl Call {
+    pub(super) fn of(command: Clause<'_>) -> Result<Call> {
+        Ok(Call { call: command.expr()? })
+    }
+}
+
 /// DROP FUNCTION, PROCEDURE, ROUTINE.
 #[derive(Debug)]
 pub(crate) struct DropRoutines {

@@ -5,9 +5,10 @@ use super::index_beside::create_index_beside;
 use crate::catalog::SystemTrees;
 use crate::command::{Command, SchemaCommand};
 use crate::dml::DmlContext;
-use crate::plan::OptimizerOptions;
+use crate::plan::{Field, OptimizerOptions};
+use crate::routine::{run_block, run_call};
 use crate::sql::ParsedStatement;
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, Value};
 
 /// What a schema change did.
 #[derive(Debug, Default)]
@@ -16,6 +17,8 @@ pub(crate) struct Done {
     pub(crate) tag: &'static str,
     /// Rows, for CREATE TABLE AS.
     pub(crate) affected: u64,
+    /// Of CALL.
+    pub(crate) rows: Option<(Vec<Field>, Vec<Vec<Value>>)>,
     /// Severity, code, text, detail.
     pub(crate) notices: Vec<(&'static str, SqlState, String, Option<String>)>,
 }
@@ -63,6 +66,17 @@ impl Ddl<'_> {
             S::CreateIndex(create) => self.create_index(create),
             S::CreateSequence(create) => self.create_sequence(create),
             S::AlterSequence(alter) => self.alter_sequence(alter),
+            S::Do(block) => {
+                run_block(self.session.runner(&self.catalog), &block.body, &self.dml.exec.eval)?;
+                Ok("DO")
+            }
+            S::Call(call) => {
+                let text = self.parsed.tree.written(call.call);
+                let ran = run_call(self.session.runner(&self.catalog), text, &self.dml.exec.eval)?;
+                self.done.rows =
+                    (!ran.fields.iter().all(|field| field.name.is_empty())).then_some((ran.fields, ran.rows));
+                Ok("CALL")
+            }
             S::CreateRoutine(create) => self.create_routine(create),
             S::DropRoutines(drop) => self.drop_routines(drop),
             S::CreateSchema(create) => self.create_schema(create),

@@ -101,7 +101,12 @@ impl Ddl<'_> {
                     Some(resolve_default(self.text(default), (name, data_type), &self.catalog)?)
                 }
             };
-            parameters.push(RoutineParameter { name: given.name.clone(), mode: given.mode, data_type, default });
+            // CALL says something for each of a procedure's parameters.
+            let mode = match given.mode {
+                ParameterMode::Out if create.kind == RoutineKind::Procedure => ParameterMode::InOut,
+                mode => mode,
+            };
+            parameters.push(RoutineParameter { name: given.name.clone(), mode, data_type, default });
         }
         Ok(parameters)
     }
@@ -271,7 +276,11 @@ impl Ddl<'_> {
         let mut found = Vec::new();
         for schema in schemas {
             let all = self.routines_named(schema, &name.name).into_iter();
-            found.extend(all.filter(|known| types.as_ref().is_none_or(|types| known.argument_types() == *types)));
+            let is_meant = |known: &Arc<Routine>| match &types {
+                Some(types) => known.argument_types() == *types,
+                None => kind.is_none_or(|kind| known.kind == kind),
+            };
+            found.extend(all.filter(is_meant));
             if !found.is_empty() {
                 break;
             }

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Caller, Compiled, DEPTH_MAX};
-use crate::api::Runner;
-use crate::catalog::{Language, Returns, Routine};
+use super::plpgsql::PlPgSql;
+use super::{Caller, Compiled, DEPTH_MAX, Variables};
+use crate::api::{Ran, Runner};
+use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind};
 use crate::exec::ExecContext;
-use crate::types::EvalContext;
+use crate::functions::Volatility;
+use crate::sql::parse_one;
+use crate::types::{DataType, EvalContext};
 use crate::{Error, Result, SqlState, Value};
 
 /// So many calls within each other run on a caller's stack, which may have 2 MiB; then they get another one.
@@ -51,11 +54,12 @@ impl Runner {
     }
 
     fn call_here(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
-        let compiled = self.compiled().of(routine)?;
+        let compiled = self.compiled().of(routine, self)?;
         let context = ExecContext { parameters: args.into(), ..self.context(routine, eval)? };
         context.check()?;
         match &*compiled {
             Compiled::Sql(body) => body.run(routine, self, &context),
+            Compiled::PlPgSql(body) => body.call(routine, self, &context, args),
         }
     }
 }
@@ -91,9 +95,62 @@ fn nothing(routine: &Routine) -> Value {
     }
 }
 
+/// What CALL sees: no names, and procedures.
+#[derive(Debug)]
+struct OfCall;
+
+impl Variables for OfCall {
+    fn find(&self, _name: &[&str]) -> Result<Option<(usize, DataType)>> {
+        Ok(None)
+    }
+
+    fn calls_procedures(&self) -> bool {
+        true
+    }
+
+    fn columns_first(&self) -> bool {
+        true
+    }
+}
+
+/// DO: runs a body in PL/pgSQL.
+pub(crate) fn run_block(runner: Runner, body: &str, eval: &EvalContext) -> Result<()> {
+    let routine = Arc::new(Routine {
+        id: ObjectId(0),
+        schema: ObjectId::PUBLIC,
+        name: "inline_code_block".to_owned(),
+        kind: RoutineKind::Function,
+        language: Language::PlPgSql,
+        parameters: vec![],
+        returns: Returns::Void,
+        set: false,
+        volatility: Volatility::Volatile,
+        strict: false,
+        body: body.to_owned(),
+        change: 0,
+    });
+    let body = PlPgSql::new(&routine, &runner)?;
+    let runner = Arc::new(runner);
+    let eval = EvalContext { caller: Some(runner.clone()), ..eval.clone() };
+    let context = runner.context(&routine, &eval)?;
+    body.call(&routine, &runner, &context, &[]).map(drop)
+}
+
+/// CALL: `call` is the procedure with its arguments.
+pub(crate) fn run_call(runner: Runner, call: &str, eval: &EvalContext) -> Result<Ran> {
+    let runner = Arc::new(runner);
+    let eval = EvalContext { caller: Some(runner.clone()), ..eval.clone() };
+    let variables: Arc<dyn Variables> = Arc::new(OfCall);
+    let prepared = runner.prepare(&Arc::new(parse_one(&format!("SELECT * FROM {call}"))?), &variables)?;
+    let context = ExecContext { eval: Arc::new(eval), ..runner.base().clone() };
+    runner.run_prepared(&prepared, &context, None)
+}
+
 /// Whether the body of a function that is being made can be run.
 pub(crate) fn check_body(routine: &Arc<Routine>, runner: &Runner) -> Result<()> {
-    match Compiled::new(routine)? {
+    match Compiled::new(routine, runner)? {
         Compiled::Sql(body) => body.check(routine, runner),
+        // What its SQL means is found out when it runs.
+        Compiled::PlPgSql(_) => Ok(()),
     }
 }

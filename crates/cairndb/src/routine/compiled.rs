@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::plpgsql::PlPgSql;
 use super::sql_body::SqlBody;
-use crate::Error;
 use crate::Result;
+use crate::api::Runner;
 use crate::catalog::{Language, ObjectId, Routine};
 
 /// How many functions a session keeps.
@@ -15,6 +16,7 @@ const KEPT_MAX: usize = 1000;
 #[derive(Debug)]
 pub(crate) enum Compiled {
     Sql(SqlBody),
+    PlPgSql(PlPgSql),
 }
 
 /// Those of a session.
@@ -24,13 +26,13 @@ pub(crate) struct CompiledRoutines(Mutex<HashMap<ObjectId, Known>>);
 type Known = (Arc<Routine>, Arc<Compiled>);
 
 impl CompiledRoutines {
-    pub(crate) fn of(&self, routine: &Arc<Routine>) -> Result<Arc<Compiled>> {
+    pub(crate) fn of(&self, routine: &Arc<Routine>, runner: &Runner) -> Result<Arc<Compiled>> {
         if let Some((known, compiled)) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&routine.id)
             && (Arc::ptr_eq(known, routine) || known == routine)
         {
             return Ok(compiled.clone());
         }
-        let compiled = Arc::new(Compiled::new(routine)?);
+        let compiled = Arc::new(Compiled::new(routine, runner)?);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= KEPT_MAX {
             all.clear();
@@ -41,10 +43,10 @@ impl CompiledRoutines {
 }
 
 impl Compiled {
-    pub(crate) fn new(routine: &Routine) -> Result<Compiled> {
+    pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<Compiled> {
         match routine.language {
             Language::Sql => SqlBody::new(routine).map(Compiled::Sql),
-            Language::PlPgSql => Err(Error::unsupported("LANGUAGE plpgsql")),
+            Language::PlPgSql => PlPgSql::new(routine, runner).map(Compiled::PlPgSql),
         }
     }
 }

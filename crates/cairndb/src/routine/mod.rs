@@ -8,13 +8,14 @@
 
 mod call;
 mod compiled;
+mod plpgsql;
 mod sql_body;
 mod variables;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
-pub(crate) use call::check_body;
+pub(crate) use call::{check_body, run_block, run_call};
 pub(crate) use compiled::{Compiled, CompiledRoutines};
 pub(crate) use variables::{Parameters, Variables};
 

@@ -11,6 +11,11 @@ pub(crate) trait Variables: Debug + Send + Sync {
     /// The number of the parameter that a name means, from 0, and its type; `$1` is a name, too.
     fn find(&self, name: &[&str]) -> Result<Option<(usize, DataType)>>;
 
+    /// Procedures may be called in FROM: that is how CALL is planned.
+    fn calls_procedures(&self) -> bool {
+        false
+    }
+
     /// A column of the same name is meant rather than the variable, as in functions in SQL; in PL/pgSQL it is an error.
     fn columns_first(&self) -> bool;
 }

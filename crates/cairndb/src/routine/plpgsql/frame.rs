@@ -1,0 +1,103 @@
+//! The variables of a call.
+
+use std::sync::Arc;
+
+use super::scope::{Source, unassigned};
+use super::tree::{Declared, Kind, Shape};
+use crate::Result;
+use crate::{Error, Value};
+
+/// What the variables of a call hold.
+#[derive(Debug)]
+pub(super) struct Frame(Vec<Slot>);
+
+#[derive(Debug)]
+pub(super) enum Slot {
+    Value(Value),
+    Row(Row),
+}
+
+/// A variable that is a row.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    name: String,
+    /// `None`: nothing was assigned yet.
+    pub(super) shape: Option<Arc<Shape>>,
+    pub(super) values: Vec<Value>,
+    /// No row is there: all of it is NULL.
+    pub(super) is_null: bool,
+}
+
+impl Frame {
+    pub(super) fn new(variables: &[Declared]) -> Frame {
+        let slot = |declared: &Declared| match &declared.kind {
+            Kind::Value(_) => Slot::Value(Value::Null),
+            Kind::Row(shape) => {
+                let values = vec![Value::Null; shape.as_ref().map_or(0, |shape| shape.0.len())];
+                Slot::Row(Row { name: declared.name.clone(), shape: shape.clone(), values, is_null: true })
+            }
+        };
+        Frame(variables.iter().map(slot).collect())
+    }
+
+    pub(super) fn get(&self, source: &Source) -> Result<&Value> {
+        let value = match (self.0.get(source.variable), source.field) {
+            (Some(Slot::Value(value)), _) => Some(value),
+            (Some(Slot::Row(row)), Some(field)) => {
+                if row.shape.is_none() {
+                    return Err(unassigned(&row.name));
+                }
+                row.values.get(field)
+            }
+            _ => None,
+        };
+        value.ok_or_else(|| Error::internal("no such variable"))
+    }
+
+    /// The values of parameters.
+    pub(super) fn parameters(&self, sources: &[Source]) -> Result<Vec<Value>> {
+        sources.iter().map(|source| self.get(source).cloned()).collect()
+    }
+
+    pub(super) fn set(&mut self, variable: usize, value: Value) {
+        if let Some(slot) = self.0.get_mut(variable) {
+            *slot = Slot::Value(value);
+        }
+    }
+
+    pub(super) fn value(&self, variable: usize) -> &Value {
+        match self.0.get(variable) {
+            Some(Slot::Value(value)) => value,
+            _ => &Value::Null,
+        }
+    }
+
+    pub(super) fn row(&self, variable: usize) -> Result<&Row> {
+        match self.0.get(variable) {
+            Some(Slot::Row(row)) => Ok(row),
+            _ => Err(Error::internal("not a row")),
+        }
+    }
+
+    pub(super) fn row_mut(&mut self, variable: usize) -> Result<&mut Row> {
+        match self.0.get_mut(variable) {
+            Some(Slot::Row(row)) => Ok(row),
+            _ => Err(Error::internal("not a row")),
+        }
+    }
+
+    /// Whether a row has the shape that something was bound with.
+    pub(super) fn has_shape(&self, variable: usize, shape: &Arc<Shape>) -> bool {
+        let known = self.row(variable).ok().and_then(|row| row.shape.as_ref());
+        known.is_some_and(|known| Arc::ptr_eq(known, shape) || known == shape)
+    }
+
+    /// The shapes of all rows.
+    pub(super) fn shapes(&self) -> Vec<Option<Arc<Shape>>> {
+        let shape = |slot: &Slot| match slot {
+            Slot::Row(row) => row.shape.clone(),
+            Slot::Value(_) => None,
+        };
+        self.0.iter().map(shape).collect()
+    }
+}

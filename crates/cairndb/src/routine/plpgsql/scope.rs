@@ -1,0 +1,134 @@
+//! Which names mean which variables, where.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::tree::{Declared, Kind, Shape};
+use crate::routine::Variables;
+use crate::types::DataType;
+use crate::{Error, Result, SqlState};
+
+/// The names that a block or a loop adds, and what is around it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    pub(super) parent: Option<usize>,
+    pub(super) label: Option<String>,
+    pub(super) names: Vec<(String, usize)>,
+}
+
+/// All scopes of a body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scopes(pub(super) Vec<Scope>);
+
+impl Scopes {
+    /// The variable of this name that is in sight.
+    pub(super) fn find(&self, mut scope: usize, label: Option<&str>, name: &str) -> Option<usize> {
+        loop {
+            let here = self.0.get(scope)?;
+            let is_meant = label.is_none_or(|label| here.label.as_deref() == Some(label));
+            if is_meant && let Some((_, variable)) = here.names.iter().rev().find(|(known, _)| known == name) {
+                return Some(*variable);
+            }
+            scope = here.parent?;
+        }
+    }
+
+    /// Whether a loop or block of this name is around.
+    pub(super) fn has_label(&self, mut scope: usize, label: &str) -> bool {
+        loop {
+            match self.0.get(scope) {
+                Some(here) if here.label.as_deref() == Some(label) => return true,
+                Some(Scope { parent: Some(parent), .. }) => scope = *parent,
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// What a name in an expression turned out to mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) variable: usize,
+    /// Of a row the field.
+    pub(super) field: Option<usize>,
+}
+
+/// The variables that an expression sees, with the shapes that rows have when it is bound.
+#[derive(Debug)]
+pub(super) struct InSight {
+    pub(super) scopes: Arc<Scopes>,
+    pub(super) scope: usize,
+    /// Names and kinds by number.
+    pub(super) variables: Arc<Vec<(String, Kind)>>,
+    pub(super) shapes: Vec<Option<Arc<Shape>>>,
+    pub(super) sources: Mutex<Vec<Source>>,
+}
+
+impl InSight {
+    fn variable(&self, name: &[&str]) -> Option<(usize, usize)> {
+        let find = |label, name| self.scopes.find(self.scope, label, name);
+        match name {
+            [] => None,
+            [name] => Some((find(None, name)?, 1)),
+            [first, second, ..] => match find(None, first) {
+                Some(variable) if matches!(self.variables[variable].1, Kind::Row(_)) => Some((variable, 1)),
+                _ => Some((find(Some(first), second)?, 2)),
+            },
+        }
+    }
+
+    fn source(&self, source: Source, data_type: DataType) -> (usize, DataType) {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = sources.iter().position(|known| *known == source).unwrap_or_else(|| {
+            sources.push(source);
+            sources.len() - 1
+        });
+        (at, data_type)
+    }
+
+    /// What the parameters of the expression stand for.
+    pub(super) fn take_sources(&self) -> Vec<Source> {
+        std::mem::take(&mut self.sources.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// SQLSTATE 55000: nothing was assigned to a row yet.
+pub(super) fn unassigned(name: &str) -> Error {
+    let message = format!("record \"{name}\" is not assigned yet");
+    Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .with_detail("The tuple structure of a not-yet-assigned record is indeterminate.")
+}
+
+/// SQLSTATE 42703.
+pub(super) fn no_field(name: &str, field: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_COLUMN, format!("record \"{name}\" has no field \"{field}\""))
+}
+
+impl Variables for InSight {
+    fn find(&self, name: &[&str]) -> Result<Option<(usize, DataType)>> {
+        let Some((variable, used)) = self.variable(name) else { return Ok(None) };
+        let (called, kind) = &self.variables[variable];
+        match (kind, &name[used..]) {
+            (Kind::Value(data_type), []) => Ok(Some(self.source(Source { variable, field: None }, *data_type))),
+            (Kind::Row(_), [field]) => {
+                let shape = self.shapes[variable].as_ref().ok_or_else(|| unassigned(called))?;
+                let at = shape.0.iter().position(|(known, _)| known == field).ok_or_else(|| no_field(called, field))?;
+                Ok(Some(self.source(Source { variable, field: Some(at) }, shape.0[at].1)))
+            }
+            (Kind::Row(_), []) => Err(Error::unsupported(format!("the row \"{called}\" as a value"))),
+            _ => Ok(None),
+        }
+    }
+
+    fn calls_procedures(&self) -> bool {
+        true
+    }
+
+    fn columns_first(&self) -> bool {
+        false
+    }
+}
+
+/// Names and kinds of variables, as expressions look at them.
+pub(super) fn kinds_of(variables: &[Declared]) -> Vec<(String, Kind)> {
+    variables.iter().map(|declared| (declared.name.clone(), declared.kind.clone())).collect()
+}

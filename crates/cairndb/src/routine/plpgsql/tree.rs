@@ -1,0 +1,182 @@
+//! What a body in PL/pgSQL consists of, once it was parsed.
+
+use std::sync::Arc;
+
+use super::fragment::Fragment;
+use crate::types::DataType;
+
+/// A body: its variables, by number, and its statements.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(super) variables: Vec<Declared>,
+    pub(super) block: Block,
+}
+
+/// A variable.
+#[derive(Debug)]
+pub(super) struct Declared {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) constant: bool,
+    pub(super) not_null: bool,
+}
+
+/// What a variable holds.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// A value of this type.
+    Value(DataType),
+    /// A row; of this shape, or of whichever is assigned.
+    Row(Option<Arc<Shape>>),
+}
+
+/// The fields of a row.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shape(pub(crate) Vec<(String, DataType)>);
+
+/// BEGIN ... END.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) label: Option<String>,
+    /// Variables that get their values when the block begins.
+    pub(super) declares: Vec<(usize, Option<Fragment>)>,
+    pub(super) statements: Vec<Statement>,
+    pub(super) handlers: Option<Handlers>,
+}
+
+/// EXCEPTION: what is done with errors.
+#[derive(Debug)]
+pub(super) struct Handlers {
+    /// The variables SQLSTATE and SQLERRM.
+    pub(super) state: usize,
+    pub(super) message: usize,
+    pub(super) all: Vec<(Vec<Condition>, Vec<Statement>)>,
+}
+
+/// Which errors a handler is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    Others,
+    /// This code, or one of this class where it ends in `000`.
+    Code(String),
+}
+
+/// A statement.
+#[derive(Debug)]
+pub(super) enum Statement {
+    Block(Block),
+    Assign(Place, Fragment),
+    If(Vec<(Fragment, Vec<Statement>)>, Vec<Statement>),
+    Case(Case),
+    Loop(Loop),
+    /// EXIT (true) or CONTINUE, of which loop, and when.
+    Leave(bool, Option<String>, Option<Fragment>),
+    Return(Option<Fragment>),
+    /// RETURN of a variable that is a row.
+    ReturnRow(usize),
+    ReturnNext(Option<Fragment>),
+    ReturnNextRow(usize),
+    ReturnQuery(Query),
+    /// A statement of SQL, and where its first row goes.
+    Run(Query, Option<Into>),
+    Perform(Fragment),
+    Raise(Raise),
+    Assert(Fragment, Option<Fragment>),
+    Diagnostics(Vec<(Place, Item)>),
+    Null,
+    /// CALL, as a query of the procedure's row.
+    Call(Fragment),
+}
+
+/// CASE as a statement.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// A variable that is a row of one field, and what it is.
+    pub(super) operand: Option<(usize, Fragment)>,
+    pub(super) whens: Vec<(Fragment, Vec<Statement>)>,
+    pub(super) otherwise: Option<Vec<Statement>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Loop {
+    pub(super) label: Option<String>,
+    pub(super) over: Over,
+    pub(super) statements: Vec<Statement>,
+}
+
+#[derive(Debug)]
+pub(super) enum Over {
+    Forever,
+    While(Fragment),
+    Range { variable: usize, from: Fragment, to: Fragment, step: Option<Fragment>, reverse: bool },
+    Query(Into, Query),
+    Array(Place, Fragment),
+}
+
+/// Text of SQL, or an expression that gives one.
+#[derive(Debug)]
+pub(super) enum Query {
+    Plain(Fragment),
+    Dynamic(Fragment, Vec<Fragment>),
+}
+
+/// Where a row goes.
+#[derive(Debug)]
+pub(super) struct Into {
+    pub(super) places: Vec<Place>,
+    pub(super) strict: bool,
+}
+
+/// What is assigned.
+#[derive(Debug)]
+pub(super) enum Place {
+    Variable(usize),
+    Field(usize, String),
+    /// An element of an array that a place holds, by its subscripts.
+    Element(Box<Place>, Vec<Fragment>),
+}
+
+/// What GET DIAGNOSTICS asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    RowCount,
+    ReturnedState,
+    MessageText,
+    Detail,
+    Hint,
+    Constraint,
+    Context,
+}
+
+#[derive(Debug)]
+pub(super) struct Raise {
+    /// `None`: the error that is being handled, again.
+    pub(super) level: Option<Level>,
+    pub(super) code: Option<String>,
+    /// As it was said: the message, where there is no other.
+    pub(super) condition: Option<String>,
+    /// The format and what it is filled with.
+    pub(super) format: Option<(String, Vec<Fragment>)>,
+    pub(super) options: Vec<(RaiseOption, Fragment)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    Debug,
+    Log,
+    Info,
+    Notice,
+    Warning,
+    Exception,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RaiseOption {
+    Code,
+    Message,
+    Detail,
+    Hint,
+    Constraint,
+    /// What an error says nothing of here: column, table, data type, schema.
+    Other,
+}
