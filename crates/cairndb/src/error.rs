@@ -25,6 +25,7 @@ codes! {
     INVALID_ROW_COUNT_IN_LIMIT_CLAUSE = "2201W";
     INVALID_ROW_COUNT_IN_OFFSET_CLAUSE = "2201X";
     INVALID_TEXT_REPRESENTATION = "22P02";
+    BAD_COPY_FILE_FORMAT = "22P04";
     UNTRANSLATABLE_CHARACTER = "22P05";
     INVALID_BYTE_SEQUENCE = "22021";
     NOT_NULL_VIOLATION = "23502";
@@ -130,6 +131,7 @@ struct Parts {
     hint: Option<String>,
     position: Option<usize>,
     constraint: Option<String>,
+    context: Option<String>,
 }
 
 /// A result with this crate's [`Error`].
@@ -139,7 +141,8 @@ impl Error {
     /// An error without detail, hint or position.
     pub fn new(code: SqlState, message: impl Into<String>) -> Error {
         let message = message.into();
-        Error(Box::new(Parts { code, message, detail: None, hint: None, position: None, constraint: None }))
+        let (detail, hint, position, constraint, context) = (None, None, None, None, None);
+        Error(Box::new(Parts { code, message, detail, hint, position, constraint, context }))
     }
     /// Something not supported yet: SQLSTATE 0A000.
     pub fn unsupported(what: impl fmt::Display) -> Error {
@@ -169,6 +172,11 @@ impl Error {
         self.0.constraint = Some(name.into());
         self
     }
+    /// Says what was going on around it, unless that was said closer to it.
+    pub fn with_context(mut self, context: impl Into<String>) -> Error {
+        self.0.context.get_or_insert_with(|| context.into());
+        self
+    }
     /// The code.
     pub fn sqlstate(&self) -> SqlState {
         self.0.code
@@ -189,6 +197,10 @@ impl Error {
     pub fn position(&self) -> Option<usize> {
         self.0.position
     }
+    /// What was going on around it: `COPY t, line 3, column a: "x"`.
+    pub fn context(&self) -> Option<&str> {
+        self.0.context.as_deref()
+    }
     /// The constraint that was violated.
     pub fn constraint(&self) -> Option<&str> {
         self.0.constraint.as_deref()
@@ -203,7 +215,7 @@ impl fmt::Display for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ERROR {}: {}", self.0.code.0, self.0.message)?;
-        for (name, part) in [("DETAIL", &self.0.detail), ("HINT", &self.0.hint)] {
+        for (name, part) in [("DETAIL", &self.0.detail), ("HINT", &self.0.hint), ("CONTEXT", &self.0.context)] {
             if let Some(part) = part {
                 write!(f, " {name}: {part}")?;
             }

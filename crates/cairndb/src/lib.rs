@@ -9,6 +9,7 @@ mod api;
 mod bind;
 mod catalog;
 mod command;
+mod copy;
 mod ddl;
 mod dml;
 mod error;
@@ -25,8 +26,8 @@ mod verify;
 
 pub use api::schema;
 pub use api::{
-    ArrayElement, Connection, Database, Durability, FromValue, InterruptHandle, Mapped, Notice, Options, Outcome,
-    Params, Row, RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, Turn, ValueRef,
+    ArrayElement, ClientCopy, Connection, Database, Durability, FromValue, InterruptHandle, Mapped, Notice, Options,
+    Outcome, Params, Row, RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, Turn, ValueRef,
 };
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]

@@ -100,3 +100,18 @@ fn parameters_go_to_declare_and_an_interrupt_stops_a_fetch() {
     assert_eq!(error(&conn, "FETCH long"), SqlState("57014"));
     conn.execute("ROLLBACK", ()).expect("rolls back");
 }
+
+#[test]
+fn cursors_that_call_functions_do_not_keep_their_transaction_from_ending() {
+    let (_database, conn) = many();
+    conn.execute_script(
+        "CREATE FUNCTION twice(n bigint) RETURNS bigint STABLE LANGUAGE sql AS 'SELECT count(*) * 0 + n * 2 FROM t';
+         BEGIN; DECLARE c CURSOR FOR SELECT twice(a) FROM t WHERE a < 4 ORDER BY a;
+         DECLARE h CURSOR WITH HOLD FOR SELECT twice(a) FROM t WHERE a < 4 ORDER BY a;",
+    )
+    .expect("cursors");
+    assert_eq!(numbers(&conn, "FETCH 2 FROM c"), [2, 4]);
+    assert_eq!(numbers(&conn, "FETCH 1 FROM h"), [2]);
+    conn.execute("COMMIT", ()).expect("commits");
+    assert_eq!(numbers(&conn, "FETCH ALL FROM h"), [4, 6]);
+}

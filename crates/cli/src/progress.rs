@@ -19,11 +19,6 @@ pub fn steps(total: u64, what: &'static str) -> ProgressBar {
     styled(ProgressBar::new(total), "[{bar:40}] {pos}/{len} {msg} {per_sec}").with_message(what)
 }
 
-/// Rows, nobody knows how many.
-pub fn rows() -> ProgressBar {
-    styled(ProgressBar::no_length(), "{spinner} {human_pos} rows {per_sec}")
-}
-
 /// Work whose progress cannot be seen from here.
 pub fn busy(what: &'static str) -> ProgressBar {
     let bar = styled(ProgressBar::new_spinner(), "{spinner} {msg} {elapsed}").with_message(what);

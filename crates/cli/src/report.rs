@@ -73,6 +73,7 @@ fn describe(error: &cairndb::Error, text: &str, context: Option<&str>) -> String
     if let Some((line, caret)) = error.position().and_then(|position| excerpt(text, position)) {
         let _ = write!(out, "\n{line}\n{caret}");
     }
+    let context = context.or(error.context());
     for (name, part) in [("DETAIL", error.detail()), ("HINT", error.hint()), ("CONTEXT", context)] {
         if let Some(part) = part {
             let _ = write!(out, "\n{name}:  {}", shown(part));

@@ -200,6 +200,8 @@ impl Connection {
     /// Runs the statements of a text one by one and hands each outcome to `each`. Stops at the first error, the
     /// statement's or the callback's; an error's position counts from the start of the whole text.
     ///
+    /// The data of a `COPY .. FROM STDIN` stands behind it, from the next line to one of `\.`.
+    ///
     /// Statements before the one that fails stay in effect, unless the text itself opened a transaction.
     pub fn run(&self, sql: &str, mut each: impl FnMut(&mut Outcome<'_>) -> Result<()>) -> Result<()> {
         let mut script = split_script(sql);
@@ -210,7 +212,13 @@ impl Connection {
                 return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
             }
             let mut runnable = Runnable { parsed: Arc::new(parsed), prepared: None, hash: None, kept: None };
-            let executed = self.run_one(&mut runnable, &())?;
+            let executed = match command::reads_data(&runnable.parsed) {
+                true => {
+                    let mut data = script.take_data().inspect_err(|_| self.state.borrow().fail())?.as_bytes();
+                    self.copy_in_parsed(&runnable.parsed, &mut data)?
+                }
+                false => self.run_one(&mut runnable, &())?,
+            };
             let mut outcome = Outcome {
                 statement: text,
                 tag: executed.tag,

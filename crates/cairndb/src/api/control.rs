@@ -72,7 +72,7 @@ impl Connection {
             drop(state);
             return self.rollback_transaction(chain);
         }
-        if state.temporary.is_some() || open.deferred.is_owed() || !self.cursors.borrow().is_empty() {
+        if state.temporary.is_some() || open.deferred.is_owed() || self.has_cursors() {
             drop(state);
             if let Err(error) = self.before_commit_of_open() {
                 self.rollback_transaction(chain)?;

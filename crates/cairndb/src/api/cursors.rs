@@ -5,6 +5,7 @@
 //! - It ends with its transaction, with the savepoint that it was declared behind, or, WITH HOLD, with the session: then COMMIT
 //!   reads what is left, and keeps it on disk beyond `work_mem`.
 
+use std::cell::RefMut;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -35,6 +36,22 @@ pub(super) struct Cursor {
 }
 
 impl Connection {
+    /// SQLSTATE 55006 while rows of one are read, which may call functions.
+    fn cursors_mut(&self) -> Result<RefMut<'_, Cursors>> {
+        let busy = |_| Error::new(SqlState::OBJECT_IN_USE, "a cursor of this session is being read");
+        self.cursors.try_borrow_mut().map_err(busy)
+    }
+
+    /// Whether there are cursors.
+    pub(super) fn has_cursors(&self) -> bool {
+        self.cursors_mut().map_or(true, |cursors| !cursors.is_empty())
+    }
+
+    /// Forgets all.
+    pub(super) fn close_cursors(&self) -> Result<()> {
+        self.cursors_mut().map(|mut cursors| cursors.clear())
+    }
+
     pub(super) fn cursor_command(
         &self,
         parsed: &ParsedStatement,
@@ -47,12 +64,12 @@ impl Connection {
                 Ok(Executed::tag("DECLARE CURSOR"))
             }
             CursorCommand::Fetch { name, direction, moves } => self.fetch(name, *direction, *moves),
-            CursorCommand::Close(Some(name)) => match self.cursors.borrow_mut().remove(name) {
+            CursorCommand::Close(Some(name)) => match self.cursors_mut()?.remove(name) {
                 Some(_) => Ok(Executed::tag("CLOSE CURSOR")),
                 None => Err(unknown(name)),
             },
             CursorCommand::Close(None) => {
-                self.cursors.borrow_mut().clear();
+                self.cursors_mut()?.clear();
                 Ok(Executed::tag("CLOSE CURSOR ALL"))
             }
         }
@@ -88,7 +105,7 @@ impl Connection {
             let Body::Plan(plan) = prepared.body()? else { return Err(Error::internal("a cursor without a plan")) };
             Ok(ScrolledRows::new(execute_kept(plan.clone(), context, None)?, keep))
         })?;
-        if self.cursors.borrow().contains_key(name) {
+        if self.cursors_mut()?.contains_key(name) {
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists")));
         }
         let depth = self.state.borrow().transaction.as_ref().map(|open| open.depth());
@@ -98,13 +115,13 @@ impl Connection {
             let ending = self.shared().store.begin()?;
             cursor.rows.hold(&Reader::from(ending.reader()))?;
         }
-        self.cursors.borrow_mut().insert(name.clone(), cursor);
+        self.cursors_mut()?.insert(name.clone(), cursor);
         Ok(())
     }
 
     fn fetch(&self, name: &str, direction: Direction, moves: bool) -> Result<Executed> {
         let deadline = self.deadline();
-        let mut cursors = self.cursors.borrow_mut();
+        let mut cursors = self.cursors_mut()?;
         let cursor = cursors.get_mut(name).ok_or_else(|| unknown(name))?;
         if cursor.failed {
             let message = format!("portal \"{name}\" cannot be run");
@@ -126,12 +143,14 @@ impl Connection {
         Ok(Executed { tag, affected, rows })
     }
 
-    /// Before the open transaction commits: reads what the cursors that stay have left.
+    /// Before the open transaction commits: reads what the cursors that stay have left. The others end, for they refer to the
+    /// transaction.
     pub(super) fn hold_cursors(&self) -> Result<()> {
         let deadline = self.deadline();
+        self.cursors_mut()?.retain(|_, cursor| cursor.depth.is_none() || cursor.hold);
         let state = self.state.borrow();
         let Some(open) = &state.transaction else { return Ok(()) };
-        for cursor in self.cursors.borrow_mut().values_mut().filter(|cursor| cursor.hold && cursor.depth.is_some()) {
+        for cursor in self.cursors_mut()?.values_mut().filter(|cursor| cursor.hold && cursor.depth.is_some()) {
             if cursor.failed {
                 continue;
             }
@@ -143,23 +162,22 @@ impl Connection {
 
     /// The transaction is over.
     pub(super) fn end_cursors(&self, committed: bool) {
-        let mut cursors = self.cursors.borrow_mut();
-        if cursors.is_empty() {
-            return;
-        }
+        let Ok(mut cursors) = self.cursors_mut() else { return };
         cursors.retain(|_, cursor| cursor.depth.is_none() || committed && cursor.hold);
         cursors.values_mut().for_each(|cursor| cursor.depth = None);
     }
 
     /// The transaction went back to a savepoint, so many before it.
     pub(super) fn end_cursors_behind(&self, savepoints: usize) {
-        self.cursors.borrow_mut().retain(|_, cursor| cursor.depth.is_none_or(|depth| depth <= savepoints));
+        if let Ok(mut cursors) = self.cursors_mut() {
+            cursors.retain(|_, cursor| cursor.depth.is_none_or(|depth| depth <= savepoints));
+        }
     }
 
     /// A savepoint was released, so many before it: what was declared behind it belongs to what is before it.
     pub(super) fn merge_cursors_behind(&self, savepoints: usize) {
-        for cursor in self.cursors.borrow_mut().values_mut() {
-            cursor.depth = cursor.depth.map(|depth| depth.min(savepoints));
+        if let Ok(mut cursors) = self.cursors_mut() {
+            cursors.values_mut().for_each(|cursor| cursor.depth = cursor.depth.map(|depth| depth.min(savepoints)));
         }
     }
 }

@@ -20,7 +20,7 @@ use super::sequences::StatementSequences;
 use super::session::SessionState;
 use super::statement_cache::TextHash;
 use super::{Connection, Notice, Params, RowRef, Rows, parameters};
-use crate::catalog::{Catalog, CatalogStamp, ObjectId, SearchPath};
+use crate::catalog::{Catalog, CatalogStamp, ObjectId, SearchPath, note_all};
 use crate::command::{self, Command};
 use crate::ddl;
 use crate::dml::{self, Deferred, DmlContext};
@@ -238,6 +238,7 @@ impl Connection {
             Command::Session(command) => self.session_command(&command),
             Command::Prepared(command) => self.prepared_command(parsed, &command),
             Command::Cursor(command) => self.cursor_command(parsed, &command, params),
+            Command::Copy(copy) => self.copy_alone(&copy),
             Command::Schema(_) => Err(Error::internal("a schema change was taken for a session's command")),
         }
     }
@@ -364,15 +365,19 @@ impl Connection {
             Access::Schema => self.change_schema(&tx, &statement.parsed, &state)?,
             _ => self.write(&tx, statement, &state, params)?,
         };
-        if let Some(deferred) = deferred.as_ref().filter(|deferred| deferred.is_owed()) {
-            self.look_at(deferred, None, &state)?;
-        }
+        let owed = deferred.as_ref().filter(|deferred| deferred.is_owed());
+        owed.map_or(Ok(()), |deferred| self.look_at(deferred, None, &state))?;
+        drop(state);
+        self.commit_alone(tx, (lost, deadline)).map(|()| executed)
+    }
+
+    /// Commits a statement's own transaction.
+    fn commit_alone(&self, tx: Arc<Transaction>, (lost, deadline): (&mut Losses, Option<Instant>)) -> Result<()> {
         self.before_commit(&tx)?;
         let durability = self.state.borrow().settings.durability;
-        drop(state);
         let committed = self.commit_in_time(sole(tx)?, durability, lost, deadline);
         self.state.borrow_mut().see_temporary()?;
-        committed.map(|()| executed)
+        committed
     }
 
     /// Changes the schema in a transaction by a command that is not the user's.
@@ -602,6 +607,55 @@ impl Connection {
         let context = self.context(&prepared, state, &())?;
         let dml = DmlContext { deferred: None, ..self.dml_context(tx, (state, &context)) };
         deferred.look(keys, &dml)
+    }
+
+    /// Writes rows by other means than a plan: in the open transaction, or in one of its own, once.
+    pub(super) fn write_by(
+        &self,
+        parsed: &Arc<ParsedStatement>,
+        name: &'static str,
+        work: impl FnOnce(&DmlContext<'_>) -> Result<u64>,
+    ) -> Result<Executed> {
+        let done = |affected| Executed { tag: "COPY", affected, rows: None };
+        let session = self.state.borrow();
+        if let Some(open) = &session.transaction {
+            if open.read_only {
+                let message = format!("cannot execute {name} in a read-only transaction");
+                return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
+            }
+            let database = open.tx.reader().database();
+            let stamp = CatalogStamp::of(database, self.shared().trees)?;
+            let catalog = self.seen(self.shared().catalog_of_transaction(database, stamp)?);
+            let (reader, started) = (open.tx.reader(), Some(open.started));
+            let shared = Some((&open.tx, Some(&open.deferred)));
+            let state = State { reader, tx: shared, stamp, catalog, started, read_only: false, has_lost: false };
+            return self.write_in(&open.tx, parsed, &state, work).map(done);
+        }
+        drop(session);
+        let (mut lost, deadline) = (Losses::default(), self.deadline());
+        let tx = self.begin_in_time(&lost, deadline)?;
+        let (stamp, catalog) = self.catalog_at(tx.reader())?;
+        let tx = Arc::new(tx);
+        let deferred = catalog.has_routines().then(Arc::default);
+        let (reader, shared) = (tx.reader(), Some((&tx, deferred.as_ref())));
+        let state = State { reader, tx: shared, stamp, catalog, started: None, read_only: false, has_lost: false };
+        let affected = self.write_in(&tx, parsed, &state, work)?;
+        let owed = deferred.as_ref().filter(|deferred: &&Arc<Deferred>| deferred.is_owed());
+        owed.map_or(Ok(()), |deferred| self.look_at(deferred, None, &state))?;
+        drop(state);
+        self.commit_alone(tx, (&mut lost, deadline)).map(|()| done(affected))
+    }
+
+    fn write_in(
+        &self,
+        tx: &Transaction,
+        parsed: &Arc<ParsedStatement>,
+        state: &State<'_>,
+        work: impl FnOnce(&DmlContext<'_>) -> Result<u64>,
+    ) -> Result<u64> {
+        note_all(tx.reader().database())?;
+        let context = self.context(&Prepared::utility(parsed, state.stamp, &state.catalog), state, &())?;
+        work(&self.dml_context(tx, (state, &context)))
     }
 
     fn change_schema(&self, tx: &Transaction, command: &Arc<ParsedStatement>, state: &State<'_>) -> Result<Executed> {

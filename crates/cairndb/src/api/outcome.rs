@@ -42,7 +42,7 @@ impl Outcome<'_> {
     pub fn tag(&self) -> String {
         match self.tag {
             "INSERT" => format!("INSERT 0 {}", self.affected),
-            "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" => format!("{} {}", self.tag, self.affected),
+            "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" | "COPY" => format!("{} {}", self.tag, self.affected),
             "SELECT" => format!("SELECT {}", self.rows.as_ref().map_or(self.affected, Rows::count_so_far)),
             other => other.to_string(),
         }

@@ -236,7 +236,7 @@ impl Connection {
                 return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
             }
             self.named.borrow_mut().clear();
-            self.cursors.borrow_mut().clear();
+            self.close_cursors()?;
         }
         if matches!(what, Discard::All | Discard::Plans) {
             self.forget_plans();

@@ -28,11 +28,14 @@ const WITH_DEFERRALS: u8 = 8;
 /// The same of a table with columns of types that users made.
 const WITH_TYPES: u8 = 9;
 
+/// That of a sequence that was restarted with another value than its first: who does not know of it would begin there.
+const WITH_RESTART: u8 = 10;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_TYPES;
+const NEWEST: u8 = WITH_RESTART;
 
 /// Builds one record.
 #[derive(Default)]
@@ -66,6 +69,11 @@ impl Writer {
     /// The record of a table with foreign keys that may be looked at later, or with constraints that are not valid.
     pub(super) fn entry_with_deferrals() -> Writer {
         Writer { out: vec![WITH_DEFERRALS], temporary: false }
+    }
+
+    /// The record of a sequence that was restarted with another value than its first.
+    pub(super) fn entry_with_restart() -> Writer {
+        Writer { out: vec![WITH_RESTART], temporary: false }
     }
 
     /// The record of a table with columns of types that users made.

@@ -528,7 +528,10 @@ pub(super) fn decode_text(bytes: &[u8]) -> Result<String> {
 }
 
 pub(super) fn encode_sequence(sequence: &Sequence, change: u64) -> Vec<u8> {
-    let mut w = Writer::entry();
+    let mut w = match sequence.restarted {
+        Some(_) => Writer::entry_with_restart(),
+        None => Writer::entry(),
+    };
     w.text(1, &sequence.name);
     w.signed(2, sequence.start);
     w.signed(3, sequence.increment);

@@ -8,6 +8,7 @@ mod alter_table;
 mod clause;
 mod comment;
 mod constraint;
+mod copy;
 mod create_table;
 mod cursor;
 mod drop;
@@ -31,6 +32,7 @@ pub(crate) use alter_table::{AlterTable, ColumnChange, Pass, TableAction};
 use clause::Clause;
 pub(crate) use comment::{Comment, Commented};
 pub(crate) use constraint::{Constraint, References};
+pub(crate) use copy::{Copied, Copy, Endpoint, Forced};
 pub(crate) use create_table::{ColumnDefinition, CreateTable, CreateTableAs, Identity, Like, TableElement};
 pub(crate) use cursor::{CursorCommand, DeclareCursor, Direction};
 pub(crate) use drop::DropRelations;
@@ -48,7 +50,7 @@ pub(crate) use transaction::TransactionCommand;
 pub(crate) use types::{AlterType, Beside, CreateEnum, DropTypes, TypeChange};
 pub(crate) use view::CreateView;
 
-use cairn_parser::{Id, Statement};
+use cairn_parser::{Id, Statement, TokenKind};
 
 use crate::catalog::TEMPORARY;
 use crate::sql::ParsedStatement;
@@ -61,6 +63,7 @@ pub(crate) enum Command {
     Session(SessionCommand),
     Prepared(PreparedCommand),
     Cursor(CursorCommand),
+    Copy(Copy),
     Schema(SchemaCommand),
 }
 
@@ -101,6 +104,7 @@ pub(crate) enum CommandKind {
     Session,
     Prepared,
     Cursor,
+    Copy,
     Explain,
     /// Everything else, what is not supported among it.
     Schema,
@@ -118,6 +122,7 @@ impl CommandKind {
             "set" | "show" | "reset" | "discard" => CommandKind::Session,
             "prepare" | "execute" | "deallocate" => CommandKind::Prepared,
             "declare_cursor" | "fetch" | "move" | "close" => CommandKind::Cursor,
+            "copy" => CommandKind::Copy,
             "explain" => CommandKind::Explain,
             _ => CommandKind::Schema,
         }
@@ -127,6 +132,16 @@ impl CommandKind {
 /// Whether this is what ends a transaction without its changes, and is always in time.
 pub(crate) fn is_rollback(parsed: &ParsedStatement) -> bool {
     parsed.command().is_some_and(|parts| matches!(parts.name(), "rollback" | "abort"))
+}
+
+/// Whether this is COPY FROM STDIN, whose data stands behind it in a script.
+pub(crate) fn reads_data(parsed: &ParsedStatement) -> bool {
+    let copy = Clause::of_statement(parsed).filter(|command| command.rule() == "copy");
+    let reads = |command: Clause<'_>| {
+        command.has(TokenKind::From)
+            && command.part("copy_file").is_some_and(|file| file.has(TokenKind::Stdin) || file.has(TokenKind::Stdout))
+    };
+    copy.is_some_and(reads)
 }
 
 /// Whether this is PREPARE, whose parameters are another statement's.
@@ -153,6 +168,7 @@ impl Command {
             CommandKind::Session => Command::Session(SessionCommand::of(command)?),
             CommandKind::Prepared => Command::Prepared(PreparedCommand::of(command)?),
             CommandKind::Cursor => Command::Cursor(CursorCommand::of(command)?),
+            CommandKind::Copy => Command::Copy(Copy::of(command)?),
             CommandKind::Explain | CommandKind::Schema => Command::Schema(SchemaCommand::of(command)?),
         })
     }

@@ -29,6 +29,11 @@ impl Ddl<'_> {
             self.rename_relation(&alter.name, to.clone())?;
             return Ok("ALTER TABLE");
         }
+        if alter.actions.iter().all(|action| matches!(action, TableAction::Owner)) {
+            // Of whatever kind, as dumps say it of views and sequences.
+            let found = self.relation(&alter.name)?.is_some();
+            return if found { Ok("ALTER TABLE") } else { Err(self.catalog.no_relation(&alter.name)) };
+        }
         let table = self.table(&alter.name)?;
         self.refuse_pending(&table, "ALTER TABLE")?;
         let table = table.id;

@@ -9,6 +9,7 @@
 mod context;
 mod deferred;
 mod delete;
+mod feed;
 mod foreign_keys;
 mod insert;
 mod merge;
@@ -23,6 +24,7 @@ mod update;
 pub(crate) use context::DmlContext;
 pub(crate) use deferred::Deferred;
 pub(crate) use delete::DeletePlan;
+pub(crate) use feed::Feed;
 pub(crate) use foreign_keys::verify_foreign_key;
 pub(crate) use insert::{InsertPlan, Inserter};
 pub(crate) use merge::MergePlan;

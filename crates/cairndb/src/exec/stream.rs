@@ -9,6 +9,7 @@ use super::context::{Cx, ExecContext, NodeCounters, Shared};
 use super::operator::{BoxOperator, NoAnswer, Step, Writes};
 use crate::plan::PhysicalPlan;
 use crate::state::Reader;
+use crate::types::EvalContext;
 use crate::{Result, Value};
 
 /// A running query: its rows, as they are computed.
@@ -97,10 +98,13 @@ impl RowStream {
         &mut self.shared
     }
 
-    /// Ends it before its rows are read. From here on it refers to this state and no other.
+    /// Ends it before its rows are read. From here on it refers to this state and no other, and to no transaction.
     pub(crate) fn finish(&mut self, reader: &Reader) {
         (self.done, self.operator) = (true, None);
-        self.shared.context.reader = reader.clone();
+        let context = &mut self.shared.context;
+        context.reader = reader.clone();
+        context.eval = Arc::new(EvalContext { caller: None, ..EvalContext::clone(&context.eval) });
+        context.sequences = None;
     }
 
     /// The next rows, at least one; `None` at the end, and after an error.

@@ -6,7 +6,7 @@ use cairn_parser::{FirstStatement, Room, parse_first};
 
 use super::limits::{MAX_TEXT_BYTES, OPTIONS};
 use super::parse::{ParsedStatement, refusal};
-use crate::Result;
+use crate::{Error, Result, SqlState};
 
 /// Bytes that are cut at a time: places in them are counted in 32 bits.
 const WINDOW: usize = u32::MAX as usize;
@@ -73,6 +73,30 @@ impl<'a> Script<'a> {
         }
     }
 
+    /// The data that stands behind the statement that came last: from the next line to one of `\\.`, or to the end. SQLSTATE
+    /// 42601 where something stands behind the statement on its line.
+    pub(crate) fn take_data(&mut self) -> Result<&'a str> {
+        let rest = self.text.get(self.at..).unwrap_or("");
+        let (behind, data) = rest.split_once('\n').unwrap_or((rest, ""));
+        let behind = behind.trim_start_matches(';').trim();
+        if !behind.is_empty() && !behind.starts_with("--") {
+            let message = "COPY ... FROM STDIN must be the last statement on its line";
+            let hint = "Its data begins on the next line.";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).with_hint(hint));
+        }
+        let start = self.text.len() - data.len();
+        let mut end = 0;
+        for line in data.split_inclusive('\n') {
+            if line.trim_end_matches(['\n', '\r']) == "\\." {
+                self.at = start + end + line.len();
+                return Ok(&data[..end]);
+            }
+            end += line.len();
+        }
+        self.at = self.text.len();
+        Ok(data)
+    }
+
     fn parsed(&mut self, window: &'a str, first: FirstStatement<'a>) -> (&'a str, Result<ParsedStatement>) {
         let FirstStatement { parsed, span, behind, .. } = first;
         let characters_before = self.count_to(self.at);
@@ -113,6 +137,19 @@ mod tests {
             "select ';' ; -- a;b\n select \";\"; /* ; /* ; */ */ select $$;$$; select $x$ ; $x$;; select E'\\';'";
         let expected = ["select ';'", "select \";\"", "select $$;$$", "select $x$ ; $x$", "select E'\\';'"];
         assert_eq!(pieces(script), expected);
+    }
+
+    #[test]
+    fn data_stands_behind_a_statement_up_to_its_mark() {
+        let mut script = split_script("copy t from stdin;\n'\t\"\n/*;\n\\.\nselect 1; copy u from stdin; -- data\nx");
+        let mut room = Room::default();
+        assert_eq!(script.next_parsed(&mut room).map(|(text, _)| text), Some("copy t from stdin"));
+        assert_eq!(script.take_data().expect("data"), "'\t\"\n/*;\n");
+        assert_eq!(script.next_parsed(&mut room).map(|(text, _)| text), Some("select 1"));
+        assert!(script.clone().take_data().is_err());
+        assert_eq!(script.next_parsed(&mut room).map(|(text, _)| text), Some("copy u from stdin"));
+        assert_eq!(script.take_data().expect("data"), "x");
+        assert!(script.next_parsed(&mut room).is_none());
     }
 
     #[test]

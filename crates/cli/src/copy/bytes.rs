@@ -1,25 +1,23 @@
 //! `\copy` between a table and bytes that are no file.
 
-use std::io::{BufRead, Write};
+use std::io::{Read, Write};
 
 use cairndb::Connection;
-use cairndb::EvalContext;
 
-use super::command::Copy;
-use super::export::write_rows;
+use super::command::{Copy, Direction};
+use super::export::copy_out;
 use super::import::import_from;
 use crate::report::Failure;
-use crate::signals::Interrupts;
 
 /// Reads CSV into the table that the arguments of a `\copy ... from ...` name, as the shell does; the number of rows.
 /// The file they name is not opened.
-pub fn copy_from(connection: &Connection, arguments: &str, csv: impl BufRead) -> Result<u64, Failure> {
+pub fn copy_from(connection: &Connection, arguments: &str, csv: impl Read) -> Result<u64, Failure> {
     let copy = Copy::parse(arguments).map_err(Failure::Message)?;
-    import_from(connection, &copy, csv, &EvalContext::now(), &Interrupts::default(), |_| ())
+    import_from(connection, &copy, csv)
 }
 
 /// Writes what the arguments of a `\copy ... to ...` name as CSV, as the shell does; the number of rows.
 pub fn copy_to(connection: &Connection, arguments: &str, out: &mut dyn Write) -> Result<u64, Failure> {
     let copy = Copy::parse(arguments).map_err(Failure::Message)?;
-    write_rows(connection, &copy, out, &EvalContext::now())
+    copy_out(connection, &copy.statement(Direction::To), out)
 }

@@ -55,6 +55,31 @@ impl Copy {
         Ok(copy)
     }
 
+    /// The COPY that does it, with the shell at the other end.
+    pub fn statement(&self, direction: Direction) -> String {
+        let name = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
+        let text = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        let byte = |byte: u8| text(&char::from(byte).to_string());
+        let source = match &self.source {
+            Source::Query(query) => format!("({query}\n)"),
+            Source::Table { name: table, columns } if columns.is_empty() => name(table),
+            Source::Table { name: table, columns } => {
+                let columns: Vec<String> = columns.iter().map(name).collect();
+                format!("{} ({})", name(table), columns.join(", "))
+            }
+        };
+        let end = match direction {
+            Direction::From => "FROM STDIN",
+            Direction::To => "TO STDOUT",
+        };
+        let Dialect { delimiter, quote, null } = &self.dialect;
+        let (delimiter, quote, null) = (byte(*delimiter), byte(*quote), text(null));
+        let header = self.header;
+        format!(
+            "COPY {source} {end} WITH (FORMAT csv, HEADER {header}, DELIMITER {delimiter}, QUOTE {quote}, NULL {null})"
+        )
+    }
+
     fn read_options(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         while let Some(word) = words.next()? {
             let Word::Bare(word) = word else { return Err(unexpected(&word.into_text())) };
@@ -145,6 +170,14 @@ mod tests {
         let copy = Copy::parse("(select f(')') from t) to stdout header").unwrap();
         assert_eq!(copy.source, Source::Query("select f(')') from t".to_string()));
         assert_eq!((copy.file, copy.header), (None, true));
+    }
+
+    #[test]
+    fn it_is_a_copy_of_the_databases() {
+        let copy = Copy::parse("t (\"A b\") from f delimiter ';' quote '''' null 'it''s'").unwrap();
+        let expected =
+            "COPY \"t\" (\"A b\") FROM STDIN WITH (FORMAT csv, HEADER false, DELIMITER ';', QUOTE '''', NULL 'it''s')";
+        assert_eq!(copy.statement(copy.direction), expected);
     }
 
     #[test]

@@ -1,71 +1,51 @@
-//! A table or a query into CSV.
+//! A table or a query into CSV: a COPY of the database's, into a file.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 
-use cairndb::Connection;
-use cairndb::{EvalContext, to_text};
+use cairndb::{Connection, SqlState};
 
-use super::command::{Copy, Source};
-use crate::output::write_record;
-use crate::progress;
+use super::command::{Copy, Direction};
 use crate::report::Failure;
 
-/// The progress bar is told every so many rows.
-const ROWS_PER_TICK: u64 = 1024;
-
 /// Writes the rows to the command's file, or to `own_output`; the number of rows.
-pub fn export(
-    connection: &Connection,
-    copy: &Copy,
-    own_output: &mut dyn Write,
-    context: &EvalContext,
-) -> Result<u64, Failure> {
-    let Some(path) = &copy.file else { return write_rows(connection, copy, own_output, context) };
+pub fn export(connection: &Connection, copy: &Copy, own_output: &mut dyn Write) -> Result<u64, Failure> {
+    let statement = copy.statement(Direction::To);
+    let Some(path) = &copy.file else { return copy_out(connection, &statement, own_output) };
     let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
     let mut out = BufWriter::with_capacity(1 << 20, file);
-    let count = write_rows(connection, copy, &mut out, context)?;
+    let count = copy_out(connection, &statement, &mut out)?;
     out.flush().map_err(|error| Failure::file(path, &error))?;
     Ok(count)
 }
 
-fn query_of(source: &Source) -> String {
-    let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
-    match source {
-        Source::Query(query) => query.clone(),
-        Source::Table { name, columns } if columns.is_empty() => format!("SELECT * FROM {}", quoted(name)),
-        Source::Table { name, columns } => {
-            let columns: Vec<String> = columns.iter().map(quoted).collect();
-            format!("SELECT {} FROM {}", columns.join(", "), quoted(name))
-        }
-    }
+/// Runs a COPY TO STDOUT; the number of rows.
+pub fn copy_out(connection: &Connection, statement: &str, out: &mut dyn Write) -> Result<u64, Failure> {
+    let mut out = Noting { out, failed: None };
+    let done = connection.copy_out(statement, &mut out);
+    done.map_err(|error| match out.failed {
+        // That nobody reads any more is no fault of the statement's.
+        Some(failed) if error.sqlstate() == SqlState::IO_ERROR => failed.into(),
+        _ => Failure::sql(error, statement),
+    })
 }
 
-/// As [`export`], always to `out`.
-pub(super) fn write_rows(
-    connection: &Connection,
-    copy: &Copy,
-    out: &mut dyn Write,
-    context: &EvalContext,
-) -> Result<u64, Failure> {
-    let query = query_of(&copy.source);
-    let mut rows = connection.query(&query, ()).map_err(|error| Failure::sql(error, &query))?;
-    if copy.header {
-        let names: Vec<Option<&str>> = rows.columns().iter().map(|field| Some(field.name.as_str())).collect();
-        write_record(out, &names, &copy.dialect)?;
+/// Remembers why it could not be written to.
+struct Noting<'o> {
+    out: &'o mut dyn Write,
+    failed: Option<io::Error>,
+}
+
+impl Write for Noting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes).map_err(|error| {
+            let kind = error.kind();
+            self.failed = Some(error);
+            kind.into()
+        })
     }
-    let bar = progress::rows();
-    let mut count = 0;
-    while let Some(row) = rows.next()? {
-        let cells: Vec<Option<String>> =
-            row.values().iter().map(|value| (!value.is_null()).then(|| to_text(value, context))).collect();
-        let cells: Vec<Option<&str>> = cells.iter().map(Option::as_deref).collect();
-        write_record(out, &cells, &copy.dialect)?;
-        count += 1;
-        if count % ROWS_PER_TICK == 0 {
-            bar.set_position(count);
-        }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
-    bar.finish_and_clear();
-    Ok(count)
 }

@@ -1,12 +1,13 @@
-//! `\copy`: CSV in and out, read and written by the shell itself.
+//! `\copy`: CSV in and out, from and to files of the shell's, by COPY from and to the client.
 
 mod bytes;
 mod command;
+mod data;
 mod export;
 mod import;
-mod reader;
 
 pub use bytes::{copy_from, copy_to};
 pub use command::{Copy, Direction};
-pub use export::export;
+pub use data::Data;
+pub use export::{copy_out, export};
 pub use import::import;

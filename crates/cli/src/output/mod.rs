@@ -9,5 +9,5 @@ mod result;
 mod table;
 
 pub use cell::shown;
-pub use csv::{Dialect, write_record};
+pub use csv::Dialect;
 pub use result::{Column, Expanded, Format, Grid, Style, write_grid, write_rows};

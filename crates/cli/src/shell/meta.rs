@@ -19,6 +19,17 @@ pub fn run(session: &mut Session, text: &str, depth: usize) -> Result<(), Failur
     let text = text.trim();
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
+    if let Some(key) = session.restricted.clone() {
+        return match name == "unrestrict" && rest == key {
+            true => {
+                session.restricted = None;
+                Ok(())
+            }
+            false => Err(Failure::Message(format!(
+                "backslash commands are restricted; only \\unrestrict is allowed: \\{name}"
+            ))),
+        };
+    }
     if name == "copy" {
         return run_copy(session, rest);
     }
@@ -40,6 +51,14 @@ pub fn run(session: &mut Session, text: &str, depth: usize) -> Result<(), Failur
         "i" | "include" => include(session, first, depth),
         "o" | "out" => redirect(session, first),
         "echo" => session.say(&arguments.join(" ")),
+        // As dumps begin, so that nothing in their data is taken for a command.
+        "restrict" => match rest {
+            "" => Err(Failure::Message("\\restrict: missing required argument".to_string())),
+            key => {
+                session.restricted = Some(key.to_string());
+                Ok(())
+            }
+        },
         _ => Err(Failure::Message(format!("invalid command \\{name}\nTry \\? for help."))),
     }
 }
@@ -55,16 +74,15 @@ fn arguments(text: &str) -> Result<Vec<String>, Failure> {
 
 fn run_copy(session: &mut Session, text: &str) -> Result<(), Failure> {
     let copy = Copy::parse(text).map_err(|problem| Failure::Message(format!("\\copy: {problem}")))?;
-    let context = session.context();
     let interrupts = session.interrupts().clone();
     let _running = interrupts.run();
     let count = match (copy.direction, &copy.file) {
-        (Direction::From, Some(path)) => copy::import(session.connection(), &copy, path, &context, &interrupts)?,
+        (Direction::From, Some(path)) => copy::import(session.connection(), &copy, path)?,
         (Direction::From, None) => return Err(Failure::Message("\\copy: a file name is missing".to_string())),
         (Direction::To, file) => {
             let to_own_output = file.is_none();
             let (connection, out) = session.connection_and_out();
-            let count = copy::export(connection, &copy, out, &context)?;
+            let count = copy::export(connection, &copy, out)?;
             if to_own_output {
                 return Ok(session.out().flush()?);
             }

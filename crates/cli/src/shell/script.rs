@@ -5,12 +5,13 @@ use std::io::{BufRead, BufReader, IsTerminal, Read, stderr, stdin, stdout};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cairndb::{Error, SqlState};
+use cairndb::{ClientCopy, Error, SqlState};
 use indicatif::ProgressBar;
 
 use super::meta;
 use super::session::Session;
 use super::splitter::{Piece, Splitter};
+use crate::copy::Data;
 use crate::progress;
 use crate::report::Failure;
 
@@ -104,7 +105,8 @@ impl<R: Read> Script<R> {
                 }
             }
         }
-        match self.splitter.finish().map(|piece| self.run_piece(session, &piece, depth)) {
+        let last = self.splitter.finish();
+        match last.map(|piece| self.run_piece(session, &piece, depth)) {
             None | Some(Ended::Well) => ended,
             Some(failed) => failed,
         }
@@ -127,8 +129,11 @@ impl<R: Read> Script<R> {
         Ok(Some(self.splitter.push_line(line)))
     }
 
-    fn run_piece(&self, session: &mut Session, piece: &Piece, depth: usize) -> Ended {
+    fn run_piece(&mut self, session: &mut Session, piece: &Piece, depth: usize) -> Ended {
         let (result, line) = match piece {
+            Piece::Statement { text, line } if ClientCopy::of(text) == Some(ClientCopy::In) => {
+                (self.copy_in(session, text), *line)
+            }
             Piece::Statement { text, line } => (session.execute(text), *line),
             Piece::Command { text, line } => (session.flush().and_then(|()| meta::run(session, text, depth)), *line),
         };
@@ -136,6 +141,15 @@ impl<R: Read> Script<R> {
             Ok(()) => Ended::Well,
             Err(failure) => self.progress.suspend(|| tell(session, &failure, self.place(line).as_deref())),
         }
+    }
+
+    /// Runs a COPY with the data that stands behind it.
+    fn copy_in(&mut self, session: &mut Session, text: &str) -> Result<(), Failure> {
+        let mut data = Data::new(&mut self.input);
+        let done = session.copy_in(text, &mut data);
+        let lines = data.finish().map_err(|error| Failure::Message(format!("cannot read: {error}")));
+        self.splitter.pass_lines(lines?);
+        done
     }
 
     fn place(&self, line: usize) -> Option<String> {

@@ -1,15 +1,16 @@
 //! A shell's session: the connection, where results go and how they look.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cairndb::schema::Schema;
-use cairndb::{Connection, Database, Error, Options, Outcome};
+use cairndb::{ClientCopy, Connection, Database, Error, Options, Outcome};
 use cairndb::{EvalContext, ZoneName};
 
 use crate::args::ShellArgs;
+use crate::copy::copy_out;
 use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows};
 use crate::report::Failure;
 use crate::signals::Interrupts;
@@ -33,6 +34,8 @@ pub struct Session {
     pub timing: bool,
     interrupts: Interrupts,
     quitting: bool,
+    /// After `\restrict`: what `\unrestrict` has to say.
+    pub restricted: Option<String>,
 }
 
 impl Session {
@@ -66,6 +69,7 @@ impl Session {
             timing: false,
             interrupts,
             quitting: false,
+            restricted: None,
         };
         session.write_to_stdout();
         Ok(session)
@@ -153,6 +157,14 @@ impl Session {
     /// Runs the statements of `text` and writes what they return. That a statement without rows was run, nobody but a
     /// terminal need hear at once: it may wait for [`Session::flush`], which whoever waits for input calls before.
     pub fn execute(&mut self, text: &str) -> Result<(), Failure> {
+        match ClientCopy::of(text) {
+            None => {}
+            Some(ClientCopy::Out) => return self.copy_out(text),
+            Some(ClientCopy::In) => {
+                let message = "COPY FROM STDIN takes its data from a script; here use \\copy ... FROM file";
+                return Err(Failure::Message(message.to_string()));
+            }
+        }
         let started = Instant::now();
         self.style.terminal_columns = self.terminal_columns();
         let context = self.context();
@@ -177,6 +189,25 @@ impl Session {
             self.read_time_zone();
         }
         result.map_err(|error| failure.unwrap_or_else(|| Failure::sql(error, text)))
+    }
+
+    /// Runs a COPY FROM STDIN with its data.
+    pub fn copy_in(&mut self, text: &str, data: impl Read) -> Result<(), Failure> {
+        let count = {
+            let _running = self.interrupts.run();
+            self.connection.copy_in(text, data).map_err(|error| Failure::sql(error, text))?
+        };
+        match self.style.format == Format::Table && self.style.header {
+            true => Ok(writeln!(self.out, "COPY {count}")?),
+            false => Ok(()),
+        }
+    }
+
+    /// Runs a COPY TO STDOUT: where results go.
+    fn copy_out(&mut self, text: &str) -> Result<(), Failure> {
+        let _running = self.interrupts.run();
+        copy_out(&self.connection, text, self.out.as_mut())?;
+        Ok(self.out.flush()?)
     }
 
     /// Writes a result of the shell's own.

@@ -110,6 +110,11 @@ impl Splitter {
         pieces.pop()
     }
 
+    /// So many lines went by that are no statements.
+    pub fn pass_lines(&mut self, count: usize) {
+        self.line += count;
+    }
+
     /// How many lines it was given.
     pub fn line(&self) -> usize {
         self.line
