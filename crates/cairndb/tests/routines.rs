@@ -217,3 +217,102 @@ fn deep_calls_in_plpgsql_are_bounded() {
     assert_eq!(code(&conn, "SELECT endless(1)"), SqlState("54001"));
     assert_eq!(number(&conn, "SELECT depth(900)::bigint"), 900);
 }
+
+const TRIGGERS: &str = "CREATE TABLE t (id int PRIMARY KEY, n int);
+    CREATE TABLE audit (id int, before int, after int);
+    CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NEW.n = 13 THEN RAISE EXCEPTION 'unlucky'; END IF;
+        INSERT INTO audit VALUES (NEW.id, OLD.n, NEW.n);
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER audit AFTER UPDATE OF n ON t FOR EACH ROW WHEN (OLD.n IS DISTINCT FROM NEW.n)
+        EXECUTE FUNCTION audit();
+    INSERT INTO t SELECT g, g FROM generate_series(1, 100) g";
+
+#[test]
+fn triggers_survive_their_database_being_closed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("triggers.cairn");
+    let database = Database::open(&path).expect("opens");
+    database.connect().expect("connects").execute_script(TRIGGERS).expect("creates");
+    database.close().expect("closes");
+    let database = Database::open(&path).expect("opens again");
+    let conn = database.connect().expect("connects");
+    conn.execute("UPDATE t SET n = n + 1 WHERE id <= 3", ()).expect("updates");
+    assert_eq!(number(&conn, "SELECT count(*) FROM audit"), 3);
+    conn.execute("ALTER TABLE t RENAME COLUMN n TO m", ()).expect("renames");
+    conn.execute("ALTER TABLE t DISABLE TRIGGER audit", ()).expect("disables");
+    conn.execute("UPDATE t SET m = 0 WHERE id = 4", ()).expect("updates");
+    assert_eq!(number(&conn, "SELECT count(*) FROM audit"), 3);
+    database.verify().expect("is whole");
+}
+
+#[test]
+fn an_update_by_key_runs_triggers_and_notices_new_ones() {
+    let conn = connect();
+    conn.execute_script(TRIGGERS).expect("creates");
+    let other = conn.database().connect().expect("connects");
+    other.execute("DROP TRIGGER audit ON t", ()).expect("drops");
+    let mut update = conn.prepare("UPDATE t SET n = $2 WHERE id = $1").expect("prepares");
+    update.execute((1, 50)).expect("updates");
+    assert!(update.is_point());
+    assert_eq!(number(&conn, "SELECT count(*) FROM audit"), 0);
+    other.execute("CREATE TRIGGER audit AFTER UPDATE ON t FOR EACH ROW EXECUTE FUNCTION audit()", ()).expect("creates");
+    update.execute((1, 51)).expect("updates");
+    assert_eq!(number(&conn, "SELECT count(*) FROM audit"), 1);
+    assert!(!update.is_point());
+    other.execute("DROP FUNCTION audit CASCADE", ()).expect("drops");
+    update.execute((1, 52)).expect("updates");
+    assert_eq!(number(&conn, "SELECT count(*) FROM audit"), 1);
+}
+
+#[test]
+fn a_trigger_that_raises_undoes_its_statement() {
+    let conn = connect();
+    conn.execute_script(TRIGGERS).expect("creates");
+    assert_eq!(code(&conn, "UPDATE t SET n = n + 1"), SqlState("P0001"));
+    assert_eq!(number(&conn, "SELECT count(*) FROM audit"), 0);
+    assert_eq!(number(&conn, "SELECT sum(n) FROM t"), 5050);
+    conn.execute_script("BEGIN; UPDATE t SET n = 200 WHERE id = 1; SAVEPOINT s").expect("updates");
+    assert_eq!(code(&conn, "UPDATE t SET n = 13 WHERE id = 2"), SqlState("P0001"));
+    conn.execute_script("ROLLBACK TO s; UPDATE t SET n = 300 WHERE id = 2; COMMIT").expect("goes on");
+    assert_eq!(number(&conn, "SELECT count(*) FROM audit"), 2);
+    conn.database().verify().expect("is whole");
+}
+
+#[test]
+fn the_keys_and_indexes_of_rows_that_triggers_change_are_right() {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE TABLE k (id int PRIMARY KEY, u int UNIQUE, s text);
+         CREATE INDEX ON k (s);
+         CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN
+             NEW.id := NEW.id + 1000; NEW.u := -NEW.id; NEW.s := NEW.s || '!'; RETURN NEW;
+         END $$;
+         CREATE TRIGGER change BEFORE INSERT OR UPDATE ON k FOR EACH ROW EXECUTE FUNCTION change();
+         INSERT INTO k SELECT g, g, 's' || g FROM generate_series(1, 200) g;
+         UPDATE k SET s = 'same' WHERE id < 1100;
+         UPDATE k SET id = id + 1 WHERE id >= 2000;
+         INSERT INTO k VALUES (150, 1, 'conflict') ON CONFLICT (id) DO UPDATE SET s = excluded.s",
+    )
+    .expect("runs");
+    conn.database().verify().expect("is whole");
+    assert_eq!(number(&conn, "SELECT count(*) FROM k WHERE u = -id"), 200);
+    assert_eq!(number(&conn, "SELECT count(*) FROM k WHERE s = 'same!!'"), 99);
+}
+
+#[test]
+fn absurd_nesting_in_plpgsql_is_refused() {
+    let conn = connect();
+    for (open, close) in [("IF true THEN ", " END IF;"), ("LOOP ", " END LOOP;"), ("BEGIN ", " END;")] {
+        let nested = |deep: usize| format!("DO $$ BEGIN {} NULL; {} END $$", open.repeat(deep), close.repeat(deep));
+        assert_eq!(code(&conn, &nested(20_000)), SqlState("54001"), "{open}");
+        if open != "LOOP " {
+            conn.execute(&nested(90), ()).expect(open);
+        }
+    }
+    let deep = format!("DO $$ BEGIN PERFORM {}1{}; END $$", "(".repeat(20_000), ")".repeat(20_000));
+    assert_eq!(code(&conn, &deep), SqlState("54001"));
+}

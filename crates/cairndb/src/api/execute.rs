@@ -505,6 +505,8 @@ impl Connection {
             sequences: self.sequences.clone(),
             temporary: session.temporary.clone(),
             depth: AtomicUsize::new(0),
+            triggers: AtomicUsize::new(0),
+            busy: Mutex::default(),
             noted: AtomicBool::new(false),
         }
     }
@@ -689,9 +691,14 @@ impl ddl::Session for Around<'_> {
         self.connection.sequences_under(catalog, self.state.read_only)
     }
 
-    fn runner(&self, catalog: &Arc<Catalog>) -> Runner {
-        let state = State { catalog: catalog.clone(), ..*self.state };
-        self.connection.runner(self.context, &state, &self.connection.state.borrow())
+    fn runner(&self, catalog: &Arc<Catalog>) -> Result<Runner> {
+        let stamp = CatalogStamp::of(self.state.reader.database(), self.connection.shared().trees)?;
+        let state = State { catalog: catalog.clone(), stamp, ..*self.state };
+        Ok(self.connection.runner(self.context, &state, &self.connection.state.borrow()))
+    }
+
+    fn is_busy(&self, _: ObjectId) -> bool {
+        false
     }
 }
 

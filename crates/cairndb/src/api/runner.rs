@@ -14,7 +14,7 @@ use super::prepared::Prepared;
 use super::sequences::{SessionSequences, StatementSequences};
 use super::temporary::Temporary;
 use crate::bind::ParameterTypes;
-use crate::catalog::{Catalog, CatalogStamp, Routine, note_all};
+use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, note_all};
 use crate::command::{self, Command, SchemaCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DmlContext};
@@ -42,6 +42,9 @@ pub(crate) struct Runner {
     pub(super) sequences: Arc<Mutex<SessionSequences>>,
     pub(super) temporary: Option<Arc<Temporary>>,
     pub(super) depth: AtomicUsize,
+    pub(super) triggers: AtomicUsize,
+    /// The tables whose triggers are running.
+    pub(super) busy: Mutex<Vec<ObjectId>>,
     /// That plans rest on the schema was noted in the transaction.
     pub(super) noted: AtomicBool,
 }
@@ -97,6 +100,23 @@ impl Runner {
 
     pub(crate) fn depth(&self) -> &AtomicUsize {
         &self.depth
+    }
+
+    /// A trigger of the table begins to run.
+    pub(crate) fn begin_trigger(&self, table: ObjectId) {
+        self.triggers.fetch_add(1, Ordering::Relaxed);
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).push(table);
+    }
+
+    /// The last one that began is over.
+    pub(crate) fn end_trigger(&self) {
+        self.triggers.fetch_sub(1, Ordering::Relaxed);
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    }
+
+    /// How many triggers run within each other.
+    pub(crate) fn triggers(&self) -> &AtomicUsize {
+        &self.triggers
     }
 
     pub(crate) fn compiled(&self) -> &CompiledRoutines {
@@ -290,12 +310,21 @@ impl ddl::Session for Runner {
         })
     }
 
-    fn runner(&self, catalog: &Arc<Catalog>) -> Runner {
-        Runner {
+    fn is_busy(&self, table: ObjectId) -> bool {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).contains(&table)
+    }
+
+    fn runner(&self, catalog: &Arc<Catalog>) -> Result<Runner> {
+        let stamp = match self.transaction()? {
+            Some(tx) => CatalogStamp::of(tx.reader().database(), self.shared()?.trees)?,
+            None => self.now().0,
+        };
+        Ok(Runner {
             shared: self.shared.clone(),
             tx: self.tx.clone(),
             base: self.base.clone(),
-            now: Mutex::new((self.now().0, catalog.clone())),
+            now: Mutex::new((stamp, catalog.clone())),
+            busy: Mutex::new(self.busy.lock().unwrap_or_else(PoisonError::into_inner).clone()),
             options: self.options.clone(),
             deferred: self.deferred.clone(),
             read_only: self.read_only,
@@ -303,8 +332,9 @@ impl ddl::Session for Runner {
             sequences: self.sequences.clone(),
             temporary: self.temporary.clone(),
             depth: AtomicUsize::new(self.depth.load(Ordering::Relaxed)),
+            triggers: AtomicUsize::new(self.triggers.load(Ordering::Relaxed)),
             noted: AtomicBool::new(false),
-        }
+        })
     }
 }
 

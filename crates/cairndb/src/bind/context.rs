@@ -37,6 +37,7 @@ pub(super) enum Clause {
     Default,
     Generated,
     Transform,
+    TriggerWhen,
     From,
     Filter,
     Execute,
@@ -58,6 +59,7 @@ impl Clause {
             Clause::Default => "DEFAULT expression",
             Clause::Generated => "column generation expression",
             Clause::Transform => "transform expression",
+            Clause::TriggerWhen => "trigger WHEN condition",
             Clause::Execute => "EXECUTE parameter",
             other => other.name(),
         }
@@ -73,6 +75,7 @@ impl Clause {
                 | Clause::Default
                 | Clause::Generated
                 | Clause::Transform
+                | Clause::TriggerWhen
                 | Clause::Execute
         )
     }
@@ -97,6 +100,7 @@ impl Clause {
             Clause::Default => "DEFAULT expressions",
             Clause::Generated => "column generation expressions",
             Clause::Transform => "transform expressions",
+            Clause::TriggerWhen => "trigger WHEN conditions",
             Clause::Execute => "EXECUTE parameters",
             Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::From => "functions in FROM",

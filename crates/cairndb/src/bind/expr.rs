@@ -282,15 +282,68 @@ impl Binder<'_> {
         negated: bool,
         context: &mut Context,
     ) -> Result<Expr> {
+        if let Some(pairs) = self.columns_of_both(left, right, context)? {
+            let mut parts = Vec::with_capacity(pairs.len());
+            for (left, right) in pairs {
+                parts.push(self.not_distinct(vec![(left, NOWHERE), (right, NOWHERE)])?);
+            }
+            let same = conjunction(parts);
+            return Ok(if negated { same } else { not(same) });
+        }
         let operands = vec![self.operand(left, context)?, self.operand(right, context)?];
+        let same = self.not_distinct(operands)?;
+        Ok(if negated { same } else { not(same) })
+    }
+
+    fn not_distinct(&mut self, operands: Vec<(Expr, Span)>) -> Result<Expr> {
         // `=` decides which types compare and how both sides are converted.
         let equal = self.operator("=", operands, None)?;
         let Expr::Call { args, .. } = equal else { return Err(Error::internal("a comparison is a call")) };
         let Ok([left, right]) = <[Expr; 2]>::try_from(args) else {
             return Err(Error::internal("a comparison of two"));
         };
-        let same = Expr::IsNotDistinct(Box::new(left), Box::new(right));
-        Ok(if negated { same } else { not(same) })
+        Ok(Expr::IsNotDistinct(Box::new(left), Box::new(right)))
+    }
+
+    /// `a.*` and `b.*`, or two rows that are variables: their columns, side by side.
+    fn columns_of_both(
+        &mut self,
+        left: Id<ast::Expr>,
+        right: Id<ast::Expr>,
+        context: &Context,
+    ) -> Result<Option<Vec<(Expr, Expr)>>> {
+        let (Some(left), Some(right)) = (self.whole_row(left, context)?, self.whole_row(right, context)?) else {
+            return Ok(None);
+        };
+        if left.len() != right.len() {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions"));
+        }
+        Ok(Some(left.into_iter().zip(right).collect()))
+    }
+
+    fn whole_row(&mut self, expr: Id<ast::Expr>, context: &Context) -> Result<Option<Vec<Expr>>> {
+        let (names, is_plain) = match self.tree.get(expr) {
+            ast::Expr::All { qualifier } if !qualifier.is_empty() => (qualifier, false),
+            ast::Expr::Column { names } => (names, true),
+            _ => return Ok(None),
+        };
+        let variables = self.parameters.variables.clone().filter(|_| self.definition.is_none());
+        let mut parts = self.tree.list(names);
+        if let (Some(variables), Some(name), None) = (variables, parts.next(), parts.next())
+            && let Some(fields) = variables.fields(name_text(self.tree, name))
+        {
+            let field = |(_, index, data_type)| Expr::Parameter {
+                index,
+                data_type: self.parameters.variable(index, data_type),
+            };
+            return Ok(Some(fields.into_iter().map(field).collect()));
+        }
+        if is_plain {
+            return Ok(None);
+        }
+        let (relation, level) = self.relation(context.env, names)?;
+        let seen = relation.columns().map(|(_, expr)| expr.into_owned());
+        Ok((level == 0).then(|| seen.collect()))
     }
 }
 

@@ -39,6 +39,7 @@ mod star;
 mod statement;
 mod subquery;
 mod target;
+mod trigger;
 mod update;
 mod windows;
 mod with;
@@ -56,6 +57,7 @@ pub use statement::{
     Arbiter, BoundDelete, BoundExplain, BoundInsert, BoundMerge, BoundStatement, BoundUpdate, ConflictAction,
     InsertSource, MergeStep, OnConflict, Returning,
 };
+pub(crate) use trigger::bind_when;
 
 #[cfg(test)]
 mod tests;

@@ -31,11 +31,14 @@ const WITH_TYPES: u8 = 9;
 /// That of a sequence that was restarted with another value than its first: who does not know of it would begin there.
 const WITH_RESTART: u8 = 10;
 
+/// The same of a table with triggers: who does not know of them would not run them.
+const WITH_TRIGGERS: u8 = 11;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_RESTART;
+const NEWEST: u8 = WITH_TRIGGERS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -84,6 +87,11 @@ impl Writer {
     /// The same as a record of what lives no longer than the process, and may outlive the types that it speaks of.
     pub(super) fn temporary(self, temporary: bool) -> Writer {
         Writer { temporary, ..self }
+    }
+
+    /// The record of a table with triggers.
+    pub(super) fn entry_with_triggers() -> Writer {
+        Writer { out: vec![WITH_TRIGGERS], temporary: false }
     }
 
     pub(super) fn finish(self) -> Vec<u8> {

@@ -8,6 +8,7 @@ use super::codec::{self, Fields, Writer, corrupt};
 use super::schema::{Check, Column, DroppedColumn, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
 use super::schema::{Deferral, OnCommit, ReferentialAction, Sequence};
 use super::schema::{EXPRESSIONS, KeyExpression, RowExpression};
+use super::trigger::{decode_trigger, encode_trigger};
 use super::user_types::Types;
 use super::{Definition, KnownColumn, Reference};
 use crate::Result;
@@ -18,6 +19,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if !table.triggers.is_empty() => Writer::entry_with_triggers(),
         () if table.has_user_types() => Writer::entry_with_types(),
         () if table.foreign_keys.iter().any(|key| key.deferral != Deferral::Never || !key.valid)
             || table.checks.iter().any(|check| !check.valid) =>
@@ -64,6 +66,9 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     if !table.primary_key_included.is_empty() {
         w.numbers(16, &table.primary_key_included);
     }
+    for trigger in &table.triggers {
+        w.record(17, |w| encode_trigger(trigger, w));
+    }
     w.finish()
 }
 
@@ -93,6 +98,7 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types) -> Result<
                 }
             }
             15 => table.dropped.push(decode_dropped(value, types)?),
+            17 => table.triggers.push(Arc::new(decode_trigger(value)?)),
             16 => table.primary_key_included = codec::numbers(value)?,
             _ => {}
         }
@@ -224,7 +230,7 @@ fn decode_reference(bytes: &[u8]) -> Result<Reference> {
     Ok(reference)
 }
 
-fn decode_known_column(bytes: &[u8]) -> Result<KnownColumn> {
+pub(super) fn decode_known_column(bytes: &[u8]) -> Result<KnownColumn> {
     let mut column = KnownColumn { number: 0, name: String::new(), used: false };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -608,6 +614,7 @@ fn type_within(min: i64, max: i64) -> DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::{Trigger, TriggerEvent};
 
     fn table() -> Table {
         let known = KnownColumn { number: 2, name: "x".to_string(), used: true };
@@ -679,6 +686,19 @@ mod tests {
             analyzed: 0,
             statistics: None,
             on_commit: OnCommit::DeleteRows,
+            triggers: vec![Arc::new(Trigger {
+                id: ObjectId(11),
+                name: "tr".to_string(),
+                routine: ObjectId(12),
+                before: true,
+                per_row: true,
+                events: vec![TriggerEvent::Truncate, TriggerEvent::Insert],
+                columns: vec![4],
+                when: Some("new.a > 0".to_string()),
+                known: vec![KnownColumn { number: 1, name: "a".to_string(), used: true }],
+                args: vec!["x".to_string(), String::new()],
+                enabled: false,
+            })],
         }
     }
 

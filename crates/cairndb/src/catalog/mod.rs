@@ -14,6 +14,7 @@ mod routine;
 mod schema;
 mod statistics;
 mod store;
+mod trigger;
 mod user_types;
 
 pub(crate) use cache::{CatalogCache, CatalogStamp};
@@ -38,5 +39,7 @@ pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, is_up_to_date,
     load, load_after, load_temporary, load_types, put_statistics, system_trees, temporary_stamp,
 };
+pub use trigger::Trigger;
+pub(crate) use trigger::TriggerEvent;
 pub use user_types::UserType;
 pub(crate) use user_types::{TypeKind, oid_of, type_id};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
-use super::Definition;
 use super::user_types::type_id;
+use super::{Definition, Trigger};
 use crate::types::{DataType, Value};
 
 /// Names a schema object for the life of the database; never reused.
@@ -68,6 +68,8 @@ pub struct Table {
     pub statistics: Option<Arc<TableStatistics>>,
     /// Of a temporary table.
     pub(crate) on_commit: OnCommit,
+    /// By name.
+    pub(crate) triggers: Vec<Arc<Trigger>>,
 }
 
 /// What becomes of a temporary table when a transaction commits.
@@ -389,6 +391,7 @@ impl Table {
             analyzed: 0,
             statistics: None,
             on_commit: OnCommit::Preserve,
+            triggers: Vec::new(),
         }
     }
 

@@ -51,6 +51,11 @@ pub(crate) enum TableAction {
     },
     /// Every constraint is valid.
     ValidateConstraint(String),
+    /// ENABLE or DISABLE TRIGGER; `None`: all.
+    EnableTrigger {
+        name: Option<String>,
+        enabled: bool,
+    },
     /// Dumps say whose a table is; there are no roles.
     Owner,
 }
@@ -109,7 +114,7 @@ impl TableAction {
                 C::SetDefault(_) | C::AddIdentity(_) => Pass::AddOtherConstraint,
             },
             A::RenameTo(_) | A::RenameColumn { .. } | A::RenameConstraint { .. } => Pass::Rest,
-            A::ValidateConstraint(_) | A::Owner => Pass::Rest,
+            A::ValidateConstraint(_) | A::EnableTrigger { .. } | A::Owner => Pass::Rest,
         }
     }
 }
@@ -162,6 +167,10 @@ impl TableAction {
                     true => TableAction::DropConstraint { name, if_exists, cascade },
                     false => TableAction::DropColumn { name, if_exists, cascade },
                 })
+            }
+            () if clause.has(TokenKind::Trigger) && !clause.has(TokenKind::Replica) => {
+                let enabled = clause.has(TokenKind::Enable);
+                Ok(TableAction::EnableTrigger { name: clause.names().next(), enabled })
             }
             () if clause.has(TokenKind::Validate) => Ok(TableAction::ValidateConstraint(clause.name()?)),
             () => match clause.part("alter_column") {

@@ -25,6 +25,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod trigger;
 mod types;
 mod view;
 
@@ -47,6 +48,7 @@ pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
 pub(crate) use settings::{Discard, SessionCommand};
 pub(crate) use transaction::TransactionCommand;
+pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger};
 pub(crate) use types::{AlterType, Beside, CreateEnum, DropTypes, TypeChange};
 pub(crate) use view::CreateView;
 
@@ -78,6 +80,9 @@ pub(crate) enum SchemaCommand {
     AlterSequence(AlterSequence),
     CreateRoutine(CreateRoutine),
     DropRoutines(DropRoutines),
+    CreateTrigger(CreateTrigger),
+    DropTrigger(DropTrigger),
+    RenameTrigger(RenameTrigger),
     Do(Do),
     Call(Call),
     CreateSchema(CreateSchema),
@@ -212,6 +217,9 @@ impl SchemaCommand {
         if let ("alter_sequence", Some(alter)) = (command.rule(), AlterSequence::of(command)?) {
             return Ok(S::AlterSequence(alter));
         }
+        if let ("drop_on", Some(drop)) = (command.rule(), DropTrigger::of(command)?) {
+            return Ok(S::DropTrigger(drop));
+        }
         Ok(match command.rule() {
             "create_table" => S::CreateTable(CreateTable::of(command)?),
             "create_table_as" => S::CreateTableAs(CreateTableAs::of(command)?),
@@ -224,6 +232,8 @@ impl SchemaCommand {
             "alter_schema" => S::RenameSchema(RenameSchema::of(command)?),
             "alter_table" => S::AlterTable(AlterTable::of(command)?),
             "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
+            "create_trigger" => S::CreateTrigger(CreateTrigger::of(command)?),
+            "alter_trigger" => S::RenameTrigger(RenameTrigger::of(command)?),
             "do" => S::Do(Do::of(command)?),
             "call" => S::Call(Call::of(command)?),
             "create_function" | "create_procedure" => S::CreateRoutine(CreateRoutine::of(command)?),

@@ -108,6 +108,7 @@ impl Ddl<'_> {
             A::RenameColumn { from, to } => self.rename_column(table, from, to.clone()),
             A::RenameConstraint { from, to } => self.rename_constraint(table, from, to.clone()),
             A::AlterColumn { name, change } => self.alter_column(table, name, change),
+            A::EnableTrigger { name, enabled } => self.enable_trigger(table, name.as_deref(), *enabled),
             A::ValidateConstraint(name) => self.validate_constraint(table, name),
             A::Owner => Ok(()),
             A::RenameTo(_) | A::AddColumn { .. } => Err(Error::internal("an action in the wrong place")),

@@ -24,8 +24,11 @@ pub(crate) trait Session {
     /// The source of sequence values under a catalog.
     fn sequences(&self, catalog: &Arc<Catalog>) -> Arc<dyn SequenceSource>;
 
-    /// Runs functions under a catalog.
-    fn runner(&self, catalog: &Arc<Catalog>) -> Runner;
+    /// Runs functions under a catalog, as the transaction has it now.
+    fn runner(&self, catalog: &Arc<Catalog>) -> Result<Runner>;
+
+    /// Whether a trigger of the table is running.
+    fn is_busy(&self, table: ObjectId) -> bool;
 }
 
 /// One execution of a schema change: the statement, the transaction, the catalog as it stands, and what will be reported.
@@ -106,6 +109,11 @@ impl<'a> Ddl<'a> {
 
     /// SQLSTATE 55006 where rows of the table wait for COMMIT to be looked at.
     pub(super) fn refuse_pending(&self, table: &Table, what: &str) -> Result<()> {
+        if self.session.is_busy(table.id) {
+            let message =
+                format!("cannot {what} \"{}\" because it is being used by active queries in this session", table.name);
+            return Err(Error::new(SqlState::OBJECT_IN_USE, message));
+        }
         let rows = self.rows();
         if !self.dml.deferred.is_some_and(|deferred| deferred.is_pending(table.id, &rows)) {
             return Ok(());

@@ -31,6 +31,7 @@ pub(super) enum Object {
     Unique(ObjectId, ObjectId),
     Check(ObjectId, ObjectId),
     ForeignKey(ObjectId, ObjectId),
+    Trigger(ObjectId, ObjectId),
 }
 
 /// An edge's kind.
@@ -224,6 +225,15 @@ impl<'c> Graph<'c> {
             check.columns.iter().for_each(|number| self.add(object, Bond::Automatic, Object::Column(id, *number)));
             self.add_references(object, &check.condition);
         }
+        for trigger in &table.triggers {
+            let object = Object::Trigger(id, trigger.id);
+            self.add(object, Bond::Automatic, Object::Table(id));
+            self.add(object, Bond::Normal, Object::Routine(trigger.routine));
+            let used = trigger.known.iter().filter(|column| column.used).map(|column| column.number);
+            for number in trigger.columns.iter().copied().chain(used) {
+                self.add(object, Bond::Normal, Object::Column(id, number));
+            }
+        }
         for key in &table.foreign_keys {
             let object = Object::ForeignKey(id, key.id);
             key.columns.iter().for_each(|position| self.add(object, Bond::Automatic, column(*position)));
@@ -289,6 +299,7 @@ impl<'c> Graph<'c> {
             Object::Column(table, _) | Object::Default(table, _) => table,
             Object::PrimaryKey(table) => self.catalog.table_by_id(table).map_or(table, |table| table.primary_key_id),
             Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => id,
+            Object::Trigger(_, id) => id,
         }
     }
 }
@@ -328,6 +339,7 @@ impl Object {
             Object::Default(id, number) => {
                 format!("default value for column {} of table {}", column(id, number), table(id))
             }
+            Object::Trigger(id, _) => format!("trigger {} on table {}", constraint_name(catalog, self), table(id)),
             Object::Index(..) => format!("index {}", constraint_name(catalog, self)),
             Object::PrimaryKey(id) | Object::Unique(id, _) | Object::Check(id, _) | Object::ForeignKey(id, _) => {
                 format!("constraint {} on table {}", constraint_name(catalog, self), table(id))
@@ -350,6 +362,10 @@ fn constraint_name(catalog: &Catalog, object: Object) -> String {
         Object::ForeignKey(table, id) => {
             let table = catalog.table_by_id(table);
             table.and_then(|table| Some(&table.foreign_keys.iter().find(|key| key.id == id)?.name))
+        }
+        Object::Trigger(table, id) => {
+            let table = catalog.table_by_id(table);
+            table.and_then(|table| Some(&table.triggers.iter().find(|trigger| trigger.id == id)?.name))
         }
         _ => None,
     };

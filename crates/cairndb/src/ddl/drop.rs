@@ -139,6 +139,7 @@ impl Ddl<'_> {
                 | Object::PrimaryKey(table)
                 | Object::Unique(table, _)
                 | Object::Check(table, _)
+                | Object::Trigger(table, _)
                 | Object::ForeignKey(table, _) => parts.entry(table).or_default().push(doomed.object),
             }
         }
@@ -197,6 +198,7 @@ impl Ddl<'_> {
             }
         }
         new.checks.retain(|check| !is_gone(Object::Check(id, check.id)));
+        new.triggers.retain(|trigger| !is_gone(Object::Trigger(id, trigger.id)));
         new.foreign_keys.retain(|key| !is_gone(Object::ForeignKey(id, key.id)));
         new.indexes.retain(|index| !is_gone(Object::Index(id, index.id)) && !is_gone(Object::Unique(id, index.id)));
         if is_gone(Object::PrimaryKey(id)) {

@@ -66,13 +66,16 @@ impl Ddl<'_> {
             S::CreateIndex(create) => self.create_index(create),
             S::CreateSequence(create) => self.create_sequence(create),
             S::AlterSequence(alter) => self.alter_sequence(alter),
+            S::CreateTrigger(create) => self.create_trigger(create),
+            S::DropTrigger(drop) => self.drop_trigger(drop),
+            S::RenameTrigger(rename) => self.rename_trigger(rename),
             S::Do(block) => {
-                run_block(self.session.runner(&self.catalog), &block.body, &self.dml.exec.eval)?;
+                run_block(self.session.runner(&self.catalog)?, &block.body, &self.dml.exec.eval)?;
                 Ok("DO")
             }
             S::Call(call) => {
                 let text = self.parsed.tree.written(call.call);
-                let ran = run_call(self.session.runner(&self.catalog), text, &self.dml.exec.eval)?;
+                let ran = run_call(self.session.runner(&self.catalog)?, text, &self.dml.exec.eval)?;
                 self.done.rows =
                     (!ran.fields.iter().all(|field| field.name.is_empty())).then_some((ran.fields, ran.rows));
                 Ok("CALL")

@@ -24,6 +24,7 @@ mod rewrite;
 mod routine;
 mod schema;
 mod sequence;
+mod trigger;
 mod truncate;
 mod types;
 mod upgrade;

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use super::context::Ddl;
 use super::sequence::new_generation;
-use crate::catalog::{Index, ObjectId, Sequence, Table, delete_statistics};
+use crate::catalog::{Index, ObjectId, Sequence, Table, TriggerEvent, delete_statistics};
 use crate::command::Truncate;
+use crate::dml::{DmlContext, TableTriggers, has_trigger};
+use crate::exec::ExecContext;
+use crate::types::EvalContext;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
@@ -24,12 +27,34 @@ impl Ddl<'_> {
         self.refuse_referenced(&tables)?;
         tables.iter().try_for_each(|table| self.refuse_pending(table, "TRUNCATE"))?;
         for table in &tables {
+            self.fire(table, true)?;
+        }
+        for table in &tables {
             self.empty(table)?;
             if truncate.restart {
                 self.restart_sequences(table.id)?;
             }
         }
+        if tables.iter().any(|table| !table.triggers.is_empty()) {
+            self.reload()?;
+            for table in &tables {
+                let table = self.table_of(table.id)?;
+                self.fire(&table, false)?;
+            }
+        }
         Ok("TRUNCATE TABLE")
+    }
+
+    /// Runs the table's triggers for TRUNCATE.
+    fn fire(&self, table: &Arc<Table>, before: bool) -> Result<()> {
+        if !has_trigger(table, TriggerEvent::Truncate, before, false) {
+            return Ok(());
+        }
+        let caller = Arc::new(self.session.runner(&self.catalog)?);
+        let eval = Arc::new(EvalContext { caller: Some(caller), ..EvalContext::clone(&self.dml.exec.eval) });
+        let exec = ExecContext { eval, ..self.dml.exec.clone() };
+        let context = DmlContext { exec: &exec, catalog: &self.catalog, ..*self.dml };
+        TableTriggers::of(table, &self.catalog)?.statement(TriggerEvent::Truncate, before, &[], &context)
     }
 
     fn add_referencing(&mut self, tables: &mut Vec<Arc<Table>>) -> Result<()> {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::foreign_keys::ForeignKeys;
 use super::row::{DeleteBuffers, Env, RowDelete, Stop, Target};
 use super::source::{Source, source_key};
+use super::statement::Beside;
+use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::Result;
 use crate::bind::{BoundDelete, Returning};
@@ -48,21 +50,26 @@ impl DeletePlan {
         &self.program.target
     }
 
-    /// `is_shared`: other parts of the statement change rows too.
+    /// `beside`: who else changes rows.
     pub(super) fn run(
         &self,
         source: &Source,
         context: &DmlContext<'_>,
         keys: &mut ForeignKeys<'_>,
-        is_shared: bool,
+        beside: Beside,
     ) -> Result<DmlResult> {
         let (table, mut result) = (&self.target().table, DmlResult::default());
         let (mut key, mut buffers) = (Vec::new(), DeleteBuffers::default());
         let (env, mut trees) = (Env::of(context.exec), context.tx);
         source.for_each_row(context.exec, |_, row| {
             source_key(self.target(), row, &mut key)?;
-            if is_shared && !context.is_untouched(table.tree, &key)? {
-                return Ok(());
+            if beside != Beside::Nobody && !context.is_untouched(table.tree, &key)? {
+                // A row may come more than once, and is gone then.
+                let is_gone = context.tx.reader().get(table.tree, &key)?.is_none();
+                return match beside {
+                    Beside::Functions if !is_gone => Err(changed_by_trigger("deleted")),
+                    _ => Ok(()),
+                };
             }
             let row = SourceRow::of(self.target(), row);
             // A target row may come more than once; only its first time counts.

@@ -16,11 +16,12 @@ use super::row::{
     ChangeBuffers, DeleteBuffers, Env, Lookup, ReferenceChecks, RowChange, RowDelete, Rules, Stop, Stored, Target,
     Trees, Violation, Wanted, converted, exists, look_up, still_referenced,
 };
+use super::triggers::{Changed, TableTriggers, has_trigger};
 use crate::bind::bind_default;
-use crate::catalog::{ObjectId, ReferentialAction, Table};
+use crate::catalog::{ObjectId, ReferentialAction, Table, TriggerEvent};
 use crate::plan::Expr;
 use crate::types::{DataType, cast};
-use crate::{Error, Result, Value};
+use crate::{Error, Result, SqlState, Value};
 
 /// What one statement owes to foreign keys.
 pub(super) struct ForeignKeys<'a> {
@@ -33,6 +34,12 @@ pub(super) struct ForeignKeys<'a> {
     actions: HashMap<(ObjectId, usize, ReferentialAction), Arc<RowChange>>,
     /// The last key found per foreign key: bulk inserts refer to the same row again and again.
     found: HashMap<(ObjectId, usize), Vec<u8>>,
+    /// What AFTER triggers are to see: rows, and the statement's own.
+    after: Vec<Changed>,
+    after_statement: Vec<(Arc<TableTriggers>, TriggerEvent, Arc<[usize]>)>,
+    held: usize,
+    /// Why a row could not be put down.
+    refused: Option<Error>,
 }
 
 /// A row of `table` changed (`new`) or went.
@@ -66,8 +73,29 @@ impl ReferenceChecks for ForeignKeys<'_> {
         Ok(())
     }
 
-    fn replaced(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>) {
-        self.events.push_back(Event { table: table.clone(), old, new });
+    fn replaced(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>, assigned: &Arc<[usize]>) {
+        if !table.triggers.is_empty() {
+            let event = if new.is_some() { TriggerEvent::Update } else { TriggerEvent::Delete };
+            self.tell(table, event, Some(old.clone()), new.clone(), assigned);
+        }
+        if !table.referenced_by.is_empty() {
+            self.events.push_back(Event { table: table.clone(), old, new });
+        }
+    }
+
+    fn inserted(&mut self, table: &Arc<Table>, new: Vec<Value>) {
+        self.tell(table, TriggerEvent::Insert, None, Some(new), &Arc::default());
+    }
+
+    fn before(
+        &mut self,
+        table: &Arc<Table>,
+        event: TriggerEvent,
+        old: Option<Vec<Value>>,
+        new: Option<Vec<Value>>,
+        assigned: &[usize],
+    ) -> Result<Option<Vec<Value>>, Stop> {
+        Ok(TableTriggers::of(table, self.context.catalog)?.before_row(event, old, new, assigned, self.context)?)
     }
 }
 
@@ -81,11 +109,73 @@ impl<'a> ForeignKeys<'a> {
             targets: HashMap::new(),
             actions: HashMap::new(),
             found: HashMap::new(),
+            after: Vec::new(),
+            after_statement: Vec::new(),
+            held: 0,
+            refused: None,
         }
     }
 
-    /// Acts on every event, then checks what is left.
+    /// BEFORE triggers of a statement that is about to change rows of the table.
+    pub(super) fn before_statement(&self, table: &Arc<Table>, event: TriggerEvent, assigned: &[usize]) -> Result<()> {
+        match has_trigger(table, event, true, false) {
+            true => TableTriggers::of(table, self.context.catalog)?.statement(event, true, assigned, self.context),
+            false => Ok(()),
+        }
+    }
+
+    /// AFTER triggers of a statement that has changed rows of the table run when all is done.
+    pub(super) fn after_statement(
+        &mut self,
+        table: &Arc<Table>,
+        event: TriggerEvent,
+        assigned: &Arc<[usize]>,
+    ) -> Result<()> {
+        if has_trigger(table, event, false, false) {
+            let triggers = TableTriggers::of(table, self.context.catalog)?;
+            self.after_statement.push((triggers, event, assigned.clone()));
+        }
+        Ok(())
+    }
+
+    /// A row that AFTER triggers are to see.
+    fn tell(
+        &mut self,
+        table: &Arc<Table>,
+        event: TriggerEvent,
+        old: Option<Vec<Value>>,
+        new: Option<Vec<Value>>,
+        assigned: &Arc<[usize]>,
+    ) {
+        match TableTriggers::of(table, self.context.catalog) {
+            Ok(triggers) => self.after.extend(triggers.after(event, old, new, assigned)),
+            Err(error) => self.refused = Some(error),
+        }
+        self.held += self.after.last().map_or(0, Changed::memory_bytes);
+        if self.held > self.context.exec.memory_budget {
+            let error = Error::new(SqlState::OUT_OF_MEMORY, "out of memory");
+            self.refused = Some(error.with_hint("A statement with AFTER ROW triggers keeps every row until its end."));
+        }
+    }
+
+    /// Acts on every event, then checks what is left; then AFTER triggers run.
     pub(super) fn finish(mut self) -> Result<()> {
+        // The rows of foreign keys' actions come behind the statement's own.
+        self.settle_keys()?;
+        if let Some(refused) = self.refused.take() {
+            return Err(refused);
+        }
+        for changed in std::mem::take(&mut self.after) {
+            self.context.exec.check()?;
+            changed.run(self.context)?;
+        }
+        for (triggers, event, assigned) in std::mem::take(&mut self.after_statement) {
+            triggers.statement(event, false, &assigned, self.context)?;
+        }
+        Ok(())
+    }
+
+    fn settle_keys(&mut self) -> Result<()> {
         self.found.clear();
         while let Some(event) = self.events.pop_front() {
             self.context.exec.check()?;

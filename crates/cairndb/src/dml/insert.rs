@@ -7,7 +7,7 @@ use super::row::{Conflict, Env, InsertBuffers, LentRow, Proposed, ReferenceCheck
 use super::source::{Source, few_rows};
 use super::{DmlContext, DmlResult};
 use crate::bind::{BoundInsert, Returning};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, TriggerEvent};
 use crate::exec::SourceRows;
 use crate::{Result, Value};
 
@@ -85,7 +85,15 @@ impl<'a> Inserter<'a> {
     pub(crate) fn insert<'b>(&mut self, row: impl LentRow<'b>, checks: &mut dyn ReferenceChecks) -> Result<()> {
         let Inserter { program, context, touched, buffers, fitted, generated, spare, result } = self;
         let (table, env) = (&program.rules.target.table, Env::of(context.exec));
-        let row = Proposed::fit(table, row, fitted, spare.take(), env.eval)?;
+        let given;
+        let mut row = Proposed::fit(table, row, fitted, spare.take(), env.eval)?;
+        let mut refitted = Vec::new();
+        if program.has_before {
+            let new = checks.before(table, TriggerEvent::Insert, None, Some(row.to_values()), &[])?;
+            let Some(new) = new else { return Ok(()) };
+            given = new;
+            row = Proposed::fit(table, given.as_slice(), &mut refitted, Vec::new(), env.eval)?;
+        }
         let row = row.generated(&program.rules.target, env, generated)?;
         program.prepare(&row, env, context.numbers(table.tree), buffers)?;
         let mut trees = context.tx;

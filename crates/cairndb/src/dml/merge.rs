@@ -57,6 +57,9 @@ impl MergePlan {
     pub(crate) fn new(bound: BoundMerge, catalog: &Catalog) -> Result<MergePlan> {
         let target = Target::of(&bound.table, catalog)?;
         let table = &target.table;
+        if !table.triggers.is_empty() {
+            return Err(Error::unsupported("MERGE into a table with triggers"));
+        }
         let width = table.columns.len();
         // What RETURNING needs of a row, whatever is done with it.
         let whole =

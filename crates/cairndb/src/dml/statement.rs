@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
 use super::source::Source;
+use super::triggers::has_trigger;
 use super::{DeletePlan, DmlContext, InsertPlan, MergePlan, UpdatePlan};
 use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, InsertSource, Returning};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, Table, TriggerEvent};
 use crate::exec::{self, ExecContext, NodeStatistics, SourceRows, Writes};
 use crate::plan::{Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
 use crate::{Result, Value};
@@ -42,6 +43,28 @@ impl Change {
             Change::Update(_) => "Update",
             Change::Delete(_) => "Delete",
             Change::Merge(_) => "Merge",
+        }
+    }
+
+    /// What triggers of the table may be for; none, where it has no triggers.
+    fn events(&self) -> Vec<TriggerEvent> {
+        match self {
+            change if change.table().triggers.is_empty() => vec![],
+            Change::Insert(plan) if plan.program.may_update() => vec![TriggerEvent::Insert, TriggerEvent::Update],
+            Change::Insert(_) => vec![TriggerEvent::Insert],
+            Change::Update(_) => vec![TriggerEvent::Update],
+            Change::Delete(_) => vec![TriggerEvent::Delete],
+            // It is refused where there are triggers.
+            Change::Merge(_) => vec![],
+        }
+    }
+
+    /// The columns that an UPDATE assigns.
+    fn assigned(&self) -> &[usize] {
+        match self {
+            Change::Update(plan) => &plan.assigned,
+            Change::Insert(plan) => plan.program.updated_columns(),
+            Change::Delete(_) | Change::Merge(_) => &[],
         }
     }
 
@@ -124,19 +147,19 @@ pub(crate) struct Done {
 
 /// Runs a plan that changes rows to its end. `calls_writers`: functions that it calls may change some, too.
 pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writers: bool) -> Result<Done> {
-    let is_shared = has_change_below(plan) || calls_writers;
+    let beside = match () {
+        () if has_change_below(plan) => Beside::Others,
+        () if calls_writers || asks_triggers(plan) => Beside::Functions,
+        () => Beside::Nobody,
+    };
     let mut frozen = None;
-    if is_shared {
+    if beside != Beside::Nobody {
         // All its parts see the state that it began with.
         frozen = Some(ExecContext { reader: context.tx.reader_of_now()?, ..context.exec.clone() });
     }
     let context = DmlContext { exec: frozen.as_ref().unwrap_or(context.exec), ..*context };
-    let statement = Statement {
-        context: &context,
-        keys: RefCell::new(ForeignKeys::new(&context)),
-        affected: Cell::new(0),
-        is_shared,
-    };
+    let statement =
+        Statement { context: &context, keys: RefCell::new(ForeignKeys::new(&context)), affected: Cell::new(0), beside };
     if let PhysicalNode::Modify { change, rows: ModifiedRows::Constants(constants) } = &plan.node
         && !context.exec.analyze
     {
@@ -164,13 +187,35 @@ fn has_change_below(plan: &PhysicalPlan) -> bool {
     plan.children().into_iter().any(|child| changes(child) || has_change_below(child))
 }
 
+/// Who else changes rows while a statement does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    Nobody,
+    /// Other parts of the statement: what they have changed is left alone.
+    Others,
+    /// Functions that it calls, BEFORE triggers: what they have changed cannot be changed once more.
+    Functions,
+}
+
+/// Whether BEFORE ROW triggers are asked.
+fn asks_triggers(plan: &PhysicalPlan) -> bool {
+    let asks = match &plan.node {
+        PhysicalNode::Modify { change, .. } => {
+            let events = change.events();
+            events.iter().any(|event| has_trigger(change.table(), *event, true, true))
+        }
+        _ => false,
+    };
+    asks || plan.children().into_iter().any(|child| asks_triggers(child))
+}
+
 /// A running statement.
 struct Statement<'a> {
     context: &'a DmlContext<'a>,
     keys: RefCell<ForeignKeys<'a>>,
     /// Of the change that ran last: that of the plan itself, if it has one.
     affected: Cell<u64>,
-    is_shared: bool,
+    beside: Beside,
 }
 
 impl Writes for Statement<'_> {
@@ -181,12 +226,21 @@ impl Writes for Statement<'_> {
             SourceRows::Batches(batches) => Ok(Source::new(batches)),
             SourceRows::Constants(rows) => Source::of_constants(rows, self.context.exec),
         };
+        let table = change.table();
+        let events = change.events();
+        let assigned: Arc<[usize]> = if table.triggers.is_empty() { Arc::default() } else { change.assigned().into() };
+        for event in &events {
+            keys.before_statement(table, *event, &assigned)?;
+        }
         let result = match change {
             Change::Insert(plan) => plan.run(rows, self.context, keys)?,
-            Change::Update(plan) => plan.run(&source(rows)?, self.context, keys, self.is_shared)?,
-            Change::Delete(plan) => plan.run(&source(rows)?, self.context, keys, self.is_shared)?,
-            Change::Merge(plan) => plan.run(&source(rows)?, self.context, keys, self.is_shared)?,
+            Change::Update(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
+            Change::Delete(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
+            Change::Merge(plan) => plan.run(&source(rows)?, self.context, keys, self.beside != Beside::Nobody)?,
         };
+        for event in events.iter().rev() {
+            keys.after_statement(table, *event, &assigned)?;
+        }
         self.affected.set(result.affected);
         Ok(result.rows)
     }

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
-use super::row::{ChangeBuffers, Env, RowChange, Stop, Target};
+use super::row::{ChangeBuffers, Env, ReferenceChecks, RowChange, Stop, Target};
 use super::source::{Source, source_key};
+use super::statement::Beside;
+use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::Result;
 use crate::bind::{BoundUpdate, Returning};
@@ -34,7 +36,7 @@ struct Run<'a, 'k> {
     program: &'a RowChange,
     context: &'a DmlContext<'a>,
     keys: &'a mut ForeignKeys<'k>,
-    is_shared: bool,
+    beside: Beside,
     /// A target row may come more than once; only its first time counts.
     seen: HashSet<Vec<u8>>,
     key: Vec<u8>,
@@ -65,16 +67,16 @@ impl UpdatePlan {
         &self.program.rules.target
     }
 
-    /// `is_shared`: other parts of the statement change rows too.
+    /// `beside`: who else changes rows.
     pub(super) fn run(
         &self,
         source: &Source,
         context: &DmlContext<'_>,
         keys: &mut ForeignKeys<'_>,
-        is_shared: bool,
+        beside: Beside,
     ) -> Result<DmlResult> {
         let (seen, key, result) = (HashSet::new(), Vec::new(), DmlResult::default());
-        let mut run = Run { program: &self.program, context, keys, is_shared, seen, key, result };
+        let mut run = Run { program: &self.program, context, keys, beside, seen, key, result };
         match self.program.changes_unique_keys() {
             true => run.together(source)?,
             false => run.one_by_one(source)?,
@@ -88,8 +90,12 @@ impl Run<'_, '_> {
     /// statement has changed.
     fn is_new(&mut self, row: BatchRow<'_>) -> Result<bool> {
         source_key(&self.program.rules.target, row, &mut self.key)?;
-        if self.is_shared && !self.context.is_untouched(self.program.rules.target.table.tree, &self.key)? {
-            return Ok(false);
+        let tree = self.program.rules.target.table.tree;
+        if self.beside != Beside::Nobody && !self.context.is_untouched(tree, &self.key)? {
+            return match self.beside {
+                Beside::Functions if !self.seen.contains(&self.key) => Err(changed_by_trigger("updated")),
+                _ => Ok(false),
+            };
         }
         Ok(!self.seen.contains(&self.key) && self.seen.insert(self.key.clone()))
     }
@@ -131,7 +137,10 @@ impl Run<'_, '_> {
         if !program.read(&mut trees, &self.key, &mut change)? {
             return Ok(None);
         }
-        program.prepare(&self.key, Some(&row), env, &mut change, &mut self.result.returned)?;
+        let told = (&mut *self.keys as &mut dyn ReferenceChecks, &mut self.result.returned);
+        if !program.prepare(&self.key, Some(&row), env, &mut change, told)? {
+            return Ok(None);
+        }
         program.take_old(&mut trees, &self.key, &change)?;
         self.result.add();
         Ok(Some(Waiting { batch, row: row.row, key: std::mem::take(&mut self.key), change }))

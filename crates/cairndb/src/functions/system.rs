@@ -21,8 +21,14 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     for name in ["current_user", "session_user", "user", "current_role"] {
         catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();
     }
+    catalogue.add("pg_trigger_depth", &[], DataType::Integer, trigger_depth).stable();
     // Binding knows the static type and answers itself; this is for what it leaves.
     catalogue.add("pg_typeof", &[ANY], TEXT, type_of).called_on_null().stable();
+}
+
+fn trigger_depth(_: &[Value], context: &EvalContext) -> Result<Value> {
+    let depth = context.caller().map_or(0, |caller| caller.trigger_depth());
+    Ok(Value::Integer(i32::try_from(depth).unwrap_or(i32::MAX)))
 }
 
 fn setting(name: &str, context: &EvalContext) -> Result<Value> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::plpgsql::PlPgSql;
-use super::{Caller, Compiled, DEPTH_MAX, Variables};
+use super::{Caller, Compiled, DEPTH_MAX, Firing, Variables};
 use crate::api::{Ran, Runner};
 use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind};
 use crate::exec::ExecContext;
@@ -38,15 +38,36 @@ impl Drop for Depth<'_> {
     }
 }
 
+/// One of the triggers that run.
+struct Entered<'a>(&'a Runner);
+
+impl Entered<'_> {
+    fn of(runner: &Runner, table: ObjectId) -> Entered<'_> {
+        runner.begin_trigger(table);
+        Entered(runner)
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.end_trigger();
+    }
+}
+
 impl Runner {
     fn call(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
+        self.deeper(|| self.call_here(routine, args, eval))
+    }
+
+    /// Runs what is one level deeper, where there is room for it.
+    fn deeper<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         let (_depth, is_full) = Depth::enter(self.depth())?;
         if !is_full {
-            return self.call_here(routine, args, eval);
+            return work();
         }
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("cairn-call".into()).stack_size(STACK_BYTES);
-            let handle = thread.spawn_scoped(scope, || self.call_here(routine, args, eval)).map_err(|error| {
+            let handle = thread.spawn_scoped(scope, work).map_err(|error| {
                 Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("no stack for a function's call: {error}"))
             })?;
             handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -71,6 +92,24 @@ impl Caller for Runner {
             return Ok(nothing(routine));
         }
         Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or(Value::Null))
+    }
+
+    fn fire(&self, firing: Firing<'_>, eval: &EvalContext) -> Result<Option<Vec<Value>>> {
+        let _trigger = Entered::of(self, firing.table.id);
+        let routine = firing.routine.clone();
+        self.deeper(move || {
+            let compiled = self.compiled().of(&routine, self)?;
+            let context = self.context(&routine, eval)?;
+            context.check()?;
+            match &*compiled {
+                Compiled::PlPgSql(body) => body.fire(self, &context, firing),
+                Compiled::Sql(_) => Err(Error::internal("a trigger's function in SQL")),
+            }
+        })
+    }
+
+    fn trigger_depth(&self) -> usize {
+        self.triggers().load(Ordering::Relaxed)
     }
 
     fn rows(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {

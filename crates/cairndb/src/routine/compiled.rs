@@ -16,7 +16,7 @@ const KEPT_MAX: usize = 1000;
 #[derive(Debug)]
 pub(crate) enum Compiled {
     Sql(SqlBody),
-    PlPgSql(PlPgSql),
+    PlPgSql(Box<PlPgSql>),
 }
 
 /// Those of a session.
@@ -46,7 +46,7 @@ impl Compiled {
     pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<Compiled> {
         match routine.language {
             Language::Sql => SqlBody::new(routine).map(Compiled::Sql),
-            Language::PlPgSql => PlPgSql::new(routine, runner).map(Compiled::PlPgSql),
+            Language::PlPgSql => Ok(Compiled::PlPgSql(Box::new(PlPgSql::new(routine, runner)?))),
         }
     }
 }

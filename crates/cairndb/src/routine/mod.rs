@@ -17,19 +17,39 @@ use std::sync::Arc;
 
 pub(crate) use call::{check_body, run_block, run_call};
 pub(crate) use compiled::{Compiled, CompiledRoutines};
+pub(crate) use plpgsql::Shape;
 pub(crate) use variables::{Parameters, Variables};
 
-use crate::catalog::Routine;
+use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
 use crate::types::EvalContext;
 use crate::{Result, Value};
 
 /// Functions within functions.
 pub(crate) const DEPTH_MAX: usize = 1000;
 
+/// A trigger that is to run.
+pub(crate) struct Firing<'a> {
+    pub(crate) routine: &'a Arc<Routine>,
+    pub(crate) trigger: &'a Trigger,
+    pub(crate) table: &'a Table,
+    pub(crate) schema: &'a str,
+    /// Of the rows.
+    pub(crate) shape: &'a Arc<Shape>,
+    pub(crate) event: TriggerEvent,
+    pub(crate) old: Option<Vec<Value>>,
+    pub(crate) new: Option<Vec<Value>>,
+}
+
 /// Runs functions for who evaluates their calls.
 pub(crate) trait Caller: Debug + Send + Sync {
     /// The value of a call.
     fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value>;
+
+    /// Runs a trigger's function; the row that it returns.
+    fn fire(&self, firing: Firing<'_>, eval: &EvalContext) -> Result<Option<Vec<Value>>>;
+
+    /// How many triggers run within each other.
+    fn trigger_depth(&self) -> usize;
 
     /// The rows of a call.
     fn rows(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>>;

@@ -11,6 +11,11 @@ pub(crate) trait Variables: Debug + Send + Sync {
     /// The number of the parameter that a name means, from 0, and its type; `$1` is a name, too.
     fn find(&self, name: &[&str]) -> Result<Option<(usize, DataType)>>;
 
+    /// The fields of a variable that is a row: names, parameters and types.
+    fn fields(&self, _name: &str) -> Option<Vec<(String, usize, DataType)>> {
+        None
+    }
+
     /// Procedures may be called in FROM: that is how CALL is planned.
     fn calls_procedures(&self) -> bool {
         false

@@ -159,3 +159,8 @@ pub(crate) fn type_name(data_type: DataType) -> String {
         other => other.type_name().to_owned(),
     }
 }
+
+/// An object's oid.
+pub(crate) fn oid_of(id: ObjectId) -> i64 {
+    i64::from(id.0) + 16384
+}

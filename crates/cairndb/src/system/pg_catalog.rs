@@ -147,7 +147,7 @@ const PG_CATALOG: i64 = 11;
 
 /// From 16384 on, as PostgreSQL's of what users make.
 fn oid(id: ObjectId) -> Value {
-    Value::BigInt(i64::from(id.0) + 16384)
+    Value::BigInt(super::oid_of(id))
 }
 
 fn namespace(id: ObjectId) -> Value {

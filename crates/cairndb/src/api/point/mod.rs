@@ -65,6 +65,10 @@ impl PointPlan {
         let PhysicalNode::Modify { change, rows } = &plan.node else {
             return Some(PointPlan::Select(Box::new(PointSelect::of(plan, catalog)?)));
         };
+        // Some run whether or not there are rows.
+        if !change.table().triggers.is_empty() {
+            return None;
+        }
         let source = match rows {
             ModifiedRows::Plan(source) if shape::is_empty(source) => return Some(PointPlan::Nothing),
             ModifiedRows::Plan(source) => Some(source),

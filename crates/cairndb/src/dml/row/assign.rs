@@ -17,6 +17,8 @@ pub(super) struct Assignment {
     pub(super) place: Option<usize>,
     data_type: DataType,
     value: NewValue,
+    /// The value is never lent: a trigger may say another.
+    kept: bool,
 }
 
 #[derive(Debug)]
@@ -49,7 +51,16 @@ impl Assignment {
                 None => NewValue::Computed(expr),
             },
         };
-        Assignment { place, data_type, value }
+        Assignment { place, data_type, value, kept: false }
+    }
+
+    /// With its value never lent.
+    pub(super) fn kept(self) -> Assignment {
+        Assignment { kept: true, ..self }
+    }
+
+    pub(super) fn is_generated(&self) -> bool {
+        matches!(self.value, NewValue::Generated(_))
     }
 
     /// What a generated column becomes.
@@ -61,6 +72,14 @@ impl Assignment {
 
     /// The new value; NULL where it is lent. `new`: the new row as far as it is known.
     pub(super) fn compute(&self, both: &Both<'_>, new: &dyn Columns<Stop>, env: Env<'_>) -> Result<Value, Stop> {
+        let value = self.computed(both, new, env)?;
+        match self.kept {
+            true => Ok(self.lent(&value, both, env)?.into_value()),
+            false => Ok(value),
+        }
+    }
+
+    fn computed(&self, both: &Both<'_>, new: &dyn Columns<Stop>, env: Env<'_>) -> Result<Value, Stop> {
         let expr = match &self.value {
             // What is not of its type is noticed where it is lent; only a string may have to be made to fit.
             NewValue::Operand(operand) if is_limited(self.data_type) && operand.value(env.params).is_none() => {
@@ -98,6 +117,13 @@ impl Assignment {
         both: &'v Both<'_>,
         env: Env<'v>,
     ) -> Result<Datum<'v>, Stop> {
+        match self.kept {
+            true => Ok(Datum::Lent(computed.into())),
+            false => self.lent(computed, both, env),
+        }
+    }
+
+    fn lent<'v>(&'v self, computed: &'v Value, both: &'v Both<'_>, env: Env<'v>) -> Result<Datum<'v>, Stop> {
         let computed = ValueRef::from(computed);
         match &self.value {
             NewValue::Operand(operand) if computed.is_null() => {

@@ -7,6 +7,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use cairn_storage::TreeId;
+
 use super::assign::{Assignment, Both};
 use super::entry::{Entry, grow};
 use super::rules::returning;
@@ -15,7 +17,8 @@ use super::{
     Env, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
 };
 use crate::Value;
-use crate::catalog::{Catalog, Index, Table};
+use crate::catalog::{Catalog, Index, Table, TriggerEvent};
+use crate::dml::{changed_by_trigger, has_trigger};
 use crate::exec::{Columns, Datum};
 use crate::plan::Expr;
 use crate::types::key;
@@ -34,8 +37,12 @@ pub(crate) struct RowChange {
     is_fixed: bool,
     /// A column of the primary key is assigned.
     moves: bool,
-    /// A column that other tables refer to is assigned.
-    is_referenced: bool,
+    /// A column that other tables refer to is assigned, or a trigger is to see the row.
+    is_told: bool,
+    /// BEFORE ROW triggers say what the row becomes: all columns are assigned, none is lent.
+    has_before: bool,
+    /// The columns that the statement assigns.
+    listed: Arc<[usize]>,
     /// Positions of the indexes whose entries can change.
     indexes: Box<[usize]>,
     /// Over the new row's columns, then those that the row beside has from `extra_at` on.
@@ -87,11 +94,24 @@ impl RowChange {
     pub(crate) fn new(
         target: &Arc<Target>,
         catalog: &Catalog,
-        assigned: Vec<(usize, Expr)>,
+        mut assigned: Vec<(usize, Expr)>,
         filter: Option<&Expr>,
         (returning, extra_at): (Option<&[Expr]>, usize),
     ) -> RowChange {
         let table = &target.table;
+        let has = |before| has_trigger(table, TriggerEvent::Update, before, true);
+        let (has_after, has_before) = (has(false), has(true));
+        let listed: Arc<[usize]> = match has_after || has_before {
+            true => assigned.iter().map(|(column, _)| *column).collect(),
+            false => Arc::default(),
+        };
+        if has_before {
+            for (index, column) in table.columns.iter().enumerate().filter(|(_, column)| column.generated.is_none()) {
+                if !listed.contains(&index) {
+                    assigned.push((index, Expr::Column { index, data_type: column.data_type }));
+                }
+            }
+        }
         let mut by_column: Box<[Option<usize>]> = vec![None; table.columns.len()].into();
         assigned.iter().enumerate().for_each(|(at, (column, _))| by_column[*column] = Some(at));
         // What is computed from assigned columns comes behind them.
@@ -103,7 +123,9 @@ impl RowChange {
         let is_referenced = (0..by_column.len()).any(|column| touched(column) && is_referenced(table, column, catalog));
         let assign = |(column, expr)| Assignment::of(target, column, expr);
         let generated = generated.into_iter().map(|generated| Assignment::of_generated(target, generated));
-        let assignments: Box<[Assignment]> = assigned.into_iter().map(assign).chain(generated).collect();
+        let all = assigned.into_iter().map(assign).chain(generated);
+        let assignments: Box<[Assignment]> =
+            all.map(|assignment| if has_before { assignment.kept() } else { assignment }).collect();
         let layout = target.layout.row();
         let moves = table.primary_key.iter().any(|&column| touched(column));
         let can_change = |at: &usize| moves || table.index_columns(*at).any(touched);
@@ -113,7 +135,9 @@ impl RowChange {
             filter: filter.cloned(),
             is_fixed: assignments.iter().all(is_fixed),
             moves,
-            is_referenced,
+            is_told: is_referenced || has_after,
+            has_before,
+            listed,
             indexes: (0..table.indexes.len()).filter(can_change).collect(),
             returning: returning.map(Into::into),
             extra_at,
@@ -122,10 +146,16 @@ impl RowChange {
         }
     }
 
+    /// The columns that the statement assigns, where the table has triggers for it.
+    pub(super) fn listed(&self) -> &[usize] {
+        &self.listed
+    }
+
     /// Whether a point statement can do it: the key stays, and what other tables refer to.
     pub(crate) fn is_evaluable(&self) -> bool {
         !self.moves
-            && !self.is_referenced
+            && !self.is_told
+            && self.rules.target.table.triggers.is_empty()
             && self.rules.are_evaluable()
             && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
             && self.assignments.iter().all(Assignment::is_evaluable)
@@ -142,7 +172,8 @@ impl RowChange {
     /// Whether a new row could collide with one that the same statement has yet to move out of the way.
     pub(crate) fn changes_unique_keys(&self) -> bool {
         let table = &self.rules.target.table;
-        self.moves || self.indexes.iter().any(|&at| table.indexes[at].unique)
+        // BEFORE ROW triggers see one row after the other.
+        !self.has_before && (self.moves || self.indexes.iter().any(|&at| table.indexes[at].unique))
     }
 
     /// Changes the row under `key`, alone: whether there is one, and the filter wants it changed. `returned` has what
@@ -156,10 +187,13 @@ impl RowChange {
         checks: &mut dyn ReferenceChecks,
         returned: &mut Vec<Value>,
     ) -> Result<bool, Stop> {
-        if !self.read(trees, key, buffers)? || !self.prepare(key, beside, env, buffers, returned)? {
+        if !self.read(trees, key, buffers)? || !self.prepare(key, beside, env, buffers, (checks, &mut *returned))? {
             return Ok(false);
         }
-        if self.is_row_only() && self.rules.references.is_empty() && !self.is_referenced {
+        if self.has_before && !is_as_it_was(trees, self.rules.target.table.tree, key, &buffers.old)? {
+            return Err(changed_by_trigger("updated").into());
+        }
+        if self.is_row_only() && self.rules.references.is_empty() && !self.is_told {
             self.put_new(trees, key, buffers)?;
             return Ok(true);
         }
@@ -195,7 +229,7 @@ impl RowChange {
         buffers: &ChangeBuffers,
         checks: &mut dyn ReferenceChecks,
     ) -> Result<(), Stop> {
-        if !self.is_referenced {
+        if !self.is_told {
             return Ok(());
         }
         let target = &*self.rules.target;
@@ -204,7 +238,7 @@ impl RowChange {
             let columns = 0..target.table.columns.len();
             columns.map(|column| Ok(new.column(column)?.into_value())).collect::<Result<_, Stop>>()
         })?;
-        checks.replaced(&target.table, old, Some(new));
+        checks.replaced(&target.table, old, Some(new), &self.listed);
         Ok(())
     }
 
@@ -221,7 +255,7 @@ impl RowChange {
         beside: Option<&dyn Columns<Stop>>,
         env: Env<'_>,
         buffers: &mut ChangeBuffers,
-        returned: &mut Vec<Value>,
+        (checks, returned): (&mut dyn ReferenceChecks, &mut Vec<Value>),
     ) -> Result<bool, Stop> {
         let ChangeBuffers { old, values, lookups, old_lookup, entries, new_key, .. } = buffers;
         let target = &*self.rules.target;
@@ -232,7 +266,9 @@ impl RowChange {
         {
             return Ok(false);
         }
-        self.compute(&both, env, values)?;
+        if !self.compute(&both, env, values, checks)? {
+            return Ok(false);
+        }
         let new = NewRow { change: self, both: &both, values, env };
         self.rules.check(&new, env).map_err(|stop| env.worded(stop, target, &new))?;
         self.rules.encode_references(&new, env, lookups)?;
@@ -264,13 +300,52 @@ impl RowChange {
     }
 
     /// Fills in the values that are not lent.
-    fn compute(&self, both: &Both<'_>, env: Env<'_>, values: &mut Vec<Value>) -> Result<(), Stop> {
+    fn compute(
+        &self,
+        both: &Both<'_>,
+        env: Env<'_>,
+        values: &mut Vec<Value>,
+        checks: &mut dyn ReferenceChecks,
+    ) -> Result<bool, Stop> {
         values.clear();
+        let mut is_asked = !self.has_before;
         for assignment in &self.assignments {
+            if !is_asked && assignment.is_generated() {
+                is_asked = true;
+                if !self.ask_triggers(both, values, checks)? {
+                    return Ok(false);
+                }
+            }
             let value = assignment.compute(both, &NewRow { change: self, both, values, env }, env)?;
             values.push(value);
         }
-        Ok(())
+        Ok(is_asked || self.ask_triggers(both, values, checks)?)
+    }
+
+    /// BEFORE ROW triggers say what becomes of the values so far, those of all columns that are not generated; false:
+    /// nothing.
+    fn ask_triggers(
+        &self,
+        both: &Both<'_>,
+        values: &mut [Value],
+        checks: &mut dyn ReferenceChecks,
+    ) -> Result<bool, Stop> {
+        let table = &self.rules.target.table;
+        let columns = 0..table.columns.len();
+        let old: Vec<Value> =
+            columns.clone().map(|column| Ok(both.old.column(column)?.into_value())).collect::<Result<_, Stop>>()?;
+        let assigned = |column: usize| self.by_column[column].filter(|at| *at < values.len());
+        let value = |column| assigned(column).map_or_else(|| old[column].clone(), |at| values[at].clone());
+        let new: Vec<Value> = columns.map(value).collect();
+        let Some(new) = checks.before(table, TriggerEvent::Update, Some(old), Some(new), &self.listed)? else {
+            return Ok(false);
+        };
+        for (column, value) in new.into_iter().enumerate() {
+            if let Some(at) = self.by_column[column].filter(|at| *at < values.len()) {
+                values[at] = value;
+            }
+        }
+        Ok(true)
     }
 
     /// The new values' bytes, and the new row where patching in place will not do.
@@ -439,6 +514,12 @@ impl ChangeBuffers {
     pub(crate) fn key_after<'k>(&'k self, key: &'k [u8]) -> &'k [u8] {
         if self.write.is_move() { &self.new_key } else { key }
     }
+}
+
+/// Whether the row under `key` has these bytes.
+pub(super) fn is_as_it_was(trees: &mut dyn Trees, tree: TreeId, key: &[u8], old: &[u8]) -> Result<bool, Stop> {
+    let mut now = Vec::new();
+    Ok(look_up(trees, tree, key, &mut now)? && now == old)
 }
 
 /// Whether another table's reference looks at the column.

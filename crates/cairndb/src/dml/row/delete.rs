@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use super::change::is_as_it_was;
 use super::entry::{Entry, grow};
 use super::rules::returning;
-use super::{Env, ReferenceChecks, Stop, Target, Trees, env};
+use super::{Env, ReferenceChecks, Stop, Target, Trees, env, look_up};
 use crate::Value;
+use crate::catalog::TriggerEvent;
+use crate::dml::{changed_by_trigger, has_trigger};
 use crate::exec::Columns;
 use crate::plan::Expr;
 
@@ -17,7 +20,9 @@ pub(crate) struct RowDelete {
     filter: Option<Expr>,
     /// Over the row's columns, then what the source has beside them.
     returning: Option<Box<[Expr]>>,
-    is_referenced: bool,
+    /// Somebody may refer to the row, or a trigger is to see it.
+    is_told: bool,
+    has_before: bool,
 }
 
 /// The entries of the row, at least one per index of the table.
@@ -28,18 +33,23 @@ pub(crate) struct DeleteBuffers {
 
 impl RowDelete {
     pub(crate) fn new(target: &Arc<Target>, filter: Option<&Expr>, returning: Option<&[Expr]>) -> RowDelete {
-        let is_referenced = !target.table.referenced_by.is_empty();
+        let table = &target.table;
+        let has = |before| has_trigger(table, TriggerEvent::Delete, before, true);
+        let is_told = !table.referenced_by.is_empty() || has(false);
         RowDelete {
             target: target.clone(),
             filter: filter.cloned(),
             returning: returning.map(Into::into),
-            is_referenced,
+            is_told,
+            has_before: has(true),
         }
     }
 
     /// Whether a point statement can do it: nothing refers to the row.
     pub(crate) fn is_evaluable(&self) -> bool {
-        !self.is_referenced && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
+        !self.is_told
+            && self.target.table.triggers.is_empty()
+            && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
     }
 
     /// Nothing is evaluated.
@@ -69,6 +79,18 @@ impl RowDelete {
         {
             return Ok(false);
         }
+        if self.has_before {
+            let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
+            let old = Some(old.collect::<Result<_, Stop>>()?);
+            let mut before = Vec::new();
+            look_up(trees, table.tree, key, &mut before)?;
+            if checks.before(table, TriggerEvent::Delete, old, None, &[])?.is_none() {
+                return Ok(false);
+            }
+            if !is_as_it_was(trees, table.tree, key, &before)? {
+                return Err(changed_by_trigger("deleted").into());
+            }
+        }
         grow(&mut buffers.entries, table.indexes.len());
         for (at, entry) in (0..table.indexes.len()).zip(&mut buffers.entries) {
             entry.encode(self.target.index(at), row, key, env)?;
@@ -82,9 +104,9 @@ impl RowDelete {
         for (index, entry) in table.indexes.iter().zip(&buffers.entries).filter(|(_, entry)| !entry.absent) {
             trees.delete(index.tree, &entry.key)?;
         }
-        if self.is_referenced {
+        if self.is_told {
             let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
-            checks.replaced(table, old.collect::<Result<_, Stop>>()?, None);
+            checks.replaced(table, old.collect::<Result<_, Stop>>()?, None, &Arc::default());
         }
         Ok(true)
     }

@@ -10,8 +10,9 @@ use super::{
     ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
     env, exists,
 };
+use crate::catalog::TriggerEvent;
 use crate::catalog::{Catalog, Table};
-use crate::dml::RowNumbers;
+use crate::dml::{RowNumbers, has_trigger};
 use crate::plan::Expr;
 use crate::{Result, Value};
 
@@ -24,6 +25,9 @@ pub(crate) struct RowInsert {
     pub(crate) rules: Rules,
     pub(super) conflict: Option<Conflict>,
     returning: Option<Box<[Expr]>>,
+    /// A trigger is to see the row when it is there.
+    is_told: bool,
+    pub(crate) has_before: bool,
 }
 
 /// A row ready to be written.
@@ -46,12 +50,15 @@ impl RowInsert {
     }
 
     pub(crate) fn new(target: &Arc<Target>, conflict: Option<Conflict>, returning: Option<&[Expr]>) -> RowInsert {
-        RowInsert { rules: Rules::of_row(target), conflict, returning: returning.map(Into::into) }
+        let has = |before| has_trigger(&target.table, TriggerEvent::Insert, before, true);
+        let (is_told, has_before) = (has(false), has(true));
+        RowInsert { rules: Rules::of_row(target), conflict, returning: returning.map(Into::into), is_told, has_before }
     }
 
     /// Whether a point statement can do it.
     pub(crate) fn is_evaluable(&self) -> bool {
         self.rules.are_evaluable()
+            && self.rules.target.table.triggers.is_empty()
             && self.conflict.as_ref().is_none_or(Conflict::is_evaluable)
             && self.returning.iter().flatten().all(env::is_evaluable)
     }
@@ -66,6 +73,12 @@ impl RowInsert {
 
     pub(crate) fn has_conflict(&self) -> bool {
         self.conflict.is_some()
+    }
+
+    /// The columns that ON CONFLICT DO UPDATE assigns.
+    pub(crate) fn updated_columns(&self) -> &[usize] {
+        let change = self.conflict.as_ref().and_then(|conflict| conflict.update.as_ref());
+        change.map_or(&[], |change| change.listed())
     }
 
     /// Whether ON CONFLICT may update a row.
@@ -117,6 +130,9 @@ impl RowInsert {
         self.refer_and_write(trees, buffers, checks).map_err(|stop| env.worded(stop, &self.rules.target, row))?;
         if let Some(touched) = touched {
             touched.insert(buffers.key.clone());
+        }
+        if self.is_told {
+            checks.inserted(&self.rules.target.table, row.to_values());
         }
         Ok(true)
     }

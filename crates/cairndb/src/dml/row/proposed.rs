@@ -161,6 +161,11 @@ impl<'a> Proposed<'a> {
 }
 
 impl<'a> Proposed<'a> {
+    /// Its values, as values of their own.
+    pub(crate) fn to_values(&self) -> Vec<Value> {
+        self.values.iter().map(|value| value.to_value()).collect()
+    }
+
     /// The row with its generated columns, which go to `own`.
     #[inline]
     pub(crate) fn generated(

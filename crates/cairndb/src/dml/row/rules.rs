@@ -6,7 +6,7 @@ use super::entry::grow;
 use super::env::{self, Env};
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
 use crate::Value;
-use crate::catalog::Table;
+use crate::catalog::{Table, TriggerEvent};
 use crate::exec::Columns;
 use crate::plan::Expr;
 use crate::types::ValueRef;
@@ -83,8 +83,24 @@ pub(crate) trait ReferenceChecks {
     /// The row that is about to be written under `key` refers so.
     fn refers(&mut self, trees: &mut dyn Trees, rules: &Rules, key: &[u8], lookups: &[Lookup]) -> Result<(), Stop>;
 
-    /// A row that others may refer to was replaced, or deleted (`None`).
-    fn replaced(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>);
+    /// A row that others may refer to, or that triggers are to see, was replaced, or deleted (`None`). `assigned`: by values for
+    /// these columns.
+    fn replaced(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>, assigned: &Arc<[usize]>);
+
+    /// A row that triggers are to see was inserted.
+    fn inserted(&mut self, _table: &Arc<Table>, _new: Vec<Value>) {}
+
+    /// BEFORE ROW triggers: what the row becomes; `None`: nothing happens to it.
+    fn before(
+        &mut self,
+        _table: &Arc<Table>,
+        _event: TriggerEvent,
+        old: Option<Vec<Value>>,
+        new: Option<Vec<Value>>,
+        _assigned: &[usize],
+    ) -> Result<Option<Vec<Value>>, Stop> {
+        Ok(new.or(old))
+    }
 }
 
 /// At once: for a statement of one row, to which nothing refers.
@@ -100,7 +116,7 @@ impl ReferenceChecks for AtOnce {
         Ok(())
     }
 
-    fn replaced(&mut self, _: &Arc<Table>, _: Vec<Value>, _: Option<Vec<Value>>) {}
+    fn replaced(&mut self, _: &Arc<Table>, _: Vec<Value>, _: Option<Vec<Value>>, _: &Arc<[usize]>) {}
 }
 
 impl super::Reference {

@@ -17,17 +17,18 @@ use fragment::Names;
 use parse::{Parser, Types};
 use run::{Returned, Run, shape_of};
 use scope::kinds_of;
-use tree::{Body, Kind, Shape};
+pub(crate) use tree::Shape;
+use tree::{Body, Kind};
 
-use super::Variables;
 use super::sql_body::result_types;
+use super::{Firing, Variables};
 use crate::api::Runner;
 use crate::bind::{definition_fields, named_as_view};
 use crate::catalog::{Relation, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;
 use crate::sql::{parse_one, relation_name};
-use crate::types::DataType;
+use crate::types::{Array, DataType, Dimension};
 use crate::{Error, Result, SqlState, Value};
 
 /// A body that was read.
@@ -39,7 +40,31 @@ pub(crate) struct PlPgSql {
     outputs: Vec<usize>,
     /// The variable FOUND.
     found: usize,
+    /// Of a trigger's function.
+    trigger: Option<TriggerVariables>,
 }
+
+/// What a trigger's function sees.
+#[derive(Debug)]
+struct TriggerVariables {
+    new: usize,
+    old: usize,
+    /// Those that begin with TG_, where the body has one of them.
+    about: Option<[usize; 10]>,
+}
+
+const ABOUT: [&str; 10] = [
+    "tg_name",
+    "tg_when",
+    "tg_level",
+    "tg_op",
+    "tg_relid",
+    "tg_relname",
+    "tg_table_name",
+    "tg_table_schema",
+    "tg_nargs",
+    "tg_argv",
+];
 
 /// The values that EXECUTE is given by USING.
 #[derive(Debug)]
@@ -85,6 +110,15 @@ impl Types for FromCatalog<'_> {
     }
 }
 
+/// TG_ARGV: its first subscript is 0.
+fn arguments(args: Vec<Value>) -> Result<Value> {
+    let dimensions = [Dimension { lower: 0, length: args.len() }];
+    Ok(match args.is_empty() {
+        true => Array::empty(DataType::Text).into(),
+        false => Array::with_dimensions(DataType::Text, &dimensions, args)?.into(),
+    })
+}
+
 impl PlPgSql {
     pub(crate) fn new(routine: &Routine, runner: &Runner) -> Result<PlPgSql> {
         let types = FromCatalog(runner);
@@ -103,11 +137,70 @@ impl PlPgSql {
                 outputs.push(variable);
             }
         }
+        let trigger = (routine.returns == Returns::Trigger).then(|| {
+            let (new, old) = (parser.add("new", Kind::Row(None)), parser.add("old", Kind::Row(None)));
+            let about = routine.body.to_ascii_lowercase().contains("tg_");
+            let data_type = |name: &str| match name {
+                "tg_relid" => DataType::BigInt,
+                "tg_nargs" => DataType::Integer,
+                "tg_argv" => DataType::Text.array().unwrap_or(DataType::Text),
+                _ => DataType::Text,
+            };
+            let about = about.then(|| ABOUT.map(|name| parser.add(name, Kind::Value(data_type(name)))));
+            TriggerVariables { new, old, about }
+        });
         let block = parser.body()?;
         let Parser { scopes, variables, names, .. } = parser;
         let kinds = Arc::new(kinds_of(&variables));
         let _ = names.set(Names { scopes: Arc::new(scopes), variables: kinds });
-        Ok(PlPgSql { body: Body { variables, block }, inputs, outputs, found })
+        Ok(PlPgSql { body: Body { variables, block }, inputs, outputs, found, trigger })
+    }
+
+    /// Runs it as a trigger's function; the row that it returns.
+    pub(crate) fn fire(
+        &self,
+        runner: &Runner,
+        context: &ExecContext,
+        firing: Firing<'_>,
+    ) -> Result<Option<Vec<Value>>> {
+        let Some(variables) = &self.trigger else {
+            return Err(Error::internal("a function of a trigger that is none"));
+        };
+        let mut run = Run::new(self, firing.routine, (runner, context), vec![]);
+        run.shape = Some(firing.shape.clone());
+        run.frame.set(self.found, Value::Boolean(false));
+        for (variable, row) in [(variables.new, firing.new), (variables.old, firing.old)] {
+            let slot = run.frame.row_mut(variable)?;
+            slot.is_null = row.is_none();
+            slot.values = row.unwrap_or_else(|| vec![Value::Null; firing.shape.0.len()]);
+            slot.shape = Some(firing.shape.clone());
+        }
+        if let Some(about) = variables.about {
+            let trigger = firing.trigger;
+            let args: Vec<Value> = trigger.args.iter().map(|arg| Value::text(arg.as_str())).collect();
+            let table = || Value::text(firing.table.name.as_str());
+            let values = [
+                Value::text(trigger.name.as_str()),
+                Value::text(if trigger.before { "BEFORE" } else { "AFTER" }),
+                Value::text(if trigger.per_row { "ROW" } else { "STATEMENT" }),
+                Value::text(firing.event.name()),
+                Value::BigInt(crate::system::oid_of(firing.table.id)),
+                table(),
+                table(),
+                Value::text(firing.schema),
+                Value::Integer(i32::try_from(args.len()).unwrap_or(i32::MAX)),
+                arguments(args)?,
+            ];
+            about.into_iter().zip(values).for_each(|(variable, value)| run.frame.set(variable, value));
+        }
+        if !run.body()? {
+            let message = "control reached end of trigger procedure without RETURN";
+            return Err(Error::new(SqlState("2F005"), message));
+        }
+        match run.take_returned() {
+            Returned::Row(row) => Ok(row),
+            _ => Ok(None),
+        }
     }
 
     /// Calls it; the rows that it gives.

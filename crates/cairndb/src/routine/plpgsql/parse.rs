@@ -17,7 +17,7 @@ use crate::sql::parse_expression;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
-/// Blocks within blocks.
+/// Statements within statements.
 const DEPTH_MAX: usize = 100;
 
 /// What types are called.
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
         let text = written(self.text, token);
         let name = match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
             Some(quoted) => quoted.replace("\"\"", "\""),
-            None if text.starts_with(|first: char| first.is_alphabetic() || first == '_') => text.to_lowercase(),
+            None if text.starts_with(|first: char| first.is_alphabetic() || first == '_') => text.to_ascii_lowercase(),
             None => return Err(self.unexpected()),
         };
         self.advance();
@@ -202,11 +202,6 @@ impl<'a> Parser<'a> {
     }
 
     fn block(&mut self, label: Option<String>) -> Result<Block> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            let message = "PL/pgSQL is nested too deeply";
-            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
-        }
         let outer = self.enter(label.clone());
         let mut declares = Vec::new();
         while self.eat("declare") {
@@ -220,7 +215,6 @@ impl<'a> Parser<'a> {
         self.expect("end")?;
         self.end_label(label.as_deref())?;
         self.scope = outer;
-        self.depth -= 1;
         Ok(Block { label, declares, statements, handlers })
     }
 
@@ -397,7 +391,13 @@ impl<'a> Parser<'a> {
             if self.token().kind == TokenKind::Eof {
                 return Err(self.unexpected());
             }
+            self.depth += 1;
+            if self.depth > DEPTH_MAX {
+                let error = Error::new(SqlState::STATEMENT_TOO_COMPLEX, "PL/pgSQL is nested too deeply");
+                return Err(error.with_hint(format!("Statements may be nested {DEPTH_MAX} levels deep.")));
+            }
             all.push(self.statement()?);
+            self.depth -= 1;
         }
         Ok(all)
     }

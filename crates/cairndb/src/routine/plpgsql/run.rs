@@ -46,6 +46,8 @@ pub(super) struct Run<'a> {
     pub(super) frame: Frame,
     /// The types of the result's columns.
     pub(super) types: Vec<DataType>,
+    /// Of the rows of a trigger's table.
+    pub(super) shape: Option<Arc<Shape>>,
     /// Of RETURN NEXT and RETURN QUERY.
     pub(super) rows: Vec<Vec<Value>>,
     held: usize,
@@ -73,6 +75,7 @@ impl<'a> Run<'a> {
             runner,
             context,
             types,
+            shape: None,
             rows: Vec::new(),
             held: 0,
             returned: Returned::Nothing,
@@ -385,6 +388,13 @@ impl<'a> Run<'a> {
 
     fn row_of(&self, variable: usize) -> Result<Returned> {
         let row = self.frame.row(variable)?;
+        let is_other = |wanted: &Arc<Shape>| {
+            row.shape.as_ref().is_some_and(|shape| !Arc::ptr_eq(shape, wanted) && shape != wanted)
+        };
+        if self.shape.as_ref().is_some_and(is_other) {
+            let message = "returned row structure does not match the structure of the triggering table";
+            return Err(error("42804", message));
+        }
         if matches!(self.routine.returns, Returns::Type(_)) {
             return Err(error("42804", "cannot return a row from a function that returns a value"));
         }

@@ -119,6 +119,16 @@ impl Variables for InSight {
         }
     }
 
+    fn fields(&self, name: &str) -> Option<Vec<(String, usize, DataType)>> {
+        let variable = self.scopes.find(self.scope, None, name)?;
+        let shape = self.shapes[variable].as_ref()?;
+        let field = |(at, (name, data_type)): (usize, &(String, DataType))| {
+            let (parameter, data_type) = self.source(Source { variable, field: Some(at) }, *data_type);
+            (name.clone(), parameter, data_type)
+        };
+        Some(shape.0.iter().enumerate().map(field).collect())
+    }
+
     fn calls_procedures(&self) -> bool {
         true
     }

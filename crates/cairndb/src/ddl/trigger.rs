@@ -1,0 +1,188 @@
+//! CREATE TRIGGER, DROP TRIGGER, ALTER TRIGGER; ENABLE and DISABLE TRIGGER.
+
+use std::sync::Arc;
+
+use super::context::Ddl;
+use super::dependency::Object;
+use super::names::missing;
+use crate::bind::bind_when;
+use crate::catalog::{KnownColumn, Relation, RelationKind, Returns, Routine, Table, Trigger, TriggerEvent};
+use crate::command::{CreateTrigger, DropTrigger, RenameTrigger};
+use crate::plan::{Expr, expr_children};
+use crate::{Error, Result, SqlState};
+
+impl Ddl<'_> {
+    pub(super) fn create_trigger(&mut self, create: &CreateTrigger) -> Result<&'static str> {
+        let table = match self.relation(&create.table)? {
+            Some(Relation::Table(table)) => table.clone(),
+            Some(Relation::View(view)) => {
+                return Err(Error::unsupported(format!("a trigger of the view \"{}\"", view.name)));
+            }
+            _ => return Err(missing(&self.catalog, &create.table, RelationKind::Table)),
+        };
+        if create.per_row && create.events.contains(&TriggerEvent::Truncate) {
+            let message = "TRUNCATE FOR EACH ROW triggers are not supported";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let columns = create.columns.iter().map(|name| number_of(&table, name)).collect::<Result<Vec<u32>>>()?;
+        for (at, number) in columns.iter().enumerate() {
+            if columns[..at].contains(number) {
+                let message = format!("column \"{}\" specified more than once", create.columns[at]);
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+            }
+        }
+        let routine = self.trigger_function(create)?;
+        let (when, known) = self.when(create, &table)?;
+        let existing = table.triggers.iter().position(|trigger| trigger.name == create.name);
+        if existing.is_some() && !create.or_replace {
+            let message = format!("trigger \"{}\" for relation \"{}\" already exists", create.name, table.name);
+            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        let mut new = Table::clone(&table);
+        let id = match existing {
+            Some(at) => new.triggers.remove(at).id,
+            None => self.store.allocate_id(table.schema)?,
+        };
+        new.triggers.push(Arc::new(Trigger {
+            id,
+            name: create.name.clone(),
+            routine: routine.id,
+            before: create.before,
+            per_row: create.per_row,
+            events: create.events.clone(),
+            columns,
+            when,
+            known,
+            args: create.args.clone(),
+            enabled: true,
+        }));
+        new.triggers.sort_by(|a, b| a.name.cmp(&b.name));
+        self.store.put_table(&new)?;
+        self.reload()?;
+        Ok("CREATE TRIGGER")
+    }
+
+    fn trigger_function(&self, create: &CreateTrigger) -> Result<Arc<Routine>> {
+        let name = &create.function;
+        let schemas = match &name.schema {
+            Some(schema) => self.catalog.schema(schema).into_iter().collect(),
+            None => self.catalog.searched().to_vec(),
+        };
+        let mut all = schemas.into_iter().flat_map(|schema| self.routines_named(schema, &name.name));
+        let found = all.find(|routine| routine.inputs().next().is_none());
+        let Some(routine) = found else {
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}() does not exist")));
+        };
+        match routine.returns {
+            Returns::Trigger => Ok(routine),
+            _ => {
+                let message = format!("function {name} must return type trigger");
+                Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message))
+            }
+        }
+    }
+
+    /// The condition's text, and the columns that it knows.
+    fn when(&self, create: &CreateTrigger, table: &Arc<Table>) -> Result<(Option<String>, Vec<KnownColumn>)> {
+        let Some(when) = create.when else { return Ok((None, vec![])) };
+        let text = self.text(when);
+        let known = |column: &crate::catalog::Column| KnownColumn {
+            number: column.number,
+            name: column.name.clone(),
+            used: false,
+        };
+        let mut columns: Vec<KnownColumn> = table.columns.iter().map(known).collect();
+        let bound = bind_when(&text, &columns, table, &self.catalog)?;
+        let width = table.columns.len();
+        let mut uses = Vec::new();
+        collect(&bound, &mut uses);
+        let refuse = |message: &str| Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+        if !create.per_row && !uses.is_empty() {
+            return refuse("statement trigger's WHEN condition cannot reference column values");
+        }
+        let of_old = uses.iter().any(|index| *index >= width);
+        let of_new = uses.iter().any(|index| *index < width);
+        if of_old && create.events.contains(&TriggerEvent::Insert) {
+            return refuse("INSERT trigger's WHEN condition cannot reference OLD values");
+        }
+        if of_new && create.events.contains(&TriggerEvent::Delete) {
+            return refuse("DELETE trigger's WHEN condition cannot reference NEW values");
+        }
+        uses.iter().for_each(|index| columns[index % width].used = true);
+        Ok((Some(text), columns))
+    }
+
+    pub(super) fn drop_trigger(&mut self, drop: &DropTrigger) -> Result<&'static str> {
+        let table = match self.relation(&drop.table)?.and_then(Relation::table).cloned() {
+            Some(table) => table,
+            None if drop.if_exists => {
+                let message = format!("relation \"{}\" does not exist, skipping", drop.table);
+                self.notice(SqlState("00000"), message);
+                return Ok("DROP TRIGGER");
+            }
+            None => return Err(self.catalog.no_relation(&drop.table)),
+        };
+        match table.triggers.iter().find(|trigger| trigger.name == drop.name) {
+            Some(trigger) => self.drop_objects(&[Object::Trigger(table.id, trigger.id)], drop.cascade)?,
+            None if drop.if_exists => {
+                let message =
+                    format!("trigger \"{}\" for relation \"{}\" does not exist, skipping", drop.name, drop.table);
+                self.notice(SqlState("00000"), message);
+            }
+            None => return Err(no_trigger(&drop.name, &table)),
+        }
+        Ok("DROP TRIGGER")
+    }
+
+    pub(super) fn rename_trigger(&mut self, rename: &RenameTrigger) -> Result<&'static str> {
+        let table = self.table(&rename.table)?;
+        if table.triggers.iter().any(|trigger| trigger.name == rename.to) {
+            let message = format!("trigger \"{}\" for relation \"{}\" already exists", rename.to, table.name);
+            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        let mut new = Table::clone(&table);
+        let trigger = new.triggers.iter_mut().find(|trigger| trigger.name == rename.name);
+        let trigger = trigger.ok_or_else(|| no_trigger(&rename.name, &table))?;
+        Arc::make_mut(trigger).name.clone_from(&rename.to);
+        new.triggers.sort_by(|a, b| a.name.cmp(&b.name));
+        self.store.put_table(&new)?;
+        self.reload()?;
+        Ok("ALTER TRIGGER")
+    }
+
+    /// ENABLE and DISABLE TRIGGER; `None`: all.
+    pub(super) fn enable_trigger(&mut self, table: &Arc<Table>, name: Option<&str>, enabled: bool) -> Result<()> {
+        let mut new = Table::clone(table);
+        let mut found = name.is_none();
+        for trigger in new.triggers.iter_mut().filter(|trigger| name.is_none_or(|name| trigger.name == name)) {
+            Arc::make_mut(trigger).enabled = enabled;
+            found = true;
+        }
+        if let (false, Some(name)) = (found, name) {
+            return Err(no_trigger(name, table));
+        }
+        self.store.put_table(&new)?;
+        self.reload()
+    }
+}
+
+fn number_of(table: &Table, name: &str) -> Result<u32> {
+    let column = table.columns.iter().find(|column| column.name == *name);
+    column.map(|column| column.number).ok_or_else(|| {
+        let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+        Error::new(SqlState::UNDEFINED_COLUMN, message)
+    })
+}
+
+fn no_trigger(name: &str, table: &Table) -> Error {
+    let message = format!("trigger \"{name}\" for table \"{}\" does not exist", table.name);
+    Error::new(SqlState::UNDEFINED_OBJECT, message)
+}
+
+/// The columns in an expression.
+fn collect(expr: &Expr, out: &mut Vec<usize>) {
+    if let Expr::Column { index, .. } = expr {
+        out.push(*index);
+    }
+    expr_children(expr).for_each(|child| collect(child, out));
+}
