@@ -216,7 +216,7 @@ impl Binder<'_> {
         to: Id<ast::TypeName>,
         context: &mut Context,
     ) -> Result<Expr> {
-        let to = self.data_type(to)?;
+        let (to, domain) = self.column_type(to)?;
         let (bound, span) = match self.tree.get(operand) {
             // Its elements are what is cast.
             ast::Expr::Array { items } if to.is_array() => {
@@ -226,7 +226,11 @@ impl Binder<'_> {
         };
         // Behind the operand: at the `::`.
         let place = self.is_cast_call(cast, operand).then(|| self.tree.span(cast));
-        self.cast_to(bound, to, span, place)
+        let value = self.cast_to(bound, to, span, place)?;
+        match domain {
+            Some(domain) => self.of_domain(value, &domain),
+            None => Ok(value),
+        }
     }
 
     /// Whether it is `CAST (a AS b)`, and not `a::b`.

@@ -2,8 +2,12 @@
 
 use cairn_parser::{self as ast, BaseType, Id, IntervalFields, Span, Text};
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use super::binder::Binder;
 use super::coerce::fixed_context;
+use crate::catalog::UserType;
 use crate::plan::Expr;
 use crate::types::{DataType, Value, from_text};
 use crate::{Error, Result, SqlState};
@@ -72,32 +76,42 @@ impl Binder<'_> {
                 self.explicit(untyped(text), DataType::Char(0), span)
             }
             _ => {
-                let to = self.data_type(data_type)?;
-                self.explicit(untyped(text), to, span)
+                let (to, domain) = self.column_type(data_type)?;
+                let value = self.explicit(untyped(text), to, span)?;
+                domain.map_or(Ok(value.clone()), |domain| self.of_domain(value, &domain))
             }
         }
     }
 
-    /// A type's name.
-    pub(super) fn data_type(&self, data_type: Id<ast::TypeName>) -> Result<DataType> {
-        let span = self.tree.span(data_type);
-        let users = |schema: Option<&str>, name: &str| self.users_type(schema, name, span);
-        DataType::from_syntax(self.tree, data_type, &users).map_err(|error| self.at(error, span))
+    /// A type's name, and the domain that it is of.
+    pub(super) fn column_type(&self, data_type: Id<ast::TypeName>) -> Result<(DataType, Option<Arc<UserType>>)> {
+        let (span, domain) = (self.tree.span(data_type), RefCell::new(None));
+        let users = |schema: Option<&str>, name: &str| {
+            let found = self.users_type(schema, name, span)?;
+            domain.replace(found.filter(|of| of.domain().is_some()).cloned());
+            Ok(found.map(|of| of.data_type))
+        };
+        let found = DataType::from_syntax(self.tree, data_type, &users).map_err(|error| self.at(error, span))?;
+        let domain = domain.into_inner();
+        match domain.is_some() && !self.tree.get(data_type).bounds.is_empty() {
+            true => Err(self.at(Error::unsupported("an array of a domain"), span)),
+            false => Ok((found, domain)),
+        }
     }
 
     /// A type that a user made: the one that a definition knows, or what the name means now.
-    fn users_type(&self, schema: Option<&str>, name: &str, span: Span) -> Result<Option<DataType>> {
+    fn users_type(&self, schema: Option<&str>, name: &str, span: Span) -> Result<Option<&Arc<UserType>>> {
         if let Some(reference) = self.definition.and_then(|definition| definition.reference_at(span.start))
             && let Some(of) = self.catalog.type_by_id(reference.object)
         {
             self.rests.borrow_mut().add_type(of.schema, &of.name, Some(of));
-            return Ok(Some(of.data_type));
+            return Ok(Some(of));
         }
         let found = self.catalog.user_type(schema, name, |schema, found| {
             self.rests.borrow_mut().add_type(schema, name, found);
         })?;
         found.into_iter().for_each(|of| self.note_type(span, of));
-        Ok(found.map(|of| of.data_type))
+        Ok(found)
     }
 }
 

@@ -9,6 +9,7 @@ mod conflict;
 mod context;
 mod definition;
 mod delete;
+mod domains;
 mod entry;
 mod equal;
 mod expr;
@@ -45,6 +46,7 @@ mod windows;
 mod with;
 
 pub(crate) use definition::{definition_fields, resolve_check, resolve_default, resolve_query};
+pub(crate) use domains::{DomainRules, resolve_domain_check};
 pub(crate) use entry::bind_argument;
 pub use entry::{bind_check, bind_default, bind_query, bind_statement, bind_view_query};
 pub(crate) use from::named_as_view;

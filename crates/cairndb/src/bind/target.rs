@@ -100,7 +100,7 @@ impl Binder<'_> {
             return self.assignment(next, column.data_type, &column.name, NOWHERE);
         }
         // A generated column has none: the row program computes it.
-        let Some(default) = &column.default else { return Ok(null(column.data_type)) };
+        let Some(default) = self.catalog.default_of(column) else { return Ok(null(column.data_type)) };
         let parsed = crate::sql::parse_expression(&default.text)?;
         self.isolated(default, (&parsed.tree, parsed.depth), |binder| {
             binder.default_value(parsed.expr, column.data_type, &column.name)

@@ -153,6 +153,9 @@ fn encode_column(column: &Column, w: &mut Writer) {
     if let Some(missing) = &column.missing {
         w.bytes(10, missing);
     }
+    if let Some(domain) = column.domain {
+        w.number(12, domain.0.into());
+    }
     if let Some(generated) = &column.generated {
         w.record(11, |w| encode_row_expression(generated, (3, 4, 5), w));
     }
@@ -261,6 +264,7 @@ fn decode_column(bytes: &[u8], types: &Types) -> Result<Column> {
             9 => column.since = codec::number(value)?,
             10 => column.missing = Some(value.into()),
             11 => column.generated = Some(decode_row_expression(value, types)?.expression),
+            12 => column.domain = Some(ObjectId(codec::number(value)?)),
             _ => {}
         }
     }
@@ -380,7 +384,7 @@ fn decode_index_column(bytes: &[u8]) -> Result<IndexColumn> {
     Ok(column)
 }
 
-fn encode_check(check: &Check, w: &mut Writer) {
+pub(super) fn encode_check(check: &Check, w: &mut Writer) {
     w.text(1, &check.name);
     encode_definition(&check.condition, (2, 3), w);
     w.number(4, check.id.0.into());
@@ -390,7 +394,7 @@ fn encode_check(check: &Check, w: &mut Writer) {
     w.flag(6, !check.valid);
 }
 
-fn decode_check(bytes: &[u8]) -> Result<Check> {
+pub(super) fn decode_check(bytes: &[u8]) -> Result<Check> {
     let (id, name, condition) = (ObjectId(0), String::new(), Definition::default());
     let mut check = Check { id, name, condition, columns: Vec::new(), valid: true };
     let mut fields = Fields::record(bytes);

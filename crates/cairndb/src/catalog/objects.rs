@@ -13,7 +13,7 @@ use super::names::{ObjectName, SearchPath, TEMPORARY, USER, default_path, quoted
 use super::schema::OnCommit;
 use super::store::Known;
 use super::user_types::{Types, UserType, type_id};
-use super::{Index, ObjectId, Routine, Sequence, Table, TableLayout, View};
+use super::{Column, Definition, Index, ObjectId, Routine, Sequence, Table, TableLayout, View};
 use crate::functions::Function;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -234,6 +234,25 @@ impl Objects {
     /// Every type that users made, by schema and name.
     pub fn types(&self) -> impl Iterator<Item = &Arc<UserType>> {
         self.types.values().flat_map(BTreeMap::values)
+    }
+
+    /// The type, and those that are made of it, one over the other.
+    pub(crate) fn types_resting_on(&self, id: ObjectId) -> Vec<ObjectId> {
+        let mut found = vec![id];
+        let mut types: Vec<&Arc<UserType>> = self.types().collect();
+        types.sort_by_key(|of| of.id);
+        for of in types {
+            if of.rests_on().any(|on| found.contains(&on)) && !found.contains(&of.id) {
+                found.push(of.id);
+            }
+        }
+        found
+    }
+
+    /// What a column holds where no value is given: its own default, or its domain's.
+    pub(crate) fn default_of<'a>(&'a self, column: &'a Column) -> Option<&'a Definition> {
+        let domain = || self.type_by_id(column.domain.filter(|_| column.generated.is_none())?)?.domain();
+        column.default.as_ref().or_else(|| domain()?.default.as_ref())
     }
 
     /// The type with this id.
@@ -561,7 +580,10 @@ impl Catalog {
 
     /// What the names of types that users made mean, for who reads a type's name.
     pub(crate) fn users_types(&self) -> impl Fn(Option<&str>, &str) -> Result<Option<DataType>> {
-        |schema, name| Ok(self.user_type(schema, name, |_, _| {})?.map(|of| of.data_type))
+        |schema, name| match self.user_type(schema, name, |_, _| {})? {
+            Some(of) if of.domain().is_some() => Err(Error::unsupported("a domain in this place")),
+            of => Ok(of.map(|of| of.data_type)),
+        }
     }
 
     /// A type's name as SQL would say it here: with its schema where another would be found without.

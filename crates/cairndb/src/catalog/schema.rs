@@ -90,6 +90,8 @@ pub struct Column {
     pub name: String,
     /// Its type.
     pub data_type: DataType,
+    /// The domain of which its values are besides.
+    pub(crate) domain: Option<ObjectId>,
     /// NULL is refused.
     pub not_null: bool,
     /// The default expression.
@@ -327,6 +329,7 @@ impl Column {
             number,
             name,
             data_type,
+            domain: None,
             not_null: false,
             default: None,
             identity: None,
@@ -404,6 +407,7 @@ impl Table {
     pub(crate) fn has_user_types(&self) -> bool {
         let keys = self.indexes.iter().flat_map(|index| &index.expressions).map(|key| key.data_type);
         self.columns.iter().map(|column| column.data_type).chain(keys).any(|of| type_id(of).is_some())
+            || self.columns.iter().any(|column| column.domain.is_some())
     }
 
     /// The number of the next column that is added.

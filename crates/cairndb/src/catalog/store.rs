@@ -236,7 +236,7 @@ pub(crate) fn load_types(reader: &Reader, without_damaged: bool) -> Result<Types
     let (from, to) = ([EntryKind::Type as u8], [EntryKind::Type as u8 + 1]);
     let mut cursor = reader.cursor(TreeId::CATALOG, Bound::Included(&from[..]), Bound::Excluded(&to[..]))?;
     while let Some((key, value)) = cursor.next()? {
-        let mut of = match parse_key(key).and_then(|(_, id)| decode_user_type(id, value)) {
+        let mut of = match parse_key(key).and_then(|(_, id)| decode_user_type(id, value, &types)) {
             Err(_) if without_damaged => continue,
             decoded => decoded?,
         };
@@ -321,7 +321,7 @@ pub(crate) fn check_entry(key: &[u8], value: &[u8], types: &Types) -> Result<()>
         (3, id) => entries::decode_sequence(id, value).map(drop),
         (4, _) => entries::decode_text(value).map(drop),
         (7, id) => decode_routine(id, value, types).map(drop),
-        (9, id) => decode_user_type(id, value).map(drop),
+        (9, id) => decode_user_type(id, value, types).map(drop),
         (6, _) => commented(key).and_then(|_| entries::decode_text(value)).map(drop),
         _ => Ok(()),
     }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Definition;
 use super::codec::{self, Fields, Writer, corrupt};
-use super::schema::ObjectId;
+use super::entries::{decode_check, decode_references, encode_check, encode_definition};
+use super::schema::{Check, ObjectId};
 use crate::Result;
 use crate::types::{DataType, EnumDefinition, EnumLabel, EnumType};
 
@@ -27,10 +29,24 @@ pub struct UserType {
 }
 
 /// What kind of type it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum TypeKind {
     /// By key, ascending.
     Enum(Vec<EnumLabel>),
+    Domain(Domain),
+}
+
+/// A type of some values of another.
+#[derive(Clone, Debug)]
+pub(crate) struct Domain {
+    /// The type of its values, which is no domain.
+    pub(crate) base: DataType,
+    /// The domain that it is made from.
+    pub(crate) parent: Option<ObjectId>,
+    pub(crate) default: Option<Definition>,
+    pub(crate) not_null: bool,
+    /// Conditions over VALUE.
+    pub(crate) checks: Vec<Check>,
 }
 
 /// From 16384 on, as PostgreSQL's of what users make.
@@ -42,6 +58,7 @@ impl UserType {
     /// Says what it is, in a schema of this name.
     pub(crate) fn resolve(&mut self, schema: &str) -> Result<()> {
         self.data_type = match &self.kind {
+            TypeKind::Domain(domain) => domain.base,
             TypeKind::Enum(labels) => DataType::Enum(EnumType::of(EnumDefinition {
                 schema: schema.to_owned(),
                 name: self.name.clone(),
@@ -57,7 +74,28 @@ impl UserType {
     pub(crate) fn labels(&self) -> &[EnumLabel] {
         match &self.kind {
             TypeKind::Enum(labels) => labels,
+            TypeKind::Domain(_) => &[],
         }
+    }
+
+    pub(crate) fn domain(&self) -> Option<&Domain> {
+        match &self.kind {
+            TypeKind::Domain(domain) => Some(domain),
+            TypeKind::Enum(_) => None,
+        }
+    }
+
+    /// The types that it is made of.
+    pub(crate) fn rests_on(&self) -> impl Iterator<Item = ObjectId> {
+        let domain = self.domain();
+        domain.and_then(|domain| domain.parent.or_else(|| type_id(domain.base))).into_iter()
+    }
+
+    /// What it says of other objects.
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        let defaults = self.domain().into_iter().flat_map(|domain| &domain.default);
+        let checks = self.domain().into_iter().flat_map(|domain| &domain.checks);
+        defaults.chain(checks.map(|check| &check.condition))
     }
 }
 
@@ -66,6 +104,7 @@ impl UserType {
 pub(crate) struct Types(BTreeMap<ObjectId, Arc<UserType>>);
 
 impl PartialEq for Types {
+    /// Whether tables are read alike with them.
     fn eq(&self, other: &Types) -> bool {
         let each = |types: &Types| types.0.iter().map(|(id, of)| (*id, of.data_type)).collect::<Vec<_>>();
         self.0.len() == other.0.len() && each(self) == each(other)
@@ -117,12 +156,24 @@ pub(super) fn encode_user_type(of: &UserType, change: u64) -> Vec<u8> {
                 });
             }
         }
+        TypeKind::Domain(domain) => {
+            w.number(5, 2);
+            w.data_type(7, domain.base);
+            if let Some(parent) = domain.parent {
+                w.number(8, parent.0.into());
+            }
+            if let Some(default) = &domain.default {
+                encode_definition(default, (9, 10), &mut w);
+            }
+            w.flag(11, domain.not_null);
+            domain.checks.iter().for_each(|check| w.record(12, |w| encode_check(check, w)));
+        }
     }
     w.finish()
 }
 
-/// A type, of which is not said yet what it is where columns have it.
-pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8]) -> Result<UserType> {
+/// A type, of which is not said yet what it is where columns have it. `types`: those that were there before it.
+pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8], types: &Types) -> Result<UserType> {
     let mut of = UserType {
         id,
         schema: ObjectId::PUBLIC,
@@ -132,7 +183,10 @@ pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8]) -> Result<UserType> {
         change: 0,
         data_type: DataType::Unknown,
     };
-    let mut labels = Vec::new();
+    let (mut labels, mut kind) = (Vec::new(), 1_u32);
+    let (base, parent, default, not_null, checks) = (DataType::Unknown, None, None, false, Vec::new());
+    let mut domain = Domain { base, parent, default, not_null, checks };
+    let mut references = None;
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -140,10 +194,30 @@ pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8]) -> Result<UserType> {
             2 => of.schema = ObjectId(codec::number(value)?),
             3 => of.array_id = ObjectId(codec::number(value)?),
             4 => of.change = codec::number(value)?,
-            5 if codec::number::<u32>(value)? != 1 => return Err(corrupt("unknown kind of type")),
+            5 => kind = codec::number(value)?,
             6 => labels.push(decode_label(value)?),
+            7 => domain.base = codec::data_type(value, types)?,
+            8 => domain.parent = Some(ObjectId(codec::number(value)?)),
+            9 => domain.default = Some(Definition { text: codec::text(value)?, references: None }),
+            10 => references = decode_references(value)?,
+            11 => domain.not_null = true,
+            12 => domain.checks.push(decode_check(value)?),
             _ => {}
         }
+    }
+    if let Some(default) = &mut domain.default {
+        default.references = references;
+    }
+    match kind {
+        1 => {}
+        2 if domain.base == DataType::Unknown || domain.parent.is_some_and(|parent| types.get(parent).is_none()) => {
+            return Err(corrupt("a domain over nothing"));
+        }
+        2 => {
+            of.kind = TypeKind::Domain(domain);
+            return Ok(of);
+        }
+        _ => return Err(corrupt("unknown kind of type")),
     }
     let mut names: Vec<&str> = labels.iter().map(|label| label.name.as_str()).collect();
     names.sort_unstable();
@@ -194,7 +268,7 @@ mod tests {
         assert_eq!(of.data_type.type_name(), "\"a B\".mood");
         assert_eq!(type_id(of.data_type), Some(of.id));
         assert_eq!(type_id(of.data_type.array().unwrap()), Some(of.id));
-        let mut back = decode_user_type(of.id, &encode_user_type(&of, 5)).unwrap();
+        let mut back = decode_user_type(of.id, &encode_user_type(&of, 5), &Types::default()).unwrap();
         back.resolve("a B").unwrap();
         assert_eq!(format!("{back:?}"), format!("{of:?}"));
     }
@@ -204,11 +278,11 @@ mod tests {
         let bytes = encode_user_type(&mood(), 5);
         let mut refused = 0;
         for at in 0..bytes.len() {
-            let _ = decode_user_type(ObjectId(5), &bytes[..at]);
+            let _ = decode_user_type(ObjectId(5), &bytes[..at], &Types::default());
             for bit in 0..8 {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= 1 << bit;
-                refused += u32::from(decode_user_type(ObjectId(5), &flipped).is_err());
+                refused += u32::from(decode_user_type(ObjectId(5), &flipped, &Types::default()).is_err());
             }
         }
         assert!(refused > 0, "some flips must be noticed");

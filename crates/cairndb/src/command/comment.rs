@@ -53,7 +53,7 @@ impl Commented {
             let name = name.ok_or_else(|| Error::internal("a comment without a name"))?;
             return Ok(Commented::Relation { kind, name });
         }
-        if commented.has(TokenKind::Type) {
+        if commented.has(TokenKind::Type) || commented.has(TokenKind::Domain) && !commented.has(TokenKind::Constraint) {
             let name = commented.type_names()?.into_iter().next();
             return Ok(Commented::Type(name.ok_or_else(|| Error::internal("a comment without a type"))?));
         }

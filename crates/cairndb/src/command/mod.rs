@@ -11,6 +11,7 @@ mod constraint;
 mod copy;
 mod create_table;
 mod cursor;
+mod domain;
 mod drop;
 mod explain;
 mod extension;
@@ -36,6 +37,7 @@ pub(crate) use constraint::{Constraint, References};
 pub(crate) use copy::{Copied, Copy, Endpoint, Forced};
 pub(crate) use create_table::{ColumnDefinition, CreateTable, CreateTableAs, Identity, Like, TableElement};
 pub(crate) use cursor::{CursorCommand, DeclareCursor, Direction};
+pub(crate) use domain::{AlterDomain, CreateDomain, DomainChange, DomainCheck};
 pub(crate) use drop::DropRelations;
 pub(crate) use explain::Explain;
 pub(crate) use extension::CreateExtension;
@@ -93,6 +95,8 @@ pub(crate) enum SchemaCommand {
     CreateEnum(CreateEnum),
     AlterType(AlterType),
     DropTypes(DropTypes),
+    CreateDomain(CreateDomain),
+    AlterDomain(AlterDomain),
     AlterTable(AlterTable),
     Rename(RenameRelation),
     Drop(DropRelations),
@@ -227,6 +231,8 @@ impl SchemaCommand {
             "create_index" => S::CreateIndex(CreateIndex::of(command)?),
             "create_sequence" => S::CreateSequence(CreateSequence::of(command)?),
             "create_type" => S::CreateEnum(CreateEnum::of(command)?),
+            "create_domain" => S::CreateDomain(CreateDomain::of(command)?),
+            "alter_domain" => S::AlterDomain(AlterDomain::of(command)?),
             "alter_type" => S::AlterType(AlterType::of(command)?),
             "create_schema" => S::CreateSchema(CreateSchema::of(command)?),
             "alter_schema" => S::RenameSchema(RenameSchema::of(command)?),

@@ -45,9 +45,10 @@ pub(crate) struct Beside {
     pub(crate) label: String,
 }
 
-/// DROP TYPE.
+/// DROP TYPE, DROP DOMAIN.
 #[derive(Debug)]
 pub(crate) struct DropTypes {
+    pub(crate) is_domain: bool,
     pub(crate) names: Vec<ObjectName>,
     pub(crate) if_exists: bool,
     pub(crate) cascade: bool,
@@ -97,11 +98,12 @@ impl AlterType {
 impl DropTypes {
     /// Where the command is one.
     pub(super) fn of(command: Clause<'_>) -> Result<Option<DropTypes>> {
-        if !command.has(TokenKind::Type) {
+        let is_domain = command.has(TokenKind::Domain);
+        if !is_domain && !command.has(TokenKind::Type) {
             return Ok(None);
         }
         let if_exists = command.part("if_exists").is_some();
-        Ok(Some(DropTypes { names: command.type_names()?, if_exists, cascade: command.is_cascade() }))
+        Ok(Some(DropTypes { is_domain, names: command.type_names()?, if_exists, cascade: command.is_cascade() }))
     }
 }
 

@@ -11,7 +11,7 @@ use super::create_table::check_collated;
 use super::dependency::views_using;
 use super::names::{Chosen, missing_column};
 use crate::bind::{bind_check, bind_default, bind_generated, bind_index, bind_using};
-use crate::catalog::{Column, Table};
+use crate::catalog::{Column, ObjectId, Table};
 use crate::command::ColumnChange;
 use crate::dml::row::settle;
 use crate::exec::{Datum, eval_row};
@@ -92,11 +92,14 @@ impl Ddl<'_> {
                 None => return Err(no_identity(table, name)),
             },
             C::SetType { to, is_collated, using } => {
-                let to = self.data_type(*to)?;
+                let (to, domain) = self.typed(*to)?;
                 if *is_collated {
                     check_collated(to)?;
                 }
-                return self.change_type(table, position, to, *using);
+                self.change_type(table, position, (to, domain.map(|domain| domain.id)), *using)?;
+                self.reload()?;
+                let table = self.table_of(table.id)?;
+                return self.verify_column(&table, position);
             }
         }
         self.store.put_table(&new)
@@ -106,7 +109,7 @@ impl Ddl<'_> {
         &mut self,
         table: &Arc<Table>,
         position: usize,
-        to: DataType,
+        (to, domain): (DataType, Option<ObjectId>),
         using: Option<Id<Expr>>,
     ) -> Result<()> {
         let column = &table.columns[position];
@@ -134,7 +137,7 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
         }
         let mut new = Table::clone(table);
-        new.columns[position].data_type = to;
+        (new.columns[position].data_type, new.columns[position].domain) = (to, domain);
         let not_castable = |what: &str| {
             let message = format!("{what} for column \"{}\" cannot be cast automatically to type {to}", column.name);
             Error::new(SqlState::DATATYPE_MISMATCH, message)

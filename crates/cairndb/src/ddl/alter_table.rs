@@ -179,7 +179,9 @@ impl Ddl<'_> {
         self.add_column(&mut new, definition, &mut chosen)?;
         self.set_generated(&mut new, definition)?;
         self.reload()?;
+        let (id, position) = (new.id, new.columns.len() - 1);
         self.fill_column(table, new)?;
+        self.verify_column(&*self.table_of(id)?, position)?;
         Ok(true)
     }
 
@@ -234,7 +236,7 @@ impl Ddl<'_> {
     }
 
     fn bound_default(&self, column: &Column) -> Result<Option<Expr>> {
-        Ok(match (&column.default, column.identity) {
+        Ok(match (self.catalog.default_of(column), column.identity) {
             (Some(default), _) => Some(bind_default(default, column.data_type, &self.catalog)?),
             (None, Some(identity)) => {
                 let sequence = self.catalog.sequence_by_id(identity.sequence);

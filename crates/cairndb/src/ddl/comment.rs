@@ -56,7 +56,7 @@ impl Ddl<'_> {
     pub(super) fn forget_comments(&mut self, object: Object) -> Result<()> {
         let (id, part) = match object {
             Object::Schema(id) | Object::Table(id) | Object::View(id) | Object::Sequence(id) => (id, None),
-            Object::Routine(id) | Object::Type(id) | Object::Trigger(_, id) => (id, None),
+            Object::Routine(id) | Object::Type(id) | Object::DomainCheck(_, id) | Object::Trigger(_, id) => (id, None),
             Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => {
                 (id, None)
             }

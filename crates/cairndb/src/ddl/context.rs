@@ -1,5 +1,6 @@
 //! What a schema change works with.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use cairn_parser::{Expr, Id, TypeName};
@@ -10,6 +11,7 @@ use super::names::missing;
 use crate::api::Runner;
 use crate::catalog::{
     Catalog, CatalogStore, Column, ObjectId, ObjectName, Relation, RelationKind, SystemTrees, TEMPORARY, Table,
+    UserType,
 };
 use crate::dml::DmlContext;
 use crate::exec::{ExecContext, SequenceSource};
@@ -82,10 +84,33 @@ impl<'a> Ddl<'a> {
         self.parsed.tree.print(expr)
     }
 
+    /// A type where no domain may stand.
     pub(super) fn data_type(&self, name: Id<TypeName>) -> Result<DataType> {
+        match self.typed(name)? {
+            (data_type, None) => Ok(data_type),
+            (_, Some(_)) => {
+                let place = self.parsed.position_of(self.parsed.tree.span(name).start as usize);
+                Err(Error::unsupported("a domain in this place").at(place))
+            }
+        }
+    }
+
+    /// A type, and the domain that it is of.
+    pub(super) fn typed(&self, name: Id<TypeName>) -> Result<(DataType, Option<Arc<UserType>>)> {
+        let domain = RefCell::new(None);
         let tree = &self.parsed.tree;
         let place = || self.parsed.position_of(tree.span(name).start as usize);
-        DataType::from_syntax(tree, name, &self.catalog.users_types()).map_err(|error| error.at(place()))
+        let users = |schema: Option<&str>, name: &str| {
+            let found = self.catalog.user_type(schema, name, |_, _| {})?;
+            domain.replace(found.filter(|of| of.domain().is_some()).cloned());
+            Ok(found.map(|of| of.data_type))
+        };
+        let found = DataType::from_syntax(tree, name, &users).map_err(|error| error.at(place()))?;
+        let domain = domain.into_inner();
+        match domain.is_some() && !tree.get(name).bounds.is_empty() {
+            true => Err(Error::unsupported("an array of a domain").at(place())),
+            false => Ok((found, domain)),
+        }
     }
 
     /// Makes the changes so far visible to the rest of the statement.

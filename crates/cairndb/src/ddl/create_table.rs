@@ -142,9 +142,9 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
         let serial = serial_type(&self.parsed.tree, definition.data_type);
-        let data_type = match serial {
-            Some(data_type) => data_type,
-            None => self.data_type(definition.data_type)?,
+        let (data_type, domain) = match serial {
+            Some(data_type) => (data_type, None),
+            None => self.typed(definition.data_type)?,
         };
         if definition.is_collated {
             check_collated(data_type)?;
@@ -153,7 +153,8 @@ impl Ddl<'_> {
         check_column_count(position)?;
         let not_null = serial.is_some() || definition.not_null;
         refuse_contradictions(definition, serial.is_some(), &table.name)?;
-        let mut column = Column { not_null, ..Column::new(table.next_column_number(), name, data_type) };
+        let domain = domain.map(|domain| domain.id);
+        let mut column = Column { not_null, domain, ..Column::new(table.next_column_number(), name, data_type) };
         if serial.is_some() {
             let owner = (table.id, position);
             let sequence = self.owned_sequence(table, &column, owner, SequenceOptions::default(), chosen)?;
@@ -182,7 +183,8 @@ impl Ddl<'_> {
     /// A default that binds; `None` for NULL.
     pub(super) fn default_text(&self, default: Id<Expr>, column: &Column) -> Result<Option<Definition>> {
         let definition = resolve_default(self.text(default), (&column.name, column.data_type), &self.catalog)?;
-        Ok((self.parsed.tree.get(default) != Expr::Null).then_some(definition))
+        // NULL is what a column has without one, unless its domain says otherwise.
+        Ok((column.domain.is_some() || self.parsed.tree.get(default) != Expr::Null).then_some(definition))
     }
 
     pub(super) fn make_identity(

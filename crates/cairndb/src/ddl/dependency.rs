@@ -20,6 +20,8 @@ pub(super) enum Object {
     /// A function or a procedure.
     Routine(ObjectId),
     Type(ObjectId),
+    /// A condition of a domain.
+    DomainCheck(ObjectId, ObjectId),
     /// A column by its number.
     Column(ObjectId, u32),
     /// A column's default.
@@ -152,6 +154,15 @@ impl<'c> Graph<'c> {
         catalog.tables().for_each(|table| graph.add_table(table));
         for of in catalog.types() {
             graph.add(Object::Type(of.id), Bond::Normal, Object::Schema(of.schema));
+            of.rests_on().for_each(|on| graph.add(Object::Type(of.id), Bond::Normal, Object::Type(on)));
+            if let Some(domain) = of.domain() {
+                domain.default.iter().for_each(|default| graph.add_references(Object::Type(of.id), default));
+                for check in &domain.checks {
+                    let object = Object::DomainCheck(of.id, check.id);
+                    graph.add(object, Bond::Automatic, Object::Type(of.id));
+                    graph.add_references(object, &check.condition);
+                }
+            }
         }
         for sequence in catalog.sequences() {
             graph.add(Object::Sequence(sequence.id), Bond::Normal, Object::Schema(sequence.schema));
@@ -245,7 +256,7 @@ impl<'c> Graph<'c> {
         let own = Object::Column(table.id, column.number);
         // What depends on a column goes when its table does.
         self.add(own, Bond::Automatic, Object::Table(table.id));
-        if let Some(id) = type_id(column.data_type) {
+        if let Some(id) = column.domain.or_else(|| type_id(column.data_type)) {
             self.add(own, Bond::Normal, Object::Type(id));
         }
         // PostgreSQL's: a column that is computed from one that goes does not go unsaid.
@@ -295,7 +306,7 @@ impl<'c> Graph<'c> {
     fn age(&self, object: Object) -> ObjectId {
         match object {
             Object::Schema(id) | Object::Table(id) | Object::View(id) | Object::Sequence(id) => id,
-            Object::Routine(id) | Object::Type(id) => id,
+            Object::Routine(id) | Object::Type(id) | Object::DomainCheck(_, id) => id,
             Object::Column(table, _) | Object::Default(table, _) => table,
             Object::PrimaryKey(table) => self.catalog.table_by_id(table).map_or(table, |table| table.primary_key_id),
             Object::Index(_, id) | Object::Unique(_, id) | Object::Check(_, id) | Object::ForeignKey(_, id) => id,
@@ -315,6 +326,11 @@ impl Object {
         };
         match self {
             Object::Table(id) => format!("table {}", table(id)),
+            Object::DomainCheck(id, check) => {
+                let domain = catalog.type_by_id(id).and_then(|of| of.domain());
+                let check = domain.and_then(|domain| domain.checks.iter().find(|known| known.id == check));
+                format!("constraint {}", check.map_or("", |check| &check.name))
+            }
             Object::Type(id) => {
                 let of = catalog.type_by_id(id).map(|of| catalog.shown_type(of));
                 format!("type {}", of.unwrap_or_default())

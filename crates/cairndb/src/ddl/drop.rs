@@ -123,7 +123,7 @@ impl Ddl<'_> {
 
     fn remove(&mut self, all: &[Doomed]) -> Result<()> {
         let mut parts: BTreeMap<ObjectId, Vec<Object>> = BTreeMap::new();
-        let (mut tables, mut types) = (Vec::new(), Vec::new());
+        let (mut tables, mut types, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
         for doomed in all {
             self.forget_comments(doomed.object)?;
             match doomed.object {
@@ -133,6 +133,7 @@ impl Ddl<'_> {
                 Object::Routine(id) => self.remove_routine(id)?,
                 Object::Schema(id) => self.remove_schema(id)?,
                 Object::Type(id) => types.push(id),
+                Object::DomainCheck(id, check) => conditions.push((id, check)),
                 Object::Column(table, _)
                 | Object::Default(table, _)
                 | Object::Index(table, _)
@@ -150,6 +151,8 @@ impl Ddl<'_> {
             self.remove_parts(id, &parts)?;
         }
         tables.into_iter().try_for_each(|id| self.remove_table(id))?;
+        conditions.retain(|(id, _)| !types.contains(id));
+        conditions.into_iter().try_for_each(|(id, check)| self.remove_condition(id, check))?;
         // Last, for what has columns of them can be read until it is gone.
         types.into_iter().try_for_each(|id| self.remove_type(id))
     }

@@ -89,6 +89,8 @@ impl Ddl<'_> {
             S::SetSchema(change) => self.set_schema(change),
             S::CreateEnum(create) => self.create_enum(create),
             S::AlterType(alter) => self.alter_type(alter),
+            S::CreateDomain(create) => self.create_domain(create),
+            S::AlterDomain(alter) => self.alter_domain(alter),
             S::DropTypes(drop) => self.drop_types(drop),
             S::AlterTable(alter) => self.alter_table(alter),
             S::Rename(rename) => self.rename(rename),

@@ -159,7 +159,8 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
         }
         check_column_count(table.columns.len())?;
-        Ok(Column::new(table.next_column_number(), of.name.clone(), of.data_type))
+        let new = Column::new(table.next_column_number(), of.name.clone(), of.data_type);
+        Ok(Column { domain: of.domain, ..new })
     }
 
     fn sequence_like(&self, identity: &Identity) -> Result<SequenceOptions> {

@@ -12,6 +12,7 @@ mod create_table;
 mod create_table_as;
 mod create_view;
 mod dependency;
+mod domains;
 mod drop;
 mod execute;
 mod extension;

@@ -51,6 +51,11 @@ pub(super) fn constraint_exists(table: &Table, name: &str) -> bool {
         || table.foreign_keys.iter().any(|key| key.name == name)
 }
 
+/// A free name: `name_label`, with a number if that is taken.
+pub(super) fn first_free_name(name: &str, label: &str, taken: impl Fn(&str) -> bool) -> String {
+    first_free(name, "", label, taken)
+}
+
 fn first_free(table: &str, columns: &str, label: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = |number: u32| match number {
         0 => assemble(table, columns, label),

@@ -6,7 +6,7 @@ use cairn_parser::token::IDENTIFIER_BYTES_MAX;
 
 use super::context::Ddl;
 use super::dependency::{Object, definitions_of};
-use crate::bind::{bind_check, bind_default, bind_generated, bind_index, definition_fields};
+use crate::bind::{DomainRules, bind_check, bind_default, bind_generated, bind_index, definition_fields};
 use crate::catalog::{Catalog, Definition, ObjectId, ObjectName, Table, TypeKind, UserType, oid_of, type_id};
 use crate::command::{AlterType, Beside, CreateEnum, DropTypes, TypeChange};
 use crate::system;
@@ -16,11 +16,7 @@ use crate::{Error, Result, SqlState};
 impl Ddl<'_> {
     pub(super) fn create_enum(&mut self, create: &CreateEnum) -> Result<&'static str> {
         let name = &create.name;
-        let schema = self.schema_for(name, false)?;
-        if schema.is_temporary() {
-            return Err(Error::unsupported("a type in a temporary schema"));
-        }
-        self.refuse_taken_type(schema, &name.name, || already_exists(&name.name))?;
+        let schema = self.schema_of_type(name)?;
         let mut labels: Vec<EnumLabel> = Vec::with_capacity(create.labels.len());
         for (label, key) in create.labels.iter().zip(first_keys()) {
             if labels.iter().any(|known| known.name == *label) {
@@ -44,7 +40,7 @@ impl Ddl<'_> {
     }
 
     /// The error that `taken` makes where a type, or a table or a view, which is one too, has this name.
-    fn refuse_taken_type(&self, schema: ObjectId, name: &str, taken: impl Fn() -> Error) -> Result<()> {
+    pub(super) fn refuse_taken_type(&self, schema: ObjectId, name: &str, taken: impl Fn() -> Error) -> Result<()> {
         use crate::catalog::RelationKind::{Table, View};
         let relation = self.catalog.relation_in(schema, name).map(crate::catalog::Relation::kind);
         match self.catalog.type_in(schema, name).is_some() || matches!(relation, Some(Table | View)) {
@@ -69,25 +65,10 @@ impl Ddl<'_> {
         let old = new.clone();
         match &alter.change {
             TypeChange::Owner => return Ok("ALTER TYPE"),
-            TypeChange::RenameTo(name) => {
-                self.refuse_taken_type(old.schema, name, || already_exists(name))?;
-                self.store.delete_type(&old)?;
-                new.name = name.clone();
-            }
-            TypeChange::SetSchema(schema) => {
-                let to = self.schema(schema)?;
-                if to == old.schema {
-                    return Ok("ALTER TYPE");
-                }
-                self.refuse_taken_type(to, &old.name, || {
-                    let message = format!("type \"{}\" already exists in schema \"{schema}\"", old.name);
-                    Error::new(SqlState::DUPLICATE_OBJECT, message)
-                })?;
-                self.store.delete_type(&old)?;
-                new.schema = to;
-            }
+            TypeChange::RenameTo(name) => return self.rename_type(&old, name).map(|()| "ALTER TYPE"),
+            TypeChange::SetSchema(schema) => return self.move_type(&old, schema).map(|()| "ALTER TYPE"),
             TypeChange::AddValue { label, if_not_exists, beside } => {
-                let TypeKind::Enum(labels) = &mut new.kind;
+                let TypeKind::Enum(labels) = &mut new.kind else { return Err(no_enum(&alter.name)) };
                 if labels.iter().any(|known| known.name == *label) {
                     if !if_not_exists {
                         return Err(label_exists(label));
@@ -101,7 +82,7 @@ impl Ddl<'_> {
                 labels.insert(at, added);
             }
             TypeChange::RenameValue { from, to } => {
-                let TypeKind::Enum(labels) = &mut new.kind;
+                let TypeKind::Enum(labels) = &mut new.kind else { return Err(no_enum(&alter.name)) };
                 let at = labels.iter().position(|known| known.name == *from).ok_or_else(|| no_label(from))?;
                 check_label(to)?;
                 if labels.iter().any(|known| known.name == *to) {
@@ -118,19 +99,48 @@ impl Ddl<'_> {
         Ok("ALTER TYPE")
     }
 
+    pub(super) fn rename_type(&mut self, old: &UserType, name: &str) -> Result<()> {
+        self.refuse_taken_type(old.schema, name, || already_exists(name))?;
+        self.store.delete_type(old)?;
+        self.store.put_type(&UserType { name: name.to_owned(), ..old.clone() })?;
+        self.touch_dependents(old.id)
+    }
+
+    pub(super) fn move_type(&mut self, old: &UserType, schema: &str) -> Result<()> {
+        let to = self.schema(schema)?;
+        if to == old.schema {
+            return Ok(());
+        }
+        self.refuse_taken_type(to, &old.name, || {
+            let message = format!("type \"{}\" already exists in schema \"{schema}\"", old.name);
+            Error::new(SqlState::DUPLICATE_OBJECT, message)
+        })?;
+        self.store.delete_type(old)?;
+        self.store.put_type(&UserType { schema: to, ..old.clone() })?;
+        self.touch_dependents(old.id)
+    }
+
     /// What has something of the type is another thing from now on: plans that rest on it are made anew.
-    fn touch_dependents(&mut self, id: ObjectId) -> Result<()> {
+    pub(super) fn touch_dependents(&mut self, id: ObjectId) -> Result<()> {
         self.reload()?;
-        for table in self.catalog.tables().filter(|table| uses_in_table(table, id)) {
+        let types = self.catalog.types_resting_on(id);
+        for of in self.catalog.types() {
+            let rests = types.contains(&of.id) || of.definitions().any(|definition| refers_to(definition, &types));
+            if rests && of.id != id {
+                self.store.put_type(of)?;
+            }
+        }
+        for table in self.catalog.tables().filter(|table| uses_in_table(table, &types)) {
             self.store.put_table(table)?;
         }
         for routine in self.catalog.routines().filter_map(|function| function.routine()) {
             let mut defaults = routine.parameters.iter().filter_map(|parameter| parameter.default.as_ref());
-            if routine.user_types().any(|of| of == id) || defaults.any(|default| refers_to(default, id)) {
+            if routine.user_types().any(|of| types.contains(&of)) || defaults.any(|default| refers_to(default, &types))
+            {
                 self.store.put_routine(routine)?;
             }
         }
-        for view in self.catalog.views().filter(|view| refers_to(&view.query, id)) {
+        for view in self.catalog.views().filter(|view| refers_to(&view.query, &types)) {
             self.store.put_view(view)?;
         }
         self.reload()
@@ -143,13 +153,23 @@ impl Ddl<'_> {
             Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                 .with_hint("Drop it, rename the label, and make it again with the new name.")
         };
-        for table in self.catalog.tables().filter(|table| uses_in_table(table, id)) {
+        let types = &*self.catalog.types_resting_on(id);
+        for of in self.catalog.types().filter(|of| types.contains(&of.id)) {
+            let TypeKind::Domain(domain) = &of.kind else { continue };
+            let default =
+                domain.default.as_ref().map_or(Ok(()), |of| bind_default(of, domain.base, &self.catalog).map(drop));
+            let is_bound = default.and_then(|()| DomainRules::of(of, 0, &self.catalog).map(drop)).is_ok();
+            if !is_bound {
+                return Err(refused(format!("domain {}", self.catalog.shown_type(of))));
+            }
+        }
+        for table in self.catalog.tables().filter(|table| uses_in_table(table, types)) {
             let name = self.catalog.table_name(table);
             check_table(table, &self.catalog).map_err(|_| refused(format!("a definition of table {name}")))?;
         }
         for view in self.catalog.views() {
             let name = self.catalog.shown(view.schema, &view.name);
-            let is_bound = !refers_to(&view.query, id) || definition_fields(&view.query, &self.catalog).is_ok();
+            let is_bound = !refers_to(&view.query, types) || definition_fields(&view.query, &self.catalog).is_ok();
             if !is_bound {
                 return Err(refused(format!("view {name}")));
             }
@@ -158,7 +178,7 @@ impl Ddl<'_> {
     }
 
     pub(super) fn drop_types(&mut self, drop: &DropTypes) -> Result<&'static str> {
-        let mut targets = Vec::new();
+        let (mut targets, is_domain) = (Vec::new(), drop.is_domain);
         for name in &drop.names {
             if let Some(of) = systems(name) {
                 let of = of.type_name();
@@ -166,6 +186,9 @@ impl Ddl<'_> {
                 return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message));
             }
             match self.user_type(name) {
+                Ok(found) if is_domain && found.domain().is_none() => {
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a domain")));
+                }
                 Ok(found) if !targets.contains(&Object::Type(found.id)) => targets.push(Object::Type(found.id)),
                 Ok(_) => {}
                 Err(error)
@@ -178,7 +201,7 @@ impl Ddl<'_> {
             }
         }
         self.drop_objects(&targets, drop.cascade)?;
-        Ok("DROP TYPE")
+        Ok(if is_domain { "DROP DOMAIN" } else { "DROP TYPE" })
     }
 
     pub(super) fn remove_type(&mut self, id: ObjectId) -> Result<()> {
@@ -248,15 +271,20 @@ fn no_label(label: &str) -> Error {
     Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{label}\" is not an existing enum label"))
 }
 
-fn refers_to(definition: &Definition, id: ObjectId) -> bool {
-    definition.references().iter().any(|reference| reference.object == id)
+/// SQLSTATE 42809.
+fn no_enum(name: &ObjectName) -> Error {
+    Error::new(SqlState::WRONG_OBJECT_TYPE, format!("{name} is not an enum"))
 }
 
-fn uses_in_table(table: &Table, id: ObjectId) -> bool {
-    let is_of = |data_type: DataType| type_id(data_type) == Some(id);
-    table.columns.iter().any(|column| is_of(column.data_type))
+fn refers_to(definition: &Definition, types: &[ObjectId]) -> bool {
+    definition.references().iter().any(|reference| types.contains(&reference.object))
+}
+
+fn uses_in_table(table: &Table, types: &[ObjectId]) -> bool {
+    let is_of = |data_type: DataType| type_id(data_type).is_some_and(|id| types.contains(&id));
+    table.columns.iter().any(|column| is_of(column.data_type) || column.domain.is_some_and(|id| types.contains(&id)))
         || table.indexes.iter().flat_map(|index| &index.expressions).any(|key| is_of(key.data_type))
-        || definitions_of(table).any(|definition| refers_to(definition, id))
+        || definitions_of(table).any(|definition| refers_to(definition, types))
 }
 
 /// Everything that a table's definitions say can be bound.

@@ -380,7 +380,7 @@ impl<'a> ForeignKeys<'a> {
             let null = Expr::Literal { value: Value::Null, data_type };
             Ok::<_, Error>((
                 column,
-                match (action, &described.default) {
+                match (action, catalog.default_of(described)) {
                     (ReferentialAction::Cascade, _) => Expr::Column { index: table.columns.len() + at, data_type },
                     (ReferentialAction::SetDefault, Some(default)) => bind_default(default, data_type, catalog)?,
                     _ => null,

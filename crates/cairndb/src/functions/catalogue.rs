@@ -40,6 +40,24 @@ pub enum Kernel {
     Closure(Arc<UsersFunction>),
     /// A function of the schema's.
     Stored(Arc<Routine>),
+    /// Whether a value is of a domain.
+    Checked { check: Arc<Check>, calls: bool },
+}
+
+/// The value, if it is of a domain; an error otherwise.
+pub(crate) type Check = dyn Fn(&Value, &EvalContext) -> Result<Value> + Send + Sync;
+
+/// What makes a value one of a domain.
+pub(crate) struct Checked {
+    pub(crate) name: Cow<'static, str>,
+    /// The domain's base type.
+    pub(crate) data_type: DataType,
+    pub(crate) immutable: bool,
+    /// It calls functions of the schema's.
+    pub(crate) calls: bool,
+    /// Tells it from others, and is the same for the same domain.
+    pub(crate) entry: u64,
+    pub(crate) check: Arc<Check>,
 }
 
 /// A scalar function or operator, resolved for exact argument types (PostgreSQL's `pg_proc` row).
@@ -230,6 +248,27 @@ impl Function {
             Kernel::Quantified(quantifier) => quantifier.run(args, context),
             Kernel::Closure(eval) => eval(args),
             Kernel::Stored(routine) => context.caller()?.value(routine, args, context),
+            Kernel::Checked { check, .. } => match args {
+                [value] => check(value, context),
+                _ => Err(super::support::wrong_arguments(args)),
+            },
+        }
+    }
+
+    /// The function that lets through what is of a domain.
+    pub(crate) fn checked(checked: Checked) -> Function {
+        Function {
+            name: checked.name,
+            args: Box::new([checked.data_type]),
+            variadic: false,
+            returns: checked.data_type,
+            polymorphic: None,
+            entry: checked.entry,
+            strict: false,
+            immutable: checked.immutable,
+            volatile: false,
+            op: None,
+            kernel: Kernel::Checked { check: checked.check, calls: checked.calls },
         }
     }
 
@@ -241,6 +280,11 @@ impl Function {
     /// The function of the schema's that it is.
     pub(crate) fn routine(&self) -> Option<&Arc<Routine>> {
         if let Kernel::Stored(routine) = &self.kernel { Some(routine) } else { None }
+    }
+
+    /// Whether it is a function of the schema's, or calls one.
+    pub(crate) fn calls_routines(&self) -> bool {
+        matches!(self.kernel, Kernel::Stored(_) | Kernel::Checked { calls: true, .. })
     }
 
     /// As a candidate that takes other arguments.

@@ -35,6 +35,7 @@ mod window;
 
 pub use crate::types::{EvalContext, cast};
 pub use arrays::SetRows;
+pub(crate) use catalogue::Checked;
 pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,

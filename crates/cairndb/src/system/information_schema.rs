@@ -45,6 +45,9 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("numeric_precision_radix", Integer),
             ("numeric_scale", Integer),
             ("datetime_precision", Integer),
+            ("domain_catalog", Text),
+            ("domain_schema", Text),
+            ("domain_name", Text),
             ("udt_catalog", Text),
             ("udt_schema", Text),
             ("udt_name", Text),
@@ -55,6 +58,39 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("is_updatable", Text),
         ],
         rows: columns,
+    },
+    SystemRelation {
+        name: "domains",
+        kind: View,
+        columns: &[
+            ("domain_catalog", Text),
+            ("domain_schema", Text),
+            ("domain_name", Text),
+            ("data_type", Text),
+            ("character_maximum_length", Integer),
+            ("numeric_precision", Integer),
+            ("numeric_scale", Integer),
+            ("domain_default", Text),
+            ("udt_catalog", Text),
+            ("udt_schema", Text),
+            ("udt_name", Text),
+        ],
+        rows: domains,
+    },
+    SystemRelation {
+        name: "domain_constraints",
+        kind: View,
+        columns: &[
+            ("constraint_catalog", Text),
+            ("constraint_schema", Text),
+            ("constraint_name", Text),
+            ("domain_catalog", Text),
+            ("domain_schema", Text),
+            ("domain_name", Text),
+            ("is_deferrable", Text),
+            ("initially_deferred", Text),
+        ],
+        rows: domain_constraints,
     },
     SystemRelation {
         name: "views",
@@ -171,6 +207,49 @@ fn tables(catalog: &Catalog, rows: &mut Rows) {
     }
 }
 
+fn standard_name(data_type: DataType) -> &'static str {
+    match data_type {
+        DataType::Array(_) => "ARRAY",
+        DataType::Enum(_) => "USER-DEFINED",
+        _ => data_type.base().type_name(),
+    }
+}
+
+fn domains(catalog: &Catalog, rows: &mut Rows) {
+    for of in catalog.types() {
+        let Some(domain) = of.domain() else { continue };
+        let described = column([Value::Null, Value::Null, Value::Null], 0, domain.base, None);
+        let of_base = |name: &str| {
+            let columns = RELATIONS.iter().find(|relation| relation.name == "columns").map_or(&[][..], |of| of.columns);
+            let at = columns.iter().position(|(column, _)| *column == name);
+            at.and_then(|at| described.get(at).cloned()).unwrap_or(Value::Null)
+        };
+        let parent = domain.parent.and_then(|parent| catalog.type_by_id(parent));
+        let is_users = parent.is_some() || type_schema(domain.base) != "pg_catalog";
+        let name = if is_users { "USER-DEFINED" } else { domain.base.base().type_name() };
+        let place = [text(DATABASE), schema_name(catalog, of.schema), text(&of.name), text(name)];
+        let sizes = ["character_maximum_length", "numeric_precision", "numeric_scale"].map(of_base);
+        let default = maybe(domain.default.as_ref().map(|default| catalog.text_of(default)));
+        let [schema, udt] = match parent {
+            Some(parent) => [schema_name(catalog, parent.schema), text(&parent.name)],
+            None => [text(type_schema(domain.base)), Value::text(type_name(domain.base))],
+        };
+        let base = [default, text(DATABASE), schema, udt];
+        rows.add(place.into_iter().chain(sizes).chain(base).collect());
+    }
+}
+
+fn domain_constraints(catalog: &Catalog, rows: &mut Rows) {
+    for of in catalog.types() {
+        for check in of.domain().into_iter().flat_map(|domain| &domain.checks) {
+            let schema = schema_name(catalog, of.schema);
+            let constraint =
+                [text(DATABASE), schema.clone(), text(&check.name), text(DATABASE), schema, text(&of.name)];
+            rows.add(constraint.into_iter().chain([yes_or_no(false), yes_or_no(false)]).collect());
+        }
+    }
+}
+
 /// A column: where it is, its default and rules, its type.
 fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Option<(&Catalog, &Column)>) -> Vec<Value> {
     let integer = |number: usize| Value::Integer(i32::try_from(number).unwrap_or(i32::MAX));
@@ -178,10 +257,13 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
     let not_null = of_table.is_some_and(|(_, column)| column.not_null);
     let identity = of_table.and_then(|(_, column)| column.identity);
     let generated = of_table.and_then(|(catalog, column)| Some((catalog, column.generated.as_ref()?)));
-    let name = match data_type {
-        DataType::Array(_) => "ARRAY",
-        DataType::Enum(_) => "USER-DEFINED",
-        _ => data_type.base().type_name(),
+    let domain = of_table.and_then(|(catalog, column)| Some((catalog, catalog.type_by_id(column.domain?)?)));
+    // What the domain is made of, be it another domain.
+    let parent = domain.and_then(|(catalog, of)| Some((catalog, catalog.type_by_id(of.domain()?.parent?)?)));
+    let name = if parent.is_some() { "USER-DEFINED" } else { standard_name(data_type) };
+    let [udt_schema, udt] = match parent {
+        Some((catalog, parent)) => [schema_name(catalog, parent.schema), text(&parent.name)],
+        None => [text(type_schema(data_type)), Value::text(type_name(data_type))],
     };
     let [length, octets] = match data_type {
         DataType::Varchar(Some(length)) | DataType::Char(length) => {
@@ -223,9 +305,12 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
         radix,
         scale,
         fraction,
+        maybe(domain.map(|_| text(DATABASE))),
+        maybe(domain.map(|(catalog, domain)| schema_name(catalog, domain.schema))),
+        maybe(domain.map(|(_, domain)| text(&domain.name))),
         text(DATABASE),
-        text(type_schema(data_type)),
-        Value::text(type_name(data_type)),
+        udt_schema,
+        udt,
         yes_or_no(identity.is_some()),
         maybe(identity.map(|identity| text(if identity.always { "ALWAYS" } else { "BY DEFAULT" }))),
         text(if generated.is_some() { "ALWAYS" } else { "NEVER" }),

@@ -58,6 +58,8 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("typnamespace", BigInt),
             ("typtype", Text),
             ("typelem", BigInt),
+            ("typbasetype", BigInt),
+            ("typnotnull", Boolean),
         ],
         rows: pg_type,
     },
@@ -214,7 +216,11 @@ fn pg_attribute(catalog: &Catalog, rows: &mut Rows) {
             let generated = column.generated.as_ref().map_or("", |_| "s");
             let has_default = column.default.is_some() || column.generated.is_some();
             let rules = [Value::Boolean(column.not_null), Value::Boolean(has_default), text(identity), text(generated)];
-            rows.add(row(table.id, &column.name, column.data_type, column.number, rules));
+            let mut row: Vec<Value> = row(table.id, &column.name, column.data_type, column.number, rules);
+            if let Some(domain) = column.domain {
+                row[2] = oid(domain);
+            }
+            rows.add(row);
         }
     }
     for view in catalog.views() {
@@ -226,27 +232,38 @@ fn pg_attribute(catalog: &Catalog, rows: &mut Rows) {
 }
 
 fn pg_type(catalog: &Catalog, rows: &mut Rows) {
-    let row = |oid: u32, name: String, schema: Value, kind: &str, element: u32| {
-        vec![Value::BigInt(oid.into()), Value::text(name), schema, text(kind), Value::BigInt(element.into())]
+    let add = |rows: &mut Rows,
+               oid: u32,
+               name: String,
+               schema: Value,
+               kind: &str,
+               element: u32,
+               (base, not_null): (u32, bool)| {
+        let named = [Value::BigInt(oid.into()), Value::text(name), schema, text(kind), Value::BigInt(element.into())];
+        rows.add(named.into_iter().chain([Value::BigInt(base.into()), Value::Boolean(not_null)]).collect());
     };
     for info in &TYPES {
         let (name, schema) = (type_name(info.base), Value::BigInt(PG_CATALOG));
-        rows.add(row(info.array_oid, format!("_{name}"), schema.clone(), "b", info.oid));
-        rows.add(row(info.oid, name, schema, "b", 0));
+        add(rows, info.array_oid, format!("_{name}"), schema.clone(), "b", info.oid, (0, false));
+        add(rows, info.oid, name, schema, "b", 0, (0, false));
     }
     for of in catalog.types() {
         let kind = match of.kind {
             TypeKind::Enum(_) => "e",
+            TypeKind::Domain(_) => "d",
         };
-        rows.add(row(oid_of(of.array_id), format!("_{}", of.name), namespace(of.schema), "b", oid_of(of.id)));
-        rows.add(row(oid_of(of.id), of.name.clone(), namespace(of.schema), kind, 0));
+        let base = of
+            .domain()
+            .map_or((0, false), |domain| (domain.parent.map_or_else(|| domain.base.oid(), oid_of), domain.not_null));
+        let schema = namespace(of.schema);
+        add(rows, oid_of(of.array_id), format!("_{}", of.name), schema.clone(), "b", oid_of(of.id), (0, false));
+        add(rows, oid_of(of.id), of.name.clone(), schema, kind, 0, base);
     }
 }
 
 fn pg_enum(catalog: &Catalog, rows: &mut Rows) {
     for of in catalog.types() {
-        let TypeKind::Enum(labels) = &of.kind;
-        for (label, order) in labels.iter().zip(1_u16..) {
+        for (label, order) in of.labels().iter().zip(1_u16..) {
             let row = [Value::BigInt(label.oid.into()), oid(of.id), Value::Real(order.into()), text(&label.name)];
             rows.add(row.into());
         }

@@ -166,6 +166,7 @@ impl RowChange {
         self.filter.is_none()
             && self.returning.is_none()
             && self.rules.target.checks.is_empty()
+            && self.rules.target.domains.is_empty()
             && self.assignments.iter().all(Assignment::is_plain)
     }
 

@@ -66,6 +66,7 @@ impl RowInsert {
     /// Nothing is evaluated.
     pub(crate) fn is_plain(&self) -> bool {
         self.rules.target.checks.is_empty()
+            && self.rules.target.domains.is_empty()
             && self.rules.target.generated.is_empty()
             && self.conflict.as_ref().is_none_or(Conflict::is_plain)
             && self.returning.is_none()

@@ -17,6 +17,8 @@ pub(crate) struct Rules {
     pub(crate) target: Arc<Target>,
     /// The columns that could become NULL and must not.
     not_null: Box<[usize]>,
+    /// Positions among the target's columns of domains of those that get values.
+    domains: Box<[usize]>,
     /// Positions of the foreign keys that could come to refer elsewhere.
     pub(crate) references: Box<[usize]>,
 }
@@ -28,7 +30,9 @@ impl Rules {
         let not_null = (0..table.columns.len()).filter(|&column| table.columns[column].not_null && touched(column));
         let refers = |at: &usize| table.foreign_keys[*at].columns.iter().any(|&column| touched(column));
         let references = (0..table.foreign_keys.len()).filter(refers);
-        Rules { not_null: not_null.collect(), references: references.collect(), target: target.clone() }
+        let domains =
+            target.domains.iter().enumerate().filter(|(_, (column, _))| touched(*column)).map(|(at, _)| at).collect();
+        Rules { not_null: not_null.collect(), domains, references: references.collect(), target: target.clone() }
     }
 
     /// The rules of a whole row.
@@ -39,18 +43,38 @@ impl Rules {
     /// Whether a point statement can look after them.
     pub(crate) fn are_evaluable(&self) -> bool {
         let generated = self.target.generated.iter().map(|generated| &generated.value);
-        self.target.checks.iter().chain(generated).all(env::is_evaluable)
+        let domains =
+            self.target.domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
+        self.target.checks.iter().chain(generated).chain(domains).all(env::is_evaluable)
     }
 
-    /// NOT NULL, then CHECK (none may be false), as PostgreSQL orders them.
+    /// What domains ask for, then NOT NULL, then CHECK (none may be false), as PostgreSQL orders them.
     #[inline]
     pub(crate) fn check(&self, row: &impl Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
+        if !self.domains.is_empty() {
+            self.check_domains(row, env)?;
+        }
         for &column in &self.not_null {
             if row.column(column)?.is_null() {
                 return Err(Violation::NotNull(column).into());
             }
         }
         if self.target.checks.is_empty() { Ok(()) } else { self.check_conditions(row, env) }
+    }
+
+    fn check_domains(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
+        for &domain in &self.domains {
+            let (column, rules) = &self.target.domains[domain];
+            if rules.not_null && row.column(*column)?.is_null() {
+                return Err(Violation::Domain { domain, condition: None }.into());
+            }
+            for (at, (_, condition)) in rules.conditions.iter().enumerate() {
+                if matches!(env::eval(condition, row, env)?.get(), ValueRef::Boolean(false)) {
+                    return Err(Violation::Domain { domain, condition: Some(at) }.into());
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_conditions(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {

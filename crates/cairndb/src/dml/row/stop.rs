@@ -7,6 +7,8 @@ use crate::Error;
 /// What keeps a row from being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
+    /// The value of the target's column of a domain at this position is none of the domain: NULL, or by a condition of it.
+    Domain { domain: usize, condition: Option<usize> },
     /// NULL in a column that is not to be NULL.
     NotNull(usize),
     /// The condition of the table's CHECK at this position is false.

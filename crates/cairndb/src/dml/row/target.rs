@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::entry::Indexed;
 use super::{Numbers, Reference, RowInsert};
 use crate::Result;
-use crate::bind::{bind_check, bind_generated, bound_indexes};
+use crate::bind::{DomainRules, bind_check, bind_generated, bound_indexes};
 use crate::catalog::{Catalog, Table, TableLayout, row_number_key};
 use crate::plan::{BoundIndexes, Expr, walk};
 use crate::types::{ValueRef, key};
@@ -18,6 +18,8 @@ pub(crate) struct Target {
     /// One per `table.checks`.
     pub(crate) checks: Vec<Expr>,
     pub(crate) generated: Box<[Generated]>,
+    /// Columns of domains, with what these ask for.
+    pub(crate) domains: Box<[(usize, DomainRules)]>,
     /// One per `table.foreign_keys`.
     pub(crate) references: Vec<Reference>,
     /// What the indexes rest on besides columns.
@@ -58,7 +60,14 @@ impl Target {
             let value = bind_generated(expression, &table.columns[column], table, catalog)?;
             Ok(Generated { column, value })
         });
+        let domains = table.columns.iter().enumerate().filter_map(|(at, column)| Some((at, column.domain?)));
+        let domains = domains.map(|(column, domain)| {
+            // A temporary table may outlive the domain.
+            let domain = catalog.type_by_id(domain);
+            domain.map(|domain| Ok((column, DomainRules::of(domain, column, catalog)?))).transpose()
+        });
         Ok(Target {
+            domains: domains.filter_map(Result::transpose).collect::<Result<_>>()?,
             generated: generated.collect::<Result<_>>()?,
             table: table.clone(),
             layout: catalog.layout(table),

@@ -20,6 +20,10 @@ impl Violation {
         };
         let failing_row = || Ok::<_, Stop>(failing_row(&values(&mut (0..table.columns.len()))?, eval));
         Ok(match self {
+            Violation::Domain { domain, condition } => {
+                let (_, rules) = &target.domains[domain];
+                condition.map_or_else(|| rules.null(), |at| rules.violated(at))
+            }
             Violation::NotNull(column) => {
                 let message = format!(
                     "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
