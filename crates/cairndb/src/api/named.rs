@@ -9,6 +9,7 @@ use super::Connection;
 use super::execute::{Executed, Runnable};
 use super::prepared::Prepared;
 use crate::bind::bind_argument;
+use crate::catalog::Catalog;
 use crate::command::PreparedCommand;
 use crate::exec::eval_row;
 use crate::plan::Field;
@@ -90,7 +91,12 @@ impl Connection {
         let values = self.arguments(parsed, arguments, &parameters)?;
         self.prepare_now(&mut runnable)?;
         let now = runnable.prepared.as_ref().map_or(&[][..], |prepared| prepared.fields());
-        if *now != *fields {
+        // A type that was altered is still the same.
+        let is_same = |(now, then): (&Field, &Field), catalog: &Catalog| {
+            now.name == then.name && now.data_type == catalog.now(then.data_type)
+        };
+        let are_same = |catalog: &Catalog| now.iter().zip(&fields).all(|both| is_same(both, catalog));
+        if *now != *fields && (now.len() != fields.len() || !are_same(&*self.catalog()?)) {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type"));
         }
         if let Some(named) = self.named.borrow_mut().get_mut(name) {
@@ -112,7 +118,8 @@ impl Connection {
         self.with_state(|state| {
             let context = self.context(&Prepared::utility(parsed, state.stamp, &state.catalog), state, &())?;
             let value = |((number, expr), to): ((usize, &Id<Expr>), &DataType)| {
-                eval_row(&bind_argument(parsed, (*expr, number), *to, &state.catalog)?, &[], &context)
+                let to = state.catalog.now(*to);
+                eval_row(&bind_argument(parsed, (*expr, number), to, &state.catalog)?, &[], &context)
             };
             (1..).zip(arguments).zip(types).map(value).collect()
         })

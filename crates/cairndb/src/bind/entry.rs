@@ -22,7 +22,8 @@ pub fn bind_statement(
     parameters: &mut ParameterTypes,
 ) -> Result<BoundStatement> {
     with_deep_stack(parsed.depth, || {
-        parameters.declare(&parsed.declared);
+        let declared: Vec<DataType> = parsed.declared.iter().map(|of| catalog.now(*of)).collect();
+        parameters.declare(&declared);
         let mut binder = Binder::new(catalog, parameters, &parsed.tree, Some(parsed), parsed.depth);
         let bound = binder.whole(parsed)?;
         let rests = binder.rests.take();

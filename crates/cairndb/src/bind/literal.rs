@@ -28,7 +28,7 @@ impl Binder<'_> {
         let index = (number as usize)
             .checked_sub(1)
             .ok_or_else(|| Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")))?;
-        Ok(Expr::Parameter { index, data_type: self.catalog.now(self.parameters.get(index)) })
+        Ok(Expr::Parameter { index, data_type: self.parameters.get(index) })
     }
 
     /// `integer`, `bigint` or `numeric`, by size and form.
