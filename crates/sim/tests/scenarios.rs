@@ -385,3 +385,43 @@ fn extend_beside_commits(seed: u64) {
     told.borrow().iter().for_each(|key| assert!(has(&store, key), "{key:?} was acknowledged, and is lost"));
     drop(store);
 }
+
+/// Whoever publishes a version gives the pages that died with it away a moment later: a check of the newest version in between
+/// counted them as lost.
+#[test]
+fn a_check_beside_commits_counts_no_page_as_lost() {
+    under_schedules(200, check_beside_commits);
+    let is_noticed = |seed| {
+        let Ran { failure, .. } = scheduler::run(seed, 200_000, move || {
+            broken::choose(Some(Broken::VerifiedUnburied));
+            check_beside_commits(seed);
+            broken::choose(None);
+        });
+        failure.is_some()
+    };
+    assert!((1..=2000).any(is_noticed), "a check that does not wait is not noticed");
+}
+
+fn check_beside_commits(seed: u64) {
+    let store = open(&SimDisk::new(seed));
+    let over = Rc::new(RefCell::new(false));
+    let committers: Vec<usize> = (0..2u8)
+        .map(|id| {
+            let (store, over) = (store.clone(), over.clone());
+            spawn(move || {
+                for round in 0..200u8 {
+                    if *over.borrow() {
+                        return;
+                    }
+                    put(&store, &[id, round % 16], Durability::Off).unwrap();
+                }
+            })
+        })
+        .collect();
+    for _ in 0..8 {
+        assert_eq!(store.verify().unwrap().leaked_pages, 0);
+    }
+    *over.borrow_mut() = true;
+    committers.into_iter().for_each(|committer| scheduler::current().join(committer));
+    drop(store);
+}

@@ -140,6 +140,8 @@ pub enum Broken {
     FullDiskFailsReads,
     /// A transaction whose operations the log gave up is told what it reads in their place.
     GivenUpAsDamage,
+    /// A transaction takes parts that the log gave up for still there.
+    GivenUpUnnoticed,
     /// Every commit looks at all slots.
     SlotsLookedAtAlways,
     /// Who extends the log uses the leader's open file, and keeps to itself what it is told.

@@ -51,5 +51,5 @@ pub use store::{Doubt, Loss, Lost, Salvage, Store, Uncertain, UncertainEntry, Ve
 pub use tree::LeafEntries;
 pub use txn::{
     Acknowledge, Cursor, KeyList, Lookup, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket,
-    Transaction, WriteError,
+    Transaction, TransactionWriter, WriteError,
 };

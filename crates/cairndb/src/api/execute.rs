@@ -216,7 +216,8 @@ impl Connection {
                 let acknowledge = Acknowledge::Now(session.settings.durability);
                 let written = point::write(self, &session, (prepared, plan), (params, acknowledge), &mut buffers);
                 written.map(|(affected, _)| {
-                    let row = (affected > 0 && !columns.is_empty()).then(|| std::mem::take(&mut buffers.returned));
+                    let row =
+                        (affected > 0 && !columns.is_empty()).then(|| std::mem::take(&mut buffers.write.returned));
                     (affected, Ok(row))
                 })
             }

@@ -69,7 +69,7 @@ impl<'c> Statement<'c> {
         {
             let returned = match affected {
                 0 => None,
-                _ => Some(std::mem::take(&mut self.connection.point_buffers()?.returned)),
+                _ => Some(std::mem::take(&mut self.connection.point_buffers()?.write.returned)),
             };
             return Ok(Rows::buffered(self.columns().to_vec(), returned.into_iter().collect()));
         }
@@ -121,10 +121,10 @@ impl<'c> Statement<'c> {
             && let Some((affected, _)) = self.write_point(&params, self.now())?
         {
             // Out of the buffers for as long as it is lent.
-            let returned = std::mem::take(&mut self.connection.point_buffers()?.returned);
+            let returned = std::mem::take(&mut self.connection.point_buffers()?.write.returned);
             let row = || RowRef::values(Row::new(self.columns(), &returned));
             let done = read.take().filter(|_| affected > 0).map(|read| read(row()));
-            self.connection.point_buffers()?.returned = returned;
+            self.connection.point_buffers()?.write.returned = returned;
             return Ok(done);
         }
         let mut rows = self.run(&params)?.rows.unwrap_or_else(Rows::empty);

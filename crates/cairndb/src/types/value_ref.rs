@@ -99,19 +99,16 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// The same value as a column of type `to` holds it, where that takes no conversion worth the name: integers of
-    /// another width that fit, `real` as `double precision`, strings that are short enough, an enum's label. `None`:
-    /// convert properly.
-    pub fn fit(self, to: DataType) -> Option<ValueRef<'a>> {
+    /// Whether it is already as a column of type `to` holds it.
+    #[inline]
+    pub(crate) fn is_of(&self, to: DataType) -> bool {
         match (self, to) {
-            (ValueRef::Null, _) => Some(self),
-            (_, DataType::BigInt) => self.as_i64().map(ValueRef::BigInt),
-            (_, DataType::Integer) => i32::try_from(self.as_i64()?).ok().map(ValueRef::Integer),
-            (_, DataType::SmallInt) => i16::try_from(self.as_i64()?).ok().map(ValueRef::SmallInt),
-            (ValueRef::Real(value), DataType::Double) => Some(ValueRef::Double(value.into())),
-            (ValueRef::Text(_), DataType::Text | DataType::Varchar(None)) => Some(self),
-            (ValueRef::Text(text), DataType::Varchar(Some(limit))) => (text.len() <= limit as usize).then_some(self),
-            (ValueRef::Boolean(_), DataType::Boolean)
+            (ValueRef::Null, _)
+            | (ValueRef::BigInt(_), DataType::BigInt)
+            | (ValueRef::Text(_), DataType::Text | DataType::Varchar(None))
+            | (ValueRef::Integer(_), DataType::Integer)
+            | (ValueRef::SmallInt(_), DataType::SmallInt)
+            | (ValueRef::Boolean(_), DataType::Boolean)
             | (ValueRef::Real(_), DataType::Real)
             | (ValueRef::Double(_), DataType::Double)
             | (ValueRef::Numeric(_), DataType::Numeric(None))
@@ -124,11 +121,26 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::Uuid(_), DataType::Uuid)
             | (ValueRef::Json(_), DataType::Json)
             | (ValueRef::Jsonb(_), DataType::Jsonb)
-            | (ValueRef::JsonPath(_), DataType::JsonPath) => Some(self),
-            (ValueRef::Enum(value), DataType::Enum(of)) if value.of() == of => Some(self),
-            (ValueRef::Text(label), DataType::Enum(of)) => of.find(label).map(ValueRef::Enum),
+            | (ValueRef::JsonPath(_), DataType::JsonPath) => true,
+            (ValueRef::Text(text), DataType::Varchar(Some(limit))) => text.len() <= limit as usize,
+            (ValueRef::Enum(value), DataType::Enum(of)) => value.of() == of,
             // The elements may need to be fitted.
-            (ValueRef::Array(array), DataType::Array(element)) if array.element() == element.data_type() => Some(self),
+            (ValueRef::Array(array), DataType::Array(element)) => array.element() == element.data_type(),
+            _ => false,
+        }
+    }
+
+    /// The same value as a column of type `to` holds it, where that takes no conversion worth the name: integers of
+    /// another width that fit, `real` as `double precision`, strings that are short enough, an enum's label. `None`:
+    /// convert properly.
+    pub fn fit(self, to: DataType) -> Option<ValueRef<'a>> {
+        match (self, to) {
+            (value, to) if value.is_of(to) => Some(value),
+            (_, DataType::BigInt) => self.as_i64().map(ValueRef::BigInt),
+            (_, DataType::Integer) => i32::try_from(self.as_i64()?).ok().map(ValueRef::Integer),
+            (_, DataType::SmallInt) => i16::try_from(self.as_i64()?).ok().map(ValueRef::SmallInt),
+            (ValueRef::Real(value), DataType::Double) => Some(ValueRef::Double(value.into())),
+            (ValueRef::Text(label), DataType::Enum(of)) => of.find(label).map(ValueRef::Enum),
             _ => None,
         }
     }

@@ -52,6 +52,9 @@ impl Engine {
         *waited += 1;
         if *waited > 2 && self.end_oldest_parts()? {
             *waited = 1;
+        } else if *waited > 1 {
+            // A version that needs less of the log may not be published yet.
+            self.wait_for_all()?;
         }
         if *waited > 3 {
             return Err(Error::DiskFull { what: "extend the log (the disk is full, or log_limit_bytes reached)" });
@@ -64,23 +67,39 @@ impl Engine {
     /// the log might be full of them: so another one follows.
     pub(crate) fn forget_parts(&self, transaction: u64) {
         let mut writer = self.lock_writer();
-        writer.open_parts.retain(|(open, _)| *open != transaction);
+        writer.open_parts.retain(|open| open.transaction != transaction);
         writer.changed = true;
         drop(writer);
         // If this fails, so will everything else.
         let _ = self.wait_for_all();
     }
 
+    /// As `forget_parts`, of parts that hold little of the log if they are copied: the next version says so then.
+    pub(crate) fn leave_parts(&self, transaction: u64) {
+        let mut writer = self.lock_writer();
+        match writer.open_parts.iter().position(|open| open.transaction == transaction) {
+            Some(at) if writer.open_parts[at].is_copied => {
+                writer.open_parts.swap_remove(at);
+                writer.changed = true;
+            }
+            Some(_) => {
+                drop(writer);
+                self.forget_parts(transaction);
+            }
+            None => {}
+        }
+    }
+
     /// Ends the transaction that has had parts in the log for longest, if the log cannot be reused because of it.
     fn end_oldest_parts(&self) -> Result<bool> {
         let writer = self.lock_writer();
-        let oldest = writer.open_parts.iter().min_by_key(|(_, first)| *first).copied();
+        let oldest = writer.open_parts.iter().min_by_key(|parts| parts.first).copied();
         drop(writer);
         let segments = self.segments()?;
         let holds = |first: u64| segments.oldest_live().is_some_and(|number| first / segments.size() <= number);
         match oldest {
-            Some((transaction, first)) if holds(first) => {
-                self.forget_parts(transaction);
+            Some(parts) if holds(parts.first) => {
+                self.forget_parts(parts.transaction);
                 Ok(true)
             }
             _ => Ok(false),

@@ -32,4 +32,4 @@ pub(crate) use stage::{Act, Stage};
 pub use turns::Losses;
 pub(crate) use turns::{GivesUp, Turn};
 pub(crate) use version::{Trees, Version, VersionPtr};
-pub(crate) use writer::{Changes, SPILL, Spares, Writer};
+pub(crate) use writer::{Changes, OpenParts, SPILL, Spares, Writer};

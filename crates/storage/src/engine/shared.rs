@@ -15,7 +15,7 @@ use crate::log::{SealedBatch, Segments};
 use crate::page::{Owner, PageRef, Pages, SlotId};
 use crate::stats::Counters;
 use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
-use crate::{Error, Options, Result};
+use crate::{Durability, Error, Options, Result, SyncMethod};
 
 /// How often an operation is begun again with frames made free for it, which others may take first.
 const FULL_TRIES: u32 = 1000;
@@ -108,6 +108,13 @@ impl Engine {
     #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {
         self.publisher.life.check(Act::Change)
+    }
+
+    /// Whether a commit waits for the medium, mostly.
+    pub(crate) fn sends_ahead(&self) -> bool {
+        let is_waited_for = matches!(self.options.durability, Durability::Full | Durability::Group);
+        let method = self.segments.as_ref().map(|segments| segments.file.sync_method());
+        is_waited_for && method.is_some_and(|method| method != SyncMethod::MemoryFile)
     }
 
     /// Everything before this log position is durable.

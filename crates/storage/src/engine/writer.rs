@@ -62,8 +62,8 @@ pub(crate) struct Writer {
     /// Position behind the last record.
     pub(crate) appended: u64,
     pub(crate) queue: Queue,
-    /// Transactions that have parts in the log, with the position of the first.
-    pub(crate) open_parts: Vec<(u64, u64)>,
+    /// Transactions that have parts in the log.
+    pub(crate) open_parts: Vec<OpenParts>,
     pub(crate) scratch: Scratch,
     pub(crate) spare: Spares,
 }
@@ -80,12 +80,28 @@ pub(crate) struct Spares {
     look_at: usize,
 }
 
+/// A transaction that has parts in the log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenParts {
+    pub(crate) transaction: u64,
+    /// The position of the first.
+    pub(crate) first: u64,
+    /// It has a copy in memory, and can do without.
+    pub(crate) is_copied: bool,
+}
+
+/// How many segments of the log may follow the first of parts that are copied, before these are given up: few transactions
+/// last as long.
+const COPIED: u64 = 2;
+
 impl Writer {
     /// Takes the current state as a version; what is built next has another stamp, which seals every page of this.
     pub(crate) fn cut(&mut self, next_stamp: u64) -> Cut {
         let version = self.spare.versions.pop().unwrap_or_else(VersionPtr::allocate);
+        let kept_from = self.appended.saturating_sub(COPIED * self.batch.segment_bytes());
+        self.open_parts.retain(|parts| !parts.is_copied || parts.first >= kept_from);
         let parts = self.open_parts.iter().filter(|_| !broken::is(Broken::PartsReleased));
-        let oldest_part = parts.map(|(_, first)| *first).min();
+        let oldest_part = parts.map(|parts| parts.first).min();
         // A recovery can only begin where a batch does. The open one may hold commits behind this version.
         let behind = if self.batch.is_empty() { self.appended } else { self.batch.position() };
         let needed_from = oldest_part.unwrap_or(behind).min(behind);

@@ -91,9 +91,19 @@ impl OpenBatch {
         (segment_bytes as usize).min(BUFFER) / 8
     }
 
-    /// A running transaction's operations go to the log when they are more bytes than this.
+    /// So many bytes of a running transaction's operations go to the log at once, so that less is left for its commit: enough
+    /// that writing them takes much longer than a write of few.
+    pub(crate) fn ahead_limit(segment_bytes: u64) -> u64 {
+        (segment_bytes / 64).min(64 << 10)
+    }
+
+    /// A running transaction's operations are kept in memory while they are no more bytes than this.
     pub(crate) fn early_limit(segment_bytes: u64) -> usize {
         (segment_bytes as usize / 4).min(BUFFER)
+    }
+
+    pub(crate) fn segment_bytes(&self) -> u64 {
+        self.segment_bytes as u64
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -72,21 +72,29 @@ impl Pieces {
         }
     }
 
-    /// Reads them back, in order: `each` is called when `buffer` holds another one behind what it left there.
+    /// Reads the first `length` bytes back, in order: `each` is called when `buffer` holds another piece behind what it left
+    /// there.
     pub(crate) fn read(
         &self,
         file: &Arc<dyn File>,
+        length: u64,
         buffer: &mut Vec<u8>,
         mut each: impl FnMut(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         let mut blocks = AlignedBuf::new();
+        let mut left = length;
         for piece in &self.pieces {
+            let wanted = left.min(piece.length as u64) as usize;
+            if wanted == 0 {
+                break;
+            }
+            left -= wanted as u64;
             let written = piece.read(file, &mut blocks)?;
             if crc32c::crc32c(written) != piece.crc {
                 let what = format!("the log's bytes at offset {} are not what a transaction wrote there", piece.offset);
                 return Err(Error::corrupt(what));
             }
-            buffer.extend_from_slice(&written[..piece.length]);
+            buffer.extend_from_slice(&written[..wanted]);
             each(buffer)?;
         }
         Ok(())
@@ -149,7 +157,7 @@ mod tests {
             assert!(alone.push(0, offset as u64, &bytes));
             let file: Arc<dyn File> = Arc::new(Direct(memory.clone()));
             let mut read = Vec::new();
-            alone.read(&file, &mut read, |_| Ok(())).unwrap();
+            alone.read(&file, alone.length(), &mut read, |_| Ok(())).unwrap();
             assert_eq!(read, bytes);
             if offset < BLOCK {
                 assert!(pieces.push(expected.len() as u64, offset as u64, &bytes));
@@ -159,7 +167,12 @@ mod tests {
         pieces.cut(60);
         let file: Arc<dyn File> = Arc::new(Direct(memory));
         let mut read = Vec::new();
-        pieces.read(&file, &mut read, |_| Ok(())).unwrap();
+        pieces.read(&file, 60, &mut read, |_| Ok(())).unwrap();
         assert_eq!(read, expected[..60]);
+        for length in [0, 1, 50, 55] {
+            read.clear();
+            pieces.read(&file, length, &mut read, |_| Ok(())).unwrap();
+            assert_eq!(read, expected[..length as usize]);
+        }
     }
 }

@@ -103,7 +103,7 @@ impl<'a> Replay<'a> {
         }
         self.flush()?;
         let (mut stream, mut buffer) = (OpStream::default(), Vec::new());
-        pieces.read(file, &mut buffer, |bytes| stream.read(bytes, |op| self.apply(op)))?;
+        pieces.read(file, at, &mut buffer, |bytes| stream.read(bytes, |op| self.apply(op)))?;
         buffer.extend_from_slice(last);
         stream.read(&mut buffer, |op| self.apply(op))?;
         if !buffer.is_empty() {

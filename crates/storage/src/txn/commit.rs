@@ -5,6 +5,7 @@
 //! newer tree. What is much of that is done outside the commit lock, against newer and newer published states (`rebase`):
 //! under the lock only what was committed since the last of them is looked at, and no more than a little.
 
+use super::parts::RESENT;
 use super::private::PrivateTree;
 use super::reader::{Claimed, View};
 use super::state::State;
@@ -101,7 +102,7 @@ impl State {
         let claimed = Claimed::by_engine(engine)?;
         let slot = claimed.slot;
         self.outgrow(engine)?;
-        self.parts.wait_readable(engine)?;
+        self.parts.wait_readable(engine, &self.ops)?;
         let reads = std::mem::take(&mut self.reads);
         let appended = self.append_validated(engine, slot, &reads.noted(), gives_up);
         self.reads = reads;
@@ -122,6 +123,22 @@ impl State {
                 }
             }
         }
+        for _ in 0..RESENT {
+            match self.send_and_append(engine, slot, reads, gives_up) {
+                Err(Error::OutlivedLog) if self.ops.sent() == 0 => self.parts.begin_again(),
+                result => return result,
+            }
+        }
+        self.send_and_append(engine, slot, reads, gives_up)
+    }
+
+    fn send_and_append<'e>(
+        &mut self,
+        engine: &'e Engine,
+        slot: SlotId,
+        reads: &Noted<'_>,
+        gives_up: GivesUp<'_>,
+    ) -> Result<(WriterGuard<'e>, u64)> {
         let last = self.parts.send_rest(engine, &self.ops)?;
         self.append(engine, slot, reads, last, gives_up)
     }
@@ -178,7 +195,7 @@ impl State {
         if self.turn.is_some() {
             return None;
         }
-        match self.parts.has_sent() {
+        match self.ops.sent() > 0 {
             false => engine.turns.before(engine, self.ops.bytes()),
             true => engine.turns.before_trees(engine, self.trees.iter().map(|tree| tree.id)),
         }
@@ -235,7 +252,7 @@ impl State {
     /// without the lock. (Not those of a transaction with operations in the log: they may be more than the cache holds,
     /// and are loaded one by one.)
     fn touch(&self, engine: &Engine, slot: SlotId, latest: &Trees) -> Result<()> {
-        if self.parts.has_sent() || !self.trees.iter().any(|private| Self::must_reapply(private, latest)) {
+        if self.ops.sent() > 0 || !self.trees.iter().any(|private| Self::must_reapply(private, latest)) {
             return Ok(());
         }
         let pin = engine.pages.slots.pin(slot)?;
@@ -248,7 +265,7 @@ impl State {
     /// Loads the pages that `touch` will look for, as far as the newest published state has them: not one for each time
     /// that the commit lock is taken.
     fn touch_published(&self, engine: &Engine, slot: SlotId) -> Result<()> {
-        if self.parts.has_sent() {
+        if self.ops.sent() > 0 {
             return Ok(());
         }
         let newest = View::unending(&self.base.as_ref().ok_or(Error::Ended)?.handle)?;

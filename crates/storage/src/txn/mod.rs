@@ -26,4 +26,4 @@ pub(crate) use reader::Claimed;
 pub use reader::{Reader, Snapshot};
 pub use savepoint::Savepoint;
 pub use ticket::Ticket;
-pub use transaction::Transaction;
+pub use transaction::{Transaction, Writer as TransactionWriter};

@@ -1,66 +1,103 @@
 //! The operations of a large transaction that go to the log as parts, which only its commit record makes effective.
 //!
-//! Beyond a bound they go while the transaction still runs, so its operations take little memory however many they are;
-//! whoever needs them again (a rebase) reads them back. The log keeps them until the transaction ends: one that lasts so
+//! They go while the transaction still runs, for two reasons. Where commits wait for the medium, most of the operations are
+//! written by the time of the commit; memory keeps a copy of them, and the log gives such parts up when they stand in its
+//! way: they go again then. Beyond a bound the copy goes too, so that operations take little memory however many they are;
+//! whoever needs them again (a rebase) reads them back. The log keeps these until the transaction ends: one that lasts so
 //! long that the log reaches its limit is ended, rather than everybody else's commits refused (`Engine::make_log_room`).
 //!
-//! What must hold: `Writer::open_parts` names a transaction from its first part to its end, and the log from there on is
-//! not reused meanwhile.
+//! What must hold: `Writer::open_parts` names a transaction from its first part until it ends or the log gave them up, and
+//! the log from there on is not reused meanwhile.
 
 use crate::broken::{self, Broken};
-use crate::engine::{Engine, Op, OpList, OpStream, Ops, Writer};
+use crate::engine::{Engine, Op, OpList, OpStream, OpenParts, Ops, Signal, Writer};
 use crate::log::{OpenBatch, Pieces, RecordKind};
 use crate::{Error, Result};
+
+/// How often a transaction sends parts again that the log gave up, before it is ended.
+pub(super) const RESENT: usize = 8;
 
 /// A transaction's parts.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     /// The number that the parts carry; `None` before the first.
     transaction: Option<u64>,
-    /// Those that are not in memory any more.
+    /// Where they are. The first of them are not in memory any more.
     sent: Pieces,
     /// The log position behind the last of them.
     end: u64,
 }
 
 impl Parts {
-    /// Sends all operations to the log if they are many.
+    /// Sends all operations to the log if those that it does not have are many.
+    #[inline]
     pub(super) fn send_early(&mut self, engine: &Engine, ops: &mut OpList) -> Result<()> {
-        let segment_bytes = engine.segments()?.size();
-        match ops.bytes().len() < OpenBatch::early_limit(segment_bytes) {
+        let unsent = ops.length() - self.sent.length();
+        match unsent < OpenBatch::ahead_limit(engine.segments()?.size()) {
             true => Ok(()),
-            false => self.send_all(engine, ops, OpenBatch::record_limit(segment_bytes)),
+            false => self.send(engine, ops),
         }
     }
 
-    /// In records of at most `limit` bytes.
     #[cold]
-    fn send_all(&mut self, engine: &Engine, ops: &mut OpList, limit: usize) -> Result<()> {
-        let mut done = 0;
-        let mut result = Ok(());
-        for piece in ops.bytes().chunks(limit) {
-            result = self.append(engine, ops.sent() + done as u64, piece).map(|(end, offset)| {
-                assert!(self.sent.push(ops.sent() + done as u64, offset, piece), "parts are sent in order");
-                self.end = end;
-                done += piece.len();
-            });
-            if result.is_err() {
-                break;
-            }
+    fn send(&mut self, engine: &Engine, ops: &mut OpList) -> Result<()> {
+        let is_too_much = ops.bytes().len() >= OpenBatch::early_limit(engine.segments()?.size());
+        if !is_too_much && !engine.sends_ahead() {
+            return Ok(());
         }
-        ops.send(done);
-        result
+        match self.send_all(engine, ops, is_too_much) {
+            // The rest goes another time, or at the commit.
+            Err(Error::OutlivedLog) if ops.sent() == 0 => self.begin_again(),
+            Err(error) => return Err(error),
+            Ok(()) if is_too_much => ops.send(ops.bytes().len()),
+            Ok(()) => engine.signals.raise(Signal::Log),
+        }
+        Ok(())
     }
 
-    /// At commit: sends what does not fit into the commit record, and keeps it in memory. Returns where that begins in
-    /// the list's bytes.
+    fn send_all(&mut self, engine: &Engine, ops: &OpList, for_good: bool) -> Result<()> {
+        self.send_up_to(engine, ops, ops.bytes().len())?;
+        if for_good { self.let_go(engine) } else { Ok(()) }
+    }
+
+    /// At commit: sends what does not fit into the commit record. Returns where that begins in the list's bytes.
     pub(super) fn send_rest(&mut self, engine: &Engine, ops: &OpList) -> Result<usize> {
         let limit = OpenBatch::record_limit(engine.segments()?.size());
-        let last = ops.bytes().len().saturating_sub(1) / limit * limit;
-        for (i, piece) in ops.bytes()[..last].chunks(limit).enumerate() {
-            self.append(engine, ops.sent() + (i * limit) as u64, piece)?;
-        }
+        let rest = ops.bytes().len() - self.sent_of(ops);
+        let last = ops.bytes().len() - (rest - rest.saturating_sub(1) / limit * limit);
+        self.send_up_to(engine, ops, last)?;
         Ok(last)
+    }
+
+    /// The log gave up what memory has a copy of: all of it has to go again.
+    pub(super) fn begin_again(&mut self) {
+        *self = Parts::default();
+    }
+
+    /// How many of the bytes in memory the log has.
+    fn sent_of(&self, ops: &OpList) -> usize {
+        (self.sent.length() - ops.sent()) as usize
+    }
+
+    /// In records of a size that fits.
+    fn send_up_to(&mut self, engine: &Engine, ops: &OpList, end: usize) -> Result<()> {
+        let limit = OpenBatch::record_limit(engine.segments()?.size());
+        for piece in ops.bytes()[self.sent_of(ops)..end].chunks(limit) {
+            let at = self.sent.length();
+            let (end, offset) = self.append(engine, at, piece)?;
+            assert!(self.sent.push(at, offset, piece), "parts are sent in order");
+            self.end = end;
+        }
+        Ok(())
+    }
+
+    /// Memory is to have no copy of them from now on.
+    fn let_go(&self, engine: &Engine) -> Result<()> {
+        let mut writer = engine.lock_writer();
+        self.check_kept(&writer)?;
+        let parts = writer.open_parts.iter_mut();
+        parts.filter(|parts| Some(parts.transaction) == self.transaction).for_each(|parts| parts.is_copied = false);
+        Ok(())
     }
 
     /// Returns the position behind the part, and where in the file its operations lie.
@@ -69,9 +106,10 @@ impl Parts {
         let transaction = match self.transaction {
             Some(transaction) => transaction,
             None => {
-                let first = (engine.stamp(), writer.batch.position());
-                writer.open_parts.push(first);
-                *self.transaction.insert(first.0)
+                let transaction = engine.stamp();
+                let first = writer.batch.position();
+                writer.open_parts.push(OpenParts { transaction, first, is_copied: true });
+                *self.transaction.insert(transaction)
             }
         };
         self.check_kept(&writer)?;
@@ -83,7 +121,12 @@ impl Parts {
     /// Fails if the log gave the parts up.
     pub(super) fn check_kept(&self, writer: &Writer) -> Result<()> {
         match self.transaction {
-            Some(own) if writer.open_parts.iter().all(|(open, _)| *open != own) => Err(Error::OutlivedLog),
+            Some(own)
+                if writer.open_parts.iter().all(|open| open.transaction != own)
+                    && !broken::is(Broken::GivenUpUnnoticed) =>
+            {
+                Err(Error::OutlivedLog)
+            }
             _ => Ok(()),
         }
     }
@@ -105,21 +148,21 @@ impl Parts {
     /// The commit record is in the log: the parts belong to it now.
     pub(super) fn close(&mut self, writer: &mut Writer) {
         if let Some(transaction) = self.transaction.take() {
-            writer.open_parts.retain(|(open, _)| *open != transaction);
+            writer.open_parts.retain(|open| open.transaction != transaction);
         }
     }
 
     /// The transaction failed: its parts need no log any more.
     pub(super) fn forget(&mut self, engine: &Engine) {
         if let Some(transaction) = self.transaction.take() {
-            engine.forget_parts(transaction);
+            engine.leave_parts(transaction);
         }
         self.sent = Pieces::default();
     }
 
     /// The list was cut back, perhaps before what was sent.
     pub(super) fn cut(&mut self, ops: &OpList) {
-        self.sent.cut(ops.sent());
+        self.sent.cut(ops.length());
     }
 
     /// Whether the log has never had any of them, those that were taken back since included.
@@ -127,31 +170,26 @@ impl Parts {
         self.transaction.is_none()
     }
 
-    /// Whether some operations are in the log only.
-    pub(super) fn has_sent(&self) -> bool {
-        self.sent.length() > 0
-    }
-
-    /// Waits until what was sent can be read back.
-    pub(super) fn wait_readable(&self, engine: &Engine) -> Result<()> {
-        match self.has_sent() {
+    /// Waits until what is in the log only can be read back.
+    pub(super) fn wait_readable(&self, engine: &Engine, ops: &OpList) -> Result<()> {
+        match ops.sent() > 0 {
             true => engine.wait_durable(engine.lock_writer(), self.end),
             false => Ok(()),
         }
     }
 
-    /// Calls `each` with every operation of the transaction, in order. What was sent must be readable.
+    /// Calls `each` with every operation of the transaction, in order. What is in the log only must be readable.
     pub(super) fn for_each(
         &self,
         engine: &Engine,
         ops: &OpList,
         mut each: impl FnMut(Op<'_>) -> Result<()>,
     ) -> Result<()> {
-        if !self.has_sent() {
+        if ops.sent() == 0 {
             return Ops::new(ops.bytes()).try_for_each(|op| each(op.map_err(|()| malformed())?));
         }
         let (mut stream, mut buffer) = (OpStream::default(), Vec::new());
-        self.sent.read(&engine.segments()?.file, &mut buffer, |bytes| stream.read(bytes, &mut each))?;
+        self.sent.read(&engine.segments()?.file, ops.sent(), &mut buffer, |bytes| stream.read(bytes, &mut each))?;
         buffer.extend_from_slice(ops.bytes());
         stream.read(&mut buffer, &mut each)?;
         match buffer.is_empty() {

@@ -104,13 +104,7 @@ impl Private {
 
     /// Calls `read` with the value under `key`, the transaction's own if it wrote one. Remembers the key as read.
     pub(super) fn get_with<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        let mut state = self.lock()?;
-        // What it wrote itself rests on nobody.
-        if let Some(own) = state.own.get(tree, key) {
-            return Ok(own.map(read));
-        }
-        state.note_key(tree, key);
-        get_at(&self.handle, state.slot()?, state.root(tree)?, key, read)
+        self.lock()?.get_with(self, tree, key, read)
     }
 }
 
@@ -130,6 +124,22 @@ impl Private {
 }
 
 impl State {
+    /// See [`Private::get_with`].
+    pub(super) fn get_with<R>(
+        &mut self,
+        private: &Private,
+        tree: TreeId,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
+        // What it wrote itself rests on nobody.
+        if let Some(own) = self.own.get(tree, key) {
+            return Ok(own.map(read));
+        }
+        self.note_key(tree, key);
+        get_at(&private.handle, self.slot()?, self.root(tree)?, key, read)
+    }
+
     /// A savepoint that is a state to read: all that the transaction wrote is in its trees.
     pub(super) fn freeze(&mut self, engine: &Engine) -> Result<Savepoint> {
         while let Some(tree) = self.own.any_tree() {
@@ -185,11 +195,14 @@ impl State {
     }
 
     pub(super) fn tree_stamp(&mut self, engine: &Engine, tree: TreeId) -> Result<u64> {
-        let birth = self.root(tree)?.birth;
-        if let Some(at) = self.find(tree) {
+        if let Some(private) = self.find(tree).map(|at| &self.trees[at]) {
+            if private.dropped {
+                return Err(Error::NoSuchTree(tree));
+            }
             // Changes in place keep the root's birth; counting them in the high bits keeps the stamps apart.
-            return Ok(birth ^ self.trees[at].writes << 40);
+            return Ok(private.root.birth ^ private.writes << 40);
         }
+        let birth = self.base()?.root(tree)?.birth;
         Ok(match (self.own.changes_of(tree), self.own_stamp) {
             (None, _) => birth,
             (Some(changes), (known, stamp)) if changes == known => stamp,

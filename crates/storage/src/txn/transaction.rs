@@ -66,6 +66,12 @@ impl Transaction {
         }
     }
 
+    /// For several reads and changes that belong together, a row's for instance: nobody else's come in between. Whatever else
+    /// uses the transaction meanwhile waits, this thread included: for ever.
+    pub fn writer(&self) -> Result<Writer<'_>> {
+        Ok(Writer { state: self.writable()?, private: &self.private })
+    }
+
     /// A new, empty tree; it exists once this transaction commits.
     pub fn create_tree(&self) -> Result<TreeId> {
         self.create(false)
@@ -106,28 +112,24 @@ impl Transaction {
         Ok(())
     }
 
-    /// Inserts or replaces. Blind: records no read. Keys up to about a quarter page, values of any size.
+    /// See [`Writer::put`].
     pub fn put(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
-        let engine = self.private.engine();
-        check_key(&engine.pages, key)?;
-        self.writable()?.put(engine, tree, key, value)
+        self.writer()?.put(tree, key, value)
     }
 
-    /// Inserts, unless the key is there: then `Ok(false)`. Remembers the key as read.
+    /// See [`Writer::insert`].
     pub fn insert(&self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
-        check_key(&self.private.engine().pages, key)?;
-        self.writable()?.insert(&self.private, tree, key, value)
+        self.writer()?.insert(tree, key, value)
     }
 
-    /// Overwrites `bytes` at `offset` of the value under `key`, which must exist and be long enough. Remembers the key
-    /// as read.
+    /// See [`Writer::patch`].
     pub fn patch(&self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
-        self.writable()?.patch(&self.private, tree, key, offset, bytes)
+        self.writer()?.patch(tree, key, offset, bytes)
     }
 
-    /// Removes `key`; whether it was there. Remembers the key as read.
+    /// See [`Writer::delete`].
     pub fn delete(&self, tree: TreeId, key: &[u8]) -> Result<bool> {
-        self.writable()?.delete(&self.private, tree, key)
+        self.writer()?.delete(tree, key)
     }
 
     /// Reads what [`Transaction::reader`] reads now, whatever is written later; keys and ranges are remembered as read as
@@ -209,5 +211,54 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.abandon();
+    }
+}
+
+/// A transaction, held for changes that belong together ([`Transaction::writer`]).
+pub struct Writer<'a> {
+    state: MutexGuard<'a, State>,
+    private: &'a Private,
+}
+
+impl fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Writer")
+    }
+}
+
+impl Writer<'_> {
+    /// Calls `read` with the value under `key`, the transaction's own if it wrote one. Remembers the key as read.
+    pub fn get_with<R>(&mut self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        self.state.get_with(self.private, tree, key, read)
+    }
+
+    /// See [`Reader::tree_stamp`].
+    #[inline]
+    pub fn tree_stamp(&mut self, tree: TreeId) -> Result<u64> {
+        self.state.tree_stamp(self.private.engine(), tree)
+    }
+
+    /// Inserts or replaces. Blind: records no read. Keys up to about a quarter page, values of any size.
+    pub fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
+        let engine = self.private.engine();
+        check_key(&engine.pages, key)?;
+        self.state.put(engine, tree, key, value)
+    }
+
+    /// Inserts, unless the key is there: then `Ok(false)`. Remembers the key as read.
+    pub fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
+        check_key(&self.private.engine().pages, key)?;
+        self.state.insert(self.private, tree, key, value)
+    }
+
+    /// Overwrites `bytes` at `offset` of the value under `key`, which must exist and be long enough. Remembers the key
+    /// as read.
+    pub fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
+        self.state.patch(self.private, tree, key, offset, bytes)
+    }
+
+    /// Removes `key`; whether it was there. Remembers the key as read.
+    pub fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
+        self.state.delete(self.private, tree, key)
     }
 }

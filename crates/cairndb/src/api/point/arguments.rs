@@ -36,7 +36,10 @@ impl Params for Arguments<'_> {
 /// Whether every parameter is of its type as it came.
 #[inline]
 pub(super) fn all_fit(params: &dyn Params, types: &[DataType]) -> bool {
-    types.iter().enumerate().all(|(index, &data_type)| params.value(index).fit(data_type).is_some())
+    types.iter().enumerate().all(|(index, &data_type)| {
+        let value = params.value(index);
+        value.is_of(data_type) || value.fit(data_type).is_some()
+    })
 }
 
 /// Converts the parameters that need it.

@@ -6,7 +6,7 @@ use cairn_storage::Ticket;
 
 use super::place::Place;
 use super::shape::{Finder, PointSource};
-use super::{Buffers, Miss};
+use super::{Miss, WriteBuffers};
 use crate::bind::Returning;
 use crate::dml::DeletePlan;
 use crate::dml::row::{AtOnce, Env, NoColumns, RowDelete, Stored, Target, look_up};
@@ -49,9 +49,9 @@ impl PointDelete {
         place: Place<'_>,
         stamp: u64,
         env: Env<'_>,
-        buffers: &mut Buffers,
+        buffers: &mut WriteBuffers,
     ) -> Result<(u64, Option<Ticket>), Miss> {
-        let Buffers { key, row_key, row, delete, returned, .. } = buffers;
+        let WriteBuffers { key, row_key, row, delete, returned, .. } = buffers;
         let (program, target) = (&self.program, &self.program.target);
         self.finder.key.encode(env.params, key).ok_or(Miss::General)?;
         place.write(stamp, &mut |trees| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cairn_storage::Ticket;
 
 use super::place::Place;
-use super::{Buffers, Miss};
+use super::{Miss, WriteBuffers};
 use crate::dml::InsertPlan;
 use crate::dml::row::{AtOnce, Env, Numbers, RowInsert, RowSource};
 use crate::plan::{Expr, ModifiedRows, PhysicalNode, PhysicalPlan};
@@ -40,10 +40,10 @@ impl PointInsert {
         place: Place<'_>,
         stamp: u64,
         env: Env<'_>,
-        buffers: &mut Buffers,
+        buffers: &mut WriteBuffers,
         numbers: Numbers<'_>,
     ) -> Result<(u64, Option<Ticket>), Miss> {
-        let Buffers { values, generated, proposed: spare, insert, returned, .. } = buffers;
+        let WriteBuffers { values, generated, proposed: spare, insert, returned, .. } = buffers;
         let target = &self.program.rules.target;
         self.source.compute(&target.table, env, values)?;
         let row = self.source.row(env.params, values, spare.take())?.generated(target, env, generated)?;

@@ -218,6 +218,16 @@ pub(super) fn general<T>() -> Result<T, WriteError<Miss>> {
 /// The buffers of a connection's point statements, reused by every execution.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
+    fitted: Vec<Value>,
+    drawn: Vec<i64>,
+    eval: EvalContext,
+    select: select::Scratch,
+    pub(super) write: WriteBuffers,
+}
+
+/// Those of writes.
+#[derive(Debug, Default)]
+pub(super) struct WriteBuffers {
     /// The key that was asked for, or the new row's.
     key: Vec<u8>,
     /// The row's key, where another key led to it.
@@ -226,7 +236,6 @@ pub(super) struct Buffers {
     insert: InsertBuffers,
     change: ChangeBuffers,
     delete: DeleteBuffers,
-    select: select::Scratch,
     /// A new row's computed values.
     values: Vec<Value>,
     /// Its generated columns.
@@ -234,7 +243,4 @@ pub(super) struct Buffers {
     proposed: Spare,
     /// What RETURNING made of the row.
     pub(super) returned: Vec<Value>,
-    fitted: Vec<Value>,
-    drawn: Vec<i64>,
-    eval: EvalContext,
 }

@@ -28,9 +28,10 @@ impl Place<'_> {
                 });
                 written.map(|(affected, ticket)| (affected, Some(ticket))).map_err(missed)
             }
-            Place::In(mut transaction) => {
-                let current = transaction.reader().tree_stamp(TreeId::CATALOG)?;
-                checked(current, &mut transaction).map(|affected| (affected, None)).map_err(missed)
+            Place::In(transaction) => {
+                let mut writer = transaction.writer()?;
+                let current = writer.tree_stamp(TreeId::CATALOG)?;
+                checked(current, &mut writer).map(|affected| (affected, None)).map_err(missed)
             }
         }
     }

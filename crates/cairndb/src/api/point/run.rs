@@ -6,7 +6,7 @@ use cairn_storage::{Acknowledge, Ticket};
 
 use super::arguments::{Arguments, all_fit, fit};
 use super::place::Place;
-use super::{Buffers, Miss, PointPlan, PointSelect, RowRef};
+use super::{Buffers, Miss, PointPlan, PointSelect, RowRef, WriteBuffers};
 use crate::api::prepared::Prepared;
 use crate::api::session::SessionState;
 use crate::api::{Connection, Params};
@@ -57,14 +57,16 @@ pub(in crate::api) fn write(
 ) -> Written {
     let is_plain = point.is_plain() && point.sequences().is_empty();
     if is_plain && point.notices_unfit() {
-        match run_point(connection, state, (prepared, point), (params, acknowledge), buffers) {
+        let env = Env::of_point(params, &buffers.eval);
+        match run_point(connection, state, (prepared, point), (env, acknowledge), &mut buffers.write) {
             Err(Miss::Unfit) => {}
             written => return written,
         }
     }
     let fits = all_fit(params, &prepared.parameters);
     if fits && is_plain {
-        return run_point(connection, state, (prepared, point), (params, acknowledge), buffers);
+        let env = Env::of_point(params, &buffers.eval);
+        return run_point(connection, state, (prepared, point), (env, acknowledge), &mut buffers.write);
     }
     run_prepared_for(connection, state, (prepared, point), (params, fits, acknowledge), buffers)
 }
@@ -77,18 +79,17 @@ fn run_prepared_for(
     (given, fits, acknowledge): (&dyn Params, bool, Acknowledge),
     buffers: &mut Buffers,
 ) -> Written {
-    refresh(&mut buffers.eval, state);
-    let (mut fitted, mut drawn) = (std::mem::take(&mut buffers.fitted), std::mem::take(&mut buffers.drawn));
+    let Buffers { fitted, drawn, eval, write, .. } = buffers;
+    refresh(eval, state);
     fitted.clear();
     drawn.clear();
-    let mut written = if fits { Ok(()) } else { fit(given, &prepared.parameters, &buffers.eval, &mut fitted) };
-    written = written.and_then(|()| draw(connection, point.sequences(), &mut drawn));
+    let mut written = if fits { Ok(()) } else { fit(given, &prepared.parameters, eval, fitted) };
+    written = written.and_then(|()| draw(connection, point.sequences(), drawn));
     let written = written.and_then(|()| {
-        let arguments = Arguments { given, fitted: &fitted, drawn: &drawn };
-        run_point(connection, state, (prepared, point), (&arguments, acknowledge), buffers)
+        let arguments = Arguments { given, fitted, drawn };
+        run_point(connection, state, (prepared, point), (Env::of_point(&arguments, eval), acknowledge), write)
     });
-    end_draw(connection, point.sequences(), &drawn, written.is_ok());
-    (buffers.fitted, buffers.drawn) = (fitted, drawn);
+    end_draw(connection, point.sequences(), drawn, written.is_ok());
     written
 }
 
@@ -97,8 +98,8 @@ fn run_point(
     connection: &Connection,
     state: &SessionState,
     (prepared, point): (&Prepared, &PointPlan),
-    (params, acknowledge): (&dyn Params, Acknowledge),
-    buffers: &mut Buffers,
+    (env, acknowledge): (Env<'_>, Acknowledge),
+    buffers: &mut WriteBuffers,
 ) -> Written {
     let mut session = connection.session.borrow_mut();
     let place = match &state.transaction {
@@ -109,18 +110,13 @@ fn run_point(
         }
     };
     let (stamp, shared) = (prepared.schema_stamp(), connection.shared());
-    // Out of the buffers for as long as they are lent.
-    let eval = std::mem::take(&mut buffers.eval);
-    let env = Env::of_point(params, &eval);
-    let written = match point {
+    match point {
         PointPlan::Insert(plan, _) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
         PointPlan::Update(plan) => plan.run(place, stamp, env, buffers),
         PointPlan::Delete(plan) => plan.run(place, stamp, env, buffers),
         PointPlan::Nothing => place.nothing(stamp),
         PointPlan::Select(_) => Err(Miss::General),
-    };
-    buffers.eval = eval;
-    written
+    }
 }
 
 /// What functions see of the session now.

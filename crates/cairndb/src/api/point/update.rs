@@ -6,7 +6,7 @@ use cairn_storage::Ticket;
 
 use super::place::Place;
 use super::shape::{Finder, PointSource};
-use super::{Buffers, Miss};
+use super::{Miss, WriteBuffers};
 use crate::bind::Returning;
 use crate::catalog::Catalog;
 use crate::dml::UpdatePlan;
@@ -56,9 +56,9 @@ impl PointUpdate {
         place: Place<'_>,
         stamp: u64,
         env: Env<'_>,
-        buffers: &mut Buffers,
+        buffers: &mut WriteBuffers,
     ) -> Result<(u64, Option<Ticket>), Miss> {
-        let Buffers { key, row_key, change, returned, .. } = buffers;
+        let WriteBuffers { key, row_key, change, returned, .. } = buffers;
         self.finder.key.encode(env.params, key).ok_or(Miss::General)?;
         place.write(stamp, &mut |trees| match self.finder.row_key(trees, key, row_key)? {
             Some(row_key) => self.change.run(trees, (row_key, None), env, change, &mut AtOnce, returned),

@@ -34,6 +34,19 @@ impl Operand {
         Some(Operand { source, data_type: to })
     }
 
+    /// Appends the value, as the column holds it; false: it needs converting first.
+    #[inline]
+    pub(crate) fn push<'v>(&'v self, params: &'v dyn Params, values: &mut Vec<ValueRef<'v>>) -> bool {
+        // It is looked at where it comes to lie: most are of the column's type, and are copied once.
+        let at = values.len();
+        match &self.source {
+            Source::Parameter(index) => values.push(params.value(*index)),
+            Source::Literal(value) => values.push(value.into()),
+        }
+        let value = &mut values[at];
+        value.is_of(self.data_type) || value.fit(self.data_type).map(|fitted| *value = fitted).is_some()
+    }
+
     /// The value, as the column holds it; `None`: it needs converting first.
     #[inline]
     pub(crate) fn value<'v>(&'v self, params: &'v dyn Params) -> Option<ValueRef<'v>> {

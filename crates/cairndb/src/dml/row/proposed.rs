@@ -72,10 +72,11 @@ impl RowSource {
     ) -> Result<Proposed<'a>, Stop> {
         values.reserve(self.columns.len());
         for (column, source) in self.columns.iter().enumerate() {
-            values.push(match source {
-                Source::Operand(operand) => operand.value(params).ok_or(Stop::Unfit)?,
-                Source::Computed(_) => (&computed[column]).into(),
-            });
+            match source {
+                Source::Operand(operand) if operand.push(params, &mut values) => {}
+                Source::Operand(_) => return Err(Stop::Unfit),
+                Source::Computed(_) => values.push((&computed[column]).into()),
+            }
         }
         Ok(Proposed { values })
     }

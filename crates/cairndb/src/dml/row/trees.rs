@@ -1,6 +1,6 @@
 //! The trees that a row program works on.
 
-use cairn_storage::{PointWriter, Result, Transaction, TreeId};
+use cairn_storage::{PointWriter, Result, TransactionWriter, TreeId};
 
 use crate::state;
 
@@ -33,21 +33,21 @@ impl Trees for PointWriter<'_> {
     }
 }
 
-impl Trees for &Transaction {
+impl Trees for TransactionWriter<'_> {
     fn get(&mut self, tree: TreeId, key: &[u8], read: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        Ok(self.reader().get_with(tree, key, read)?.is_some())
+        Ok(self.get_with(tree, key, read)?.is_some())
     }
     fn put(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<()> {
-        Transaction::put(self, tree, key, value)
+        TransactionWriter::put(self, tree, key, value)
     }
     fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool> {
-        Transaction::insert(self, tree, key, value)
+        TransactionWriter::insert(self, tree, key, value)
     }
     fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
-        Transaction::patch(self, tree, key, offset, bytes)
+        TransactionWriter::patch(self, tree, key, offset, bytes)
     }
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
-        Transaction::delete(self, tree, key)
+        TransactionWriter::delete(self, tree, key)
     }
 }
 

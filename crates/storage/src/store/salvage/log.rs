@@ -212,7 +212,7 @@ impl Commits {
                     pieces.cut(at);
                     if is_new && pieces.length() == at {
                         let (mut stream, mut buffer) = (OpStream::default(), Vec::new());
-                        pieces.read(file, &mut buffer, |bytes| stream.read(bytes, &mut *each))?;
+                        pieces.read(file, pieces.length(), &mut buffer, |bytes| stream.read(bytes, &mut *each))?;
                         buffer.extend_from_slice(operations);
                         stream.read(&mut buffer, &mut *each)?;
                     }
