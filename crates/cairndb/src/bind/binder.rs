@@ -31,6 +31,38 @@ pub(super) struct CteBinding {
     pub(super) fields: Vec<Field>,
     /// It gives rows: it is a query, or has RETURNING.
     pub(super) returns: bool,
+    /// While its own terms are bound.
+    pub(super) recursion: Option<Recursive>,
+}
+
+/// A recursive query whose terms are bound.
+#[derive(Clone, Debug)]
+pub(super) struct Recursive {
+    /// How many of [`Binder::confines`] stand around it.
+    pub(super) confines: usize,
+    pub(super) is_referred_to: bool,
+}
+
+/// Where a recursive query may not be referred to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Confine {
+    NonRecursiveTerm,
+    Subquery,
+    OuterJoin,
+    Intersect,
+    Except,
+}
+
+impl Confine {
+    fn name(self) -> &'static str {
+        match self {
+            Confine::NonRecursiveTerm => "its non-recursive term",
+            Confine::Subquery => "a subquery",
+            Confine::OuterJoin => "an outer join",
+            Confine::Intersect => "INTERSECT",
+            Confine::Except => "EXCEPT",
+        }
+    }
 }
 
 /// The state of binding one statement.
@@ -44,6 +76,8 @@ pub(super) struct Binder<'a> {
     /// How deep the trees are that are bound on this stack, one within the other.
     levels: usize,
     pub(super) ctes: Vec<CteBinding>,
+    /// What stands around what is bound, outermost first.
+    confines: Vec<Confine>,
     /// The statement's own WITH: the one that may change rows.
     pub(super) top: Option<ast::Id<ast::With>>,
     next_cte: usize,
@@ -80,6 +114,7 @@ impl<'a> Binder<'a> {
             source,
             levels,
             ctes: vec![],
+            confines: vec![],
             top: None,
             next_cte: 0,
             unreachable: vec![],
@@ -92,6 +127,36 @@ impl<'a> Binder<'a> {
             duplicated: 0,
             relations: 0,
         }
+    }
+
+    /// Binds what stands where a recursive query may not be referred to, if it does.
+    pub(super) fn within<T>(
+        &mut self,
+        confine: Option<Confine>,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let around = self.confines.len();
+        self.confines.extend(confine);
+        let bound = bind(self);
+        self.confines.truncate(around);
+        bound
+    }
+
+    pub(super) fn confines(&self) -> usize {
+        self.confines.len()
+    }
+
+    /// Notes a reference to a WITH query; an error where it is to one that is being defined, and may not stand here.
+    pub(super) fn refer(&mut self, cte: usize) -> Result<()> {
+        let CteBinding { name, recursion, .. } = &mut self.ctes[cte];
+        let Some(recursion) = recursion else { return Ok(()) };
+        let wrong = match self.confines[recursion.confines..].last() {
+            Some(confine) => format!("within {}", confine.name()),
+            None if std::mem::replace(&mut recursion.is_referred_to, true) => "more than once".to_owned(),
+            None => return Ok(()),
+        };
+        let message = format!("recursive reference to query \"{name}\" must not appear {wrong}");
+        Err(Error::new(SqlState::INVALID_RECURSION, message))
     }
 
     pub(super) fn new_cte_id(&mut self) -> usize {
@@ -114,6 +179,7 @@ impl<'a> Binder<'a> {
             source: None,
             levels: 0,
             ctes: vec![],
+            confines: vec![],
             top: None,
             next_cte: self.next_cte,
             unreachable: std::mem::take(&mut self.unreachable),

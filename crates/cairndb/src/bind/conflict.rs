@@ -26,7 +26,7 @@ impl Binder<'_> {
             Some(name) => self.arbiter_of_constraint(table, name)?,
             None if clause.index.is_empty() => Arbiter::Any,
             None => {
-                let env = Env { scope: target, outer: None };
+                let env = Env { scope: target, outer: None, within: None };
                 let filter = clause.index_filter.map(|condition| self.filter(condition, &env)).transpose()?;
                 self.arbiter_of_columns(table, clause.index, (target, filter))?
             }
@@ -55,7 +55,7 @@ impl Binder<'_> {
         let mut excluded = Scope::of_table("excluded".to_owned(), None, table, width);
         excluded.columns_mut().clear();
         let scope = target.clone().joined(excluded)?;
-        let env = Env { scope: &scope, outer: None };
+        let env = Env { scope: &scope, outer: None, within: None };
         let mut context = Context::new(Some(&env), Clause::Update);
         let assignments = self.assignments(table, clause.assignments, &mut context)?;
         let filter = clause.filter.map(|condition| self.filter(condition, &env)).transpose()?;
@@ -118,7 +118,7 @@ impl Binder<'_> {
             return Err(self.at(Error::unsupported("an operator class in ON CONFLICT"), span));
         }
         let Some(name) = self.plain_column(expr) else {
-            let env = Env { scope: target, outer: None };
+            let env = Env { scope: target, outer: None, within: None };
             return Ok(self.operand(expr, &mut Context::new(Some(&env), Clause::IndexKey))?.0);
         };
         let position = table.columns.iter().position(|column| column.name == name);

@@ -1,12 +1,15 @@
 //! Where an expression stands: which names it sees and what it may contain.
 
+use std::cell::RefCell;
+
 use cairn_parser::Span;
 
+use super::equal::same_call;
 use super::scope::Env;
 use super::windows::Windows;
 use crate::plan::{AggregateCall, Expr};
 use crate::types::DataType;
-use crate::{Error, SqlState};
+use crate::{Error, Result, SqlState};
 
 /// Until a query's grouping is known, its aggregates are columns numbered from here.
 pub(super) const AGGREGATE_BASE: usize = usize::MAX / 2;
@@ -127,8 +130,8 @@ pub(super) struct SetCall {
 pub(super) struct Context<'e> {
     pub(super) env: Option<&'e Env<'e>>,
     pub(super) clause: Clause,
-    /// The aggregates met so far, where the clause may have them.
-    pub(super) aggregates: Option<Vec<AggregateCall>>,
+    /// The aggregates met so far, where the clause may have them. (Subqueries add those that belong here.)
+    pub(super) aggregates: Option<RefCell<Vec<AggregateCall>>>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,
     /// The windows and the calls over them met so far, where the clause may have them.
@@ -136,7 +139,7 @@ pub(super) struct Context<'e> {
     /// Inside a window function's arguments.
     pub(super) in_window: bool,
     /// The arguments of the GROUPING calls met so far, and where they stand.
-    pub(super) groupings: Vec<Vec<(Expr, Span)>>,
+    pub(super) groupings: RefCell<Vec<Vec<(Expr, Span)>>>,
     /// The set-returning function of the select list.
     pub(super) series: Option<SetCall>,
     /// Columns of the row and where they were used outside aggregates, in this order.
@@ -153,7 +156,7 @@ impl<'e> Context<'e> {
             in_aggregate: false,
             windows: None,
             in_window: false,
-            groupings: vec![],
+            groupings: RefCell::default(),
             series: None,
             mentions: vec![],
         }
@@ -161,18 +164,26 @@ impl<'e> Context<'e> {
 
     /// A place that may have aggregates.
     pub(super) fn with_aggregates(env: &'e Env<'e>, clause: Clause) -> Context<'e> {
-        Context { aggregates: Some(vec![]), ..Context::new(Some(env), clause) }
+        Context { aggregates: Some(RefCell::default()), ..Context::new(Some(env), clause) }
     }
 
-    /// The error for an aggregate that may not stand here, if it may not.
-    pub(super) fn refuse_aggregate(&self) -> Option<Error> {
+    /// Adds an aggregate, unless there is the same already: the number of its column. An error where it may not stand.
+    pub(super) fn add_aggregate(&self, call: AggregateCall) -> Result<usize> {
         let message = match (&self.aggregates, self.in_aggregate) {
             _ if self.clause == Clause::Filter => "aggregate functions are not allowed in FILTER".to_owned(),
             (_, true) => "aggregate function calls cannot be nested".to_owned(),
             (None, _) => format!("aggregate functions are not allowed in {}", self.clause.name()),
-            (Some(_), false) => return None,
+            (Some(calls), false) => {
+                let mut calls = calls.borrow_mut();
+                let known = calls.iter().position(|other| same_call(other, &call));
+                let position = known.unwrap_or_else(|| {
+                    calls.push(call);
+                    calls.len() - 1
+                });
+                return Ok(AGGREGATE_BASE + position);
+            }
         };
-        Some(Error::new(SqlState::GROUPING_ERROR, message))
+        Err(Error::new(SqlState::GROUPING_ERROR, message))
     }
 
     /// The error for a window function that may not stand here, if it may not.
@@ -193,13 +204,17 @@ impl<'e> Context<'e> {
         Some(Error::new(SqlState::WINDOWING_ERROR, message))
     }
 
-    /// The error for a GROUPING that may not stand here, if it may not.
-    pub(super) fn refuse_grouping(&self) -> Option<Error> {
+    /// Adds a GROUPING: the number of its column. An error where it may not stand.
+    pub(super) fn add_grouping(&self, args: Vec<(Expr, Span)>) -> Result<usize> {
         let message = match (&self.aggregates, self.in_aggregate) {
             (_, true) => "aggregate function calls cannot contain grouping operations".to_owned(),
             (None, _) => format!("grouping operations are not allowed in {}", self.clause.name()),
-            (Some(_), false) => return None,
+            (Some(_), false) => {
+                let mut groupings = self.groupings.borrow_mut();
+                groupings.push(args);
+                return Ok(GROUPING_BASE + groupings.len() - 1);
+            }
         };
-        Some(Error::new(SqlState::GROUPING_ERROR, message))
+        Err(Error::new(SqlState::GROUPING_ERROR, message))
     }
 }

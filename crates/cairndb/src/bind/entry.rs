@@ -107,7 +107,7 @@ pub(super) fn over_columns(
 ) -> Result<(Expr, ast::Span)> {
     let schema = binder.schema_of(table.schema);
     let scope = Scope::of_table(table.name.clone(), schema, &std::sync::Arc::new(table.clone()), table.columns.len());
-    let env = Env { scope: &scope, outer: None };
+    let env = Env { scope: &scope, outer: None, within: None };
     binder.operand(expr, &mut Context::new(Some(&env), clause))
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cairn_parser::{self as ast, FunctionItem, Id, List, Name, QualifiedName, Query, Span, TableRef};
 
-use super::binder::{Binder, NOWHERE};
+use super::binder::{Binder, Confine, NOWHERE};
 use super::context::{Clause, Context, SetCall};
 use super::definition::{is_unchanged, known_columns, known_relation};
 use super::nearest::nearest;
@@ -15,6 +15,7 @@ use super::routine::Named;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Table, View};
 use crate::functions::json::JsonRows;
+use crate::functions::regex;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
 use crate::sql::{dotted, list_span, name_text, object_name};
 use crate::system::{self, SystemRelation};
@@ -140,14 +141,20 @@ impl<'a> Binder<'a> {
             joins.push(first);
             first = left;
         }
-        let first_item = self.item(first, left, outer)?;
+        let is = |join: Id<TableRef>, kind: ast::JoinKind| matches!(tree.get(join), TableRef::Join { kind: of, .. } if of == kind || of == ast::JoinKind::Full);
+        // What is left of a join, and right of it, may be missing in its rows.
+        let left_of_any = |joins: &[Id<TableRef>]| {
+            joins.iter().any(|&join| is(join, ast::JoinKind::Right)).then_some(Confine::OuterJoin)
+        };
+        let first_item = self.within(left_of_any(&joins), |binder| binder.item(first, left, outer))?;
         if first_item.lateral {
             let error = Error::unsupported("a join whose first item is LATERAL");
             return Err(self.at(error, tree.span(first)));
         }
         let mut joined = (first_item.plan, first_item.scope);
-        for join in joins.into_iter().rev() {
-            joined = self.join(joined, join, outer)?;
+        while let Some(join) = joins.pop() {
+            let confine = is(join, ast::JoinKind::Left).then_some(Confine::OuterJoin).or_else(|| left_of_any(&joins));
+            joined = self.join(joined, join, confine, outer)?;
         }
         Ok(Item::plain(joined))
     }
@@ -158,8 +165,10 @@ impl<'a> Binder<'a> {
         let parts = tree.get(name).parts;
         let plain = tree.list(parts).next_back().map_or("", |last| name_text(tree, last));
         let span = tree.span(name);
-        let cte = self.ctes.iter().rev().find(|cte| cte.name == plain && tree.len(parts) == 1);
-        if let Some(cte) = cte {
+        let cte = self.ctes.iter().rposition(|cte| cte.name == plain && tree.len(parts) == 1);
+        if let Some(at) = cte {
+            self.refer(at).map_err(|error| self.at(error, span))?;
+            let cte = &self.ctes[at];
             if !cte.returns {
                 let message = format!("WITH query \"{plain}\" does not have a RETURNING clause");
                 return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span));
@@ -401,7 +410,7 @@ impl<'a> Binder<'a> {
     ) -> Result<Item> {
         let (plan, lateral) = if lateral {
             let scope = left.cloned().unwrap_or_default();
-            let plan = self.query(query, Some(&Env { scope: &scope, outer }))?;
+            let plan = self.query(query, Some(&Env { scope: &scope, outer, within: None }))?;
             settle(plan)
         } else {
             let hidden = self.unreachable.len();
@@ -428,10 +437,10 @@ impl<'a> Binder<'a> {
         let (called, args, variadic) = self.called_in_from(function)?;
         let Named { name, span, .. } = called;
         let scope = left.cloned().unwrap_or_default();
-        let left = Env { scope: &scope, outer };
+        let left = Env { scope: &scope, outer, within: None };
         // The function's row of its own has no columns; the left row is one level out.
         let nothing = Scope::default();
-        let env = Env { scope: &nothing, outer: Some(&left) };
+        let env = Env { scope: &nothing, outer: Some(&left), within: None };
         let mut context = Context::new(Some(&env), Clause::From);
         let naming = alias.and_then(|alias| self.naming(alias));
         let naming_text = naming.map(|naming| name_text(tree, naming.name));
@@ -521,6 +530,20 @@ impl<'a> Binder<'a> {
     ) -> Result<(Vec<Expr>, Vec<DataType>)> {
         if matches!(name, "unnest" | "generate_subscripts") {
             return self.rows_of_array(name, args, span);
+        }
+        if matches!(name, regex::MATCHES | regex::SPLIT_TO_TABLE) {
+            let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+            let mut converted = vec![];
+            for (arg, at) in args {
+                converted.extend(self.coerce(arg, DataType::Text, CastContext::Implicit, at)?);
+            }
+            let row = if name == regex::MATCHES { DataType::Text.array() } else { Some(DataType::Text) };
+            return match row {
+                Some(row) if converted.len() == types.len() && (2..=3).contains(&types.len()) => {
+                    Ok((converted, vec![row]))
+                }
+                _ => Err(self.at(super::overload::no_function(name, &types), span)),
+            };
         }
         if let Some(rows) = JsonRows::named(name) {
             let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();

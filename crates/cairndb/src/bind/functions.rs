@@ -6,8 +6,9 @@ use cairn_parser::{self as ast, CallForm, Id, List, Span};
 
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
-use super::context::{AGGREGATE_BASE, Clause, Context, GROUPING_BASE, SetCall};
-use super::equal::{is_volatile, same_call};
+use super::context::{Clause, Context, SetCall};
+use super::equal::is_volatile;
+use super::grouping::raise;
 use super::operators::Operand;
 use super::overload::no_function;
 use super::routine::Named;
@@ -144,20 +145,38 @@ impl<'a> Binder<'a> {
     }
 
     fn aggregate(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
-        if let Some(error) = context.refuse_aggregate() {
-            return Err(self.at(error, call.span));
-        }
-        context.in_aggregate = true;
+        let was_in_aggregate = std::mem::replace(&mut context.in_aggregate, true);
         let bound = self.aggregate_call(call, context);
-        context.in_aggregate = false;
-        let bound = bound?;
+        context.in_aggregate = was_in_aggregate;
+        let mut bound = bound?;
         let data_type = bound.aggregate.returns;
-        let calls = context.aggregates.get_or_insert_default();
-        let position = calls.iter().position(|other| same_call(other, &bound)).unwrap_or_else(|| {
-            calls.push(bound);
-            calls.len() - 1
-        });
-        Ok(Expr::Column { index: AGGREGATE_BASE + position, data_type })
+        let level = raise(bound.exprs_mut()).map_err(|error| self.at(error, call.span))?;
+        self.owned(level, data_type, context, call.span, |context| context.add_aggregate(bound))
+    }
+
+    /// An aggregate, or a GROUPING, as a column of the query so many levels outwards to which it belongs.
+    fn owned(
+        &self,
+        level: usize,
+        data_type: DataType,
+        context: &Context,
+        span: Span,
+        add: impl FnOnce(&Context) -> Result<usize>,
+    ) -> Result<Expr> {
+        if level == 0 {
+            let index = add(context).map_err(|error| self.at(error, span))?;
+            return Ok(Expr::Column { index, data_type });
+        }
+        let owner = context.env.and_then(|env| env.out(level)).and_then(|env| env.within);
+        let added = owner.map_or_else(
+            || {
+                let message = "aggregate functions are not allowed in FROM clause of their own query level";
+                Err(Error::new(SqlState::GROUPING_ERROR, message))
+            },
+            add,
+        );
+        let index = added.map_err(|error| self.at(error, span))?;
+        Ok(Expr::Outer { level, index, data_type })
     }
 
     fn aggregate_call(&mut self, call: &Call, context: &mut Context) -> Result<AggregateCall> {
@@ -336,16 +355,13 @@ impl<'a> Binder<'a> {
 
     /// `GROUPING(a, b)`: which of the groups the row's grouping set lacks.
     pub(super) fn grouping(&mut self, args: List<ast::Expr>, span: Span, context: &mut Context) -> Result<Expr> {
-        if let Some(error) = context.refuse_grouping() {
-            return Err(self.at(error, span));
-        }
         if self.tree.len(args) >= 32 {
             let error = Error::new(SqlState::TOO_MANY_ARGUMENTS, "GROUPING must have fewer than 32 arguments");
             return Err(self.at(error, span));
         }
-        let args = self.operands_of(args, context)?;
-        context.groupings.push(args);
-        Ok(Expr::Column { index: GROUPING_BASE + context.groupings.len() - 1, data_type: DataType::Integer })
+        let mut args = self.operands_of(args, context)?;
+        let level = raise(args.iter_mut().map(|(arg, _)| arg)).map_err(|error| self.at(error, span))?;
+        self.owned(level, DataType::Integer, context, span, |context| context.add_grouping(args))
     }
 
     /// `pg_typeof(x)` is known at once.

@@ -36,7 +36,7 @@ impl<'s> Grouping<'s> {
     ) -> Grouping<'s> {
         let GroupBy { exprs, sets } = groups;
         let Context { groupings, mentions, .. } = context;
-        Grouping { scope, groups: exprs, sets, aggregates, groupings, mentions }
+        Grouping { scope, groups: exprs, sets, aggregates, groupings: groupings.into_inner(), mentions }
     }
 
     /// Rewrites the expressions that follow the grouping, and makes the plan that groups `input`.
@@ -177,5 +177,40 @@ impl<'s> Grouping<'s> {
             }
             _ => None,
         });
+    }
+}
+
+/// How many levels outwards the innermost query is whose columns these expressions use: there an aggregate of them belongs
+/// (PostgreSQL 15, 4.2.7). They become expressions of that query.
+pub(super) fn raise<'x>(exprs: impl Iterator<Item = &'x mut Expr>) -> Result<usize> {
+    let mut exprs: Vec<&mut Expr> = exprs.collect();
+    let mut innermost: Option<usize> = None;
+    for expr in &exprs {
+        walk::walk(expr, 0, &mut |expr, depth| {
+            let level = match *expr {
+                Expr::Column { .. } if depth == 0 => 0,
+                Expr::Outer { level, .. } if level >= depth => level - depth,
+                _ => return,
+            };
+            innermost = Some(innermost.map_or(level, |least| least.min(level)));
+        });
+    }
+    let Some(raised @ 1..) = innermost else { return Ok(0) };
+    let mut is_nested = false;
+    for expr in &mut exprs {
+        walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
+            Expr::Outer { level, index, data_type } if level >= depth => {
+                is_nested |= level - depth == raised && (AGGREGATE_BASE..WINDOW_BASE).contains(&index);
+                Some(match level - raised {
+                    0 => Expr::Column { index, data_type },
+                    level => Expr::Outer { level, index, data_type },
+                })
+            }
+            _ => None,
+        });
+    }
+    match is_nested {
+        true => Err(Error::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested")),
+        false => Ok(raised),
     }
 }

@@ -164,7 +164,7 @@ impl Binder<'_> {
         targets.columns.truncate(width);
         let gaps = targets.gaps();
         let scope = Scope::default();
-        let env = Env { scope: &scope, outer: None };
+        let env = Env { scope: &scope, outer: None, within: None };
         let mut context = Context::new(Some(&env), Clause::Values);
         // Within WITH, rows belong to a plan.
         if self.ctes.is_empty()

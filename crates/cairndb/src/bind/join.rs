@@ -2,7 +2,7 @@
 
 use cairn_parser::{self as ast, Id, List, Name, Span, TableRef};
 
-use super::binder::{Binder, NOWHERE};
+use super::binder::{Binder, Confine, NOWHERE};
 use super::context::{Clause, Context};
 use super::expr::conjunction;
 use super::from::Side;
@@ -23,14 +23,20 @@ enum Condition {
 }
 
 impl Binder<'_> {
-    /// One join, its left side being bound already.
-    pub(super) fn join(&mut self, left: Side, join: Id<TableRef>, outer: Option<&Env>) -> Result<Side> {
+    /// One join, its left side being bound already; `confine`: of its right side.
+    pub(super) fn join(
+        &mut self,
+        left: Side,
+        join: Id<TableRef>,
+        confine: Option<Confine>,
+        outer: Option<&Env>,
+    ) -> Result<Side> {
         let tree = self.tree;
         let TableRef::Join { kind, natural, right: right_item, on, using, using_alias, .. } = tree.get(join) else {
             return Err(Error::internal("not a join"));
         };
         let (kind, place) = (kind_of(kind), tree.span(right_item));
-        let right = self.item(right_item, Some(&left.1), outer)?;
+        let right = self.within(confine, |binder| binder.item(right_item, Some(&left.1), outer))?;
         if right.lateral && matches!(kind, JoinKind::Right | JoinKind::Full) {
             let error = Error::new(SqlState::INVALID_COLUMN_REFERENCE, "invalid reference to FROM-clause entry")
                 .with_detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
@@ -58,7 +64,7 @@ impl Binder<'_> {
     }
 
     fn on(&mut self, condition: Id<ast::Expr>, scope: &Scope, outer: Option<&Env>) -> Result<Expr> {
-        let env = Env { scope, outer };
+        let env = Env { scope, outer, within: None };
         let bound = self.expr(condition, &mut Context::new(Some(&env), Clause::Join))?;
         self.condition(bound, "JOIN/ON", self.tree.span(condition))
     }

@@ -4,7 +4,7 @@ use cairn_parser::{
     self as ast, Direction, Id, LimitForm, List, NullsOrder, Query, QueryBody, SetOperation, Span, Tree,
 };
 
-use super::binder::{Binder, NOWHERE};
+use super::binder::{Binder, Confine, NOWHERE};
 use super::coerce::null;
 use super::context::{Clause, Context};
 use super::operators::symbol;
@@ -62,7 +62,14 @@ impl Binder<'_> {
             }
             QueryBody::SetOperation { operation, all, left, right } => {
                 self.locking_beside(query.locking, Some("is not allowed with UNION/INTERSECT/EXCEPT"))?;
-                let sides = [self.untyped_query(left, outer)?, self.untyped_query(right, outer)?];
+                // As PostgreSQL: what a set operation takes away may not grow with what it is taken from.
+                let (on_left, on_right) = match operation {
+                    SetOperation::Union => (None, None),
+                    SetOperation::Intersect => (all.then_some(Confine::Intersect), all.then_some(Confine::Intersect)),
+                    SetOperation::Except => (all.then_some(Confine::Except), Some(Confine::Except)),
+                };
+                let left_side = self.within(on_left, |binder| binder.untyped_query(left, outer))?;
+                let sides = [left_side, self.within(on_right, |binder| binder.untyped_query(right, outer))?];
                 let spans = [left, right].map(|side| column_spans(self.tree, side));
                 self.set_operation(set_operator(operation), all, sides, [&spans[0], &spans[1]])?
             }
@@ -103,7 +110,7 @@ impl Binder<'_> {
     fn values(&mut self, rows: List<ast::Row>, outer: Option<&Env>) -> Result<LogicalPlan> {
         let tree = self.tree;
         let scope = Scope::default();
-        let env = Env { scope: &scope, outer };
+        let env = Env { scope: &scope, outer, within: None };
         let mut context = Context::new(Some(&env), Clause::Values);
         let width = self.values_width(rows);
         let mut bound = Vec::with_capacity(tree.len(rows));
@@ -260,7 +267,7 @@ impl Binder<'_> {
 
     fn limits(&mut self, query: &Query, outer: Option<&Env>) -> Result<RowLimits> {
         let scope = Scope::default();
-        let env = Env { scope: &scope, outer };
+        let env = Env { scope: &scope, outer, within: None };
         let mut limits = RowLimits::default();
         if let Some(limit) = query.limit {
             if query.limit_form == LimitForm::WithTies {

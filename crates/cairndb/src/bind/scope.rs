@@ -11,6 +11,7 @@ use std::sync::Arc;
 use cairn_parser::{Id, List, Name};
 
 use super::binder::{Binder, NOWHERE};
+use super::context::Context;
 use super::nearest::nearest;
 use crate::catalog::Table;
 use crate::plan::{Expr, Field, walk};
@@ -83,6 +84,15 @@ fn owned((name, expr): (&str, Cow<'_, Expr>)) -> Named {
 pub(super) struct Env<'a> {
     pub(super) scope: &'a Scope,
     pub(super) outer: Option<&'a Env<'a>>,
+    /// The expression of this query that what is bound stands in, where it may have aggregates of this query.
+    pub(super) within: Option<&'a Context<'a>>,
+}
+
+impl<'a> Env<'a> {
+    /// So many steps outwards.
+    pub(super) fn out(&'a self, level: usize) -> Option<&'a Env<'a>> {
+        (0..level).try_fold(self, |env, _| env.outer)
+    }
 }
 
 impl Scope {

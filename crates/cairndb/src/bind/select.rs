@@ -3,6 +3,8 @@
 //! FROM, WHERE, groups, HAVING, the select list (with columns that only sorting needs behind it), DISTINCT, ORDER BY,
 //! LIMIT, and last the hidden columns are cut off.
 
+use std::cell::RefCell;
+
 use cairn_parser::{
     self as ast, GroupItem, Id, Indirection, List, Name, QueryBody, Relation, SelectQuantifier, Span, TableRef, Target,
     WindowDefinition,
@@ -82,7 +84,7 @@ impl Binder<'_> {
         let clauses = self.clauses(body)?;
         let (mut plan, scope) = self.input(&clauses.input, outer)?;
         self.locked_relations(query.locking, &scope)?;
-        let env = Env { scope: &scope, outer };
+        let env = Env { scope: &scope, outer, within: None };
         if let Some(condition) = clauses.filter {
             let predicate = self.filter(condition, &env)?;
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
@@ -112,7 +114,7 @@ impl Binder<'_> {
         self.order_by(keys, &mut parts, &mut context)?;
         let has_windows = context.windows.as_ref().is_some_and(Windows::has_calls);
         let mut windows = self.bind_windows(&mut context)?;
-        let aggregates = context.aggregates.take().unwrap_or_default();
+        let aggregates = context.aggregates.take().map(RefCell::into_inner).unwrap_or_default();
         let unlockable = unlockable(&clauses, !aggregates.is_empty(), has_windows, context.series.is_some());
         self.locking_beside(query.locking, unlockable)?;
         if has_windows && context.series.is_some() {
@@ -121,7 +123,11 @@ impl Binder<'_> {
         if let Some(call) = context.series.take() {
             plan = super::from::with_series(plan, call);
         }
-        if groups.is_some() || !aggregates.is_empty() || parts.having.is_some() || !context.groupings.is_empty() {
+        if groups.is_some()
+            || !aggregates.is_empty()
+            || parts.having.is_some()
+            || !context.groupings.borrow().is_empty()
+        {
             let grouping = Grouping::new(&scope, groups.unwrap_or_default(), aggregates, context);
             let exprs = parts.outputs.iter_mut().map(|output| &mut output.expr);
             let exprs = exprs.chain(&mut parts.having).chain(&mut parts.hidden).chain(windows.exprs_mut());

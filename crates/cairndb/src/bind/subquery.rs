@@ -5,10 +5,11 @@ use std::sync::Arc;
 use cairn_parser::{self as ast, Id, List, Operator, Query};
 
 use super::arrays::wrong_quantifier;
-use super::binder::Binder;
+use super::binder::{Binder, Confine};
 use super::context::Context;
 use super::expr::not;
 use super::operators::{Operand, row_of, symbol};
+use super::scope::Env;
 use crate::functions::{ANY, Function};
 use crate::plan::{Expr, Field, LogicalPlan, QuantifiedOp, Subquery, SubqueryKind};
 use crate::types::DataType;
@@ -40,7 +41,8 @@ impl Binder<'_> {
             let message = format!("cannot use subquery in {}", context.clause.place());
             return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), self.tree.span(query)));
         }
-        self.query(query, context.env)
+        let env = context.env.map(|env| Env { within: Some(context), ..*env });
+        self.within(Some(Confine::Subquery), |binder| binder.query(query, env.as_ref()))
     }
 
     fn scalar_subquery(&mut self, expr: Id<ast::Expr>, query: Id<Query>, context: &mut Context) -> Result<Expr> {

@@ -312,7 +312,7 @@ impl Binder<'_> {
         if let Some(name) = old.or(new) {
             return Err(self.at(Error::unsupported("RETURNING WITH"), self.tree.span(name)));
         }
-        let env = Env { scope, outer: None };
+        let env = Env { scope, outer: None, within: None };
         let outputs = self.outputs(targets, &mut Context::new(Some(&env), Clause::Returning))?;
         let (mut exprs, mut fields) = (vec![], vec![]);
         for output in outputs {

@@ -28,7 +28,7 @@ impl Binder<'_> {
             joined = self.add_item(Some(joined), item, None)?;
         }
         let (mut plan, scope) = joined;
-        let env = Env { scope: &scope, outer: None };
+        let env = Env { scope: &scope, outer: None, within: None };
         if let Some(condition) = update.filter {
             let predicate = self.filter(condition, &env)?;
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };

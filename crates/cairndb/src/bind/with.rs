@@ -4,7 +4,7 @@
 
 use cairn_parser::{Cte, Id, Materialized, NodeRef, Query, QueryBody, SetOperation, Span, Statement, With};
 
-use super::binder::{Binder, CteBinding};
+use super::binder::{Binder, Confine, CteBinding, Recursive};
 use super::from::Naming;
 use super::query::{column_spans, span_at};
 use super::scope::Env;
@@ -128,12 +128,11 @@ impl Binder<'_> {
                 return Err(self.at(Error::unsupported("this statement in WITH"), tree.span(cte.statement)));
             }
         };
-        match self.recursion(query).filter(|_| recursive) {
-            Some(recursion) if self.mentions(self.tree.reference(recursion.step), cte) => {
-                self.recursive(cte, name, &recursion, outer)
-            }
-            _ => self.plain(cte, name, query, outer),
+        if recursive && self.mentions(tree.reference(query), cte) {
+            let recursion = self.recursion(name, query)?;
+            return self.recursive(cte, name, &recursion, outer);
         }
+        self.plain(cte, name, query, outer)
     }
 
     /// A statement that changes rows; what it returns is what the query gives.
@@ -159,8 +158,23 @@ impl Binder<'_> {
 
     fn show(&mut self, name: &str, fields: Vec<Field>, returns: bool) -> usize {
         let id = self.new_cte_id();
-        self.ctes.push(CteBinding { name: name.to_owned(), id, fields, returns });
+        self.ctes.push(CteBinding { name: name.to_owned(), id, fields, returns, recursion: None });
         id
+    }
+
+    /// Binds a term of a recursive query, which may refer to it.
+    fn term<T>(
+        &mut self,
+        (name, fields): (&str, Vec<Field>),
+        confine: Option<Confine>,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(usize, T)> {
+        let at = self.ctes.len();
+        let id = self.show(name, fields, true);
+        self.ctes[at].recursion = Some(Recursive { confines: self.confines(), is_referred_to: false });
+        let bound = self.within(confine, bind)?;
+        self.ctes.truncate(at);
+        Ok((id, bound))
     }
 
     fn recursive(
@@ -171,14 +185,17 @@ impl Binder<'_> {
         outer: Option<&Env>,
     ) -> Result<Definition> {
         let spans = column_spans(self.tree, base);
-        let base = self.untyped_query(base, outer)?;
-        let base = self.typed(base)?;
+        let term = |binder: &mut Self| {
+            let base = binder.untyped_query(base, outer)?;
+            binder.typed(base)
+        };
+        let (_, base) = self.term((name, vec![]), Some(Confine::NonRecursiveTerm), term)?;
         let fields = self.cte_fields(base.fields(), cte)?;
         let types: Vec<DataType> = fields.iter().map(|field| field.data_type).collect();
-        let id = self.show(name, fields, true);
-        let step_plan = self.untyped_query(step, outer)?;
+        let (id, step_plan) = self.term((name, fields.clone()), None, |binder| binder.untyped_query(step, outer))?;
         self.check_step(name, &base.fields(), &step_plan.fields(), cte, &spans)?;
         let step = self.retype(step_plan, &types, &column_spans(self.tree, step))?;
+        self.ctes.push(CteBinding { name: name.to_owned(), id, fields, returns: true, recursion: None });
         Ok(Definition::Recursive { id, name: name.to_owned(), base, step, all })
     }
 
@@ -189,54 +206,74 @@ impl Binder<'_> {
             return Err(self.at(error, self.tree.span(cte.statement)));
         }
         for (number, (base, step)) in base.iter().zip(step).enumerate() {
-            let fits = step.data_type.base() == base.data_type.base()
-                || step.data_type == DataType::Unknown
-                || crate::types::can_cast(step.data_type, base.data_type, crate::types::CastContext::Implicit)
-                    && !base.data_type.is_integer();
+            let span = span_at(spans, number);
+            let overall = self.common_type("UNION", &[(base.data_type, span), (step.data_type, span)])?;
+            let fits = overall == base.data_type;
             if !fits {
                 let message = format!(
                     "recursive query \"{name}\" column {} has type {} in non-recursive term but type {} overall",
                     number + 1,
                     base.data_type,
-                    step.data_type
+                    overall
                 );
                 let error = Error::new(SqlState::DATATYPE_MISMATCH, message)
                     .with_hint("Cast the output of the non-recursive term to the correct type.");
-                return Err(self.at(error, span_at(spans, number)));
+                return Err(self.at(error, span));
             }
         }
         Ok(())
     }
 
-    /// `base UNION [ALL] step`, where the query is that and no more.
-    fn recursion(&self, query: Id<Query>) -> Option<Recursion> {
+    /// `base UNION [ALL] step`, which the query has to be, and no more.
+    fn recursion(&self, name: &str, query: Id<Query>) -> Result<Recursion> {
         let tree = self.tree;
+        let span = tree.span(query);
         let query = tree.get(query);
-        let plain =
-            query.order_by.is_empty() && query.limit.is_none() && query.offset.is_none() && query.with.is_none();
-        match tree.get(query.body) {
-            QueryBody::SetOperation { operation: SetOperation::Union, all, left, right } if plain => {
-                Some(Recursion { base: left, step: right, all })
+        let QueryBody::SetOperation { operation: SetOperation::Union, all, left, right } = tree.get(query.body) else {
+            let message = format!(
+                "recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term"
+            );
+            return Err(self.at(Error::new(SqlState::INVALID_RECURSION, message), span));
+        };
+        let not_there = [
+            (query.with.is_some(), "WITH"),
+            (!query.order_by.is_empty(), "ORDER BY"),
+            (query.offset.is_some(), "OFFSET"),
+            (query.limit.is_some(), "LIMIT"),
+            (!query.locking.is_empty(), "FOR UPDATE/SHARE"),
+        ];
+        match not_there.into_iter().find(|(is_there, _)| *is_there) {
+            Some((_, what)) => {
+                let message = format!("{what} in a recursive query is not implemented");
+                Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span))
             }
-            _ => None,
+            None => Ok(Recursion { base: left, step: right, all }),
         }
     }
 
-    /// Whether the term reads from something of the query's name. (That may be a WITH query of its own by the same
-    /// name; then the recursive form is right as well.)
+    /// Whether the term reads from something of the query's name, outside queries with a WITH query of their own by that name.
     fn mentions(&self, term: NodeRef, cte: &Cte) -> bool {
         let tree = self.tree;
         let name = tree.reference(cte.name);
+        let is_called = |node| {
+            let mut found = false;
+            tree.children(node, |child| found |= tree.same(child, tree, name));
+            found
+        };
         let mut waiting = vec![term];
         while let Some(node) = waiting.pop() {
-            let (first, mut found) = (waiting.len(), false);
-            let is_relation = tree.kind(node).name == "QualifiedName";
-            tree.children(node, |child| {
-                found |= is_relation && tree.same(child, tree, name);
-                waiting.push(child);
-            });
-            if found && waiting.len() == first + 1 {
+            let first = waiting.len();
+            tree.children(node, |child| waiting.push(child));
+            if tree.kind(node).name == "QualifiedName" && waiting.len() == first + 1 && is_called(node) {
                 return true;
+            }
+            let hides = |with: &NodeRef| {
+                let mut hidden = false;
+                tree.children(*with, |query| hidden |= is_called(query));
+                tree.kind(*with).name == "With" && hidden
+            };
+            if waiting[first..].iter().any(hides) {
+                waiting.truncate(first);
             }
         }
         false

@@ -20,7 +20,7 @@ mod operator;
 mod postgresql15;
 mod quoting;
 mod random;
-mod regex;
+pub(crate) mod regex;
 mod register;
 mod series;
 mod signature;

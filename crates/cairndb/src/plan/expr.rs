@@ -180,6 +180,14 @@ pub struct AggregateCall {
     pub order_by: Vec<super::SortKey>,
 }
 
+impl AggregateCall {
+    /// What it evaluates for a row.
+    pub(crate) fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let keys = self.order_by.iter_mut().map(|key| &mut key.expr);
+        self.args.iter_mut().chain(&mut self.filter).chain(keys)
+    }
+}
+
 impl Expr {
     /// The type of the value.
     pub fn data_type(&self) -> DataType {

@@ -1,10 +1,10 @@
-//! Functions that return rows: `unnest`, `generate_subscripts`, and `generate_series`, which has a module of its own.
+//! Functions that return rows: `unnest`, `generate_subscripts`, and those that have modules of their own.
 
 use std::sync::Arc;
 
-use crate::functions::Series;
 use crate::functions::json::{JsonRows, rows_of_document};
 use crate::functions::support::wrong_arguments;
+use crate::functions::{Series, regex};
 use crate::types::{Array, EvalContext, Value};
 use crate::{Error, Result};
 
@@ -16,7 +16,7 @@ pub enum SetRows {
     Unnest(Vec<Option<Arc<Array>>>, usize),
     /// `generate_subscripts`: the next, the last, and the step.
     Subscripts(i64, i64, i64),
-    /// The parts of a document: their values, as many as a row has together.
+    /// The parts of a document or a text: their values, as many as a row has together.
     Parts(std::vec::IntoIter<Value>, usize),
     /// Rows that are there.
     Rows(std::vec::IntoIter<Vec<Value>>),
@@ -24,7 +24,8 @@ pub enum SetRows {
 
 /// There is a function of this name that returns rows.
 pub fn is_set_function(name: &str) -> bool {
-    matches!(name, "generate_series" | "unnest" | "generate_subscripts") || JsonRows::named(name).is_some()
+    matches!(name, "generate_series" | "unnest" | "generate_subscripts" | regex::MATCHES | regex::SPLIT_TO_TABLE)
+        || JsonRows::named(name).is_some()
 }
 
 impl SetRows {
@@ -40,6 +41,7 @@ impl SetRows {
                 Ok(SetRows::Unnest(args.iter().map(array).collect(), 0))
             }
             "generate_subscripts" => subscripts(args),
+            regex::MATCHES | regex::SPLIT_TO_TABLE => Ok(SetRows::Parts(regex::rows(name, args)?.into_iter(), 1)),
             _ => match JsonRows::named(name) {
                 Some(rows) => {
                     let values = rows_of_document(name, rows, args)?;
