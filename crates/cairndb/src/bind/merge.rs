@@ -59,7 +59,7 @@ impl Binder<'_> {
             let detail = "The name is used both as MERGE target table and data source.";
             self.at(Error::new(error.sqlstate(), message).with_detail(detail), tree.span(merge.source))
         })?;
-        let env = Env { scope: &both, outer: None };
+        let env = Env { scope: &both, outer: None, within: None };
         let on = self.expr(merge.on, &mut Context::new(Some(&env), Clause::Join))?;
         let on = self.condition(on, "JOIN/ON", tree.span(merge.on))?;
         let right = if keeps_target { marked(source.plan) } else { source.plan };
@@ -131,7 +131,7 @@ impl Binder<'_> {
             MergeMatch::NotMatchedBySource => sides.has_source.iter().map(not).collect(),
         };
         if let Some(condition) = clause.condition {
-            let env = Env { scope: sides.seen_by(clause.matched), outer: None };
+            let env = Env { scope: sides.seen_by(clause.matched), outer: None, within: None };
             let bound = self.expr(condition, &mut Context::new(Some(&env), Clause::MergeWhen))?;
             all.push(self.condition(bound, "WHEN", self.tree.span(condition))?);
         }
@@ -146,7 +146,7 @@ impl Binder<'_> {
         sides: &Sides,
         at: usize,
     ) -> Result<(MergeStep, Vec<Expr>)> {
-        let env = Env { scope: sides.seen_by(clause.matched), outer: None };
+        let env = Env { scope: sides.seen_by(clause.matched), outer: None, within: None };
         Ok(match self.tree.get(clause.action) {
             MergeAction::DoNothing => (MergeStep::Nothing, vec![]),
             MergeAction::Delete => (MergeStep::Delete, vec![]),

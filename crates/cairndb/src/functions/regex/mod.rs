@@ -137,8 +137,8 @@ const PART: (&str, usize, i32, i32) = ("subexpr", 0, 0, i32::MAX);
 
 /// The byte at which character `start` begins, counted from one; `None`: behind the end.
 fn byte_of(text: &str, start: usize) -> Option<usize> {
-    let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-    ends.take(start).skip(start - 1).next()
+    let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    ends.nth(start - 1)
 }
 
 fn character_of(text: &str, byte: usize) -> i32 {
