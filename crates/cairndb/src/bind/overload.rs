@@ -32,7 +32,8 @@ pub(super) trait Candidate {
         let matches = |declared: Option<Declared>, base: DataType| match declared {
             Some(Declared::Type(known)) => known == base,
             // What is of no type yet is first taken to be of the other's.
-            Some(Declared::NonArray) => !base.is_array() && base != DataType::Unknown,
+            // Strings are taken as such first, without the blanks that only fill them up.
+            Some(Declared::NonArray) => !base.is_array() && !base.is_string() && base != DataType::Unknown,
             declared => declared == Some(Declared::Any),
         };
         self.takes(bases.len()) && bases.iter().enumerate().all(|(at, base)| matches(self.declared(at), *base))

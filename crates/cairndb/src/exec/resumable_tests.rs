@@ -149,7 +149,7 @@ const QUERIES: [&str; 40] = [
          JOIN log l ON l.at = r.at + 3 WHERE n < 12) SELECT * FROM r ORDER BY n, at",
     "WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r WHERE n < 400) SELECT count(*), sum(n) FROM r",
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 9
-         AND (SELECT count(*) FROM r x) < 5) SELECT * FROM r, r s",
+         AND (SELECT count(*) FROM (VALUES (1), (2), (3)) v(x) WHERE x < r.n) < 5) SELECT * FROM r, r s",
     "WITH c AS MATERIALIZED (SELECT * FROM customer WHERE id > 20), d AS MATERIALIZED (SELECT * FROM c WHERE id < 90)
          SELECT * FROM c LEFT JOIN d USING (id) WHERE c.id IN (SELECT id FROM d) OR c.id % 7 = 0",
     "SELECT * FROM (WITH c AS MATERIALIZED (SELECT at FROM log WHERE at < 9) SELECT a.at, (SELECT count(*) FROM c

@@ -3,9 +3,9 @@
 use super::catalogue::Catalogue;
 use super::support::{call, check_length, invalid_parameter, wrong_arguments};
 use super::{ANY, md5};
-use crate::Result;
 use crate::types::text::{parse_escaped, parse_hex, write_hex};
-use crate::types::{DataType, EvalContext, Value, to_text};
+use crate::types::{DataType, EvalContext, Value, cast, to_text};
+use crate::{Error, Result, SqlState};
 
 const TEXT: DataType = DataType::Text;
 
@@ -127,7 +127,7 @@ fn quote_nullable(args: &[Value], _: &EvalContext) -> Result<Value> {
     })
 }
 
-/// `%s`, `%I`, `%L`, `%%`, with `n$` positions, `-` and widths.
+/// `%s`, `%I`, `%L`, `%%`, with `n$` positions, `-` and widths, which `*` and `*n$` take from an argument.
 fn format(args: &[Value], context: &EvalContext) -> Result<Value> {
     let Some((pattern, args)) = args.split_first() else { return Err(wrong_arguments(args)) };
     let Value::Text(pattern) = pattern else { return Ok(Value::Null) };
@@ -142,10 +142,18 @@ fn format(args: &[Value], context: &EvalContext) -> Result<Value> {
             out.push('%');
             continue;
         }
-        let index = specifier.position.unwrap_or(next);
-        next = index + 1;
-        let arg = args.get(index).ok_or_else(|| invalid_parameter("too few arguments for format()"))?;
-        specifier.write(arg, context, &mut out)?;
+        let mut take = |position: Option<usize>| {
+            let index = position.unwrap_or(next);
+            next = index + 1;
+            args.get(index).ok_or_else(|| invalid_parameter("too few arguments for format()"))
+        };
+        let width = match specifier.width {
+            Width::Written(width) => width,
+            Width::Argument(position) => width_of(take(position)?, context)?,
+        };
+        let arg = take(specifier.position)?;
+        check_length(width.unsigned_abs() as usize)?;
+        specifier.write(arg, width, context, &mut out)?;
         check_length(out.len())?;
     }
     out.push_str(rest);
@@ -156,35 +164,74 @@ struct Specifier {
     /// 0-based.
     position: Option<usize>,
     left: bool,
-    width: usize,
+    width: Width,
     kind: char,
+}
+
+/// Negative: to the left.
+#[derive(Clone, Copy)]
+enum Width {
+    Written(i32),
+    /// The argument of this position, 0-based, or the next.
+    Argument(Option<usize>),
+}
+
+/// The number that an argument gives as a width.
+fn width_of(arg: &Value, context: &EvalContext) -> Result<i32> {
+    match arg {
+        Value::Null => Ok(0),
+        Value::SmallInt(width) => Ok((*width).into()),
+        Value::Integer(width) => Ok(*width),
+        other => match cast(&Value::text(to_text(other, context)), DataType::Text, DataType::Integer, context)? {
+            Value::Integer(width) => Ok(width),
+            _ => Ok(0),
+        },
+    }
 }
 
 impl Specifier {
     /// Parses what follows `%`.
     fn parse(text: &str) -> Result<(Specifier, &str)> {
-        let number = |text: &str| {
+        let number = |text: &str| -> Result<(Option<i32>, usize)> {
             let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-            (text[..end].parse::<usize>().ok(), end)
-        };
-        let mut specifier = Specifier { position: None, left: false, width: 0, kind: '%' };
-        let mut rest = text;
-        let (count, end) = number(rest);
-        if let (Some(count), true) = (count, rest[end..].starts_with('$')) {
-            if count == 0 {
-                return Err(invalid_parameter("format specifies argument 0, but arguments are numbered from 1"));
+            match (end, text[..end].parse()) {
+                (0, _) => Ok((None, 0)),
+                (end, Ok(number)) => Ok((Some(number), end)),
+                _ => Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "number is out of range")),
             }
-            specifier.position = Some(count - 1);
+        };
+        let position = |number: i32| match number {
+            0 => Err(invalid_parameter("format specifies argument 0, but arguments are numbered from 1")),
+            number => Ok(number as usize - 1),
+        };
+        let mut specifier = Specifier { position: None, left: false, width: Width::Written(0), kind: '%' };
+        let mut rest = text;
+        let (count, end) = number(rest)?;
+        if let (Some(count), true) = (count, rest[end..].starts_with('$')) {
+            specifier.position = Some(position(count)?);
             rest = &rest[end + 1..];
         }
         while let Some(after) = rest.strip_prefix('-') {
             specifier.left = true;
             rest = after;
         }
-        let (width, end) = number(rest);
-        specifier.width = width.unwrap_or(0);
-        check_length(specifier.width)?;
-        rest = &rest[end..];
+        if let Some(after) = rest.strip_prefix('*') {
+            let (count, end) = number(after)?;
+            rest = &after[end..];
+            specifier.width = Width::Argument(match count {
+                Some(count) => {
+                    rest = rest
+                        .strip_prefix('$')
+                        .ok_or_else(|| invalid_parameter("width argument position must be ended by \"$\""))?;
+                    Some(position(count)?)
+                }
+                None => None,
+            });
+        } else {
+            let (width, end) = number(rest)?;
+            specifier.width = Width::Written(width.unwrap_or(0));
+            rest = &rest[end..];
+        }
         let kind = rest.chars().next().ok_or_else(|| {
             invalid_parameter("unterminated format() type specifier").with_hint("For a single \"%\" use \"%%\".")
         })?;
@@ -196,7 +243,7 @@ impl Specifier {
         Ok((specifier, &rest[kind.len_utf8()..]))
     }
 
-    fn write(&self, arg: &Value, context: &EvalContext, out: &mut String) -> Result<()> {
+    fn write(&self, arg: &Value, width: i32, context: &EvalContext, out: &mut String) -> Result<()> {
         let text = match (self.kind, arg.is_null()) {
             ('I', true) => {
                 return Err(crate::Error::new(
@@ -209,9 +256,9 @@ impl Specifier {
             ('L', false) => quote_literal(&to_text(arg, context)),
             _ => to_text(arg, context),
         };
-        let missing = self.width.saturating_sub(text.chars().count());
+        let missing = (width.unsigned_abs() as usize).saturating_sub(text.chars().count());
         let blanks = " ".repeat(missing);
-        if self.left {
+        if self.left || width < 0 {
             out.push_str(&text);
             out.push_str(&blanks);
         } else {
