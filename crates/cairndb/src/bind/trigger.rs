@@ -42,7 +42,7 @@ fn when_condition(
     };
     let mut scope = Scope::of(row("new", 0), width);
     scope = scope.joined(Scope::of(row("old", 0), width))?;
-    let env = Env { scope: &scope, outer: None };
+    let env = Env { scope: &scope, outer: None, within: None };
     let (bound, span) = binder.operand(expr, &mut Context::new(Some(&env), Clause::TriggerWhen))?;
     binder.condition(bound, "WHEN", span)
 }

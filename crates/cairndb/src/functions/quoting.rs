@@ -205,6 +205,9 @@ impl Specifier {
             number => Ok(number as usize - 1),
         };
         let mut specifier = Specifier { position: None, left: false, width: Width::Written(0), kind: '%' };
+        if let Some(after) = text.strip_prefix('%') {
+            return Ok((specifier, after));
+        }
         let mut rest = text;
         let (count, end) = number(rest)?;
         if let (Some(count), true) = (count, rest[end..].starts_with('$')) {
@@ -235,7 +238,7 @@ impl Specifier {
         let kind = rest.chars().next().ok_or_else(|| {
             invalid_parameter("unterminated format() type specifier").with_hint("For a single \"%\" use \"%%\".")
         })?;
-        if !matches!(kind, 's' | 'I' | 'L' | '%') {
+        if !matches!(kind, 's' | 'I' | 'L') {
             return Err(invalid_parameter(format!("unrecognized format() type specifier \"{kind}\""))
                 .with_hint("For a single \"%\" use \"%%\"."));
         }
