@@ -114,7 +114,7 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let value = Expr::Column { index: column, data_type: base };
         let scope = Scope::of(Relation::new(String::new(), vec![("value".to_owned(), value)]), column + 1);
-        let env = Env { scope: &scope, outer: None };
+        let env = Env { scope: &scope, outer: None, within: None };
         let (bound, span) = self.operand(expr, &mut Context::new(Some(&env), Clause::Check))?;
         self.condition(bound, "CHECK", span)
     }
