@@ -13,6 +13,9 @@ use crate::page::{Owner, PAGES_ONLY, SlotId};
 use crate::sync::Ordering;
 use crate::{Error, Result};
 
+/// A transaction in parts of no more bytes than this is read whole, and replayed like one without.
+const WHOLE: u64 = 1 << 20;
+
 /// Replays commits behind `position`.
 pub(crate) struct Replay<'a> {
     engine: &'a Engine,
@@ -89,7 +92,7 @@ impl<'a> Replay<'a> {
         result
     }
 
-    /// Operations that are more than memory holds are read once more, piece by piece.
+    /// Operations are read once more: those that memory holds as one commit, with its neighbours, others piece by piece.
     fn commit_parts(
         &mut self,
         file: &Arc<dyn File>,
@@ -100,6 +103,12 @@ impl<'a> Replay<'a> {
     ) -> Result<()> {
         if pieces.length() != at {
             return Err(broken());
+        }
+        if at <= WHOLE {
+            let mut operations = Vec::with_capacity(at as usize + last.len());
+            pieces.read(file, at, &mut operations, |_| Ok(()))?;
+            operations.extend_from_slice(last);
+            return self.commit(&operations, broken);
         }
         self.flush()?;
         let (mut stream, mut buffer) = (OpStream::default(), Vec::new());
