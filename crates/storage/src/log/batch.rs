@@ -92,9 +92,9 @@ impl OpenBatch {
     }
 
     /// So many bytes of a running transaction's operations go to the log at once, so that less is left for its commit: enough
-    /// that writing them takes much longer than a write of few.
+    /// that writing them takes several times as long as a write of few, which each of these writes costs besides.
     pub(crate) fn ahead_limit(segment_bytes: u64) -> u64 {
-        (segment_bytes / 64).min(64 << 10)
+        (segment_bytes / 8).min(512 << 10)
     }
 
     /// A running transaction's operations are kept in memory while they are no more bytes than this.
