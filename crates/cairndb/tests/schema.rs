@@ -2,8 +2,8 @@
 
 mod common;
 
-use cairndb::Result;
 use cairndb::schema::{ForeignKeyAction, IndexKind, RelationKind};
+use cairndb::{Database, Result};
 use common::{connect, fails, rows};
 
 #[test]
@@ -562,5 +562,40 @@ fn the_schema_is_told_as_data() -> Result<()> {
     assert_eq!((free.increment, free.max, free.cycle, &free.owner), (5, 100, true, &None));
     let RelationKind::Sequence(owned) = &schema.relation("c_id_seq").expect("a sequence").kind else { panic!("none") };
     assert_eq!(owned.owner.as_ref().expect("a column").join("."), "public.c.id");
+    Ok(())
+}
+
+#[test]
+fn digits_of_times_are_kept_in_the_file_and_asked_of_parameters() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.cairn");
+    {
+        let database = Database::open(&path)?;
+        let conn = database.connect()?;
+        conn.execute_script(
+            "CREATE DOMAIN moment AS timestamp(1);
+             CREATE FUNCTION later(t timestamp(2)) RETURNS timestamp(2) LANGUAGE sql AS 'SELECT t';
+             CREATE TABLE t (id int PRIMARY KEY, a timestamp(3), b interval day to second(0), c time(0)[], d timestamptz(2),
+                 m moment, gone interval(1));
+             CREATE INDEX ON t ((a::timestamp(0)));
+             ALTER TABLE t DROP COLUMN gone",
+        )?;
+        drop(conn);
+        database.close()?;
+    }
+    let database = Database::open(&path)?;
+    let conn = database.connect()?;
+    let mut insert = conn.prepare("INSERT INTO t VALUES ($1, $2, $3, $4, $5, $6)")?;
+    let at = "2024-01-02 03:04:05.6789";
+    insert.execute((1, at, "1 day 00:00:01.5", "{01:02:03.7}", at, at))?;
+    conn.prepare("UPDATE t SET a = $2 WHERE id = $1")?.execute((1, "2024-01-02 03:04:05.1239"))?;
+    let expected =
+        ["1|2024-01-02 03:04:05.124|1 day 00:00:02|{01:02:04}|2024-01-02 03:04:05.68+00|2024-01-02 03:04:05.7"];
+    assert_eq!(rows(&conn, "SELECT * FROM t"), expected);
+    assert_eq!(rows(&conn, "SELECT * FROM t WHERE a::timestamp(0) = '2024-01-02 03:04:05'"), expected);
+    let digits =
+        "SELECT datetime_precision FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position";
+    assert_eq!(rows(&conn, digits), ["NULL", "3", "0", "NULL", "2", "1"]);
+    database.verify()?;
     Ok(())
 }

@@ -47,7 +47,7 @@ elements! {
     &str => DataType::Text,
     Vec<u8> => DataType::Bytea,
     &[u8] => DataType::Bytea,
-    Interval => DataType::Interval,
+    Interval => DataType::INTERVAL,
     [u8; 16] => DataType::Uuid,
 }
 

@@ -59,14 +59,16 @@ impl Binder<'_> {
         let Value::Text(text) = &value else { return Ok(null(to)) };
         // A string's length is the cast's business: CAST cuts what input would refuse.
         let of_strings = to.element().unwrap_or(to).is_string();
-        let base = if context == CastContext::Explicit && !of_strings { to } else { to.base() };
+        // An interval's fields say what its numbers count.
+        let whole = context == CastContext::Explicit && !of_strings || matches!(to, DataType::Interval(_));
+        let base = if whole { to } else { to.base() };
         if base.is_string() && base == base.base() && !matches!(base, DataType::Char(_)) {
             let literal = Expr::Literal { value, data_type: base };
             return Ok(if context == CastContext::Explicit { with_modifiers(literal, to, context) } else { literal });
         }
         if !is_fixed_text(text, base) {
             let input = Box::new(Expr::Literal { value, data_type: DataType::Text });
-            return Ok(Expr::Cast { input, to: base });
+            return Ok(with_modifiers(Expr::Cast { input, to: base }, to, context));
         }
         let value = match base {
             DataType::Enum(of) => self.label(text, of, span).map(Value::Enum),
@@ -214,7 +216,7 @@ pub(super) fn is_fixed_text(text: &str, to: DataType) -> bool {
 
 /// Dates and times that name a fixed moment whatever the clock and the time zone say.
 fn is_plain_date_text(text: &str, to: DataType) -> bool {
-    matches!(to, DataType::Date | DataType::Time | DataType::Timestamp)
+    matches!(to, DataType::Date | DataType::Time(_) | DataType::Timestamp(_))
         && text.bytes().all(|byte| byte.is_ascii_digit() || b" -:./".contains(&byte))
 }
 

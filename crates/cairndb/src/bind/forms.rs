@@ -10,6 +10,7 @@ use super::operators::Operand;
 use crate::plan::Expr;
 use crate::sql::name_text;
 use crate::types::DataType;
+use crate::types::datetime::DIGITS_MAX;
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -122,14 +123,14 @@ impl Binder<'_> {
         precision: Option<Id<ast::Expr>>,
         span: Span,
     ) -> Result<Expr> {
-        if let Some(precision) = precision.filter(|precision| self.tree.written(*precision) != "6") {
-            return self.refuse("a precision other than 6", precision);
-        }
+        // More digits than there are, however many, are all of them.
+        let written = precision.map(|precision| self.tree.written(precision).parse().unwrap_or(DIGITS_MAX));
+        let digits = written.map(|digits| digits.min(DIGITS_MAX));
         let name = match value {
             SessionValue::CurrentDate => return self.clock(DataType::Date, span),
-            SessionValue::CurrentTimestamp => return self.clock(DataType::TimestampTz, span),
-            SessionValue::LocalTimestamp => return self.clock(DataType::Timestamp, span),
-            SessionValue::LocalTime => return self.clock(DataType::Time, span),
+            SessionValue::CurrentTimestamp => return self.clock(DataType::TimestampTz(digits), span),
+            SessionValue::LocalTimestamp => return self.clock(DataType::Timestamp(digits), span),
+            SessionValue::LocalTime => return self.clock(DataType::Time(digits), span),
             SessionValue::CurrentTime => return Err(self.at(Error::unsupported("CURRENT_TIME"), span)),
             SessionValue::CurrentRole => "current_role",
             SessionValue::CurrentUser => "current_user",

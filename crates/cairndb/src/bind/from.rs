@@ -569,8 +569,9 @@ impl<'a> Binder<'a> {
             return Err(self.at(none(), span));
         }
         let ends: Vec<(DataType, Span)> = args.iter().take(2).map(|(arg, at)| (arg.data_type(), *at)).collect();
-        let timed =
-            ends.iter().any(|(end, _)| matches!(end, DataType::Timestamp | DataType::TimestampTz | DataType::Date));
+        let timed = ends
+            .iter()
+            .any(|(end, _)| matches!(end, DataType::Timestamp(_) | DataType::TimestampTz(_) | DataType::Date));
         let considered: Vec<(DataType, Span)> = match timed {
             true => ends,
             false => args.iter().map(|(arg, at)| (arg.data_type(), *at)).collect(),
@@ -578,17 +579,17 @@ impl<'a> Binder<'a> {
         let common = self.common_type("generate_series", &considered).map_err(|_| self.at(none(), span))?;
         let common = match common.base() {
             DataType::SmallInt | DataType::Text => DataType::Integer,
-            DataType::Date => DataType::TimestampTz,
+            DataType::Date => DataType::TIMESTAMPTZ,
             other => other,
         };
         let possible = matches!(common, DataType::Integer | DataType::BigInt | DataType::Numeric(None))
-            || matches!(common, DataType::Timestamp | DataType::TimestampTz) && args.len() == 3;
+            || matches!(common, DataType::Timestamp(_) | DataType::TimestampTz(_)) && args.len() == 3;
         if !possible {
             return Err(self.at(none(), span));
         }
         let mut converted = Vec::with_capacity(args.len());
         for (position, (arg, at)) in args.into_iter().enumerate() {
-            let to = if timed && position == 2 { DataType::Interval } else { common };
+            let to = if timed && position == 2 { DataType::INTERVAL } else { common };
             converted.push(self.implicit(arg, to, at)?);
         }
         Ok((converted, common))

@@ -226,7 +226,7 @@ impl<'a> Binder<'a> {
         if !matches!(aggregate.returns, DataType::Json | DataType::Jsonb) {
             return Ok(args);
         }
-        let zoned = |data_type: DataType| data_type.element().unwrap_or(data_type) == DataType::TimestampTz;
+        let zoned = |data_type: DataType| matches!(data_type.element().unwrap_or(data_type), DataType::TimestampTz(_));
         let mut written = Vec::with_capacity(args.len());
         for (at, (arg, span)) in args.into_iter().enumerate() {
             let is_key = at == 0 && aggregate.args.len() == 2;

@@ -1,6 +1,6 @@
 //! Literals, parameters, typed literals.
 
-use cairn_parser::{self as ast, BaseType, Id, IntervalFields, Span, Text};
+use cairn_parser::{self as ast, BaseType, Id, Span, Text};
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -64,13 +64,6 @@ impl Binder<'_> {
         let ast::Expr::String { text } = tree.get(literal) else { return Err(Error::internal("not a string")) };
         let (text, span) = (tree.text(text), tree.span(literal));
         match tree.get(data_type) {
-            ast::TypeName { base: BaseType::Interval, fields: Some(fields), modifiers, .. } if modifiers.is_empty() => {
-                let literal = match text.trim().parse::<f64>() {
-                    Ok(_) => untyped(&format!("{} {}", text.trim(), last_field(fields))),
-                    Err(_) => untyped(text),
-                };
-                self.explicit(literal, DataType::Interval, span)
-            }
             // Not of length 1 as elsewhere: of any length. `N'text'` is this too.
             ast::TypeName { base: BaseType::Character, modifiers, .. } if modifiers.is_empty() => {
                 self.explicit(untyped(text), DataType::Char(0), span)
@@ -117,17 +110,4 @@ impl Binder<'_> {
 
 fn untyped(text: &str) -> Expr {
     Expr::Literal { value: Value::Text(text.into()), data_type: DataType::Unknown }
-}
-
-/// What a number without a unit counts in an interval of these fields.
-fn last_field(fields: IntervalFields) -> &'static str {
-    use IntervalFields as F;
-    match fields {
-        F::Year => "year",
-        F::Month | F::YearToMonth => "month",
-        F::Day => "day",
-        F::Hour | F::DayToHour => "hour",
-        F::Minute | F::DayToMinute | F::HourToMinute => "minute",
-        F::Second | F::DayToSecond | F::HourToSecond | F::MinuteToSecond => "second",
-    }
 }

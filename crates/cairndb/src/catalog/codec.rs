@@ -3,6 +3,7 @@
 
 use super::schema::ObjectId;
 use super::user_types::{Types, type_id};
+use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
 use crate::types::{DataType, EnumType};
 use crate::{Error, Result, SqlState};
 
@@ -34,11 +35,15 @@ const WITH_RESTART: u8 = 10;
 /// The same of a table with triggers: who does not know of them would not run them.
 const WITH_TRIGGERS: u8 = 11;
 
+/// The same of a table with columns of times or intervals that have modifiers, and of a type that a user made of such: who
+/// does not know of them knows no such type.
+const WITH_DIGITS: u8 = 12;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_TRIGGERS;
+const NEWEST: u8 = WITH_DIGITS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -92,6 +97,11 @@ impl Writer {
     /// The record of a table with triggers.
     pub(super) fn entry_with_triggers() -> Writer {
         Writer { out: vec![WITH_TRIGGERS], temporary: false }
+    }
+
+    /// The record of a table with columns, or of a type that a user made, of times that have modifiers.
+    pub(super) fn entry_with_digits() -> Writer {
+        Writer { out: vec![WITH_DIGITS], temporary: false }
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
@@ -258,10 +268,11 @@ fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
         DataType::Char(length) => with(10, &length.to_le_bytes()),
         DataType::Bytea => vec![11],
         DataType::Date => vec![12],
-        DataType::Time => vec![13],
-        DataType::Timestamp => vec![14],
-        DataType::TimestampTz => vec![15],
-        DataType::Interval => vec![16],
+        DataType::Time(digits) => with(13, digits.as_slice()),
+        DataType::Timestamp(digits) => with(14, digits.as_slice()),
+        DataType::TimestampTz(digits) => with(15, digits.as_slice()),
+        DataType::Interval(None) => vec![16],
+        DataType::Interval(Some(limit)) => with(16, &limit.code().to_le_bytes()),
         DataType::Uuid => vec![17],
         DataType::Array(element) => with(18, &encode_type(element.data_type(), temporary)),
         DataType::Json => vec![19],
@@ -276,6 +287,11 @@ fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
 
 pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
     let length = |modifier: &[u8]| modifier.try_into().map(u32::from_le_bytes).map_err(|_| corrupt("type length"));
+    let digits = |modifier: &[u8]| match *modifier {
+        [] => Ok(None),
+        [digits @ ..=DIGITS_MAX] => Ok(Some(digits)),
+        _ => Err(corrupt("digits of seconds")),
+    };
     Ok(match bytes {
         [1] => DataType::Boolean,
         [2] => DataType::SmallInt,
@@ -293,10 +309,14 @@ pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
         [10, modifier @ ..] => DataType::Char(length(modifier)?),
         [11] => DataType::Bytea,
         [12] => DataType::Date,
-        [13] => DataType::Time,
-        [14] => DataType::Timestamp,
-        [15] => DataType::TimestampTz,
-        [16] => DataType::Interval,
+        [13, modifier @ ..] => DataType::Time(digits(modifier)?),
+        [14, modifier @ ..] => DataType::Timestamp(digits(modifier)?),
+        [15, modifier @ ..] => DataType::TimestampTz(digits(modifier)?),
+        [16] => DataType::INTERVAL,
+        [16, modifier @ ..] => {
+            let limit = IntervalLimit::from_code(length(modifier)?).ok_or_else(|| corrupt("fields of an interval"))?;
+            DataType::Interval(Some(limit))
+        }
         [17] => DataType::Uuid,
         [19] => DataType::Json,
         [20] => DataType::Jsonb,

@@ -149,7 +149,13 @@ fn at<T: Copy>(all: &[T], place: &[u8]) -> Result<T> {
 }
 
 pub(super) fn encode_routine(routine: &Routine, change: u64) -> Vec<u8> {
-    let mut w = Writer::entry();
+    let returned = match routine.returns {
+        Returns::Type(data_type) => Some(data_type),
+        _ => None,
+    };
+    let mut types = routine.parameters.iter().map(|parameter| parameter.data_type).chain(returned);
+    let limited = types.any(DataType::has_limited_time);
+    let mut w = if limited { Writer::entry_with_digits() } else { Writer::entry() };
     w.text(1, &routine.name);
     w.number(2, routine.schema.0.into());
     w.number(3, change);

@@ -405,9 +405,14 @@ impl Table {
 
     /// Whether a column, or a key, is of a type that users made.
     pub(crate) fn has_user_types(&self) -> bool {
+        self.types().any(|of| type_id(of).is_some()) || self.columns.iter().any(|column| column.domain.is_some())
+    }
+
+    /// Those of its columns, of columns that rows of before have, and of what indexes compute.
+    pub(crate) fn types(&self) -> impl Iterator<Item = DataType> {
         let keys = self.indexes.iter().flat_map(|index| &index.expressions).map(|key| key.data_type);
-        self.columns.iter().map(|column| column.data_type).chain(keys).any(|of| type_id(of).is_some())
-            || self.columns.iter().any(|column| column.domain.is_some())
+        let dropped = self.dropped.iter().map(|column| column.data_type);
+        self.columns.iter().map(|column| column.data_type).chain(dropped).chain(keys)
     }
 
     /// The number of the next column that is added.

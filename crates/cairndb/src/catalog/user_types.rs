@@ -140,7 +140,8 @@ pub(crate) fn type_id(data_type: DataType) -> Option<ObjectId> {
 }
 
 pub(super) fn encode_user_type(of: &UserType, change: u64) -> Vec<u8> {
-    let mut w = Writer::entry();
+    let limited = of.domain().is_some_and(|domain| domain.base.has_limited_time());
+    let mut w = if limited { Writer::entry_with_digits() } else { Writer::entry() };
     w.text(1, &of.name);
     w.number(2, of.schema.0.into());
     w.number(3, of.array_id.0.into());

@@ -15,6 +15,7 @@ use crate::catalog::{Column, ObjectId, Table};
 use crate::command::ColumnChange;
 use crate::dml::row::settle;
 use crate::exec::{Datum, eval_row};
+use crate::types::datetime::DIGITS_MAX;
 use crate::types::{CastContext, DataType, can_cast, cast_assign};
 use crate::{Error, Result, SqlState};
 
@@ -199,11 +200,18 @@ fn no_identity(table: &Table, column: &str) -> Error {
 
 /// Whether every value of the one type is a value of the other, by the same bytes in rows and keys.
 fn only_allows_more(from: DataType, to: DataType) -> bool {
-    use DataType::{Numeric, Text, Varchar};
+    use DataType::{Interval, Numeric, Text, Time, Timestamp, TimestampTz, Varchar};
     match (from, to) {
         (Text | Varchar(_), Text | Varchar(None)) | (Numeric(_), Numeric(None)) => true,
         (Varchar(Some(before)), Varchar(Some(after))) => before <= after,
         (Numeric(Some((before, scale))), Numeric(Some((after, same)))) => scale == same && before <= after,
+        (Time(before), Time(after))
+        | (Timestamp(before), Timestamp(after))
+        | (TimestampTz(before), TimestampTz(after)) => {
+            let digits = |of: Option<u8>| of.unwrap_or(DIGITS_MAX);
+            digits(before) <= digits(after)
+        }
+        (Interval(_), Interval(None)) => true,
         _ => from == to,
     }
 }

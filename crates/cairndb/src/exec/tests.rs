@@ -36,7 +36,7 @@ fn a_scan_gives_back_every_type_with_and_without_nulls() {
         DataType::Bytea,
         DataType::Real,
         DataType::Uuid,
-        DataType::Interval,
+        DataType::INTERVAL,
     ];
     let full = vec![
         int(1),

@@ -261,9 +261,9 @@ impl Vector {
             Data::I32(items) if self.data_type == DataType::Date => Value::Date(items[row]),
             Data::I32(items) => Value::Integer(items[row]),
             Data::I64(items) => match self.data_type {
-                DataType::Time => Value::Time(items[row]),
-                DataType::Timestamp => Value::Timestamp(items[row]),
-                DataType::TimestampTz => Value::TimestampTz(items[row]),
+                DataType::Time(_) => Value::Time(items[row]),
+                DataType::Timestamp(_) => Value::Timestamp(items[row]),
+                DataType::TimestampTz(_) => Value::TimestampTz(items[row]),
                 DataType::Enum(of) => Value::Enum(of.value(items[row])),
                 _ => Value::BigInt(items[row]),
             },
@@ -319,8 +319,8 @@ impl Vector {
         match &self.data {
             Data::I64(items) => match (items.get(row), self.data_type) {
                 (Some(&item), DataType::BigInt) => ValueRef::BigInt(item),
-                (Some(&item), DataType::Time) => ValueRef::Time(item),
-                (Some(&item), DataType::Timestamp) => ValueRef::Timestamp(item),
+                (Some(&item), DataType::Time(_)) => ValueRef::Time(item),
+                (Some(&item), DataType::Timestamp(_)) => ValueRef::Timestamp(item),
                 (Some(&item), DataType::Enum(of)) => ValueRef::Enum(of.value(item)),
                 (Some(&item), _) => ValueRef::TimestampTz(item),
                 (None, _) => ValueRef::Null,

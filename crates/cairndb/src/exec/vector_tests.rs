@@ -26,10 +26,10 @@ fn values(random: &mut Random, data_type: DataType, count: usize) -> Vec<Value> 
             other => other.clone(),
         },
         (1..4, _) => pool[random.below(6) as usize].clone(),
-        (4, DataType::Interval) => {
+        (4, DataType::Interval(_)) => {
             Value::Interval(Interval { months: 0, days: random.below(3) as i32 * 30, micros: 0 })
         }
-        (5, DataType::Interval) => Value::Interval(Interval { months: random.below(3) as i32, days: 0, micros: 0 }),
+        (5, DataType::Interval(_)) => Value::Interval(Interval { months: random.below(3) as i32, days: 0, micros: 0 }),
         (4, DataType::Uuid) => Value::Uuid(std::array::from_fn(|at| if at < 9 { 7 } else { random.below(2) as u8 })),
         _ => random_value(random, data_type),
     };

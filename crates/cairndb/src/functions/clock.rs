@@ -26,17 +26,25 @@ fn clock(catalogue: &mut Catalogue) {
     use DataType::*;
     for name in ["now", "transaction_timestamp", "current_timestamp"] {
         catalogue
-            .add(name, &[], TimestampTz, |_, context| Ok(Value::TimestampTz(context.transaction_timestamp)))
+            .add(name, &[], DataType::TIMESTAMPTZ, |_, context| Ok(Value::TimestampTz(context.transaction_timestamp)))
             .stable();
     }
     catalogue
-        .add("statement_timestamp", &[], TimestampTz, |_, context| Ok(Value::TimestampTz(context.statement_timestamp)))
+        .add("statement_timestamp", &[], DataType::TIMESTAMPTZ, |_, context| {
+            Ok(Value::TimestampTz(context.statement_timestamp))
+        })
         .stable();
-    catalogue.add("clock_timestamp", &[], TimestampTz, |_, _| Ok(Value::TimestampTz(clock_micros()))).volatile();
+    catalogue
+        .add("clock_timestamp", &[], DataType::TIMESTAMPTZ, |_, _| Ok(Value::TimestampTz(clock_micros())))
+        .volatile();
     catalogue.add("current_date", &[], Date, |_, context| Ok(Value::Date(today(context) as i32))).stable();
-    catalogue.add("localtimestamp", &[], Timestamp, |_, context| Ok(Value::Timestamp(local_now(context)))).stable();
-    catalogue.add("localtime", &[], Time, |_, context| Ok(Value::Time(split_timestamp(local_now(context)).1))).stable();
-    catalogue.add("to_timestamp", &[Double], TimestampTz, call!((Double seconds) from_epoch(*seconds)));
+    catalogue
+        .add("localtimestamp", &[], DataType::TIMESTAMP, |_, context| Ok(Value::Timestamp(local_now(context))))
+        .stable();
+    catalogue
+        .add("localtime", &[], DataType::TIME, |_, context| Ok(Value::Time(split_timestamp(local_now(context)).1)))
+        .stable();
+    catalogue.add("to_timestamp", &[Double], DataType::TIMESTAMPTZ, call!((Double seconds) from_epoch(*seconds)));
 }
 
 fn local_now(context: &EvalContext) -> i64 {
@@ -56,35 +64,34 @@ fn from_epoch(seconds: f64) -> Result<Value> {
 }
 
 fn zones(catalogue: &mut Catalogue) {
-    use DataType::*;
     catalogue.add(
         "timezone",
-        &[TEXT, Timestamp],
-        TimestampTz,
+        &[TEXT, DataType::TIMESTAMP],
+        DataType::TIMESTAMPTZ,
         call!((Text zone, Timestamp t) {
             to_utc(*t, &Zone::parse(zone)?).map(Value::TimestampTz)
         }),
     );
     catalogue.add(
         "timezone",
-        &[TEXT, TimestampTz],
-        Timestamp,
+        &[TEXT, DataType::TIMESTAMPTZ],
+        DataType::TIMESTAMP,
         call!((Text zone, TimestampTz t) {
             Ok(Value::Timestamp(Zone::parse(zone)?.to_local(*t)))
         }),
     );
     catalogue.add(
         "timezone",
-        &[Interval, Timestamp],
-        TimestampTz,
+        &[DataType::INTERVAL, DataType::TIMESTAMP],
+        DataType::TIMESTAMPTZ,
         call!((Interval offset, Timestamp t) {
             to_utc(*t, &fixed(*offset)?).map(Value::TimestampTz)
         }),
     );
     catalogue.add(
         "timezone",
-        &[Interval, TimestampTz],
-        Timestamp,
+        &[DataType::INTERVAL, DataType::TIMESTAMPTZ],
+        DataType::TIMESTAMP,
         call!((Interval offset, TimestampTz t) {
             Ok(Value::Timestamp(fixed(*offset)?.to_local(*t)))
         }),
@@ -114,22 +121,22 @@ fn parts(catalogue: &mut Catalogue) {
     catalogue.add(
         "make_time",
         &[INT, INT, Double],
-        Time,
+        DataType::TIME,
         call!((Integer h, Integer m, Double s) {
             make_time(*h, *m, *s).map(Value::Time)
         }),
     );
-    catalogue.add("make_timestamp", &[INT, INT, INT, INT, INT, Double], Timestamp, |args, _| {
+    catalogue.add("make_timestamp", &[INT, INT, INT, INT, INT, Double], DataType::TIMESTAMP, |args, _| {
         make_timestamp(args).map(Value::Timestamp)
     });
     catalogue
-        .add("make_timestamptz", &[INT, INT, INT, INT, INT, Double], TimestampTz, |args, context| {
+        .add("make_timestamptz", &[INT, INT, INT, INT, INT, Double], DataType::TIMESTAMPTZ, |args, context| {
             to_utc(make_timestamp(args)?, &Zone::of(context)).map(Value::TimestampTz)
         })
         .stable();
     static INTERVAL_PARTS: [DataType; 7] = [INT, INT, INT, INT, INT, INT, Double];
     for count in 0..=INTERVAL_PARTS.len() {
-        catalogue.add("make_interval", &INTERVAL_PARTS[..count], Interval, |args, _| make_interval(args));
+        catalogue.add("make_interval", &INTERVAL_PARTS[..count], DataType::INTERVAL, |args, _| make_interval(args));
     }
 }
 
@@ -195,13 +202,17 @@ fn make_interval(args: &[Value]) -> Result<Value> {
 }
 
 fn ages(catalogue: &mut Catalogue) {
-    use DataType::*;
-    catalogue.add("age", &[Timestamp, Timestamp], Interval, call!((Timestamp a, Timestamp b) age(*a, *b)));
+    catalogue.add(
+        "age",
+        &[DataType::TIMESTAMP, DataType::TIMESTAMP],
+        DataType::INTERVAL,
+        call!((Timestamp a, Timestamp b) age(*a, *b)),
+    );
     catalogue
         .add(
             "age",
-            &[TimestampTz, TimestampTz],
-            Interval,
+            &[DataType::TIMESTAMPTZ, DataType::TIMESTAMPTZ],
+            DataType::INTERVAL,
             call!((TimestampTz a, TimestampTz b), context {
                 let zone = Zone::of(context);
                 age(zone.to_local(*a), zone.to_local(*b))
@@ -211,8 +222,8 @@ fn ages(catalogue: &mut Catalogue) {
     catalogue
         .add(
             "age",
-            &[Timestamp],
-            Interval,
+            &[DataType::TIMESTAMP],
+            DataType::INTERVAL,
             call!((Timestamp t), context {
                 age(today(context) * MICROS_PER_DAY, *t)
             }),
@@ -221,28 +232,43 @@ fn ages(catalogue: &mut Catalogue) {
     catalogue
         .add(
             "age",
-            &[TimestampTz],
-            Interval,
+            &[DataType::TIMESTAMPTZ],
+            DataType::INTERVAL,
             call!((TimestampTz t), context {
                 age(today(context) * MICROS_PER_DAY, Zone::of(context).to_local(*t))
             }),
         )
         .stable();
-    catalogue.add("justify_days", &[Interval], Interval, call!((Interval i) justify_days(*i).map(Value::Interval)));
-    catalogue.add("justify_hours", &[Interval], Interval, call!((Interval i) justify_hours(*i).map(Value::Interval)));
-    catalogue.add("justify_interval", &[Interval], Interval, call!((Interval i) justify_interval(*i)));
+    catalogue.add(
+        "justify_days",
+        &[DataType::INTERVAL],
+        DataType::INTERVAL,
+        call!((Interval i) justify_days(*i).map(Value::Interval)),
+    );
+    catalogue.add(
+        "justify_hours",
+        &[DataType::INTERVAL],
+        DataType::INTERVAL,
+        call!((Interval i) justify_hours(*i).map(Value::Interval)),
+    );
+    catalogue.add(
+        "justify_interval",
+        &[DataType::INTERVAL],
+        DataType::INTERVAL,
+        call!((Interval i) justify_interval(*i)),
+    );
     catalogue.add(
         "date_bin",
-        &[Interval, Timestamp, Timestamp],
-        Timestamp,
+        &[DataType::INTERVAL, DataType::TIMESTAMP, DataType::TIMESTAMP],
+        DataType::TIMESTAMP,
         call!((Interval i, Timestamp t, Timestamp o) {
             date_bin(*i, *t, *o).map(Value::Timestamp)
         }),
     );
     catalogue.add(
         "date_bin",
-        &[Interval, TimestampTz, TimestampTz],
-        TimestampTz,
+        &[DataType::INTERVAL, DataType::TIMESTAMPTZ, DataType::TIMESTAMPTZ],
+        DataType::TIMESTAMPTZ,
         call!((Interval i, TimestampTz t, TimestampTz o) {
             date_bin(*i, *t, *o).map(Value::TimestampTz)
         }),
@@ -349,7 +375,17 @@ fn date_bin(stride: Interval, t: i64, origin: i64) -> Result<i64> {
 fn finiteness(catalogue: &mut Catalogue) {
     use DataType::*;
     catalogue.add("isfinite", &[Date], Boolean, call!((Date d) Ok(Value::Boolean(!is_infinite_date(*d)))));
-    catalogue.add("isfinite", &[Timestamp], Boolean, call!((Timestamp t) Ok(Value::Boolean(!is_infinite(*t)))));
-    catalogue.add("isfinite", &[TimestampTz], Boolean, call!((TimestampTz t) Ok(Value::Boolean(!is_infinite(*t)))));
-    catalogue.add("isfinite", &[Interval], Boolean, call!((Interval _i) Ok(Value::Boolean(true))));
+    catalogue.add(
+        "isfinite",
+        &[DataType::TIMESTAMP],
+        Boolean,
+        call!((Timestamp t) Ok(Value::Boolean(!is_infinite(*t)))),
+    );
+    catalogue.add(
+        "isfinite",
+        &[DataType::TIMESTAMPTZ],
+        Boolean,
+        call!((TimestampTz t) Ok(Value::Boolean(!is_infinite(*t)))),
+    );
+    catalogue.add("isfinite", &[DataType::INTERVAL], Boolean, call!((Interval _i) Ok(Value::Boolean(true))));
 }

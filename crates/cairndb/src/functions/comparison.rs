@@ -32,10 +32,10 @@ static PLAIN: [[DataType; 2]; 24] = {
         [Text, Text],
         [Bytea, Bytea],
         [Date, Date],
-        [Time, Time],
-        [Timestamp, Timestamp],
-        [TimestampTz, TimestampTz],
-        [Interval, Interval],
+        [DataType::TIME, DataType::TIME],
+        [DataType::TIMESTAMP, DataType::TIMESTAMP],
+        [DataType::TIMESTAMPTZ, DataType::TIMESTAMPTZ],
+        [DataType::INTERVAL, DataType::INTERVAL],
         [Uuid, Uuid],
         [Jsonb, Jsonb],
     ]
@@ -45,12 +45,17 @@ static BLANK_PADDED: [DataType; 2] = [DataType::Char(0), DataType::Char(0)];
 
 /// Compared as timestamps, whatever the session's time zone.
 static DATE_AND_TIMESTAMP: [[DataType; 2]; 2] =
-    [[DataType::Date, DataType::Timestamp], [DataType::Timestamp, DataType::Date]];
+    [[DataType::Date, DataType::TIMESTAMP], [DataType::TIMESTAMP, DataType::Date]];
 
 /// Compared as instants: what a local time is depends on the session's time zone.
 static LOCAL_AND_ZONED: [[DataType; 2]; 4] = {
     use DataType::*;
-    [[Date, TimestampTz], [TimestampTz, Date], [Timestamp, TimestampTz], [TimestampTz, Timestamp]]
+    [
+        [Date, DataType::TIMESTAMPTZ],
+        [DataType::TIMESTAMPTZ, Date],
+        [DataType::TIMESTAMP, DataType::TIMESTAMPTZ],
+        [DataType::TIMESTAMPTZ, DataType::TIMESTAMP],
+    ]
 };
 
 /// `greatest` and `least` of the same type.
@@ -69,10 +74,10 @@ static EXTREMES: [[DataType; 1]; 18] = {
         [Char(0)],
         [Bytea],
         [Date],
-        [Time],
-        [Timestamp],
-        [TimestampTz],
-        [Interval],
+        [DataType::TIME],
+        [DataType::TIMESTAMP],
+        [DataType::TIMESTAMPTZ],
+        [DataType::INTERVAL],
         [Uuid],
         [Jsonb],
     ]

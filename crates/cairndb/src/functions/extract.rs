@@ -24,26 +24,31 @@ fn extracts(catalogue: &mut Catalogue) {
     use DataType::*;
     const N: DataType = DataType::Numeric(None);
     catalogue.add("extract", &[TEXT, Date], N, call!((Text unit, Date d) from_date(unit, *d).map(exact)));
-    catalogue.add("extract", &[TEXT, Time], N, call!((Text unit, Time t) from_time(unit, *t).map(exact)));
+    catalogue.add("extract", &[TEXT, DataType::TIME], N, call!((Text unit, Time t) from_time(unit, *t).map(exact)));
     catalogue.add(
         "extract",
-        &[TEXT, Timestamp],
+        &[TEXT, DataType::TIMESTAMP],
         N,
         call!((Text unit, Timestamp t) {
-            from_timestamp(unit, *t, Timestamp, None).map(exact)
+            from_timestamp(unit, *t, DataType::TIMESTAMP, None).map(exact)
         }),
     );
     catalogue
         .add(
             "extract",
-            &[TEXT, TimestampTz],
+            &[TEXT, DataType::TIMESTAMPTZ],
             N,
             call!((Text unit, TimestampTz t), context {
                 from_instant(unit, *t, &Zone::of(context)).map(exact)
             }),
         )
         .stable();
-    catalogue.add("extract", &[TEXT, Interval], N, call!((Text unit, Interval i) from_interval(unit, *i).map(exact)));
+    catalogue.add(
+        "extract",
+        &[TEXT, DataType::INTERVAL],
+        N,
+        call!((Text unit, Interval i) from_interval(unit, *i).map(exact)),
+    );
 }
 
 fn date_parts(catalogue: &mut Catalogue) {
@@ -53,22 +58,27 @@ fn date_parts(catalogue: &mut Catalogue) {
         &[TEXT, Date],
         Double,
         call!((Text unit, Date d) {
-            from_timestamp(unit, date_to_timestamp(*d)?, Timestamp, None).map(rounded)
+            from_timestamp(unit, date_to_timestamp(*d)?, DataType::TIMESTAMP, None).map(rounded)
         }),
     );
-    catalogue.add("date_part", &[TEXT, Time], Double, call!((Text unit, Time t) from_time(unit, *t).map(rounded)));
     catalogue.add(
         "date_part",
-        &[TEXT, Timestamp],
+        &[TEXT, DataType::TIME],
+        Double,
+        call!((Text unit, Time t) from_time(unit, *t).map(rounded)),
+    );
+    catalogue.add(
+        "date_part",
+        &[TEXT, DataType::TIMESTAMP],
         Double,
         call!((Text unit, Timestamp t) {
-            from_timestamp(unit, *t, Timestamp, None).map(rounded)
+            from_timestamp(unit, *t, DataType::TIMESTAMP, None).map(rounded)
         }),
     );
     catalogue
         .add(
             "date_part",
-            &[TEXT, TimestampTz],
+            &[TEXT, DataType::TIMESTAMPTZ],
             Double,
             call!((Text unit, TimestampTz t), context {
                 from_instant(unit, *t, &Zone::of(context)).map(rounded)
@@ -77,7 +87,7 @@ fn date_parts(catalogue: &mut Catalogue) {
         .stable();
     catalogue.add(
         "date_part",
-        &[TEXT, Interval],
+        &[TEXT, DataType::INTERVAL],
         Double,
         call!((Text unit, Interval i) {
             from_interval(unit, *i).map(rounded)
@@ -242,9 +252,9 @@ fn clock_part(unit: Unit, micros: i64) -> Part {
 }
 
 fn from_time(name: &str, micros: i64) -> Result<Part> {
-    match Unit::parse(name, DataType::Time)? {
+    match Unit::parse(name, DataType::TIME)? {
         Unit::Epoch => Ok(Some(Numeric::small(micros, 6))),
-        unit => clock_part(unit, micros).map(Some).ok_or_else(|| unsupported(name, DataType::Time)),
+        unit => clock_part(unit, micros).map(Some).ok_or_else(|| unsupported(name, DataType::TIME)),
     }
 }
 
@@ -271,11 +281,11 @@ fn from_timestamp(name: &str, micros: i64, of: DataType, offset: Option<i32>) ->
 }
 
 fn from_instant(name: &str, micros: i64, zone: &Zone) -> Result<Part> {
-    from_timestamp(name, zone.to_local(micros), DataType::TimestampTz, Some(zone.offset_at(micros)))
+    from_timestamp(name, zone.to_local(micros), DataType::TIMESTAMPTZ, Some(zone.offset_at(micros)))
 }
 
 fn from_interval(name: &str, interval: Interval) -> Result<Part> {
-    let unit = Unit::parse(name, DataType::Interval)?;
+    let unit = Unit::parse(name, DataType::INTERVAL)?;
     let (years, months) = (i64::from(interval.months) / 12, i64::from(interval.months) % 12);
     let part = match unit {
         Unit::Day => whole(interval.days.into()),
@@ -293,24 +303,23 @@ fn from_interval(name: &str, interval: Interval) -> Result<Part> {
         }
         _ => clock_part(unit, interval.micros),
     };
-    part.map(Some).ok_or_else(|| unsupported(name, DataType::Interval))
+    part.map(Some).ok_or_else(|| unsupported(name, DataType::INTERVAL))
 }
 
 fn truncations(catalogue: &mut Catalogue) {
-    use DataType::*;
     catalogue.add(
         "date_trunc",
-        &[TEXT, Timestamp],
-        Timestamp,
+        &[TEXT, DataType::TIMESTAMP],
+        DataType::TIMESTAMP,
         call!((Text unit, Timestamp t) {
-            truncate(unit, *t, Timestamp).map(Value::Timestamp)
+            truncate(unit, *t, DataType::TIMESTAMP).map(Value::Timestamp)
         }),
     );
     catalogue
         .add(
             "date_trunc",
-            &[TEXT, TimestampTz],
-            TimestampTz,
+            &[TEXT, DataType::TIMESTAMPTZ],
+            DataType::TIMESTAMPTZ,
             call!((Text unit, TimestampTz t), context {
                 truncate_instant(unit, *t, &Zone::of(context)).map(Value::TimestampTz)
             }),
@@ -319,8 +328,8 @@ fn truncations(catalogue: &mut Catalogue) {
     catalogue
         .add(
             "date_trunc",
-            &[TEXT, TimestampTz, TEXT],
-            TimestampTz,
+            &[TEXT, DataType::TIMESTAMPTZ, TEXT],
+            DataType::TIMESTAMPTZ,
             call!((Text unit, TimestampTz t, Text zone) {
                 truncate_instant(unit, *t, &Zone::parse(zone)?).map(Value::TimestampTz)
             }),
@@ -328,8 +337,8 @@ fn truncations(catalogue: &mut Catalogue) {
         .stable();
     catalogue.add(
         "date_trunc",
-        &[TEXT, Interval],
-        Interval,
+        &[TEXT, DataType::INTERVAL],
+        DataType::INTERVAL,
         call!((Text unit, Interval i) {
             truncate_interval(unit, *i).map(Value::Interval)
         }),
@@ -368,14 +377,14 @@ fn truncate(name: &str, micros: i64, of: DataType) -> Result<i64> {
 }
 
 fn truncate_instant(name: &str, micros: i64, zone: &Zone) -> Result<i64> {
-    let local = truncate(name, zone.to_local(micros), DataType::TimestampTz)?;
+    let local = truncate(name, zone.to_local(micros), DataType::TIMESTAMPTZ)?;
     to_utc(local, zone)
 }
 
 fn truncate_interval(name: &str, i: Interval) -> Result<Interval> {
     let months = |size: i32| Interval { months: i.months - i.months % size, days: 0, micros: 0 };
     let micros = |size: i64| Interval { micros: i.micros - i.micros % size, ..i };
-    Ok(match Unit::parse(name, DataType::Interval)? {
+    Ok(match Unit::parse(name, DataType::INTERVAL)? {
         Unit::Microseconds => i,
         Unit::Milliseconds => micros(1000),
         Unit::Second => micros(MICROS_PER_SECOND),
@@ -389,8 +398,8 @@ fn truncate_interval(name: &str, i: Interval) -> Result<Interval> {
         Unit::Century => months(1200),
         Unit::Millennium => months(12_000),
         Unit::Week => {
-            return Err(unsupported(name, DataType::Interval).with_detail("Months usually have fractional weeks."));
+            return Err(unsupported(name, DataType::INTERVAL).with_detail("Months usually have fractional weeks."));
         }
-        _ => return Err(unrecognized(name, DataType::Interval)),
+        _ => return Err(unrecognized(name, DataType::INTERVAL)),
     })
 }

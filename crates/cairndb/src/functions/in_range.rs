@@ -16,7 +16,7 @@ pub fn in_range_offsets(column: DataType) -> &'static [DataType] {
         BigInt => &[BigInt],
         Real | Double => &[Double],
         Numeric(_) => &[Numeric(None)],
-        Date | Time | Timestamp | TimestampTz | Interval => &[Interval],
+        Date | Time(_) | Timestamp(_) | TimestampTz(_) | Interval(_) => &[DataType::INTERVAL],
         _ => &[],
     }
 }
@@ -33,11 +33,11 @@ impl Distance {
     /// An offset, not NULL, from values of type `column`.
     pub fn new(column: DataType, offset: Value) -> Distance {
         let moment = match column {
-            DataType::Date | DataType::Timestamp => Some(DataType::Timestamp),
-            DataType::TimestampTz => Some(DataType::TimestampTz),
+            DataType::Date | DataType::Timestamp(_) => Some(DataType::TIMESTAMP),
+            DataType::TimestampTz(_) => Some(DataType::TIMESTAMPTZ),
             _ => None,
         };
-        let operator = |symbol| exact_overload(symbol, &[moment?, DataType::Interval]);
+        let operator = |symbol| exact_overload(symbol, &[moment?, DataType::INTERVAL]);
         let calendar = operator("+").zip(operator("-")).map(|(plus, minus)| [plus, minus]);
         let is_negative = is_negative(&offset, column);
         Distance { offset, is_negative, calendar }
@@ -104,7 +104,7 @@ fn is_negative(offset: &Value, column: DataType) -> bool {
         Value::Double(offset) => offset.is_nan() || *offset < 0.0,
         Value::Numeric(offset) => *offset == Numeric::NAN || *offset < Numeric::ZERO,
         // Of a time of day only the time counts.
-        Value::Interval(offset) if column == DataType::Time => offset.micros < 0,
+        Value::Interval(offset) if column.base() == DataType::TIME => offset.micros < 0,
         Value::Interval(_) => offset.compare(&Value::Interval(Interval::default())).is_lt(),
         other => other.as_i64().is_some_and(|offset| offset < 0),
     }
@@ -113,7 +113,7 @@ fn is_negative(offset: &Value, column: DataType) -> bool {
 /// Dates are compared as the moments at which they begin.
 fn moment(value: &Value, context: &EvalContext) -> Result<Value> {
     match value {
-        Value::Date(_) => cast(value, DataType::Date, DataType::Timestamp, context),
+        Value::Date(_) => cast(value, DataType::Date, DataType::TIMESTAMP, context),
         other => Ok(other.clone()),
     }
 }

@@ -26,30 +26,30 @@ fn dates(catalogue: &mut Catalogue) {
     catalogue.add(sub, &[Date, Date], Integer, call!((Date a, Date b) date_difference(*a, *b)));
     catalogue.add(
         add,
-        &[Date, Interval],
-        Timestamp,
+        &[Date, DataType::INTERVAL],
+        DataType::TIMESTAMP,
         call!((Date d, Interval i) {
             shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
         }),
     );
     catalogue.add(
         add,
-        &[Interval, Date],
-        Timestamp,
+        &[DataType::INTERVAL, Date],
+        DataType::TIMESTAMP,
         call!((Interval i, Date d) {
             shift_timestamp(date_to_timestamp(*d)?, *i).map(Value::Timestamp)
         }),
     );
     catalogue.add(
         sub,
-        &[Date, Interval],
-        Timestamp,
+        &[Date, DataType::INTERVAL],
+        DataType::TIMESTAMP,
         call!((Date d, Interval i) {
             shift_timestamp(date_to_timestamp(*d)?, negate(*i)?).map(Value::Timestamp)
         }),
     );
-    catalogue.add(add, &[Date, Time], Timestamp, call!((Date d, Time t) date_and_time(*d, *t)));
-    catalogue.add(add, &[Time, Date], Timestamp, call!((Time t, Date d) date_and_time(*d, *t)));
+    catalogue.add(add, &[Date, DataType::TIME], DataType::TIMESTAMP, call!((Date d, Time t) date_and_time(*d, *t)));
+    catalogue.add(add, &[DataType::TIME, Date], DataType::TIMESTAMP, call!((Time t, Date d) date_and_time(*d, *t)));
 }
 
 fn shift_date(days: i32, by: i64) -> Result<Value> {
@@ -84,35 +84,34 @@ pub(super) fn timestamp_overflow() -> Error {
 }
 
 fn times(catalogue: &mut Catalogue) {
-    use DataType::*;
     catalogue.add(
         "+",
-        &[Time, Interval],
-        Time,
+        &[DataType::TIME, DataType::INTERVAL],
+        DataType::TIME,
         call!((Time t, Interval i) {
             Ok(Value::Time(wrap_time(t.wrapping_add(i.micros % MICROS_PER_DAY))))
         }),
     );
     catalogue.add(
         "+",
-        &[Interval, Time],
-        Time,
+        &[DataType::INTERVAL, DataType::TIME],
+        DataType::TIME,
         call!((Interval i, Time t) {
             Ok(Value::Time(wrap_time(t.wrapping_add(i.micros % MICROS_PER_DAY))))
         }),
     );
     catalogue.add(
         "-",
-        &[Time, Interval],
-        Time,
+        &[DataType::TIME, DataType::INTERVAL],
+        DataType::TIME,
         call!((Time t, Interval i) {
             Ok(Value::Time(wrap_time(t.wrapping_sub(i.micros % MICROS_PER_DAY))))
         }),
     );
     catalogue.add(
         "-",
-        &[Time, Time],
-        Interval,
+        &[DataType::TIME, DataType::TIME],
+        DataType::INTERVAL,
         call!((Time a, Time b) {
             Ok(Value::Interval(crate::types::Interval { micros: a - b, ..Default::default() }))
         }),
@@ -120,12 +119,11 @@ fn times(catalogue: &mut Catalogue) {
 }
 
 fn timestamps(catalogue: &mut Catalogue) {
-    use DataType::*;
     catalogue
         .add(
             "+",
-            &[Timestamp, Interval],
-            Timestamp,
+            &[DataType::TIMESTAMP, DataType::INTERVAL],
+            DataType::TIMESTAMP,
             call!((Timestamp t, Interval i) {
                 shift_timestamp(*t, *i).map(Value::Timestamp)
             }),
@@ -134,8 +132,8 @@ fn timestamps(catalogue: &mut Catalogue) {
     catalogue
         .add(
             "+",
-            &[Interval, Timestamp],
-            Timestamp,
+            &[DataType::INTERVAL, DataType::TIMESTAMP],
+            DataType::TIMESTAMP,
             call!((Interval i, Timestamp t) {
                 shift_timestamp(*t, *i).map(Value::Timestamp)
             }),
@@ -144,8 +142,8 @@ fn timestamps(catalogue: &mut Catalogue) {
     catalogue
         .add(
             "-",
-            &[Timestamp, Interval],
-            Timestamp,
+            &[DataType::TIMESTAMP, DataType::INTERVAL],
+            DataType::TIMESTAMP,
             call!((Timestamp t, Interval i) {
                 shift_timestamp(*t, negate(*i)?).map(Value::Timestamp)
             }),
@@ -154,8 +152,8 @@ fn timestamps(catalogue: &mut Catalogue) {
     catalogue
         .add(
             "+",
-            &[TimestampTz, Interval],
-            TimestampTz,
+            &[DataType::TIMESTAMPTZ, DataType::INTERVAL],
+            DataType::TIMESTAMPTZ,
             call!((TimestampTz t, Interval i), context {
                 shift_instant(*t, *i, &Zone::of(context)).map(Value::TimestampTz)
             }),
@@ -165,8 +163,8 @@ fn timestamps(catalogue: &mut Catalogue) {
     catalogue
         .add(
             "+",
-            &[Interval, TimestampTz],
-            TimestampTz,
+            &[DataType::INTERVAL, DataType::TIMESTAMPTZ],
+            DataType::TIMESTAMPTZ,
             call!((Interval i, TimestampTz t), context {
                 shift_instant(*t, *i, &Zone::of(context)).map(Value::TimestampTz)
             }),
@@ -176,16 +174,26 @@ fn timestamps(catalogue: &mut Catalogue) {
     catalogue
         .add(
             "-",
-            &[TimestampTz, Interval],
-            TimestampTz,
+            &[DataType::TIMESTAMPTZ, DataType::INTERVAL],
+            DataType::TIMESTAMPTZ,
             call!((TimestampTz t, Interval i), context {
                 shift_instant(*t, negate(*i)?, &Zone::of(context)).map(Value::TimestampTz)
             }),
         )
         .op(Operator::Subtract)
         .stable();
-    catalogue.add("-", &[Timestamp, Timestamp], Interval, call!((Timestamp a, Timestamp b) difference(*a, *b)));
-    catalogue.add("-", &[TimestampTz, TimestampTz], Interval, call!((TimestampTz a, TimestampTz b) difference(*a, *b)));
+    catalogue.add(
+        "-",
+        &[DataType::TIMESTAMP, DataType::TIMESTAMP],
+        DataType::INTERVAL,
+        call!((Timestamp a, Timestamp b) difference(*a, *b)),
+    );
+    catalogue.add(
+        "-",
+        &[DataType::TIMESTAMPTZ, DataType::TIMESTAMPTZ],
+        DataType::INTERVAL,
+        call!((TimestampTz a, TimestampTz b) difference(*a, *b)),
+    );
 }
 
 /// Months first (the day cut to its month), then days, then the rest.
@@ -229,28 +237,40 @@ fn intervals(catalogue: &mut Catalogue) {
     use DataType::*;
     catalogue.add(
         "+",
-        &[Interval, Interval],
-        Interval,
+        &[DataType::INTERVAL, DataType::INTERVAL],
+        DataType::INTERVAL,
         call!((Interval a, Interval b) {
             add_intervals(*a, *b).map(Value::Interval)
         }),
     );
     catalogue.add(
         "-",
-        &[Interval, Interval],
-        Interval,
+        &[DataType::INTERVAL, DataType::INTERVAL],
+        DataType::INTERVAL,
         call!((Interval a, Interval b) {
             subtract_intervals(*a, *b).map(Value::Interval)
         }),
     );
-    catalogue.add("-", &[Interval], Interval, call!((Interval a) negate(*a).map(Value::Interval))).op(Operator::Negate);
-    catalogue.add("+", &[Interval], Interval, call!((Interval a) Ok(Value::Interval(*a))));
-    catalogue.add("*", &[Interval, Double], Interval, call!((Interval a, Double f) scale(*a, |x| x * f)));
-    catalogue.add("*", &[Double, Interval], Interval, call!((Double f, Interval a) scale(*a, |x| x * f)));
+    catalogue
+        .add("-", &[DataType::INTERVAL], DataType::INTERVAL, call!((Interval a) negate(*a).map(Value::Interval)))
+        .op(Operator::Negate);
+    catalogue.add("+", &[DataType::INTERVAL], DataType::INTERVAL, call!((Interval a) Ok(Value::Interval(*a))));
+    catalogue.add(
+        "*",
+        &[DataType::INTERVAL, Double],
+        DataType::INTERVAL,
+        call!((Interval a, Double f) scale(*a, |x| x * f)),
+    );
+    catalogue.add(
+        "*",
+        &[Double, DataType::INTERVAL],
+        DataType::INTERVAL,
+        call!((Double f, Interval a) scale(*a, |x| x * f)),
+    );
     catalogue.add(
         "/",
-        &[Interval, Double],
-        Interval,
+        &[DataType::INTERVAL, Double],
+        DataType::INTERVAL,
         call!((Interval a, Double f) match *f {
             0.0 => Err(division_by_zero()),
             _ => scale(*a, |x| x / f),

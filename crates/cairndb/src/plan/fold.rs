@@ -145,11 +145,11 @@ fn fold_cast(input: &Expr, to: DataType) -> Option<Expr> {
 /// Casts that touch the session's time zone or the clock (`'today'::date`) are left to run time.
 fn is_immutable_cast(value: &Value, from: DataType, to: DataType) -> bool {
     use DataType as T;
-    if matches!(from, T::TimestampTz) || matches!(to, T::TimestampTz) {
+    if matches!(from, T::TimestampTz(_)) || matches!(to, T::TimestampTz(_)) {
         return false;
     }
     match value {
-        Value::Text(text) if matches!(to, T::Date | T::Time | T::Timestamp) => {
+        Value::Text(text) if matches!(to, T::Date | T::Time(_) | T::Timestamp(_)) => {
             text.starts_with(|first: char| first.is_ascii_digit())
         }
         _ => true,

@@ -56,7 +56,7 @@ mod tests {
                     };
                     let types = order(vec![
                         Expr::Column { index: 0, data_type: DataType::Date },
-                        literal(Value::Timestamp(at), DataType::Timestamp),
+                        literal(Value::Timestamp(at), DataType::TIMESTAMP),
                     ]);
                     let function = exact_overload(symbol, &[types[0].data_type(), types[1].data_type()]).unwrap();
                     let Some(Expr::Call { function: by_date, args }) = as_dates(&function, &types) else {

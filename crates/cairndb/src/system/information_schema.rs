@@ -5,6 +5,7 @@ use crate::Value;
 use crate::catalog::RelationKind::View;
 use crate::catalog::{Catalog, Column, Deferral, ForeignKey, ReferentialAction, Relation, Table};
 use crate::types::DataType::{self, Integer, Text};
+use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
 
 pub(super) const RELATIONS: &[SystemRelation] = &[
     SystemRelation {
@@ -286,7 +287,10 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
     };
     let fraction = match data_type {
         DataType::Date => Value::Integer(0),
-        DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval => Value::Integer(6),
+        DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits) => {
+            Value::Integer(digits.unwrap_or(DIGITS_MAX).into())
+        }
+        DataType::Interval(limit) => Value::Integer(limit.and_then(IntervalLimit::digits).unwrap_or(DIGITS_MAX).into()),
         _ => Value::Null,
     };
     let [schema, table, called] = place;

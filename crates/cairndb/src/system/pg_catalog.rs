@@ -201,6 +201,10 @@ fn modifier(data_type: DataType) -> Value {
     Value::Integer(match data_type {
         DataType::Varchar(Some(length)) | DataType::Char(length) => i32::try_from(length).unwrap_or(-1) + 4,
         DataType::Numeric(Some((precision, scale))) => (i32::from(precision) << 16 | i32::from(scale) & 0x7ff) + 4,
+        DataType::Time(Some(digits)) | DataType::Timestamp(Some(digits)) | DataType::TimestampTz(Some(digits)) => {
+            digits.into()
+        }
+        DataType::Interval(Some(limit)) => limit.modifier(),
         _ => -1,
     })
 }

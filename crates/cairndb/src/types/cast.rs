@@ -181,25 +181,42 @@ fn to_numeric(value: &Value) -> Option<Numeric> {
 fn between_times(value: &Value, to: DataType, context: &EvalContext) -> Option<Result<Value>> {
     use DataType as T;
     let zone = || Zone::of(context);
-    Some(match (value, to) {
-        (Value::Date(_), T::Date) | (Value::Time(_), T::Time) | (Value::Timestamp(_), T::Timestamp) => {
+    let converted = match (value, to) {
+        (Value::Date(_), T::Date) | (Value::Time(_), T::Time(_)) | (Value::Timestamp(_), T::Timestamp(_)) => {
             Ok(value.clone())
         }
-        (Value::TimestampTz(_), T::TimestampTz) | (Value::Interval(_), T::Interval) => Ok(value.clone()),
-        (Value::Date(days), T::Timestamp) => date_to_timestamp(*days).map(Value::Timestamp),
-        (Value::Date(days), T::TimestampTz) => {
+        (Value::TimestampTz(_), T::TimestampTz(_)) | (Value::Interval(_), T::Interval(_)) => Ok(value.clone()),
+        (Value::Date(days), T::Timestamp(_)) => date_to_timestamp(*days).map(Value::Timestamp),
+        (Value::Date(days), T::TimestampTz(_)) => {
             date_to_timestamp(*days).and_then(|local| to_utc(local, &zone())).map(Value::TimestampTz)
         }
-        (Value::Timestamp(micros), T::TimestampTz) => to_utc(*micros, &zone()).map(Value::TimestampTz),
-        (Value::TimestampTz(micros), T::Timestamp) => Ok(Value::Timestamp(zone().to_local(*micros))),
+        (Value::Timestamp(micros), T::TimestampTz(_)) => to_utc(*micros, &zone()).map(Value::TimestampTz),
+        (Value::TimestampTz(micros), T::Timestamp(_)) => Ok(Value::Timestamp(zone().to_local(*micros))),
         (Value::Timestamp(micros), T::Date) => Ok(Value::Date(timestamp_to_date(*micros))),
         (Value::TimestampTz(micros), T::Date) => Ok(Value::Date(timestamp_to_date(zone().to_local(*micros)))),
-        (Value::Timestamp(micros), T::Time) => Ok(timestamp_to_time(*micros)),
-        (Value::TimestampTz(micros), T::Time) => Ok(timestamp_to_time(zone().to_local(*micros))),
-        (Value::Time(micros), T::Interval) => Ok(Value::Interval(Interval { micros: *micros, ..Interval::default() })),
-        (Value::Interval(interval), T::Time) => Ok(Value::Time(datetime::wrap_time(interval.micros))),
+        (Value::Timestamp(micros), T::Time(_)) => Ok(timestamp_to_time(*micros)),
+        (Value::TimestampTz(micros), T::Time(_)) => Ok(timestamp_to_time(zone().to_local(*micros))),
+        (Value::Time(micros), T::Interval(_)) => {
+            Ok(Value::Interval(Interval { micros: *micros, ..Interval::default() }))
+        }
+        (Value::Interval(interval), T::Time(_)) => Ok(Value::Time(datetime::wrap_time(interval.micros))),
         _ => return None,
-    })
+    };
+    Some(converted.map(|value| fit_time(value, to)))
+}
+
+/// As many digits and fields as the type keeps.
+fn fit_time(value: Value, to: DataType) -> Value {
+    use DataType as T;
+    match (value, to) {
+        (Value::Time(micros), T::Time(digits)) => Value::Time(datetime::round_time(micros, digits)),
+        (Value::Timestamp(micros), T::Timestamp(digits)) => Value::Timestamp(datetime::round_timestamp(micros, digits)),
+        (Value::TimestampTz(micros), T::TimestampTz(digits)) => {
+            Value::TimestampTz(datetime::round_timestamp(micros, digits))
+        }
+        (Value::Interval(interval), T::Interval(Some(limit))) => Value::Interval(limit.fit(interval)),
+        (value, _) => value,
+    }
 }
 
 /// A date's midnight.

@@ -45,14 +45,14 @@ fn catalogued(from: DataType, to: DataType) -> Option<CastContext> {
         (T::SmallInt | T::Integer | T::BigInt, T::Numeric(_)) => Implicit,
         (T::SmallInt, T::Integer | T::BigInt) | (T::Integer, T::BigInt) => Implicit,
         (from, to) if from.is_numeric() && to.is_integer() => Assignment,
-        (T::Date, T::Timestamp | T::TimestampTz) | (T::Timestamp, T::TimestampTz) => Implicit,
-        (T::Timestamp, T::Date | T::Time) => Assignment,
-        (T::TimestampTz, T::Date | T::Time | T::Timestamp) => Assignment,
+        (T::Date, T::Timestamp(_) | T::TimestampTz(_)) | (T::Timestamp(_), T::TimestampTz(_)) => Implicit,
+        (T::Timestamp(_), T::Date | T::Time(_)) => Assignment,
+        (T::TimestampTz(_), T::Date | T::Time(_) | T::Timestamp(_)) => Assignment,
         (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => Assignment,
         (T::Jsonb, T::Boolean) => Explicit,
         (T::Jsonb, to) if to.is_numeric() => Explicit,
-        (T::Time, T::Interval) => Implicit,
-        (T::Interval, T::Time) => Assignment,
+        (T::Time(_), T::Interval(_)) => Implicit,
+        (T::Interval(_), T::Time(_)) => Assignment,
         (from, to) if from.is_string() && to.is_string() => Implicit,
         _ => return None,
     })
@@ -98,7 +98,7 @@ pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
     use TypeCategory::*;
     // An array's elements are converted one by one.
     let (from, to) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
-    let zoned = (from == DataType::TimestampTz) != (to == DataType::TimestampTz);
+    let zoned = (from.base() == DataType::TIMESTAMPTZ) != (to.base() == DataType::TIMESTAMPTZ);
     let read = matches!((from.category(), to.category()), (String | Unknown, DateTime));
     !zoned && !read
 }
@@ -119,8 +119,8 @@ mod tests {
             (DataType::Numeric(Some((5, 2))), DataType::Double, Some(Implicit)),
             (DataType::Integer, DataType::Text, Some(Assignment)),
             (DataType::Text, DataType::Integer, Some(Explicit)),
-            (DataType::Date, DataType::Timestamp, Some(Implicit)),
-            (DataType::Timestamp, DataType::Date, Some(Assignment)),
+            (DataType::Date, DataType::TIMESTAMP, Some(Implicit)),
+            (DataType::TIMESTAMP, DataType::Date, Some(Assignment)),
             (DataType::Date, DataType::Integer, None),
         ];
         for (from, to, expected) in cases {

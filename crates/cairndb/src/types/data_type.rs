@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::datetime::{IntervalLimit, write_digits};
 use super::enums::EnumType;
 use super::info::{ElementType, Physical};
 
@@ -35,14 +36,14 @@ pub enum DataType {
     Bytea,
     /// `date`
     Date,
-    /// `time without time zone`
-    Time,
-    /// `timestamp without time zone`
-    Timestamp,
-    /// `timestamp with time zone`
-    TimestampTz,
-    /// `interval`
-    Interval,
+    /// `time(p) without time zone`; `None`: all digits of seconds.
+    Time(Option<u8>),
+    /// `timestamp(p) without time zone`
+    Timestamp(Option<u8>),
+    /// `timestamp(p) with time zone`
+    TimestampTz(Option<u8>),
+    /// `interval day to second(p)`; `None`: all fields and digits.
+    Interval(Option<IntervalLimit>),
     /// `uuid`
     Uuid,
     /// `json`
@@ -83,12 +84,25 @@ pub enum TypeCategory {
 }
 
 impl DataType {
+    /// `time`, all digits.
+    pub const TIME: DataType = DataType::Time(None);
+    /// `timestamp`, all digits.
+    pub const TIMESTAMP: DataType = DataType::Timestamp(None);
+    /// `timestamptz`, all digits.
+    pub const TIMESTAMPTZ: DataType = DataType::TimestampTz(None);
+    /// `interval`, all fields and digits.
+    pub const INTERVAL: DataType = DataType::Interval(None);
+
     /// The type without modifiers: what function overloads are declared for.
     pub fn base(self) -> DataType {
         match self {
             DataType::Numeric(_) => DataType::Numeric(None),
             DataType::Varchar(_) => DataType::Varchar(None),
             DataType::Char(_) => DataType::Char(0),
+            DataType::Time(_) => DataType::TIME,
+            DataType::Timestamp(_) => DataType::TIMESTAMP,
+            DataType::TimestampTz(_) => DataType::TIMESTAMPTZ,
+            DataType::Interval(_) => DataType::INTERVAL,
             DataType::Array(element) => DataType::Array(element.base()),
             other => other,
         }
@@ -113,6 +127,15 @@ impl DataType {
     /// PostgreSQL's `typispreferred`: the type a family's unknowns lean to.
     pub fn is_preferred(self) -> bool {
         !matches!(self, DataType::Array(_)) && self.info().preferred
+    }
+
+    /// A time or an interval, or an array of them, that keeps less than it could.
+    pub(crate) fn has_limited_time(self) -> bool {
+        match self.element().unwrap_or(self) {
+            DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits) => digits.is_some(),
+            DataType::Interval(limit) => limit.is_some(),
+            _ => false,
+        }
     }
 
     /// `text`, `varchar` or `char`.
@@ -178,6 +201,14 @@ impl fmt::Display for DataType {
             DataType::Varchar(Some(length)) => write!(f, "character varying({length})"),
             DataType::Char(0) => f.write_str("bpchar"),
             DataType::Char(length) => write!(f, "character({length})"),
+            // The digits stand behind the first word.
+            DataType::Time(digits) | DataType::Timestamp(digits) | DataType::TimestampTz(digits) => {
+                let (first, rest) = self.type_name().split_once(' ').unwrap_or((self.type_name(), ""));
+                f.write_str(first)?;
+                write_digits(*digits, f)?;
+                write!(f, " {rest}")
+            }
+            DataType::Interval(Some(limit)) => write!(f, "interval{limit}"),
             DataType::Array(element) => write!(f, "{}[]", element.data_type()),
             other => f.write_str(other.type_name()),
         }
@@ -187,13 +218,18 @@ impl fmt::Display for DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::datetime::IntervalField;
 
     #[test]
     fn names_carry_modifiers_as_format_type_writes_them() {
         assert_eq!(DataType::Varchar(Some(160)).to_string(), "character varying(160)");
         assert_eq!(DataType::Numeric(Some((10, 2))).to_string(), "numeric(10,2)");
         assert_eq!(DataType::Char(3).to_string(), "character(3)");
-        assert_eq!(DataType::Timestamp.to_string(), "timestamp without time zone");
+        assert_eq!(DataType::TIMESTAMP.to_string(), "timestamp without time zone");
+        assert_eq!(DataType::TimestampTz(Some(3)).to_string(), "timestamp(3) with time zone");
+        assert_eq!(DataType::Time(Some(0)).to_string(), "time(0) without time zone");
+        let fields = Some((IntervalField::Day, IntervalField::Second));
+        assert_eq!(DataType::Interval(IntervalLimit::new(fields, Some(2))).to_string(), "interval day to second(2)");
         assert_eq!(DataType::Char(3).type_name(), "character");
     }
 }

@@ -1,7 +1,8 @@
 //! From the parser's type names to [`DataType`]s, with PostgreSQL's limits on modifiers.
 
-use cairn_parser::{BaseType, Expr, Id, Operator, Tree, TypeName};
+use cairn_parser::{BaseType, Expr, Id, IntervalFields, Operator, Tree, TypeName};
 
+use super::datetime::{DIGITS_MAX, IntervalField, IntervalLimit};
 use super::{DataType, TYPES};
 use crate::sql::{dotted, name_text, plain_name};
 use crate::{Error, Result, SqlState};
@@ -114,13 +115,13 @@ impl DataType {
             BaseType::Numeric => numeric(&modifiers)?,
             BaseType::Character => DataType::Char(length(&modifiers, "char")?.unwrap_or(1)),
             BaseType::CharacterVarying => DataType::Varchar(length(&modifiers, "varchar")?),
-            BaseType::Time => microseconds(DataType::Time, &modifiers)?,
-            BaseType::Timestamp => microseconds(DataType::Timestamp, &modifiers)?,
-            BaseType::TimestampWithTimeZone => microseconds(DataType::TimestampTz, &modifiers)?,
-            BaseType::Interval if name.fields.is_none() => microseconds(DataType::Interval, &modifiers)?,
-            BaseType::Interval | BaseType::Bit | BaseType::BitVarying | BaseType::TimeWithTimeZone => {
-                return Err(unsupported());
+            BaseType::Time => DataType::Time(digits(&modifiers, "TIME")?),
+            BaseType::Timestamp => DataType::Timestamp(digits(&modifiers, "TIMESTAMP")?),
+            BaseType::TimestampWithTimeZone => DataType::TimestampTz(digits(&modifiers, "TIMESTAMP")?),
+            BaseType::Interval => {
+                DataType::Interval(IntervalLimit::new(name.fields.map(fields), digits(&modifiers, "INTERVAL")?))
             }
+            BaseType::Bit | BaseType::BitVarying | BaseType::TimeWithTimeZone => return Err(unsupported()),
             BaseType::Named => return named(tree, id, &modifiers, users),
         })
     }
@@ -171,11 +172,34 @@ fn length(modifiers: &[i64], name: &str) -> Result<Option<u32>> {
     }
 }
 
-/// Times keep microseconds; asking for fewer digits would need rounding that we do not do, so it is refused.
-fn microseconds(data_type: DataType, modifiers: &[i64]) -> Result<DataType> {
-    match modifiers {
-        [] | [6] => Ok(data_type),
-        [digits, ..] => Err(Error::unsupported(format!("{}({digits})", data_type.type_name()))),
+/// Digits of seconds: more than microseconds have are as many as these have.
+fn digits(modifiers: &[i64], name: &str) -> Result<Option<u8>> {
+    match *modifiers {
+        [] => Ok(None),
+        [digits @ ..=-1] => Err(invalid(format!("{name}({digits}) precision must not be negative"))),
+        [digits] => Ok(Some(digits.min(DIGITS_MAX.into()) as u8)),
+        _ => Err(invalid("invalid type modifier")),
+    }
+}
+
+/// The largest and the smallest field.
+fn fields(fields: IntervalFields) -> (IntervalField, IntervalField) {
+    use IntervalField::*;
+    use IntervalFields as F;
+    match fields {
+        F::Year => (Year, Year),
+        F::Month => (Month, Month),
+        F::Day => (Day, Day),
+        F::Hour => (Hour, Hour),
+        F::Minute => (Minute, Minute),
+        F::Second => (Second, Second),
+        F::YearToMonth => (Year, Month),
+        F::DayToHour => (Day, Hour),
+        F::DayToMinute => (Day, Minute),
+        F::DayToSecond => (Day, Second),
+        F::HourToMinute => (Hour, Minute),
+        F::HourToSecond => (Hour, Second),
+        F::MinuteToSecond => (Minute, Second),
     }
 }
 
@@ -198,9 +222,9 @@ fn named(tree: &Tree<'_>, id: Id<TypeName>, modifiers: &[i64], users: UsersTypes
         (Some(DataType::Numeric(_)), _) => numeric(modifiers),
         (Some(DataType::Char(_)), _) => Ok(DataType::Char(length(modifiers, "char")?.unwrap_or(1))),
         (Some(DataType::Varchar(_)), _) => Ok(DataType::Varchar(length(modifiers, "varchar")?)),
-        (Some(known @ (DataType::Time | DataType::Timestamp | DataType::TimestampTz | DataType::Interval)), _) => {
-            microseconds(known, modifiers)
-        }
+        (Some(DataType::Time(_)), _) => Ok(DataType::Time(digits(modifiers, "TIME")?)),
+        (Some(DataType::Timestamp(_)), _) => Ok(DataType::Timestamp(digits(modifiers, "TIMESTAMP")?)),
+        (Some(DataType::TimestampTz(_)), _) => Ok(DataType::TimestampTz(digits(modifiers, "TIMESTAMP")?)),
         (Some(_), _) => {
             let message = format!("type modifier is not allowed for type \"{full}\"");
             Err(Error::new(SqlState::SYNTAX_ERROR, message))

@@ -7,6 +7,7 @@
 
 use super::DataType;
 use super::data_type::TypeCategory;
+use super::datetime::{IntervalField, IntervalLimit};
 use super::enums::{self, EnumType};
 
 /// How values of a type lie in memory and in vectors: few, closed, and all that the hot paths look at.
@@ -68,7 +69,7 @@ pub struct TypeInfo {
 pub struct ElementType {
     /// The place in [`TYPES`], or [`ENUM`].
     id: u16,
-    /// A length; a precision and a scale; an enum's number. 0: none.
+    /// A length; a precision and a scale; digits of seconds and one; an interval's limit; an enum's number. 0: none.
     modifier: u32,
 }
 
@@ -100,7 +101,7 @@ pub static TYPES: [TypeInfo; 20] = {
         of(T::Bytea, [17, 1001], ["bytea", "bytea[]"], &[], C::User, false),
         of(T::Date, [1082, 1182], ["date", "date[]"], &[], C::DateTime, false),
         of(
-            T::Time,
+            T::Time(None),
             [1083, 1183],
             ["time without time zone", "time without time zone[]"],
             &["time"],
@@ -108,7 +109,7 @@ pub static TYPES: [TypeInfo; 20] = {
             false,
         ),
         of(
-            T::Timestamp,
+            T::Timestamp(None),
             [1114, 1115],
             ["timestamp without time zone", "timestamp without time zone[]"],
             &["timestamp"],
@@ -116,14 +117,14 @@ pub static TYPES: [TypeInfo; 20] = {
             false,
         ),
         of(
-            T::TimestampTz,
+            T::TimestampTz(None),
             [1184, 1185],
             ["timestamp with time zone", "timestamp with time zone[]"],
             &["timestamptz"],
             C::DateTime,
             true,
         ),
-        of(T::Interval, [1186, 1187], ["interval", "interval[]"], &[], C::Timespan, true),
+        of(T::Interval(None), [1186, 1187], ["interval", "interval[]"], &[], C::Timespan, true),
         of(T::Uuid, [2950, 2951], ["uuid", "uuid[]"], &[], C::User, false),
         of(T::Json, [114, 199], ["json", "json[]"], &[], C::User, false),
         of(T::Jsonb, [3802, 3807], ["jsonb", "jsonb[]"], &[], C::User, false),
@@ -144,11 +145,11 @@ const fn of(
         Boolean => (Physical::Bool, Some(1), false),
         SmallInt => (Physical::I16, Some(2), true),
         Integer | Date => (Physical::I32, Some(4), true),
-        BigInt | Time | Timestamp | TimestampTz => (Physical::I64, Some(8), true),
+        BigInt | Time(_) | Timestamp(_) | TimestampTz(_) => (Physical::I64, Some(8), true),
         Real => (Physical::F32, Some(4), false),
         Double => (Physical::F64, Some(8), false),
         Text | Varchar(_) | Char(_) | Bytea => (Physical::Bytes, None, false),
-        Interval => (Physical::Interval, Some(16), false),
+        Interval(_) => (Physical::Interval, Some(16), false),
         Uuid => (Physical::Uuid, Some(16), false),
         Numeric(_) => (Physical::Decimal, None, false),
         Enum(_) => (Physical::I64, Some(8), true),
@@ -212,10 +213,10 @@ impl DataType {
             DataType::Char(_) => 9,
             DataType::Bytea => 10,
             DataType::Date => 11,
-            DataType::Time => 12,
-            DataType::Timestamp => 13,
-            DataType::TimestampTz => 14,
-            DataType::Interval => 15,
+            DataType::Time(_) => 12,
+            DataType::Timestamp(_) => 13,
+            DataType::TimestampTz(_) => 14,
+            DataType::Interval(_) => 15,
             DataType::Uuid => 16,
             DataType::Json => 17,
             DataType::Jsonb => 18,
@@ -233,6 +234,11 @@ impl DataType {
                 u32::from(precision) << 16 | u32::from(scale.cast_unsigned())
             }
             DataType::Varchar(Some(length)) | DataType::Char(length) => length,
+            // 0 digits are a modifier too.
+            DataType::Time(Some(digits)) | DataType::Timestamp(Some(digits)) | DataType::TimestampTz(Some(digits)) => {
+                u32::from(digits) + 1
+            }
+            DataType::Interval(Some(limit)) => limit.code(),
             DataType::Enum(of) => of.number(),
             _ => 0,
         }
@@ -246,6 +252,7 @@ impl ElementType {
     /// The type.
     pub fn data_type(self) -> DataType {
         let ElementType { modifier, .. } = self;
+        let digits = || modifier.checked_sub(1).map(|digits| digits as u8);
         match self.info().base {
             DataType::Enum(of) => DataType::Enum(of),
             DataType::Numeric(_) if modifier != 0 => {
@@ -253,6 +260,10 @@ impl ElementType {
             }
             DataType::Varchar(_) if modifier != 0 => DataType::Varchar(Some(modifier)),
             DataType::Char(_) => DataType::Char(modifier),
+            DataType::Time(_) => DataType::Time(digits()),
+            DataType::Timestamp(_) => DataType::Timestamp(digits()),
+            DataType::TimestampTz(_) => DataType::TimestampTz(digits()),
+            DataType::Interval(_) => DataType::Interval(IntervalLimit::from_code(modifier)),
             base => base,
         }
     }
@@ -279,6 +290,11 @@ pub fn sample_types() -> Vec<DataType> {
         DataType::Varchar(Some(4)),
         DataType::Char(3),
         DataType::Char(6),
+        DataType::Time(Some(0)),
+        DataType::Timestamp(Some(3)),
+        DataType::TimestampTz(Some(6)),
+        DataType::Interval(IntervalLimit::new(Some((IntervalField::Day, IntervalField::Minute)), None)),
+        DataType::Interval(IntervalLimit::new(None, Some(2))),
     ];
     // `bpchar` without a length is no column's type.
     let plain = TYPES.iter().map(|info| info.base).filter(|base| *base != DataType::Char(0));

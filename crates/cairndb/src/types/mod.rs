@@ -31,6 +31,7 @@ pub(crate) use collation::{COLLATION_HINT, is_known_collation};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
+pub use datetime::{IntervalField, IntervalLimit};
 pub(crate) use enums::{EnumDefinition, EnumLabel, first_keys, key_between};
 pub use enums::{EnumType, EnumValue};
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Random values of every type, for property tests.
 
-use super::datetime::MICROS_PER_DAY;
+use super::datetime::{MICROS_PER_DAY, round_time, round_timestamp};
 use super::{Array, DataType, Dimension, Interval, JsonBuilder, JsonPath, Jsonb, Numeric, Value};
 
 /// A small generator (splitmix64): tests repeat exactly.
@@ -59,14 +59,14 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
             Value::Bytea((0..length).map(|_| [0, 1, 2, 254, 255, 97][random.below(6) as usize]).collect())
         }
         DataType::Date => Value::Date(random.integer() as i32),
-        DataType::Time => Value::Time(random.below(MICROS_PER_DAY as u64 + 1) as i64),
-        DataType::Timestamp => Value::Timestamp(random.integer()),
-        DataType::TimestampTz => Value::TimestampTz(random.integer()),
-        DataType::Interval => Value::Interval(Interval {
-            months: random.integer() as i32,
-            days: random.integer() as i32,
-            micros: random.integer(),
-        }),
+        DataType::Time(digits) => Value::Time(round_time(random.below(MICROS_PER_DAY as u64 + 1) as i64, digits)),
+        DataType::Timestamp(digits) => Value::Timestamp(round_timestamp(random.integer(), digits)),
+        DataType::TimestampTz(digits) => Value::TimestampTz(round_timestamp(random.integer(), digits)),
+        DataType::Interval(limit) => {
+            let interval =
+                Interval { months: random.integer() as i32, days: random.integer() as i32, micros: random.integer() };
+            Value::Interval(limit.map_or(interval, |limit| limit.fit(interval)))
+        }
         DataType::Array(element) => random_array(random, element.data_type()).into(),
         DataType::Json => Value::Json(random_json(random).to_string().into()),
         DataType::Jsonb => Value::Jsonb(random_json(random)),

@@ -75,10 +75,10 @@ impl<'a> ValueRef<'a> {
             ValueRef::Text(_) => DataType::Text,
             ValueRef::Bytea(_) => DataType::Bytea,
             ValueRef::Date(_) => DataType::Date,
-            ValueRef::Time(_) => DataType::Time,
-            ValueRef::Timestamp(_) => DataType::Timestamp,
-            ValueRef::TimestampTz(_) => DataType::TimestampTz,
-            ValueRef::Interval(_) => DataType::Interval,
+            ValueRef::Time(_) => DataType::TIME,
+            ValueRef::Timestamp(_) => DataType::TIMESTAMP,
+            ValueRef::TimestampTz(_) => DataType::TIMESTAMPTZ,
+            ValueRef::Interval(_) => DataType::INTERVAL,
             ValueRef::Uuid(_) => DataType::Uuid,
             ValueRef::Json(_) => DataType::Json,
             ValueRef::Jsonb(_) => DataType::Jsonb,
@@ -114,10 +114,10 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::Numeric(_), DataType::Numeric(None))
             | (ValueRef::Bytea(_), DataType::Bytea)
             | (ValueRef::Date(_), DataType::Date)
-            | (ValueRef::Time(_), DataType::Time)
-            | (ValueRef::Timestamp(_), DataType::Timestamp)
-            | (ValueRef::TimestampTz(_), DataType::TimestampTz)
-            | (ValueRef::Interval(_), DataType::Interval)
+            | (ValueRef::Time(_), DataType::Time(None))
+            | (ValueRef::Timestamp(_), DataType::Timestamp(None))
+            | (ValueRef::TimestampTz(_), DataType::TimestampTz(None))
+            | (ValueRef::Interval(_), DataType::Interval(None))
             | (ValueRef::Uuid(_), DataType::Uuid)
             | (ValueRef::Json(_), DataType::Json)
             | (ValueRef::Jsonb(_), DataType::Jsonb)

@@ -26,9 +26,9 @@ fn random_value(data_type: DataType, random: &mut Random) -> Value {
         }
         DataType::Numeric(_) => Value::Numeric(Numeric::small(i64::from(n) * 12345, (n % 7).unsigned_abs() as u16)),
         DataType::Date => Value::Date(n),
-        DataType::Timestamp => Value::Timestamp(i64::from(n) << 30),
+        DataType::TIMESTAMP => Value::Timestamp(i64::from(n) << 30),
         // 30 days are a month.
-        DataType::Interval => Value::Interval(Interval { months: n % 7, days: n / 100 * 30, micros: i64::from(n % 2) }),
+        DataType::INTERVAL => Value::Interval(Interval { months: n % 7, days: n / 100 * 30, micros: i64::from(n % 2) }),
         _ => Value::text(format!("{n}")),
     }
 }
@@ -64,8 +64,8 @@ fn kernels_say_what_the_accumulators_say() {
         numeric,
         DataType::Numeric(Some((12, 2))),
         DataType::Date,
-        DataType::Timestamp,
-        DataType::Interval,
+        DataType::TIMESTAMP,
+        DataType::INTERVAL,
         TEXT,
         DataType::Char(3),
     ];
@@ -95,7 +95,7 @@ fn of_values_that_are_equal_but_not_the_same_the_last_is_the_greatest_and_the_le
     let pairs = [
         (DataType::Double, Value::Double(0.0), Value::Double(-0.0)),
         (DataType::Numeric(None), numeric(1, 0), numeric(100, 2)),
-        (DataType::Interval, interval(1, 0), interval(0, 30)),
+        (DataType::INTERVAL, interval(1, 0), interval(0, 30)),
         (DataType::Char(3), Value::text("b  "), Value::text("b")),
     ];
     for (data_type, a, b) in pairs {

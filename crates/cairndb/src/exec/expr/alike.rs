@@ -38,10 +38,10 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         ],
         T::Bytea => &["", "\\x00", "\\x6162", "\\xff", "ab"],
         T::Date => &["2024-02-29", "1969-12-31", "0001-01-01 BC", "infinity", "-infinity"],
-        T::Time => &["00:00", "23:59:59.999999", "12:34:56.5", "24:00"],
-        T::Timestamp => &["2024-02-29 23:59:59.999999", "1969-12-31 12:00", "infinity", "-infinity", "2000-01-01"],
-        T::TimestampTz => &["2024-02-29 23:59:59+02", "1969-12-31 12:00Z", "infinity", "-infinity"],
-        T::Interval => &["0", "1 day", "24 hours", "1 mon -30 days", "-1 year 02:03:04.5", "100 years"],
+        T::Time(_) => &["00:00", "23:59:59.999999", "12:34:56.5", "24:00"],
+        T::Timestamp(_) => &["2024-02-29 23:59:59.999999", "1969-12-31 12:00", "infinity", "-infinity", "2000-01-01"],
+        T::TimestampTz(_) => &["2024-02-29 23:59:59+02", "1969-12-31 12:00Z", "infinity", "-infinity"],
+        T::Interval(_) => &["0", "1 day", "24 hours", "1 mon -30 days", "-1 year 02:03:04.5", "100 years"],
         T::Array(element) if element.data_type().is_integer() => {
             &["{}", "{1}", "{1,2,NULL}", "{{1,2},{3,4}}", "[0:1]={-1,1}", "{NULL}"]
         }

@@ -15,9 +15,9 @@ const TYPES: [DataType; 8] = [
     DataType::Text,
     DataType::BigInt,
     DataType::Date,
-    DataType::Time,
-    DataType::Timestamp,
-    DataType::TimestampTz,
+    DataType::TIME,
+    DataType::TIMESTAMP,
+    DataType::TIMESTAMPTZ,
 ];
 
 /// A number at the limits of a width.
@@ -34,9 +34,9 @@ fn value(data_type: DataType, random: &mut Random) -> Value {
         DataType::Integer => Value::Integer(clamped),
         DataType::Date => Value::Date(clamped),
         DataType::BigInt => Value::BigInt(number),
-        DataType::Time => Value::Time(number.rem_euclid(MICROS_PER_DAY + 1)),
-        DataType::Timestamp => Value::Timestamp(number),
-        DataType::TimestampTz => Value::TimestampTz(number),
+        DataType::TIME => Value::Time(number.rem_euclid(MICROS_PER_DAY + 1)),
+        DataType::TIMESTAMP => Value::Timestamp(number),
+        DataType::TIMESTAMPTZ => Value::TimestampTz(number),
         _ => text(&"x".repeat(random.below(20) as usize)),
     }
 }

@@ -20,14 +20,14 @@ pub(super) fn register(catalogue: &mut AggregateCatalogue) {
     catalogue.add("sum", &[N], N, Sum, || Box::new(DecimalMean::<false>::default()));
     catalogue.add("sum", &[T::Real], T::Real, Sum, || Box::new(RealSum(None)));
     catalogue.add("sum", &[T::Double], T::Double, Sum, || Box::new(DoubleMean::<false>::default()));
-    catalogue.add("sum", &[T::Interval], T::Interval, Sum, || Box::new(IntervalMean::<false>::default()));
+    catalogue.add("sum", &[DataType::INTERVAL], DataType::INTERVAL, Sum, || Box::new(IntervalMean::<false>::default()));
     for types in [&[T::SmallInt], &[T::Integer], &[T::BigInt], &[N]] {
         catalogue.add("avg", types, N, Avg, || Box::new(DecimalMean::<true>::default()));
     }
     for types in [&[T::Real], &[T::Double]] {
         catalogue.add("avg", types, T::Double, Avg, || Box::new(DoubleMean::<true>::default()));
     }
-    catalogue.add("avg", &[T::Interval], T::Interval, Avg, || Box::new(IntervalMean::<true>::default()));
+    catalogue.add("avg", &[DataType::INTERVAL], DataType::INTERVAL, Avg, || Box::new(IntervalMean::<true>::default()));
     extremes(catalogue);
     folds(catalogue);
 }
@@ -43,10 +43,10 @@ static EXTREMES: [[DataType; 1]; 12] = {
         [Numeric(None)],
         [Text],
         [Date],
-        [Time],
-        [Timestamp],
-        [TimestampTz],
-        [Interval],
+        [DataType::TIME],
+        [DataType::TIMESTAMP],
+        [DataType::TIMESTAMPTZ],
+        [DataType::INTERVAL],
     ]
 };
 

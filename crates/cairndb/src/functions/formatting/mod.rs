@@ -14,10 +14,10 @@ const TEXT: DataType = DataType::Text;
 const N: DataType = DataType::Numeric(None);
 
 pub(super) fn register(catalogue: &mut Catalogue) {
-    use DataType::{BigInt, Date, Double, Integer, Interval, Real, Timestamp, TimestampTz};
+    use DataType::{BigInt, Date, Double, Integer, Real};
     catalogue.add(
         "to_char",
-        &[Timestamp, TEXT],
+        &[DataType::TIMESTAMP, TEXT],
         TEXT,
         call!((Timestamp t, Text f) {
             write_time::timestamp_to_char(*t, None, f)
@@ -26,14 +26,19 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue
         .add(
             "to_char",
-            &[TimestampTz, TEXT],
+            &[DataType::TIMESTAMPTZ, TEXT],
             TEXT,
             call!((TimestampTz t, Text f), context {
                 write_time::timestamp_to_char(*t, Some(&Zone::of(context)), f)
             }),
         )
         .stable();
-    catalogue.add("to_char", &[Interval, TEXT], TEXT, call!((Interval i, Text f) write_time::interval_to_char(*i, f)));
+    catalogue.add(
+        "to_char",
+        &[DataType::INTERVAL, TEXT],
+        TEXT,
+        call!((Interval i, Text f) write_time::interval_to_char(*i, f)),
+    );
     catalogue.add("to_char", &[N, TEXT], TEXT, call!((Numeric n, Text f) number::to_char(n, f)));
     catalogue.add("to_char", &[Integer, TEXT], TEXT, call!((Integer n, Text f) number::to_char(&Numeric::from(*n), f)));
     catalogue.add("to_char", &[BigInt, TEXT], TEXT, call!((BigInt n, Text f) number::to_char(&Numeric::from(*n), f)));
@@ -50,7 +55,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .add(
             "to_timestamp",
             &[TEXT, TEXT],
-            TimestampTz,
+            DataType::TIMESTAMPTZ,
             call!((Text t, Text f), context {
                 read_time::to_timestamp(t, f, context)
             }),

@@ -1,11 +1,12 @@
 //! Text to dates, times, timestamps and intervals, with PostgreSQL's errors.
 
 use super::calendar::{
-    MICROS_PER_DAY, MICROS_PER_SECOND, UNIX_EPOCH_DAYS, UNIX_EPOCH_MICROS, checked_date, split_timestamp, timestamp_of,
+    MICROS_PER_DAY, UNIX_EPOCH_DAYS, UNIX_EPOCH_MICROS, checked_date, split_timestamp, timestamp_of,
 };
 use super::fields::{self, Fault, Fields, Special};
-use super::interval::{self, Unit};
+use super::interval;
 use super::iso;
+use super::limit::IntervalLimit;
 use super::zone::Zone;
 use crate::types::{EvalContext, Interval};
 use crate::{Error, Result, SqlState};
@@ -83,10 +84,10 @@ pub fn today(context: &EvalContext) -> i64 {
     split_timestamp(Zone::of(context).to_local(context.transaction_timestamp)).0
 }
 
-/// Reads an `interval`.
-pub fn parse_interval(text: &str) -> Result<Interval> {
-    let seconds = Unit::Micros(MICROS_PER_SECOND);
-    interval::parse(text, seconds).map_err(|fault| fault.interval_error(text))
+/// Reads an `interval`, of which the limit may say what its numbers count.
+pub fn parse_interval(text: &str, limit: Option<IntervalLimit>) -> Result<Interval> {
+    let interval = interval::parse(text, limit).map_err(|fault| fault.interval_error(text))?;
+    Ok(limit.map_or(interval, |limit| limit.fit(interval)))
 }
 
 impl Fault {

@@ -2,6 +2,7 @@
 
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND};
 use super::fields::Fault;
+use super::limit::IntervalLimit;
 use crate::types::Interval;
 
 /// What a number in an interval counts.
@@ -40,8 +41,8 @@ pub fn unit_of(word: &str) -> Option<Unit> {
     })
 }
 
-/// Reads an interval; a last number without a unit counts `default` (seconds, where the type has no field).
-pub fn parse(text: &str, default: Unit) -> Result<Interval, Fault> {
+/// Reads an interval; a last number without a unit counts what the type's last field does.
+pub fn parse(text: &str, limit: Option<IntervalLimit>) -> Result<Interval, Fault> {
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         return Err(Fault::Syntax);
     }
@@ -58,7 +59,7 @@ pub fn parse(text: &str, default: Unit) -> Result<Interval, Fault> {
             ago = true;
             break;
         }
-        rest = part(rest, default, &mut total)?.trim_start_matches([' ', '\t', '\n', ',']);
+        rest = part(rest, limit, &mut total)?.trim_start_matches([' ', '\t', '\n', ',']);
         any = true;
     }
     if !any {
@@ -68,7 +69,7 @@ pub fn parse(text: &str, default: Unit) -> Result<Interval, Fault> {
 }
 
 /// A number and its unit, a clock, or `years-months`; returns what follows.
-fn part<'a>(text: &'a str, default: Unit, total: &mut Total) -> Result<&'a str, Fault> {
+fn part<'a>(text: &'a str, limit: Option<IntervalLimit>, total: &mut Total) -> Result<&'a str, Fault> {
     let (negative, unsigned) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
@@ -77,7 +78,7 @@ fn part<'a>(text: &'a str, default: Unit, total: &mut Total) -> Result<&'a str, 
     let end = unsigned.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ':')).unwrap_or(unsigned.len());
     let (number, rest) = unsigned.split_at(end);
     if number.contains(':') {
-        total.add(negative, clock_number(number)?, Unit::Micros(1))?;
+        total.add(negative, clock_number(number, limit)?, Unit::Micros(1))?;
         total.seen.extend([MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND].map(Unit::Micros));
         return Ok(rest);
     }
@@ -100,24 +101,40 @@ fn part<'a>(text: &'a str, default: Unit, total: &mut Total) -> Result<&'a str, 
             total.add(negative, number, unit)?;
             Ok(&after[end..])
         }
-        // `3 04:05:06`: days before a clock.
-        ("", None) if after.contains(':') => {
+        // `3 04:05:06`: days before a clock, and before hours.
+        ("", None) if after.contains(':') || begins_with_hours(after, limit) => {
             total.add(negative, number, Unit::Days(1))?;
             Ok(after)
         }
         ("" | "ago", None) if after.is_empty() || after == "ago" => {
-            total.add(negative, number, default)?;
+            total.add(negative, number, default_unit(limit))?;
             Ok(after)
         }
         _ => Err(Fault::Syntax),
     }
 }
 
-/// `04:05`, `04:05:06.7`, `4:05.5` (minutes and seconds), hours without bound.
-fn clock_number(text: &str) -> Result<Number, Fault> {
+/// What a last number without a unit counts.
+fn default_unit(limit: Option<IntervalLimit>) -> Unit {
+    limit.map_or(Unit::Micros(MICROS_PER_SECOND), IntervalLimit::unit)
+}
+
+/// Whether a number of hours comes next.
+fn begins_with_hours(text: &str, limit: Option<IntervalLimit>) -> bool {
+    let unsigned = text.trim_start_matches(['-', '+']);
+    let word = unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').trim_start_matches([' ', '\t']);
+    let end = word.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(word.len());
+    let unit = if word.is_empty() { Some(default_unit(limit)) } else { unit_of(&word[..end]) };
+    unsigned.starts_with(|c: char| c.is_ascii_digit()) && unit == Some(Unit::Micros(MICROS_PER_HOUR))
+}
+
+/// `04:05`, `04:05:06.7`, `4:05.5` (minutes and seconds, as the limit may say of others), hours without bound.
+fn clock_number(text: &str, limit: Option<IntervalLimit>) -> Result<Number, Fault> {
     let parts: Vec<&str> = text.split(':').collect();
     let (hours, minutes, seconds) = match parts.as_slice() {
-        [minutes, seconds] if seconds.contains('.') => ("0", *minutes, *seconds),
+        [minutes, seconds] if seconds.contains('.') || limit.is_some_and(IntervalLimit::begins_with_minutes) => {
+            ("0", *minutes, *seconds)
+        }
         [hours, minutes] => (*hours, *minutes, "0"),
         [hours, minutes, seconds] => (*hours, *minutes, *seconds),
         _ => return Err(Fault::Syntax),

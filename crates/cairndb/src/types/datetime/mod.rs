@@ -6,6 +6,7 @@ mod format;
 mod input;
 mod interval;
 mod iso;
+mod limit;
 mod zone;
 
 pub use calendar::{
@@ -15,4 +16,6 @@ pub use calendar::{
 };
 pub use format::{offset_text, write_date, write_interval, write_time, write_timestamp, write_timestamptz};
 pub use input::{parse_date, parse_interval, parse_time, parse_timestamp, parse_timestamptz, today, wrap_time};
+pub(in crate::types) use limit::write_digits;
+pub use limit::{DIGITS_MAX, IntervalField, IntervalLimit, round_time, round_timestamp};
 pub use zone::Zone;

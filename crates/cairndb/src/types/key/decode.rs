@@ -9,7 +9,7 @@ use crate::{Error, Result, SqlState};
 /// The encoding keeps all of a value of this type, not only its order: the column need not be in the row too.
 pub fn is_decodable(data_type: DataType) -> bool {
     match data_type {
-        DataType::Real | DataType::Double | DataType::Interval | DataType::Jsonb | DataType::Unknown => false,
+        DataType::Real | DataType::Double | DataType::Interval(_) | DataType::Jsonb | DataType::Unknown => false,
         // The column's own scale and length restore what the key leaves out.
         DataType::Numeric(modifiers) => modifiers.is_some(),
         DataType::Char(length) => length > 0,
@@ -123,16 +123,16 @@ impl Reader<'_> {
             DataType::Integer => Value::Integer(self.narrow()?),
             DataType::BigInt => Value::BigInt(self.integer()?),
             DataType::Date => Value::Date(self.narrow()?),
-            DataType::Time => Value::Time(self.time()?),
-            DataType::Timestamp => Value::Timestamp(self.integer()?),
-            DataType::TimestampTz => Value::TimestampTz(self.integer()?),
+            DataType::Time(_) => Value::Time(self.time()?),
+            DataType::Timestamp(_) => Value::Timestamp(self.integer()?),
+            DataType::TimestampTz(_) => Value::TimestampTz(self.integer()?),
             DataType::Real => Value::Real(self.real()?),
             DataType::Double => Value::Double(self.double()?),
             DataType::Numeric(modifiers) => Value::Numeric(self.numeric(modifiers.map(|(_, scale)| scale))?),
             DataType::Char(length) => Value::text(pad(self.trimmed(length)?, length)),
             DataType::Text | DataType::Varchar(_) => Value::text(self.text()?),
             DataType::Bytea => Value::Bytea(self.bytes()?.into()),
-            DataType::Interval => Value::Interval(self.interval()?),
+            DataType::Interval(_) => Value::Interval(self.interval()?),
             DataType::Uuid => Value::Uuid(self.plain()?),
             DataType::Json => Value::Json(self.text()?.into()),
             DataType::JsonPath => Value::JsonPath(JsonPath::parse(&self.text()?).map_err(|_| corrupted())?.into()),

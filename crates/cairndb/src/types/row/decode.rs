@@ -38,9 +38,9 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
         DataType::Integer => Value::Integer(narrow(raw, data_type)?),
         DataType::Date => Value::Date(narrow(raw, data_type)?),
         DataType::BigInt => Value::BigInt(narrow(raw, data_type)?),
-        DataType::Timestamp => Value::Timestamp(narrow(raw, data_type)?),
-        DataType::TimestampTz => Value::TimestampTz(narrow(raw, data_type)?),
-        DataType::Time => match narrow(raw, data_type)? {
+        DataType::Timestamp(_) => Value::Timestamp(narrow(raw, data_type)?),
+        DataType::TimestampTz(_) => Value::TimestampTz(narrow(raw, data_type)?),
+        DataType::Time(_) => match narrow(raw, data_type)? {
             micros @ 0..=MICROS_PER_DAY => Value::Time(micros),
             _ => return Err(corrupted()),
         },
@@ -56,7 +56,7 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
             Value::text(std::str::from_utf8(raw).map_err(|_| corrupted())?)
         }
         DataType::Bytea => Value::Bytea(raw.into()),
-        DataType::Interval => Value::Interval(interval_from_raw(raw)?),
+        DataType::Interval(_) => Value::Interval(interval_from_raw(raw)?),
         DataType::Uuid => Value::Uuid(array(raw)?),
         DataType::Json => Value::Json(std::str::from_utf8(raw).map_err(|_| corrupted())?.into()),
         DataType::Jsonb => Value::Jsonb(Jsonb::from_stored(raw)?),

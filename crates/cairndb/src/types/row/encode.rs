@@ -154,7 +154,7 @@ fn integer_type(value: ValueRef<'_>) -> DataType {
         ValueRef::SmallInt(_) => DataType::SmallInt,
         ValueRef::Integer(_) => DataType::Integer,
         ValueRef::BigInt(_) => DataType::BigInt,
-        _ => DataType::Timestamp,
+        _ => DataType::TIMESTAMP,
     }
 }
 

@@ -64,7 +64,7 @@ fn integers_take_as_few_bytes_as_they_need_and_one_to_grow_into() {
     }
     assert_eq!(length(i32::MIN, i64::MIN), 4 + 8);
     assert_eq!(length(i32::MAX, 1 << 55), 4 + 8);
-    let layout = RowLayout::new(&[DataType::Date, DataType::SmallInt, DataType::Timestamp]);
+    let layout = RowLayout::new(&[DataType::Date, DataType::SmallInt, DataType::TIMESTAMP]);
     let mut bytes = Vec::new();
     layout.encode(&[Value::Date(9_000), Value::SmallInt(300), Value::Timestamp(1 << 50)], &mut bytes);
     assert_eq!(bytes.len(), 1 + 1 + 2 + 2 + 7);

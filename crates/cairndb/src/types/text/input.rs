@@ -3,6 +3,7 @@
 use super::float::{parse_double, parse_real};
 use crate::types::array::parse_array;
 use crate::types::cast::fit_string_assigned;
+use crate::types::datetime::{round_time, round_timestamp};
 use crate::types::json::{check_json, parse_jsonb};
 use crate::types::{DataType, EvalContext, JsonPath, Numeric, Value, datetime};
 use crate::{Error, Result, SqlState};
@@ -24,10 +25,14 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         }
         DataType::Bytea => Value::Bytea(parse_bytea(text)?.into()),
         DataType::Date => Value::Date(datetime::parse_date(text, context)?),
-        DataType::Time => Value::Time(datetime::parse_time(text, context)?),
-        DataType::Timestamp => Value::Timestamp(datetime::parse_timestamp(text, context)?),
-        DataType::TimestampTz => Value::TimestampTz(datetime::parse_timestamptz(text, context)?),
-        DataType::Interval => Value::Interval(datetime::parse_interval(text)?),
+        DataType::Time(digits) => Value::Time(round_time(datetime::parse_time(text, context)?, digits)),
+        DataType::Timestamp(digits) => {
+            Value::Timestamp(round_timestamp(datetime::parse_timestamp(text, context)?, digits))
+        }
+        DataType::TimestampTz(digits) => {
+            Value::TimestampTz(round_timestamp(datetime::parse_timestamptz(text, context)?, digits))
+        }
+        DataType::Interval(limit) => Value::Interval(datetime::parse_interval(text, limit)?),
         DataType::Uuid => Value::Uuid(parse_uuid(text)?),
         DataType::Json => {
             check_json(text)?;
