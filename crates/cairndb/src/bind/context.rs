@@ -20,6 +20,9 @@ pub(super) const GROUPING_BASE: usize = AGGREGATE_BASE + usize::MAX / 4;
 /// And its calls of window functions from here.
 pub(super) const WINDOW_BASE: usize = GROUPING_BASE + usize::MAX / 8;
 
+/// And its calls of functions that return rows from here.
+pub(super) const SERIES_BASE: usize = WINDOW_BASE + usize::MAX / 16;
+
 /// The clause that an expression stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clause {
@@ -117,7 +120,8 @@ impl Clause {
     }
 }
 
-/// A function that returns rows: its arguments over the FROM row, and its column's type.
+/// A function that returns rows: its arguments over the query's row, and its column's type.
+#[derive(Clone)]
 pub(super) struct SetCall {
     pub(super) name: String,
     /// It is one of the schema's: `args` is its call.
@@ -140,8 +144,10 @@ pub(super) struct Context<'e> {
     pub(super) in_window: bool,
     /// The arguments of the GROUPING calls met so far, and where they stand.
     pub(super) groupings: RefCell<Vec<Vec<(Expr, Span)>>>,
-    /// The set-returning function of the select list.
-    pub(super) series: Option<SetCall>,
+    /// The set-returning functions of the select list met so far.
+    pub(super) series: Vec<SetCall>,
+    /// The form that the expression stands in, where that may not have such a function.
+    pub(super) conditional: Option<&'static str>,
     /// Columns of the row and where they were used outside aggregates, in this order.
     pub(super) mentions: Vec<(usize, Span)>,
 }
@@ -157,7 +163,8 @@ impl<'e> Context<'e> {
             windows: None,
             in_window: false,
             groupings: RefCell::default(),
-            series: None,
+            series: vec![],
+            conditional: None,
             mentions: vec![],
         }
     }

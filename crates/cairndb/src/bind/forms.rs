@@ -21,7 +21,13 @@ impl Binder<'_> {
         span: Span,
         context: &mut Context,
     ) -> Result<Expr> {
-        let mut bound = self.operands_of(args, context)?;
+        let around = context.conditional;
+        if form == SpecialForm::Coalesce {
+            context.conditional = Some("COALESCE");
+        }
+        let bound = self.operands_of(args, context);
+        context.conditional = around;
+        let mut bound = bound?;
         match form {
             SpecialForm::Coalesce => {
                 let (args, data_type) = self.unify("COALESCE", bound)?;
@@ -148,6 +154,19 @@ impl Binder<'_> {
     }
 
     pub(super) fn case(
+        &mut self,
+        operand: Option<Id<ast::Expr>>,
+        conditions: List<ast::When>,
+        otherwise: Option<Id<ast::Expr>>,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let around = context.conditional.replace("CASE");
+        let bound = self.case_within(operand, conditions, otherwise, context);
+        context.conditional = around;
+        bound
+    }
+
+    fn case_within(
         &mut self,
         operand: Option<Id<ast::Expr>>,
         conditions: List<ast::When>,

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use cairn_parser::{self as ast, FunctionItem, Id, List, Name, QualifiedName, Query, Span, TableRef};
 
 use super::binder::{Binder, Confine, NOWHERE};
-use super::context::{Clause, Context, SetCall};
+use super::context::{Clause, Context};
 use super::definition::{is_unchanged, known_columns, known_relation};
 use super::nearest::nearest;
 use super::routine::Named;
+use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Table, View};
 use crate::functions::json::JsonRows;
@@ -424,18 +425,12 @@ impl<'a> Binder<'a> {
         Ok(Item { plan, scope, lateral })
     }
 
-    /// A function that returns rows: one column is named by the alias, several are called as the function is.
+    /// Functions that return rows: one column is named by the alias, several are called as the function is.
     fn table_function(&mut self, item: Id<TableRef>, left: Option<&Scope>, outer: Option<&Env>) -> Result<Item> {
         let tree = self.tree;
         let TableRef::Function { functions, rows_from, ordinality, alias, .. } = tree.get(item) else {
             return Err(Error::internal("not a function in FROM"));
         };
-        if rows_from {
-            return Err(self.at(Error::unsupported("ROWS FROM"), tree.span(item)));
-        }
-        let function = tree.list(functions).next().ok_or_else(|| Error::internal("a function in FROM"))?;
-        let (called, args, variadic) = self.called_in_from(function)?;
-        let Named { name, span, .. } = called;
         let scope = left.cloned().unwrap_or_default();
         let left = Env { scope: &scope, outer, within: None };
         // The function's row of its own has no columns; the left row is one level out.
@@ -443,32 +438,46 @@ impl<'a> Binder<'a> {
         let env = Env { scope: &nothing, outer: Some(&left), within: None };
         let mut context = Context::new(Some(&env), Clause::From);
         let naming = alias.and_then(|alias| self.naming(alias));
-        let naming_text = naming.map(|naming| name_text(tree, naming.name));
-        let stored = self.stored(called)?;
-        let (args, mut fields, stored) = match stored.is_empty() && called.schema.is_none() {
-            true => {
-                let (args, fields) = self.built_in_rows(called, args, naming_text, &mut context)?;
-                (args, fields, false)
+        // Of several functions, each names its own column.
+        let naming_text = naming.filter(|_| !rows_from).map(|naming| name_text(tree, naming.name));
+        let (mut calls, mut called) = (vec![], "");
+        for function in tree.list(functions) {
+            if let Some(span) = list_span(tree, tree.get(function).columns) {
+                return Err(self.at(Error::unsupported("a column definition list within ROWS FROM"), span));
             }
-            false => {
-                let (function, args) = self.stored_call(called, &stored, args, variadic, &mut context)?;
-                if function.routine().is_none() {
-                    return Err(self.at(Error::unsupported(format!("{name} in FROM")), span));
-                }
-                let (args, fields) = self.stored_rows(function, args, naming_text)?;
-                (args, fields, true)
-            }
-        };
-        self.refuse_definitions(alias)?;
-        if ordinality {
-            fields.push(Field { name: "ordinality".to_owned(), data_type: DataType::BigInt });
+            let call = self.function_in_from(function, naming_text, &mut context)?;
+            called = if calls.is_empty() { call.name } else { called };
+            calls.push(call);
         }
-        let (plan, lateral) =
-            settle(LogicalPlan::TableFunction { name: name.to_owned(), stored, args, fields: fields.clone() });
+        self.refuse_definitions(alias)?;
+        let plan = self.side_by_side(calls, ordinality)?;
+        let fields = plan.fields();
+        let (plan, lateral) = settle(plan);
         let single = fields.len() == 1;
-        let mut scope = self.fields_scope(name, fields, naming)?;
+        let mut scope = self.fields_scope(called, fields, naming)?;
         scope.relations.iter_mut().for_each(|relation| relation.is_scalar = single);
         Ok(Item { plan, scope, lateral })
+    }
+
+    fn function_in_from(
+        &mut self,
+        function: Id<FunctionItem>,
+        alias: Option<&str>,
+        context: &mut Context,
+    ) -> Result<RowsCall<'a>> {
+        let (called, args, variadic) = self.called_in_from(function)?;
+        let Named { name, span, .. } = called;
+        let stored = self.stored(called)?;
+        if stored.is_empty() && called.schema.is_none() {
+            let (args, fields) = self.built_in_rows(called, args, alias, context)?;
+            return Ok(RowsCall { name, stored: false, args, fields });
+        }
+        let (function, args) = self.stored_call(called, &stored, args, variadic, context)?;
+        if function.routine().is_none() {
+            return Err(self.at(Error::unsupported(format!("{name} in FROM")), span));
+        }
+        let (args, fields) = self.stored_rows(function, args, alias)?;
+        Ok(RowsCall { name, stored: true, args, fields })
     }
 
     /// The arguments and the columns of a built-in function in FROM.
@@ -606,25 +615,8 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Each row of `plan` with each value that a function returns over it.
-pub(super) fn with_series(plan: LogicalPlan, call: SetCall) -> LogicalPlan {
-    let SetCall { name, stored, mut args, data_type } = call;
-    for arg in &mut args {
-        walk::rewrite(arg, 0, &mut |expr, depth| match *expr {
-            Expr::Column { index, data_type } if depth == 0 => Some(Expr::Outer { level: 1, index, data_type }),
-            Expr::Outer { level, index, data_type } if level >= depth && level > 0 => {
-                Some(Expr::Outer { level: level + 1, index, data_type })
-            }
-            _ => None,
-        });
-    }
-    let fields = vec![Field { name: name.clone(), data_type }];
-    let (right, lateral) = settle(LogicalPlan::TableFunction { name, stored, args, fields });
-    LogicalPlan::Join { kind: JoinKind::Inner, left: Box::new(plan), right: Box::new(right), on: None, lateral }
-}
-
 /// Takes the level for the left row out again where nothing uses it. The other result: whether the join is lateral.
-fn settle(mut plan: LogicalPlan) -> (LogicalPlan, bool) {
+pub(super) fn settle(mut plan: LogicalPlan) -> (LogicalPlan, bool) {
     let mut looks_left = false;
     walk::walk_plan(&plan, 0, &mut |expr, depth| {
         looks_left |= matches!(expr, Expr::Outer { level, .. } if *level == depth + 1);

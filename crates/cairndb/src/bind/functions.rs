@@ -6,15 +6,16 @@ use cairn_parser::{self as ast, CallForm, Id, List, Span};
 
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{null, text};
-use super::context::{Clause, Context, SetCall};
+use super::context::{Clause, Context, SERIES_BASE, SetCall};
 use super::equal::is_volatile;
 use super::grouping::raise;
 use super::operators::Operand;
+use super::ordered_sets::without_group;
 use super::overload::no_function;
 use super::routine::Named;
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
-use crate::functions::{Aggregate, AggregateKind, Function, window_overloads};
+use crate::functions::{Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{list_span, name_text};
 use crate::types::DataType;
@@ -33,7 +34,8 @@ pub(super) struct Call<'t> {
     pub(super) distinct: bool,
     pub(super) order_by: List<ast::SortKey>,
     pub(super) filter: Option<Id<ast::Expr>>,
-    over: Option<Id<ast::Over>>,
+    pub(super) within_group: List<ast::SortKey>,
+    pub(super) over: Option<Id<ast::Over>>,
 }
 
 impl<'a> Binder<'a> {
@@ -55,11 +57,17 @@ impl<'a> Binder<'a> {
         context: &mut Context,
     ) -> Result<Expr> {
         let call = self.take_apart(name, form, args, tail)?;
+        if !call.within_group.is_empty() {
+            return self.ordered_set(&call, context);
+        }
         let windows_only = !window_overloads(call.name).is_empty();
         let windows_only = windows_only && call.schema.is_none();
         let is_aggregate = call.schema.is_none() && !windows_only && !self.aggregate_overloads(call.name).is_empty();
         match call.over {
             Some(over) if windows_only || is_aggregate => return self.window_call(&call, over, context),
+            None if windows_only && !call.args.is_empty() && Hypothetical::named(call.name).is_some() => {
+                return Err(self.at(without_group(call.name), call.span));
+            }
             None if windows_only => return Err(self.at(without_over(call.name), call.span)),
             None if is_aggregate => return self.aggregate(&call, context),
             _ => {}
@@ -103,12 +111,12 @@ impl<'a> Binder<'a> {
         let variadic = form == CallForm::Variadic;
         let (star, distinct) = (form == CallForm::Star, form == CallForm::Distinct);
         let (order_by, filter, over) = (List::EMPTY, None, None);
-        let mut call = Call { schema, name, span, args, variadic, star, distinct, order_by, filter, over };
+        let within_group = List::EMPTY;
+        let mut call =
+            Call { schema, name, span, args, variadic, star, distinct, order_by, filter, within_group, over };
         if let Some(tail) = tail.map(|tail| tree.get(tail)) {
-            if !tail.within_group.is_empty() {
-                return Err(self.at(Error::unsupported("WITHIN GROUP"), span));
-            }
             (call.order_by, call.filter, call.over) = (tail.order_by, tail.filter, tail.over);
+            call.within_group = tail.within_group;
         }
         Ok(call)
     }
@@ -148,10 +156,14 @@ impl<'a> Binder<'a> {
         let was_in_aggregate = std::mem::replace(&mut context.in_aggregate, true);
         let bound = self.aggregate_call(call, context);
         context.in_aggregate = was_in_aggregate;
-        let mut bound = bound?;
+        self.added(bound?, call.span, context)
+    }
+
+    /// The call as a column of the query to which it belongs.
+    pub(super) fn added(&mut self, mut bound: AggregateCall, span: Span, context: &Context) -> Result<Expr> {
         let data_type = bound.aggregate.returns;
-        let level = raise(bound.exprs_mut()).map_err(|error| self.at(error, call.span))?;
-        self.owned(level, data_type, context, call.span, |context| context.add_aggregate(bound))
+        let level = raise(bound.exprs_mut()).map_err(|error| self.at(error, span))?;
+        self.owned(level, data_type, context, span, |context| context.add_aggregate(bound))
     }
 
     /// An aggregate, or a GROUPING, as a column of the query so many levels outwards to which it belongs.
@@ -190,6 +202,9 @@ impl<'a> Binder<'a> {
         }
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let aggregate = self.find_aggregate(call.name, &types, call.span)?;
+        if aggregate.direct.is_some() {
+            return Err(self.at(without_group(call.name), call.span));
+        }
         let args = self.written_zones(&aggregate, args)?;
         let mut converted = Vec::with_capacity(args.len());
         for (i, (arg, span)) in args.into_iter().enumerate() {
@@ -291,21 +306,28 @@ impl<'a> Binder<'a> {
         Ok(Expr::Case { branches, otherwise: None, data_type: DataType::BigInt })
     }
 
-    /// A function that returns rows in the select list. Its values become the column after the FROM row's.
+    /// A function that returns rows in the select list. Its column stands behind those of the query's row.
     fn rows_in_select(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
         self.refuse_set_call(call.span, context)?;
         let args = self.operands_of(call.args, context)?;
         let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
         let (args, columns) = self.set_function(call.name, args, call.span)?;
         let [data_type] = *columns.as_slice() else { return Err(self.at(no_function(call.name, &types), call.span)) };
-        self.one_set_call(SetCall { name: call.name.to_owned(), stored: false, args, data_type }, call.span, context)
+        Ok(Self::one_set_call(SetCall { name: call.name.to_owned(), stored: false, args, data_type }, context))
     }
 
     fn refuse_set_call(&self, span: Span, context: &Context) -> Result<()> {
-        if context.clause != Clause::Select || context.in_aggregate {
-            let place = match context.in_aggregate {
-                true => "aggregate function calls cannot contain set-returning function calls".to_owned(),
-                false => format!("set-returning functions are not allowed in {}", context.clause.name()),
+        let listed = matches!(context.clause, Clause::Select | Clause::OrderBy);
+        if !listed || context.in_aggregate || context.in_window || context.conditional.is_some() {
+            let place = match context.conditional.filter(|_| listed) {
+                _ if context.in_aggregate => {
+                    "aggregate function calls cannot contain set-returning function calls".to_owned()
+                }
+                _ if context.in_window => {
+                    "window function calls cannot contain set-returning function calls".to_owned()
+                }
+                Some(form) => format!("set-returning functions are not allowed in {form}"),
+                None => format!("set-returning functions are not allowed in {}", context.clause.name()),
             };
             let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, place);
             let hint = "You might be able to move the set-returning function into a LATERAL FROM item.";
@@ -329,12 +351,11 @@ impl<'a> Binder<'a> {
             return Err(self.at(Error::unsupported(what), call.span));
         };
         let set = SetCall { name: call.name.to_owned(), stored: true, args, data_type: field.data_type };
-        self.one_set_call(set, call.span, context)
+        Ok(Self::one_set_call(set, context))
     }
 
-    fn one_set_call(&mut self, call: SetCall, span: Span, context: &mut Context) -> Result<Expr> {
-        let data_type = call.data_type;
-        let index = context.env.map_or(0, |env| env.scope.width);
+    /// The column that the call stands in as; equal calls are one.
+    fn one_set_call(call: SetCall, context: &mut Context) -> Expr {
         let fixed = !call.args.iter().any(is_volatile);
         let same = |other: &SetCall| {
             fixed
@@ -342,15 +363,13 @@ impl<'a> Binder<'a> {
                 && other.args.len() == call.args.len()
                 && other.args.iter().zip(&call.args).all(|(a, b)| same_expr(a, b))
         };
-        match &context.series {
-            Some(other) if !same(other) => {
-                Err(self.at(Error::unsupported("more than one set-returning function in a select list"), span))
-            }
-            _ => {
-                context.series = Some(call);
-                Ok(Expr::Column { index, data_type })
-            }
-        }
+        let known = context.series.iter().position(same);
+        let data_type = call.data_type;
+        let at = known.unwrap_or_else(|| {
+            context.series.push(call);
+            context.series.len() - 1
+        });
+        Expr::Column { index: SERIES_BASE + at, data_type }
     }
 
     /// `GROUPING(a, b)`: which of the groups the row's grouping set lacks.

@@ -50,6 +50,7 @@ impl<'s> Grouping<'s> {
         for expr in &mut exprs {
             self.regroup(binder, expr)?;
         }
+        self.check_direct(binder)?;
         for expr in &mut exprs {
             self.renumber(expr);
         }
@@ -88,6 +89,17 @@ impl<'s> Grouping<'s> {
         let aggregate =
             |call: &AggregateCall| Field { name: call.aggregate.name.to_string(), data_type: call.aggregate.returns };
         self.groups.iter().map(group).chain(self.aggregates.iter().map(aggregate)).collect()
+    }
+
+    /// Direct arguments have one value for a group. They are evaluated with its rows.
+    fn check_direct(&mut self, binder: &Binder) -> Result<()> {
+        let direct = |call: &AggregateCall| call.args[..call.aggregate.direct.unwrap_or(0)].to_vec();
+        let direct: Vec<Expr> = self.aggregates.iter().flat_map(direct).collect();
+        for mut arg in direct {
+            let detail = "Direct arguments of an ordered-set aggregate must use only grouped columns.";
+            self.regroup(binder, &mut arg).map_err(|error| error.with_detail(detail))?;
+        }
+        Ok(())
     }
 
     fn regroup(&mut self, binder: &Binder, expr: &mut Expr) -> Result<()> {

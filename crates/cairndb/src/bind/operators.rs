@@ -78,7 +78,12 @@ impl Binder<'_> {
         self.compare_rows(symbol, pairs, Some(place))
     }
 
-    fn compare_rows(&mut self, symbol: &str, pairs: Vec<(Operand, Operand)>, place: Option<Span>) -> Result<Expr> {
+    pub(super) fn compare_rows(
+        &mut self,
+        symbol: &str,
+        pairs: Vec<(Operand, Operand)>,
+        place: Option<Span>,
+    ) -> Result<Expr> {
         match symbol {
             "=" | "<>" => {
                 let mut parts = Vec::with_capacity(pairs.len());

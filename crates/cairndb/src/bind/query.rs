@@ -19,6 +19,7 @@ use crate::{Error, Result, SqlState};
 pub(super) struct RowLimits {
     pub(super) limit: Option<Expr>,
     pub(super) offset: Option<Expr>,
+    pub(super) with_ties: bool,
 }
 
 impl Binder<'_> {
@@ -75,7 +76,8 @@ impl Binder<'_> {
             }
         };
         let sorted = self.sort_output(plan, query.order_by)?;
-        Ok(limited(sorted, limits))
+        let keys = if let LogicalPlan::Sort { keys, .. } = &sorted { keys.clone() } else { vec![] };
+        Ok(limited(sorted, limits, &keys))
     }
 
     fn set_operation(
@@ -270,9 +272,7 @@ impl Binder<'_> {
         let env = Env { scope: &scope, outer, within: None };
         let mut limits = RowLimits::default();
         if let Some(limit) = query.limit {
-            if query.limit_form == LimitForm::WithTies {
-                return Err(self.at(Error::unsupported("FETCH FIRST ... WITH TIES"), self.tree.span(limit)));
-            }
+            limits.with_ties = query.limit_form == LimitForm::WithTies;
             limits.limit = Some(self.row_count(limit, Clause::Limit, "LIMIT", &env)?);
         }
         if let Some(offset) = query.offset {
@@ -307,9 +307,9 @@ impl Binder<'_> {
                 let rows = rows.into_iter().map(|row| self.retype_row(row, types, &[])).collect::<Result<_>>()?;
                 Ok(LogicalPlan::Values { rows, fields: retyped(fields, types) })
             }
-            LogicalPlan::Limit { input, limit, offset } => {
+            LogicalPlan::Limit { input, limit, offset, ties } if ties.is_empty() => {
                 let input = Box::new(self.retype(*input, types, spans)?);
-                Ok(LogicalPlan::Limit { input, limit, offset })
+                Ok(LogicalPlan::Limit { input, limit, offset, ties })
             }
             plan => self.retype_around(plan, fields, types, spans),
         }
@@ -371,11 +371,14 @@ fn known_type(data_type: DataType) -> DataType {
     if data_type == DataType::Unknown { DataType::Text } else { data_type }
 }
 
-/// The plan within LIMIT and OFFSET.
-pub(super) fn limited(plan: LogicalPlan, limits: RowLimits) -> LogicalPlan {
+/// The plan within LIMIT and OFFSET; `order` is the one that it is in.
+pub(super) fn limited(plan: LogicalPlan, limits: RowLimits, order: &[SortKey]) -> LogicalPlan {
     match limits {
-        RowLimits { limit: None, offset: None } => plan,
-        RowLimits { limit, offset } => LogicalPlan::Limit { input: Box::new(plan), limit, offset },
+        RowLimits { limit: None, offset: None, .. } => plan,
+        RowLimits { limit, offset, with_ties } => {
+            let ties = if with_ties { order.to_vec() } else { vec![] };
+            LogicalPlan::Limit { input: Box::new(plan), limit, offset, ties }
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use cairn_parser::{
 };
 
 use super::binder::{Binder, NOWHERE};
-use super::context::{AGGREGATE_BASE, Clause, Context, WINDOW_BASE};
+use super::context::SetCall;
+use super::context::{AGGREGATE_BASE, Clause, Context, SERIES_BASE, WINDOW_BASE};
 use super::from::Side;
 use super::grouping::Grouping;
 use super::grouping_sets::GroupBy;
@@ -115,13 +116,16 @@ impl Binder<'_> {
         let has_windows = context.windows.as_ref().is_some_and(Windows::has_calls);
         let mut windows = self.bind_windows(&mut context)?;
         let aggregates = context.aggregates.take().map(RefCell::into_inner).unwrap_or_default();
-        let unlockable = unlockable(&clauses, !aggregates.is_empty(), has_windows, context.series.is_some());
+        let unlockable = unlockable(&clauses, !aggregates.is_empty(), has_windows, !context.series.is_empty());
         self.locking_beside(query.locking, unlockable)?;
-        if has_windows && context.series.is_some() {
-            return Err(Error::unsupported("a set-returning function beside a window function in a select list"));
-        }
-        if let Some(call) = context.series.take() {
-            plan = super::from::with_series(plan, call);
+        let mut series = std::mem::take(&mut context.series);
+        // What is grouped by comes before the grouping, all else after it.
+        let mut groups = groups;
+        if groups.iter().flat_map(|groups| &groups.exprs).any(|group| contains_column_from(group, SERIES_BASE)) {
+            let exprs = parts.outputs.iter_mut().map(|output| &mut output.expr);
+            let exprs = exprs.chain(&mut parts.having).chain(&mut parts.hidden).chain(windows.exprs_mut());
+            let exprs = exprs.chain(groups.iter_mut().flat_map(|groups| &mut groups.exprs));
+            plan = self.with_series(plan, std::mem::take(&mut series), exprs)?;
         }
         if groups.is_some()
             || !aggregates.is_empty()
@@ -131,9 +135,9 @@ impl Binder<'_> {
             let grouping = Grouping::new(&scope, groups.unwrap_or_default(), aggregates, context);
             let exprs = parts.outputs.iter_mut().map(|output| &mut output.expr);
             let exprs = exprs.chain(&mut parts.having).chain(&mut parts.hidden).chain(windows.exprs_mut());
-            plan = grouping.apply(self, plan, exprs)?;
+            plan = grouping.apply(self, plan, exprs.chain(series.iter_mut().flat_map(|call| &mut call.args)))?;
         }
-        Ok(assemble(plan, parts, windows, limits))
+        self.assemble(plan, parts, windows, series, limits)
     }
 
     fn clauses(&self, body: Id<QueryBody>) -> Result<Clauses> {
@@ -288,6 +292,51 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Stacks the clauses' nodes.
+    fn assemble(
+        &mut self,
+        mut plan: LogicalPlan,
+        mut parts: Parts,
+        windows: BoundWindows,
+        mut series: Vec<SetCall>,
+        limits: RowLimits,
+    ) -> Result<LogicalPlan> {
+        if let Some(predicate) = parts.having {
+            plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
+        }
+        let outputs = parts.outputs.iter_mut().map(|output| &mut output.expr);
+        let args = series.iter_mut().flat_map(|call| &mut call.args);
+        plan = windows.apply(plan, outputs.chain(&mut parts.hidden).chain(args));
+        let outputs = parts.outputs.iter_mut().map(|output| &mut output.expr);
+        plan = self.with_series(plan, series, outputs.chain(&mut parts.hidden))?;
+        let visible = parts.outputs.len();
+        let (mut exprs, mut fields) = (Vec::with_capacity(visible), Vec::with_capacity(visible));
+        for Output { expr, name, .. } in parts.outputs {
+            fields.push(Field { name, data_type: expr.data_type() });
+            exprs.push(expr);
+        }
+        let shown = (!parts.hidden.is_empty()).then(|| fields.clone());
+        for expr in parts.hidden {
+            fields.push(Field { name: String::new(), data_type: expr.data_type() });
+            exprs.push(expr);
+        }
+        plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
+        if matches!(parts.distinct, Deduplication::Rows) {
+            plan = LogicalPlan::Distinct { input: Box::new(plan), on: vec![] };
+        }
+        if !parts.sort.is_empty() {
+            plan = LogicalPlan::Sort { input: Box::new(plan), keys: parts.sort.clone() };
+        }
+        if let Deduplication::On(on) = parts.distinct {
+            plan = LogicalPlan::Distinct { input: Box::new(plan), on };
+        }
+        plan = limited(plan, limits, &parts.sort);
+        Ok(match shown {
+            Some(fields) => first_columns(plan, fields),
+            None => plan,
+        })
+    }
+
     /// The group expressions; `None` without GROUP BY.
     fn group_by(&mut self, clauses: &Clauses, outputs: &[Output], env: &Env) -> Result<Option<GroupBy>> {
         if clauses.group_by.is_empty() {
@@ -310,12 +359,12 @@ impl Binder<'_> {
             Some(output) => output.expr.clone(),
             None => self.expr(expr, &mut Context::new(Some(env), Clause::GroupBy))?,
         };
-        if contains_column_from(&bound, WINDOW_BASE) {
+        if contains_column_of(&bound, WINDOW_BASE..SERIES_BASE) {
             let message = "window functions are not allowed in GROUP BY";
             let span = chosen.map_or(span, |output| output.span);
             return Err(self.at(Error::new(SqlState::WINDOWING_ERROR, message), span));
         }
-        if contains_column_from(&bound, AGGREGATE_BASE) {
+        if contains_column_of(&bound, AGGREGATE_BASE..WINDOW_BASE) {
             let message = "aggregate functions are not allowed in GROUP BY";
             let span = chosen.map_or(span, |output| output.span);
             return Err(self.at(Error::new(SqlState::GROUPING_ERROR, message), span));
@@ -438,47 +487,16 @@ fn index_of(expr: &Expr) -> usize {
 }
 
 /// Whether a column of such a number stands in for a call.
-fn contains_column_from(expr: &Expr, base: usize) -> bool {
-    let mut found = false;
-    crate::plan::walk::walk(expr, 0, &mut |expr, depth| {
-        found |= depth == 0 && matches!(expr, Expr::Column { index, .. } if *index >= base);
-    });
-    found
+pub(super) fn contains_column_from(expr: &Expr, base: usize) -> bool {
+    contains_column_of(expr, base..usize::MAX)
 }
 
-/// Stacks the clauses' nodes.
-fn assemble(mut plan: LogicalPlan, mut parts: Parts, windows: BoundWindows, limits: RowLimits) -> LogicalPlan {
-    if let Some(predicate) = parts.having {
-        plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
-    }
-    let outputs = parts.outputs.iter_mut().map(|output| &mut output.expr);
-    plan = windows.apply(plan, outputs.chain(&mut parts.hidden));
-    let visible = parts.outputs.len();
-    let (mut exprs, mut fields) = (Vec::with_capacity(visible), Vec::with_capacity(visible));
-    for Output { expr, name, .. } in parts.outputs {
-        fields.push(Field { name, data_type: expr.data_type() });
-        exprs.push(expr);
-    }
-    let shown = (!parts.hidden.is_empty()).then(|| fields.clone());
-    for expr in parts.hidden {
-        fields.push(Field { name: String::new(), data_type: expr.data_type() });
-        exprs.push(expr);
-    }
-    plan = LogicalPlan::Project { input: Box::new(plan), exprs, fields };
-    if matches!(parts.distinct, Deduplication::Rows) {
-        plan = LogicalPlan::Distinct { input: Box::new(plan), on: vec![] };
-    }
-    if !parts.sort.is_empty() {
-        plan = LogicalPlan::Sort { input: Box::new(plan), keys: parts.sort };
-    }
-    if let Deduplication::On(on) = parts.distinct {
-        plan = LogicalPlan::Distinct { input: Box::new(plan), on };
-    }
-    plan = limited(plan, limits);
-    match shown {
-        Some(fields) => first_columns(plan, fields),
-        None => plan,
-    }
+fn contains_column_of(expr: &Expr, numbers: std::ops::Range<usize>) -> bool {
+    let mut found = false;
+    crate::plan::walk::walk(expr, 0, &mut |expr, depth| {
+        found |= depth == 0 && matches!(expr, Expr::Column { index, .. } if numbers.contains(index));
+    });
+    found
 }
 
 /// Cuts off what only sorting needed.

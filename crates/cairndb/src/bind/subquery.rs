@@ -6,12 +6,12 @@ use cairn_parser::{self as ast, Id, List, Operator, Query};
 
 use super::arrays::wrong_quantifier;
 use super::binder::{Binder, Confine};
-use super::context::Context;
+use super::context::{Context, WINDOW_BASE};
 use super::expr::not;
 use super::operators::{Operand, row_of, symbol};
 use super::scope::Env;
 use crate::functions::{ANY, Function};
-use crate::plan::{Expr, Field, LogicalPlan, QuantifiedOp, Subquery, SubqueryKind};
+use crate::plan::{Expr, Field, LogicalPlan, QuantifiedOp, Subquery, SubqueryKind, walk};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -149,6 +149,9 @@ impl Binder<'_> {
             };
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
+        if lefts.len() > 1 && symbol != "=" {
+            return self.compare_rows_with(lefts, symbol, quantifier, plan);
+        }
         let (mut left, mut ops, mut types) = (vec![], vec![], vec![]);
         for ((expr, span), field) in lefts.into_iter().zip(&fields) {
             let op = self.operator_for(symbol, expr.data_type(), field.data_type)?;
@@ -159,6 +162,48 @@ impl Binder<'_> {
         plan = self.retype(plan, &types, &[])?;
         Ok(make(SubqueryKind::Quantified { left, ops, quantifier }, plan))
     }
+}
+
+impl Binder<'_> {
+    /// Rows are ordered by their columns together: whether TRUE is among, or is all of, what comparing with each row gives.
+    fn compare_rows_with(
+        &mut self,
+        lefts: Vec<Operand>,
+        symbol: &str,
+        quantifier: QuantifiedOp,
+        plan: LogicalPlan,
+    ) -> Result<Expr> {
+        let plan = self.typed(plan)?;
+        let mut pairs = Vec::with_capacity(lefts.len());
+        for ((index, field), (mut left, span)) in plan.fields().iter().enumerate().zip(lefts) {
+            seen_from_within(&mut left)?;
+            let right = Expr::Column { index, data_type: field.data_type };
+            pairs.push(((left, span), (right, span)));
+        }
+        let compared = self.compare_rows(symbol, pairs, None)?;
+        let fields = vec![Field { name: "?column?".to_owned(), data_type: DataType::Boolean }];
+        let plan = LogicalPlan::Project { input: Box::new(plan), exprs: vec![compared], fields };
+        let equal = self.operator_for("=", DataType::Boolean, DataType::Boolean)?;
+        let left = vec![super::coerce::boolean(true)];
+        Ok(make(SubqueryKind::Quantified { left, ops: vec![equal], quantifier }, plan))
+    }
+}
+
+/// An expression as those of a query within see it.
+fn seen_from_within(expr: &mut Expr) -> Result<()> {
+    let mut is_window = false;
+    walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
+        Expr::Column { index, data_type } if depth == 0 => {
+            is_window |= index >= WINDOW_BASE;
+            Some(Expr::Outer { level: 1, index, data_type })
+        }
+        Expr::Outer { level, index, data_type } if level >= depth && level > 0 => {
+            Some(Expr::Outer { level: level + 1, index, data_type })
+        }
+        _ => None,
+    });
+    let what = "a window function in a row that is compared with a subquery's";
+    if is_window { Err(Error::unsupported(what)) } else { Ok(()) }
 }
 
 /// The type that the query's column takes for the comparison.

@@ -8,9 +8,10 @@
 use cairn_parser::{self as ast, Id, List, Name, Over, Span, WindowDefinition, WindowSpec};
 
 use super::binder::Binder;
-use super::context::{Clause, Context, WINDOW_BASE};
+use super::context::{Clause, Context, SERIES_BASE, WINDOW_BASE};
 use super::equal::is_volatile;
 use super::functions::Call;
+use super::ordered_sets::without_group;
 use super::overload::{Choice, ambiguous_function, choose, no_function, undecided};
 use crate::functions::{WindowFunction, in_range_offsets, window_overloads};
 use crate::plan::{
@@ -135,6 +136,9 @@ impl Binder<'_> {
             false => Windowed::Function(self.find_window_function(call, &types)?),
         };
         self.refuse_in_window(call, is_aggregate)?;
+        if matches!(&function, Windowed::Aggregate(aggregate) if aggregate.direct.is_some()) {
+            return Err(self.at(without_group(call.name), call.span));
+        }
         let args = match &function {
             Windowed::Aggregate(aggregate) => self.written_zones(aggregate, args)?,
             Windowed::Function(_) => args,
@@ -445,7 +449,7 @@ impl BoundWindows {
         let plan = nodes.into_iter().fold(plan, |plan, node| self.node(plan, node));
         for expr in exprs {
             walk::rewrite(expr, 0, &mut |expr, depth| match expr {
-                Expr::Column { index, data_type } if depth == 0 && *index >= WINDOW_BASE => {
+                Expr::Column { index, data_type } if depth == 0 && (WINDOW_BASE..SERIES_BASE).contains(index) => {
                     Some(Expr::Column { index: places[*index - WINDOW_BASE], data_type: *data_type })
                 }
                 _ => None,

@@ -229,9 +229,10 @@ impl Builder<'_> {
                 let limit = LimitValues { limit: Some(compile(limit, self.context)?), offset: self.optional(offset)? };
                 Box::new(Sort::top(input, below.fields.clone(), self.sort_keys(keys)?, limit))
             }
-            N::Limit { limit, offset, .. } => {
+            N::Limit { limit, offset, ties, .. } => {
                 let values = LimitValues { limit: self.optional(limit)?, offset: self.optional(offset)? };
-                Box::new(Limit::new(input, values))
+                let ties = if ties.is_empty() { None } else { Some(self.sort_keys(ties)?) };
+                Box::new(Limit::new(input, values, ties))
             }
             N::Distinct { .. } => Box::new(Distinct::new(input, vec![])),
             N::DistinctOn { on, .. } => Box::new(Distinct::new(input, self.exprs(on)?)),

@@ -1,9 +1,13 @@
 //! LIMIT and OFFSET.
 
+use std::sync::Arc;
+
 use super::batch::Batch;
 use super::context::Cx;
 use super::expr::{Evaluator, rebind_all};
 use super::operator::{BoxOperator, Operator, Step};
+use super::sort::SortKeys;
+use super::vector::Vector;
 use crate::{Error, Result, SqlState, Value};
 
 /// The compiled LIMIT and OFFSET expressions.
@@ -39,11 +43,36 @@ pub(crate) struct Limit {
     values: LimitValues,
     /// Rows still to skip and still to return; `None`: not started.
     left: Option<(usize, Option<usize>)>,
+    ties: Option<Ties>,
+}
+
+/// WITH TIES: what decides whether a row is the last one's equal.
+struct Ties {
+    keys: SortKeys,
+    /// The keys of the last row that was asked for, once it was met.
+    last: Option<Vec<Arc<Vector>>>,
 }
 
 impl Limit {
-    pub(crate) fn new(input: BoxOperator, values: LimitValues) -> Limit {
-        Limit { input, values, left: None }
+    pub(crate) fn new(input: BoxOperator, values: LimitValues, ties: Option<SortKeys>) -> Limit {
+        Limit { input, values, left: None, ties: ties.map(|keys| Ties { keys, last: None }) }
+    }
+
+    /// The rows behind the last one that are its equals; they lie together.
+    fn next_ties(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        let Some(Ties { keys, last: Some(last) }) = &mut self.ties else { return Ok(None) };
+        loop {
+            let Some(batch) = self.input.next(cx)? else { return Ok(None) };
+            let equal = keys.equal_to(last, &batch, cx)?;
+            if equal < batch.len() {
+                // It is over: what comes behind is not asked for.
+                self.ties.iter_mut().for_each(|ties| ties.last = None);
+                return Ok((equal > 0).then(|| batch.slice(0, equal)));
+            }
+            if !batch.is_empty() {
+                return Ok(Some(batch));
+            }
+        }
     }
 }
 
@@ -53,6 +82,10 @@ impl Operator for Limit {
             Some(left) => left,
             none => {
                 let (skipped, limit) = *none.insert(self.values.evaluate(cx)?);
+                if limit.is_none() && self.ties.is_some() {
+                    let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
+                    return Err(Error::new(SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, message).into());
+                }
                 if let Some(limit) = limit {
                     self.input.want(skipped.saturating_add(limit));
                 }
@@ -61,29 +94,36 @@ impl Operator for Limit {
         };
         loop {
             if left.1 == Some(0) {
-                return Ok(None);
+                return self.next_ties(cx);
             }
             let Some(batch) = self.input.next(cx)? else { return Ok(None) };
             if left.0 >= batch.len() {
                 left.0 -= batch.len();
                 continue;
             }
-            let batch = batch.slice(std::mem::take(&mut left.0), left.1.unwrap_or(usize::MAX));
-            if let Some(limit) = &mut left.1 {
-                *limit -= batch.len();
-            }
-            return Ok(Some(batch));
+            let first = std::mem::take(&mut left.0);
+            let wanted = batch.slice(first, left.1.unwrap_or(usize::MAX));
+            let Some(limit) = &mut left.1 else { return Ok(Some(wanted)) };
+            *limit -= wanted.len();
+            let Some(ties) = self.ties.as_mut().filter(|_| *limit == 0) else { return Ok(Some(wanted)) };
+            let rest = batch.slice(first + wanted.len(), usize::MAX);
+            let last = ties.keys.row(&wanted, wanted.len() - 1, cx)?;
+            let equal = ties.keys.equal_to(&last, &rest, cx)?;
+            // Behind a row that differs there are no equals.
+            ties.last = (equal == rest.len()).then_some(last);
+            return Ok(Some(batch.slice(first, wanted.len() + equal)));
         }
     }
 
     fn reset(&mut self, cx: Cx<'_>) {
         self.input.reset(cx);
         self.left = None;
+        self.ties.iter_mut().for_each(|ties| ties.last = None);
     }
 
     fn park(&mut self) -> bool {
         self.left = None;
-        self.input.park()
+        self.ties.is_none() && self.input.park()
     }
 
     fn rebind(&mut self, parameters: &[Value]) -> bool {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::batch::{Batch, row_number};
 use super::compare::compare_values;
 use super::context::{Charge, Cx};
-use super::expr::Evaluator;
+use super::expr::{Evaluator, Frame};
 use super::hash::trim_blanks;
 use super::limit::LimitValues;
 use super::operator::{BoxOperator, Operator, Step};
@@ -152,6 +152,29 @@ pub(crate) struct SortKeys {
 impl SortKeys {
     pub(crate) fn new(keys: Vec<Evaluator>, plan: &[SortKey]) -> SortKeys {
         SortKeys { keys, directions: plan.iter().map(Direction::of).collect() }
+    }
+
+    /// The keys of one row.
+    pub(super) fn row(&mut self, batch: &Batch, row: usize, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
+        let keys = self.of(batch, cx)?;
+        Ok(keys.iter().map(|key| Arc::new(key.gather(&[row_number(row)]))).collect())
+    }
+
+    /// How many of the first rows have the keys of a row.
+    pub(super) fn equal_to(&mut self, last: &[Arc<Vector>], batch: &Batch, cx: Cx<'_>) -> Result<usize> {
+        let keys = self.of(batch, cx)?;
+        let is_equal = |row: usize| {
+            let same = |(key, last): (&Arc<Vector>, &Arc<Vector>)| {
+                Direction::ASCENDING.compare_between(key, row, last, 0).is_eq()
+            };
+            keys.iter().zip(last).all(same)
+        };
+        Ok((0..batch.len()).take_while(|row| is_equal(*row)).count())
+    }
+
+    fn of(&mut self, batch: &Batch, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {
+        let frame = Frame { columns: batch.columns(), len: batch.len() };
+        self.keys.iter_mut().map(|key| key.vector(frame, cx)).collect()
     }
 
     fn evaluate(&mut self, rows: &Rows, cx: Cx<'_>) -> Result<Vec<Arc<Vector>>> {

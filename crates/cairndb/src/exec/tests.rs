@@ -245,7 +245,7 @@ fn floats_sort_with_nan_last_and_negatives_in_order() {
 
 fn limited(limit: Value, offset: Value) -> PhysicalPlan {
     let input = Arc::new(values(&[INT], &column_of(&[Some(1), Some(2), Some(3), Some(4)])));
-    plan(&[INT], N::Limit { input, limit: Some(literal(limit, BIG)), offset: Some(literal(offset, BIG)) })
+    plan(&[INT], N::Limit { input, limit: Some(literal(limit, BIG)), offset: Some(literal(offset, BIG)), ties: vec![] })
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn recursion_ends_when_a_round_gives_nothing_new() {
 fn endless_recursion_is_computed_as_far_as_it_is_asked_for() {
     let fixture = Fixture::new();
     let limit = Some(literal(Value::BigInt(7), BIG));
-    let body = plan(&[INT], N::Limit { input: Arc::new(cte_scan(0)), limit, offset: None });
+    let body = plan(&[INT], N::Limit { input: Arc::new(cte_scan(0)), limit, offset: None, ties: vec![] });
     let around = call("%", vec![successor(), int_literal(5)]);
     assert_eq!(fixture.rows(&counting(40, around, true, body)).unwrap().len(), 7);
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use super::Operator;
-use super::aggregate::AGGREGATES;
+use super::aggregate::{AGGREGATES, Placed};
 use super::arrays::Quantifier;
 use super::signature::{Declared, decide};
 use super::users::Volatility;
@@ -113,6 +113,8 @@ pub struct Aggregate {
     pub(super) entry: u64,
     /// Which one this is, for kernels over typed vectors.
     pub kind: AggregateKind,
+    /// Of an ordered-set aggregate: how many of its arguments stand before WITHIN GROUP.
+    pub(crate) direct: Option<usize>,
     /// Makes accumulators: see [`Aggregate::start`].
     pub(super) start: Start,
 }
@@ -124,6 +126,8 @@ pub enum Start {
     Plain(fn() -> Box<dyn Accumulator>),
     /// For those that the call was resolved for.
     Typed(fn(&Aggregate) -> Box<dyn Accumulator>),
+    /// A hypothetical-set aggregate.
+    Placed(Placed),
     /// A user's closure.
     Closure(Arc<UsersStart>),
 }
@@ -339,6 +343,7 @@ impl Aggregate {
         match &self.start {
             Start::Plain(start) => start(),
             Start::Typed(start) => start(self),
+            Start::Placed(placed) => placed.start(),
             Start::Closure(start) => start(),
         }
     }

@@ -34,6 +34,7 @@ pub mod users;
 mod window;
 
 pub use crate::types::{EvalContext, cast};
+pub use aggregate::{Hypothetical, PlacedBy};
 pub use arrays::SetRows;
 pub(crate) use catalogue::Checked;
 pub use catalogue::{

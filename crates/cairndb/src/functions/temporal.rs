@@ -259,13 +259,13 @@ fn intervals(catalogue: &mut Catalogue) {
         "*",
         &[DataType::INTERVAL, Double],
         DataType::INTERVAL,
-        call!((Interval a, Double f) scale(*a, |x| x * f)),
+        call!((Interval a, Double f) scale(*a, |x| x * f).map(Value::Interval)),
     );
     catalogue.add(
         "*",
         &[Double, DataType::INTERVAL],
         DataType::INTERVAL,
-        call!((Double f, Interval a) scale(*a, |x| x * f)),
+        call!((Double f, Interval a) scale(*a, |x| x * f).map(Value::Interval)),
     );
     catalogue.add(
         "/",
@@ -273,7 +273,7 @@ fn intervals(catalogue: &mut Catalogue) {
         DataType::INTERVAL,
         call!((Interval a, Double f) match *f {
             0.0 => Err(division_by_zero()),
-            _ => scale(*a, |x| x / f),
+            _ => scale(*a, |x| x / f).map(Value::Interval),
         }),
     );
 }
@@ -312,7 +312,7 @@ fn negate(a: Interval) -> Result<Interval> {
 
 /// Multiplies or divides each field; fractions of months become days (30 each), of days time, as PostgreSQL does it,
 /// rounding to microseconds on the way.
-pub(super) fn scale(a: Interval, by: impl Fn(f64) -> f64) -> Result<Value> {
+pub(super) fn scale(a: Interval, by: impl Fn(f64) -> f64) -> Result<Interval> {
     let round = |value: f64| (value * 1e6).round_ties_even() / 1e6;
     let (months, days) = (by(a.months.into()), by(a.days.into()));
     let whole = |value: f64| {
@@ -332,5 +332,5 @@ pub(super) fn scale(a: Interval, by: impl Fn(f64) -> f64) -> Result<Value> {
     if !(-9.223_372_036_854_775e18..=9.223_372_036_854_775e18).contains(&micros) {
         return Err(interval_overflow());
     }
-    Ok(Value::Interval(Interval { months: whole_months as i32, days: total_days as i32, micros: micros as i64 }))
+    Ok(Interval { months: whole_months as i32, days: total_days as i32, micros: micros as i64 })
 }

@@ -236,6 +236,7 @@ pub(crate) fn aggregate<A: AggregateFunction + 'static>(
         polymorphic: None,
         entry: next_entry(),
         kind: AggregateKind::Other,
+        direct: None,
         start: Start::Closure(Arc::new(start)),
     }
 }

@@ -186,7 +186,9 @@ fn only_existence(plan: LogicalPlan) -> LogicalPlan {
             only_existence(*input)
         }
         LogicalPlan::Aggregate { input, group_by, .. } if !group_by.is_empty() => only_existence(*input),
-        LogicalPlan::Limit { input, limit: Some(limit), offset: None } if is_positive(&limit) => only_existence(*input),
+        LogicalPlan::Limit { input, limit: Some(limit), offset: None, .. } if is_positive(&limit) => {
+            only_existence(*input)
+        }
         other => other,
     }
 }

@@ -44,5 +44,12 @@ fn first_row(input: Planned) -> Planned {
     let limit = Some(Expr::Literal { value: Value::BigInt(1), data_type: DataType::BigInt });
     let total = below.startup + (below.total - below.startup) / below.rows.max(1.0) + cost::LOOKUP;
     let fields = input.plan.fields.clone();
-    Planned::new(N::Limit { input: input.plan, limit, offset: None }, fields, input.columns, below.startup, total, 1.0)
+    Planned::new(
+        N::Limit { input: input.plan, limit, offset: None, ties: vec![] },
+        fields,
+        input.columns,
+        below.startup,
+        total,
+        1.0,
+    )
 }

@@ -107,6 +107,8 @@ pub enum LogicalPlan {
         limit: Option<Expr>,
         /// How many to skip.
         offset: Option<Expr>,
+        /// WITH TIES: the order of the input, by which rows behind the last one are as good as it.
+        ties: Vec<SortKey>,
     },
     /// `on`: DISTINCT ON expressions (first row of each, in input order); empty: whole rows.
     Distinct {

@@ -47,7 +47,7 @@ impl Planner<'_> {
                 self.window(*input, partition_by, order_by, calls, fields)
             }
             LogicalPlan::Sort { input, keys } => self.sort(*input, keys, None),
-            LogicalPlan::Limit { input, limit, offset } => self.limit(*input, limit, offset),
+            LogicalPlan::Limit { input, limit, offset, ties } => self.limit(*input, limit, offset, ties),
             LogicalPlan::Distinct { input, on } => self.distinct(*input, on),
             LogicalPlan::SetOperation { op, all, left, right } => self.set_operation(op, all, *left, *right, fields),
             LogicalPlan::With { id, name, definition, body, .. } => {
@@ -227,7 +227,13 @@ impl Planner<'_> {
         }
     }
 
-    fn limit(&mut self, input: LogicalPlan, limit: Option<Expr>, offset: Option<Expr>) -> Result<Planned> {
+    fn limit(
+        &mut self,
+        input: LogicalPlan,
+        limit: Option<Expr>,
+        offset: Option<Expr>,
+        ties: Vec<SortKey>,
+    ) -> Result<Planned> {
         let wanted =
             limit.as_ref().map(|limit| row_count(Some(limit)) + offset.as_ref().map_or(0.0, |o| row_count(Some(o))));
         let input = match input {
@@ -238,16 +244,26 @@ impl Planner<'_> {
                     return Err(crate::Error::internal("a sort that is none"));
                 };
                 let sorted = self.sort(*input, keys, wanted)?;
-                let sorted = self.top(sorted, &limit, &offset)?;
+                let sorted = self.top(sorted, &limit, &offset, ties)?;
                 return self.project(sorted, exprs, fields);
             }
             other => self.lower(other)?,
         };
-        self.top(input, &limit, &offset)
+        self.top(input, &limit, &offset, ties)
     }
 
     /// LIMIT; over a sort, a `TopN`.
-    fn top(&mut self, input: Planned, limit: &Option<Expr>, offset: &Option<Expr>) -> Result<Planned> {
+    fn top(
+        &mut self,
+        input: Planned,
+        limit: &Option<Expr>,
+        offset: &Option<Expr>,
+        mut ties: Vec<SortKey>,
+    ) -> Result<Planned> {
+        for key in &mut ties {
+            let expr = std::mem::replace(&mut key.expr, Expr::And(vec![]));
+            key.expr = self.expr(expr)?;
+        }
         let (limit, offset) = (self.optional(limit.clone())?, self.optional(offset.clone())?);
         let below = input.estimate();
         let skipped = offset.as_ref().map_or(0.0, |offset| row_count(Some(offset)));
@@ -255,13 +271,15 @@ impl Planner<'_> {
         let rows = rows.min((below.rows - skipped).max(1.0));
         let read = (rows + skipped).min(below.rows);
         let fields = input.plan.fields.clone();
-        if let (N::Sort { input: unsorted, keys }, Some(limit)) = (&input.plan.node, limit.clone()) {
+        if let (N::Sort { input: unsorted, keys }, Some(limit), true) =
+            (&input.plan.node, limit.clone(), ties.is_empty())
+        {
             let startup = unsorted.estimate.total + cost::sort(unsorted.estimate.rows, read);
             let node = N::TopN { input: unsorted.clone(), keys: keys.clone(), limit, offset };
             return Ok(Planned::new(node, fields, input.columns, startup, startup + rows * cost::OPERATOR, rows));
         }
         let total = below.startup + (below.total - below.startup) * (read / below.rows.max(1.0));
-        let node = N::Limit { input: input.plan, limit, offset };
+        let node = N::Limit { input: input.plan, limit, offset, ties };
         Ok(Planned::new(node, fields, input.columns, below.startup, total, rows))
     }
 

@@ -84,7 +84,9 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
         N::TopN { keys, limit, offset, .. } => {
             keys.iter().map(|key| &key.expr).chain(std::iter::once(limit)).chain(offset).collect()
         }
-        N::Limit { limit, offset, .. } => limit.iter().chain(offset).collect(),
+        N::Limit { limit, offset, ties, .. } => {
+            limit.iter().chain(offset).chain(ties.iter().map(|key| &key.expr)).collect()
+        }
         N::DistinctOn { on, .. } => on.iter().collect(),
         N::TableFunction { args, .. } => args.iter().collect(),
         N::Distinct { .. }
@@ -123,7 +125,9 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
         N::TopN { keys, limit, offset, .. } => {
             keys.iter_mut().map(|key| &mut key.expr).chain(std::iter::once(limit)).chain(offset).collect()
         }
-        N::Limit { limit, offset, .. } => limit.iter_mut().chain(offset).collect(),
+        N::Limit { limit, offset, ties, .. } => {
+            limit.iter_mut().chain(offset).chain(ties.iter_mut().map(|key| &mut key.expr)).collect()
+        }
         N::DistinctOn { on, .. } => on.iter_mut().collect(),
         N::TableFunction { args, .. } => args.iter_mut().collect(),
         N::Distinct { .. }

@@ -220,6 +220,8 @@ pub enum PhysicalNode {
         limit: Option<Expr>,
         /// Without columns.
         offset: Option<Expr>,
+        /// The rows behind the last one that are its equals by these keys are given, too.
+        ties: Vec<SortKey>,
     },
     /// Each different row once (NULLs equal); the first of each, in input order.
     Distinct {

@@ -58,9 +58,10 @@ fn prune(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<usize>) {
             keys.iter_mut().for_each(|key| map_columns(&mut key.expr, &place(&kept)));
             (LogicalPlan::Sort { input: Box::new(input), keys }, kept)
         }
-        LogicalPlan::Limit { input, limit, offset } => {
-            let (input, kept) = prune(*input, required);
-            (LogicalPlan::Limit { input: Box::new(input), limit, offset }, kept)
+        LogicalPlan::Limit { input, limit, offset, mut ties } => {
+            let (input, kept) = prune(*input, &with_used(required, ties.iter().map(|key| &key.expr)));
+            ties.iter_mut().for_each(|key| map_columns(&mut key.expr, &place(&kept)));
+            (LogicalPlan::Limit { input: Box::new(input), limit, offset, ties }, kept)
         }
         LogicalPlan::Distinct { input, mut on } if !on.is_empty() => {
             let (input, kept) = prune(*input, &with_used(required, &on));

@@ -176,7 +176,9 @@ pub(crate) fn node_exprs(plan: &LogicalPlan) -> Vec<&Expr> {
             partition_by.iter().chain(order).chain(calls.iter().flat_map(WindowCall::exprs)).collect()
         }
         LogicalPlan::Sort { keys, .. } => keys.iter().map(|key| &key.expr).collect(),
-        LogicalPlan::Limit { limit, offset, .. } => limit.iter().chain(offset).collect(),
+        LogicalPlan::Limit { limit, offset, ties, .. } => {
+            limit.iter().chain(offset).chain(ties.iter().map(|key| &key.expr)).collect()
+        }
         LogicalPlan::Distinct { on, .. } => on.iter().collect(),
         LogicalPlan::TableFunction { args, .. } => args.iter().collect(),
         LogicalPlan::Scan { .. }
@@ -203,7 +205,9 @@ pub(crate) fn node_exprs_mut(plan: &mut LogicalPlan) -> Vec<&mut Expr> {
             partition_by.iter_mut().chain(order).chain(calls.iter_mut().flat_map(WindowCall::exprs_mut)).collect()
         }
         LogicalPlan::Sort { keys, .. } => keys.iter_mut().map(|key| &mut key.expr).collect(),
-        LogicalPlan::Limit { limit, offset, .. } => limit.iter_mut().chain(offset).collect(),
+        LogicalPlan::Limit { limit, offset, ties, .. } => {
+            limit.iter_mut().chain(offset).chain(ties.iter_mut().map(|key| &mut key.expr)).collect()
+        }
         LogicalPlan::Distinct { on, .. } => on.iter_mut().collect(),
         LogicalPlan::TableFunction { args, .. } => args.iter_mut().collect(),
         LogicalPlan::Scan { .. }

@@ -247,7 +247,7 @@ impl<const MEAN: bool> Accumulator for IntervalMean<MEAN> {
     fn finish(&mut self) -> Result<Value> {
         match self.count {
             0 => Ok(Value::Null),
-            count if MEAN => scale(self.sum, |x| x / count as f64),
+            count if MEAN => scale(self.sum, |x| x / count as f64).map(Value::Interval),
             _ => Ok(Value::Interval(self.sum)),
         }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use super::{basic, collect, json, statistics};
+use super::{basic, collect, json, ordered, statistics};
 use crate::functions::catalogue::{Start, next_entry};
 use crate::functions::{ANY, Accumulator, Aggregate, AggregateKind, Declared};
 use crate::types::DataType;
@@ -33,6 +33,7 @@ impl AggregateCatalogue {
                 polymorphic: None,
                 entry: next_entry(),
                 kind,
+                direct: None,
                 start: Start::Plain(start),
             },
         );
@@ -55,6 +56,7 @@ impl AggregateCatalogue {
                 polymorphic: Some(args.iter().copied().chain([returns]).collect()),
                 entry: next_entry(),
                 kind: AggregateKind::Other,
+                direct: None,
                 start: Start::Typed(start),
             },
         )
@@ -82,5 +84,6 @@ pub(in crate::functions) static AGGREGATES: LazyLock<AggregateCatalogue> = LazyL
     statistics::register(&mut catalogue);
     collect::register(&mut catalogue);
     json::register(&mut catalogue);
+    ordered::register(&mut catalogue);
     catalogue
 });

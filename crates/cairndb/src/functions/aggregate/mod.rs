@@ -5,7 +5,9 @@ mod catalogue;
 mod collect;
 mod json;
 mod numeric_sum;
+mod ordered;
 mod statistics;
 
 pub(super) use catalogue::AGGREGATES;
 pub use numeric_sum::NumericSum;
+pub use ordered::{Hypothetical, Placed, PlacedBy};

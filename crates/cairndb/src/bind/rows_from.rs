@@ -1,0 +1,149 @@
+//! Functions that return rows beside each other: ROWS FROM, and several in a select list. Where one ends before the others, its
+//! columns are NULL.
+//!
+//! Each numbers its rows, and they are joined by the numbers: a node of its own would be one more for everything that walks plans.
+
+use super::binder::Binder;
+use super::context::{SERIES_BASE, SetCall};
+use super::from::settle;
+use super::select::contains_column_from;
+use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SortKey, walk};
+use crate::types::DataType;
+use crate::{Error, Result};
+
+/// A call of a function that returns rows, and their columns.
+pub(super) struct RowsCall<'t> {
+    pub(super) name: &'t str,
+    pub(super) stored: bool,
+    pub(super) args: Vec<Expr>,
+    pub(super) fields: Vec<Field>,
+}
+
+impl RowsCall<'_> {
+    fn plan(self, numbered: bool) -> LogicalPlan {
+        let RowsCall { name, stored, args, mut fields } = self;
+        fields.extend(numbered.then(number));
+        LogicalPlan::TableFunction { name: name.to_owned(), stored, args, fields }
+    }
+}
+
+/// The column that numbers the rows.
+fn number() -> Field {
+    Field { name: "ordinality".to_owned(), data_type: DataType::BigInt }
+}
+
+fn columns(fields: &[Field], from: usize) -> impl Iterator<Item = Expr> {
+    let column = move |(at, field): (usize, &Field)| Expr::Column { index: from + at, data_type: field.data_type };
+    fields.iter().enumerate().map(column)
+}
+
+impl Binder<'_> {
+    /// The rows of all calls, in order; numbered on request, in a last column.
+    pub(super) fn side_by_side(&self, calls: Vec<RowsCall>, numbered: bool) -> Result<LogicalPlan> {
+        let several = calls.len() > 1;
+        let mut all: Option<LogicalPlan> = None;
+        for call in calls {
+            let plan = call.plan(numbered || several);
+            all = Some(match all {
+                None => plan,
+                Some(left) => self.by_number(left, plan)?,
+            });
+        }
+        let all = all.ok_or_else(|| Error::internal("ROWS FROM without a function"))?;
+        if !several {
+            return Ok(all);
+        }
+        let mut fields = all.fields();
+        let last = Expr::Column { index: fields.len() - 1, data_type: DataType::BigInt };
+        let order = SortKey { expr: last, descending: false, nulls_first: false };
+        let sorted = LogicalPlan::Sort { input: Box::new(all), keys: vec![order] };
+        if numbered {
+            return Ok(sorted);
+        }
+        fields.pop();
+        let exprs = columns(&fields, 0).collect();
+        Ok(LogicalPlan::Project { input: Box::new(sorted), exprs, fields })
+    }
+
+    /// Rows of the same number as one.
+    fn by_number(&self, left: LogicalPlan, right: LogicalPlan) -> Result<LogicalPlan> {
+        let (mut fields, mut others) = (left.fields(), right.fields());
+        let (width, number) = (fields.len(), DataType::BigInt);
+        let numbers = [width - 1, width + others.len() - 1].map(|index| Expr::Column { index, data_type: number });
+        let equal = self.operator_for("=", number, number)?;
+        let on = Some(Expr::Call { function: equal, args: numbers.to_vec() });
+        let joined = LogicalPlan::Join {
+            kind: JoinKind::Full,
+            left: Box::new(left),
+            right: Box::new(right),
+            on,
+            lateral: false,
+        };
+        let mut exprs: Vec<Expr> = columns(&fields[..width - 1], 0).collect();
+        exprs.extend(columns(&others[..others.len() - 1], width));
+        exprs.push(Expr::Coalesce { args: numbers.to_vec(), data_type: number });
+        fields.pop();
+        fields.append(&mut others);
+        Ok(LogicalPlan::Project { input: Box::new(joined), exprs, fields })
+    }
+
+    /// Each row of `plan` with the rows that functions return over it, whose columns follow its own. In `exprs` and in each other's
+    /// arguments the calls stand in as columns.
+    pub(super) fn with_series<'x>(
+        &self,
+        mut plan: LogicalPlan,
+        calls: Vec<SetCall>,
+        exprs: impl Iterator<Item = &'x mut Expr>,
+    ) -> Result<LogicalPlan> {
+        if calls.is_empty() {
+            return Ok(plan);
+        }
+        let mut places: Vec<Option<usize>> = vec![None; calls.len()];
+        let mut waiting: Vec<(usize, SetCall)> = calls.into_iter().enumerate().collect();
+        while !waiting.is_empty() {
+            for (_, call) in &mut waiting {
+                call.args.iter_mut().for_each(|arg| place(arg, &places));
+            }
+            let is_nested = |call: &SetCall| call.args.iter().any(|arg| contains_column_from(arg, SERIES_BASE));
+            let (nested, ready): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(_, call)| is_nested(call));
+            waiting = nested;
+            for (column, (number, _)) in (plan.fields().len()..).zip(&ready) {
+                places[*number] = Some(column);
+            }
+            plan = self.over_each(plan, ready.into_iter().map(|(_, call)| call).collect())?;
+        }
+        exprs.for_each(|expr| place(expr, &places));
+        Ok(plan)
+    }
+
+    fn over_each(&self, plan: LogicalPlan, mut calls: Vec<SetCall>) -> Result<LogicalPlan> {
+        for arg in calls.iter_mut().flat_map(|call| &mut call.args) {
+            walk::rewrite(arg, 0, &mut |expr, depth| match *expr {
+                Expr::Column { index, data_type } if depth == 0 => Some(Expr::Outer { level: 1, index, data_type }),
+                Expr::Outer { level, index, data_type } if level >= depth && level > 0 => {
+                    Some(Expr::Outer { level: level + 1, index, data_type })
+                }
+                _ => None,
+            });
+        }
+        let calls = calls.iter().map(|call| RowsCall {
+            name: &call.name,
+            stored: call.stored,
+            args: call.args.clone(),
+            fields: vec![Field { name: call.name.clone(), data_type: call.data_type }],
+        });
+        let (right, lateral) = settle(self.side_by_side(calls.collect(), false)?);
+        let (left, right) = (Box::new(plan), Box::new(right));
+        Ok(LogicalPlan::Join { kind: JoinKind::Inner, left, right, on: None, lateral })
+    }
+}
+
+/// Puts the columns of calls in their places, as far as they are known.
+fn place(expr: &mut Expr, places: &[Option<usize>]) {
+    walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
+        Expr::Column { index, data_type } if depth == 0 && index >= SERIES_BASE => {
+            places.get(index - SERIES_BASE).copied().flatten().map(|index| Expr::Column { index, data_type })
+        }
+        _ => None,
+    });
+}
