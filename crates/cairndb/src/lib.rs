@@ -39,8 +39,9 @@ pub use plan::Field;
 pub use salvage::{Salvaged, salvage};
 pub use sql::{MAX_DEPTH, MAX_TEXT_BYTES, Script, SourceStatement, split_script};
 pub use types::{
-    Array, DataType, Dimension, ElementType, EnumType, EnumValue, EvalContext, Interval, IntervalField, IntervalLimit,
-    JsonPath, Jsonb, Numeric, NumericRef, TypeCategory, Value, ZoneName, from_text, to_text,
+    Array, Attribute, Composite, CompositeType, DataType, Dimension, ElementType, EnumType, EnumValue, EvalContext,
+    Interval, IntervalField, IntervalLimit, JsonPath, Jsonb, Numeric, NumericRef, TypeCategory, Value, ZoneName,
+    from_text, to_text,
 };
 pub use verify::{Verified, Violated, Violation};
 

@@ -2,7 +2,7 @@
 
 use cairn_parser::{self as ast, Id, Indirection, List, Operator, Query, Span};
 
-use super::binder::{Binder, NOWHERE};
+use super::binder::Binder;
 use super::coerce::{boolean, null};
 use super::context::Context;
 use super::operators::{Operand, symbol};
@@ -10,7 +10,7 @@ use super::overload::no_function;
 use super::subquery::scalar_column;
 use crate::functions::{aggregate_overloads, arrays, json};
 use crate::plan::{AggregateCall, Expr, Field, LogicalPlan, QuantifiedOp};
-use crate::sql::list_span;
+use crate::sql::name_text;
 use crate::types::{Array, CastContext, DIMENSIONS_MAX, DataType, Value, too_many_dimensions};
 use crate::{Error, Result, SqlState};
 
@@ -89,15 +89,14 @@ impl Binder<'_> {
     /// `a[1]`, `a[1][2]`, `a[1:2]`.
     pub(super) fn subscripts(
         &mut self,
-        base: Id<ast::Expr>,
-        steps: List<Indirection>,
+        (array, span): Operand,
+        steps: &[Id<Indirection>],
         context: &mut Context,
     ) -> Result<Expr> {
-        let (array, span) = self.operand(base, context)?;
         let array = self.known(array)?;
         let data_type = array.data_type();
         let is_slice = |step| matches!(self.tree.get(step), Indirection::Slice { .. });
-        let slice = self.tree.list(steps).any(is_slice);
+        let slice = steps.iter().copied().any(is_slice);
         let mut args = vec![array];
         if data_type == DataType::Jsonb {
             if slice {
@@ -112,7 +111,7 @@ impl Binder<'_> {
         }
         let count = self.subscript_count(steps)?;
         if slice {
-            for step in self.tree.list(steps) {
+            for step in steps.iter().copied() {
                 let (lower, upper) = match self.tree.get(step) {
                     Indirection::Slice { lower, upper } => (lower, upper),
                     // A single subscript beside a slice means everything from 1 to it.
@@ -137,17 +136,16 @@ impl Binder<'_> {
         Ok(Expr::Call { function, args })
     }
 
-    fn subscript_count(&self, steps: List<Indirection>) -> Result<usize> {
-        let count = self.tree.len(steps);
-        match count <= DIMENSIONS_MAX {
-            true => Ok(count),
-            false => Err(self.at(too_many_dimensions(count), list_span(self.tree, steps).unwrap_or(NOWHERE))),
+    fn subscript_count(&self, steps: &[Id<Indirection>]) -> Result<usize> {
+        match steps.len() <= DIMENSIONS_MAX {
+            true => Ok(steps.len()),
+            false => Err(self.at(too_many_dimensions(steps.len()), self.place_of_steps(steps))),
         }
     }
 
-    fn subscripts_of(&mut self, steps: List<Indirection>, context: &mut Context) -> Result<Vec<Expr>> {
+    fn subscripts_of(&mut self, steps: &[Id<Indirection>], context: &mut Context) -> Result<Vec<Expr>> {
         let mut subscripts = vec![];
-        for step in self.tree.list(steps) {
+        for step in steps.iter().copied() {
             match self.tree.get(step) {
                 Indirection::Index { index } => subscripts.push(self.subscript(index, context)?),
                 Indirection::Slice { .. } | Indirection::Field { .. } | Indirection::All => {
@@ -159,9 +157,9 @@ impl Binder<'_> {
     }
 
     /// The subscripts of a document as texts: keys, or positions in arrays.
-    fn keys_of(&mut self, steps: List<Indirection>, context: &mut Context) -> Result<Vec<Expr>> {
+    fn keys_of(&mut self, steps: &[Id<Indirection>], context: &mut Context) -> Result<Vec<Expr>> {
         let mut keys = vec![];
-        for step in self.tree.list(steps) {
+        for step in steps.iter().copied() {
             let Indirection::Index { index } = self.tree.get(step) else { return Err(self.refuse_step(steps)) };
             let (bound, span) = self.operand(index, context)?;
             let data_type = bound.data_type();
@@ -185,17 +183,31 @@ impl Binder<'_> {
         })
     }
 
-    /// `SET a[1] = value`: the array `before` with the element in it.
-    pub(super) fn element_assignment(
+    /// `SET a[1] = value`, `SET a.b = value`: what `before` is with the value in this place of it.
+    pub(super) fn part_assignment(
         &mut self,
         (before, column): (Expr, &str),
-        steps: List<Indirection>,
+        steps: &[Id<Indirection>],
         value: Id<ast::Expr>,
         context: &mut Context,
     ) -> Result<Expr> {
+        let tree = self.tree;
         let data_type = before.data_type();
-        let place = list_span(self.tree, steps).unwrap_or(NOWHERE);
-        if data_type == DataType::Jsonb {
+        let Some((first, rest)) = steps.split_first() else {
+            let (value, span) = self.operand(value, context)?;
+            return self.part(value, data_type, column, span);
+        };
+        if let Indirection::Field { name } = tree.get(*first) {
+            let (of, at) = self.assigned_attribute(data_type, column, name)?;
+            let part = super::composite::attribute_at(before.clone(), of, at);
+            let (part_type, attribute) = (part.data_type(), name_text(tree, name));
+            let part = self.part_assignment((part, attribute), rest, value, context)?;
+            return Ok(super::composite::with_attribute_at(before, of, at, part, part_type));
+        }
+        let is_field = |step: &Id<Indirection>| matches!(tree.get(*step), Indirection::Field { .. });
+        let (steps, rest) = steps.split_at(steps.iter().position(is_field).unwrap_or(steps.len()));
+        let place = self.place_of_steps(steps);
+        if data_type == DataType::Jsonb && rest.is_empty() {
             let keys = self.keys_of(steps, context)?;
             let (value, span) = self.operand(value, context)?;
             let value = self.part(value, DataType::Jsonb, column, span)?;
@@ -203,7 +215,7 @@ impl Binder<'_> {
             return Ok(Expr::Call { function, args: [before, value].into_iter().chain(keys).collect() });
         }
         let Some(element) = data_type.element() else { return Err(self.at(not_subscriptable(data_type), place)) };
-        if self.tree.list(steps).any(|step| matches!(self.tree.get(step), Indirection::Slice { .. })) {
+        if steps.iter().any(|step| matches!(tree.get(*step), Indirection::Slice { .. })) {
             let error = Error::unsupported("an assignment to a slice of an array");
             return Err(
                 self.at(error.with_hint("Assign the whole array, made with || and slices of the old one."), place)
@@ -211,11 +223,22 @@ impl Binder<'_> {
         }
         let count = self.subscript_count(steps)?;
         let subscripts = self.subscripts_of(steps, context)?;
-        let (value, span) = self.operand(value, context)?;
-        let value = self.part(value, element, column, span)?;
+        let mut element_at = |binder: &mut Self| {
+            let function = arrays::element_at(data_type, count);
+            let function = function.ok_or_else(|| Error::internal("an array's element"))?;
+            let args = std::iter::once(before.clone()).chain(subscripts.iter().cloned()).collect();
+            binder.part_assignment((Expr::Call { function, args }, column), rest, value, context)
+        };
+        let value = match rest.is_empty() {
+            true => {
+                let (value, span) = self.operand(value, context)?;
+                self.part(value, element, column, span)?
+            }
+            false => element_at(self)?,
+        };
         let function = arrays::with_element(data_type, count).ok_or_else(|| Error::internal("an array's element"))?;
         let args = [before, value].into_iter().chain(subscripts).collect();
-        self.assignment(Expr::Call { function, args }, data_type, column, span)
+        self.assignment(Expr::Call { function, args }, data_type, column, place)
     }
 
     /// What is assigned to a part of a column.

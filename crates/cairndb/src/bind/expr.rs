@@ -4,8 +4,9 @@ use cairn_parser::{self as ast, Id, Indirection, IsTest, List, Matching, Name, O
 
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{boolean, null, text};
+use super::composite::attributes_of;
 use super::context::{Clause, Context};
-use super::operators::symbol;
+use super::operators::{row_of, symbol};
 use crate::plan::Expr;
 use crate::routine::Variables;
 use crate::sql::{list_span, name_text};
@@ -61,8 +62,9 @@ impl Binder<'_> {
             E::IsNormalized { operand, .. } => Err(self.refuse_behind("IS NORMALIZED", operand)),
             E::IsJson { operand, .. } => Err(self.refuse_behind("IS JSON", operand)),
             E::Overlaps { left, .. } => Err(self.refuse_behind("OVERLAPS", left)),
-            E::Row { .. } => self.refuse("a row as a value", expr),
-            E::All { .. } => self.refuse("a whole row as a value", expr),
+            E::Row { items, .. } => self.row(items, context),
+            E::All { qualifier } if qualifier.is_empty() => self.refuse("`*` as a value", expr),
+            E::All { qualifier } => self.whole_row_of(qualifier, context),
             E::Array { items } => self.array(expr, items, None, context),
             E::ArrayQuery { query } => self.array_query(expr, query, context),
             E::BitString { .. } | E::HexString { .. } => self.refuse("a bit string", expr),
@@ -139,14 +141,34 @@ impl Binder<'_> {
 
     fn indirection(&mut self, base: Id<ast::Expr>, steps: List<Indirection>, context: &mut Context) -> Result<Expr> {
         let is_subscript = |step| matches!(self.tree.get(step), Indirection::Index { .. } | Indirection::Slice { .. });
-        match self.tree.list(steps).all(is_subscript) {
-            true => self.subscripts(base, steps, context),
-            false => Err(self.refuse_step(steps)),
+        let steps: Vec<Id<Indirection>> = self.tree.list(steps).collect();
+        let mut value = self.operand(base, context)?;
+        let mut left = steps.as_slice();
+        let mut called = match self.tree.get(base) {
+            ast::Expr::Column { names } => self.tree.list(names).next_back().map(|name| name_text(self.tree, name)),
+            _ => None,
+        };
+        while let Some((first, rest)) = left.split_first() {
+            let subscripts = left.iter().position(|step| !is_subscript(*step)).unwrap_or(left.len());
+            (value.0, left) = match self.tree.get(*first) {
+                Indirection::Field { name } => (self.field(value.clone(), name, called)?, rest),
+                Indirection::All => return Err(self.at(Error::unsupported("a row's fields in this place"), value.1)),
+                _ => (self.subscripts(value.clone(), &left[..subscripts], context)?, &left[subscripts..]),
+            };
+            called = None;
         }
+        Ok(value.0)
     }
 
-    pub(super) fn refuse_step(&self, steps: List<Indirection>) -> Error {
-        self.at(Error::unsupported("a field of a row"), list_span(self.tree, steps).unwrap_or(NOWHERE))
+    pub(super) fn refuse_step(&self, steps: &[Id<Indirection>]) -> Error {
+        self.at(Error::unsupported("a field of a row in this place"), self.place_of_steps(steps))
+    }
+
+    pub(super) fn place_of_steps(&self, steps: &[Id<Indirection>]) -> Span {
+        match (steps.first(), steps.last()) {
+            (Some(first), Some(last)) => Span { start: self.tree.span(*first).start, end: self.tree.span(*last).end },
+            _ => NOWHERE,
+        }
     }
 
     fn column(&mut self, names: List<Name>, context: &mut Context) -> Result<Expr> {
@@ -156,7 +178,7 @@ impl Binder<'_> {
             return Err(self.at(error, list_span(self.tree, names).unwrap_or(NOWHERE)));
         }
         let bound = match self.parameters.variables.clone().filter(|_| self.definition.is_none()) {
-            None => self.column_of(names, context)?,
+            None => self.column_or_row(names, context)?,
             Some(variables) => self.column_or_variable(names, context, &*variables)?,
         };
         if let (Expr::Column { index, .. }, false) = (&bound, context.in_aggregate) {
@@ -174,10 +196,29 @@ impl Binder<'_> {
         }
     }
 
-    /// In a function's body.
-    fn column_or_variable(&mut self, names: List<Name>, context: &Context, variables: &dyn Variables) -> Result<Expr> {
-        let written: Vec<&str> = self.tree.list(names).map(|name| name_text(self.tree, name)).collect();
+    /// A column, or the whole row of a relation of this name.
+    fn column_or_row(&mut self, names: List<Name>, context: &mut Context) -> Result<Expr> {
         let column = self.column_of(names, context);
+        match (&column, self.tree.len(names)) {
+            (Err(error), 1) if error.sqlstate() == SqlState::UNDEFINED_COLUMN => {
+                self.whole_row_of(names, context).or(column)
+            }
+            _ => column,
+        }
+    }
+
+    /// In a function's body.
+    fn column_or_variable(
+        &mut self,
+        names: List<Name>,
+        context: &mut Context,
+        variables: &dyn Variables,
+    ) -> Result<Expr> {
+        let written: Vec<&str> = self.tree.list(names).map(|name| name_text(self.tree, name)).collect();
+        if let Some(row) = self.variable_row(names)? {
+            return Ok(row);
+        }
+        let column = self.column_or_row(names, context);
         if column.is_ok() && variables.columns_first() {
             return column;
         }
@@ -249,10 +290,7 @@ impl Binder<'_> {
         context: &mut Context,
     ) -> Result<Expr> {
         let tested = match (test, negated) {
-            (IsTest::Null, _) => {
-                let bound = self.expr(operand, context)?;
-                Expr::IsNull(Box::new(self.known(bound)?))
-            }
+            (IsTest::Null, _) => return self.null_test(operand, negated, context),
             (IsTest::True, false) => self.truth_test(operand, Some(true), "IS TRUE", context)?,
             (IsTest::True, true) => self.truth_test(operand, Some(true), "IS NOT TRUE", context)?,
             (IsTest::False, false) => self.truth_test(operand, Some(false), "IS FALSE", context)?,
@@ -286,17 +324,36 @@ impl Binder<'_> {
         negated: bool,
         context: &mut Context,
     ) -> Result<Expr> {
-        if let Some(pairs) = self.columns_of_both(left, right, context)? {
-            let mut parts = Vec::with_capacity(pairs.len());
-            for (left, right) in pairs {
-                parts.push(self.not_distinct(vec![(left, NOWHERE), (right, NOWHERE)])?);
+        let tree = self.tree;
+        let same = match (row_of(tree, left), row_of(tree, right)) {
+            (Some(lefts), Some(rights)) => {
+                let (lefts, rights) = (self.row_items(lefts, context)?, self.row_items(rights, context)?);
+                self.rows_not_distinct(lefts, rights)?
             }
-            let same = conjunction(parts);
-            return Ok(if negated { same } else { not(same) });
-        }
-        let operands = vec![self.operand(left, context)?, self.operand(right, context)?];
-        let same = self.not_distinct(operands)?;
+            _ => {
+                let operands = [self.operand(left, context)?, self.operand(right, context)?];
+                match (attributes_of(&operands[0].0), attributes_of(&operands[1].0)) {
+                    // No row is made of what is compared one by one.
+                    (Some(lefts), Some(rights)) if lefts.len() == rights.len() => {
+                        let values = |all: &[Expr]| all.iter().map(|value| (value.clone(), NOWHERE)).collect();
+                        self.rows_not_distinct(values(lefts), values(rights))?
+                    }
+                    _ => self.not_distinct(operands.into())?,
+                }
+            }
+        };
         Ok(if negated { same } else { not(same) })
+    }
+
+    fn rows_not_distinct(&mut self, lefts: Vec<(Expr, Span)>, rights: Vec<(Expr, Span)>) -> Result<Expr> {
+        if lefts.len() != rights.len() {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions"));
+        }
+        let mut parts = Vec::with_capacity(lefts.len());
+        for (left, right) in lefts.into_iter().zip(rights) {
+            parts.push(self.not_distinct(vec![left, right])?);
+        }
+        Ok(conjunction(parts))
     }
 
     fn not_distinct(&mut self, operands: Vec<(Expr, Span)>) -> Result<Expr> {
@@ -307,47 +364,6 @@ impl Binder<'_> {
             return Err(Error::internal("a comparison of two"));
         };
         Ok(Expr::IsNotDistinct(Box::new(left), Box::new(right)))
-    }
-
-    /// `a.*` and `b.*`, or two rows that are variables: their columns, side by side.
-    fn columns_of_both(
-        &mut self,
-        left: Id<ast::Expr>,
-        right: Id<ast::Expr>,
-        context: &Context,
-    ) -> Result<Option<Vec<(Expr, Expr)>>> {
-        let (Some(left), Some(right)) = (self.whole_row(left, context)?, self.whole_row(right, context)?) else {
-            return Ok(None);
-        };
-        if left.len() != right.len() {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions"));
-        }
-        Ok(Some(left.into_iter().zip(right).collect()))
-    }
-
-    fn whole_row(&mut self, expr: Id<ast::Expr>, context: &Context) -> Result<Option<Vec<Expr>>> {
-        let (names, is_plain) = match self.tree.get(expr) {
-            ast::Expr::All { qualifier } if !qualifier.is_empty() => (qualifier, false),
-            ast::Expr::Column { names } => (names, true),
-            _ => return Ok(None),
-        };
-        let variables = self.parameters.variables.clone().filter(|_| self.definition.is_none());
-        let mut parts = self.tree.list(names);
-        if let (Some(variables), Some(name), None) = (variables, parts.next(), parts.next())
-            && let Some(fields) = variables.fields(name_text(self.tree, name))
-        {
-            let field = |(_, index, data_type)| Expr::Parameter {
-                index,
-                data_type: self.parameters.variable(index, data_type),
-            };
-            return Ok(Some(fields.into_iter().map(field).collect()));
-        }
-        if is_plain {
-            return Ok(None);
-        }
-        let (relation, level) = self.relation(context.env, names)?;
-        let seen = relation.columns().map(|(_, expr)| expr.into_owned());
-        Ok((level == 0).then(|| seen.collect()))
     }
 }
 

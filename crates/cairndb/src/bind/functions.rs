@@ -15,6 +15,7 @@ use super::overload::no_function;
 use super::routine::Named;
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
+use crate::functions::composite::zones_written;
 use crate::functions::{Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{list_span, name_text};
@@ -237,17 +238,16 @@ impl<'a> Binder<'a> {
     }
 
     /// Aggregates that write their arguments as JSON know nothing of the session's time zone: what needs it is written first.
-    pub(super) fn written_zones(&mut self, aggregate: &Aggregate, args: Vec<Operand>) -> Result<Vec<Operand>> {
+    pub(super) fn written_zones(&self, aggregate: &Aggregate, args: Vec<Operand>) -> Result<Vec<Operand>> {
         if !matches!(aggregate.returns, DataType::Json | DataType::Jsonb) {
             return Ok(args);
         }
-        let zoned = |data_type: DataType| matches!(data_type.element().unwrap_or(data_type), DataType::TimestampTz(_));
         let mut written = Vec::with_capacity(args.len());
         for (at, (arg, span)) in args.into_iter().enumerate() {
             let is_key = at == 0 && aggregate.args.len() == 2;
-            written.push(match zoned(arg.data_type()) && !is_key {
-                true => (self.call("to_json", vec![(arg, span)], span)?, span),
-                false => (arg, span),
+            written.push(match zones_written(arg.data_type()).filter(|_| !is_key) {
+                Some(function) => (Expr::Call { function, args: vec![arg] }, span),
+                None => (arg, span),
             });
         }
         Ok(written)

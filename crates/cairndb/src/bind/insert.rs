@@ -120,9 +120,16 @@ impl Binder<'_> {
             && query.limit_form == LimitForm::Plain
             && query.offset.is_none();
         match self.tree.get(query.body) {
-            QueryBody::Values { rows } if plain => Some(rows),
+            QueryBody::Values { rows } if plain && !self.begins_with_star(rows) => Some(rows),
             _ => None,
         }
+    }
+
+    /// `VALUES (NEW.*)`: as many values as the row has.
+    fn begins_with_star(&self, rows: List<Row>) -> bool {
+        let first = self.tree.nth(rows, 0).map(|row| self.tree.get(row).values);
+        let is_star = |value| matches!(self.tree.get(value), ast::Expr::All { .. });
+        first.is_some_and(|values| self.tree.list(values).any(is_star))
     }
 
     /// A row of nothing but defaults.

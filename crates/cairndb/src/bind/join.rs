@@ -36,11 +36,15 @@ impl Binder<'_> {
             return Err(Error::internal("not a join"));
         };
         let (kind, place) = (kind_of(kind), tree.span(right_item));
-        let right = self.within(confine, |binder| binder.item(right_item, Some(&left.1), outer))?;
+        let mut right = self.within(confine, |binder| binder.item(right_item, Some(&left.1), outer))?;
         if right.lateral && matches!(kind, JoinKind::Right | JoinKind::Full) {
             let error = Error::new(SqlState::INVALID_COLUMN_REFERENCE, "invalid reference to FROM-clause entry")
                 .with_detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
             return Err(self.at(error, place));
+        }
+        let left = if matches!(kind, JoinKind::Right | JoinKind::Full) { self.with_presence(left) } else { left };
+        if matches!(kind, JoinKind::Left | JoinKind::Full) {
+            (right.plan, right.scope) = self.with_presence((right.plan, right.scope));
         }
         let condition = match on {
             Some(on) => Condition::On(on),

@@ -5,6 +5,7 @@ mod binder;
 mod coerce;
 mod comments;
 mod comparable;
+mod composite;
 mod conflict;
 mod context;
 mod definition;

@@ -261,6 +261,9 @@ impl Binder<'_> {
                 &several
             }
         };
+        if types.iter().any(|of| matches!(of, DataType::Composite(_))) && symbol_compares(symbol) {
+            self.check_rows_compare(types, place.unwrap_or(NOWHERE))?;
+        }
         let error = match choose(overloads(symbol), types, true) {
             Choice::One(function) if has_order(function, types) => match function.resolve(types) {
                 Some(function) => return Ok(function),
@@ -347,6 +350,10 @@ impl Binder<'_> {
             Choice::Several => Err(self.at(ambiguous_function(name, types), span)),
         }
     }
+}
+
+fn symbol_compares(symbol: &str) -> bool {
+    matches!(symbol, "=" | "<>" | "<" | "<=" | ">" | ">=")
 }
 
 /// A comparison of arrays compares their elements.

@@ -114,17 +114,16 @@ impl Binder<'_> {
         let scope = Scope::default();
         let env = Env { scope: &scope, outer, within: None };
         let mut context = Context::new(Some(&env), Clause::Values);
-        let width = self.values_width(rows);
-        let mut bound = Vec::with_capacity(tree.len(rows));
+        let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(tree.len(rows));
         for row in tree.list(rows) {
             let values = tree.get(row).values;
-            let mut exprs = Vec::with_capacity(width);
-            for value in tree.list(values) {
-                exprs.push(self.expr(value, &mut context)?);
+            let exprs = self.row_items(values, &mut context)?.into_iter().map(|(value, _)| value);
+            bound.push(exprs.collect());
+            if bound.last().map(Vec::len) != bound.first().map(Vec::len) {
+                return Err(self.ragged(values));
             }
-            self.check_row_width(values, width)?;
-            bound.push(exprs);
         }
+        let width = bound.first().map_or(0, Vec::len);
         self.unify_rows(rows, bound, width)
     }
 
@@ -136,11 +135,12 @@ impl Binder<'_> {
 
     /// Every row of VALUES has as many values as the first.
     pub(super) fn check_row_width(&self, values: List<ast::Expr>, width: usize) -> Result<()> {
-        if self.tree.len(values) == width {
-            return Ok(());
-        }
+        if self.tree.len(values) == width { Ok(()) } else { Err(self.ragged(values)) }
+    }
+
+    fn ragged(&self, values: List<ast::Expr>) -> Error {
         let error = Error::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length");
-        Err(self.at(error, self.tree.nth(values, 0).map_or(NOWHERE, |value| self.tree.span(value))))
+        self.at(error, self.tree.nth(values, 0).map_or(NOWHERE, |value| self.tree.span(value)))
     }
 
     fn unify_rows(&mut self, syntax: List<ast::Row>, mut rows: Vec<Vec<Expr>>, width: usize) -> Result<LogicalPlan> {

@@ -16,6 +16,7 @@ use super::nearest::nearest;
 use crate::catalog::Table;
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{list_span, name_text};
+use crate::types::CompositeType;
 use crate::{Error, Result, SqlState};
 
 /// A named expression over the row.
@@ -33,6 +34,10 @@ pub(super) struct Relation {
     pub(super) is_scalar: bool,
     /// The table, where its columns are the row's columns from `start` on.
     pub(super) table: Option<(Arc<Table>, usize)>,
+    /// A column that is NULL in the rows for which an outer join found none of the relation.
+    pub(super) present: Option<usize>,
+    /// The type of its rows, if they have one with a name.
+    pub(super) row_type: Option<CompositeType>,
 }
 
 /// See the module.
@@ -48,7 +53,15 @@ pub(super) struct Scope {
 impl Relation {
     /// A relation of these columns.
     pub(super) fn new(alias: String, columns: Vec<Named>) -> Relation {
-        Relation { alias, schema: None, listed: Some(columns), is_scalar: false, table: None }
+        Relation {
+            alias,
+            schema: None,
+            listed: Some(columns),
+            is_scalar: false,
+            table: None,
+            present: None,
+            row_type: None,
+        }
     }
 
     /// Its columns in order.
@@ -107,7 +120,8 @@ impl Scope {
     /// One table whose columns start the row.
     pub(super) fn of_table(alias: String, schema: Option<String>, table: &Arc<Table>, width: usize) -> Scope {
         let table = Some((Arc::clone(table), 0));
-        Scope::of(Relation { alias, schema, listed: None, is_scalar: false, table }, width)
+        let relation = Relation { alias, schema, listed: None, is_scalar: false, table, present: None, row_type: None };
+        Scope::of(relation, width)
     }
 
     /// One relation, all of whose columns are seen.
@@ -157,6 +171,7 @@ impl Scope {
             if let Some((_, start)) = &mut relation.table {
                 *start += by;
             }
+            relation.present.iter_mut().for_each(|present| *present += by);
         }
         self.listed.iter_mut().flatten().for_each(|(_, expr)| shift(expr, by));
         self
@@ -176,6 +191,9 @@ impl Scope {
         for relation in &mut scope.relations {
             relation.columns_mut().iter_mut().for_each(|(_, expr)| close(expr));
             relation.table = None;
+            if let Some(present) = relation.present.as_mut().filter(|present| **present >= from) {
+                *present -= count;
+            }
         }
         scope.listed.iter_mut().flatten().for_each(|(_, expr)| close(expr));
         scope.width -= count;
@@ -225,6 +243,15 @@ impl Scope {
     }
 }
 
+/// The columns of the row that an expression looks at.
+pub(super) fn columns_in(expr: &Expr, mut found: impl FnMut(usize)) {
+    walk::walk(expr, 0, &mut |expr, depth| {
+        if let (Expr::Column { index, .. }, 0) = (expr, depth) {
+            found(*index);
+        }
+    });
+}
+
 fn shift(expr: &mut Expr, by: usize) {
     walk::rewrite(expr, 0, &mut |expr, depth| match expr {
         Expr::Column { index, data_type } if depth == 0 => {
@@ -235,7 +262,7 @@ fn shift(expr: &mut Expr, by: usize) {
 }
 
 /// The same expression seen from `level` queries further in.
-fn seen_from(expr: Cow<'_, Expr>, level: usize) -> Expr {
+pub(super) fn seen_from(expr: Cow<'_, Expr>, level: usize) -> Expr {
     let mut expr = expr.into_owned();
     if level > 0 {
         walk::rewrite(&mut expr, 0, &mut |expr, _| match expr {

@@ -236,8 +236,9 @@ impl Binder<'_> {
                 }
             }
             ast::Expr::All { qualifier } => self.columns_of(qualifier, span, context, outputs)?,
-            ast::Expr::Indirection { steps, .. } if self.is_all(steps) => {
-                return Err(self.at(Error::unsupported("a row's fields"), span));
+            ast::Expr::Indirection { base, steps } if self.is_all(steps) => {
+                let all = self.all_attributes(base, steps, context)?;
+                outputs.extend(all.into_iter().map(|(name, expr)| Output { expr, name, span }));
             }
             _ => {
                 let name = alias.map(|alias| name_text(tree, alias).to_owned());
@@ -275,6 +276,11 @@ impl Binder<'_> {
         context: &mut Context,
         outputs: &mut Vec<Output>,
     ) -> Result<()> {
+        if let Some(row) = self.variable_row(qualifier)? {
+            let all = self.attributes(row);
+            outputs.extend(all.into_iter().map(|(name, expr)| Output { expr, name, span }));
+            return Ok(());
+        }
         let (relation, level) = self.relation(context.env, qualifier)?;
         if level > 0 {
             return Err(self.at(Error::unsupported("an outer query's table.*"), span));

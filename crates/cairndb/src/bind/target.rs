@@ -67,7 +67,10 @@ impl Binder<'_> {
                 Error::unsupported("an assignment to an element of an array in this place")
                     .with_hint("Assign the whole array, or the element by SET column[subscript] = value.")
             }
-            Indirection::Field { .. } | Indirection::All => Error::unsupported("an assignment to a field of a column"),
+            Indirection::Field { .. } | Indirection::All => {
+                Error::unsupported("an assignment to a field of a column in this place")
+                    .with_hint("Assign the whole row, or the field by SET column.field = value.")
+            }
         };
         Err(self.at(error, tree.span(target)))
     }
@@ -156,7 +159,7 @@ impl Binder<'_> {
         let mut bound: Vec<(usize, Expr)> = vec![];
         for assignment in tree.list(assignments) {
             match tree.get(assignment) {
-                Assignment::One { target, value } if self.sets_element(target) => {
+                Assignment::One { target, value } if self.sets_part(target) => {
                     self.set_element(table, target, value, context, &mut bound)?;
                 }
                 Assignment::One { target, value } => {
@@ -176,12 +179,11 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    fn sets_element(&self, target: Id<AssignmentTarget>) -> bool {
-        let first = self.tree.nth(self.tree.get(target).steps, 0);
-        first.is_some_and(|step| matches!(self.tree.get(step), Indirection::Index { .. } | Indirection::Slice { .. }))
+    fn sets_part(&self, target: Id<AssignmentTarget>) -> bool {
+        !self.tree.get(target).steps.is_empty()
     }
 
-    /// `SET a[1] = value`: of the array that the column has, or that elements before this one made.
+    /// `SET a[1] = value`, `SET a.b = value`: of what the column has, or what assignments before this one made.
     fn set_element(
         &mut self,
         table: &Table,
@@ -199,7 +201,10 @@ impl Binder<'_> {
             Some(at) => bound.remove(at).1,
             None => Expr::Column { index, data_type: column.data_type },
         };
-        let value = self.element_assignment((before, &column.name), steps, value, context)?;
+        let value = {
+            let steps: Vec<Id<Indirection>> = self.tree.list(steps).collect();
+            self.part_assignment((before, &column.name), &steps, value, context)?
+        };
         bound.push((index, value));
         Ok(())
     }

@@ -4,7 +4,7 @@
 use super::schema::ObjectId;
 use super::user_types::{Types, type_id};
 use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
-use crate::types::{DataType, EnumType};
+use crate::types::{CompositeType, DataType, EnumType};
 use crate::{Error, Result, SqlState};
 
 /// The version that this code writes. It counts changes of the bytes of rows and keys too, which can not be told by
@@ -280,7 +280,10 @@ fn encode_type(data_type: DataType, temporary: bool) -> Vec<u8> {
         DataType::JsonPath => vec![21],
         DataType::Enum(of) if temporary => with(23, &of.number().to_le_bytes()),
         // The catalog says what it is.
-        DataType::Enum(_) => with(22, &type_id(data_type).unwrap_or(ObjectId(0)).0.to_le_bytes()),
+        DataType::Composite(of) if temporary => with(24, &of.number().to_le_bytes()),
+        DataType::Enum(_) | DataType::Composite(_) => {
+            with(22, &type_id(data_type).unwrap_or(ObjectId(0)).0.to_le_bytes())
+        }
         DataType::Unknown => vec![0],
     }
 }
@@ -324,6 +327,10 @@ pub(super) fn data_type(bytes: &[u8], types: &Types) -> Result<DataType> {
         [23, a, b, c, d] => {
             let of = EnumType::from_number(u32::from_le_bytes([*a, *b, *c, *d]));
             DataType::Enum(of.ok_or_else(|| corrupt("a type that is not there"))?)
+        }
+        [24, a, b, c, d] => {
+            let of = CompositeType::from_number(u32::from_le_bytes([*a, *b, *c, *d]));
+            DataType::Composite(of.ok_or_else(|| corrupt("a type that is not there"))?)
         }
         [22, a, b, c, d] => {
             let id = ObjectId(u32::from_le_bytes([*a, *b, *c, *d]));

@@ -17,6 +17,10 @@ use crate::{Error, Result, SqlState, Value};
 
 /// SQLSTATE 42704 where a type has no order.
 pub(super) fn check_key(data_type: DataType) -> Result<()> {
+    if matches!(data_type.element().unwrap_or(data_type), DataType::Composite(_)) {
+        let error = Error::unsupported("a key of a composite type");
+        return Err(error.with_hint("Use its attributes: an index of (column).attribute."));
+    }
     if data_type.is_comparable() {
         return Ok(());
     }

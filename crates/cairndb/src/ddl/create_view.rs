@@ -9,6 +9,7 @@ use crate::catalog::{Catalog, Definition, ObjectId, Relation, View};
 use crate::command::{Command, CreateView, SchemaCommand};
 use crate::plan::{Field, LogicalPlan};
 use crate::sql::parse_one;
+use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
@@ -112,6 +113,11 @@ fn view_columns(create: &CreateView, fields: &[Field]) -> Result<Vec<String>> {
     let given = create.columns.iter().cloned();
     let rest = fields.iter().skip(create.columns.len()).map(|field| field.name.clone());
     let columns: Vec<String> = given.chain(rest).collect();
+    for (field, name) in fields.iter().zip(&columns) {
+        if matches!(field.data_type, DataType::Composite(of) if of.is_record()) {
+            super::create_table_as::check_storable(name, field.data_type)?;
+        }
+    }
     for (at, name) in columns.iter().enumerate() {
         if columns[..at].contains(name) {
             let message = format!("column \"{name}\" specified more than once");

@@ -390,10 +390,14 @@ pub(super) fn resolve(declared: &[Declared], count: usize, given: &[DataType]) -
     let each = |(at, given): (usize, &DataType)| (declared[at.min(count - 1)], *given);
     let decided = decide(given.iter().enumerate().map(each))?.or_text();
     let resolved = |declared: &Declared| match declared {
-        Declared::Any | Declared::NonArray => Some(ANY),
+        Declared::Any | Declared::NonArray | Declared::Record => Some(ANY),
         declared => declared.resolved(decided),
     };
-    let args = declared[..count].iter().map(resolved).collect::<Option<_>>()?;
+    let arg = |(declared, given): (&Declared, &DataType)| match declared {
+        Declared::Record => Some(given.base()),
+        declared => resolved(declared),
+    };
+    let args = declared[..count].iter().zip(given).map(arg).collect::<Option<_>>()?;
     Some((args, resolved(&declared[count])?))
 }
 

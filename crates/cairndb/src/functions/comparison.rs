@@ -114,7 +114,7 @@ fn register_operator<const OP: u8>(catalogue: &mut Catalogue, op: Operator) {
     DATE_AND_TIMESTAMP.iter().for_each(|types| add(types, local::<OP>, false));
     LOCAL_AND_ZONED.iter().for_each(|types| add(types, zoned::<OP>, true));
     let boolean = Declared::Type(DataType::Boolean);
-    for any in [Declared::Array, Declared::Enum] {
+    for any in [Declared::Array, Declared::Enum, Declared::Record] {
         let eval = |_: &Function, args: &[Value], context: &EvalContext| plain::<OP>(args, context);
         catalogue.add_polymorphic(op.symbol(), &[any, any], boolean, eval).op(op);
     }

@@ -7,6 +7,7 @@ pub mod arrays;
 mod catalogue;
 mod clock;
 mod comparison;
+pub mod composite;
 mod enums;
 mod extract;
 mod formatting;

@@ -17,6 +17,8 @@ pub enum Declared {
     Array,
     /// `anyenum`: an enum, the same for each.
     Enum,
+    /// `record`: any composite type, each on its own.
+    Record,
     /// `anycompatible`: types that have one in common, to which they are converted.
     Compatible,
     /// `anycompatiblearray`: an array of the `anycompatible`.
@@ -43,7 +45,7 @@ impl Declared {
     pub fn resolved(self, decided: Decided) -> Option<DataType> {
         match self {
             Declared::Type(data_type) => Some(data_type),
-            Declared::Any | Declared::NonArray => None,
+            Declared::Any | Declared::NonArray | Declared::Record => None,
             Declared::Element | Declared::Enum => decided.element,
             Declared::Array => decided.element?.array(),
             Declared::Compatible => decided.compatible,
@@ -64,6 +66,7 @@ pub fn decide(declared: impl Iterator<Item = (Declared, DataType)> + Clone) -> O
             Declared::NonArray => !given.is_array(),
             Declared::Element => same(given),
             Declared::Enum => matches!(given, DataType::Enum(_)) && same(given),
+            Declared::Record => matches!(given, DataType::Composite(_)),
             Declared::Array => given.element().is_some_and(&mut same),
             Declared::Compatible => {
                 compatible.push(given);

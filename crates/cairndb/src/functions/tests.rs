@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{ANY, Declared, Function, aggregate_overloads, exact_overload, function_names, overloads};
 use crate::types::testing::{Random, random_value};
-use crate::types::{DataType, EvalContext, Value, cast, from_text, sample_enum, sample_types, to_text};
+use crate::types::{
+    DataType, EvalContext, Value, cast, from_text, sample_composite, sample_enum, sample_types, to_text,
+};
 
 const CALLS: usize = 100;
 /// Functions whose integer arguments are sizes of their answers.
@@ -28,6 +30,7 @@ fn resolved(random: &mut Random, function: &Arc<Function>) -> Arc<Function> {
         Some(Declared::Array | Declared::CompatibleArray) => element.array().unwrap(),
         Some(Declared::Type(data_type)) => data_type,
         Some(Declared::Enum) => sample_enum(),
+        Some(Declared::Record) => sample_composite(),
         _ => element,
     };
     let given: Vec<DataType> = (0..function.args.len()).map(given).collect();
@@ -93,6 +96,9 @@ fn is_of(value: &Value, data_type: DataType) -> bool {
         return array.element().base() == element.data_type().base()
             && array.values().iter().all(|value| is_of(value, element.data_type()));
     }
+    if let (Value::Composite(row), T::Composite(of)) = (value, data_type) {
+        return row.of() == of && row.typed().all(|(data_type, value)| value.is_null() || is_of(value, data_type));
+    }
     if let (Value::Enum(value), T::Enum(of)) = (value, data_type) {
         return value.of() == of;
     }
@@ -149,6 +155,7 @@ fn no_aggregate_panics_and_each_returns_its_type() {
                 Some(Declared::Array) => element.array().unwrap(),
                 Some(Declared::Type(data_type)) => data_type,
                 Some(Declared::Enum) => sample_enum(),
+                Some(Declared::Record) => sample_composite(),
                 _ => element,
             };
             let given: Vec<DataType> = (0..aggregate.args.len()).map(given).collect();

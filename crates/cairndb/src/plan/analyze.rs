@@ -173,6 +173,7 @@ fn width(value: &Value) -> usize {
         Value::Json(text) => text.len(),
         Value::Jsonb(document) => document.as_bytes().len(),
         Value::JsonPath(_) => 32,
+        Value::Composite(row) => row.memory_bytes(),
         Value::Array(array) => array.memory_bytes(),
     }
 }

@@ -211,7 +211,7 @@ fn tables(catalog: &Catalog, rows: &mut Rows) {
 fn standard_name(data_type: DataType) -> &'static str {
     match data_type {
         DataType::Array(_) => "ARRAY",
-        DataType::Enum(_) => "USER-DEFINED",
+        DataType::Enum(_) | DataType::Composite(_) => "USER-DEFINED",
         _ => data_type.base().type_name(),
     }
 }

@@ -136,6 +136,7 @@ fn names(table: &Table, columns: &[usize]) -> Vec<String> {
 pub(crate) fn type_schema(data_type: DataType) -> &'static str {
     match data_type.element().unwrap_or(data_type) {
         DataType::Enum(of) => &of.definition().schema,
+        DataType::Composite(of) => of.definition().named.as_ref().map_or("pg_catalog", |named| &named.schema),
         _ => "pg_catalog",
     }
 }
@@ -155,6 +156,9 @@ pub(crate) fn type_name(data_type: DataType) -> String {
         DataType::Timestamp(_) => "timestamp".to_owned(),
         DataType::TimestampTz(_) => "timestamptz".to_owned(),
         DataType::Enum(of) => of.definition().name.clone(),
+        DataType::Composite(of) => {
+            of.definition().named.as_ref().map_or_else(|| "record".to_owned(), |named| named.name.clone())
+        }
         DataType::Array(element) => format!("_{}", type_name(element.data_type())),
         other => other.type_name().to_owned(),
     }

@@ -1,9 +1,11 @@
 //! Conversions of values between types. Which ones a statement may use is [`cast_context`](super::cast_context)'s
 //! business; here every conversion that exists in any context is done.
 
+use std::sync::Arc;
+
 use super::datetime::{self, Zone, is_infinite, is_infinite_date};
 use super::text::{from_text, to_text};
-use super::{DataType, EvalContext, Interval, Json, Jsonb, Numeric, Value};
+use super::{Composite, CompositeType, DataType, EvalContext, Interval, Json, Jsonb, Numeric, Value};
 use crate::{Error, Result, SqlState};
 
 /// Converts a value as an explicit `CAST` does: strings are cut to `varchar(n)` and `char(n)`.
@@ -26,6 +28,7 @@ fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, f
             let (from, to) = (array.element(), element.data_type());
             Ok(array.map(to, |value| convert(value, from, to, context, fit))?.into())
         }
+        (Value::Composite(row), DataType::Composite(to)) => convert_row(row, to, context, fit),
         (Value::Text(text), _) if to.is_string() => match from {
             // Blanks of `char(n)` are padding: other strings do not get them.
             DataType::Char(_) if !matches!(to, DataType::Char(_)) => Ok(Value::Text(fit(unpadded(text), to)?)),
@@ -41,6 +44,35 @@ fn convert(value: &Value, from: DataType, to: DataType, context: &EvalContext, f
         (Value::Jsonb(document), _) => from_document(document, to),
         _ => between(value, from, to, context),
     }
+}
+
+/// A row as one of another type: its attributes in turn. What is any `record` it is already.
+fn convert_row(row: &Arc<Composite>, to: CompositeType, context: &EvalContext, fit: FitString) -> Result<Value> {
+    if row.of() == to || to.is_record() {
+        return Ok(Value::Composite(row.clone()));
+    }
+    let (values, attributes) = (row.values(), to.attributes());
+    // The same type, should it have been altered meanwhile.
+    let altered = row.of().definition().named.is_some();
+    if !altered && values.len() != attributes.len() {
+        let what = if values.len() < attributes.len() { "few" } else { "many" };
+        let error = cannot_cast(row.data_type(), DataType::Composite(to));
+        return Err(error.with_detail(format!("Input has too {what} columns.")));
+    }
+    let value_of = |nth: usize, number: u32| match altered {
+        true => row.of().attributes().iter().position(|attribute| attribute.number == number),
+        false => Some(nth),
+    };
+    let mut converted = Vec::with_capacity(attributes.len());
+    for (nth, attribute) in attributes.iter().enumerate() {
+        let Some(at) = value_of(nth, attribute.number) else {
+            converted.push(Value::Null);
+            continue;
+        };
+        let from = row.of().attributes()[at].data_type;
+        converted.push(convert(&values[at], from, attribute.data_type, context, fit)?);
+    }
+    Ok(Composite::new(to, converted).into())
 }
 
 /// `jsonb` as what is in it.

@@ -1,6 +1,7 @@
 //! Which type converts to which, and when: PostgreSQL's `pg_cast`, plus its conversions through text.
 
 use super::DataType;
+use super::composite::CompositeType;
 use super::data_type::TypeCategory;
 
 /// When a conversion may happen; each also where the ones after it may.
@@ -24,7 +25,25 @@ pub fn cast_context(from: DataType, to: DataType) -> Option<CastContext> {
     if let (DataType::Array(from), DataType::Array(to)) = (from, to) {
         return cast_context(from.data_type(), to.data_type());
     }
+    if let (DataType::Composite(from), DataType::Composite(to)) = (from, to) {
+        return between_rows(from, to);
+    }
     catalogued(from, to).or_else(|| through_text(from, to))
+}
+
+/// Any row is a `record`, and a `record` becomes what has as many attributes, to which its own convert.
+fn between_rows(from: CompositeType, to: CompositeType) -> Option<CastContext> {
+    if to.is_record() {
+        return Some(CastContext::Implicit);
+    }
+    let (given, wanted) = (from.attributes(), to.attributes());
+    let is_same = from.info().oid == to.info().oid;
+    if !from.is_record() || given.is_empty() || given.len() != wanted.len() {
+        return (is_same || from.is_record() && given.is_empty()).then_some(CastContext::Implicit);
+    }
+    let each = given.iter().zip(wanted).map(|(from, to)| cast_context(from.data_type, to.data_type));
+    // What it takes for each of them is asked for where the whole is.
+    each.collect::<Option<Vec<CastContext>>>().map(|_| CastContext::Implicit)
 }
 
 /// `from` converts to `to` where `context` is what the statement offers.
@@ -80,6 +99,12 @@ pub fn common_type(types: &[DataType]) -> Result<DataType, (usize, DataType)> {
         if next.base() == common.base() {
             continue;
         }
+        if let (DataType::Composite(one), DataType::Composite(other)) = (common, next)
+            && (one.is_record() || other.is_record())
+        {
+            common = CompositeType::any_record().map_or(common, DataType::Composite);
+            continue;
+        }
         if next.category() != common.category() {
             return Err((at, common));
         }
@@ -98,6 +123,17 @@ pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
     use TypeCategory::*;
     // An array's elements are converted one by one.
     let (from, to) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
+    let moves = |data_type: DataType| match data_type {
+        DataType::Composite(of) => of.attributes().iter().any(|attribute| {
+            let of = attribute.data_type.element().unwrap_or(attribute.data_type);
+            matches!(of.category(), DateTime | Composite)
+        }),
+        _ => false,
+    };
+    // A row's attributes likewise.
+    if moves(from) || moves(to) {
+        return false;
+    }
     let zoned = (from.base() == DataType::TIMESTAMPTZ) != (to.base() == DataType::TIMESTAMPTZ);
     let read = matches!((from.category(), to.category()), (String | Unknown, DateTime));
     !zoned && !read

@@ -29,6 +29,7 @@ impl Value {
             (Jsonb(a), Jsonb(b)) => a.compare(b),
             (JsonPath(a), JsonPath(b)) => a.to_string().cmp(&b.to_string()),
             (Enum(a), Enum(b)) => a.key().cmp(&b.key()),
+            (Composite(a), Composite(b)) => a.compare(b),
             (Array(a), Array(b)) => a.compare(b),
             _ => self.compare_mixed(other),
         }
@@ -82,7 +83,8 @@ impl Value {
             JsonPath(_) => 14,
             Enum(_) => 15,
             Array(_) => 16,
-            Null => 17,
+            Composite(_) => 17,
+            Null => 18,
         }
     }
 }
@@ -126,6 +128,7 @@ impl Hash for Value {
             Jsonb(document) => document.hash(state),
             JsonPath(path) => path.to_string().hash(state),
             Enum(value) => state.write_i64(value.key()),
+            Composite(row) => row.hash(state),
             Array(array) => array.hash(state),
         }
     }

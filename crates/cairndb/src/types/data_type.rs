@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::composite::CompositeType;
 use super::datetime::{IntervalLimit, write_digits};
 use super::enums::EnumType;
 use super::info::{ElementType, Physical};
@@ -54,6 +55,8 @@ pub enum DataType {
     JsonPath,
     /// An enum: one of a list of labels.
     Enum(EnumType),
+    /// A row: one of a user's composite types, a table's row, a `record`.
+    Composite(CompositeType),
     /// An array, of any number of dimensions, of this type.
     Array(ElementType),
     /// A literal or parameter whose type context has yet to decide. Never a column's type.
@@ -77,6 +80,8 @@ pub enum TypeCategory {
     User,
     /// Enums.
     Enum,
+    /// Composite types.
+    Composite,
     /// Arrays.
     Array,
     /// An untyped literal.
@@ -160,7 +165,11 @@ impl DataType {
 
     /// Its values have an order and an equality: `json`'s and `jsonpath`'s have not, nor have arrays of them.
     pub fn is_comparable(self) -> bool {
-        !matches!(self.info().base, DataType::Json | DataType::JsonPath)
+        match self.info().base {
+            DataType::Json | DataType::JsonPath => false,
+            DataType::Composite(of) => of.attributes().iter().all(|attribute| attribute.data_type.is_comparable()),
+            _ => true,
+        }
     }
 
     /// How values lie in memory.

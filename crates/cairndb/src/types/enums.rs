@@ -8,11 +8,9 @@
 //! [`DataType`] holds, and an `ALTER TYPE` makes another one. So a plan, a value or a snapshot of before goes on
 //! meaning what it meant.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
-
 use super::data_type::TypeCategory;
 use super::info::{Physical, TypeInfo};
+use super::interned::Interner;
 use super::{DataType, Value};
 use crate::catalog::quoted;
 use crate::{Error, Result, SqlState};
@@ -75,47 +73,22 @@ pub(crate) fn key_between(before: Option<i64>, after: Option<i64>) -> Option<i64
     }
 }
 
-/// Chunks of 64, 128, 256 and so on, so that what was handed out never moves and is read without a lock.
-const FIRST_CHUNK: usize = 64;
-static CHUNKS: [OnceLock<Box<[OnceLock<&'static Interned>]>>; 26] = [const { OnceLock::new() }; 26];
-
-fn place_of(number: usize) -> (usize, usize) {
-    let chunk = (number / FIRST_CHUNK + 1).ilog2() as usize;
-    (chunk, number + FIRST_CHUNK - (FIRST_CHUNK << chunk))
-}
-
-/// The numbers that were given out, by definition.
-type Numbers = HashMap<&'static EnumDefinition, u32>;
+static ENUMS: Interner<EnumDefinition, Interned> = Interner::new();
 
 impl EnumType {
     /// The type of this definition: the same one for equal definitions.
     pub(crate) fn of(definition: EnumDefinition) -> Result<EnumType> {
-        static NUMBERS: OnceLock<Mutex<Numbers>> = OnceLock::new();
-        let mut numbers = NUMBERS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&number) = numbers.get(&definition) {
-            return Ok(EnumType(number));
-        }
-        let number = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-        let (chunk, at) = place_of(number as usize);
-        let chunk = CHUNKS.get(chunk).ok_or_else(too_many)?;
-        let chunk =
-            chunk.get_or_init(|| (0..FIRST_CHUNK << place_of(number as usize).0).map(|_| OnceLock::new()).collect());
-        let interned: &'static Interned = Box::leak(Box::new(Interned::of(definition, EnumType(number))));
-        chunk.get(at).ok_or_else(too_many)?.get_or_init(|| interned);
-        numbers.insert(&interned.definition, number);
-        Ok(EnumType(number))
+        let made = |definition, number| Interned::of(definition, EnumType(number));
+        ENUMS.number_of(definition, made, |interned| &interned.definition).map(EnumType)
     }
 
     fn interned(self) -> &'static Interned {
-        let (chunk, at) = place_of(self.0 as usize);
-        let found = CHUNKS[chunk].get().and_then(|chunk| chunk.get(at)).and_then(OnceLock::get);
-        found.unwrap_or_else(|| unreachable!("only `of` makes them"))
+        ENUMS.get(self.0).unwrap_or_else(|| unreachable!("only `of` makes them"))
     }
 
     /// The type of this number, if there is one.
     pub(crate) fn from_number(number: u32) -> Option<EnumType> {
-        let (chunk, at) = place_of(number as usize);
-        CHUNKS.get(chunk)?.get()?.get(at)?.get().map(|_| EnumType(number))
+        ENUMS.get(number).map(|_| EnumType(number))
     }
 
     /// It has one as long as the process lives.
@@ -179,10 +152,6 @@ impl EnumType {
             Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
         })
     }
-}
-
-fn too_many() -> Error {
-    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many definitions of enums in one process")
 }
 
 impl Interned {
@@ -306,16 +275,5 @@ mod tests {
         assert_eq!(between, 16);
         assert!(key_between(None, Some(0)).unwrap() < 0);
         assert!(key_between(Some(high), None).unwrap() > high);
-    }
-
-    #[test]
-    fn every_number_has_a_place_of_its_own() {
-        let mut last = (0, usize::MAX);
-        for number in 0..10_000 {
-            let (chunk, at) = place_of(number);
-            assert!(at < FIRST_CHUNK << chunk);
-            assert!((chunk, at) == (last.0, last.1.wrapping_add(1)) || (chunk, at) == (last.0 + 1, 0));
-            last = (chunk, at);
-        }
     }
 }

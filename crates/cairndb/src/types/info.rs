@@ -6,6 +6,7 @@
 //! type, text and binary forms in rows and keys of arrays, and a place in every generated test.
 
 use super::DataType;
+use super::composite::{self, CompositeType};
 use super::data_type::TypeCategory;
 use super::datetime::{IntervalField, IntervalLimit};
 use super::enums::{self, EnumType};
@@ -67,14 +68,17 @@ pub struct TypeInfo {
 /// An element's type: an id and a modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElementType {
-    /// The place in [`TYPES`], or [`ENUM`].
+    /// The place in [`TYPES`], or [`ENUM`], or [`COMPOSITE`].
     id: u16,
-    /// A length; a precision and a scale; digits of seconds and one; an interval's limit; an enum's number. 0: none.
+    /// A length; a precision and a scale; digits of seconds and one; an interval's limit; an enum's or a composite
+    /// type's number. 0: none.
     modifier: u32,
 }
 
 /// The id of enums, which are told apart by the modifier.
 const ENUM: u16 = u16::MAX;
+/// The id of composite types, likewise.
+const COMPOSITE: u16 = u16::MAX - 1;
 
 /// Every type that is no array, without modifiers (and without `unknown` and what users make).
 pub static TYPES: [TypeInfo; 20] = {
@@ -153,7 +157,7 @@ const fn of(
         Uuid => (Physical::Uuid, Some(16), false),
         Numeric(_) => (Physical::Decimal, None, false),
         Enum(_) => (Physical::I64, Some(8), true),
-        Json | Jsonb | JsonPath | Array(_) | Unknown => (Physical::Values, None, false),
+        Json | Jsonb | JsonPath | Composite(_) | Array(_) | Unknown => (Physical::Values, None, false),
     };
     TypeInfo { base, oid, array_oid, name, array_name, other_names, category, preferred, physical, width, is_integer }
 }
@@ -168,6 +172,7 @@ impl DataType {
             DataType::Array(element) => element.info(),
             DataType::Unknown => &UNKNOWN,
             DataType::Enum(of) => of.info(),
+            DataType::Composite(of) => of.info(),
             other => &TYPES[usize::from(other.id())],
         }
     }
@@ -224,6 +229,7 @@ impl DataType {
             DataType::Array(element) => element.id,
             DataType::Unknown => TYPES.len() as u16,
             DataType::Enum(_) => ENUM,
+            DataType::Composite(_) => COMPOSITE,
         }
     }
 
@@ -240,6 +246,7 @@ impl DataType {
             }
             DataType::Interval(Some(limit)) => limit.code(),
             DataType::Enum(of) => of.number(),
+            DataType::Composite(of) => of.number(),
             _ => 0,
         }
     }
@@ -254,7 +261,7 @@ impl ElementType {
         let ElementType { modifier, .. } = self;
         let digits = || modifier.checked_sub(1).map(|digits| digits as u8);
         match self.info().base {
-            DataType::Enum(of) => DataType::Enum(of),
+            made @ (DataType::Enum(_) | DataType::Composite(_)) => made,
             DataType::Numeric(_) if modifier != 0 => {
                 DataType::Numeric(Some(((modifier >> 16) as u16, (modifier as u16).cast_signed())))
             }
@@ -270,12 +277,13 @@ impl ElementType {
 
     /// The type without its modifier.
     pub(super) fn base(self) -> ElementType {
-        if self.id == ENUM { self } else { ElementType { modifier: 0, ..self } }
+        if matches!(self.id, ENUM | COMPOSITE) { self } else { ElementType { modifier: 0, ..self } }
     }
 
     fn info(self) -> &'static TypeInfo {
         match self.id {
             ENUM => EnumType::from_number(self.modifier).map_or(&UNKNOWN, EnumType::info),
+            COMPOSITE => CompositeType::from_number(self.modifier).map_or(&UNKNOWN, CompositeType::info),
             id => &TYPES[usize::from(id)],
         }
     }
@@ -298,10 +306,16 @@ pub fn sample_types() -> Vec<DataType> {
     ];
     // `bpchar` without a length is no column's type.
     let plain = TYPES.iter().map(|info| info.base).filter(|base| *base != DataType::Char(0));
-    let made = enums::sample().map(DataType::Enum);
+    let made = enums::sample().map(DataType::Enum).into_iter().chain(composite::sample().map(DataType::Composite));
     let scalars: Vec<DataType> = plain.chain(modified).chain(made).collect();
     let arrays = scalars.iter().filter_map(|data_type| data_type.array());
     scalars.iter().copied().chain(arrays).collect()
+}
+
+/// The composite type of [`sample_types`].
+#[cfg(test)]
+pub(crate) fn sample_composite() -> DataType {
+    DataType::Composite(composite::sample().expect("room for it"))
 }
 
 /// The enum of [`sample_types`].

@@ -5,12 +5,14 @@ mod cast;
 mod coercion;
 mod collation;
 mod compare;
+mod composite;
 mod context;
 mod data_type;
 pub mod datetime;
 mod enums;
 mod from_syntax;
 mod info;
+mod interned;
 mod json;
 pub mod key;
 mod numeric;
@@ -29,14 +31,16 @@ pub(crate) use cast::{date_to_timestamp, to_utc};
 pub use coercion::{CastContext, can_cast, cast_is_immutable, common_type};
 pub(crate) use collation::{COLLATION_HINT, is_known_collation};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
+pub use composite::{Attribute, Composite, CompositeType};
+pub(crate) use composite::{CompositeDefinition, NamedComposite};
 pub use context::{EvalContext, ZoneName};
 pub use data_type::{DataType, TypeCategory};
 pub use datetime::{IntervalField, IntervalLimit};
 pub(crate) use enums::{EnumDefinition, EnumLabel, first_keys, key_between};
 pub use enums::{EnumType, EnumValue};
-#[cfg(test)]
-pub(crate) use info::sample_enum;
 pub use info::{ElementType, Physical, TYPES, sample_types};
+#[cfg(test)]
+pub(crate) use info::{sample_composite, sample_enum};
 pub(crate) use json::{
     BinaryOp, Builder as JsonBuilder, Document, Items, Json, Kind as JsonKind, Method, Node as JsonNode, PathExpr,
     Step, check_depth, write_pretty, write_quoted,

@@ -1,7 +1,7 @@
 //! Random values of every type, for property tests.
 
 use super::datetime::{MICROS_PER_DAY, round_time, round_timestamp};
-use super::{Array, DataType, Dimension, Interval, JsonBuilder, JsonPath, Jsonb, Numeric, Value};
+use super::{Array, Composite, DataType, Dimension, Interval, JsonBuilder, JsonPath, Jsonb, Numeric, Value};
 
 /// A small generator (splitmix64): tests repeat exactly.
 pub(crate) struct Random(u64);
@@ -66,6 +66,14 @@ pub(crate) fn random_value(random: &mut Random, data_type: DataType) -> Value {
             let interval =
                 Interval { months: random.integer() as i32, days: random.integer() as i32, micros: random.integer() };
             Value::Interval(limit.map_or(interval, |limit| limit.fit(interval)))
+        }
+        DataType::Composite(of) => {
+            let attributes = of.attributes().iter();
+            let each = attributes.map(|attribute| match random.below(5) {
+                0 => Value::Null,
+                _ => random_value(random, attribute.data_type),
+            });
+            Composite::new(of, each.collect()).into()
         }
         DataType::Array(element) => random_array(random, element.data_type()).into(),
         DataType::Json => Value::Json(random_json(random).to_string().into()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, EnumValue, JsonPath, Jsonb, Numeric};
+use super::{Array, Composite, EnumValue, JsonPath, Jsonb, Numeric};
 
 /// Months, days and microseconds, kept apart as PostgreSQL does. `==` is of the three fields; SQL's comparison
 /// (a month is 30 days, a day 24 hours) is [`Interval::span`]'s.
@@ -69,6 +69,8 @@ pub enum Value {
     JsonPath(Arc<JsonPath>),
     /// A value of an enum.
     Enum(EnumValue),
+    /// A row.
+    Composite(Arc<Composite>),
     /// An array of any type.
     Array(Arc<Array>),
 }
@@ -112,6 +114,27 @@ impl Value {
         match self {
             Value::Array(array) => Some(array),
             _ => None,
+        }
+    }
+
+    /// The row inside, if it is one.
+    pub fn as_composite(&self) -> Option<&Composite> {
+        match self {
+            Value::Composite(row) => Some(row),
+            _ => None,
+        }
+    }
+
+    /// About how many bytes of memory it takes beside itself.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Value::Text(text) => text.len(),
+            Value::Bytea(bytes) => bytes.len(),
+            Value::Json(text) => text.len(),
+            Value::Jsonb(document) => document.as_bytes().len(),
+            Value::Composite(row) => row.memory_bytes(),
+            Value::Array(array) => array.memory_bytes(),
+            _ => 0,
         }
     }
 

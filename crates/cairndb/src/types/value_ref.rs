@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, Value};
+use super::{Array, Composite, DataType, EnumValue, Interval, JsonPath, Jsonb, NumericRef, Value};
 
 /// A borrowed SQL value; see [`Value`] for the units.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,7 @@ pub enum ValueRef<'a> {
     Jsonb(&'a Jsonb),
     JsonPath(&'a Arc<JsonPath>),
     Enum(EnumValue),
+    Composite(&'a Arc<Composite>),
     Array(&'a Arc<Array>),
     /// A list that becomes an array when it is copied: only parameters are such.
     Elements(Elements<'a>),
@@ -84,6 +85,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Jsonb(_) => DataType::Jsonb,
             ValueRef::JsonPath(_) => DataType::JsonPath,
             ValueRef::Enum(value) => value.data_type(),
+            ValueRef::Composite(row) => row.data_type(),
             ValueRef::Array(array) => return array.element().array(),
             ValueRef::Elements(elements) => return elements.0.to_array().element().array(),
         })
@@ -124,6 +126,7 @@ impl<'a> ValueRef<'a> {
             | (ValueRef::JsonPath(_), DataType::JsonPath) => true,
             (ValueRef::Text(text), DataType::Varchar(Some(limit))) => text.len() <= limit as usize,
             (ValueRef::Enum(value), DataType::Enum(of)) => value.of() == of,
+            (ValueRef::Composite(row), DataType::Composite(of)) => row.of() == of,
             // The elements may need to be fitted.
             (ValueRef::Array(array), DataType::Array(element)) => array.element() == element.data_type(),
             _ => false,
@@ -168,6 +171,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Jsonb(v) => Value::Jsonb(v.clone()),
             ValueRef::JsonPath(v) => Value::JsonPath(v.clone()),
             ValueRef::Enum(v) => Value::Enum(v),
+            ValueRef::Composite(v) => Value::Composite(v.clone()),
             ValueRef::Array(v) => Value::Array(v.clone()),
             ValueRef::Elements(elements) => elements.0.to_array().into(),
         }
@@ -197,6 +201,7 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::Jsonb(v) => ValueRef::Jsonb(v),
             Value::JsonPath(v) => ValueRef::JsonPath(v),
             Value::Enum(v) => ValueRef::Enum(*v),
+            Value::Composite(v) => ValueRef::Composite(v),
             Value::Array(v) => ValueRef::Array(v),
         }
     }

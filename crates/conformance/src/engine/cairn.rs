@@ -105,7 +105,7 @@ fn short_name(data_type: DataType) -> String {
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
         DataType::JsonPath => "jsonpath",
-        DataType::Enum(_) => data_type.type_name(),
+        DataType::Enum(_) | DataType::Composite(_) => data_type.type_name(),
         DataType::Array(element) => return format!("_{}", short_name(element.data_type())),
     }
     .into()

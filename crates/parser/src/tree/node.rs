@@ -216,6 +216,11 @@ impl<'a> Tree<'a> {
         NodeRef(id.0.get())
     }
 
+    /// The numbers of all nodes.
+    pub(crate) fn numbers(&self) -> std::ops::Range<u32> {
+        1..u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
+    }
+
     #[inline]
     pub(crate) fn node(&self, number: u32) -> &Node {
         &self.nodes[number as usize]

@@ -45,6 +45,11 @@ impl Tree<'_> {
         kind_info(self.node(node.0).kind)
     }
 
+    /// Every node of the tree, in no order that means something.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeRef> {
+        self.numbers().map(NodeRef)
+    }
+
     /// Where a node stands.
     pub fn place(&self, node: NodeRef) -> super::Span {
         let node = self.node(node.0);

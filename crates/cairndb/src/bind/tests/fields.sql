@@ -48,6 +48,7 @@ SELECT CURRENT_TIMESTAMP(2), CURRENT_DATE;
 SELECT GROUPING(name), count(*) FROM artist GROUP BY ROLLUP (name);
 SELECT CASE i4 WHEN 1 THEN 'a' ELSE 'b' END, CASE WHEN b THEN 1 END FROM kinds;
 SELECT count(*) FROM kinds GROUP BY ROW(i4);
+SELECT count(*) FROM artist GROUP BY ROW(artist_id, name);
 SELECT (1, 2) = (i4, i2) FROM kinds;
 SELECT xmlelement(NAME a, xmlattributes('x' AS y, t), 'c', t) FROM kinds;
 SELECT xmlforest(t AS a, i4) FROM kinds;

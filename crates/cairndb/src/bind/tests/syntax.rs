@@ -96,9 +96,9 @@ fn what_cannot_be_done_is_refused_by_its_name_at_its_place() {
         ("delete from artist where current of ^c", "WHERE CURRENT OF"),
         ("update artist set name = 'a' where current of ^c", "WHERE CURRENT OF"),
         ("insert into artist (^name[1]) values ('a')", "an assignment to an element of an array in this place"),
-        ("insert into artist (^name.x) values (1)", "an assignment to a field of a column"),
+        ("insert into artist (^name.x) values (1)", "an assignment to a field of a column in this place"),
         ("delete from artist returning with (old as ^o) 1", "RETURNING WITH"),
-        ("select ^(a).* from artist a", "a row's fields"),
+        ("select (^a).* + 1 from artist a", "a row's fields in this place"),
     ] {
         let expected = ("0A000".to_owned(), format!("{what} is not supported"));
         assert_eq!(refusal(text), expected, "{text}");

@@ -6,7 +6,7 @@ use crate::exec::testing::*;
 use crate::exec::{ExecContext, eval_row};
 use crate::functions::{ANY, Declared, Function, cast, exact_overload, function_names, overloads};
 use crate::plan::Expr;
-use crate::types::{EvalContext, sample_enum, sample_types};
+use crate::types::{EvalContext, sample_composite, sample_enum, sample_types};
 use crate::{DataType, Result, Value};
 
 /// Texts of values that are of interest; not every one is right for every type that takes the list.
@@ -42,6 +42,7 @@ fn texts(data_type: DataType) -> &'static [&'static str] {
         T::Timestamp(_) => &["2024-02-29 23:59:59.999999", "1969-12-31 12:00", "infinity", "-infinity", "2000-01-01"],
         T::TimestampTz(_) => &["2024-02-29 23:59:59+02", "1969-12-31 12:00Z", "infinity", "-infinity"],
         T::Interval(_) => &["0", "1 day", "24 hours", "1 mon -30 days", "-1 year 02:03:04.5", "100 years"],
+        T::Composite(_) => &["(1,a,2.5)", "(,,)", "(-1,\"b c\",0)", "(1,,2.50)"],
         T::Array(element) if element.data_type().is_integer() => {
             &["{}", "{1}", "{1,2,NULL}", "{{1,2},{3,4}}", "[0:1]={-1,1}", "{NULL}"]
         }
@@ -159,6 +160,7 @@ fn decided(function: &Arc<Function>, random: &mut Random) -> Arc<Function> {
         Some(Declared::Array | Declared::CompatibleArray) => element.array().expect("not unknown"),
         Some(Declared::Type(data_type)) => data_type,
         Some(Declared::Enum) => sample_enum(),
+        Some(Declared::Record) => sample_composite(),
         _ => element,
     };
     let given: Vec<DataType> = (0..function.args.len()).map(given).collect();

@@ -38,7 +38,7 @@ impl Accumulator for Text {
         match args {
             [value] => {
                 self.text.push_str(if first { "[" } else { ", " });
-                if !first && matches!(value, Value::Array(_)) {
+                if !first && matches!(value, Value::Array(_) | Value::Composite(_)) {
                     self.text.push_str("\n ");
                 }
                 write_value(value, &context, &mut self.text);

@@ -35,21 +35,33 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     subscript::register(catalogue);
 }
 
-type Typed = fn(&Function, &[Value], &EvalContext) -> Result<Value>;
+pub(super) type Typed = fn(&Function, &[Value], &EvalContext) -> Result<Value>;
 
 /// The entries that a syntax calls and no name does.
 #[derive(Clone, Copy)]
 #[repr(u64)]
-enum Form {
-    Constructor = u64::MAX - 8,
+pub(super) enum Form {
+    Constructor = u64::MAX - 16,
     Element,
     Slice,
     WithElement,
     Fitted,
+    Row,
+    Attribute,
+    WithAttribute,
+    IsNullRow,
+    IsNotNullRow,
+    ZonesWritten,
 }
 
 /// What a syntax calls, for certain types.
-fn form(form: Form, name: &'static str, args: Box<[DataType]>, returns: DataType, eval: Typed) -> Arc<Function> {
+pub(super) fn form(
+    form: Form,
+    name: &'static str,
+    args: Box<[DataType]>,
+    returns: DataType,
+    eval: Typed,
+) -> Arc<Function> {
     Arc::new(Function {
         name: Cow::Borrowed(name),
         args,

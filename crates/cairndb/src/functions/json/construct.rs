@@ -1,6 +1,6 @@
 //! `to_json`, `json_build_object`, `json_object` and their kin.
 
-use super::write::{made, write_array};
+use super::write::{made, write_array, write_row};
 use super::{BOOLEAN, JSON, JSONB, push_key, push_value, refuse, texts, write_key, write_value};
 use crate::functions::catalogue::{Catalogue, Eval};
 use crate::functions::support::wrong_arguments;
@@ -16,6 +16,9 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     catalogue.add_polymorphic("to_jsonb", &element, Declared::Type(JSONB), |_, args, cx| to_jsonb(args, cx)).stable();
     let json = Declared::Type(JSON);
     catalogue.add_polymorphic("array_to_json", &[Declared::Array], json, |_, args, cx| to_json(args, cx)).stable();
+    for of_row in [&[Declared::Record][..], &[Declared::Record, Declared::Type(BOOLEAN)]] {
+        catalogue.add_polymorphic("row_to_json", of_row, json, |_, args, cx| row_to_json(args, cx)).stable();
+    }
     let with_lines = [Declared::Array, Declared::Type(BOOLEAN)];
     catalogue.add_polymorphic("array_to_json", &with_lines, json, |_, args, cx| array_in_lines(args, cx)).stable();
     let builders: [(&str, DataType, Eval); 4] = [
@@ -51,6 +54,13 @@ fn to_jsonb(args: &[Value], context: &EvalContext) -> Result<Value> {
     let mut out = JsonBuilder::default();
     push_value(value, context, &mut out)?;
     out.finish().map(Value::Jsonb)
+}
+
+fn row_to_json(args: &[Value], context: &EvalContext) -> Result<Value> {
+    let (Some(Value::Composite(row)), lines) = (args.first(), args.get(1)) else { return Err(wrong_arguments(args)) };
+    let mut out = String::new();
+    write_row(row, context, if lines.is_some_and(Value::is_true) { "\n " } else { "" }, &mut out);
+    made(out)
 }
 
 fn array_in_lines(args: &[Value], context: &EvalContext) -> Result<Value> {

@@ -2,8 +2,8 @@
 
 use crate::Result;
 use crate::types::{
-    Array, DataType, Document, EvalContext, JsonBuilder, JsonKind, Numeric, Value, check_depth, from_text, to_text,
-    write_quoted, write_text,
+    Array, Composite, DataType, Document, EvalContext, JsonBuilder, JsonKind, Numeric, Value, check_depth, from_text,
+    to_text, write_quoted, write_text,
 };
 
 use super::refuse;
@@ -21,6 +21,7 @@ pub(in crate::functions) fn write_value(value: &Value, context: &EvalContext, ou
         Value::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
         Value::Json(text) => out.push_str(text),
         Value::Jsonb(_) => write_text(value, context, out),
+        Value::Composite(row) => write_row(row, context, "", out),
         Value::Array(array) => write_array(array, context, "", out),
         value if is_number(value) => write_text(value, context, out),
         value => write_quoted(&text_of(value, context), out),
@@ -38,6 +39,21 @@ pub(super) fn write_array(array: &Array, context: &EvalContext, line: &str, out:
         Step::Value(value) => write_value(value, context, out),
         Step::End => out.push(']'),
     });
+}
+
+/// Appends a row as a JSON object's text; `line`: what stands behind the commas between its outermost fields.
+pub(super) fn write_row(row: &Composite, context: &EvalContext, line: &str, out: &mut String) {
+    out.push('{');
+    for (nth, (name, value)) in row.fields().enumerate() {
+        if nth > 0 {
+            out.push(',');
+            out.push_str(line);
+        }
+        write_quoted(name, out);
+        out.push(':');
+        write_value(value, context, out);
+    }
+    out.push('}');
 }
 
 enum Step<'a> {
@@ -81,6 +97,14 @@ pub(in crate::functions) fn push_value(value: &Value, context: &EvalContext, out
             if let Value::Jsonb(document) = from_text(text, DataType::Jsonb, context)? {
                 out.node(document.root())?;
             }
+        }
+        Value::Composite(row) => {
+            out.begin_object()?;
+            for (name, value) in row.fields() {
+                out.key(name);
+                push_value(value, context, out)?;
+            }
+            out.end()?;
         }
         Value::Array(array) => {
             let mut result = Ok(());
@@ -147,7 +171,7 @@ pub(in crate::functions) fn push_key(value: &Value, context: &EvalContext, out: 
 
 fn key(value: &Value, context: &EvalContext) -> Result<String> {
     let scalar = match value {
-        Value::Array(_) | Value::Json(_) => false,
+        Value::Array(_) | Value::Composite(_) | Value::Json(_) => false,
         Value::Jsonb(document) => Document::Node(document.root()).kind()?.is_scalar(),
         _ => true,
     };

@@ -110,14 +110,7 @@ impl Array {
 
     /// About how many bytes of memory it takes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let long = |value: &Value| match value {
-            Value::Text(text) => text.len(),
-            Value::Bytea(bytes) => bytes.len(),
-            Value::Json(text) => text.len(),
-            Value::Jsonb(document) => document.as_bytes().len(),
-            _ => 0,
-        };
-        size_of::<Array>() + self.values.len() * size_of::<Value>() + self.values.iter().map(long).sum::<usize>()
+        size_of::<Array>() + self.values.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum::<usize>()
     }
 }
 

@@ -3,7 +3,9 @@
 use super::*;
 use crate::types::json::{KeyReader, decode_key};
 use crate::types::numeric::SCALE_MAX;
-use crate::types::{Array, DIMENSIONS_MAX, DataType, Dimension, Interval, JsonPath, Numeric, Value};
+use crate::types::{
+    Array, Composite, CompositeType, DIMENSIONS_MAX, DataType, Dimension, Interval, JsonPath, Numeric, Value,
+};
 use crate::{Error, Result, SqlState};
 
 /// The encoding keeps all of a value of this type, not only its order: the column need not be in the row too.
@@ -14,6 +16,8 @@ pub fn is_decodable(data_type: DataType) -> bool {
         DataType::Numeric(modifiers) => modifiers.is_some(),
         DataType::Char(length) => length > 0,
         DataType::Array(element) => is_decodable(element.data_type()),
+        // What was added to the type later, or dropped, is another matter in keys than in rows.
+        DataType::Composite(_) => false,
         _ => true,
     }
 }
@@ -138,9 +142,29 @@ impl Reader<'_> {
             DataType::JsonPath => Value::JsonPath(JsonPath::parse(&self.text()?).map_err(|_| corrupted())?.into()),
             DataType::Jsonb => Value::Jsonb(decode_key(self)?),
             DataType::Enum(of) => Value::Enum(of.value_of_key(self.integer()?).ok_or_else(corrupted)?),
+            DataType::Composite(of) => self.attributes(of)?.into(),
             DataType::Array(element) => self.elements(element.data_type())?.into(),
             DataType::Unknown => return Err(corrupted()),
         })
+    }
+
+    fn attributes(&mut self, of: CompositeType) -> Result<Composite> {
+        self.plain::<0>()?;
+        let mut values = Vec::with_capacity(of.attributes().len());
+        for attribute in of.attributes() {
+            values.push(match self.bytes.first().map(|first| first ^ self.mask) {
+                None => return Err(corrupted()),
+                Some(NULL_LAST) => {
+                    self.byte()?;
+                    Value::Null
+                }
+                Some(_) => self.value(attribute.data_type)?,
+            });
+        }
+        match self.byte()? {
+            ARRAY_END => Ok(Composite::new(of, values)),
+            _ => Err(corrupted()),
+        }
     }
 
     fn elements(&mut self, element: DataType) -> Result<Array> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::types::json::{KeyWriter, encode_key};
-use crate::types::{Array, DataType, Numeric, Value, ValueRef};
+use crate::types::{Array, Composite, DataType, Numeric, Value, ValueRef};
 
 /// Appends the order-preserving, self-delimiting encoding of `value`, a value of a column of type `data_type`.
 /// PostgreSQL's default for ascending is NULLS LAST, for descending NULLS FIRST.
@@ -50,6 +50,7 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
         ValueRef::JsonPath(path) => encode_text(&path.to_string(), data_type, out),
         ValueRef::Jsonb(document) => encode_key(document, out),
         ValueRef::Enum(value) => encode_integer(value.key(), out),
+        ValueRef::Composite(row) => encode_composite(row, out),
         ValueRef::Array(array) => encode_array(array, out),
         ValueRef::Elements(elements) => encode_array(&elements.0.to_array(), out),
     }
@@ -84,6 +85,15 @@ fn encode_array(array: &Array, out: &mut Vec<u8>) {
     encode_integer(array.dimensions().len() as i64, out);
     array.dimensions().iter().for_each(|dimension| encode_integer(dimension.length as i64, out));
     array.dimensions().iter().for_each(|dimension| encode_integer(dimension.lower.into(), out));
+}
+
+/// Attributes in turn, as in columns that have NULLs last.
+fn encode_composite(row: &Composite, out: &mut Vec<u8>) {
+    out.push(PLAIN);
+    for (data_type, value) in row.typed() {
+        encode_ref(value.into(), data_type, false, false, out);
+    }
+    out.push(ARRAY_END);
 }
 
 pub(super) fn encode_integer(value: i64, out: &mut Vec<u8>) {

@@ -3,6 +3,7 @@
 use super::{RowLayout, corrupted, integers};
 use crate::Result;
 use crate::types::array::read_array;
+use crate::types::composite::read_composite;
 use crate::types::datetime::MICROS_PER_DAY;
 use crate::types::{DataType, Interval, JsonPath, Jsonb, Numeric, Value};
 
@@ -65,6 +66,7 @@ pub fn decode_raw(raw: &[u8], data_type: DataType) -> Result<Value> {
             Value::JsonPath(JsonPath::parse(text).map_err(|_| corrupted())?.into())
         }
         DataType::Enum(of) => Value::Enum(of.value_of_key(narrow(raw, data_type)?).ok_or_else(corrupted)?),
+        DataType::Composite(of) => read_composite(raw, of)?.into(),
         DataType::Array(element) => read_array(raw, element.data_type())?.into(),
         DataType::Unknown => return Err(corrupted()),
     })

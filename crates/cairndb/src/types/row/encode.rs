@@ -4,7 +4,8 @@ use super::integers::{bytes_kept, bytes_needed, half_of, write};
 use super::{HAS_NULLS, RowLayout, corrupted};
 use crate::Result;
 use crate::types::array::write_array;
-use crate::types::{Array, DataType, Value, ValueRef};
+use crate::types::composite::write_composite;
+use crate::types::{DataType, Value, ValueRef};
 
 impl RowLayout {
     /// Appends the bytes of a row: one value per column, of the column's type or NULL.
@@ -181,7 +182,7 @@ fn variable_length(value: ValueRef<'_>) -> usize {
         ValueRef::Jsonb(document) => document.as_bytes().len(),
         ValueRef::JsonPath(path) => path.to_string().len(),
         ValueRef::Numeric(value) => value.byte_len(),
-        ValueRef::Array(array) => array_length(array),
+        ValueRef::Composite(_) | ValueRef::Array(_) => written_length(value),
         _ => 0,
     }
 }
@@ -194,6 +195,7 @@ fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
         ValueRef::Jsonb(document) => out.extend_from_slice(document.as_bytes()),
         ValueRef::JsonPath(path) => out.extend_from_slice(path.to_string().as_bytes()),
         ValueRef::Numeric(value) => value.write_bytes(out),
+        ValueRef::Composite(row) => write_composite(row, out),
         ValueRef::Array(array) => write_array(array, out),
         other => assert!(other.is_null(), "a value of another type than its column's"),
     }
@@ -209,16 +211,17 @@ fn is_variable(value: ValueRef<'_>) -> bool {
             | ValueRef::Json(_)
             | ValueRef::Jsonb(_)
             | ValueRef::JsonPath(_)
+            | ValueRef::Composite(_)
             | ValueRef::Array(_)
             | ValueRef::Elements(_)
     )
 }
 
-/// Measured by writing it: arrays are not what rows are written fast for.
+/// Measured by writing it: arrays and composite values are not what rows are written fast for.
 #[cold]
-fn array_length(array: &Array) -> usize {
+fn written_length(value: ValueRef<'_>) -> usize {
     let mut bytes = vec![];
-    write_array(array, &mut bytes);
+    encode_variable(value, &mut bytes);
     bytes.len()
 }
 

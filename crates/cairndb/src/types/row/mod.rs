@@ -16,7 +16,7 @@
 //!   byte, `interval` months (4), days (4), microseconds (8), `uuid` its 16 bytes.
 //! - Lengths are LEB128; a NULL's is 0. The last variable column ends where the row ends.
 //! - Strings are UTF-8 (`char(n)` with its blanks), `bytea` itself, `numeric` as `Numeric::write_bytes` writes it, arrays as
-//!   `types::array::bytes` says.
+//!   `types::array::bytes` says, composite values as `types::composite::bytes` does.
 //!
 //! Why widths are kept apart from the integers: the sum of up to fifteen of them is a few instructions on one word
 //! (`Widths` in `integers`), so that every column is found without walking over those before it.

@@ -3,6 +3,7 @@
 use super::float::{parse_double, parse_real};
 use crate::types::array::parse_array;
 use crate::types::cast::fit_string_assigned;
+use crate::types::composite::parse_composite;
 use crate::types::datetime::{round_time, round_timestamp};
 use crate::types::json::{check_json, parse_jsonb};
 use crate::types::{DataType, EvalContext, JsonPath, Numeric, Value, datetime};
@@ -41,6 +42,9 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         DataType::Jsonb => Value::Jsonb(parse_jsonb(text)?),
         DataType::JsonPath => Value::JsonPath(JsonPath::parse(text)?.into()),
         DataType::Enum(of) => Value::Enum(of.parse(text)?),
+        DataType::Composite(of) => {
+            parse_composite(text, of, &|text, data_type| from_text(text, data_type, context))?.into()
+        }
         DataType::Array(element) => {
             let element = element.data_type();
             parse_array(text, element, &|text| from_text(text, element, context))?.into()

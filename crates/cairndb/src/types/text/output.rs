@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use super::float::{write_double, write_real};
 use crate::types::array::write_array_text;
+use crate::types::composite::write_composite_text;
 use crate::types::datetime::{self, Zone};
 use crate::types::{EvalContext, Value};
 
@@ -18,6 +19,7 @@ pub fn to_text(value: &Value, context: &EvalContext) -> String {
 pub fn write_text(value: &Value, context: &EvalContext, out: &mut String) {
     match value {
         Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::of(context), out),
+        Value::Composite(row) => write_composite_text(row, &|value, out| write_text(value, context, out), out),
         Value::Array(array) => write_array_text(array, &|element, out| write_text(element, context, out), out),
         other => write_zoneless(other, out),
     }
@@ -51,6 +53,7 @@ fn write_zoneless(value: &Value, out: &mut String) {
         Value::Jsonb(document) => _ = write!(out, "{document}"),
         Value::JsonPath(path) => _ = write!(out, "{path}"),
         Value::Enum(value) => out.push_str(value.label()),
+        Value::Composite(row) => write_composite_text(row, &write_zoneless, out),
         Value::Array(array) => write_array_text(array, &write_zoneless, out),
         Value::Null | Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_) | Value::Numeric(_) => {}
     }

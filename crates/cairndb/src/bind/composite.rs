@@ -1,0 +1,319 @@
+//! Rows as values: `ROW(...)`, whole rows of relations and of variables, their attributes, and when they are NULL.
+
+use cairn_parser::{self as ast, Id, Indirection, List, Name, Span};
+
+use super::binder::{Binder, NOWHERE};
+use super::coerce::{boolean, null};
+use super::context::Context;
+use super::expr::{conjunction, not};
+use super::from::Side;
+use super::operators::{Operand, row_of};
+use super::scope::Relation;
+use super::shown::said;
+use crate::catalog::{Catalog, Column, Table, oid_of};
+use crate::functions::composite::{attribute_of, constructor, is_constructor, is_null_row, with_attribute};
+use crate::plan::{Expr, Field, LogicalPlan};
+use crate::sql::{list_span, name_text};
+use crate::types::{Attribute, CompositeDefinition, CompositeType, DataType, NamedComposite, Value};
+use crate::{Error, Result, SqlState};
+
+/// A row of these values.
+pub(super) fn row_value(of: CompositeType, values: Vec<Expr>) -> Expr {
+    Expr::Call { function: constructor(of), args: values }
+}
+
+/// An attribute of a row.
+pub(super) fn attribute_at(row: Expr, of: CompositeType, at: usize) -> Expr {
+    if let Some(value) = attributes_of(&row).and_then(|values| values.get(at)) {
+        return value.clone();
+    }
+    let data_type = of.attributes().get(at).map_or(DataType::Unknown, |attribute| attribute.data_type);
+    let place =
+        Expr::Literal { value: Value::Integer(i32::try_from(at).unwrap_or(i32::MAX)), data_type: DataType::Integer };
+    Expr::Call { function: attribute_of(of, data_type), args: vec![row, place] }
+}
+
+/// A row with an attribute replaced.
+pub(super) fn with_attribute_at(row: Expr, of: CompositeType, at: usize, value: Expr, data_type: DataType) -> Expr {
+    let place =
+        Expr::Literal { value: Value::Integer(i32::try_from(at).unwrap_or(i32::MAX)), data_type: DataType::Integer };
+    Expr::Call { function: with_attribute(of, data_type), args: vec![row, value, place] }
+}
+
+/// The values of which a row is made.
+pub(super) fn attributes_of(row: &Expr) -> Option<&[Expr]> {
+    match row {
+        Expr::Call { function, args } if is_constructor(function) => Some(args),
+        _ => None,
+    }
+}
+
+impl Binder<'_> {
+    /// `ROW(a, b)`, `(a, b)`.
+    pub(super) fn row(&mut self, items: List<ast::Expr>, context: &mut Context) -> Result<Expr> {
+        let values = self.row_items(items, context)?;
+        let mut known = Vec::with_capacity(values.len());
+        for (value, _) in values {
+            known.push(self.known(value)?);
+        }
+        let names = (1..).map(|nth: u32| format!("f{nth}"));
+        let of = CompositeType::record(names.zip(known.iter().map(|value| value.data_type())))?;
+        Ok(row_value(of, known))
+    }
+
+    /// A row's items, `t.*` among them as the columns.
+    pub(super) fn row_items(&mut self, items: List<ast::Expr>, context: &mut Context) -> Result<Vec<Operand>> {
+        let tree = self.tree;
+        let mut values = Vec::with_capacity(tree.len(items));
+        for item in tree.list(items) {
+            match tree.get(item) {
+                ast::Expr::All { qualifier } if !qualifier.is_empty() => {
+                    let span = tree.span(item);
+                    let row = self.whole_row_of(qualifier, context)?;
+                    values.extend(self.attributes(row).into_iter().map(|(_, value)| (value, span)));
+                }
+                _ => values.push(self.operand(item, context)?),
+            }
+        }
+        Ok(values)
+    }
+
+    /// `t.*` where a value is wanted: the whole row.
+    pub(super) fn whole_row_of(&mut self, qualifier: List<Name>, context: &mut Context) -> Result<Expr> {
+        if let Some(row) = self.variable_row(qualifier)? {
+            return Ok(row);
+        }
+        let (relation, level) = self.relation(context.env, qualifier)?;
+        let row = self.row_of_relation(relation)?;
+        if let (Some(env), 0) = (context.env, level) {
+            self.note_use(env.scope, &row);
+            let span = list_span(self.tree, qualifier).unwrap_or(NOWHERE);
+            if !context.in_aggregate {
+                super::scope::columns_in(&row, |index| context.mentions.push((index, span)));
+            }
+        }
+        Ok(super::scope::seen_from(std::borrow::Cow::Owned(row), level))
+    }
+
+    /// A variable that is a row.
+    pub(super) fn variable_row(&mut self, names: List<Name>) -> Result<Option<Expr>> {
+        let variables = self.parameters.variables.clone().filter(|_| self.definition.is_none());
+        let mut parts = self.tree.list(names);
+        let (Some(variables), Some(name), None) = (variables, parts.next(), parts.next()) else { return Ok(None) };
+        let Some(fields) = variables.fields(name_text(self.tree, name)) else { return Ok(None) };
+        let mut values = Vec::with_capacity(fields.len());
+        for (_, index, data_type) in &fields {
+            values.push(Expr::Parameter { index: *index, data_type: self.parameters.variable(*index, *data_type) });
+        }
+        let types = fields.into_iter().map(|(name, _, data_type)| (name, data_type));
+        Ok(Some(row_value(CompositeType::record(types)?, values)))
+    }
+
+    /// `(row).a`
+    pub(super) fn field(&mut self, base: Operand, name: Id<Name>, called: Option<&str>) -> Result<Expr> {
+        let (text, span) = (name_text(self.tree, name), self.tree.span(name));
+        let (row, place) = base;
+        let DataType::Composite(of) = row.data_type() else {
+            let message = format!(
+                "column notation .{text} applied to type {}, which is not a composite type",
+                row.data_type().type_name()
+            );
+            return Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), place));
+        };
+        match of.place_of(text) {
+            Some(at) => Ok(attribute_at(row, of, at)),
+            None if attributes_of(&row).is_some() && called.is_some() => {
+                let message = format!("column {}.{text} does not exist", called.unwrap_or_default());
+                Err(self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), place))
+            }
+            None if of.is_record() => {
+                let message = format!("could not identify column \"{text}\" in record data type");
+                Err(self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), place))
+            }
+            None => {
+                let message = format!("column \"{text}\" not found in data type {}", row.data_type().type_name());
+                Err(self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), span))
+            }
+        }
+    }
+
+    /// The attribute that a value is assigned to.
+    pub(super) fn assigned_attribute(
+        &self,
+        data_type: DataType,
+        column: &str,
+        name: Id<Name>,
+    ) -> Result<(CompositeType, usize)> {
+        let (text, span) = (name_text(self.tree, name), self.tree.span(name));
+        let type_name = data_type.type_name();
+        let DataType::Composite(of) = data_type else {
+            let message = format!(
+                "cannot assign to field \"{text}\" of column \"{column}\" because its type {type_name} is not a composite type"
+            );
+            return Err(self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), span));
+        };
+        let at = of.place_of(text).ok_or_else(|| {
+            let message = format!(
+                "cannot assign to field \"{text}\" of column \"{column}\" because there is no such column in data type {type_name}"
+            );
+            self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), span)
+        })?;
+        Ok((of, at))
+    }
+
+    /// A row's attributes, by name.
+    pub(super) fn attributes(&self, row: Expr) -> Vec<(String, Expr)> {
+        let DataType::Composite(of) = row.data_type() else { return vec![] };
+        let named = of.attributes().iter().enumerate();
+        named.map(|(at, attribute)| (attribute.name.clone(), attribute_at(row.clone(), of, at))).collect()
+    }
+
+    /// `(row).*` in a list of outputs.
+    pub(super) fn all_attributes(
+        &mut self,
+        base: Id<ast::Expr>,
+        steps: List<Indirection>,
+        context: &mut Context,
+    ) -> Result<Vec<(String, Expr)>> {
+        let tree = self.tree;
+        let mut row = self.operand(base, context)?;
+        for step in tree.list(steps) {
+            match tree.get(step) {
+                Indirection::Field { name } => row.0 = self.field(row.clone(), name, None)?,
+                Indirection::All => break,
+                Indirection::Index { .. } | Indirection::Slice { .. } => {
+                    row.0 = self.subscripts(row.clone(), &[step], context)?
+                }
+            }
+        }
+        match row.0.data_type() {
+            DataType::Composite(of) if !of.attributes().is_empty() => Ok(self.attributes(row.0)),
+            DataType::Composite(_) => {
+                let message = "record type has not been registered";
+                Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), row.1))
+            }
+            other => {
+                let message = format!("type {} is not composite", other.type_name());
+                Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), row.1))
+            }
+        }
+    }
+
+    /// `IS NULL`, and `IS NOT NULL` where `negated`: of a row every attribute must be, so that neither may hold.
+    pub(super) fn null_test(&mut self, operand: Id<ast::Expr>, negated: bool, context: &mut Context) -> Result<Expr> {
+        let of_each = |value: Expr| if negated { not(Expr::IsNull(value.into())) } else { Expr::IsNull(value.into()) };
+        if let Some(items) = row_of(self.tree, operand) {
+            let mut tests = vec![];
+            for (value, _) in self.row_items(items, context)? {
+                tests.push(of_each(self.known(value)?));
+            }
+            return Ok(conjunction(tests));
+        }
+        let bound = self.expr(operand, context)?;
+        let bound = self.known(bound)?;
+        Ok(match bound.data_type() {
+            DataType::Composite(of) => Expr::Call { function: is_null_row(of, !negated), args: vec![bound] },
+            _ => of_each(bound),
+        })
+    }
+
+    /// Refuses to compare rows whose columns can not be compared, one by one.
+    pub(super) fn check_rows_compare(&self, types: &[DataType], place: Span) -> Result<()> {
+        let [left, right] = types else { return Ok(()) };
+        let refuse = |state, message: String| Err(self.at(Error::new(state, message), place));
+        let (DataType::Composite(a), DataType::Composite(b)) = (left, right) else {
+            let other = if matches!(left, DataType::Composite(_)) { right } else { left };
+            return match other {
+                DataType::Unknown => {
+                    let message = "input of anonymous composite types is not implemented".to_owned();
+                    refuse(SqlState::FEATURE_NOT_SUPPORTED, message)
+                }
+                _ => Ok(()),
+            };
+        };
+        let (a, b) = (a.attributes(), b.attributes());
+        if a.is_empty() || b.is_empty() {
+            return Ok(());
+        }
+        for (nth, (a, b)) in (1..).zip(a.iter().zip(b)) {
+            if a.data_type.oid() != b.data_type.oid() {
+                let (a, b) = (a.data_type.type_name(), b.data_type.type_name());
+                let message = format!("cannot compare dissimilar column types {a} and {b} at record column {nth}");
+                return refuse(SqlState::DATATYPE_MISMATCH, message);
+            }
+        }
+        match a.len() == b.len() {
+            true => Ok(()),
+            false => {
+                let message = "cannot compare record types with different numbers of columns".to_owned();
+                refuse(SqlState::DATATYPE_MISMATCH, message)
+            }
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// The whole row of a relation: NULL where an outer join found none.
+    fn row_of_relation(&self, relation: &Relation) -> Result<Expr> {
+        let columns: Vec<(String, Expr)> =
+            relation.columns().map(|(name, expr)| (name.to_owned(), expr.into_owned())).collect();
+        let table = relation.table.as_ref().map(|(table, _)| table);
+        let of = match (relation.row_type, table.filter(|table| table.columns.len() == columns.len())) {
+            (Some(of), _) => of,
+            (None, Some(table)) => row_type(table, self.catalog)?,
+            (None, None) => CompositeType::record(columns.iter().map(|(name, expr)| (name.clone(), expr.data_type())))?,
+        };
+        let row = row_value(of, columns.into_iter().map(|(_, expr)| expr).collect());
+        let Some(present) = relation.present else { return Ok(row) };
+        let present = Expr::Column { index: present, data_type: DataType::Boolean };
+        let data_type = row.data_type();
+        let branches = vec![(Expr::IsNull(present.into()), null(data_type))];
+        Ok(Expr::Case { branches, otherwise: Some(row.into()), data_type })
+    }
+
+    /// A side of an outer join that may be missing, with a column that says where it is not; if the statement may ask for a
+    /// whole row of it.
+    pub(super) fn with_presence(&self, (plan, mut scope): Side) -> Side {
+        let asked = |relation: &Relation| relation.present.is_none() && self.names_row(&relation.alias);
+        let mut relations = scope.relations.iter_mut().filter(|relation| asked(relation)).peekable();
+        if relations.peek().is_none() {
+            return (plan, scope);
+        }
+        relations.for_each(|relation| relation.present = Some(scope.width));
+        scope.width += 1;
+        let mut fields = plan.fields();
+        let column = |(index, field): (usize, &Field)| Expr::Column { index, data_type: field.data_type };
+        let exprs = fields.iter().enumerate().map(column).chain([boolean(true)]).collect();
+        fields.push(Field { name: "present".to_owned(), data_type: DataType::Boolean });
+        (LogicalPlan::Project { input: plan.into(), exprs, fields }, scope)
+    }
+
+    /// Whether the statement says `name` or `name.*` where a column could stand.
+    fn names_row(&self, name: &str) -> bool {
+        let tree = self.tree;
+        tree.nodes().any(|node| {
+            if !matches!(tree.kind(node).name, "Expr::Column" | "Expr::All") {
+                return false;
+            }
+            let mut last = None;
+            tree.children(node, |child| last = Some(child));
+            last.is_some_and(|last| {
+                let place = tree.place(last);
+                let written = tree.source().get(place.start as usize..place.end as usize);
+                written.is_some_and(|written| said(written) == name)
+            })
+        })
+    }
+}
+
+/// The type of a table's rows.
+pub(super) fn row_type(table: &Table, catalog: &Catalog) -> Result<CompositeType> {
+    let attribute =
+        |column: &Column| Attribute { name: column.name.clone(), data_type: column.data_type, number: column.number };
+    let schema = catalog.schema_name(table.schema).unwrap_or_default().to_owned();
+    let (name, oid) = (table.name.clone(), oid_of(table.id));
+    CompositeType::of(CompositeDefinition {
+        named: Some(NamedComposite { schema, name, oid, array_oid: 0, table: Some(table.id.0) }),
+        attributes: table.columns.iter().map(attribute).collect(),
+    })
+}
