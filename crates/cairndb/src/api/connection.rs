@@ -309,7 +309,7 @@ impl Connection {
         if let Some(kept) = state.kept() {
             change(kept);
         }
-        change(&mut state.settings);
+        change(Arc::make_mut(&mut state.settings));
         Ok(())
     }
 

@@ -18,7 +18,7 @@ use crate::exec::eval_row;
 use crate::plan::Expr;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::types::datetime::clock_micros;
-use crate::types::{DataType, EvalContext, from_text, to_text};
+use crate::types::{DataType, EvalContext, ShownSettings, from_text, to_text};
 use crate::{Error, Result, SqlState, Value, system};
 
 /// The most of a line, or of a value, that an error shows.
@@ -154,8 +154,11 @@ impl Connection {
 
     fn write_rows(&self, rows: &mut Rows, copy: &Copy, output: &mut dyn Write) -> Result<u64> {
         let now = clock_micros();
-        let time_zone = self.state.borrow().settings.time_zone.clone();
-        let eval = EvalContext { transaction_timestamp: now, statement_timestamp: now, time_zone, caller: None };
+        let settings = self.state.borrow().settings.clone();
+        let time_zone = settings.time_zone.clone();
+        let (transaction_timestamp, statement_timestamp) = (now, now);
+        let settings: Option<Arc<dyn ShownSettings>> = Some(settings);
+        let eval = EvalContext { transaction_timestamp, statement_timestamp, time_zone, settings, caller: None };
         let names: Vec<String> = rows.columns().iter().map(|field| field.name.clone()).collect();
         let forced = forced(&copy.force_quote, &names)?;
         let mut out = Vec::with_capacity(2 * BUFFER_BYTES);

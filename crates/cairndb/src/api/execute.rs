@@ -466,6 +466,7 @@ impl Connection {
             transaction_timestamp: state.started.unwrap_or(now),
             statement_timestamp: now,
             time_zone: session.settings.time_zone.clone(),
+            settings: Some(session.settings.clone()),
             caller: None,
         };
         let parameters = parameters::collect(params, &prepared.parameters, &eval)?;

@@ -114,7 +114,8 @@ impl Connection {
         let path = &state.settings.search_path;
         let mut functions = UsersFunctions::clone(&path.functions);
         let changed = change(&mut functions)?;
-        state.settings.search_path = Arc::new(SearchPath { functions: Arc::new(functions), ..SearchPath::clone(path) });
+        let path = SearchPath { functions: Arc::new(functions), ..SearchPath::clone(path) };
+        Arc::make_mut(&mut state.settings).search_path = Arc::new(path);
         Ok(changed)
     }
 }

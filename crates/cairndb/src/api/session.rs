@@ -1,6 +1,7 @@
 //! What a connection remembers between statements: settings and the open transaction.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -27,6 +28,10 @@ pub(crate) struct Settings {
     /// `None`: the database's.
     pub(crate) durability: Option<Durability>,
     pub(crate) optimizer: OptimizerOptions,
+    /// The database's, for what does not say its own.
+    pub(crate) default_durability: Durability,
+    /// Settings that change nothing here, or are the application's own, where they were set.
+    pub(crate) others: BTreeMap<String, String>,
 }
 
 /// A transaction that BEGIN opened.
@@ -45,7 +50,7 @@ pub(crate) struct OpenTransaction {
     /// The catalog with this transaction's own changes, once it made some.
     pub(crate) catalog: Option<(CatalogStamp, Arc<Catalog>)>,
     /// Once a setting was changed: those that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
-    changed: Option<Box<(Settings, Settings)>>,
+    changed: Option<Box<(Arc<Settings>, Arc<Settings>)>>,
     /// Tells the transaction from all others of this process.
     pub(crate) serial: u64,
     /// Which schemas there are was noted as read.
@@ -56,7 +61,8 @@ pub(crate) struct OpenTransaction {
 
 /// The state behind a connection.
 pub(crate) struct SessionState {
-    pub(crate) settings: Settings,
+    /// Shared with the statements that run under them.
+    pub(crate) settings: Arc<Settings>,
     pub(crate) transaction: Option<OpenTransaction>,
     /// The catalog that was looked at last, and as this session sees it.
     pub(crate) seen: RefCell<Option<(Arc<Catalog>, Arc<Catalog>)>>,
@@ -68,7 +74,13 @@ pub(crate) struct SessionState {
 
 impl SessionState {
     pub(crate) fn new(settings: Settings) -> SessionState {
-        SessionState { settings, transaction: None, seen: RefCell::default(), lost: Losses::default(), temporary: None }
+        SessionState {
+            settings: Arc::new(settings),
+            transaction: None,
+            seen: RefCell::default(),
+            lost: Losses::default(),
+            temporary: None,
+        }
     }
 
     /// Whether the open transaction failed and waits for ROLLBACK.
@@ -110,7 +122,7 @@ impl SessionState {
 
     /// What the open transaction's COMMIT leaves, once a setting was changed in it.
     pub(crate) fn kept_settings(&mut self) -> Option<&mut Settings> {
-        Some(&mut self.transaction.as_mut()?.changed.as_mut()?.1)
+        Some(Arc::make_mut(&mut self.transaction.as_mut()?.changed.as_mut()?.1))
     }
 
     /// To be called before a setting is changed: what the open transaction's COMMIT leaves, to be changed too where that
@@ -118,7 +130,8 @@ impl SessionState {
     pub(crate) fn kept(&mut self) -> Option<&mut Settings> {
         let open = self.transaction.as_mut()?;
         let settings = &self.settings;
-        Some(&mut open.changed.get_or_insert_with(|| Box::new((settings.clone(), settings.clone()))).1)
+        let changed = open.changed.get_or_insert_with(|| Box::new((settings.clone(), settings.clone())));
+        Some(Arc::make_mut(&mut changed.1))
     }
 }
 

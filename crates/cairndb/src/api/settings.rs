@@ -1,5 +1,6 @@
 //! SET, SHOW, RESET and DISCARD.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -12,28 +13,77 @@ use super::sequences::SessionSequences;
 use super::session::Settings;
 use super::{Database, Rows};
 use crate::catalog::{SearchPath, default_path};
-use crate::command::{Discard, SessionCommand};
+use crate::command::{Discard, SessionCommand, SetConfig};
 use crate::plan::{Field, OptimizerOptions};
 use crate::types::datetime::Zone;
-use crate::types::{DataType, Value, ZoneName};
+use crate::types::{DataType, ShownSettings, Value, ZoneName};
 use crate::{Error, Result, SqlState};
 
-/// Settings that dumps and drivers set and that mean nothing here: any value is accepted. With what SHOW says.
-const IGNORED: &[(&str, &str)] = &[
-    ("application_name", ""),
-    ("check_function_bodies", "on"),
-    ("client_encoding", "UTF8"),
-    ("client_min_messages", "notice"),
-    ("datestyle", "ISO, MDY"),
-    ("default_table_access_method", "tree"),
-    ("default_tablespace", ""),
-    ("extra_float_digits", "1"),
-    ("intervalstyle", "postgres"),
-    ("lock_timeout", "0"),
-    ("row_security", "on"),
-    ("standard_conforming_strings", "on"),
-    ("xmloption", "content"),
+/// What a setting without effect takes.
+#[derive(Clone, Copy)]
+enum Accepts {
+    Anything,
+    Boolean,
+    Duration,
+    /// One of these, by what it begins with; others would mean something that is not done here.
+    Only(&'static [&'static str]),
+}
+
+/// Settings that dumps and drivers set and whose effect is none here: kept, and shown. With what SHOW says before.
+const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
+    ("application_name", "", Accepts::Anything),
+    ("bytea_output", "hex", Accepts::Only(&["hex"])),
+    ("check_function_bodies", "on", Accepts::Boolean),
+    ("client_encoding", "UTF8", Accepts::Only(&["utf8", "utf-8", "unicode"])),
+    ("client_min_messages", "notice", Accepts::Anything),
+    ("datestyle", "ISO, MDY", Accepts::Only(&["iso, mdy", "iso,mdy", "iso"])),
+    ("default_table_access_method", "heap", Accepts::Only(&["heap"])),
+    ("default_tablespace", "", Accepts::Only(&["", "pg_default"])),
+    ("default_toast_compression", "pglz", Accepts::Only(&["pglz", "lz4"])),
+    ("default_with_oids", "off", Accepts::Only(&["off", "false", "0", "no"])),
+    ("escape_string_warning", "on", Accepts::Boolean),
+    ("extra_float_digits", "1", Accepts::Only(&["1", "2", "3"])),
+    ("intervalstyle", "postgres", Accepts::Only(&["postgres"])),
+    ("lock_timeout", "0", Accepts::Duration),
+    ("quote_all_identifiers", "off", Accepts::Boolean),
+    ("row_security", "on", Accepts::Boolean),
+    ("standard_conforming_strings", "on", Accepts::Only(&["on", "true", "1", "yes"])),
+    ("synchronize_seqscans", "on", Accepts::Boolean),
+    ("xmloption", "content", Accepts::Only(&["content", "document"])),
 ];
+
+impl Accepts {
+    /// The value as SHOW says it; SQLSTATE 22023, or 0A000 where PostgreSQL would do something else from then on.
+    fn check(self, name: &str, value: &str) -> Result<String> {
+        let same = |known: &&&str| known.eq_ignore_ascii_case(value.trim());
+        match self {
+            Accepts::Anything => Ok(value.to_owned()),
+            Accepts::Boolean => Ok(if boolean(name, value)? { "on" } else { "off" }.to_owned()),
+            Accepts::Duration => Ok(duration(name, value)?.map_or("0".to_owned(), |limit| show_duration(&limit))),
+            Accepts::Only(known) if known.iter().any(|one| same(&one)) => Ok(match name {
+                "client_encoding" => "UTF8".to_owned(),
+                "datestyle" => "ISO, MDY".to_owned(),
+                "standard_conforming_strings" => "on".to_owned(),
+                "default_with_oids" => "off".to_owned(),
+                _ => value.to_owned(),
+            }),
+            Accepts::Only(known) => {
+                let hint = format!("It is always {}.", known.first().filter(|one| !one.is_empty()).unwrap_or(&"empty"));
+                Err(Error::unsupported(format!("{name} = '{value}'")).with_hint(hint))
+            }
+        }
+    }
+}
+
+/// A name with a dot, as applications name what they keep in a session.
+fn is_applications(name: &str) -> bool {
+    let is_identifier = |part: &str| {
+        let mut chars = part.chars();
+        chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+            && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '$')
+    };
+    name.contains('.') && name.split('.').all(is_identifier)
+}
 
 /// The largest `batch_rows`.
 const BATCH_ROWS_MAX: usize = 1 << 16;
@@ -44,6 +94,7 @@ const FIXED: &[(&str, &str)] = &[
     ("max_identifier_length", "63"),
     ("server_encoding", "UTF8"),
     ("server_version", "15.0 (CairnDB)"),
+    ("server_version_num", "150000"),
     ("transaction_isolation", "serializable"),
     ("default_transaction_isolation", "serializable"),
 ];
@@ -58,6 +109,8 @@ impl Settings {
             limits: Limits::of(options),
             durability: None,
             optimizer: OptimizerOptions::default(),
+            default_durability: options.durability,
+            others: BTreeMap::new(),
         }
     }
 
@@ -75,10 +128,19 @@ impl Settings {
             "durability" => self.durability = value.map(durability).transpose()?,
             "batch_rows" => self.optimizer.batch_rows = value.map_or(Ok(0), |value| batch_rows(name, value))?,
             _ if self.limits.set(name, value, &defaults.limits)? => {}
-            _ if IGNORED.iter().any(|(known, _)| *known == name) => {}
+            _ if let Some((_, _, accepts)) = WITHOUT_EFFECT.iter().find(|(known, ..)| *known == name) => {
+                self.set_other(name, value.map(|value| accepts.check(name, value)).transpose()?);
+            }
+            // The application's own.
+            _ if is_applications(name) => self.set_other(name, value.map(str::to_owned)),
             _ if FIXED.iter().any(|(known, _)| *known == name) => {
                 let message = format!("parameter \"{name}\" cannot be changed");
                 return Err(Error::new(SqlState("55P02"), message));
+            }
+            _ if name.contains('.') => {
+                let message = format!("invalid configuration parameter name \"{name}\"");
+                return Err(Error::new(SqlState("42602"), message)
+                    .with_detail("Custom parameter names must be two or more simple identifiers separated by dots."));
             }
             _ => {
                 let switch = optimizer_switch(&mut self.optimizer, name).ok_or_else(|| unrecognized(name))?;
@@ -88,22 +150,38 @@ impl Settings {
         Ok(())
     }
 
-    fn show(&self, name: &str, default_durability: Durability) -> Result<String> {
+    /// `None`: to the value before; an application's own is empty from then on.
+    fn set_other(&mut self, name: &str, value: Option<String>) {
+        match value {
+            Some(value) => drop(self.others.insert(name.to_owned(), value)),
+            None if is_applications(name) => {
+                if let Some(known) = self.others.get_mut(name) {
+                    known.clear();
+                }
+            }
+            None => drop(self.others.remove(name)),
+        }
+    }
+}
+
+impl ShownSettings for Settings {
+    fn shown(&self, name: &str) -> Option<String> {
         let on = |set: bool| if set { "on" } else { "off" }.to_string();
-        Ok(match name {
+        Some(match name {
             "timezone" => self.time_zone.to_string(),
             "search_path" => self.search_path.to_string(),
             "statement_timeout" => self.statement_timeout.map_or("0".to_string(), |limit| show_duration(&limit)),
-            "durability" => format!("{:?}", self.durability.unwrap_or(default_durability)).to_lowercase(),
+            "durability" => format!("{:?}", self.durability.unwrap_or(self.default_durability)).to_lowercase(),
             "batch_rows" => self.optimizer.batch_rows.to_string(),
-            _ if self.limits.show(name).is_some() => self.limits.show(name).unwrap_or_default(),
-            _ => match IGNORED.iter().chain(FIXED).find(|(known, _)| *known == name) {
-                Some((_, shown)) => (*shown).to_string(),
-                None => {
-                    let mut options = self.optimizer.clone();
-                    on(*optimizer_switch(&mut options, name).ok_or_else(|| unrecognized(name))?)
+            _ if self.others.contains_key(name) => self.others.get(name)?.clone(),
+            _ if self.limits.show(name).is_some() => self.limits.show(name)?,
+            _ => {
+                let without_effect = WITHOUT_EFFECT.iter().map(|(known, shown, _)| (*known, *shown));
+                match without_effect.chain(FIXED.iter().copied()).find(|(known, _)| *known == name) {
+                    Some((_, shown)) => shown.to_string(),
+                    None => on(*optimizer_switch(&mut self.optimizer.clone(), name)?),
                 }
-            },
+            }
         })
     }
 }
@@ -205,12 +283,16 @@ impl Connection {
             S::SetTransaction { read_only } => self.set_transaction(*read_only),
             S::SetCharacteristics => Ok(Executed::tag("SET")),
             S::Show { name } => self.show(name),
+            S::Configure(calls) => self.configure(calls),
             S::Reset { name } => {
                 self.change_setting(name, None, false)?;
                 Ok(Executed::tag("RESET"))
             }
             S::ResetAll => {
-                self.change_settings(|settings| *settings = Settings::of(&self.database))?;
+                self.change_settings(|settings| {
+                    let path = default_path().in_session(&settings.search_path);
+                    *settings = Settings { search_path: path, ..Settings::of(&self.database) };
+                })?;
                 Ok(Executed::tag("RESET"))
             }
             S::Discard(what) => self.discard(*what),
@@ -253,7 +335,7 @@ impl Connection {
                 temporary: state.settings.search_path.temporary.clone(),
                 ..SearchPath::default()
             });
-            state.settings = Settings { search_path: path, ..Settings::of(&self.database) };
+            state.settings = Arc::new(Settings { search_path: path, ..Settings::of(&self.database) });
         }
         Ok(Executed::tag("DISCARD"))
     }
@@ -270,18 +352,41 @@ impl Connection {
             kept.set(name, value, &defaults)?;
             // The same path is one object, by which plans know it.
             let kept = kept.search_path.clone();
-            state.settings.set(name, value, &defaults)?;
-            if *kept == *state.settings.search_path {
-                state.settings.search_path = kept;
+            let settings = Arc::make_mut(&mut state.settings);
+            settings.set(name, value, &defaults)?;
+            if *kept == *settings.search_path {
+                settings.search_path = kept;
             }
             return Ok(Executed::tag("SET"));
         }
-        state.settings.set(name, value, &defaults)?;
+        Arc::make_mut(&mut state.settings).set(name, value, &defaults)?;
         Ok(Executed::tag("SET"))
     }
 
+    /// `SELECT set_config(...)`
+    fn configure(&self, calls: &[SetConfig]) -> Result<Executed> {
+        let (mut fields, mut row) = (Vec::with_capacity(calls.len()), Vec::with_capacity(calls.len()));
+        for call in calls {
+            // What is local to a transaction that ends with this statement is gone when anybody looks.
+            let shown = match call.local && !self.in_transaction() {
+                true => {
+                    let mut settings = Settings::clone(&self.state.borrow().settings);
+                    settings.set(&call.name, call.value.as_deref(), &Settings::of(&self.database))?;
+                    settings.shown(&call.name)
+                }
+                false => {
+                    self.change_setting(&call.name, call.value.as_deref(), call.local)?;
+                    self.state.borrow().settings.shown(&call.name)
+                }
+            };
+            fields.push(Field { name: call.column.clone(), data_type: DataType::Text });
+            row.push(shown.map_or(Value::Null, Value::from));
+        }
+        Ok(Executed::rows("SELECT 1", Rows::buffered(fields, vec![row])))
+    }
+
     fn show(&self, name: &str) -> Result<Executed> {
-        let shown = self.state.borrow().settings.show(name, self.shared().options.durability)?;
+        let shown = self.state.borrow().settings.shown(name).ok_or_else(|| unrecognized(name))?;
         let title = if name == "timezone" { "TimeZone" } else { name };
         let fields = vec![Field { name: title.to_string(), data_type: DataType::Text }];
         Ok(Executed::rows("SHOW", Rows::buffered(fields, vec![vec![Value::text(shown)]])))
@@ -313,16 +418,18 @@ mod tests {
             limits: Limits::of(&crate::Options::default()),
             durability: None,
             optimizer: OptimizerOptions::default(),
+            default_durability: Durability::Full,
+            others: BTreeMap::new(),
         };
         let mut settings = options.clone();
         let error = settings.set("shared_buffers", Some("1"), &options).unwrap_err();
         assert_eq!(error.sqlstate(), SqlState::UNDEFINED_OBJECT);
         settings.set("durability", Some("GROUP"), &options).unwrap();
-        assert_eq!(settings.show("durability", Durability::Full).unwrap(), "group");
+        assert_eq!(settings.shown("durability").as_deref(), Some("group"));
         settings.set("enable_hashjoin", Some("off"), &options).unwrap();
         assert!(!settings.optimizer.hash_joins);
         settings.set("batch_rows", Some("3"), &options).unwrap();
-        assert_eq!(settings.show("batch_rows", Durability::Full).unwrap(), "3");
+        assert_eq!(settings.shown("batch_rows").as_deref(), Some("3"));
         assert!(settings.set("batch_rows", Some("-1"), &options).is_err());
     }
 }

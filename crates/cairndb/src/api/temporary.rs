@@ -48,7 +48,7 @@ impl SessionState {
         if let Some(kept) = self.kept_settings() {
             kept.search_path = kept.search_path.clone().in_session(&path);
         }
-        self.settings.search_path = path;
+        Arc::make_mut(&mut self.settings).search_path = path;
     }
 }
 

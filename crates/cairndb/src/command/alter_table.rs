@@ -4,7 +4,7 @@ use cairn_parser::{Expr, Id, TokenKind, TypeName};
 
 use super::clause::Clause;
 use super::constraint::Constraint;
-use super::create_table::{ColumnDefinition, Identity, check_collation, identity};
+use super::create_table::{ColumnDefinition, Identity, check_collation, check_storage_options, identity};
 use super::sequence::SequenceOptions;
 use crate::catalog::ObjectName;
 use crate::{Error, Result, SqlState};
@@ -58,6 +58,8 @@ pub(crate) enum TableAction {
     },
     /// Dumps say whose a table is; there are no roles.
     Owner,
+    /// What is about how PostgreSQL stores a table, in these words.
+    WithoutEffect(String),
 }
 
 /// ALTER COLUMN.
@@ -114,7 +116,7 @@ impl TableAction {
                 C::SetDefault(_) | C::AddIdentity(_) => Pass::AddOtherConstraint,
             },
             A::RenameTo(_) | A::RenameColumn { .. } | A::RenameConstraint { .. } => Pass::Rest,
-            A::ValidateConstraint(_) | A::EnableTrigger { .. } | A::Owner => Pass::Rest,
+            A::ValidateConstraint(_) | A::EnableTrigger { .. } | A::Owner | A::WithoutEffect(_) => Pass::Rest,
         }
     }
 }
@@ -173,12 +175,22 @@ impl TableAction {
                 Ok(TableAction::EnableTrigger { name: clause.names().next(), enabled })
             }
             () if clause.has(TokenKind::Validate) => Ok(TableAction::ValidateConstraint(clause.name()?)),
+            () if is_about_storage(clause)? => Ok(TableAction::WithoutEffect(clause.first_words())),
             () => match clause.part("alter_column") {
                 Some(column) => altered(column),
                 None => Err(clause.unsupported(format!("ALTER TABLE ... {}", clause.first_words()))),
             },
         }
     }
+}
+
+/// CLUSTER ON, SET LOGGED, SET (...) and their like: how a table is stored, and what else dumps say of that.
+fn is_about_storage(clause: Clause<'_>) -> Result<bool> {
+    use TokenKind as T;
+    clause.part("options").map_or(Ok(()), check_storage_options)?;
+    let without = clause.has(T::Without) && (clause.has(T::Cluster) || clause.has(T::Oids));
+    let is_set = clause.has(T::Set) && (without || clause.has(T::Logged));
+    Ok(is_set || clause.part("options").is_some() || clause.has(T::Cluster) || clause.has(T::Identity))
 }
 
 fn added(clause: Clause<'_>) -> Result<TableAction> {
@@ -194,6 +206,10 @@ fn added(clause: Clause<'_>) -> Result<TableAction> {
 
 fn altered(clause: Clause<'_>) -> Result<TableAction> {
     use TokenKind as T;
+    if clause.has(T::Statistics) || clause.has(T::Storage) || clause.part("compression").is_some() {
+        let name = clause.name()?;
+        return Ok(TableAction::WithoutEffect(format!("ALTER COLUMN \"{name}\" {}", clause.words_behind_name())));
+    }
     let change = match (clause.has(T::Set), clause.has(T::Drop)) {
         _ if clause.has(T::Type) => {
             let using = clause.part("using").map(Clause::expr).transpose()?;

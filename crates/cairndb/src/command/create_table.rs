@@ -18,6 +18,8 @@ pub(crate) struct CreateTable {
     /// Said of a table that must be temporary then.
     pub(crate) on_commit: Option<OnCommit>,
     pub(crate) if_not_exists: bool,
+    /// WITH (...), which does nothing.
+    pub(crate) has_storage_options: bool,
     pub(crate) elements: Vec<TableElement>,
     /// Those of the table, without those written with columns.
     pub(crate) constraints: Vec<Constraint>,
@@ -95,6 +97,7 @@ impl CreateTable {
             temporary: is_temporary(command, "table")?,
             on_commit: on_commit(command),
             if_not_exists: command.part("if_not_exists").is_some(),
+            has_storage_options: has_storage_options(command),
             elements: Vec::new(),
             constraints: Vec::new(),
         };
@@ -163,11 +166,48 @@ impl CreateTableAs {
 /// Refuses what is said of where and how a table is kept.
 fn refuse_storage(command: Clause<'_>) -> Result<()> {
     command.refuse("table_method", "a table access method")?;
-    if let Some(storage) = command.part("storage") {
-        // WITHOUT OIDS says what is so.
-        storage.refuse_word(TokenKind::With, "a storage parameter")?;
-    }
+    // WITHOUT OIDS says what is so.
+    command.part("storage").and_then(|storage| storage.part("options")).map_or(Ok(()), check_storage_options)?;
     command.refuse("tablespace", "TABLESPACE")
+}
+
+/// How PostgreSQL fills pages, and when it cleans up: nothing of that is decided here, and dumps bring it along.
+const STORAGE_OPTIONS: &[&str] = &[
+    "autosummarize",
+    "buffering",
+    "deduplicate_items",
+    "fastupdate",
+    "fillfactor",
+    "gin_pending_list_limit",
+    "log_autovacuum_min_duration",
+    "n_distinct",
+    "n_distinct_inherited",
+    "oids",
+    "pages_per_range",
+    "parallel_workers",
+    "toast_tuple_target",
+    "user_catalog_table",
+    "vacuum_index_cleanup",
+    "vacuum_truncate",
+];
+
+/// SQLSTATE 22023 for a storage parameter that PostgreSQL has not.
+pub(super) fn check_storage_options(options: Clause<'_>) -> Result<()> {
+    for option in options.parts("storage_option") {
+        let labels = option.parts("label").map(Clause::value_text);
+        let name = option.names().chain(labels).next().unwrap_or_else(|| option.first_words().to_ascii_lowercase());
+        let known = STORAGE_OPTIONS.contains(&name.as_str()) || name.starts_with("autovacuum_") || name == "toast";
+        if !known {
+            let message = format!("unrecognized parameter \"{name}\"");
+            return Err(option.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether storage parameters were said.
+fn has_storage_options(command: Clause<'_>) -> bool {
+    command.part("storage").is_some_and(|storage| storage.part("options").is_some())
 }
 
 /// Whether TEMPORARY was said. UNLOGGED is refused.

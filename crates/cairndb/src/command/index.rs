@@ -4,7 +4,7 @@ use cairn_parser::{Expr, TokenKind};
 
 use super::clause::Clause;
 use super::constraint::are_nulls_equal;
-use super::create_table::check_collation;
+use super::create_table::{check_collation, check_storage_options};
 use crate::catalog::ObjectName;
 use crate::{Error, Result, SqlState};
 
@@ -19,6 +19,10 @@ pub(crate) struct CreateIndex {
     pub(crate) included: Vec<String>,
     /// Which rows have entries; `None`: all.
     pub(crate) filter: Option<String>,
+    /// The method that was asked for, where it is not `btree`, which takes its place.
+    pub(crate) method: Option<String>,
+    /// WITH (...), which does nothing.
+    pub(crate) has_storage_options: bool,
     pub(crate) unique: bool,
     /// NULLS NOT DISTINCT.
     pub(crate) nulls_equal: bool,
@@ -48,11 +52,22 @@ pub(crate) struct IndexPart {
 
 impl CreateIndex {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateIndex> {
-        command.refuse("options", "a storage parameter")?;
+        command.part("options").map_or(Ok(()), check_storage_options)?;
         command.refuse("tablespace", "TABLESPACE")?;
-        if command.name_behind(TokenKind::Using).is_some_and(|method| method != "btree") {
-            command.refuse_word(TokenKind::Using, "an index method other than btree")?;
-        }
+        let method = command.name_behind(TokenKind::Using).filter(|method| method != "btree");
+        let method = match method {
+            // What these find, a btree finds.
+            Some(method) if method == "brin" || method == "hash" && !command.has(TokenKind::Unique) => Some(method),
+            Some(method) if method == "hash" => {
+                let message = "access method \"hash\" does not support unique indexes";
+                return Err(command.here(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)));
+            }
+            Some(_) => {
+                command.refuse_word(TokenKind::Using, "an index method other than btree")?;
+                None
+            }
+            None => None,
+        };
         let filter = match command.has(TokenKind::Where) {
             true => Some(command.tree().print(command.expr()?)),
             false => None,
@@ -64,6 +79,8 @@ impl CreateIndex {
             columns: keys.into_iter().map(IndexPart::of).collect::<Result<_>>()?,
             included: included.into_iter().map(included_column).collect::<Result<_>>()?,
             filter,
+            method,
+            has_storage_options: command.part("options").is_some(),
             unique: command.has(TokenKind::Unique),
             nulls_equal: are_nulls_equal(command),
             if_not_exists: command.part("if_not_exists").is_some(),

@@ -18,6 +18,7 @@ mod extension;
 mod index;
 mod maintenance;
 mod prepared;
+mod privileges;
 mod rename;
 mod routine;
 mod schema;
@@ -44,11 +45,12 @@ pub(crate) use extension::CreateExtension;
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
 pub(crate) use prepared::PreparedCommand;
+pub(crate) use privileges::{OwnRoutine, Privileges};
 pub(crate) use rename::RenameRelation;
 pub(crate) use routine::{Call, CreateRoutine, Do, DropRoutines, Parameter, Signature};
-pub(crate) use schema::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
+pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
-pub(crate) use settings::{Discard, SessionCommand};
+pub(crate) use settings::{Discard, SessionCommand, SetConfig};
 pub(crate) use transaction::TransactionCommand;
 pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger};
 pub(crate) use types::{AlterType, Beside, CreateEnum, DropTypes, TypeChange};
@@ -89,7 +91,9 @@ pub(crate) enum SchemaCommand {
     Call(Call),
     CreateSchema(CreateSchema),
     CreateExtension(CreateExtension),
-    RenameSchema(RenameSchema),
+    AlterSchema(AlterSchema),
+    OwnRoutine(OwnRoutine),
+    Privileges(Privileges),
     DropSchemas(DropSchemas),
     SetSchema(SetSchema),
     CreateEnum(CreateEnum),
@@ -121,7 +125,10 @@ pub(crate) enum CommandKind {
 
 impl CommandKind {
     pub(crate) fn of(parsed: &ParsedStatement) -> Option<CommandKind> {
-        parsed.command().map(|parts| CommandKind::named(parts.name()))
+        match parsed.command() {
+            Some(parts) => Some(CommandKind::named(parts.name())),
+            None => settings::is_configuring(parsed).then_some(CommandKind::Session),
+        }
     }
 
     fn named(rule: &str) -> CommandKind {
@@ -171,6 +178,9 @@ pub(crate) fn first_words(parsed: &ParsedStatement) -> Option<String> {
 impl Command {
     /// The statement's command; SQLSTATE 0A000 where it cannot be run.
     pub(crate) fn of(parsed: &ParsedStatement) -> Result<Command> {
+        if let Some(configure) = settings::configure(parsed)? {
+            return Ok(Command::Session(configure));
+        }
         let command = Clause::of_statement(parsed).ok_or_else(|| Error::internal("not a command"))?;
         Ok(match CommandKind::named(command.rule()) {
             CommandKind::Transaction => Command::Transaction(TransactionCommand::of(command)?),
@@ -221,6 +231,9 @@ impl SchemaCommand {
         if let ("alter_sequence", Some(alter)) = (command.rule(), AlterSequence::of(command)?) {
             return Ok(S::AlterSequence(alter));
         }
+        if let Some(privileges) = Privileges::of(command) {
+            return Ok(S::Privileges(privileges));
+        }
         if let ("drop_on", Some(drop)) = (command.rule(), DropTrigger::of(command)?) {
             return Ok(S::DropTrigger(drop));
         }
@@ -235,7 +248,8 @@ impl SchemaCommand {
             "alter_domain" => S::AlterDomain(AlterDomain::of(command)?),
             "alter_type" => S::AlterType(AlterType::of(command)?),
             "create_schema" => S::CreateSchema(CreateSchema::of(command)?),
-            "alter_schema" => S::RenameSchema(RenameSchema::of(command)?),
+            "alter_schema" => S::AlterSchema(AlterSchema::of(command)?),
+            "alter_function" => S::OwnRoutine(OwnRoutine::of(command)?),
             "alter_table" => S::AlterTable(AlterTable::of(command)?),
             "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
             "create_trigger" => S::CreateTrigger(CreateTrigger::of(command)?),

@@ -205,13 +205,20 @@ fn mode(argument: Clause<'_>) -> ParameterMode {
     }
 }
 
+impl Clause<'_> {
+    /// FUNCTION or PROCEDURE; `None`: ROUTINE, which is either.
+    pub(super) fn routine_kind(self) -> Option<RoutineKind> {
+        match () {
+            () if self.has(TokenKind::Function) => Some(RoutineKind::Function),
+            () if self.has(TokenKind::Procedure) => Some(RoutineKind::Procedure),
+            () => None,
+        }
+    }
+}
+
 impl DropRoutines {
     pub(super) fn of(command: Clause<'_>) -> Result<DropRoutines> {
-        let kind = match () {
-            () if command.has(TokenKind::Function) => Some(RoutineKind::Function),
-            () if command.has(TokenKind::Procedure) => Some(RoutineKind::Procedure),
-            () => None,
-        };
+        let kind = command.routine_kind();
         Ok(DropRoutines {
             kind,
             signatures: command.parts("function_signature").map(Signature::of).collect::<Result<_>>()?,

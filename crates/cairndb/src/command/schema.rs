@@ -13,11 +13,12 @@ pub(crate) struct CreateSchema {
     pub(crate) if_not_exists: bool,
 }
 
-/// ALTER SCHEMA .. RENAME TO.
+/// ALTER SCHEMA.
 #[derive(Debug)]
-pub(crate) struct RenameSchema {
+pub(crate) struct AlterSchema {
     pub(crate) name: String,
-    pub(crate) to: String,
+    /// RENAME TO; `None`: OWNER TO, and there are no roles.
+    pub(crate) to: Option<String>,
 }
 
 /// DROP SCHEMA.
@@ -46,10 +47,10 @@ impl CreateSchema {
     }
 }
 
-impl RenameSchema {
-    pub(super) fn of(command: Clause<'_>) -> Result<RenameSchema> {
-        let rename = command.part("rename").ok_or_else(|| command.unsupported("ALTER SCHEMA ... OWNER TO"))?;
-        Ok(RenameSchema { name: command.name()?, to: rename.name()? })
+impl AlterSchema {
+    pub(super) fn of(command: Clause<'_>) -> Result<AlterSchema> {
+        let to = command.part("rename").map(Clause::name).transpose()?;
+        Ok(AlterSchema { name: command.name()?, to })
     }
 }
 

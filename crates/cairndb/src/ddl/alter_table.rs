@@ -111,6 +111,10 @@ impl Ddl<'_> {
             A::EnableTrigger { name, enabled } => self.enable_trigger(table, name.as_deref(), *enabled),
             A::ValidateConstraint(name) => self.validate_constraint(table, name),
             A::Owner => Ok(()),
+            A::WithoutEffect(words) => {
+                self.notice(SqlState("00000"), format!("{words} does nothing"));
+                Ok(())
+            }
             A::RenameTo(_) | A::AddColumn { .. } => Err(Error::internal("an action in the wrong place")),
         }
     }

@@ -54,6 +54,13 @@ impl Ddl<'_> {
 
     /// `None`: there is one of this name, and IF NOT EXISTS was said.
     fn free_index_name(&mut self, create: &CreateIndex, table: &Table, named_by: &[String]) -> Result<Option<String>> {
+        if let Some(method) = &create.method {
+            let message = format!("access method \"{method}\" is not there: \"btree\" takes its place");
+            self.notice(SqlState("00000"), message);
+        }
+        if create.has_storage_options {
+            self.notice(SqlState("00000"), "storage parameters do nothing".to_owned());
+        }
         let Some(name) = &create.name else {
             return Ok(Some(Chosen::default().relation(&self.catalog, table, &named_by.join("_"), "idx")));
         };

@@ -52,6 +52,9 @@ impl Ddl<'_> {
         if !self.is_free(schema, &create.name.name, create.if_not_exists)? {
             return Ok("CREATE TABLE");
         }
+        if create.has_storage_options {
+            self.notice(SqlState("00000"), "storage parameters do nothing".to_owned());
+        }
         let mut table = self.empty_table(schema, create.name.name.clone(), create.on_commit)?;
         let mut chosen = Chosen::default();
         chosen.take_relation(&self.catalog, schema, table.name.clone())?;

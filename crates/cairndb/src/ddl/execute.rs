@@ -84,7 +84,15 @@ impl Ddl<'_> {
             S::DropRoutines(drop) => self.drop_routines(drop),
             S::CreateSchema(create) => self.create_schema(create),
             S::CreateExtension(create) => self.create_extension(create),
-            S::RenameSchema(rename) => self.rename_schema(rename),
+            S::AlterSchema(alter) => self.alter_schema(alter),
+            S::OwnRoutine(own) => {
+                self.routine_of(&own.signature, own.kind)?;
+                Ok(own.tag())
+            }
+            S::Privileges(privileges) => {
+                self.notice(SqlState("00000"), format!("{} does nothing: there are no roles", privileges.tag));
+                Ok(privileges.tag)
+            }
             S::DropSchemas(drop) => self.drop_schemas(drop),
             S::SetSchema(change) => self.set_schema(change),
             S::CreateEnum(create) => self.create_enum(create),

@@ -118,6 +118,8 @@ impl Ddl<'_> {
             IndexPart { key, descending, nulls_first, is_collated: false, class: None }
         };
         CreateIndex {
+            method: None,
+            has_storage_options: false,
             name: None,
             table: ObjectName::from(table.name.as_str()),
             columns: index.columns.iter().map(part).collect(),

@@ -6,7 +6,7 @@ use super::context::Ddl;
 use super::dependency::Object;
 use super::names::{already_exists_in, is_a, missing};
 use crate::catalog::{ObjectId, Relation, RelationKind, Sequence, TEMPORARY, Table, View, no_schema};
-use crate::command::{CreateSchema, DropSchemas, RenameSchema, SetSchema};
+use crate::command::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
 use crate::system;
 use crate::{Error, Result, SqlState};
 
@@ -26,14 +26,15 @@ impl Ddl<'_> {
         Ok("CREATE SCHEMA")
     }
 
-    pub(super) fn rename_schema(&mut self, rename: &RenameSchema) -> Result<&'static str> {
-        let id = self.schema(&rename.name)?;
-        if self.catalog.schema(&rename.to).is_some() {
-            let message = format!("schema \"{}\" already exists", rename.to);
+    pub(super) fn alter_schema(&mut self, alter: &AlterSchema) -> Result<&'static str> {
+        let id = self.schema(&alter.name)?;
+        let Some(to) = &alter.to else { return Ok("ALTER SCHEMA") };
+        if self.catalog.schema(to).is_some() {
+            let message = format!("schema \"{to}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_SCHEMA, message));
         }
-        refuse_reserved(&rename.to)?;
-        self.store.put_schema(id, &rename.to)?;
+        refuse_reserved(to)?;
+        self.store.put_schema(id, to)?;
         Ok("ALTER SCHEMA")
     }
 

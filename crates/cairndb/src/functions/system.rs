@@ -14,7 +14,18 @@ pub(super) fn register(catalogue: &mut Catalogue) {
             Ok(Value::from(format!("CairnDB {} (PostgreSQL 15 dialect)", env!("CARGO_PKG_VERSION"))))
         })
         .stable();
-    catalogue.add("current_setting", &[TEXT], TEXT, call!((Text name), context setting(name, context))).stable();
+    catalogue.add("current_setting", &[TEXT], TEXT, call!((Text name), context setting(name, false, context))).stable();
+    catalogue
+        .add(
+            "current_setting",
+            &[TEXT, DataType::Boolean],
+            TEXT,
+            call!((Text name, Boolean missing_ok), context {
+                setting(name, *missing_ok, context)
+            }),
+        )
+        .stable();
+    catalogue.add("set_config", &[TEXT, TEXT, DataType::Boolean], TEXT, set_config).volatile().called_on_null();
     for name in ["current_database", "current_catalog"] {
         catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();
     }
@@ -31,23 +42,23 @@ fn trigger_depth(_: &[Value], context: &EvalContext) -> Result<Value> {
     Ok(Value::Integer(i32::try_from(depth).unwrap_or(i32::MAX)))
 }
 
-fn setting(name: &str, context: &EvalContext) -> Result<Value> {
-    let value = match name.to_ascii_lowercase().as_str() {
-        "timezone" => &*context.time_zone,
-        "server_version" => "15.0",
-        "server_version_num" => "150000",
-        "server_encoding" | "client_encoding" => "UTF8",
-        "datestyle" => "ISO, MDY",
-        "intervalstyle" => "postgres",
-        "bytea_output" => "hex",
-        "standard_conforming_strings" => "on",
-        "transaction_isolation" | "default_transaction_isolation" => "serializable",
-        _ => {
+/// The setting of a name; `None` where there is none and that may be.
+fn setting(name: &str, missing_ok: bool, context: &EvalContext) -> Result<Value> {
+    let shown = context.settings.as_ref().and_then(|settings| settings.shown(&name.to_ascii_lowercase()));
+    match shown {
+        Some(shown) => Ok(Value::from(shown)),
+        None if missing_ok => Ok(Value::Null),
+        None => {
             let message = format!("unrecognized configuration parameter \"{name}\"");
-            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+            Err(Error::new(SqlState::UNDEFINED_OBJECT, message))
         }
-    };
-    Ok(Value::text(value))
+    }
+}
+
+/// What is a statement of its own is done by the session (`command/settings.rs`), and never comes here.
+fn set_config(_: &[Value], _: &EvalContext) -> Result<Value> {
+    let hint = "Write SET, or a SELECT of nothing but set_config() of constants.";
+    Err(Error::unsupported("set_config() inside another statement").with_hint(hint))
 }
 
 fn type_of(args: &[Value], _: &EvalContext) -> Result<Value> {

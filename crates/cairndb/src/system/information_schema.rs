@@ -301,7 +301,7 @@ fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Optio
         called,
         integer(number),
         maybe(default),
-        yes_or_no(!not_null),
+        yes_or_no(!(not_null || domain.is_some_and(|(_, of)| of.domain().is_some_and(|domain| domain.not_null)))),
         text(name),
         length,
         octets,

@@ -311,9 +311,11 @@ fn pg_index(catalog: &Catalog, rows: &mut Rows) {
         for Indexed { id, columns, unique, secondary: index, .. } in indexes(table) {
             // An expression is column 0.
             let number = |&column: &usize| table.columns.get(column).map_or(0, |column| column.number);
-            let key: Vec<String> = columns.iter().map(|column| number(column).to_string()).collect();
+            let included = index.map_or(&table.primary_key_included, |index| &index.included);
+            let columns = columns.iter().chain(included);
+            let key: Vec<String> = columns.map(|column| number(column).to_string()).collect();
             let is = [unique, index.is_none(), true].map(Value::Boolean);
-            let first = [oid(id), oid(table.id), small(columns.len())];
+            let first = [oid(id), oid(table.id), small(key.len())];
             rows.add(first.into_iter().chain(is).chain([Value::text(key.join(" "))]).collect());
         }
     }

@@ -16,8 +16,16 @@ pub struct EvalContext {
     pub statement_timestamp: i64,
     /// The session's time zone.
     pub time_zone: ZoneName,
+    /// The session's settings, for `current_setting()`; none where there is no session.
+    pub(crate) settings: Option<Arc<dyn ShownSettings>>,
     /// Who runs the schema's functions here; nobody, where there are none, or they are not to be called.
     pub(crate) caller: Option<Arc<dyn Caller>>,
+}
+
+/// Settings by name, as SHOW tells them.
+pub(crate) trait ShownSettings: fmt::Debug + Send + Sync {
+    /// `None`: there is no setting of this name, which is in lower case.
+    fn shown(&self, name: &str) -> Option<String>;
 }
 
 /// IANA name of a time zone; UTC, unless said otherwise. Cheap to clone.

@@ -11,5 +11,5 @@ pub use cairn::CairnEngine;
 pub use face::{Answer, Column, Engine, Failure, Session};
 pub use postgres::PostgresEngine;
 pub use printed::PrintedEngine;
-pub use server::{PostgresServer, StartError};
+pub use server::{PostgresServer, StartError, program};
 pub use sqlite::SqliteEngine;

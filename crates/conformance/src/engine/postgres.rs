@@ -27,6 +27,11 @@ impl<'a> PostgresEngine<'a> {
         Ok(PostgresEngine { server, name, types: Cell::new(false) })
     }
 
+    /// What the server calls the database.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Makes an empty database whose answers carry column types.
     pub fn create_with_types(server: &'a PostgresServer) -> Result<PostgresEngine<'a>, Failure> {
         let engine = PostgresEngine::create(server)?;

@@ -186,6 +186,11 @@ fn account_named(accounts: &str, name: &str) -> Option<(u32, u32)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
+/// A program of the server's, such as `pg_dump`.
+pub fn program(name: &str) -> Option<PathBuf> {
+    program_folder().map(|folder| folder.join(name)).filter(|program| program.is_file())
+}
+
 /// The newest installed version's programs, or those on the path.
 fn program_folder() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();

@@ -12,8 +12,8 @@ use crate::api::session::SessionState;
 use crate::api::{Connection, Params};
 use crate::catalog::Sequence;
 use crate::dml::row::Env;
-use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
+use crate::types::{EvalContext, ShownSettings};
 
 type Written = Result<(u64, Option<Ticket>), Miss>;
 
@@ -123,8 +123,10 @@ fn run_point(
 fn refresh(eval: &mut EvalContext, state: &SessionState) {
     eval.statement_timestamp = clock_micros();
     eval.transaction_timestamp = state.transaction.as_ref().map_or(eval.statement_timestamp, |open| open.started);
-    if eval.time_zone != state.settings.time_zone {
+    let same = |known: &Arc<dyn ShownSettings>| std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(&state.settings));
+    if !eval.settings.as_ref().is_some_and(same) {
         eval.time_zone.clone_from(&state.settings.time_zone);
+        eval.settings = Some(state.settings.clone());
     }
 }
 

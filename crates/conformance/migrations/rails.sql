@@ -1,0 +1,52 @@
+-- As Active Record writes it, and its structure.sql loads it.
+CREATE EXTENSION IF NOT EXISTS "plpgsql" SCHEMA pg_catalog;
+CREATE EXTENSION IF NOT EXISTS "pgcrypto";
+SET client_min_messages TO warning;
+SET standard_conforming_strings = on;
+SET SESSION timezone TO 'UTC';
+CREATE TABLE "schema_migrations" ("version" character varying NOT NULL PRIMARY KEY);
+CREATE TABLE "ar_internal_metadata" ("key" character varying NOT NULL PRIMARY KEY, "value" character varying, "created_at" timestamp(6) NOT NULL, "updated_at" timestamp(6) NOT NULL);
+CREATE TABLE "users" ("id" bigserial primary key, "email" character varying DEFAULT '' NOT NULL, "encrypted_password" character varying DEFAULT '' NOT NULL, "reset_password_token" character varying, "sign_in_count" integer DEFAULT 0 NOT NULL, "admin" boolean DEFAULT FALSE, "settings" jsonb DEFAULT '{}' NOT NULL, "roles" text[] DEFAULT '{}' NOT NULL, "created_at" timestamp(6) NOT NULL, "updated_at" timestamp(6) NOT NULL);
+CREATE UNIQUE INDEX "index_users_on_email" ON "users" ("email");
+CREATE UNIQUE INDEX "index_users_on_reset_password_token" ON "users" ("reset_password_token") WHERE reset_password_token IS NOT NULL;
+CREATE TABLE "posts" ("id" bigserial primary key, "user_id" bigint NOT NULL, "title" character varying(150) NOT NULL, "body" text, "rating" decimal(3,1), "score" float, "published_on" date, "published_at" timestamp(6) without time zone, "token" uuid DEFAULT gen_random_uuid() NOT NULL, "data" json, "cover" bytea, "starts" time, "position" integer, "created_at" timestamp(6) NOT NULL, "updated_at" timestamp(6) NOT NULL, CONSTRAINT "fk_rails_5b5ddfd518"
+FOREIGN KEY ("user_id")
+  REFERENCES "users" ("id")
+);
+CREATE INDEX "index_posts_on_user_id" ON "posts" ("user_id");
+CREATE INDEX "index_posts_on_user_id_and_published_at" ON "posts" USING btree ("user_id", "published_at" DESC NULLS LAST);
+CREATE INDEX "index_posts_on_lower_title" ON "posts" (lower(title));
+CREATE TABLE "taggings" ("id" uuid DEFAULT gen_random_uuid() NOT NULL PRIMARY KEY, "taggable_type" character varying NOT NULL, "taggable_id" bigint NOT NULL, "weight" smallint DEFAULT 1);
+CREATE INDEX "index_taggings_on_taggable" ON "taggings" ("taggable_type", "taggable_id");
+CREATE TABLE "posts_users" ("post_id" bigint NOT NULL, "user_id" bigint NOT NULL);
+ALTER TABLE "taggings" ADD CONSTRAINT "weight_in_range" CHECK (weight > 0 AND weight < 100);
+ALTER TABLE "posts" ADD "slug" character varying;
+ALTER TABLE "posts" ADD COLUMN "lang" character varying(2) DEFAULT 'en' NOT NULL;
+ALTER TABLE "posts" ADD COLUMN "search" character varying GENERATED ALWAYS AS (lower(title)) STORED;
+ALTER TABLE "posts" ALTER COLUMN "rating" TYPE numeric(4,2);
+ALTER TABLE "posts" ALTER COLUMN "rating" SET DEFAULT 0.0;
+UPDATE "posts" SET "body"='' WHERE "body" IS NULL;
+ALTER TABLE "posts" ALTER COLUMN "body" SET NOT NULL;
+ALTER TABLE "posts" RENAME COLUMN "lang" TO "locale";
+ALTER TABLE "posts_users" ADD CONSTRAINT "fk_rails_a" FOREIGN KEY ("post_id") REFERENCES "posts" ("id") ON DELETE CASCADE;
+ALTER TABLE "posts_users" ADD CONSTRAINT "fk_rails_b" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE NOT VALID;
+ALTER TABLE "posts_users" VALIDATE CONSTRAINT "fk_rails_b";
+ALTER TABLE "users" ADD CONSTRAINT "email_not_empty" CHECK (email <> '') NOT VALID;
+ALTER TABLE "taggings" RENAME TO "labels";
+ALTER INDEX "index_taggings_on_taggable" RENAME TO "index_labels_on_taggable";
+ALTER TABLE "labels" RENAME COLUMN "weight" TO "heft";
+DROP INDEX "index_posts_on_lower_title";
+CREATE TYPE "status" AS ENUM ('draft', 'published', 'archived');
+ALTER TABLE "posts" ADD "status" status DEFAULT 'draft' NOT NULL;
+ALTER TYPE "status" ADD VALUE IF NOT EXISTS 'deleted' AFTER 'archived';
+COMMENT ON TABLE "posts" IS 'Articles';
+COMMENT ON COLUMN "posts"."title" IS NULL;
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "index_posts_on_slug" ON "posts" ("slug");
+BEGIN;
+INSERT INTO "schema_migrations" (version) VALUES ('20240102030405'), ('20240203040506') ON CONFLICT DO NOTHING;
+INSERT INTO "ar_internal_metadata" ("key", "value", "created_at", "updated_at") VALUES ('environment', 'test', '2024-01-02 03:04:05.678901', '2024-01-02 03:04:05.678901') RETURNING "key";
+COMMIT;
+ALTER TABLE "users" DISABLE TRIGGER ALL;
+INSERT INTO "users" ("email", "created_at", "updated_at") VALUES ('a@x.org', '2024-01-02 03:04:05', '2024-01-02 03:04:05') RETURNING "id";
+ALTER TABLE "users" ENABLE TRIGGER ALL;
+SELECT setval('users_id_seq', (SELECT GREATEST(MAX("id") + (SELECT 1), (SELECT 1)) FROM "users"), false);
