@@ -8,9 +8,9 @@ use super::context::Context;
 use super::expr::{conjunction, not};
 use super::from::Side;
 use super::operators::{Operand, row_of};
-use super::scope::Relation;
+use super::scope;
 use super::shown::said;
-use crate::catalog::{Catalog, Column, Table, oid_of};
+use crate::catalog::{Catalog, Column, Relation, Table, oid_of};
 use crate::functions::composite::{attribute_of, constructor, is_constructor, is_null_row, with_attribute};
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::{list_span, name_text};
@@ -89,10 +89,10 @@ impl Binder<'_> {
             self.note_use(env.scope, &row);
             let span = list_span(self.tree, qualifier).unwrap_or(NOWHERE);
             if !context.in_aggregate {
-                super::scope::columns_in(&row, |index| context.mentions.push((index, span)));
+                scope::columns_in(&row, |index| context.mentions.push((index, span)));
             }
         }
-        Ok(super::scope::seen_from(std::borrow::Cow::Owned(row), level))
+        Ok(scope::seen_from(std::borrow::Cow::Owned(row), level))
     }
 
     /// A variable that is a row.
@@ -254,7 +254,7 @@ impl Binder<'_> {
 
 impl Binder<'_> {
     /// The whole row of a relation: NULL where an outer join found none.
-    fn row_of_relation(&self, relation: &Relation) -> Result<Expr> {
+    fn row_of_relation(&self, relation: &scope::Relation) -> Result<Expr> {
         let columns: Vec<(String, Expr)> =
             relation.columns().map(|(name, expr)| (name.to_owned(), expr.into_owned())).collect();
         let table = relation.table.as_ref().map(|(table, _)| table);
@@ -274,7 +274,7 @@ impl Binder<'_> {
     /// A side of an outer join that may be missing, with a column that says where it is not; if the statement may ask for a
     /// whole row of it.
     pub(super) fn with_presence(&self, (plan, mut scope): Side) -> Side {
-        let asked = |relation: &Relation| relation.present.is_none() && self.names_row(&relation.alias);
+        let asked = |relation: &scope::Relation| relation.present.is_none() && self.names_row(&relation.alias);
         let mut relations = scope.relations.iter_mut().filter(|relation| asked(relation)).peekable();
         if relations.peek().is_none() {
             return (plan, scope);
@@ -286,6 +286,23 @@ impl Binder<'_> {
         let exprs = fields.iter().enumerate().map(column).chain([boolean(true)]).collect();
         fields.push(Field { name: "present".to_owned(), data_type: DataType::Boolean });
         (LogicalPlan::Project { input: plan.into(), exprs, fields }, scope)
+    }
+
+    /// The type of the rows of a table of this name.
+    pub(super) fn type_of_rows(&self, schema: Option<&str>, name: &str) -> Result<Option<DataType>> {
+        let mut schemas = match schema {
+            Some(schema) => self.catalog.schema(schema).into_iter().collect(),
+            None => self.catalog.searched().to_vec(),
+        }
+        .into_iter();
+        match schemas.find_map(|schema| self.found_in(schema, name)) {
+            // A definition would have to follow the table's name and columns.
+            Some(Relation::Table(_)) if self.definition.is_some() || self.noted.is_some() => {
+                Err(Error::unsupported(format!("the type of rows of table \"{name}\" in a definition")))
+            }
+            Some(Relation::Table(table)) => row_type(table, self.catalog).map(DataType::Composite).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Whether the statement says `name` or `name.*` where a column could stand.

@@ -82,7 +82,10 @@ impl Binder<'_> {
         let users = |schema: Option<&str>, name: &str| {
             let found = self.users_type(schema, name, span)?;
             domain.replace(found.filter(|of| of.domain().is_some()).cloned());
-            Ok(found.map(|of| of.data_type))
+            match found {
+                Some(of) => Ok(Some(of.data_type)),
+                None => self.type_of_rows(schema, name),
+            }
         };
         let found = DataType::from_syntax(self.tree, data_type, &users).map_err(|error| self.at(error, span))?;
         let domain = domain.into_inner();

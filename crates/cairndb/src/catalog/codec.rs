@@ -39,11 +39,14 @@ const WITH_TRIGGERS: u8 = 11;
 /// does not know of them knows no such type.
 const WITH_DIGITS: u8 = 12;
 
+/// The same of a composite type, and of a table with columns of such: who does not know of them can not read its rows.
+const WITH_COMPOSITES: u8 = 13;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_DIGITS;
+const NEWEST: u8 = WITH_COMPOSITES;
 
 /// Builds one record.
 #[derive(Default)]
@@ -102,6 +105,11 @@ impl Writer {
     /// The record of a table with columns, or of a type that a user made, of times that have modifiers.
     pub(super) fn entry_with_digits() -> Writer {
         Writer { out: vec![WITH_DIGITS], temporary: false }
+    }
+
+    /// The record of a composite type, or of a table with columns of such.
+    pub(super) fn entry_with_composites() -> Writer {
+        Writer { out: vec![WITH_COMPOSITES], temporary: false }
     }
 
     pub(super) fn finish(self) -> Vec<u8> {

@@ -19,6 +19,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.types().any(DataType::is_composite) => Writer::entry_with_composites(),
         () if table.types().any(DataType::has_limited_time) => Writer::entry_with_digits(),
         () if !table.triggers.is_empty() => Writer::entry_with_triggers(),
         () if table.has_user_types() => Writer::entry_with_types(),

@@ -42,4 +42,4 @@ pub(crate) use store::{
 pub use trigger::Trigger;
 pub(crate) use trigger::TriggerEvent;
 pub use user_types::UserType;
-pub(crate) use user_types::{Domain, TypeKind, oid_of, type_id};
+pub(crate) use user_types::{CompositeParts, Domain, TypeKind, oid_of, type_id};

@@ -241,12 +241,14 @@ impl Objects {
         let mut found = vec![id];
         let mut types: Vec<&Arc<UserType>> = self.types().collect();
         types.sort_by_key(|of| of.id);
-        for of in types {
-            if of.rests_on().any(|on| found.contains(&on)) && !found.contains(&of.id) {
-                found.push(of.id);
+        // A composite type may have got attributes of types that are younger.
+        loop {
+            let rests = |of: &&Arc<UserType>| of.rests_on().any(|on| found.contains(&on)) && !found.contains(&of.id);
+            match types.iter().copied().find(rests) {
+                Some(of) => found.push(of.id),
+                None => return found,
             }
         }
-        found
     }
 
     /// What a column holds where no value is given: its own default, or its domain's.

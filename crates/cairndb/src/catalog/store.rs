@@ -235,17 +235,33 @@ pub(crate) fn load_types(reader: &Reader, without_damaged: bool) -> Result<Types
     let mut types = Types::default();
     let (from, to) = ([EntryKind::Type as u8], [EntryKind::Type as u8 + 1]);
     let mut cursor = reader.cursor(TreeId::CATALOG, Bound::Included(&from[..]), Bound::Excluded(&to[..]))?;
+    let mut left = Vec::new();
     while let Some((key, value)) = cursor.next()? {
-        let mut of = match parse_key(key).and_then(|(_, id)| decode_user_type(id, value, &types)) {
-            Err(_) if without_damaged => continue,
-            decoded => decoded?,
-        };
-        let schema = match reader.get(TreeId::CATALOG, &entry_key(EntryKind::Schema, of.schema))? {
-            Some(schema) => entries::decode_text(&schema).unwrap_or_default(),
-            None => String::new(),
-        };
-        of.resolve(&schema)?;
-        types.add(Arc::new(of));
+        left.push((key.to_vec(), value.to_vec()));
+    }
+    // By id those come first that others are made of, but for attributes that a composite type got later.
+    loop {
+        let (before, mut waiting) = (left.len(), Vec::new());
+        for (key, value) in left {
+            let decoded = parse_key(&key).and_then(|(_, id)| decode_user_type(id, &value, &types));
+            let Ok(mut of) = decoded else {
+                waiting.push((key, value));
+                continue;
+            };
+            let schema = match reader.get(TreeId::CATALOG, &entry_key(EntryKind::Schema, of.schema))? {
+                Some(schema) => entries::decode_text(&schema).unwrap_or_default(),
+                None => String::new(),
+            };
+            of.resolve(&schema)?;
+            types.add(Arc::new(of));
+        }
+        left = waiting;
+        if left.is_empty() || left.len() == before {
+            break;
+        }
+    }
+    if let (Some((key, value)), false) = (left.first(), without_damaged) {
+        parse_key(key).and_then(|(_, id)| decode_user_type(id, value, &types))?;
     }
     Ok(types)
 }

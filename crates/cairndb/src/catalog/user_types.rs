@@ -8,7 +8,9 @@ use super::codec::{self, Fields, Writer, corrupt};
 use super::entries::{decode_check, decode_references, encode_check, encode_definition};
 use super::schema::{Check, ObjectId};
 use crate::Result;
-use crate::types::{DataType, EnumDefinition, EnumLabel, EnumType};
+use crate::types::{
+    Attribute, CompositeDefinition, CompositeType, DataType, EnumDefinition, EnumLabel, EnumType, NamedComposite,
+};
 
 /// A type that a user made.
 #[derive(Clone, Debug)]
@@ -34,6 +36,16 @@ pub(crate) enum TypeKind {
     /// By key, ascending.
     Enum(Vec<EnumLabel>),
     Domain(Domain),
+    Composite(CompositeParts),
+}
+
+/// What the values of a composite type consist of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CompositeParts {
+    /// In order.
+    pub(crate) attributes: Vec<Attribute>,
+    /// How many numbers attributes were given, those of dropped ones among them.
+    pub(crate) made: u32,
 }
 
 /// A type of some values of another.
@@ -59,6 +71,16 @@ impl UserType {
     pub(crate) fn resolve(&mut self, schema: &str) -> Result<()> {
         self.data_type = match &self.kind {
             TypeKind::Domain(domain) => domain.base,
+            TypeKind::Composite(parts) => DataType::Composite(CompositeType::of(CompositeDefinition {
+                named: Some(NamedComposite {
+                    schema: schema.to_owned(),
+                    name: self.name.clone(),
+                    oid: oid_of(self.id),
+                    array_oid: oid_of(self.array_id),
+                    table: None,
+                }),
+                attributes: parts.attributes.clone(),
+            })?),
             TypeKind::Enum(labels) => DataType::Enum(EnumType::of(EnumDefinition {
                 schema: schema.to_owned(),
                 name: self.name.clone(),
@@ -74,21 +96,30 @@ impl UserType {
     pub(crate) fn labels(&self) -> &[EnumLabel] {
         match &self.kind {
             TypeKind::Enum(labels) => labels,
-            TypeKind::Domain(_) => &[],
+            TypeKind::Domain(_) | TypeKind::Composite(_) => &[],
         }
     }
 
     pub(crate) fn domain(&self) -> Option<&Domain> {
         match &self.kind {
             TypeKind::Domain(domain) => Some(domain),
-            TypeKind::Enum(_) => None,
+            TypeKind::Enum(_) | TypeKind::Composite(_) => None,
+        }
+    }
+
+    /// The attributes of a composite type.
+    pub(crate) fn attributes(&self) -> &[Attribute] {
+        match &self.kind {
+            TypeKind::Composite(parts) => &parts.attributes,
+            TypeKind::Enum(_) | TypeKind::Domain(_) => &[],
         }
     }
 
     /// The types that it is made of.
     pub(crate) fn rests_on(&self) -> impl Iterator<Item = ObjectId> {
+        let attributes = self.attributes().iter().filter_map(|attribute| type_id(attribute.data_type));
         let domain = self.domain();
-        domain.and_then(|domain| domain.parent.or_else(|| type_id(domain.base))).into_iter()
+        domain.and_then(|domain| domain.parent.or_else(|| type_id(domain.base))).into_iter().chain(attributes)
     }
 
     /// What it says of other objects.
@@ -135,13 +166,21 @@ impl Types {
 pub(crate) fn type_id(data_type: DataType) -> Option<ObjectId> {
     match data_type.element().unwrap_or(data_type) {
         DataType::Enum(of) => Some(ObjectId(of.definition().oid.wrapping_sub(16384))),
+        DataType::Composite(of) => match &of.definition().named {
+            Some(NamedComposite { oid, table: None, .. }) => Some(ObjectId(oid.wrapping_sub(16384))),
+            _ => None,
+        },
         _ => None,
     }
 }
 
 pub(super) fn encode_user_type(of: &UserType, change: u64) -> Vec<u8> {
     let limited = of.domain().is_some_and(|domain| domain.base.has_limited_time());
-    let mut w = if limited { Writer::entry_with_digits() } else { Writer::entry() };
+    let mut w = match &of.kind {
+        TypeKind::Composite(_) => Writer::entry_with_composites(),
+        _ if limited => Writer::entry_with_digits(),
+        _ => Writer::entry(),
+    };
     w.text(1, &of.name);
     w.number(2, of.schema.0.into());
     w.number(3, of.array_id.0.into());
@@ -156,6 +195,17 @@ pub(super) fn encode_user_type(of: &UserType, change: u64) -> Vec<u8> {
                     w.text(3, &label.name);
                 });
             }
+        }
+        TypeKind::Composite(parts) => {
+            w.number(5, 3);
+            for attribute in &parts.attributes {
+                w.record(13, |w| {
+                    w.text(1, &attribute.name);
+                    w.number(2, attribute.number.into());
+                    w.data_type(3, attribute.data_type);
+                });
+            }
+            w.number(14, parts.made.into());
         }
         TypeKind::Domain(domain) => {
             w.number(5, 2);
@@ -187,7 +237,7 @@ pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8], types: &Types) -> Res
     let (mut labels, mut kind) = (Vec::new(), 1_u32);
     let (base, parent, default, not_null, checks) = (DataType::Unknown, None, None, false, Vec::new());
     let mut domain = Domain { base, parent, default, not_null, checks };
-    let mut references = None;
+    let (mut references, mut parts) = (None, CompositeParts::default());
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -203,6 +253,8 @@ pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8], types: &Types) -> Res
             10 => references = decode_references(value)?,
             11 => domain.not_null = true,
             12 => domain.checks.push(decode_check(value)?),
+            13 => parts.attributes.push(decode_attribute(value, types)?),
+            14 => parts.made = codec::number(value)?,
             _ => {}
         }
     }
@@ -218,6 +270,16 @@ pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8], types: &Types) -> Res
             of.kind = TypeKind::Domain(domain);
             return Ok(of);
         }
+        3 => {
+            let mut numbers: Vec<u32> = parts.attributes.iter().map(|attribute| attribute.number).collect();
+            numbers.sort_unstable();
+            let are_given = numbers.first().is_none_or(|least| *least > 0) && numbers.last() <= Some(&parts.made);
+            if !are_given || !numbers.is_sorted_by(|a, b| a < b) {
+                return Err(corrupt("attributes of a composite type"));
+            }
+            of.kind = TypeKind::Composite(parts);
+            return Ok(of);
+        }
         _ => return Err(corrupt("unknown kind of type")),
     }
     let mut names: Vec<&str> = labels.iter().map(|label| label.name.as_str()).collect();
@@ -228,6 +290,23 @@ pub(super) fn decode_user_type(id: ObjectId, bytes: &[u8], types: &Types) -> Res
     }
     of.kind = TypeKind::Enum(labels);
     Ok(of)
+}
+
+fn decode_attribute(bytes: &[u8], types: &Types) -> Result<Attribute> {
+    let mut attribute = Attribute { name: String::new(), data_type: DataType::Unknown, number: 0 };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => attribute.name = codec::text(value)?,
+            2 => attribute.number = codec::number(value)?,
+            3 => attribute.data_type = codec::data_type(value, types)?,
+            _ => {}
+        }
+    }
+    match attribute.data_type {
+        DataType::Unknown => Err(corrupt("an attribute without a type")),
+        _ => Ok(attribute),
+    }
 }
 
 fn decode_label(bytes: &[u8]) -> Result<EnumLabel> {

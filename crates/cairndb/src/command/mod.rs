@@ -53,7 +53,8 @@ pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, Sequen
 pub(crate) use settings::{Discard, SessionCommand, SetConfig};
 pub(crate) use transaction::TransactionCommand;
 pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger};
-pub(crate) use types::{AlterType, Beside, CreateEnum, DropTypes, TypeChange};
+pub(crate) use types::{
+    AlterType, AttributeChange, AttributeDefinition, Beside, CreateComposite, CreateEnum, DropTypes, TypeChange};
 pub(crate) use view::CreateView;
 
 use cairn_parser::{Id, Statement, TokenKind};
@@ -97,6 +98,7 @@ pub(crate) enum SchemaCommand {
     DropSchemas(DropSchemas),
     SetSchema(SetSchema),
     CreateEnum(CreateEnum),
+    CreateComposite(CreateComposite),
     AlterType(AlterType),
     DropTypes(DropTypes),
     CreateDomain(CreateDomain),
@@ -243,7 +245,10 @@ impl SchemaCommand {
             "create_view" => S::CreateView(CreateView::of(command)?),
             "create_index" => S::CreateIndex(CreateIndex::of(command)?),
             "create_sequence" => S::CreateSequence(CreateSequence::of(command)?),
-            "create_type" => S::CreateEnum(CreateEnum::of(command)?),
+            "create_type" => match CreateComposite::of(command)? {
+                Some(create) => S::CreateComposite(create),
+                None => S::CreateEnum(CreateEnum::of(command)?),
+            },
             "create_domain" => S::CreateDomain(CreateDomain::of(command)?),
             "alter_domain" => S::AlterDomain(AlterDomain::of(command)?),
             "alter_type" => S::AlterType(AlterType::of(command)?),

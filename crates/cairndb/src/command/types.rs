@@ -1,8 +1,9 @@
 //! CREATE TYPE, ALTER TYPE, DROP TYPE.
 
-use cairn_parser::TokenKind;
+use cairn_parser::{Id, TokenKind, TypeName};
 
 use super::clause::Clause;
+use super::create_table::check_collation;
 use crate::catalog::ObjectName;
 use crate::{Error, Result};
 
@@ -11,6 +12,30 @@ use crate::{Error, Result};
 pub(crate) struct CreateEnum {
     pub(crate) name: ObjectName,
     pub(crate) labels: Vec<String>,
+}
+
+/// CREATE TYPE .. AS (..).
+#[derive(Debug)]
+pub(crate) struct CreateComposite {
+    pub(crate) name: ObjectName,
+    pub(crate) attributes: Vec<AttributeDefinition>,
+}
+
+/// An attribute and its type.
+#[derive(Debug)]
+pub(crate) struct AttributeDefinition {
+    pub(crate) name: String,
+    pub(crate) data_type: Id<TypeName>,
+    pub(crate) is_collated: bool,
+}
+
+/// What becomes of an attribute.
+#[derive(Debug)]
+pub(crate) enum AttributeChange {
+    Add(AttributeDefinition),
+    Drop { name: String, if_exists: bool },
+    Rename { from: String, to: String },
+    Retype(AttributeDefinition),
 }
 
 /// ALTER TYPE.
@@ -32,6 +57,7 @@ pub(crate) enum TypeChange {
         from: String,
         to: String,
     },
+    Attributes(Vec<AttributeChange>),
     RenameTo(String),
     SetSchema(String),
     /// There is one user.
@@ -54,13 +80,54 @@ pub(crate) struct DropTypes {
     pub(crate) cascade: bool,
 }
 
+impl CreateComposite {
+    /// Where the command is one.
+    pub(super) fn of(command: Clause<'_>) -> Result<Option<CreateComposite>> {
+        let is_other = [TokenKind::Enum, TokenKind::Range].into_iter().any(|word| command.has(word));
+        if is_other || command.part("definition").is_some() || !command.has(TokenKind::As) {
+            return Ok(None);
+        }
+        let attributes = command.parts("attribute").map(AttributeDefinition::of).collect::<Result<_>>()?;
+        Ok(Some(CreateComposite { name: named(command)?, attributes }))
+    }
+}
+
+impl AttributeDefinition {
+    fn of(attribute: Clause<'_>) -> Result<AttributeDefinition> {
+        if let Some(collation) = attribute.part("collate") {
+            check_collation(collation)?;
+        }
+        let is_collated = attribute.part("collate").is_some();
+        Ok(AttributeDefinition { name: attribute.name()?, data_type: attribute.data_type()?, is_collated })
+    }
+}
+
+impl AttributeChange {
+    fn of(command: Clause<'_>) -> Result<AttributeChange> {
+        if command.has(TokenKind::Add) {
+            let attribute = command.part("attribute").ok_or_else(|| Error::internal("no attribute to add"))?;
+            return Ok(AttributeChange::Add(AttributeDefinition::of(attribute)?));
+        }
+        let if_exists = command.part("if_exists");
+        let name = match if_exists {
+            Some(_) => command.names().last(),
+            None => command.name_behind(TokenKind::Attribute),
+        };
+        let name = name.ok_or_else(|| Error::internal("an attribute without a name"))?;
+        if command.has(TokenKind::Drop) {
+            return Ok(AttributeChange::Drop { name, if_exists: if_exists.is_some() });
+        }
+        let is_collated = command.part("collate").is_some();
+        Ok(AttributeChange::Retype(AttributeDefinition { name, data_type: command.data_type()?, is_collated }))
+    }
+}
+
 impl CreateEnum {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateEnum> {
         if !command.has(TokenKind::Enum) {
             let what = match command.part("definition") {
                 Some(_) if command.has(TokenKind::Range) => "CREATE TYPE ... AS RANGE",
                 Some(_) => "CREATE TYPE of a base type",
-                None if command.has(TokenKind::As) => "CREATE TYPE ... AS (...)",
                 None => "CREATE TYPE without a definition",
             };
             return Err(command.unsupported(what));
@@ -82,6 +149,16 @@ impl AlterType {
                     false => None,
                 };
                 TypeChange::AddValue { label, if_not_exists: command.part("if_not_exists").is_some(), beside }
+            }
+            () if command.part("type_command").is_some() => {
+                let changes = command.parts("type_command").map(AttributeChange::of).collect::<Result<_>>()?;
+                TypeChange::Attributes(changes)
+            }
+            () if command.has(TokenKind::Attribute) => {
+                let mut names = command.names();
+                let mut next = || names.next().ok_or_else(|| Error::internal("an attribute without a name"));
+                let (from, to) = (next()?, next()?);
+                TypeChange::Attributes(vec![AttributeChange::Rename { from, to }])
             }
             () if command.has(TokenKind::Value) => TypeChange::RenameValue { from: next()?, to: next()? },
             () if command.part("owner").is_some() => TypeChange::Owner,

@@ -96,6 +96,7 @@ impl Ddl<'_> {
             S::DropSchemas(drop) => self.drop_schemas(drop),
             S::SetSchema(change) => self.set_schema(change),
             S::CreateEnum(create) => self.create_enum(create),
+            S::CreateComposite(create) => self.create_composite(create),
             S::AlterType(alter) => self.alter_type(alter),
             S::CreateDomain(create) => self.create_domain(create),
             S::AlterDomain(alter) => self.alter_domain(alter),

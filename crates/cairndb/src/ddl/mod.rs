@@ -5,6 +5,7 @@ mod alter_column;
 mod alter_table;
 mod analyze;
 mod comment;
+mod composites;
 mod constraints;
 mod context;
 mod create_index;

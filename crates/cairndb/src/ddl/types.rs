@@ -65,6 +65,7 @@ impl Ddl<'_> {
         let old = new.clone();
         match &alter.change {
             TypeChange::Owner => return Ok("ALTER TYPE"),
+            TypeChange::Attributes(changes) => return self.alter_attributes(&old, changes).map(|()| "ALTER TYPE"),
             TypeChange::RenameTo(name) => return self.rename_type(&old, name).map(|()| "ALTER TYPE"),
             TypeChange::SetSchema(schema) => return self.move_type(&old, schema).map(|()| "ALTER TYPE"),
             TypeChange::AddValue { label, if_not_exists, beside } => {
@@ -147,11 +148,11 @@ impl Ddl<'_> {
     }
 
     /// SQLSTATE 0A000 where a definition speaks of a label in a way that is not followed when the label gets another name.
-    fn check_dependents(&self, id: ObjectId) -> Result<()> {
+    pub(super) fn check_dependents(&self, id: ObjectId) -> Result<()> {
         let refused = |what: String| {
-            let message = format!("{what} names the label in a text that can not be changed along");
+            let message = format!("{what} names it in a text that can not be changed along");
             Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("Drop it, rename the label, and make it again with the new name.")
+                .with_hint("Drop that, alter the type, and make it again.")
         };
         let types = &*self.catalog.types_resting_on(id);
         for of in self.catalog.types().filter(|of| types.contains(&of.id)) {
@@ -169,7 +170,8 @@ impl Ddl<'_> {
         }
         for view in self.catalog.views() {
             let name = self.catalog.shown(view.schema, &view.name);
-            let is_bound = !refers_to(&view.query, types) || definition_fields(&view.query, &self.catalog).is_ok();
+            // A view of a table with a column of the type says nothing of the type.
+            let is_bound = definition_fields(&view.query, &self.catalog).is_ok();
             if !is_bound {
                 return Err(refused(format!("view {name}")));
             }

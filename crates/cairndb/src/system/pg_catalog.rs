@@ -255,6 +255,7 @@ fn pg_type(catalog: &Catalog, rows: &mut Rows) {
         let kind = match of.kind {
             TypeKind::Enum(_) => "e",
             TypeKind::Domain(_) => "d",
+            TypeKind::Composite(_) => "c",
         };
         let base = of
             .domain()

@@ -158,6 +158,11 @@ impl DataType {
         matches!(self, DataType::SmallInt | DataType::Integer | DataType::BigInt)
     }
 
+    /// A composite type, or an array of one.
+    pub(crate) fn is_composite(self) -> bool {
+        matches!(self.info().base, DataType::Composite(_))
+    }
+
     /// `[]`: an array of anything.
     pub fn is_array(self) -> bool {
         matches!(self, DataType::Array(_))
