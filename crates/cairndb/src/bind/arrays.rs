@@ -319,7 +319,7 @@ impl Binder<'_> {
     }
 }
 
-fn constructed(element: DataType, args: Vec<Expr>) -> Result<Expr> {
+pub(super) fn constructed(element: DataType, args: Vec<Expr>) -> Result<Expr> {
     let function = arrays::constructor(element).ok_or_else(|| Error::internal("an array of no type"))?;
     Ok(Expr::Call { function, args })
 }

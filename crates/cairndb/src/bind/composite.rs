@@ -105,8 +105,11 @@ impl Binder<'_> {
         for (_, index, data_type) in &fields {
             values.push(Expr::Parameter { index: *index, data_type: self.parameters.variable(*index, *data_type) });
         }
-        let types = fields.into_iter().map(|(name, _, data_type)| (name, data_type));
-        Ok(Some(row_value(CompositeType::record(types)?, values)))
+        let of = match variables.row_type(name_text(self.tree, name)) {
+            Some(of) => of,
+            None => CompositeType::record(fields.into_iter().map(|(name, _, data_type)| (name, data_type)))?,
+        };
+        Ok(Some(row_value(of, values)))
     }
 
     /// `(row).a`

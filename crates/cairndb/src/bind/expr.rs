@@ -4,7 +4,7 @@ use cairn_parser::{self as ast, Id, Indirection, IsTest, List, Matching, Name, O
 
 use super::binder::{Binder, NOWHERE};
 use super::coerce::{boolean, null, text};
-use super::composite::attributes_of;
+use super::composite::{attribute_at, attributes_of};
 use super::context::{Clause, Context};
 use super::operators::{row_of, symbol};
 use crate::plan::Expr;
@@ -223,6 +223,17 @@ impl Binder<'_> {
             return column;
         }
         match (variables.find(&written)?, column) {
+            (None, Err(error)) => {
+                let row = written.split_last().map(|(field, row)| (field, variables.find(row)));
+                match row {
+                    Some((field, Ok(Some((index, DataType::Composite(of)))))) if of.place_of(field).is_some() => {
+                        let data_type = self.parameters.variable(index, DataType::Composite(of));
+                        let at = of.place_of(field).unwrap_or_default();
+                        Ok(attribute_at(Expr::Parameter { index, data_type }, of, at))
+                    }
+                    _ => Err(error),
+                }
+            }
             (None, column) => column,
             (Some(_), Ok(_)) => {
                 let message = format!("column reference \"{}\" is ambiguous", written.join("."));

@@ -15,12 +15,12 @@ use super::routine::Named;
 use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Table, View};
-use crate::functions::json::JsonRows;
+use crate::functions::json::{JsonRows, Populate, populated};
 use crate::functions::regex;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
 use crate::sql::{dotted, list_span, name_text, object_name};
 use crate::system::{self, SystemRelation};
-use crate::types::{CastContext, DataType};
+use crate::types::{CastContext, CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
 /// Views within views.
@@ -445,12 +445,13 @@ impl<'a> Binder<'a> {
             if let Some(span) = list_span(tree, tree.get(function).columns) {
                 return Err(self.at(Error::unsupported("a column definition list within ROWS FROM"), span));
             }
-            let call = self.function_in_from(function, naming_text, &mut context)?;
+            let definitions = alias.map_or(List::EMPTY, |alias| tree.get(alias).definitions);
+            let definitions = if rows_from { List::EMPTY } else { definitions };
+            let call = self.function_in_from(function, naming_text, definitions, &mut context)?;
             called = if calls.is_empty() { call.name } else { called };
             calls.push(call);
         }
-        self.refuse_definitions(alias)?;
-        let plan = self.side_by_side(calls, ordinality)?;
+        let plan = self.side_by_side(calls, ordinality, true)?;
         let fields = plan.fields();
         let (plan, lateral) = settle(plan);
         let single = fields.len() == 1;
@@ -463,21 +464,94 @@ impl<'a> Binder<'a> {
         &mut self,
         function: Id<FunctionItem>,
         alias: Option<&str>,
+        definitions: List<ast::FunctionColumn>,
         context: &mut Context,
     ) -> Result<RowsCall<'a>> {
         let (called, args, variadic) = self.called_in_from(function)?;
         let Named { name, span, .. } = called;
         let stored = self.stored(called)?;
+        if let (true, Some(populate)) = (stored.is_empty(), Populate::named(name)) {
+            return self.rows_of_documents((called, populate), args, definitions, context);
+        }
+        self.refuse_definitions(definitions)?;
         if stored.is_empty() && called.schema.is_none() {
             let (args, fields) = self.built_in_rows(called, args, alias, context)?;
-            return Ok(RowsCall { name, stored: false, args, fields });
+            return Ok(RowsCall { name, stored: false, args, fields, then: None });
         }
         let (function, args) = self.stored_call(called, &stored, args, variadic, context)?;
         if function.routine().is_none() {
             return Err(self.at(Error::unsupported(format!("{name} in FROM")), span));
         }
         let (args, fields) = self.stored_rows(function, args, alias)?;
-        Ok(RowsCall { name, stored: true, args, fields })
+        Ok(RowsCall { name, stored: true, args, fields, then: None })
+    }
+
+    /// `json_populate_record`, `json_to_record` and their like: each document becomes a row.
+    fn rows_of_documents(
+        &mut self,
+        (called, populate): (Named<'a>, Populate),
+        args: List<ast::Expr>,
+        definitions: List<ast::FunctionColumn>,
+        context: &mut Context,
+    ) -> Result<RowsCall<'a>> {
+        let Named { name, span, .. } = called;
+        let mut args = self.operands_of(args, context)?;
+        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+        let none = || super::overload::no_function(name, &types);
+        let defined = self.defined_row(definitions)?;
+        let (of, base) = match (populate.has_base && args.len() == 2).then(|| args.remove(0)) {
+            Some((base, _)) => match (base.data_type(), defined) {
+                (DataType::Composite(of), Some(defined)) if of.is_record() => {
+                    (defined, super::coerce::null(DataType::Composite(defined)))
+                }
+                (DataType::Composite(_), Some(_)) => {
+                    self.refuse_definitions(definitions)?;
+                    return Err(Error::internal("a column definition list"));
+                }
+                (DataType::Composite(of), None) => (of, base),
+                _ => {
+                    let message = format!("first argument of {name} must be a row type");
+                    return Err(self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), span));
+                }
+            },
+            None => match defined.filter(|_| !populate.has_base) {
+                Some(of) => (of, super::coerce::null(DataType::Composite(of))),
+                None if populate.has_base => return Err(self.at(none(), span)),
+                None => {
+                    let message = "a column definition list is required for functions returning \"record\"";
+                    return Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span));
+                }
+            },
+        };
+        let Ok([(document, place)]) = <[_; 1]>::try_from(args) else { return Err(self.at(none(), span)) };
+        let document = self.coerce(document, populate.document, CastContext::Implicit, place)?;
+        let document = document.ok_or_else(|| self.at(none(), span))?;
+        // One document is the only element of an array.
+        let (name, args, column) = match populate.set {
+            true if populate.document == DataType::Jsonb => ("jsonb_array_elements", vec![document], "value"),
+            true => ("json_array_elements", vec![document], "value"),
+            false => ("unnest", vec![super::arrays::constructed(populate.document, vec![document])?], "unnest"),
+        };
+        let function = populated(of, populate.document);
+        let then = move |document: Expr| Expr::Call { function, args: vec![base, document] };
+        let fields = vec![Field { name: column.to_owned(), data_type: populate.document }];
+        Ok(RowsCall { name, stored: false, args, fields, then: Some(Box::new(then)) })
+    }
+
+    /// `(name type, ...)`
+    fn defined_row(&self, definitions: List<ast::FunctionColumn>) -> Result<Option<CompositeType>> {
+        let tree = self.tree;
+        let mut attributes = Vec::with_capacity(tree.len(definitions));
+        for definition in tree.list(definitions) {
+            let ast::FunctionColumn { name, data_type, collation } = tree.get(definition);
+            self.check_collation(collation)?;
+            let (of, domain) = self.column_type(data_type)?;
+            if domain.is_some() {
+                return Err(self.at(Error::unsupported("a domain in this place"), tree.span(data_type)));
+            }
+            attributes.push((name_text(tree, name).to_owned(), of));
+        }
+        (!attributes.is_empty()).then(|| CompositeType::record(attributes)).transpose()
     }
 
     /// The arguments and the columns of a built-in function in FROM.
@@ -523,9 +597,8 @@ impl<'a> Binder<'a> {
     }
 
     /// `AS (name type, ...)`: the types of the functions there are are known.
-    fn refuse_definitions(&self, alias: Option<Id<ast::Alias>>) -> Result<()> {
-        let definitions = alias.and_then(|alias| list_span(self.tree, self.tree.get(alias).definitions));
-        let Some(span) = definitions else { return Ok(()) };
+    fn refuse_definitions(&self, definitions: List<ast::FunctionColumn>) -> Result<()> {
+        let Some(span) = list_span(self.tree, definitions) else { return Ok(()) };
         let message = "a column definition list is only allowed for functions returning \"record\"";
         Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span))
     }

@@ -16,10 +16,11 @@ use super::routine::Named;
 use super::windows::without_over;
 use crate::functions::arrays::is_set_function;
 use crate::functions::composite::zones_written;
+use crate::functions::json::populated;
 use crate::functions::{Aggregate, AggregateKind, Function, Hypothetical, window_overloads};
 use crate::plan::{AggregateCall, Expr, SequenceOp, SortKey, same_expr};
 use crate::sql::{list_span, name_text};
-use crate::types::DataType;
+use crate::types::{CastContext, DataType};
 use crate::{Error, Result, SqlState};
 
 /// A call's syntax, taken apart.
@@ -89,6 +90,7 @@ impl<'a> Binder<'a> {
         match call.name {
             "nextval" | "currval" | "setval" => self.sequence(&call, context),
             name if is_set_function(name) => self.rows_in_select(&call, context),
+            "json_populate_record" | "jsonb_populate_record" => self.populated_row(&call, context),
             "pg_typeof" => self.type_name(&call, context),
             "obj_description" | "col_description" => self.description(call.name, call.args, call.span),
             "merge_action" if call.args.is_empty() => self.merge_action(call.span),
@@ -98,6 +100,22 @@ impl<'a> Binder<'a> {
                 self.call(call.name, args, call.span)
             }
         }
+    }
+
+    /// `json_populate_record(base, document)` as a value.
+    fn populated_row(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+        let document_type = if call.name.starts_with("jsonb") { DataType::Jsonb } else { DataType::Json };
+        let args = self.operands_of(call.args, context)?;
+        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+        let none = |binder: &Self| binder.at(no_function(call.name, &types), call.span);
+        let Ok([(base, _), (document, span)]) = <[Operand; 2]>::try_from(args) else { return Err(none(self)) };
+        let DataType::Composite(of) = base.data_type() else {
+            let message = format!("first argument of {} must be a row type", call.name);
+            return Err(self.at(Error::new(SqlState::DATATYPE_MISMATCH, message), call.span));
+        };
+        let document = self.coerce(document, document_type, CastContext::Implicit, span)?;
+        let document = document.ok_or_else(|| none(self))?;
+        Ok(Expr::Call { function: populated(of, document_type), args: vec![base, document] })
     }
 
     fn take_apart(

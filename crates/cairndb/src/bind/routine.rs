@@ -14,7 +14,7 @@ use crate::functions::{Function, Volatility};
 use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::routine::Parameters;
 use crate::sql::{ParsedStatement, dotted, name_text, parse_one, with_deep_stack};
-use crate::types::{CastContext, DataType};
+use crate::types::{CastContext, CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
 /// A function's name as a call says it.
@@ -198,9 +198,11 @@ impl<'a> Binder<'a> {
     /// The value of a call: the call, or what its function's body says.
     pub(super) fn stored_value(&mut self, function: Arc<Function>, args: Vec<Expr>, span: Span) -> Result<Expr> {
         let Some(routine) = function.routine().cloned() else { return Ok(Expr::Call { function, args }) };
-        if matches!(routine.returns, Returns::Row | Returns::RowOf(_)) {
-            let what = format!("a row as the value of function {}", routine.name);
-            return Err(self.at(Error::unsupported(what), span));
+        if let Some(of) = returned_row(&routine, self.catalog).map_err(|error| self.at(error, span))? {
+            self.parameters.calls_users = true;
+            self.parameters.calls_writers |= routine.may_write();
+            let function = Arc::new(function.giving(DataType::Composite(of)));
+            return Ok(Expr::Call { function, args });
         }
         if let Some(body) = self.inlined(&routine, &args)? {
             return Ok(body);
@@ -266,6 +268,23 @@ impl<'a> Binder<'a> {
     }
 }
 
+/// The type of the rows that a function gives; `None`: it gives values.
+pub(super) fn returned_row(routine: &Routine, catalog: &Catalog) -> Result<Option<CompositeType>> {
+    match routine.returns {
+        Returns::Void | Returns::Trigger => Ok(None),
+        Returns::Type(DataType::Composite(of)) if !routine.is_output() => Ok(Some(of)),
+        Returns::Type(_) => Ok(None),
+        Returns::Row => {
+            let fields = result_fields(routine, catalog, None)?;
+            CompositeType::record(fields.into_iter().map(|field| (field.name, field.data_type))).map(Some)
+        }
+        Returns::RowOf(table) => {
+            let table = catalog.table_by_id(table).ok_or_else(|| Error::internal("the table of a row is gone"))?;
+            super::composite::row_type(table, catalog).map(Some)
+        }
+    }
+}
+
 /// The columns that a function gives in FROM; a single one is named by the alias.
 pub(super) fn result_fields(routine: &Routine, catalog: &Catalog, alias: Option<&str>) -> Result<Vec<Field>> {
     let single = |data_type: DataType| {
@@ -279,6 +298,13 @@ pub(super) fn result_fields(routine: &Routine, catalog: &Catalog, alias: Option<
             vec![Field { name: String::new(), data_type: DataType::Text }]
         }
         Returns::Void | Returns::Trigger => single(DataType::Text),
+        Returns::Type(DataType::Composite(of)) if !routine.is_output() => {
+            let field = |attribute: &crate::types::Attribute| Field {
+                name: attribute.name.clone(),
+                data_type: attribute.data_type,
+            };
+            of.attributes().iter().map(field).collect()
+        }
         Returns::Type(data_type) => single(data_type),
         Returns::Row => {
             let field = |(at, output): (usize, &crate::catalog::RoutineParameter)| Field {

@@ -4,6 +4,7 @@
 //! Each numbers its rows, and they are joined by the numbers: a node of its own would be one more for everything that walks plans.
 
 use super::binder::Binder;
+use super::composite::attribute_at;
 use super::context::{SERIES_BASE, SetCall};
 use super::from::settle;
 use super::select::contains_column_from;
@@ -17,14 +18,50 @@ pub(super) struct RowsCall<'t> {
     pub(super) stored: bool,
     pub(super) args: Vec<Expr>,
     pub(super) fields: Vec<Field>,
+    /// What becomes of the only column.
+    pub(super) then: Option<Then>,
 }
 
+/// An expression over the column of a function's rows.
+pub(super) type Then = Box<dyn FnOnce(Expr) -> Expr>;
+
 impl RowsCall<'_> {
-    fn plan(self, numbered: bool) -> LogicalPlan {
-        let RowsCall { name, stored, args, mut fields } = self;
+    fn plan(self, numbered: bool, spreads: bool) -> LogicalPlan {
+        let RowsCall { name, stored, args, mut fields, then } = self;
         fields.extend(numbered.then(number));
-        LogicalPlan::TableFunction { name: name.to_owned(), stored, args, fields }
+        let plan = LogicalPlan::TableFunction { name: name.to_owned(), stored, args, fields };
+        // The columns of a function of the schema's are its row's already.
+        if spreads && !stored { spread(plan, then) } else { plan }
     }
+}
+
+/// The rows with the attributes of a column that is a row in its place.
+fn spread(plan: LogicalPlan, then: Option<Then>) -> LogicalPlan {
+    let fields = plan.fields();
+    if then.is_none() && !fields.iter().any(|field| matches!(field.data_type, DataType::Composite(_))) {
+        return plan;
+    }
+    let (mut exprs, mut named) = (vec![], vec![]);
+    let mut then = then;
+    for (column, field) in columns(&fields, 0).zip(&fields) {
+        let value = match then.take() {
+            Some(then) => then(column),
+            None => column,
+        };
+        match value.data_type() {
+            DataType::Composite(of) if !of.attributes().is_empty() => {
+                for (at, attribute) in of.attributes().iter().enumerate() {
+                    exprs.push(attribute_at(value.clone(), of, at));
+                    named.push(Field { name: attribute.name.clone(), data_type: attribute.data_type });
+                }
+            }
+            data_type => {
+                exprs.push(value);
+                named.push(Field { name: field.name.clone(), data_type });
+            }
+        }
+    }
+    LogicalPlan::Project { input: plan.into(), exprs, fields: named }
 }
 
 /// The column that numbers the rows.
@@ -38,12 +75,13 @@ fn columns(fields: &[Field], from: usize) -> impl Iterator<Item = Expr> {
 }
 
 impl Binder<'_> {
-    /// The rows of all calls, in order; numbered on request, in a last column.
-    pub(super) fn side_by_side(&self, calls: Vec<RowsCall>, numbered: bool) -> Result<LogicalPlan> {
+    /// The rows of all calls, in order; numbered on request, in a last column. `spreads`: columns that are rows become their
+    /// attributes.
+    pub(super) fn side_by_side(&self, calls: Vec<RowsCall>, numbered: bool, spreads: bool) -> Result<LogicalPlan> {
         let several = calls.len() > 1;
         let mut all: Option<LogicalPlan> = None;
         for call in calls {
-            let plan = call.plan(numbered || several);
+            let plan = call.plan(numbered || several, spreads);
             all = Some(match all {
                 None => plan,
                 Some(left) => self.by_number(left, plan)?,
@@ -131,8 +169,9 @@ impl Binder<'_> {
             stored: call.stored,
             args: call.args.clone(),
             fields: vec![Field { name: call.name.clone(), data_type: call.data_type }],
+            then: None,
         });
-        let (right, lateral) = settle(self.side_by_side(calls.collect(), false)?);
+        let (right, lateral) = settle(self.side_by_side(calls.collect(), false, false)?);
         let (left, right) = (Box::new(plan), Box::new(right));
         Ok(LogicalPlan::Join { kind: JoinKind::Inner, left, right, on: None, lateral })
     }

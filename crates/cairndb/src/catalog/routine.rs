@@ -105,6 +105,11 @@ impl Routine {
         self.parameters.iter().filter(|parameter| parameter.mode.is_out())
     }
 
+    /// What it gives is a parameter that goes out.
+    pub(crate) fn is_output(&self) -> bool {
+        self.outputs().next().is_some()
+    }
+
     /// The types of a call's arguments, which tell it from others of its name.
     pub(crate) fn argument_types(&self) -> Vec<DataType> {
         self.inputs().map(|parameter| parameter.data_type.base()).collect()

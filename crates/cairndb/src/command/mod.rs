@@ -54,7 +54,8 @@ pub(crate) use settings::{Discard, SessionCommand, SetConfig};
 pub(crate) use transaction::TransactionCommand;
 pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger};
 pub(crate) use types::{
-    AlterType, AttributeChange, AttributeDefinition, Beside, CreateComposite, CreateEnum, DropTypes, TypeChange};
+    AlterType, AttributeChange, AttributeDefinition, Beside, CreateComposite, CreateEnum, DropTypes, TypeChange,
+};
 pub(crate) use view::CreateView;
 
 use cairn_parser::{Id, Statement, TokenKind};

@@ -68,7 +68,7 @@ impl TableTriggers {
         Ok(TableTriggers {
             table: table.clone(),
             schema: catalog.schema_name(table.schema).unwrap_or_default().to_owned(),
-            shape: Arc::new(Shape(columns.collect())),
+            shape: Arc::new(Shape(columns.collect(), None)),
             all: table.triggers.iter().map(compiled).collect::<Result<_>>()?,
         })
     }

@@ -17,7 +17,7 @@ use super::signature::{Declared, decide};
 use super::users::Volatility;
 use crate::Result;
 use crate::catalog::{Returns, Routine};
-use crate::types::{DataType, EvalContext, Value};
+use crate::types::{Composite, DataType, EvalContext, Value};
 
 /// An argument of any type, taken without conversion (PostgreSQL's `"any"`). An untyped literal becomes `text`.
 pub const ANY: DataType = DataType::Unknown;
@@ -251,7 +251,13 @@ impl Function {
             Kernel::Typed(eval) => eval(self, args, context),
             Kernel::Quantified(quantifier) => quantifier.run(args, context),
             Kernel::Closure(eval) => eval(args),
-            Kernel::Stored(routine) => context.caller()?.value(routine, args, context),
+            Kernel::Stored(routine) => match self.returns {
+                DataType::Composite(of) if !routine.is_output() || routine.returns == Returns::Row => {
+                    let row = context.caller()?.row(routine, args, context)?;
+                    Ok(row.map_or(Value::Null, |row| Composite::new(of, row).into()))
+                }
+                _ => context.caller()?.value(routine, args, context),
+            },
             Kernel::Checked { check, .. } => match args {
                 [value] => check(value, context),
                 _ => Err(super::support::wrong_arguments(args)),
@@ -294,6 +300,11 @@ impl Function {
     /// As a candidate that takes other arguments.
     pub(crate) fn taking(&self, args: Vec<DataType>) -> Function {
         Function { args: args.into(), ..self.clone() }
+    }
+
+    /// The same, for what it gives in a call.
+    pub(crate) fn giving(&self, returns: DataType) -> Function {
+        Function { returns, ..self.clone() }
     }
 
     /// A function of the schema's as others see it. What gives no value gives an empty text, as PostgreSQL shows it.

@@ -112,6 +112,13 @@ impl Caller for Runner {
         self.triggers().load(Ordering::Relaxed)
     }
 
+    fn row(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Option<Vec<Value>>> {
+        if routine.strict && args.iter().any(Value::is_null) {
+            return Ok(None);
+        }
+        Ok(self.call(routine, args, eval)?.into_iter().next())
+    }
+
     fn rows(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>> {
         if routine.strict && args.iter().any(Value::is_null) {
             let width = super::sql_body::result_types(routine, self)?.len();

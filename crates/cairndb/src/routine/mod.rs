@@ -51,6 +51,9 @@ pub(crate) trait Caller: Debug + Send + Sync {
     /// How many triggers run within each other.
     fn trigger_depth(&self) -> usize;
 
+    /// The row that a call gives as a value; `None`: it gives none.
+    fn row(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Option<Vec<Value>>>;
+
     /// The rows of a call.
     fn rows(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Vec<Vec<Value>>>;
 }

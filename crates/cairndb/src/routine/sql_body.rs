@@ -9,7 +9,7 @@ use crate::catalog::{ObjectId, Returns, Routine};
 use crate::exec::ExecContext;
 use crate::plan::Field;
 use crate::sql::split_script;
-use crate::types::{CastContext, DataType, can_cast, cast_assign};
+use crate::types::{CastContext, CompositeType, DataType, can_cast, cast_assign};
 use crate::{Error, SqlState, Value};
 
 /// See the module.
@@ -43,6 +43,9 @@ impl SqlBody {
         let types = result_types(routine, runner)?;
         check_result(routine, &done.fields, &types)?;
         rows = done.rows;
+        if whole_row(&done.fields, &types).is_some() {
+            return Ok(rows.into_iter().map(|row| exploded(row, types.len())).collect());
+        }
         for row in &mut rows {
             for ((value, field), to) in row.iter_mut().zip(&done.fields).zip(&types) {
                 if field.data_type.base() != *to {
@@ -70,10 +73,33 @@ impl SqlBody {
 pub(super) fn result_types(routine: &Routine, runner: &Runner) -> Result<Vec<DataType>> {
     Ok(match routine.returns {
         Returns::Void | Returns::Trigger => vec![],
+        Returns::Type(DataType::Composite(of)) if !routine.is_output() => attribute_types(of),
         Returns::Type(data_type) => vec![data_type.base()],
         Returns::Row => routine.outputs().map(|output| output.data_type.base()).collect(),
         Returns::RowOf(table) => row_types(table, runner)?,
     })
+}
+
+fn attribute_types(of: CompositeType) -> Vec<DataType> {
+    of.attributes().iter().map(|attribute| attribute.data_type.base()).collect()
+}
+
+/// The only column of a query is a row of the columns that are wanted.
+fn whole_row(fields: &[Field], types: &[DataType]) -> Option<CompositeType> {
+    match fields {
+        [Field { data_type: DataType::Composite(of), .. }] if types != [DataType::Composite(*of)] => {
+            (of.attributes().len() == types.len()).then_some(*of)
+        }
+        _ => None,
+    }
+}
+
+/// The columns of a row that is a value.
+fn exploded(mut row: Vec<Value>, width: usize) -> Vec<Value> {
+    match row.pop() {
+        Some(Value::Composite(row)) => row.values().to_vec(),
+        _ => vec![Value::Null; width],
+    }
 }
 
 fn row_types(table: ObjectId, runner: &Runner) -> Result<Vec<DataType>> {
@@ -93,6 +119,9 @@ fn check_result(routine: &Routine, fields: &[Field], types: &[DataType]) -> Resu
     };
     if fields.is_empty() {
         return mismatch("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.".to_owned());
+    }
+    if whole_row(fields, types).is_some_and(|of| attribute_types(of) == types) {
+        return Ok(());
     }
     match (fields.len(), types.len()) {
         (given, wanted) if given == wanted => {}

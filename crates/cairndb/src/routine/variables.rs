@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use crate::Result;
 use crate::catalog::Routine;
-use crate::types::DataType;
+use crate::types::{CompositeType, DataType};
 
 /// What the names in a function's statement mean besides columns. Each value is a parameter of the statement.
 pub(crate) trait Variables: Debug + Send + Sync {
@@ -13,6 +13,11 @@ pub(crate) trait Variables: Debug + Send + Sync {
 
     /// The fields of a variable that is a row: names, parameters and types.
     fn fields(&self, _name: &str) -> Option<Vec<(String, usize, DataType)>> {
+        None
+    }
+
+    /// The type of a variable that is a row, if it has one with a name.
+    fn row_type(&self, _name: &str) -> Option<CompositeType> {
         None
     }
 

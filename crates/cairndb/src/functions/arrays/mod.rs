@@ -52,6 +52,7 @@ pub(super) enum Form {
     IsNullRow,
     IsNotNullRow,
     ZonesWritten,
+    Populated,
 }
 
 /// What a syntax calls, for certain types.

@@ -6,10 +6,12 @@ mod construct;
 mod contain;
 mod describe;
 mod path;
+mod populate;
 mod rows;
 mod subscript;
 mod write;
 
+pub use populate::{Populate, populated};
 pub use rows::{JsonRows, rows_of_document};
 pub use subscript::{element_at, with_element};
 pub(super) use write::{made, push_key, push_value, write_key, write_value};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::scope::{Source, unassigned};
 use super::tree::{Declared, Kind, Shape};
 use crate::Result;
+use crate::types::Composite;
 use crate::{Error, Value};
 
 /// What the variables of a call hold.
@@ -83,6 +84,35 @@ impl Frame {
         match self.0.get_mut(variable) {
             Some(Slot::Row(row)) => Ok(row),
             _ => Err(Error::internal("not a row")),
+        }
+    }
+
+    /// What a variable holds, a row as one value.
+    pub(super) fn whole(&self, variable: usize) -> Result<Value> {
+        match self.0.get(variable) {
+            Some(Slot::Value(value)) => Ok(value.clone()),
+            Some(Slot::Row(Row { is_null: false, shape: Some(shape), values, .. })) => {
+                Ok(Composite::new(shape.row_type()?, values.clone()).into())
+            }
+            _ => Ok(Value::Null),
+        }
+    }
+
+    /// Gives a variable a value; to a row, its columns.
+    pub(super) fn set_whole(&mut self, variable: usize, value: &Value) {
+        match (self.0.get_mut(variable), value) {
+            (Some(Slot::Row(row)), Value::Composite(given)) => {
+                row.values = given.values().to_vec();
+                row.is_null = false;
+                if row.shape.is_none() {
+                    row.shape = Some(Arc::new(Shape::of(given.of())));
+                }
+            }
+            (Some(Slot::Row(row)), _) => {
+                row.values.fill(Value::Null);
+                row.is_null = true;
+            }
+            (_, value) => self.set(variable, value.clone()),
         }
     }
 

@@ -128,7 +128,7 @@ impl PlPgSql {
         let (mut inputs, mut outputs) = (vec![], vec![]);
         for parameter in &routine.parameters {
             let name = parameter.name.clone().unwrap_or_default();
-            let variable = parser.add(&name, Kind::Value(parameter.data_type));
+            let variable = parser.add(&name, Kind::of(parameter.data_type));
             if parameter.mode.is_in() {
                 inputs.push(variable);
                 parser.name(&format!("${}", inputs.len()), variable);
@@ -212,18 +212,18 @@ impl PlPgSql {
         args: &[Value],
     ) -> Result<Vec<Vec<Value>>> {
         let types = result_types(routine, runner)?;
-        let width = types.len();
         let mut run = Run::new(self, routine, (runner, context), types);
         run.frame.set(self.found, Value::Boolean(false));
         for (variable, value) in self.inputs.iter().zip(args) {
-            run.frame.set(*variable, value.clone());
+            run.frame.set_whole(*variable, value);
         }
         let is_ended = run.body()?;
         if routine.set {
             return Ok(run.rows);
         }
         if !self.outputs.is_empty() {
-            return Ok(vec![self.outputs.iter().map(|output| run.frame.value(*output).clone()).collect()]);
+            let row = self.outputs.iter().map(|output| run.frame.whole(*output)).collect::<Result<_>>()?;
+            return Ok(vec![row]);
         }
         if routine.returns == Returns::Void {
             return Ok(vec![]);
@@ -233,7 +233,7 @@ impl PlPgSql {
             return Err(Error::new(SqlState("2F005"), message));
         }
         Ok(match run.take_returned() {
-            Returned::Nothing | Returned::Row(None) => vec![vec![Value::Null; width]],
+            Returned::Nothing | Returned::Row(None) => vec![],
             Returned::Value(value) => vec![vec![value]],
             Returned::Row(Some(row)) => vec![row],
         })

@@ -302,7 +302,7 @@ impl<'a> Parser<'a> {
             return self.type_of(of);
         }
         match self.types.data_type(&squeezed) {
-            Ok(data_type) => Ok(Kind::Value(data_type)),
+            Ok(data_type) => Ok(Kind::of(data_type)),
             Err(error) => match self.types.row(&squeezed) {
                 Ok(Some(shape)) => Ok(Kind::Row(Some(shape))),
                 _ => Err(error),

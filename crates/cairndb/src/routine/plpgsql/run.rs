@@ -17,7 +17,7 @@ use crate::exec::ExecContext;
 use crate::plan::Field;
 use crate::routine::Variables;
 use crate::sql::parse_one;
-use crate::types::DataType;
+use crate::types::{Composite, DataType};
 use crate::{Error, Result, SqlState, Value};
 
 /// Where to go on.
@@ -230,7 +230,7 @@ impl<'a> Run<'a> {
     fn case(&mut self, case: &Case) -> Result<Flow> {
         if let Some((variable, operand)) = &case.operand {
             let (value, data_type) = self.value(operand)?;
-            let shape = Arc::new(Shape(vec![("value".to_owned(), data_type)]));
+            let shape = Arc::new(Shape(vec![("value".to_owned(), data_type)], None));
             let row = self.frame.row_mut(*variable)?;
             (row.shape, row.values, row.is_null) = (Some(shape), vec![value], false);
         }
@@ -374,7 +374,12 @@ impl<'a> Run<'a> {
             Some(value) => {
                 let (value, data_type) = self.value(value)?;
                 self.returned = match self.routine.returns {
-                    Returns::Type(to) => Returned::Value(converted(value, data_type, to, &self.context.eval)?),
+                    _ if self.gives_rows() && value.as_composite().is_some() => {
+                        Returned::Row(value.as_composite().map(|row| self.columns_of(row)).transpose()?)
+                    }
+                    Returns::Type(to) if !self.gives_rows() => {
+                        Returned::Value(converted(value, data_type, to, &self.context.eval)?)
+                    }
                     _ if value.is_null() => Returned::Row(None),
                     _ => {
                         let message = "cannot return non-composite value from function returning composite type";
@@ -389,16 +394,49 @@ impl<'a> Run<'a> {
     fn row_of(&self, variable: usize) -> Result<Returned> {
         let row = self.frame.row(variable)?;
         let is_other = |wanted: &Arc<Shape>| {
-            row.shape.as_ref().is_some_and(|shape| !Arc::ptr_eq(shape, wanted) && shape != wanted)
+            row.shape.as_ref().is_some_and(|shape| !Arc::ptr_eq(shape, wanted) && shape.0 != wanted.0)
         };
         if self.shape.as_ref().is_some_and(is_other) {
             let message = "returned row structure does not match the structure of the triggering table";
             return Err(error("42804", message));
         }
-        if matches!(self.routine.returns, Returns::Type(_)) {
+        if !self.gives_rows() {
             return Err(error("42804", "cannot return a row from a function that returns a value"));
         }
-        Ok(Returned::Row((!row.is_null).then(|| row.values.clone())))
+        if self.shape.is_some() {
+            return Ok(Returned::Row((!row.is_null).then(|| row.values.clone())));
+        }
+        let types: Vec<DataType> = row.shape.iter().flat_map(|shape| &shape.0).map(|(_, of)| *of).collect();
+        Ok(Returned::Row((!row.is_null).then(|| self.cast_row(row.values.clone(), &types)).transpose()?))
+    }
+
+    /// What it gives are rows.
+    fn gives_rows(&self) -> bool {
+        match self.routine.returns {
+            Returns::Type(of) => matches!(of, DataType::Composite(_)) && !self.routine.is_output(),
+            _ => true,
+        }
+    }
+
+    /// A row as the result has it.
+    fn cast_row(&self, values: Vec<Value>, given: &[DataType]) -> Result<Vec<Value>> {
+        if given.len() != self.types.len() {
+            let detail = format!(
+                "Number of returned columns ({}) does not match expected column count ({}).",
+                given.len(),
+                self.types.len()
+            );
+            let message = "returned record type does not match expected record type";
+            return Err(error("42804", message).with_detail(detail));
+        }
+        let each = values.into_iter().zip(given).zip(&self.types);
+        each.map(|((value, from), to)| converted(value, *from, *to, &self.context.eval)).collect()
+    }
+
+    /// The columns of a row that is a value.
+    fn columns_of(&self, row: &Composite) -> Result<Vec<Value>> {
+        let types: Vec<DataType> = row.typed().map(|(data_type, _)| data_type).collect();
+        self.cast_row(row.values().to_vec(), &types)
     }
 
     fn give_next(&mut self, value: Option<&Fragment>) -> Result<()> {
@@ -406,9 +444,13 @@ impl<'a> Run<'a> {
             return Err(error("42804", "cannot use RETURN NEXT in a non-SETOF function"));
         }
         let row = match value {
-            None => self.code.outputs.iter().map(|output| self.frame.value(*output).clone()).collect(),
+            None => self.code.outputs.iter().map(|output| self.frame.whole(*output)).collect::<Result<_>>()?,
             Some(value) => {
                 let (value, data_type) = self.value(value)?;
+                if let (true, Some(row)) = (self.gives_rows(), value.as_composite()) {
+                    let row = self.columns_of(row)?;
+                    return self.keep(row);
+                }
                 let [to] = self.types.as_slice() else {
                     return Err(error("42804", "wrong result type supplied in RETURN NEXT"));
                 };
@@ -591,6 +633,10 @@ impl<'a> Run<'a> {
             Place::Variable(variable) => {
                 let declared = &self.code.body.variables[*variable];
                 let Kind::Value(to) = declared.kind else {
+                    if let Value::Composite(row) = &value {
+                        let shape = Arc::new(Shape::of(row.of()));
+                        return self.put_row(*variable, Some(row.values().to_vec()), &shape);
+                    }
                     if value.is_null() {
                         let shape = self.frame.row(*variable)?.shape.clone().unwrap_or_default();
                         return self.put_row(*variable, None, &shape);
@@ -790,7 +836,7 @@ fn code_or_condition(text: &str) -> Result<String> {
 }
 
 pub(super) fn shape_of(fields: &[Field]) -> Arc<Shape> {
-    Arc::new(Shape(fields.iter().map(|field| (field.name.clone(), field.data_type)).collect()))
+    Arc::new(Shape(fields.iter().map(|field| (field.name.clone(), field.data_type)).collect(), None))
 }
 
 /// The handler of an error. Whoever stops a statement stops it.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::tree::{Declared, Kind, Shape};
 use crate::routine::Variables;
-use crate::types::DataType;
+use crate::types::{CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
 /// The names that a block or a loop adds, and what is around it.
@@ -127,6 +127,11 @@ impl Variables for InSight {
             (name.clone(), parameter, data_type)
         };
         Some(shape.0.iter().enumerate().map(field).collect())
+    }
+
+    fn row_type(&self, name: &str) -> Option<CompositeType> {
+        let variable = self.scopes.find(self.scope, None, name)?;
+        self.shapes[variable].as_ref()?.1
     }
 
     fn calls_procedures(&self) -> bool {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::fragment::Fragment;
-use crate::types::DataType;
+use crate::Result;
+use crate::types::{CompositeType, DataType};
 
 /// A body: its variables, by number, and its statements.
 #[derive(Debug)]
@@ -30,9 +31,33 @@ pub(super) enum Kind {
     Row(Option<Arc<Shape>>),
 }
 
-/// The fields of a row.
+impl Kind {
+    /// What a variable of this type holds.
+    pub(super) fn of(data_type: DataType) -> Kind {
+        match data_type {
+            DataType::Composite(of) if of.attributes().is_empty() => Kind::Row(None),
+            DataType::Composite(of) => Kind::Row(Some(Arc::new(Shape::of(of)))),
+            data_type => Kind::Value(data_type),
+        }
+    }
+}
+
+/// The fields of a row, and the row's type if it has one with a name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shape(pub(crate) Vec<(String, DataType)>);
+pub(crate) struct Shape(pub(crate) Vec<(String, DataType)>, pub(crate) Option<CompositeType>);
+
+impl Shape {
+    /// The fields of a row of this type.
+    pub(crate) fn of(row: CompositeType) -> Shape {
+        let fields = row.attributes().iter().map(|attribute| (attribute.name.clone(), attribute.data_type));
+        Shape(fields.collect(), Some(row).filter(|row| !row.is_record()))
+    }
+
+    /// The type of a row of these fields.
+    pub(super) fn row_type(&self) -> Result<CompositeType> {
+        self.1.map_or_else(|| CompositeType::record(self.0.iter().cloned()), Ok)
+    }
+}
 
 /// BEGIN ... END.
 #[derive(Debug)]
