@@ -35,7 +35,7 @@ impl Binder<'_> {
         }
         let returning = match delete.returning {
             None => None,
-            clause => self.returning(clause, &returning_scope(&scope, target_width, &table))?,
+            clause => self.returning(clause, &returning_scope(&scope, target_width, &table), &table)?,
         };
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         if scope.width > target_width + extra {

@@ -90,7 +90,7 @@ impl Binder<'_> {
             None => None,
             Some(clause) => Some(self.on_conflict(clause, table, &scope)?),
         };
-        Ok((on_conflict, self.returning(insert.returning, &scope)?))
+        Ok((on_conflict, self.returning(insert.returning, &scope, table)?))
     }
 
     pub(super) fn insert_columns(&self, table: &Table, names: List<AssignmentTarget>) -> Result<Vec<usize>> {

@@ -95,7 +95,7 @@ impl Binder<'_> {
             clause => {
                 let seen = returning_scope(&sides.both, target_width, &table);
                 self.merge_action = Some(table.columns.len() + source_width);
-                let returning = self.returning(clause, &seen);
+                let returning = self.returning(clause, &seen, &table);
                 self.merge_action = None;
                 returning?
             }

@@ -12,10 +12,10 @@ use super::context::{Clause, Context};
 use super::index::bound_indexes;
 use super::nearest::nearest;
 use super::operators::row_of;
-use super::scope::{Env, Scope};
+use super::scope::{Env, Relation, Scope};
 use super::statement::Returning;
-use crate::catalog::{Column, Relation, RelationKind, Table};
-use crate::plan::{Expr, Field, LogicalPlan, SequenceOp};
+use crate::catalog::{self, Column, RelationKind, Table};
+use crate::plan::{Expr, Field, LogicalPlan, NEW_BASE, OLD_BASE, ROW_PRESENT, SequenceOp};
 use crate::sql::name_text;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
@@ -47,11 +47,11 @@ impl Binder<'_> {
             return Err(self.at(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message), tree.span(name)));
         }
         match self.found(parts)? {
-            Some(Relation::Table(table)) => {
+            Some(catalog::Relation::Table(table)) => {
                 self.rests.borrow_mut().add_written(table);
                 Ok(Arc::clone(table))
             }
-            Some(Relation::View(view)) => not_updatable(&view.name),
+            Some(catalog::Relation::View(view)) => not_updatable(&view.name),
             _ => Err(self.no_relation(name)),
         }
     }
@@ -94,7 +94,7 @@ impl Binder<'_> {
         if let Some(identity) = column.identity {
             let sequence = self.catalog.sequence_by_id(identity.sequence);
             let sequence = sequence.ok_or_else(|| Error::internal("an identity column without its sequence"))?;
-            self.rests.borrow_mut().add(&Relation::Sequence(sequence.clone()));
+            self.rests.borrow_mut().add(&catalog::Relation::Sequence(sequence.clone()));
             let next = Expr::Sequence {
                 op: SequenceOp::Next,
                 name: Box::new(text(&self.catalog.shown(sequence.schema, &sequence.name))),
@@ -311,13 +311,15 @@ impl Binder<'_> {
         &mut self,
         returning: Option<Id<ast::Returning>>,
         scope: &Scope,
+        table: &Table,
     ) -> Result<Option<Returning>> {
         let Some(id) = returning else { return Ok(None) };
         let ast::Returning { old, new, targets } = self.tree.get(id);
-        if let Some(name) = old.or(new) {
-            return Err(self.at(Error::unsupported("RETURNING WITH"), self.tree.span(name)));
-        }
-        let env = Env { scope, outer: None, within: None };
+        let with_both = match self.names_old_or_new(id) {
+            true => Some(self.with_old_and_new(scope, table, [old, new])?),
+            false => None,
+        };
+        let env = Env { scope: with_both.as_ref().unwrap_or(scope), outer: None, within: None };
         let outputs = self.outputs(targets, &mut Context::new(Some(&env), Clause::Returning))?;
         let (mut exprs, mut fields) = (vec![], vec![]);
         for output in outputs {
@@ -326,5 +328,41 @@ impl Binder<'_> {
             exprs.push(expr);
         }
         Ok(Some(Returning { exprs, fields }))
+    }
+
+    /// Whether the clause may speak of the row as it was or is. Most do not, and their names are not copied.
+    fn names_old_or_new(&self, returning: Id<ast::Returning>) -> bool {
+        let ast::Returning { old, new, .. } = self.tree.get(returning);
+        let written = self.tree.written(returning).as_bytes();
+        let says = |word: &[u8]| written.windows(3).any(|three| three.eq_ignore_ascii_case(word));
+        old.or(new).is_some() || says(b"old") || says(b"new")
+    }
+
+    /// The scope with the rows OLD and NEW, which are seen by those names only, unless others are given.
+    fn with_old_and_new(&self, scope: &Scope, table: &Table, names: [Option<Id<Name>>; 2]) -> Result<Scope> {
+        let mut scope = scope.clone();
+        scope.columns_mut();
+        let rows = [("old", OLD_BASE), ("new", NEW_BASE)];
+        for ((default, base), name) in rows.into_iter().zip(names) {
+            let alias = name.map_or(default, |name| name_text(self.tree, name));
+            match (scope.relations.iter().any(|relation| relation.alias == alias), name) {
+                (false, _) => {}
+                // A table of this name is what it means.
+                (true, None) => continue,
+                (true, Some(name)) => {
+                    let message = format!("table name \"{alias}\" specified more than once");
+                    let error = Error::new(SqlState::DUPLICATE_ALIAS, message);
+                    return Err(self.at(error, self.tree.span(name)));
+                }
+            }
+            let column = |(at, column): (usize, &Column)| {
+                (column.name.clone(), Expr::Column { index: base + at, data_type: column.data_type })
+            };
+            let mut row = Relation::new(alias.to_owned(), table.columns.iter().enumerate().map(column).collect());
+            row.present = Some(base + ROW_PRESENT);
+            row.row_type = Some(super::composite::row_type(table, self.catalog)?);
+            scope.relations.push(row);
+        }
+        Ok(scope)
     }
 }

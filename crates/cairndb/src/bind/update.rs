@@ -37,7 +37,7 @@ impl Binder<'_> {
         let assignments = self.assignments(&table, update.assignments, &mut context)?;
         let returning = match update.returning {
             None => None,
-            clause => self.returning(clause, &returning_scope(&scope, target_width, &table))?,
+            clause => self.returning(clause, &returning_scope(&scope, target_width, &table), &table)?,
         };
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         let (assigned, values): (Vec<usize>, Vec<Expr>) = assignments.into_iter().unzip();

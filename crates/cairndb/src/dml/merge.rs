@@ -13,8 +13,8 @@ use super::{BatchRow, DmlContext, DmlResult};
 use crate::bind::{BoundMerge, MergeStep, Returning};
 use crate::catalog::Catalog;
 use crate::exec::eval_row;
-use crate::plan::Expr;
-use crate::types::ValueRef;
+use crate::plan::{Expr, NEW_BASE, OLD_BASE, ROW_PRESENT, walk};
+use crate::types::{DataType, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
 /// MERGE into a table, from the rows of its source.
@@ -62,10 +62,31 @@ impl MergePlan {
         }
         let width = table.columns.len();
         // What RETURNING needs of a row, whatever is done with it.
-        let whole =
-            |(index, column): (usize, &crate::catalog::Column)| Expr::Column { index, data_type: column.data_type };
+        let columns = |base: usize| {
+            let column = move |(at, column): (usize, &crate::catalog::Column)| Expr::Column {
+                index: base + at,
+                data_type: column.data_type,
+            };
+            table.columns.iter().enumerate().map(column)
+        };
+        let row_of = |base: usize| {
+            let present = Expr::Column { index: base + ROW_PRESENT, data_type: DataType::Boolean };
+            columns(base).chain([present])
+        };
+        let mut returning = bound.returning;
         let whole: Option<Vec<Expr>> =
-            bound.returning.as_ref().map(|_| table.columns.iter().enumerate().map(whole).collect());
+            returning.as_ref().map(|_| columns(0).chain(row_of(OLD_BASE)).chain(row_of(NEW_BASE)).collect());
+        // They stand behind all that the row has otherwise.
+        let behind = width + bound.extra.len() + 1;
+        for expr in returning.iter_mut().flat_map(|returning| &mut returning.exprs) {
+            walk::rewrite(expr, 0, &mut |expr, depth| match *expr {
+                Expr::Column { index, data_type } if depth == 0 && index >= OLD_BASE => {
+                    let (at, row) = if index >= NEW_BASE { (index - NEW_BASE, 1) } else { (index - OLD_BASE, 0) };
+                    Some(Expr::Column { index: behind + row * (width + 1) + at.min(width), data_type })
+                }
+                _ => None,
+            });
+        }
         let step = |step: &MergeStep| match step {
             MergeStep::Nothing => Step::Nothing,
             MergeStep::Delete => Step::Delete(RowDelete::new(&target, None, whole.as_deref())),
@@ -82,7 +103,7 @@ impl MergePlan {
             }
         };
         let steps = bound.steps.iter().map(step).collect();
-        Ok(MergePlan { steps, target, action_at: bound.action_at, extra: bound.extra, returning: bound.returning })
+        Ok(MergePlan { steps, target, action_at: bound.action_at, extra: bound.extra, returning })
     }
 
     /// `is_shared`: other parts of the statement change rows too.
@@ -185,8 +206,10 @@ impl Run<'_, '_> {
         self.result.affected += 1;
         let Some(returning) = &self.plan.returning else { return Ok(()) };
         let mut values = std::mem::take(&mut self.result.returned);
+        let both = values.split_off(self.plan.target.table.columns.len());
         values.extend(self.plan.extra.clone().map(|column| row.copy(column)));
         values.push(Value::text(action));
+        values.extend(both);
         let value = |expr| eval_row(expr, &values, self.context.exec);
         self.result.rows.push(returning.exprs.iter().map(value).collect::<Result<_>>()?);
         Ok(())

@@ -51,7 +51,9 @@ mod window;
 pub use analyze::StatisticsBuilder;
 pub(crate) use equal::same_expr;
 pub use explain::{ExplainOptions, explain};
-pub use expr::{AggregateCall, Expr, QuantifiedOp, SequenceOp, Subquery, SubqueryKind};
+pub use expr::{
+    AggregateCall, Expr, NEW_BASE, OLD_BASE, QuantifiedOp, ROW_PRESENT, SequenceOp, Subquery, SubqueryKind,
+};
 pub(crate) use implied::is_implied;
 pub(crate) use indexes::{BoundIndex, BoundIndexes};
 pub(crate) use keyed_row::{KeyedRow, keyed_row};

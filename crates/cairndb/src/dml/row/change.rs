@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use cairn_storage::TreeId;
 
+use super::affected::Affected;
 use super::assign::{Assignment, Both};
 use super::entry::{Entry, grow};
-use super::rules::returning;
 use super::target::Generated;
 use super::{
     Env, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
@@ -281,7 +281,8 @@ impl RowChange {
             }
         }
         if let Some(exprs) = &self.returning {
-            returning(exprs, &new, env, returned)?;
+            let affected = Affected { row: &new, old: Some(&old), new: Some(&new) };
+            affected.returning(exprs, env, returned)?;
         }
         if self.moves {
             new_key.clear();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::affected::Affected;
 use super::change::is_as_it_was;
 use super::entry::{Entry, grow};
-use super::rules::returning;
 use super::{Env, ReferenceChecks, Stop, Target, Trees, env, look_up};
 use crate::Value;
 use crate::catalog::TriggerEvent;
@@ -96,7 +96,7 @@ impl RowDelete {
             entry.encode(self.target.index(at), row, key, env)?;
         }
         if let Some(exprs) = &self.returning {
-            returning(exprs, row, env, returned)?;
+            Affected { row, old: Some(row), new: None }.returning(exprs, env, returned)?;
         }
         if !trees.delete(table.tree, key)? {
             return Ok(false);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cairn_storage::Store;
 
+use super::affected::Affected;
 use super::entry::{Entry, grow};
-use super::rules::returning;
 use super::{
     ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
     env, exists,
@@ -126,7 +126,7 @@ impl RowInsert {
             return conflict.settle(trees, (existing, row), env, change, (checks, touched), returned);
         }
         if let Some(exprs) = &self.returning {
-            returning(exprs, row, env, returned)?;
+            Affected { row, old: None, new: Some(row) }.returning(exprs, env, returned)?;
         }
         self.refer_and_write(trees, buffers, checks).map_err(|stop| env.worded(stop, &self.rules.target, row))?;
         if let Some(touched) = touched {

@@ -12,6 +12,7 @@
 //!   costs no allocation but where a function makes a value.
 //! - A row that is changed is copied first: no expression is evaluated while a page or a transaction is held.
 
+mod affected;
 mod assign;
 mod change;
 mod conflict;

@@ -8,7 +8,6 @@ use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
 use crate::Value;
 use crate::catalog::{Table, TriggerEvent};
 use crate::exec::Columns;
-use crate::plan::Expr;
 use crate::types::ValueRef;
 
 /// The rules that a kind of change can break.
@@ -152,18 +151,4 @@ impl super::Reference {
             Wanted::Nowhere => Ok(false),
         }
     }
-}
-
-/// RETURNING: expressions over the row's columns.
-pub(super) fn returning(
-    exprs: &[Expr],
-    row: &dyn Columns<Stop>,
-    env: Env<'_>,
-    out: &mut Vec<Value>,
-) -> Result<(), Stop> {
-    out.clear();
-    for expr in exprs {
-        out.push(env::eval(expr, row, env)?.into_value());
-    }
-    Ok(())
 }
