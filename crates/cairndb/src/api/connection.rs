@@ -1,6 +1,6 @@
 //! A connection: where statements run, and the session's state.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,6 +21,7 @@ use super::statement_cache::{StatementCache, TextHash};
 use super::{Database, Durability, Mapped, Notice, Outcome, Params, Row, Rows, Statement, Transaction};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::command;
+use crate::dml::InsertRoom;
 use crate::exec::SpillSpace;
 use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
 use crate::{Error, Result, SqlState};
@@ -50,6 +51,8 @@ pub struct Connection {
     cache: RefCell<StatementCache>,
     /// The buffers of point statements; borrowed while one runs.
     buffers: RefCell<Buffers>,
+    /// Those of other INSERTs.
+    pub(super) insert_room: Cell<InsertRoom>,
     /// The parser's buffers.
     room: RefCell<Room>,
     /// What PREPARE and DECLARE made.
@@ -82,6 +85,7 @@ impl Connection {
             spill: database.shared.spill_space(),
             cache: RefCell::default(),
             buffers: RefCell::default(),
+            insert_room: Cell::default(),
             room: RefCell::default(),
             named: RefCell::default(),
             cursors: RefCell::default(),

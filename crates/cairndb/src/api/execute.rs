@@ -462,7 +462,7 @@ impl Connection {
     pub(super) fn context(&self, prepared: &Prepared, state: &State<'_>, params: &dyn Params) -> Result<ExecContext> {
         let session = self.state.borrow();
         let now = clock_micros();
-        let mut eval = EvalContext {
+        let eval = EvalContext {
             transaction_timestamp: state.started.unwrap_or(now),
             statement_timestamp: now,
             time_zone: session.settings.time_zone.clone(),
@@ -475,7 +475,7 @@ impl Connection {
         let mut context = ExecContext {
             reader: state.reader.clone(),
             parameters: if parameters.is_empty() { Arc::default() } else { parameters.into() },
-            eval: Arc::default(),
+            eval: Arc::new(eval),
             interrupt: self.interrupt.clone(),
             deadline: session.settings.statement_timeout.and_then(|limit| Instant::now().checked_add(limit)),
             transaction_deadline: limits.transaction_timeout.and_then(|limit| begun().checked_add(limit)),
@@ -487,9 +487,9 @@ impl Connection {
             analyze: false,
         };
         if state.catalog.has_routines() {
-            eval.caller = Some(Arc::new(self.runner(&context, state, &session)));
+            let caller: Arc<Runner> = Arc::new(self.runner(&context, state, &session));
+            context.eval = Arc::new(EvalContext { caller: Some(caller), ..(*context.eval).clone() });
         }
-        context.eval = Arc::new(eval);
         Ok(context)
     }
 
@@ -589,6 +589,7 @@ impl Connection {
             store: &shared.store,
             row_numbers: &shared.row_numbers,
             deferred: state.tx.and_then(|(_, deferred)| Some(&**deferred?)),
+            room: &self.insert_room,
         }
     }
 

@@ -35,7 +35,7 @@ impl Notices {
     }
 
     pub(crate) fn take(&self) -> Vec<Notice> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
 }
 

@@ -4,8 +4,9 @@
 //!   caller reads.
 //! - What calls nothing that may change rows has no transaction, and nothing to write to.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::Notice;
 use super::database::Shared;
@@ -17,7 +18,7 @@ use crate::bind::ParameterTypes;
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, note_all};
 use crate::command::{self, Command, SchemaCommand};
 use crate::ddl;
-use crate::dml::{self, Deferred, DmlContext};
+use crate::dml::{self, Deferred, DmlContext, InsertRoom};
 use crate::exec::{self, ExecContext, SequenceSource};
 use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{CompiledRoutines, Variables};
@@ -54,6 +55,8 @@ pub(crate) struct Runner {
 pub(crate) struct RoutineSession {
     pub(super) compiled: CompiledRoutines,
     pub(super) notices: Notices,
+    /// What the last INSERT within a function has left.
+    insert_room: Mutex<InsertRoom>,
 }
 
 impl std::fmt::Debug for Runner {
@@ -207,8 +210,12 @@ impl Runner {
             note_all(tx.reader().database())?;
         }
         let (_, catalog) = self.now();
-        let dml = self.dml(&tx, &catalog, context, &shared);
-        let done = dml::run(plan, &dml, prepared.calls_writers())?;
+        let done = {
+            let room = Cell::new(std::mem::take(&mut *self.insert_room()));
+            let done = dml::run(plan, &self.dml(&tx, &catalog, (context, &room), &shared), prepared.calls_writers());
+            *self.insert_room() = room.into_inner();
+            done?
+        };
         let changes = matches!(plan.node, PhysicalNode::Modify { .. });
         let affected = if changes { done.affected } else { done.rows.len() as u64 };
         Ok(Ran { fields, rows: done.rows, affected, changes, counts: true })
@@ -218,11 +225,15 @@ impl Runner {
         self.shared.upgrade().ok_or_else(|| Error::internal("the database is closed"))
     }
 
+    fn insert_room(&self) -> MutexGuard<'_, InsertRoom> {
+        self.session.insert_room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn dml<'a>(
         &'a self,
         tx: &'a Transaction,
         catalog: &'a Arc<Catalog>,
-        exec: &'a ExecContext,
+        (exec, room): (&'a ExecContext, &'a Cell<InsertRoom>),
         shared: &'a Shared,
     ) -> DmlContext<'a> {
         DmlContext {
@@ -232,6 +243,7 @@ impl Runner {
             store: &shared.store,
             row_numbers: &shared.row_numbers,
             deferred: self.deferred.as_deref(),
+            room,
         }
     }
 
@@ -254,7 +266,8 @@ impl Runner {
         let (shared, (_, catalog)) = (self.shared()?, self.now());
         let trees = shared.trees.ok_or_else(|| Error::internal("the database has no system trees"))?;
         let done = {
-            let dml = self.dml(&tx, &catalog, context, &shared);
+            let room = Cell::default();
+            let dml = self.dml(&tx, &catalog, (context, &room), &shared);
             ddl::execute(parsed, &dml, trees, &self.options, self, false)?
         };
         for (severity, code, message, detail) in done.notices {

@@ -198,6 +198,7 @@ impl<'a> Ddl<'a> {
             store: self.dml.store,
             row_numbers: self.dml.row_numbers,
             deferred: None,
+            room: self.dml.room,
         }
     }
 }

@@ -37,6 +37,7 @@ impl Ddl<'_> {
                 .try_for_each(|row| inserter.insert(BatchRow { columns: batch.columns(), row }, &mut AtOnce))?;
         }
         let affected = inserter.affected();
+        drop(inserter);
         self.done.affected = affected;
         Ok("SELECT")
     }

@@ -1,11 +1,12 @@
 //! What the execution of a data-changing statement needs.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use cairn_storage::{Store, TreeId};
 
 use super::row::Numbers;
-use super::{Deferred, RowNumbers};
+use super::{Deferred, InsertRoom, RowNumbers};
 use crate::Result;
 use crate::catalog::Catalog;
 use crate::exec::ExecContext;
@@ -22,6 +23,8 @@ pub(crate) struct DmlContext<'a> {
     pub(crate) row_numbers: &'a RowNumbers,
     /// Of the user's open transaction: where what is looked at when it commits is put down.
     pub(crate) deferred: Option<&'a Deferred>,
+    /// What the INSERT before has left.
+    pub(crate) room: &'a Cell<InsertRoom>,
 }
 
 impl<'a> DmlContext<'a> {

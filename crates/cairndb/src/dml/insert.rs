@@ -47,8 +47,17 @@ impl InsertPlan {
             SourceRows::Constants(rows) => inserter.insert_all(&Source::of_constants(rows, context.exec)?, keys)?,
             SourceRows::Batches(batches) => inserter.insert_all(&Source::new(batches), keys)?,
         }
-        Ok(inserter.result)
+        Ok(std::mem::take(&mut inserter.result))
     }
+}
+
+/// What one INSERT leaves to the next: buffers, so that it need not allocate them.
+#[derive(Debug, Default)]
+pub(crate) struct InsertRoom {
+    buffers: InsertBuffers,
+    fitted: Vec<(usize, Value)>,
+    generated: Vec<Value>,
+    spare: Spare,
 }
 
 /// Inserts rows of one statement, whose lengths have yet to be fitted.
@@ -57,10 +66,7 @@ pub(crate) struct Inserter<'a> {
     context: &'a DmlContext<'a>,
     /// Where ON CONFLICT may update.
     touched: Option<Touched>,
-    buffers: InsertBuffers,
-    fitted: Vec<(usize, Value)>,
-    generated: Vec<Value>,
-    spare: Spare,
+    room: InsertRoom,
     result: DmlResult,
 }
 
@@ -70,10 +76,7 @@ impl<'a> Inserter<'a> {
             program,
             context,
             touched: program.may_update().then(Touched::default),
-            buffers: InsertBuffers::default(),
-            fitted: Vec::new(),
-            generated: Vec::new(),
-            spare: Spare::default(),
+            room: context.room.take(),
             result: DmlResult::default(),
         }
     }
@@ -83,7 +86,8 @@ impl<'a> Inserter<'a> {
     }
 
     pub(crate) fn insert<'b>(&mut self, row: impl LentRow<'b>, checks: &mut dyn ReferenceChecks) -> Result<()> {
-        let Inserter { program, context, touched, buffers, fitted, generated, spare, result } = self;
+        let Inserter { program, context, touched, room, result } = self;
+        let InsertRoom { buffers, fitted, generated, spare } = room;
         let (table, env) = (&program.rules.target.table, Env::of(context.exec));
         let given;
         let mut row = Proposed::fit(table, row, fitted, spare.take(), env.eval)?;
@@ -111,5 +115,11 @@ impl<'a> Inserter<'a> {
 
     pub(crate) fn affected(&self) -> u64 {
         self.result.affected
+    }
+}
+
+impl Drop for Inserter<'_> {
+    fn drop(&mut self) {
+        self.context.room.set(std::mem::take(&mut self.room));
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use deferred::Deferred;
 pub(crate) use delete::DeletePlan;
 pub(crate) use feed::Feed;
 pub(crate) use foreign_keys::verify_foreign_key;
-pub(crate) use insert::{InsertPlan, Inserter};
+pub(crate) use insert::{InsertPlan, InsertRoom, Inserter};
 pub(crate) use merge::MergePlan;
 use returning::DmlResult;
 pub(crate) use row::{BatchRow, Entries, Target, key_detail};
