@@ -207,7 +207,7 @@ impl Connection {
         let (columns, tag) = (prepared.fields(), tag_of(statement.parsed.syntax()));
         let mut buffers = self.point_buffers()?;
         let done = match plan {
-            PointPlan::Select(plan) => {
+            PointPlan::Select(_) | PointPlan::Aggregate(_) => {
                 let copy = |row: RowRef<'_>| (0..columns.len()).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
                 let row = point::read(self, &session, (prepared, plan), params, &mut buffers, copy);
                 row.map(|row| (0, row.transpose()))

@@ -135,7 +135,7 @@ impl<'c> Statement<'c> {
     /// Runs the statement as a point SELECT, if it is one; `None`: the general path must.
     fn read_point<R>(&mut self, params: &dyn Params, read: impl FnMut(RowRef<'_>) -> R) -> Result<Option<Option<R>>> {
         let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
-        let Some(PointPlan::Select(plan)) = prepared.point() else { return Ok(None) };
+        let Some(plan) = prepared.point().filter(|plan| !plan.is_write()) else { return Ok(None) };
         let state = self.connection.state.borrow();
         let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);
         if state.failed() || !is_fit {
@@ -185,7 +185,7 @@ impl<'c> Statement<'c> {
     /// Whether the statement has the form of a point statement, which reads or writes one row by its whole key without
     /// interpretation.
     pub fn is_point(&self) -> bool {
-        self.runnable.prepared.as_ref().is_some_and(|prepared| prepared.point().is_some())
+        self.runnable.prepared.as_ref().is_some_and(|prepared| prepared.point().is_some_and(PointPlan::is_of_one_row))
     }
 
     /// The result's columns; empty where the statement returns no rows.

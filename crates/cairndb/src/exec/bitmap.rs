@@ -57,6 +57,24 @@ impl Bitmap {
         self.len += 1;
     }
 
+    /// Appends the lowest `count` bits of a word, at most 64; the others are zero.
+    #[inline]
+    pub(crate) fn push_word(&mut self, word: u64, count: usize) {
+        debug_assert!(count <= 64 && (count == 64 || word >> count == 0));
+        let used = self.len % 64;
+        self.len += count;
+        match self.words.last_mut().filter(|_| used > 0) {
+            Some(last) => {
+                *last |= word << used;
+                if used + count > 64 {
+                    self.words.push(word >> (64 - used));
+                }
+            }
+            None if count > 0 => self.words.push(word),
+            None => {}
+        }
+    }
+
     /// Appends `count` equal bits.
     pub fn extend_with(&mut self, count: usize, bit: bool) {
         let (start, end) = (self.len, self.len + count);
@@ -116,6 +134,19 @@ mod tests {
         (0..200).for_each(|i| bitmap.push(i % 3 == 0));
         assert!((0..200).all(|i| bitmap.get(i) == (i % 3 == 0)));
         assert_eq!((bitmap.len(), bitmap.count(), bitmap.get(200)), (200, 67, false));
+    }
+
+    #[test]
+    fn words_are_pushed_as_their_bits_are() {
+        let (mut words, mut bits) = (Bitmap::default(), Bitmap::default());
+        for (at, count) in [3, 64, 0, 61, 1, 63, 64, 2].into_iter().enumerate() {
+            let word =
+                0x9d3a_5c71_e8b2_460f_u64.rotate_left(at as u32 * 7) & u64::MAX.checked_shr(64 - count).unwrap_or(0);
+            words.push_word(word, count as usize);
+            (0..count).for_each(|bit| bits.push(word >> bit & 1 == 1));
+            assert_eq!(words, bits, "{at}");
+        }
+        assert_eq!(words.len(), 258);
     }
 
     #[test]

@@ -239,8 +239,7 @@ impl Vector {
             return;
         }
         let before = self.len() - count;
-        let bits = self.validity.get_or_insert_with(|| Bitmap::filled(before, true));
-        (0..count).for_each(|at| bits.push(word >> at & 1 == 1));
+        self.validity.get_or_insert_with(|| Bitmap::filled(before, true)).push_word(word, count);
     }
 
     /// Appends a NULL.

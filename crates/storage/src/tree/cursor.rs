@@ -72,6 +72,16 @@ impl std::fmt::Debug for LeafEntries<'_> {
 }
 
 impl<'p> LeafEntries<'p> {
+    /// Those of a leaf from one place up to another, which does not come before it.
+    pub(super) fn of(node: Node<'p>, from: usize, to: usize) -> LeafEntries<'p> {
+        LeafEntries { node, from, to }
+    }
+
+    /// These are the leaf's last: those that follow lie in other leaves.
+    pub fn end_leaf(&self) -> bool {
+        self.to == self.node.count()
+    }
+
     /// How many there are.
     #[inline]
     pub fn len(&self) -> usize {

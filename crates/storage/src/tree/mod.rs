@@ -15,7 +15,7 @@ pub(crate) use diff::{Difference, Next, differs_at};
 pub(crate) use edit::{Patched, Scratch, TreeEdit};
 pub(crate) use node::is_well_formed;
 pub(crate) use overflow::{LongValue, next as next_in_chain};
-pub(crate) use read::{GROUP, Stop, Value, first_at_or_after, get, get_group, overflow_value};
+pub(crate) use read::{GROUP, Stop, Value, entries, first_at_or_after, get, get_group, overflow_value};
 pub(crate) use walk::{Visit, chain, walk};
 
 /// More levels than any tree can have: pages hold at least three entries.

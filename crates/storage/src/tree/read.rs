@@ -1,6 +1,7 @@
 //! Finding a key.
 
 use super::MAX_DEPTH;
+use super::cursor::LeafEntries;
 use super::node::{Cell, Node};
 use super::overflow;
 use crate::page::{PageRef, Pages, Pin};
@@ -164,6 +165,32 @@ pub(crate) fn first_at_or_after<R>(
     key: &[u8],
     read: impl FnOnce(&[u8]) -> R,
 ) -> Result<Option<R>, Stop> {
+    let Some((leaf, at)) = leaf_at_or_after(pages, pin, root, key)? else { return Ok(None) };
+    let mut found = Vec::with_capacity(64);
+    leaf.key_into(at, &mut found);
+    Ok(Some(read(&found)))
+}
+
+/// The entries from `lower` up to `upper` (not included) in the first leaf that has any, all on pages in memory.
+pub(crate) fn entries<'p>(
+    pages: &Pages,
+    pin: &'p Pin<'_>,
+    root: PageRef,
+    (lower, upper): (&[u8], &[u8]),
+) -> Result<Option<LeafEntries<'p>>, Stop> {
+    let Some((leaf, from)) = leaf_at_or_after(pages, pin, root, lower)? else { return Ok(None) };
+    let to = leaf.search(upper).0;
+    Ok((from < to).then(|| LeafEntries::of(leaf, from, to)))
+}
+
+/// The leaf with the first entry at or after `key`, and the entry's place there.
+fn leaf_at_or_after<'p>(
+    pages: &Pages,
+    pin: &'p Pin<'_>,
+    root: PageRef,
+    key: &[u8],
+) -> Result<Option<(Node<'p>, usize)>, Stop> {
+    pin.count_search();
     let mut at = root;
     // The page to the right of the way down: where to go on if the leaf has nothing at or after the key.
     let mut right = PageRef::NONE;
@@ -182,9 +209,7 @@ pub(crate) fn first_at_or_after<R>(
         }
         let (i, _) = node.search(key);
         if i < node.count() {
-            let mut found = Vec::with_capacity(64);
-            node.key_into(i, &mut found);
-            return Ok(Some(read(&found)));
+            return Ok(Some((node, i)));
         }
         at = std::mem::replace(&mut right, PageRef::NONE);
     }

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use super::changes::check_key;
 use super::latest::{Latest, inline, roll_back};
+use super::lookup::KeyList;
 use super::reader::Claimed;
 use super::ticket::Ticket;
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, GivesUp, Handle, OpList, Signal, Version};
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{COMMIT, Pin};
-use crate::tree::get;
+use crate::tree::{LeafEntries, entries, get, get_group};
 use crate::{Durability, Error, Result, TreeId};
 
 /// Bytes of operations for which a point write has log space before it begins.
@@ -186,6 +187,20 @@ impl<'a> PointReader<'a> {
     pub fn get(&self, tree: TreeId, key: &[u8]) -> Result<Option<&'a [u8]>> {
         let root = self.version.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
         inline(get(&self.engine.pages, self.pin, root, key)?)
+    }
+
+    /// The values under as many of the keys as `values` has places (at most [`Lookup::AT_ONCE`]), beginning with the key
+    /// at `from`: how many of them, from the first on, are there and lie in their leaves.
+    pub fn get_each(&self, tree: TreeId, keys: &KeyList, from: usize, values: &mut [&'a [u8]]) -> Result<usize> {
+        let root = self.version.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
+        Ok(get_group(&self.engine.pages, self.pin, root, |at| keys.get(from + at), values)?)
+    }
+
+    /// The entries from `lower` up to `upper` (not included) in the first leaf that has any; the others follow behind
+    /// their last key.
+    pub fn entries(&self, tree: TreeId, lower: &[u8], upper: &[u8]) -> Result<Option<LeafEntries<'a>>> {
+        let root = self.version.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
+        Ok(entries(&self.engine.pages, self.pin, root, (lower, upper))?)
     }
 
     /// See [`Reader::tree_stamp`](super::Reader::tree_stamp).

@@ -1,5 +1,7 @@
-//! Plans that read one row by key, and others by unique keys made of its columns.
+//! Plans that read one row by key, and others by unique keys made of its columns; one of them may read the rows that begin
+//! with a key instead.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cairn_storage::{PointReader, Reader, TreeId, WriteError};
@@ -12,7 +14,7 @@ use crate::api::Params;
 use crate::catalog::{Catalog, Index, IndexColumn, Table, TableLayout};
 use crate::dml::row::{Env, Operand, Stop, Stored, eval, has_columns, same_key_bytes};
 use crate::exec::{Columns, Datum};
-use crate::plan::{Expr, JoinKind, KeyedRow, PhysicalNode, PhysicalPlan, walk};
+use crate::plan::{Expr, JoinKind, KeyRange, KeyedRow, PhysicalNode, PhysicalPlan, walk};
 use crate::types::{DataType, ValueRef, key};
 
 /// Rows that are read together, at most.
@@ -24,7 +26,7 @@ pub(super) type Rows<'a> = [Option<Stored<'a>>; STEPS_MAX];
 /// The buffers of one step.
 #[derive(Debug, Default)]
 pub(super) struct StepBuffers {
-    key: Vec<u8>,
+    pub(super) key: Vec<u8>,
     row_key: Vec<u8>,
     row: Vec<u8>,
 }
@@ -66,14 +68,22 @@ pub(super) struct Step {
     outer: bool,
     /// What else an outer join asks of the row, over all steps' columns.
     on: Option<Expr>,
+    /// Other rows may follow: the key is what theirs begin with. The columns behind it, in the index if there is one.
+    pub(super) rest: Option<Box<[Place]>>,
+}
+
+/// A column of a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    data_type: DataType,
+    descending: bool,
+    nulls_first: bool,
 }
 
 #[derive(Debug)]
 struct Part {
     source: Source,
-    data_type: DataType,
-    descending: bool,
-    nulls_first: bool,
+    place: Place,
 }
 
 #[derive(Debug)]
@@ -122,6 +132,28 @@ impl JoinSource {
                 let left = JoinSource::of(left, catalog)?;
                 left.with((table, index.as_deref(), columns), keys, (*kind, residual.as_ref()), catalog)
             }
+            PhysicalNode::IndexJoin {
+                kind: JoinKind::Inner,
+                left,
+                table,
+                index,
+                columns,
+                keys,
+                residual,
+                covering: false,
+                ..
+            } => {
+                let left = JoinSource::of(left, catalog)?;
+                left.with_several((table, index.as_deref(), columns), keys, residual.as_ref(), catalog)
+            }
+            PhysicalNode::IndexScan { table, index, columns, ranges, filter, reverse: false, covering: false } => {
+                let (source, index) = (JoinSource::default(), Some(&**index));
+                source.with_several((table, index, columns), only_prefix(ranges)?, filter.as_ref(), catalog)
+            }
+            PhysicalNode::TableScan { table, columns, ranges, filter, reverse: false } => {
+                let source = JoinSource::default();
+                source.with_several((table, None, columns), only_prefix(ranges)?, filter.as_ref(), catalog)
+            }
             PhysicalNode::NestedLoopJoin { kind: JoinKind::Inner, left, right, on, lateral: false } => {
                 JoinSource::of(left, catalog)?.beside(JoinSource::of(right, catalog)?, on.as_ref())
             }
@@ -129,32 +161,67 @@ impl JoinSource {
         }
     }
 
-    /// The parts of a key, from one expression per column over the outputs so far.
-    fn parts(&self, table: &Table, index: Option<&Index>, keys: &[Expr]) -> Option<Box<[Part]>> {
+    /// The parts of a key, from one expression for each of its first columns over the outputs so far; and the columns behind.
+    fn parts(&self, table: &Table, index: Option<&Index>, keys: &[Expr]) -> Option<(Box<[Part]>, Box<[Place]>)> {
         let columns = key_columns(table, index);
-        if columns.len() != keys.len() {
+        if columns.len() < keys.len() {
             return None;
         }
         let part = |(column, expr): (&IndexColumn, &Expr)| {
-            let data_type = table.key_type(column.column)?;
-            let source = self.source(&substitute(expr, &self.outputs)?, data_type)?;
-            Some(Part { source, data_type, descending: column.descending, nulls_first: column.nulls_first })
+            let place = Place::of(table, column)?;
+            Some(Part { source: self.source(&substitute(expr, &self.outputs)?, place.data_type)?, place })
         };
-        columns.iter().zip(keys).map(part).collect()
+        let parts = columns.iter().zip(keys).map(part).collect::<Option<_>>()?;
+        let rest = columns[keys.len()..].iter().map(|column| Place::of(table, column));
+        Some((parts, rest.collect::<Option<_>>()?))
     }
 
     /// With one more step. `keys`: over the outputs so far; `on`: over those and the new table's `columns`.
     fn with(
-        mut self,
-        (table, index, columns): (&Arc<Table>, Option<&Index>, &[usize]),
+        self,
+        of: (&Arc<Table>, Option<&Index>, &[usize]),
         keys: &[Expr],
         (kind, on): (JoinKind, Option<&Expr>),
         catalog: &Catalog,
     ) -> Option<JoinSource> {
-        if !matches!(kind, JoinKind::Inner | JoinKind::Left) || self.steps.len() == STEPS_MAX {
+        let (key, rest) = self.parts(of.0, of.1, keys)?;
+        if !rest.is_empty() || !matches!(kind, JoinKind::Inner | JoinKind::Left) {
             return None;
         }
-        let (first, key) = (self.width(), self.parts(table, index, keys)?);
+        self.with_step(of, (key, None), (kind, on), catalog)
+    }
+
+    /// With one more step, which reads the rows that begin with a key.
+    fn with_several(
+        self,
+        of: (&Arc<Table>, Option<&Index>, &[usize]),
+        keys: &[Expr],
+        on: Option<&Expr>,
+        catalog: &Catalog,
+    ) -> Option<JoinSource> {
+        let (key, rest) = self.parts(of.0, of.1, keys)?;
+        if key.is_empty() || self.several().is_some() {
+            return None;
+        }
+        self.with_step(of, (key, Some(rest)), (JoinKind::Inner, on), catalog)
+    }
+
+    /// The step that reads the rows that begin with a key.
+    pub(super) fn several(&self) -> Option<usize> {
+        self.steps.iter().position(|step| step.rest.is_some())
+    }
+
+    fn with_step(
+        mut self,
+        (table, index, columns): (&Arc<Table>, Option<&Index>, &[usize]),
+        (key, rest): (Box<[Part]>, Option<Box<[Place]>>),
+        (kind, on): (JoinKind, Option<&Expr>),
+        catalog: &Catalog,
+    ) -> Option<JoinSource> {
+        if self.steps.len() == STEPS_MAX {
+            return None;
+        }
+        let first = self.width();
         for &column in columns {
             let data_type = table.columns.get(column)?.data_type;
             self.outputs.push(Expr::Column { index: first + column, data_type });
@@ -168,14 +235,14 @@ impl JoinSource {
             self.filters.extend(on.take());
         }
         let (layout, index) = (catalog.layout(table), index.map(|index| index.tree));
-        self.steps.push(Step { table: table.clone(), layout, index, key, first, outer, on });
+        self.steps.push(Step { table: table.clone(), layout, index, key, first, outer, on, rest });
         Some(self)
     }
 
     /// The pairs of two sources, which do not look at each other.
     fn beside(mut self, right: JoinSource, on: Option<&Expr>) -> Option<JoinSource> {
         let (width, steps) = (self.width(), self.steps.len());
-        if steps + right.steps.len() > STEPS_MAX {
+        if steps + right.steps.len() > STEPS_MAX || self.several().is_some() && right.several().is_some() {
             return None;
         }
         let shift = |expr: &mut Expr| {
@@ -225,6 +292,21 @@ impl JoinSource {
     }
 }
 
+impl Place {
+    fn of(table: &Table, column: &IndexColumn) -> Option<Place> {
+        let data_type = table.key_type(column.column)?;
+        Some(Place { data_type, descending: column.descending, nulls_first: column.nulls_first })
+    }
+}
+
+/// The values that the keys of a scan begin with, if nothing else is asked of them.
+fn only_prefix(ranges: &[KeyRange]) -> Option<&[Expr]> {
+    match ranges {
+        [KeyRange { prefix, lower: None, upper: None }] => Some(prefix),
+        _ => None,
+    }
+}
+
 /// The step and the column of its table.
 pub(super) fn place(steps: &[Step], index: usize) -> Option<(usize, usize)> {
     let at = steps.iter().rposition(|step| step.first <= index)?;
@@ -254,16 +336,15 @@ impl Step {
         let KeyedRow { table, index, key, .. } = row;
         let mut values = key.iter();
         let mut part = |column: &IndexColumn| {
-            let data_type = table.key_type(column.column)?;
-            let source = Source::Operand(Operand::of(values.next()?, data_type)?);
-            Some(Part { source, data_type, descending: column.descending, nulls_first: column.nulls_first })
+            let place = Place::of(table, column)?;
+            Some(Part { source: Source::Operand(Operand::of(values.next()?, place.data_type)?), place })
         };
         let key = match index {
             Some(index) => index.columns.iter().map(part).collect::<Option<_>>()?,
             None => table.primary_key.iter().map(|column| part(&plain(*column))).collect::<Option<_>>()?,
         };
         let (layout, index) = (catalog.layout(table), index.as_ref().map(|index| index.tree));
-        Some(Step { table: table.clone(), layout, index, key, first: 0, outer: false, on: None })
+        Some(Step { table: table.clone(), layout, index, key, first: 0, outer: false, on: None, rest: None })
     }
 
     /// What else an outer join asks of the row.
@@ -273,7 +354,7 @@ impl Step {
 
     /// Writes the row's key (in the index, where there is one) over `out`; whether it has no NULL.
     #[inline]
-    fn encode(&self, params: &dyn Params, rows: &Rows<'_>, out: &mut Vec<u8>) -> Result<bool, Miss> {
+    pub(super) fn encode(&self, params: &dyn Params, rows: &Rows<'_>, out: &mut Vec<u8>) -> Result<bool, Miss> {
         out.clear();
         for part in &self.key {
             let column;
@@ -290,9 +371,21 @@ impl Step {
             if value.is_null() {
                 return Ok(false);
             }
-            key::encode_ref(value, part.data_type, part.descending, part.nulls_first, out);
+            let Place { data_type, descending, nulls_first } = part.place;
+            key::encode_ref(value, data_type, descending, nulls_first, out);
         }
         Ok(true)
+    }
+
+    /// The row's key, of an entry whose key goes on so behind what was looked for.
+    pub(super) fn row_key<'k>(&self, mut rest: &'k [u8], value: &'k [u8]) -> crate::Result<&'k [u8]> {
+        if value.is_empty() {
+            for place in self.rest.iter().flatten() {
+                key::skip_value(&mut rest, place.data_type, place.descending, place.nulls_first)?;
+            }
+            return Ok(rest);
+        }
+        Ok(value)
     }
 
     /// Reads the row; `None`: there is none.
@@ -333,16 +426,16 @@ impl Step {
     }
 }
 
-/// Reads the rows of all steps; `false`: an inner join found no partner, or the filters refuse the row.
+/// Reads the rows of some steps; `false`: an inner join found no partner.
 #[inline]
-pub(super) fn read_all<'r>(
-    steps: &'r [Step],
+pub(super) fn read_steps<'r>(
+    (steps, range): (&'r [Step], Range<usize>),
     state: &impl State<'r>,
     env: Env<'_>,
-    buffers: &'r mut [StepBuffers; STEPS_MAX],
+    buffers: &'r mut [StepBuffers],
     rows: &mut Rows<'r>,
 ) -> Result<bool, WriteError<Miss>> {
-    for ((at, step), buffer) in steps.iter().enumerate().zip(buffers) {
+    for ((at, step), buffer) in range.clone().zip(&steps[range]).zip(buffers) {
         rows[at] = step.get(state, env, rows, buffer)?;
         if rows[at].is_some()
             && let Some(on) = &step.on

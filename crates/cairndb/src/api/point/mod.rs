@@ -12,6 +12,9 @@
 //! - In steady state nothing is allocated: keys and rows are encoded into the statement's buffers from lent values.
 //!   Values that are computed, not given, pass through `eval`, which allocates where a function makes a string.
 
+mod aggregate;
+#[cfg(test)]
+mod aggregate_tests;
 mod arguments;
 mod delete;
 mod insert;
@@ -38,6 +41,7 @@ use crate::dml::row::{ChangeBuffers, DeleteBuffers, InsertBuffers, Spare, Stop, 
 use crate::plan::{Field, KeyedRow, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, keyed_row};
 use crate::types::EvalContext;
 use crate::{Error, Value};
+pub(super) use aggregate::PointAggregate;
 pub(super) use delete::PointDelete;
 pub(super) use insert::PointInsert;
 pub use row_ref::RowRef;
@@ -50,6 +54,8 @@ pub(super) use update::PointUpdate;
 #[derive(Debug)]
 pub(super) enum PointPlan {
     Select(Box<PointSelect>),
+    /// Of few rows that begin with a key.
+    Aggregate(Box<PointAggregate>),
     /// With the sequences that it draws a value from.
     Insert(Box<PointInsert>, Box<[Arc<Sequence>]>),
     Update(Box<PointUpdate>),
@@ -63,7 +69,9 @@ impl PointPlan {
     pub(super) fn of(body: &Body, parameters: usize, catalog: &Catalog) -> Option<PointPlan> {
         let Body::Plan(plan) = body else { return None };
         let PhysicalNode::Modify { change, rows } = &plan.node else {
-            return Some(PointPlan::Select(Box::new(PointSelect::of(plan, catalog)?)));
+            let of_few = || Some(PointPlan::Aggregate(Box::new(PointAggregate::of(plan, catalog)?)));
+            let of_one = PointSelect::of(plan, catalog).map(|plan| PointPlan::Select(Box::new(plan)));
+            return of_one.or_else(of_few);
         };
         // Some run whether or not there are rows.
         if !change.table().triggers.is_empty() {
@@ -138,6 +146,8 @@ impl PointPlan {
     fn is_plain(&self) -> bool {
         match self {
             PointPlan::Select(plan) => plan.is_plain(),
+            // Of the answers something may be computed.
+            PointPlan::Aggregate(_) => false,
             PointPlan::Insert(plan, _) => plan.is_plain(),
             PointPlan::Update(plan) => plan.is_plain(),
             PointPlan::Delete(plan) => plan.is_plain(),
@@ -154,7 +164,12 @@ impl PointPlan {
     }
 
     pub(super) fn is_write(&self) -> bool {
-        !matches!(self, PointPlan::Select(_))
+        !matches!(self, PointPlan::Select(_) | PointPlan::Aggregate(_))
+    }
+
+    /// Whether it reads or writes one row by its whole key.
+    pub(super) fn is_of_one_row(&self) -> bool {
+        !matches!(self, PointPlan::Aggregate(_))
     }
 
     /// The sequences that it draws a value from.
@@ -222,6 +237,7 @@ pub(super) struct Buffers {
     drawn: Vec<i64>,
     eval: EvalContext,
     select: select::Scratch,
+    aggregate: aggregate::Scratch,
     pub(super) write: WriteBuffers,
 }
 

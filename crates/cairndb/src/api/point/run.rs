@@ -6,10 +6,10 @@ use cairn_storage::{Acknowledge, Ticket};
 
 use super::arguments::{Arguments, all_fit, fit};
 use super::place::Place;
-use super::{Buffers, Miss, PointPlan, PointSelect, RowRef, WriteBuffers};
+use super::{Buffers, Miss, PointAggregate, PointPlan, PointSelect, RowRef, WriteBuffers};
 use crate::api::prepared::Prepared;
 use crate::api::session::SessionState;
-use crate::api::{Connection, Params};
+use crate::api::{Connection, Params, Row};
 use crate::catalog::Sequence;
 use crate::dml::row::Env;
 use crate::types::datetime::clock_micros;
@@ -20,6 +20,22 @@ type Written = Result<(u64, Option<Ticket>), Miss>;
 /// Runs a statement's point plan, which is a SELECT, in the newest durable state.
 #[inline]
 pub(in crate::api) fn read<R>(
+    connection: &Connection,
+    state: &SessionState,
+    (prepared, plan): (&Prepared, &PointPlan),
+    given: &dyn Params,
+    buffers: &mut Buffers,
+    read: impl FnMut(RowRef<'_>) -> R,
+) -> Result<Option<R>, Miss> {
+    match plan {
+        PointPlan::Select(plan) => read_row(connection, state, (prepared, plan), given, buffers, read),
+        PointPlan::Aggregate(plan) => read_answers(connection, state, (prepared, plan), given, buffers, read),
+        _ => Err(Miss::General),
+    }
+}
+
+#[inline]
+fn read_row<R>(
     connection: &Connection,
     state: &SessionState,
     (prepared, plan): (&Prepared, &PointSelect),
@@ -44,6 +60,30 @@ pub(in crate::api) fn read<R>(
     }
     let arguments = Arguments { given, fitted, drawn: &[] };
     run(Env::of_point(&arguments, eval), select)
+}
+
+/// Answers of few rows; in an open transaction they are the general path's.
+fn read_answers<R>(
+    connection: &Connection,
+    state: &SessionState,
+    (prepared, plan): (&Prepared, &PointAggregate),
+    given: &dyn Params,
+    buffers: &mut Buffers,
+    mut read: impl FnMut(RowRef<'_>) -> R,
+) -> Result<Option<R>, Miss> {
+    if state.transaction.is_some() {
+        return Err(Miss::General);
+    }
+    let Buffers { aggregate, eval, fitted, .. } = buffers;
+    refresh(eval, state);
+    fitted.clear();
+    if !all_fit(given, &prepared.parameters) {
+        fit(given, &prepared.parameters, eval, fitted)?;
+    }
+    let arguments = Arguments { given, fitted, drawn: &[] };
+    let session = &mut connection.session.borrow_mut();
+    let is_there = plan.run(session, prepared.schema_stamp(), Env::of_point(&arguments, eval), aggregate)?;
+    Ok(is_there.then(|| read(RowRef::values(Row::new(prepared.fields(), &aggregate.outputs)))))
 }
 
 /// Runs a statement's point plan, which is a write, on its own or in the open transaction.
@@ -115,7 +155,7 @@ fn run_point(
         PointPlan::Update(plan) => plan.run(place, stamp, env, buffers),
         PointPlan::Delete(plan) => plan.run(place, stamp, env, buffers),
         PointPlan::Nothing => place.nothing(stamp),
-        PointPlan::Select(_) => Err(Miss::General),
+        PointPlan::Select(_) | PointPlan::Aggregate(_) => Err(Miss::General),
     }
 }
 

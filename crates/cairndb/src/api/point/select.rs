@@ -2,7 +2,7 @@
 
 use cairn_storage::{Reader, Session, TreeId, WriteError};
 
-use super::join::{JoinSource, Joined, Rows, STEPS_MAX, State, Step, StepBuffers, accepts, place, read_all};
+use super::join::{JoinSource, Joined, Rows, STEPS_MAX, State, Step, StepBuffers, accepts, place, read_steps};
 use super::row_ref::{RowRef, StoredRow};
 use super::{Miss, general, missed};
 use crate::Value;
@@ -40,7 +40,11 @@ pub(in crate::api) struct Scratch {
 
 impl PointSelect {
     pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog) -> Option<PointSelect> {
-        let JoinSource { steps, outputs, filters } = JoinSource::of(plan, catalog)?;
+        let source = JoinSource::of(plan, catalog)?;
+        if source.several().is_some() {
+            return None;
+        }
+        let JoinSource { steps, outputs, filters } = source;
         PointSelect::new(steps.into(), filters.into(), &outputs)
     }
 
@@ -114,7 +118,7 @@ impl PointSelect {
     ) -> Result<Option<R>, WriteError<Miss>> {
         let Scratch { steps, computed } = scratch;
         let mut rows: Rows<'_> = [None; STEPS_MAX];
-        if !read_all(&self.steps, state, env, steps, &mut rows)? {
+        if !read_steps((&self.steps, 0..self.steps.len()), state, env, steps, &mut rows)? {
             return Ok(None);
         }
         let joined = Joined { steps: &self.steps, rows: &rows };
