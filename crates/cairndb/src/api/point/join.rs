@@ -239,10 +239,28 @@ impl JoinSource {
         Some(self)
     }
 
-    /// The pairs of two sources, which do not look at each other.
-    fn beside(mut self, right: JoinSource, on: Option<&Expr>) -> Option<JoinSource> {
+    /// The pairs of two sources, which do not look at each other. What is one row is read before what is several.
+    fn beside(self, right: JoinSource, on: Option<&Expr>) -> Option<JoinSource> {
+        let mut both = match (self.several(), right.several()) {
+            (Some(_), Some(_)) => return None,
+            (Some(_), None) => {
+                let of_right = right.outputs.len();
+                let mut both = right.followed_by(self)?;
+                both.outputs.rotate_left(of_right);
+                both
+            }
+            (None, _) => self.followed_by(right)?,
+        };
+        if let Some(on) = on {
+            both.filters.push(substitute(on, &both.outputs)?);
+        }
+        Some(both)
+    }
+
+    /// The steps of both, and their outputs side by side.
+    fn followed_by(mut self, right: JoinSource) -> Option<JoinSource> {
         let (width, steps) = (self.width(), self.steps.len());
-        if steps + right.steps.len() > STEPS_MAX || self.several().is_some() && right.several().is_some() {
+        if steps + right.steps.len() > STEPS_MAX {
             return None;
         }
         let shift = |expr: &mut Expr| {
@@ -267,9 +285,6 @@ impl JoinSource {
         };
         self.outputs.extend(right.outputs.into_iter().map(shifted));
         self.filters.extend(right.filters.into_iter().map(shifted));
-        if let Some(on) = on {
-            self.filters.push(substitute(on, &self.outputs)?);
-        }
         Some(self)
     }
 
