@@ -80,6 +80,9 @@ pub(super) struct Place {
     nulls_first: bool,
 }
 
+/// The parts of a key that are known, and the columns behind them.
+type Key = (Box<[Part]>, Box<[Place]>);
+
 #[derive(Debug)]
 struct Part {
     source: Source,
@@ -162,7 +165,7 @@ impl JoinSource {
     }
 
     /// The parts of a key, from one expression for each of its first columns over the outputs so far; and the columns behind.
-    fn parts(&self, table: &Table, index: Option<&Index>, keys: &[Expr]) -> Option<(Box<[Part]>, Box<[Place]>)> {
+    fn parts(&self, table: &Table, index: Option<&Index>, keys: &[Expr]) -> Option<Key> {
         let columns = key_columns(table, index);
         if columns.len() < keys.len() {
             return None;
