@@ -65,6 +65,7 @@ impl Connection {
         let deadline = self.deadline();
         let mut state = self.state.borrow_mut();
         let Some(open) = &state.transaction else {
+            refuse_chain("COMMIT", chain)?;
             self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
             return Ok(Executed::tag("COMMIT"));
         };
@@ -98,6 +99,7 @@ impl Connection {
     fn rollback_transaction(&self, chain: bool) -> Result<Executed> {
         let mut state = self.state.borrow_mut();
         let Some(open) = state.end(false) else {
+            refuse_chain("ROLLBACK", chain)?;
             self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
             return Ok(Executed::tag("ROLLBACK"));
         };
@@ -225,4 +227,10 @@ pub(super) fn sole(tx: Arc<Transaction>) -> Result<Transaction> {
 pub(crate) fn aborted() -> Error {
     let message = "current transaction is aborted, commands ignored until end of transaction block";
     Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, message)
+}
+
+/// SQLSTATE 25P01 for AND CHAIN where there is no transaction to go on from.
+fn refuse_chain(words: &str, chain: bool) -> Result<()> {
+    let message = format!("{words} AND CHAIN can only be used in transaction blocks");
+    if chain { Err(Error::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message)) } else { Ok(()) }
 }

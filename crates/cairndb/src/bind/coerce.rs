@@ -10,6 +10,7 @@ use crate::functions::arrays;
 use crate::plan::Expr;
 use crate::types::{
     CastContext, DataType, EvalContext, Value, can_cast, cast, cast_is_immutable, common_type, from_text,
+    names_fixed_moment,
 };
 use crate::{Error, Result, SqlState};
 
@@ -211,13 +212,7 @@ fn with_modifiers(expr: Expr, to: DataType, context: CastContext) -> Expr {
 
 /// Whether a text is the same value of a type whenever it is read.
 pub(super) fn is_fixed_text(text: &str, to: DataType) -> bool {
-    cast_is_immutable(DataType::Unknown, to) || is_plain_date_text(text, to)
-}
-
-/// Dates and times that name a fixed moment whatever the clock and the time zone say.
-fn is_plain_date_text(text: &str, to: DataType) -> bool {
-    matches!(to, DataType::Date | DataType::Time(_) | DataType::Timestamp(_))
-        && text.bytes().all(|byte| byte.is_ascii_digit() || b" -:./".contains(&byte))
+    cast_is_immutable(DataType::Unknown, to) || names_fixed_moment(text, to)
 }
 
 /// For conversions that depend neither on the clock nor on the time zone.

@@ -12,12 +12,13 @@ use super::dependency::views_using;
 use super::names::{Chosen, missing_column};
 use crate::bind::{bind_check, bind_default, bind_generated, bind_index, bind_using};
 use crate::catalog::{Column, ObjectId, Table};
-use crate::command::ColumnChange;
+use crate::command::{ColumnChange, TableAction};
 use crate::dml::row::settle;
 use crate::exec::{Datum, eval_row};
+use crate::plan;
 use crate::types::datetime::DIGITS_MAX;
 use crate::types::{CastContext, DataType, can_cast, cast_assign};
-use crate::{Error, Result, SqlState};
+use crate::{Error, Result, SqlState, Value};
 
 impl Ddl<'_> {
     pub(super) fn alter_column(&mut self, table: &Arc<Table>, name: &str, change: &ColumnChange) -> Result<()> {
@@ -92,27 +93,43 @@ impl Ddl<'_> {
                 }
                 None => return Err(no_identity(table, name)),
             },
-            C::SetType { to, is_collated, using } => {
-                let (to, domain) = self.typed(*to)?;
-                if *is_collated {
-                    check_collated(to)?;
-                }
-                self.change_type(table, position, (to, domain.map(|domain| domain.id)), *using)?;
-                self.reload()?;
-                let table = self.table_of(table.id)?;
-                return self.verify_column(&table, position);
-            }
+            C::SetType { .. } => return Err(Error::internal("a column's type is altered with those of the others")),
         }
         self.store.put_table(&new)
     }
 
-    fn change_type(
-        &mut self,
+    /// All that one ALTER TABLE says of types, in one pass over the rows: each USING sees a row as it was.
+    pub(super) fn alter_types(&mut self, table: &Arc<Table>, actions: &[&TableAction]) -> Result<()> {
+        let mut changes: Vec<TypeChange> = Vec::with_capacity(actions.len());
+        for action in actions {
+            let TableAction::AlterColumn { name, change: ColumnChange::SetType { to, is_collated, using } } = action
+            else {
+                return Err(Error::internal("not a column's type"));
+            };
+            let position = table.column_position(name).ok_or_else(|| missing_column(table, name))?;
+            if changes.iter().any(|known| known.position == position) {
+                let message = format!("cannot alter type of column \"{name}\" twice");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+            let (to, domain) = self.typed(*to)?;
+            if *is_collated {
+                check_collated(to)?;
+            }
+            changes.push(self.type_change(table, position, (to, domain.map(|domain| domain.id)), *using)?);
+        }
+        self.change_types(table, &changes)?;
+        self.reload()?;
+        let table = self.table_of(table.id)?;
+        changes.iter().try_for_each(|change| self.verify_column(&table, change.position))
+    }
+
+    fn type_change(
+        &self,
         table: &Arc<Table>,
         position: usize,
         (to, domain): (DataType, Option<ObjectId>),
         using: Option<Id<Expr>>,
-    ) -> Result<()> {
+    ) -> Result<TypeChange> {
         let column = &table.columns[position];
         let from = column.data_type;
         if using.is_some() && column.generated.is_some() {
@@ -137,43 +154,70 @@ impl Ddl<'_> {
             let detail = format!("Column \"{}\" is used by generated column \"{}\".", column.name, generated.name);
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
         }
+        Ok(TypeChange { position, from, to, domain, using })
+    }
+
+    fn change_types(&mut self, table: &Arc<Table>, changes: &[TypeChange]) -> Result<()> {
         let mut new = Table::clone(table);
-        (new.columns[position].data_type, new.columns[position].domain) = (to, domain);
-        let not_castable = |what: &str| {
-            let message = format!("{what} for column \"{}\" cannot be cast automatically to type {to}", column.name);
-            Error::new(SqlState::DATATYPE_MISMATCH, message)
-        };
-        if let Some(default) = &column.default {
-            bind_default(default, to, &self.catalog).map_err(|_| not_castable("default"))?;
+        for change in changes {
+            let column = &mut new.columns[change.position];
+            (column.data_type, column.domain) = (change.to, change.domain);
         }
-        if let Some(generated) = &column.generated {
-            bind_generated(generated, &new.columns[position], &new, &self.catalog)
-                .map_err(|_| not_castable("generation expression"))?;
+        for change in changes {
+            let column = &new.columns[change.position];
+            let not_castable = |what: &str| {
+                let (name, to) = (&column.name, change.to);
+                let message = format!("{what} for column \"{name}\" cannot be cast automatically to type {to}");
+                Error::new(SqlState::DATATYPE_MISMATCH, message)
+            };
+            if let Some(default) = &column.default {
+                bind_default(default, change.to, &self.catalog).map_err(|_| not_castable("default"))?;
+            }
+            if let Some(generated) = &column.generated {
+                bind_generated(generated, column, &new, &self.catalog)
+                    .map_err(|_| not_castable("generation expression"))?;
+            }
+            let mut keys = new.indexes.iter().flat_map(|index| &index.columns).map(|key| key.column);
+            if keys.any(|key| key == change.position) || new.primary_key.contains(&change.position) {
+                check_key(change.to)?;
+            }
         }
         for check in &new.checks {
             bind_check(&check.condition, &new, &self.catalog)?;
         }
-        let mut keys = new.indexes.iter().flat_map(|index| &index.columns).map(|key| key.column);
-        if keys.any(|key| key == position) || new.primary_key.contains(&position) {
-            check_key(to)?;
-        }
         let is_other_key = self.retype_keys(&mut new)?;
-        if using.is_none() && only_allows_more(from, to) && !is_other_key {
+        let is_free = |change: &TypeChange| change.using.is_none() && only_allows_more(change.from, change.to);
+        if changes.iter().all(is_free) && !is_other_key {
             return self.store.put_table(&new);
         }
         let eval = self.dml.exec.eval.clone();
-        let (exec, not_null) = (self.exec_with_new_sequences(), column.not_null);
+        let exec = self.exec_with_new_sequences();
         self.rewrite_table(table, new, |mut row| {
-            row[position] = match &using {
-                Some(using) => settle(Datum::Own(eval_row(using, &row, &exec)?), to, &eval)?,
-                None => cast_assign(&row[position], from, to, &eval)?,
+            let value = |change: &TypeChange| match &change.using {
+                Some(using) => settle(Datum::Own(eval_row(using, &row, &exec)?), change.to, &eval),
+                None => cast_assign(&row[change.position], change.from, change.to, &eval),
             };
-            match not_null && row[position].is_null() {
-                true => Err(contains_null(table, &table.columns[position])),
-                false => Ok(row),
+            let values = changes.iter().map(value).collect::<Result<Vec<Value>>>()?;
+            for (change, value) in changes.iter().zip(values) {
+                let column = &table.columns[change.position];
+                if column.not_null && value.is_null() {
+                    return Err(contains_null(table, column));
+                }
+                row[change.position] = value;
             }
+            Ok(row)
         })
     }
+}
+
+/// ALTER COLUMN .. TYPE of one column.
+struct TypeChange {
+    position: usize,
+    from: DataType,
+    to: DataType,
+    domain: Option<ObjectId>,
+    /// What its values are computed by, of the row as it was.
+    using: Option<plan::Expr>,
 }
 
 impl Ddl<'_> {

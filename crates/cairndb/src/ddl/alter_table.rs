@@ -41,9 +41,17 @@ impl Ddl<'_> {
         actions.sort_by_key(|action| action.pass());
         // Constraints that were said with columns, once these are there.
         let mut constraints = Vec::new();
+        // Types are altered together, where the first one's turn is.
+        let is_type = |action: &&TableAction| action.pass() == Pass::AlterType;
+        let mut types: Vec<&TableAction> = actions.iter().copied().filter(is_type).collect();
         for action in actions {
             self.add_constraints_before(action.pass(), table, &mut constraints)?;
-            if let TableAction::AddColumn { column, if_not_exists } = action {
+            if is_type(&action) {
+                let types = std::mem::take(&mut types);
+                if !types.is_empty() {
+                    self.alter_types(&self.table_of(table)?, &types)?;
+                }
+            } else if let TableAction::AddColumn { column, if_not_exists } = action {
                 if self.alter_add_column(&self.table_of(table)?, column, *if_not_exists)? {
                     constraints.extend(&column.constraints);
                 }

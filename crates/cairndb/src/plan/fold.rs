@@ -10,7 +10,7 @@ use super::logical::LogicalPlan;
 use super::refs::{is_boolean, is_null_literal};
 use super::walk;
 use crate::functions::{self, EvalContext, Function, Operator};
-use crate::types::{DataType, Value};
+use crate::types::{DataType, Value, names_fixed_moment};
 
 /// Folds every expression of the plan.
 pub(super) fn fold_plan(plan: &mut LogicalPlan) {
@@ -149,9 +149,7 @@ fn is_immutable_cast(value: &Value, from: DataType, to: DataType) -> bool {
         return false;
     }
     match value {
-        Value::Text(text) if matches!(to, T::Date | T::Time(_) | T::Timestamp(_)) => {
-            text.starts_with(|first: char| first.is_ascii_digit())
-        }
+        Value::Text(text) if matches!(to, T::Date | T::Time(_) | T::Timestamp(_)) => names_fixed_moment(text, to),
         _ => true,
     }
 }

@@ -139,6 +139,12 @@ pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
     !zoned && !read
 }
 
+/// Dates and times that name a fixed moment whatever the clock and the time zone say.
+pub(crate) fn names_fixed_moment(text: &str, to: DataType) -> bool {
+    matches!(to, DataType::Date | DataType::Time(_) | DataType::Timestamp(_))
+        && text.bytes().all(|byte| byte.is_ascii_digit() || b" -:./".contains(&byte))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

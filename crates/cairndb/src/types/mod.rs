@@ -28,6 +28,7 @@ pub use array::{Array, Dimension};
 pub(crate) use array::{DIMENSIONS_MAX, ELEMENTS_MAX, Subscript, count_of, too_many_dimensions};
 pub use cast::{cast, cast_assign};
 pub(crate) use cast::{date_to_timestamp, to_utc};
+pub(crate) use coercion::names_fixed_moment;
 pub use coercion::{CastContext, can_cast, cast_is_immutable, common_type};
 pub(crate) use collation::{COLLATION_HINT, is_known_collation};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};

@@ -77,6 +77,10 @@ struct Parser<'a> {
     year: Option<(i64, usize)>,
     month: Option<u32>,
     day: Option<u32>,
+    /// The month was a word.
+    has_month_word: bool,
+    /// Instead of a month and a day.
+    day_of_year: Option<u32>,
     half_day: Option<HalfDay>,
     before_christ: bool,
     /// Numbers are times even before a date.
@@ -144,6 +148,10 @@ impl<'a> Parser<'a> {
             }
             None => "",
         };
+        if third.is_empty() && first.len() >= 3 && second.len() == 3 && month_of(second).is_none() {
+            self.set_year(first)?;
+            return self.set_day_of_year(second);
+        }
         if third.is_empty() {
             return Err(Fault::Syntax);
         }
@@ -176,17 +184,40 @@ impl<'a> Parser<'a> {
             4 | 6 if clock => self.set_time(compact_clock(digits, "")?),
             8 if !self.has_date && self.month.is_none() => self.compact_date(&digits[..4], &digits[4..]),
             6 if !self.has_date && self.month.is_none() => self.compact_date(&digits[..2], &digits[2..]),
-            1 | 2 if self.month.is_some() && self.day.is_none() => {
-                self.day = Some(number(digits)?);
-                Ok(())
-            }
-            1 | 2 if self.month.is_none() && self.day.is_none() && self.year.is_none() && !self.has_date => {
-                self.day = Some(number(digits)?);
-                Ok(())
-            }
-            1..=7 if self.year.is_none() && !self.has_date => self.set_year(digits),
+            1..=7 if !self.has_date => self.date_number(digits),
             _ => Err(Fault::Syntax),
         }
+    }
+
+    /// A number of a date of which there is a part, or none: PostgreSQL's guess, in the order month, day, year.
+    fn date_number(&mut self, digits: &'a str) -> Result<(), Fault> {
+        let is_long = digits.len() >= 3;
+        match (&self.year, self.month, self.day) {
+            (None, None, None) if is_long => self.set_year(digits)?,
+            (Some(_), None, None) if digits.len() == 3 => return self.set_day_of_year(digits),
+            (None, Some(_), None) if self.has_month_word && is_long => self.set_year(digits)?,
+            // The number before the word was the day.
+            (Some((day, 1 | 2)), Some(_), None) if self.has_month_word && is_long => {
+                self.day = u32::try_from(*day).ok();
+                self.year = None;
+                self.set_year(digits)?;
+            }
+            (None, Some(_), Some(_)) => self.set_year(digits)?,
+            (_, None, _) => self.month = Some(number(digits)?),
+            (_, Some(_), None) => self.day = Some(number(digits)?),
+            (Some(_), Some(_), Some(_)) => return Err(Fault::Syntax),
+        }
+        Ok(())
+    }
+
+    /// `008` behind a year.
+    fn set_day_of_year(&mut self, digits: &str) -> Result<(), Fault> {
+        let day = number(digits)?;
+        if !(1..=366).contains(&day) || self.day_of_year.replace(day).is_some() {
+            return Err(Fault::FieldRange);
+        }
+        self.has_date = true;
+        Ok(())
     }
 
     fn compact_date(&mut self, year: &str, month_day: &str) -> Result<(), Fault> {
@@ -292,9 +323,14 @@ impl<'a> Parser<'a> {
 
     /// `January`, or `Jan-08-1999`
     fn month_word(&mut self, month: u32) -> Result<(), Fault> {
-        if self.month.replace(month).is_some() {
-            return Err(Fault::Syntax);
+        // What was taken for the month is the day.
+        let is_day = |number: u32| !self.has_month_word && self.day.is_none() && (1..=31).contains(&number);
+        match self.month.replace(month) {
+            Some(day) if is_day(day) => self.day = Some(day),
+            Some(_) => return Err(Fault::Syntax),
+            None => {}
         }
+        self.has_month_word = true;
         if let Some(rest) = self.rest.strip_prefix('-') {
             self.rest = rest;
             self.day = Some(number(self.take(|c| c.is_ascii_digit()))?);
@@ -308,7 +344,7 @@ impl<'a> Parser<'a> {
 
     fn zone_word(&mut self) -> Result<(), Fault> {
         let known = self.fields.time.is_some() || self.has_date || self.day.is_some();
-        let name = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+'));
+        let name = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+' | ':'));
         let zone = Zone::find(name).or_else(|| Zone::find(&capitalized(name)));
         match zone {
             Some(zone) if known => self.set_zone(zone),
@@ -318,6 +354,14 @@ impl<'a> Parser<'a> {
     }
 
     fn finish(mut self) -> Result<Fields, Fault> {
+        if self.day_of_year.is_some() && (self.month.is_some() || self.day.is_some()) {
+            return Err(Fault::Syntax);
+        }
+        // The first of January, and days behind it.
+        let day_of_year = self.day_of_year;
+        if day_of_year.is_some() {
+            (self.month, self.day) = (Some(1), Some(1));
+        }
         if let (Some(month), Some(day), Some((year, digits))) = (self.month, self.day, self.year) {
             let year = match (self.before_christ, digits <= 2) {
                 (true, _) if year == 0 => return Err(Fault::FieldRange),
@@ -331,7 +375,7 @@ impl<'a> Parser<'a> {
             if !civil.is_valid() {
                 return Err(Fault::FieldRange);
             }
-            self.fields.date = Some(civil.to_days());
+            self.fields.date = Some(civil.to_days() + day_of_year.map_or(0, |day| i64::from(day) - 1));
         } else if self.month.is_some() || self.day.is_some() || self.year.is_some() {
             return Err(Fault::Syntax);
         }

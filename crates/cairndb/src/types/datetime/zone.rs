@@ -92,7 +92,7 @@ impl Zone {
             // POSIX counts west of Greenwich.
             return Some(Zone::Fixed(-seconds));
         }
-        TimeZone::get(name).ok().map(Zone::Named)
+        TimeZone::get(name).ok().map(Zone::Named).or_else(|| posix(&lower))
     }
 
     /// Seconds east of UTC at an instant.
@@ -155,6 +155,12 @@ impl Zone {
             }
         }
     }
+}
+
+/// `gmt+4`: an abbreviation of any name, and how far it is west of Greenwich.
+fn posix(name: &str) -> Option<Zone> {
+    let at = name.find(|c: char| !c.is_ascii_alphabetic()).filter(|at| *at >= 3)?;
+    fixed_offset(&name[at..]).map(|seconds| Zone::Fixed(-seconds))
 }
 
 fn known_day(days: i64) -> i64 {
