@@ -46,6 +46,7 @@ pub use point::RowRef;
 pub(crate) use prepared::Prepared;
 pub use rows::{Mapped, Row, RowIndex, Rows, Turn};
 pub(crate) use runner::{Planned, Ran, Runner};
+pub(crate) use settings::FIXED as FIXED_SETTINGS;
 pub use statement::Statement;
 pub use ticket::Ticket;
 pub use transaction::Transaction;

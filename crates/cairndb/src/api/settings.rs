@@ -89,7 +89,7 @@ fn is_applications(name: &str) -> bool {
 const BATCH_ROWS_MAX: usize = 1 << 16;
 
 /// Settings that only SHOW knows.
-const FIXED: &[(&str, &str)] = &[
+pub(crate) const FIXED: &[(&str, &str)] = &[
     ("integer_datetimes", "on"),
     ("max_identifier_length", "63"),
     ("server_encoding", "UTF8"),

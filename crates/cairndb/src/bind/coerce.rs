@@ -38,6 +38,7 @@ impl Binder<'_> {
         context: CastContext,
         span: Span,
     ) -> Result<Option<Expr>> {
+        let expr = if to.is_string() { self.reg_as_text(expr) } else { expr };
         let from = expr.data_type();
         match expr {
             expr if from == to => Ok(Some(expr)),

@@ -164,7 +164,10 @@ impl Binder<'_> {
             Statement::Utility { .. } => None,
         };
         Ok(match tree.get(statement) {
-            Statement::Query { query } => BoundStatement::Query(self.query(query, None)?),
+            Statement::Query { query } => {
+                let plan = self.query(query, None)?;
+                BoundStatement::Query(self.show_regs(plan)?)
+            }
             Statement::Insert { insert } => BoundStatement::Insert(Box::new(self.insert(insert)?)),
             Statement::Update { update } => BoundStatement::Update(Box::new(self.update(update)?)),
             Statement::Delete { delete } => BoundStatement::Delete(Box::new(self.delete(delete)?)),
@@ -174,11 +177,11 @@ impl Binder<'_> {
     }
 
     fn explain(&mut self, explain: &Explain) -> Result<BoundStatement> {
-        let Explain { analyze, verbose, costs, timing, statement } = *explain;
+        let Explain { analyze, verbose, costs, timing, format, statement } = *explain;
         let mut statement = self.statement(statement)?;
         if let BoundStatement::Insert(insert) = &mut statement {
             insert.source.as_plan();
         }
-        Ok(BoundStatement::Explain(Box::new(BoundExplain { analyze, verbose, costs, timing, statement })))
+        Ok(BoundStatement::Explain(Box::new(BoundExplain { analyze, verbose, costs, timing, format, statement })))
     }
 }

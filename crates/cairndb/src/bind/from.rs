@@ -15,6 +15,7 @@ use super::routine::Named;
 use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Table, View};
+use crate::functions::arrays::is_about_partitions;
 use crate::functions::json::{JsonRows, Populate, populated};
 use crate::functions::regex;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
@@ -228,7 +229,11 @@ impl<'a> Binder<'a> {
         self.rests.borrow_mut().add_everything();
         let fields = relation.fields();
         let plan = LogicalPlan::Values { rows: relation.rows(self.catalog), fields: fields.clone() };
-        let scope = self.fields_scope(called, fields, naming)?;
+        let mut scope = self.fields_scope(called, fields, naming)?;
+        if naming.is_none() {
+            let schema = Some(relation.schema().to_owned());
+            scope.relations.iter_mut().for_each(|relation| relation.schema.clone_from(&schema));
+        }
         Ok(Item::plain((plan, scope)))
     }
 
@@ -610,6 +615,13 @@ impl<'a> Binder<'a> {
         args: Vec<(Expr, Span)>,
         span: Span,
     ) -> Result<(Vec<Expr>, Vec<DataType>)> {
+        if is_about_partitions(name) {
+            let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+            return match args.as_slice() {
+                [_] => Ok((args.into_iter().map(|(arg, _)| arg).collect(), vec![DataType::BigInt])),
+                _ => Err(self.at(super::overload::no_function(name, &types), span)),
+            };
+        }
         if matches!(name, "unnest" | "generate_subscripts") {
             return self.rows_of_array(name, args, span);
         }

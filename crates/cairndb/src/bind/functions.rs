@@ -92,9 +92,11 @@ impl<'a> Binder<'a> {
             name if is_set_function(name) => self.rows_in_select(&call, context),
             "json_populate_record" | "jsonb_populate_record" => self.populated_row(&call, context),
             "pg_typeof" => self.type_name(&call, context),
-            "obj_description" | "col_description" => self.description(call.name, call.args, call.span),
             "merge_action" if call.args.is_empty() => self.merge_action(call.span),
             "current_schema" if call.args.is_empty() => Ok(self.current_schema()),
+            name if crate::system::is_function(name) && self.overloads(name).is_empty() => {
+                self.system_call(&call, context)
+            }
             _ => {
                 let args = self.operands_of(call.args, context)?;
                 self.call(call.name, args, call.span)
@@ -435,10 +437,8 @@ impl<'a> Binder<'a> {
 /// Functions that are no entries of the catalogue.
 fn is_bound_apart(name: &str) -> bool {
     is_set_function(name)
-        || matches!(
-            name,
-            "nextval" | "currval" | "setval" | "pg_typeof" | "obj_description" | "col_description" | "current_schema"
-        )
+        || crate::system::is_function(name)
+        || matches!(name, "nextval" | "currval" | "setval" | "pg_typeof" | "current_schema")
 }
 
 /// `'name'::regclass` is how PostgreSQL writes a relation's name: what stands before the cast.

@@ -3,7 +3,6 @@
 mod arrays;
 mod binder;
 mod coerce;
-mod comments;
 mod comparable;
 mod composite;
 mod conflict;
@@ -42,6 +41,7 @@ mod shown;
 mod star;
 mod statement;
 mod subquery;
+mod system;
 mod target;
 mod trigger;
 mod update;

@@ -306,7 +306,10 @@ impl Binder<'_> {
     pub(super) fn argument(&mut self, arg: Expr, declared: Option<DataType>, span: Span) -> Result<Expr> {
         match declared {
             Some(declared) if declared != ANY => self.implicit(arg, declared, span),
-            _ => self.known(arg),
+            _ => {
+                let arg = self.reg_as_text(arg);
+                self.known(arg)
+            }
         }
     }
 

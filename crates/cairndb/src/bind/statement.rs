@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::rows::ConstantRows;
 use crate::catalog::Table;
+use crate::command::ExplainFormat;
 use crate::plan::{Expr, Field, LogicalPlan};
 
 /// A statement, understood.
@@ -198,6 +199,8 @@ pub struct BoundExplain {
     pub costs: bool,
     /// Show actual times (`TIMING OFF` hides them).
     pub timing: bool,
+    /// How it is told.
+    pub format: ExplainFormat,
     /// The explained statement.
     pub statement: BoundStatement,
 }

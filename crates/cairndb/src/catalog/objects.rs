@@ -95,6 +95,14 @@ impl Commentable {
     /// The database.
     pub(crate) const DATABASE: Commentable = Commentable { id: ObjectId(u32::MAX), part: 0 };
 
+    /// A relation.
+    pub(crate) fn on(relation: &Relation) -> Commentable {
+        match relation {
+            Relation::PrimaryKey(table) => Commentable::of(table.primary_key_id),
+            relation => Commentable::of(relation.id()),
+        }
+    }
+
     /// A whole object.
     pub(crate) fn of(id: ObjectId) -> Commentable {
         Commentable { id, part: 0 }
@@ -464,11 +472,6 @@ impl Catalog {
     /// See [`Objects`].
     pub(super) fn is_committed(&self) -> bool {
         self.committed
-    }
-
-    /// Whether there are the same comments.
-    pub(super) fn has_comments_of(&self, other: &Catalog) -> bool {
-        self.comments == other.comments
     }
 
     /// Whether there are the same schemas.

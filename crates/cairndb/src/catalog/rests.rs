@@ -40,8 +40,6 @@ enum Rest {
     Missing(ObjectId, Box<str>),
     /// The functions of a name in a schema: their ids and changes.
     Routines(ObjectId, Box<str>, Vec<(ObjectId, u64)>),
-    /// Some comment.
-    Comments,
     /// All of the schema.
     Everything,
 }
@@ -85,10 +83,6 @@ impl Rests {
         self.0.append(&mut other.0);
     }
 
-    pub(crate) fn add_comments(&mut self) {
-        self.0.push(Rest::Comments);
-    }
-
     pub(crate) fn add_everything(&mut self) {
         self.0.push(Rest::Everything);
     }
@@ -105,7 +99,7 @@ impl Rests {
             Rest::View(view) => view.id.is_temporary(),
             Rest::Sequence(sequence) => sequence.id.is_temporary(),
             Rest::Type(_) | Rest::MissingType(..) | Rest::Missing(..) | Rest::Routines(..) => false,
-            Rest::Comments | Rest::Everything => false,
+            Rest::Everything => false,
         })
     }
 
@@ -144,7 +138,6 @@ impl Rests {
             Rest::MissingType(schema, name) => now.type_in(*schema, name).is_none(),
             Rest::Missing(schema, name) => now.relation_in(*schema, name).is_none(),
             Rest::Routines(schema, name, known) => routines(*schema, name, now) == *known,
-            Rest::Comments => then.has_comments_of(now),
             Rest::Everything => false,
         };
         let comparable = then.is_committed() && now.is_committed() && then.has_schemas_of(now);
@@ -182,7 +175,6 @@ impl Rests {
                 Rest::MissingType(schema, name) => add(*schema, &type_name_key(name)),
                 Rest::Missing(schema, name) => add(*schema, name),
                 // A comment that changes meanwhile makes nothing wrong that is written.
-                Rest::Comments => {}
                 // Who rests on that notes the whole tree.
                 Rest::Everything => {}
             }

@@ -13,7 +13,20 @@ pub(crate) struct Explain {
     pub(crate) verbose: bool,
     pub(crate) costs: bool,
     pub(crate) timing: bool,
+    pub(crate) format: ExplainFormat,
     pub(crate) statement: Id<Statement>,
+}
+
+/// How EXPLAIN answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExplainFormat {
+    /// Lines, a row each.
+    #[default]
+    Text,
+    /// One JSON document.
+    Json,
+    /// One YAML document.
+    Yaml,
 }
 
 /// Options of PostgreSQL's that can only be off.
@@ -34,6 +47,7 @@ impl Explain {
             verbose: command.has(TokenKind::Verbose),
             costs: true,
             timing: true,
+            format: ExplainFormat::Text,
             statement,
         };
         command.parts("utility_option").try_for_each(|option| explain.set(option))?;
@@ -47,8 +61,8 @@ impl Explain {
             "verbose" => self.verbose = is_on(option)?,
             "costs" => self.costs = is_on(option)?,
             "timing" => self.timing = is_on(option)?,
-            "format" if value(option).is_some_and(|format| format.eq_ignore_ascii_case("text")) => {}
-            "format" | "summary" | "serialize" => return Err(missing(option)),
+            "format" => self.format = format(option)?,
+            "summary" | "serialize" => return Err(missing(option)),
             name if MISSING.contains(&name) => {
                 if is_on(option)? {
                     return Err(missing(option));
@@ -90,6 +104,20 @@ fn is_on(option: Clause<'_>) -> Result<bool> {
             let message = format!("{} requires a Boolean value", option_name(option));
             Err(option.here(Error::new(SqlState::SYNTAX_ERROR, message)))
         }
+    }
+}
+
+fn format(option: Clause<'_>) -> Result<ExplainFormat> {
+    match value(option).map(|value| value.to_ascii_lowercase()).as_deref() {
+        Some("text") => Ok(ExplainFormat::Text),
+        Some("json") => Ok(ExplainFormat::Json),
+        Some("yaml") => Ok(ExplainFormat::Yaml),
+        Some("xml") => Err(missing(option)),
+        Some(other) => {
+            let message = format!("unrecognized value for EXPLAIN option \"format\": \"{other}\"");
+            Err(option.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)))
+        }
+        None => Err(option.here(Error::new(SqlState::SYNTAX_ERROR, "format requires a parameter"))),
     }
 }
 

@@ -87,7 +87,7 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("^lock table t", "LOCK TABLE"),
         ("^checkpoint", "CHECKPOINT"),
         ("explain (^buffers) select 1", "EXPLAIN (BUFFERS)"),
-        ("explain (analyze, ^format json) select 1", "EXPLAIN (FORMAT)"),
+        ("explain (analyze, ^format xml) select 1", "EXPLAIN (FORMAT)"),
         ("explain ^create table t as select 1", "EXPLAIN of CREATE TABLE"),
     ] {
         let place = text.find('^').expect(text) + 1;

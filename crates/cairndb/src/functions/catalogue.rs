@@ -13,6 +13,7 @@ use std::sync::{Arc, LazyLock};
 use super::Operator;
 use super::aggregate::{AGGREGATES, Placed};
 use super::arrays::Quantifier;
+use super::of_catalog::Asked;
 use super::signature::{Declared, decide};
 use super::users::Volatility;
 use crate::Result;
@@ -40,6 +41,8 @@ pub enum Kernel {
     Closure(Arc<UsersFunction>),
     /// A function of the schema's.
     Stored(Arc<Routine>),
+    /// It asks the catalog.
+    Asked(Asked),
     /// Whether a value is of a domain.
     Checked { check: Arc<Check>, calls: bool },
 }
@@ -258,6 +261,7 @@ impl Function {
                 }
                 _ => context.caller()?.value(routine, args, context),
             },
+            Kernel::Asked(asked) => asked.run(args),
             Kernel::Checked { check, .. } => match args {
                 [value] => check(value, context),
                 _ => Err(super::support::wrong_arguments(args)),

@@ -16,6 +16,7 @@ pub mod json;
 mod like;
 mod math;
 mod md5;
+mod of_catalog;
 mod operator;
 #[cfg(test)]
 mod postgresql15;

@@ -1,4 +1,4 @@
-//! EXPLAIN: a physical plan as text, in PostgreSQL's shape.
+//! EXPLAIN: what is told of a physical plan, in PostgreSQL's shape. `explain_format` writes it.
 //!
 //! Projections have no line of their own (every node computes its output there), a filter is shown with the node that
 //! it filters, and the inner side of an index join is shown as the index scan that it runs for each outer row.
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::expr::Expr;
 use super::logical::{JoinKind, SetOperator};
 use super::number::node_exprs;
-use super::physical::{KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
+use super::physical::{Estimate, KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
 use super::print::{Names, subplan_name};
 use super::walk;
 use crate::catalog::{Index, Table};
@@ -29,22 +29,58 @@ pub struct ExplainOptions<'a> {
     pub actual: Option<&'a [NodeStatistics]>,
 }
 
+/// A node as it is shown.
+#[derive(Debug, Default)]
+pub struct ShownNode {
+    /// What its parent calls it: `CTE x`, `SubPlan 1`.
+    pub(super) heading: Option<String>,
+    /// What it is to its parent, in PostgreSQL's word.
+    pub(super) relationship: &'static str,
+    /// As text names it.
+    pub(super) title: String,
+    /// As properties name it.
+    pub(super) kind: Vec<(&'static str, String)>,
+    pub(super) estimate: Option<Estimate>,
+    pub(super) actual: Option<NodeStatistics>,
+    /// What it held and wrote to temporary files, in lines' and in properties' words.
+    pub(super) memory: Option<(String, Vec<(&'static str, u64)>)>,
+    pub(super) details: Vec<Detail>,
+    pub(super) children: Vec<ShownNode>,
+}
+
+/// What is told of a node besides numbers.
+#[derive(Debug)]
+pub(super) struct Detail {
+    pub(super) label: &'static str,
+    pub(super) parts: Vec<String>,
+    /// There may be several parts.
+    pub(super) is_list: bool,
+}
+
+impl Detail {
+    fn of(label: &'static str, text: String) -> Detail {
+        Detail { label, parts: vec![text], is_list: false }
+    }
+
+    fn list(label: &'static str, parts: Vec<String>) -> Detail {
+        Detail { label, parts, is_list: true }
+    }
+}
+
+/// The plan as a tree of what is told of it.
+pub fn explained(plan: &PhysicalPlan, options: ExplainOptions<'_>) -> ShownNode {
+    let mut explainer =
+        Explainer { options, outer: vec![], qualified: options.verbose || relation_count(plan) > 1, working: vec![] };
+    explainer.node(plan, "")
+}
+
 /// The plan's lines.
 pub fn explain(plan: &PhysicalPlan, options: ExplainOptions<'_>) -> Vec<String> {
-    let mut explainer = Explainer {
-        options,
-        lines: vec![],
-        outer: vec![],
-        qualified: options.verbose || relation_count(plan) > 1,
-        working: vec![],
-    };
-    explainer.node(plan, 0, "");
-    explainer.lines
+    super::explain_format::lines(&explained(plan, options))
 }
 
 struct Explainer<'a> {
     options: ExplainOptions<'a>,
-    lines: Vec<String>,
     /// Names of the outer rows' columns.
     outer: Vec<Vec<String>>,
     /// Column names carry their table's.
@@ -53,19 +89,19 @@ struct Explainer<'a> {
     working: Vec<usize>,
 }
 
-/// What is shown below a node's own line.
+/// What is shown with a node besides its own.
 #[derive(Default)]
 struct Details {
-    lines: Vec<String>,
+    of_filters: Vec<Detail>,
     /// With the names of the rows that they are evaluated on.
     subplans: Vec<(Subplan, Vec<String>)>,
 }
 
 impl Explainer<'_> {
-    /// Shows a node; `indent` in spaces.
-    fn node(&mut self, plan: &PhysicalPlan, indent: usize, arrow: &str) {
+    fn node(&mut self, plan: &PhysicalPlan, relationship: &'static str) -> ShownNode {
         let mut details = Details::default();
-        self.shown(plan, plan, indent, arrow, &mut details, &[]);
+        let shown = self.shown(plan, plan, &mut details, &[]);
+        ShownNode { relationship, ..shown }
     }
 
     /// `top` gives the counters: a filter's or projection's, of which `plan` is the input.
@@ -73,46 +109,55 @@ impl Explainer<'_> {
         &mut self,
         plan: &PhysicalPlan,
         top: &PhysicalPlan,
-        indent: usize,
-        arrow: &str,
         details: &mut Details,
         ctes: &[&PhysicalPlan],
-    ) {
+    ) -> ShownNode {
         self.collect_subplans(plan, details);
         match &plan.node {
-            N::Project { input, .. } => return self.shown(input, top, indent, arrow, details, ctes),
+            N::Project { input, .. } => return self.shown(input, top, details, ctes),
             N::Filter { input, predicate } => {
                 let columns = self.columns(input);
-                details.lines.push(format!("Filter: {}", self.print(&columns, predicate)));
-                return self.shown(input, top, indent, arrow, details, ctes);
+                details.of_filters.push(Detail::of("Filter", self.print(&columns, predicate)));
+                return self.shown(input, top, details, ctes);
             }
             N::Cte { body, .. } | N::RecursiveCte { body, .. } => {
                 let ctes = [ctes, &[plan]].concat();
-                return self.shown(body, top, indent, arrow, details, &ctes);
+                return self.shown(body, top, details, &ctes);
             }
             _ => {}
         }
         let mut own = match self.options.verbose && !top.fields.is_empty() {
-            true => vec![format!("Output: {}", self.columns(top).join(", "))],
+            true => vec![Detail::list("Output", self.columns(top))],
             false => vec![],
         };
         own.extend(self.details(plan));
-        own.append(&mut details.lines);
-        own.extend(self.memory(top).or_else(|| self.memory(plan)));
-        let pad = " ".repeat(indent);
-        self.lines.push(format!("{pad}{arrow}{}{}{}", self.title(plan), self.estimated(top), self.measured(top)));
-        let inner = indent + if arrow.is_empty() { 2 } else { 6 };
-        for line in own {
-            self.lines.push(format!("{}{line}", " ".repeat(inner)));
-        }
-        ctes.iter().for_each(|cte| self.cte(cte, inner));
+        own.append(&mut details.of_filters);
+        let mut children: Vec<ShownNode> = ctes.iter().filter_map(|cte| self.cte(cte)).collect();
         for (subplan, columns) in std::mem::take(&mut details.subplans) {
-            self.lines.push(format!("{}{}", " ".repeat(inner), subplan_name(&subplan)));
             self.outer.push(columns);
-            self.node(&subplan.plan, inner + 2, "->  ");
+            let shown = self.node(&subplan.plan, "SubPlan");
             self.outer.pop();
+            children.push(ShownNode { heading: Some(subplan_name(&subplan)), ..shown });
         }
-        self.children(plan, inner);
+        children.extend(self.children(plan));
+        ShownNode {
+            heading: None,
+            relationship: "",
+            title: self.title(plan),
+            kind: self.kind(plan),
+            estimate: self.options.costs.then_some(top.estimate),
+            actual: self.options.actual.and_then(|actual| actual.get(top.id)).cloned(),
+            memory: self.memory(top).or_else(|| self.memory(plan)),
+            details: own,
+            children,
+        }
+    }
+
+    /// A step that has no node of its own, with the estimate of its input.
+    fn step(&self, title: &str, relationship: &'static str, input: Option<&PhysicalPlan>) -> ShownNode {
+        let estimate = input.filter(|_| self.options.costs).map(|input| input.estimate);
+        let kind = vec![("Node Type", title.to_owned())];
+        ShownNode { title: title.to_owned(), kind, relationship, estimate, ..ShownNode::default() }
     }
 
     fn collect_subplans(&self, plan: &PhysicalPlan, details: &mut Details) {
@@ -135,72 +180,138 @@ impl Explainer<'_> {
         }
     }
 
-    fn children(&mut self, plan: &PhysicalPlan, indent: usize) {
+    fn children(&mut self, plan: &PhysicalPlan) -> Vec<ShownNode> {
         match &plan.node {
             N::HashJoin { left, right, .. } => {
-                self.node(left, indent, "->  ");
-                let pad = " ".repeat(indent);
-                self.lines.push(format!("{pad}->  Hash{}", self.estimated(right)));
-                self.node(right, indent + 6, "->  ");
+                let mut hash = self.step("Hash", "Inner", Some(right));
+                let left = self.node(left, "Outer");
+                hash.children = vec![self.node(right, "Outer")];
+                vec![left, hash]
             }
             N::NestedLoopJoin { left, right, lateral, .. } => {
-                self.node(left, indent, "->  ");
+                let shown = self.node(left, "Outer");
                 if *lateral {
                     self.outer.push(self.columns(left));
                 }
-                self.node(right, indent, "->  ");
+                let inner = self.node(right, "Inner");
                 if *lateral {
                     self.outer.pop();
                 }
+                vec![shown, inner]
             }
             N::IndexJoin { left, table, index, keys, covering, .. } => {
-                self.node(left, indent, "->  ");
+                let shown = self.node(left, "Outer");
                 let columns = self.columns(left);
-                let pad = " ".repeat(indent);
                 let kind = if *covering { "Index Only Scan" } else { "Index Scan" };
-                self.lines.push(format!(
-                    "{pad}->  {kind} using {} on {}",
-                    key_name(table, index.as_deref()),
-                    table.name
-                ));
+                let name = key_name(table, index.as_deref());
+                let mut inner = self.step(kind, "Inner", None);
+                inner.title = format!("{kind} using {name} on {}", table.name);
+                inner.kind.extend([("Index Name", name), ("Relation Name", table.name.clone())]);
                 let conditions = keys.iter().zip(key_columns(table, index.as_deref()));
                 let conditions = conditions.map(|(key, column)| format!("({column} = {})", self.print(&columns, key)));
                 let conditions: Vec<String> = conditions.collect();
-                self.lines.push(format!("{pad}      Index Cond: {}", all_of(&conditions)));
+                inner.details.push(Detail::of("Index Cond", all_of(&conditions)));
+                vec![shown, inner]
             }
             N::TopN { input, keys, .. } => {
                 let columns = self.columns(input);
-                let pad = " ".repeat(indent);
-                self.lines.push(format!("{pad}->  Sort{}", self.estimated(input)));
+                let mut sort = self.step("Sort", "Outer", Some(input));
                 let names = Names { columns: &columns, outer: &self.outer };
-                let keys: Vec<String> = keys.iter().map(|key| names.sort_key(key)).collect();
-                self.lines.push(format!("{pad}      Sort Key: {}", keys.join(", ")));
-                self.node(input, indent + 6, "->  ");
+                sort.details.push(Detail::list("Sort Key", keys.iter().map(|key| names.sort_key(key)).collect()));
+                sort.children = vec![self.node(input, "Outer")];
+                vec![sort]
             }
+            N::Append { .. } => plan.children().into_iter().map(|child| self.node(child, "Member")).collect(),
             _ => {
-                for child in plan.children() {
-                    self.node(child, indent, "->  ");
-                }
+                let children = plan.children().into_iter().enumerate();
+                children.map(|(at, child)| self.node(child, if at == 0 { "Outer" } else { "Inner" })).collect()
             }
         }
     }
 
-    fn cte(&mut self, plan: &PhysicalPlan, indent: usize) {
-        let pad = " ".repeat(indent);
+    fn cte(&mut self, plan: &PhysicalPlan) -> Option<ShownNode> {
         match &plan.node {
             N::Cte { name, definition, .. } => {
-                self.lines.push(format!("{pad}CTE {name}"));
-                self.node(definition, indent + 2, "->  ");
+                let shown = self.node(definition, "InitPlan");
+                Some(ShownNode { heading: Some(format!("CTE {name}")), ..shown })
             }
             N::RecursiveCte { id, name, base, step, .. } => {
-                self.lines.push(format!("{pad}CTE {name}"));
-                self.lines.push(format!("{pad}  ->  Recursive Union"));
-                self.node(base, indent + 8, "->  ");
+                let mut union = self.step("Recursive Union", "InitPlan", None);
+                union.heading = Some(format!("CTE {name}"));
+                let base = self.node(base, "Outer");
                 self.working.push(*id);
-                self.node(step, indent + 8, "->  ");
+                let step = self.node(step, "Inner");
                 self.working.pop();
+                union.children = vec![base, step];
+                Some(union)
             }
-            _ => {}
+            _ => None,
+        }
+    }
+
+    /// What the node is, by PostgreSQL's names of properties.
+    fn kind(&self, plan: &PhysicalPlan) -> Vec<(&'static str, String)> {
+        let scan = |kind: &str, table: &Table, key: Option<(String, bool)>| {
+            let mut all = vec![("Node Type", kind.to_owned())];
+            if let Some((key, reverse)) = key {
+                all.push(("Scan Direction", if reverse { "Backward" } else { "Forward" }.to_owned()));
+                all.push(("Index Name", key));
+            }
+            all.extend([("Relation Name", table.name.clone()), ("Alias", table.name.clone())]);
+            all
+        };
+        let named = |kind: &str| vec![("Node Type", kind.to_owned())];
+        let join = |node: &str, kind: JoinKind| {
+            let kind = if kind == JoinKind::Inner { "Inner" } else { kind_name(kind) };
+            vec![("Node Type", node.to_owned()), ("Join Type", kind.to_owned())]
+        };
+        match &plan.node {
+            N::Values { rows } if rows.len() > 1 => {
+                vec![("Node Type", "Values Scan".to_owned()), ("Alias", "*VALUES*".to_owned())]
+            }
+            N::TableScan { table, ranges, reverse, .. } => match (is_full(ranges), reverse) {
+                (true, false) => scan("Seq Scan", table, None),
+                (_, reverse) => scan("Index Scan", table, Some((key_name(table, None), *reverse))),
+            },
+            N::IndexScan { table, index, reverse, covering, .. } => {
+                let kind = if *covering { "Index Only Scan" } else { "Index Scan" };
+                scan(kind, table, Some((index.name.clone(), *reverse)))
+            }
+            N::PointGet { table, index, .. } => {
+                scan("Index Scan", table, Some((key_name(table, index.as_deref()), false)))
+            }
+            N::HashJoin { kind, .. } => join("Hash Join", *kind),
+            N::NestedLoopJoin { kind, .. } | N::IndexJoin { kind, .. } => join("Nested Loop", *kind),
+            N::HashAggregate { group_by, .. } => {
+                let strategy = if group_by.is_empty() { "Plain" } else { "Hashed" };
+                vec![("Node Type", "Aggregate".to_owned()), ("Strategy", strategy.to_owned())]
+            }
+            N::Distinct { .. } => vec![("Node Type", "Aggregate".to_owned()), ("Strategy", "Hashed".to_owned())],
+            N::SetOperation { op, all, .. } => {
+                let op = if *op == SetOperator::Except { "Except" } else { "Intersect" };
+                let command = format!("{op}{}", if *all { " All" } else { "" });
+                vec![("Node Type", "SetOp".to_owned()), ("Strategy", "Hashed".to_owned()), ("Command", command)]
+            }
+            N::CteScan { id, name } => {
+                let kind = if self.working.contains(id) { "WorkTable Scan" } else { "CTE Scan" };
+                vec![("Node Type", kind.to_owned()), ("CTE Name", name.clone()), ("Alias", name.clone())]
+            }
+            N::TableFunction { name, .. } => {
+                let kind = ("Node Type", "Function Scan".to_owned());
+                vec![kind, ("Function Name", name.clone()), ("Alias", name.clone())]
+            }
+            N::Modify { change, .. } => vec![
+                ("Node Type", "ModifyTable".to_owned()),
+                ("Operation", change.verb().to_owned()),
+                ("Relation Name", change.table().name.clone()),
+            ],
+            N::Sort { .. }
+            | N::TopN { .. }
+            | N::Limit { .. }
+            | N::Window { .. }
+            | N::DistinctOn { .. }
+            | N::Append { .. } => named(&self.title(plan)),
+            _ => named("Result"),
         }
     }
 
@@ -246,34 +357,19 @@ impl Explainer<'_> {
         }
     }
 
-    fn estimated(&self, plan: &PhysicalPlan) -> String {
-        if !self.options.costs {
-            return String::new();
-        }
-        let cost = plan.estimate;
-        format!("  (cost={:.2}..{:.2} rows={:.0} width={:.0})", cost.startup, cost.total, cost.rows, cost.width)
-    }
-
-    fn measured(&self, plan: &PhysicalPlan) -> String {
-        let Some(actual) = self.options.actual.and_then(|actual| actual.get(plan.id)) else { return String::new() };
-        if actual.loops == 0 && actual.batches == 0 {
-            return " (never executed)".into();
-        }
-        let loops = actual.loops.max(1) as f64;
-        let (time, rows) = (actual.nanos as f64 / loops / 1e6, actual.rows as f64 / loops);
-        format!(" (actual time={time:.3} rows={rows:.0} loops={loops:.0})")
-    }
-
     /// What the node held and what it wrote to temporary files, where it did.
-    fn memory(&self, plan: &PhysicalPlan) -> Option<String> {
+    fn memory(&self, plan: &PhysicalPlan) -> Option<(String, Vec<(&'static str, u64)>)> {
         let actual = self.options.actual?.get(plan.id)?;
         let kb = |bytes: u64| bytes.div_ceil(1024);
+        let memory = kb(actual.memory_bytes_max);
         match (actual.memory_bytes_max, actual.spill_files) {
             (0, 0) => None,
-            (memory, 0) => Some(format!("Memory: {}kB", kb(memory))),
-            (memory, files) => {
+            (_, 0) => Some((format!("Memory: {memory}kB"), vec![("Peak Memory Usage", memory)])),
+            (_, files) => {
                 let disk = kb(actual.spilled_bytes);
-                Some(format!("Memory: {}kB  Disk: {disk}kB  Temporary Files: {files}", kb(memory)))
+                let line = format!("Memory: {memory}kB  Disk: {disk}kB  Temporary Files: {files}");
+                let files = files as u64;
+                Some((line, vec![("Peak Memory Usage", memory), ("Disk Usage", disk), ("Temporary Files", files)]))
             }
         }
     }
@@ -282,11 +378,11 @@ impl Explainer<'_> {
         Names { columns, outer: &self.outer }.print(expr)
     }
 
-    /// The lines below the title.
-    fn details(&self, plan: &PhysicalPlan) -> Vec<String> {
+    /// What is told of the node itself.
+    fn details(&self, plan: &PhysicalPlan) -> Vec<Detail> {
         let columns = |plan: &Arc<PhysicalPlan>| self.columns(plan);
         match &plan.node {
-            N::Values { rows } if rows.is_empty() => vec!["One-Time Filter: false".into()],
+            N::Values { rows } if rows.is_empty() => vec![Detail::of("One-Time Filter", "false".to_owned())],
             N::TableScan { table, ranges, filter, .. } => self.scan_details(plan, table, None, ranges, filter),
             N::IndexScan { table, index, ranges, filter, .. } => {
                 self.scan_details(plan, table, Some(index), ranges, filter)
@@ -299,41 +395,42 @@ impl Explainer<'_> {
                 let (left, right) = (columns(left), columns(right));
                 let keys = left_keys.iter().zip(right_keys);
                 let keys = keys.map(|(a, b)| format!("({} = {})", self.print(&left, a), self.print(&right, b)));
-                let mut lines = vec![format!("Hash Cond: {}", all_of(&keys.collect::<Vec<_>>()))];
+                let mut lines = vec![Detail::of("Hash Cond", all_of(&keys.collect::<Vec<_>>()))];
                 let both = [left, right].concat();
-                lines.extend(residual.iter().map(|on| format!("Join Filter: {}", self.print(&both, on))));
+                lines.extend(residual.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))));
                 lines
             }
             N::NestedLoopJoin { left, right, on, .. } => {
                 let both = [columns(left), columns(right)].concat();
-                on.iter().map(|on| format!("Join Filter: {}", self.print(&both, on))).collect()
+                on.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))).collect()
             }
             N::IndexJoin { left, table, columns: shown, residual, .. } => {
                 let both = [columns(left), self.table_columns(table, shown)].concat();
-                residual.iter().map(|on| format!("Join Filter: {}", self.print(&both, on))).collect()
+                residual.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))).collect()
             }
             N::HashAggregate { input, group_by, .. } => {
                 let names = columns(input);
-                let list = Names { columns: &names, outer: &self.outer }.list(group_by);
-                if group_by.is_empty() { vec![] } else { vec![format!("Group Key: {list}")] }
+                let names = Names { columns: &names, outer: &self.outer };
+                let keys = group_by.iter().map(|key| names.print(key)).collect();
+                if group_by.is_empty() { vec![] } else { vec![Detail::list("Group Key", keys)] }
             }
             N::Window { input, partition_by, order_by, calls, .. } => {
                 let names = columns(input);
                 let names = Names { columns: &names, outer: &self.outer };
                 let windows: BTreeSet<String> =
                     calls.iter().map(|call| names.window(partition_by, order_by, &call.frame)).collect();
-                windows.into_iter().map(|window| format!("Window: {window}")).collect()
+                windows.into_iter().map(|window| Detail::of("Window", window)).collect()
             }
             N::Sort { input, keys } => {
                 let names = columns(input);
                 let names = Names { columns: &names, outer: &self.outer };
-                let keys: Vec<String> = keys.iter().map(|key| names.sort_key(key)).collect();
-                vec![format!("Sort Key: {}", keys.join(", "))]
+                vec![Detail::list("Sort Key", keys.iter().map(|key| names.sort_key(key)).collect())]
             }
-            N::Distinct { input } => vec![format!("Group Key: {}", columns(input).join(", "))],
+            N::Distinct { input } => vec![Detail::list("Group Key", columns(input))],
             N::DistinctOn { input, on } => {
                 let names = columns(input);
-                vec![format!("Distinct Key: {}", Names { columns: &names, outer: &self.outer }.list(on))]
+                let names = Names { columns: &names, outer: &self.outer };
+                vec![Detail::list("Distinct Key", on.iter().map(|key| names.print(key)).collect())]
             }
             _ => vec![],
         }
@@ -346,16 +443,16 @@ impl Explainer<'_> {
         index: Option<&Index>,
         ranges: &[KeyRange],
         filter: &Option<Expr>,
-    ) -> Vec<String> {
+    ) -> Vec<Detail> {
         let mut lines = vec![];
         if !is_full(ranges) {
             let key = key_columns(table, index);
             let is_array = |name: &str| table.columns.iter().any(|c| c.name == name && c.data_type.is_array());
             let texts: Vec<String> = ranges.iter().map(|range| self.range(range, &key, &is_array)).collect();
-            lines.push(format!("Index Cond: {}", any_of(&texts)));
+            lines.push(Detail::of("Index Cond", any_of(&texts)));
         }
         let columns = self.columns(plan);
-        lines.extend(filter.iter().map(|filter| format!("Filter: {}", self.print(&columns, filter))));
+        lines.extend(filter.iter().map(|filter| Detail::of("Filter", self.print(&columns, filter))));
         lines
     }
 

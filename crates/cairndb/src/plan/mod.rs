@@ -10,6 +10,7 @@ mod decorrelate;
 mod equal;
 mod estimate;
 mod explain;
+mod explain_format;
 mod expr;
 mod extremes;
 mod factor;
@@ -50,7 +51,8 @@ mod window;
 
 pub use analyze::StatisticsBuilder;
 pub(crate) use equal::same_expr;
-pub use explain::{ExplainOptions, explain};
+pub use explain::{ExplainOptions, explain, explained};
+pub use explain_format::{json as explain_json, yaml as explain_yaml};
 pub use expr::{
     AggregateCall, Expr, NEW_BASE, OLD_BASE, QuantifiedOp, ROW_PRESENT, SequenceOp, Subquery, SubqueryKind,
 };

@@ -184,7 +184,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
 ];
 
-const DATABASE: &str = "cairndb";
+pub(super) const DATABASE: &str = "cairndb";
 
 fn schemata(catalog: &Catalog, rows: &mut Rows) {
     let own = catalog.schemas().map(|(name, _)| name);
@@ -208,7 +208,7 @@ fn tables(catalog: &Catalog, rows: &mut Rows) {
     }
 }
 
-fn standard_name(data_type: DataType) -> &'static str {
+pub(super) fn standard_name(data_type: DataType) -> &'static str {
     match data_type {
         DataType::Array(_) => "ARRAY",
         DataType::Enum(_) | DataType::Composite(_) => "USER-DEFINED",
@@ -254,7 +254,7 @@ fn domain_constraints(catalog: &Catalog, rows: &mut Rows) {
 /// A column: where it is, its default and rules, its type.
 fn column(place: [Value; 3], number: usize, data_type: DataType, of_table: Option<(&Catalog, &Column)>) -> Vec<Value> {
     let integer = |number: usize| Value::Integer(i32::try_from(number).unwrap_or(i32::MAX));
-    let default = of_table.and_then(|(catalog, column)| Some(catalog.text_of(column.default.as_ref()?)));
+    let default = of_table.and_then(|(catalog, column)| super::describe::default(catalog, column));
     let not_null = of_table.is_some_and(|(_, column)| column.not_null);
     let identity = of_table.and_then(|(_, column)| column.identity);
     let generated = of_table.and_then(|(catalog, column)| Some((catalog, column.generated.as_ref()?)));

@@ -1,12 +1,16 @@
 //! System relations: `information_schema` and `pg_catalog`, as far as they are there.
 //!
 //! Their rows are made from the catalog when a statement that names one is bound, and are constants of its plan, which rests on
-//! all of the schema (`Rest::Everything`). They have PostgreSQL's names, types of ours (an `oid` is a bigint, a name text), and of
-//! PostgreSQL's columns those that say something here. An object's oid is its id, which stays for the life of the database, from
-//! 16384 on.
+//! all of the schema (`Rest::Everything`). They have PostgreSQL's names and columns, and types of ours: an `oid` is a bigint, a name
+//! or a `"char"` text, a vector an array from element 0 on. An object's oid is its id, which stays for the life of the database,
+//! from 16384 on. Functions that ask the catalog (`functions`), and `regclass` and its kin (`reg`), are bound with the same catalog.
 
+mod describe;
+mod functions;
 mod information_schema;
 mod pg_catalog;
+mod reg;
+mod usage;
 
 use std::cell::Cell;
 
@@ -14,6 +18,9 @@ use crate::catalog::{Catalog, ObjectId, ObjectName, RelationKind, TEMPORARY, Tab
 use crate::plan::{Expr, Field};
 use crate::types::DataType;
 use crate::{Error, SqlState, Value};
+
+pub(crate) use functions::{SystemFunction, Takes, function, is_function};
+pub(crate) use reg::Reg;
 
 /// A relation that the system makes.
 pub(crate) struct SystemRelation {
@@ -26,12 +33,24 @@ pub(crate) struct SystemRelation {
 /// The rows so far.
 pub(crate) struct Rows {
     rows: Vec<Vec<Value>>,
+    columns: &'static [(&'static str, DataType)],
     /// Columns of views are not asked for while views are bound that may use these relations themselves.
     with_views: bool,
 }
 
 impl Rows {
     fn add(&mut self, row: Vec<Value>) {
+        self.rows.push(row);
+    }
+
+    /// A row by its columns' names: the last value of a name counts, and what is not named is 0, false or NULL.
+    fn put(&mut self, named: Vec<(&'static str, Value)>) {
+        let mut row: Vec<Value> = self.columns.iter().map(|(_, data_type)| unsaid(*data_type)).collect();
+        for (name, value) in named {
+            let at = self.columns.iter().position(|(known, _)| *known == name);
+            debug_assert!(at.is_some(), "{name}");
+            at.into_iter().for_each(|at| row[at] = value.clone());
+        }
         self.rows.push(row);
     }
 }
@@ -54,6 +73,11 @@ pub(crate) fn is_schema(name: &str) -> bool {
     matches!(name, "pg_catalog" | "information_schema")
 }
 
+/// Whether a column of this name is a vector.
+pub(crate) fn is_vector(column: &str) -> bool {
+    matches!(column, "indkey" | "indcollation" | "indclass" | "indoption" | "proargtypes" | "tgattr")
+}
+
 /// SQLSTATE 42501: nobody changes what the system makes.
 pub(crate) fn permission_denied(name: &ObjectName) -> Error {
     let message = format!("permission denied: \"{}\" is a system catalog", name.name);
@@ -62,14 +86,19 @@ pub(crate) fn permission_denied(name: &ObjectName) -> Error {
 
 fn relation(schema: Option<&str>, name: &str) -> Option<&'static SystemRelation> {
     let all = match schema {
-        Some("information_schema") => information_schema::RELATIONS,
-        Some("pg_catalog") | None if name.starts_with("pg_") => pg_catalog::RELATIONS,
+        Some("information_schema") => [information_schema::RELATIONS, usage::RELATIONS],
+        Some("pg_catalog") | None if name.starts_with("pg_") => [pg_catalog::RELATIONS, &[]],
         _ => return None,
     };
-    all.iter().find(|relation| relation.name == name)
+    all.into_iter().flatten().find(|relation| relation.name == name)
 }
 
 impl SystemRelation {
+    /// The name of its schema.
+    pub(crate) fn schema(&self) -> &'static str {
+        if self.name.starts_with("pg_") { "pg_catalog" } else { "information_schema" }
+    }
+
     pub(crate) fn fields(&self) -> Vec<Field> {
         let field = |&(name, data_type): &(&str, DataType)| Field { name: name.to_owned(), data_type };
         self.columns.iter().map(field).collect()
@@ -78,7 +107,7 @@ impl SystemRelation {
     /// What it holds under a catalog.
     pub(crate) fn rows(&self, catalog: &Catalog) -> Vec<Vec<Expr>> {
         let within = ASKING.replace(true);
-        let mut rows = Rows { rows: Vec::new(), with_views: !within };
+        let mut rows = Rows { rows: Vec::new(), columns: self.columns, with_views: !within };
         (self.rows)(catalog, &mut rows);
         ASKING.set(within);
         let literals = |row: Vec<Value>| {
@@ -93,6 +122,18 @@ impl SystemRelation {
 thread_local! {
     /// Whether rows are being made: then a view that is bound for its columns, and names one of these relations, gets none.
     static ASKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What a row has where it says nothing.
+fn unsaid(data_type: DataType) -> Value {
+    match data_type {
+        DataType::BigInt => Value::BigInt(0),
+        DataType::Integer => Value::Integer(0),
+        DataType::SmallInt => Value::SmallInt(0),
+        DataType::Real => Value::Real(0.0),
+        DataType::Boolean => Value::Boolean(false),
+        _ => Value::Null,
+    }
 }
 
 fn text(text: &str) -> Value {
@@ -130,6 +171,20 @@ fn names(table: &Table, columns: &[usize]) -> Vec<String> {
         },
     };
     columns.iter().map(name).collect()
+}
+
+/// The columns of an index as CREATE INDEX says them.
+fn index_columns(table: &Table, of: &describe::Indexed) -> Vec<String> {
+    let mut columns = names(table, &of.columns);
+    for (column, part) in columns.iter_mut().zip(of.secondary.into_iter().flat_map(|index| &index.columns)) {
+        column.push_str(match (part.descending, part.nulls_first) {
+            (false, false) => "",
+            (false, true) => " NULLS FIRST",
+            (true, true) => " DESC",
+            (true, false) => " DESC NULLS LAST",
+        });
+    }
+    columns
 }
 
 /// The schema that a type is in.

@@ -255,6 +255,10 @@ impl DataType {
 impl ElementType {
     /// `smallint`
     pub(crate) const SMALL_INT: ElementType = ElementType { id: 1, modifier: 0 };
+    /// `bigint`
+    pub(crate) const BIG_INT: ElementType = ElementType { id: 3, modifier: 0 };
+    /// `text`
+    pub(crate) const TEXT: ElementType = ElementType { id: 7, modifier: 0 };
 
     /// The type.
     pub fn data_type(self) -> DataType {

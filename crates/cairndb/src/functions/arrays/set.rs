@@ -24,8 +24,14 @@ pub enum SetRows {
 
 /// There is a function of this name that returns rows.
 pub fn is_set_function(name: &str) -> bool {
-    matches!(name, "generate_series" | "unnest" | "generate_subscripts" | regex::MATCHES | regex::SPLIT_TO_TABLE)
+    is_about_partitions(name)
+        || matches!(name, "generate_series" | "unnest" | "generate_subscripts" | regex::MATCHES | regex::SPLIT_TO_TABLE)
         || JsonRows::named(name).is_some()
+}
+
+/// Tables have no partitions: these find none.
+pub fn is_about_partitions(name: &str) -> bool {
+    matches!(name, "pg_partition_ancestors" | "pg_partition_tree")
 }
 
 impl SetRows {
@@ -42,6 +48,7 @@ impl SetRows {
             }
             "generate_subscripts" => subscripts(args),
             regex::MATCHES | regex::SPLIT_TO_TABLE => Ok(SetRows::Parts(regex::rows(name, args)?.into_iter(), 1)),
+            _ if is_about_partitions(name) => Ok(SetRows::Rows(vec![].into_iter())),
             _ => match JsonRows::named(name) {
                 Some(rows) => {
                     let values = rows_of_document(name, rows, args)?;

@@ -91,6 +91,17 @@ impl IntervalLimit {
         mask << 16 | self.digits.map_or(0xffff, i32::from)
     }
 
+    /// The limit that has this `typmod`.
+    pub(crate) fn of_modifier(modifier: i32) -> Option<IntervalLimit> {
+        let all = [Year, Month, Day, Hour, Minute, Second];
+        let pairs = all.into_iter().flat_map(|first| all.into_iter().map(move |last| (first, last)));
+        let digits = (0..=DIGITS_MAX).map(Some).chain([None]);
+        let mut limits = pairs
+            .filter(|(first, last)| first <= last)
+            .flat_map(|(first, last)| digits.clone().map(move |digits| IntervalLimit { first, last, digits }));
+        limits.find(|limit| limit.modifier() == modifier)
+    }
+
     /// What a number without a unit counts.
     pub(super) fn unit(self) -> Unit {
         match self.last {

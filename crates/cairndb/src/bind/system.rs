@@ -1,0 +1,206 @@
+//! What asks the catalog: the system's functions, and `regclass` and its kin.
+
+use std::sync::Arc;
+
+use cairn_parser::{self as ast, BaseType, Id, Span};
+
+use super::binder::{Binder, NOWHERE};
+use super::coerce::{null, text};
+use super::context::Context;
+use super::functions::Call;
+use super::overload::no_function;
+use crate::functions::Function;
+use crate::plan::{Expr, Field, LogicalPlan};
+use crate::sql::name_text;
+use crate::system::{self, Reg, Takes};
+use crate::types::{CastContext, DataType};
+use crate::{Error, Result, SqlState};
+
+impl Binder<'_> {
+    /// The catalog for a function that asks it; the plan rests on all of the schema.
+    fn asked(&self) -> Arc<crate::catalog::Catalog> {
+        self.rests.borrow_mut().add_everything();
+        Arc::new(self.catalog.clone())
+    }
+
+    /// A call of one of the system's functions.
+    pub(super) fn system_call(&mut self, call: &Call, context: &mut Context) -> Result<Expr> {
+        let args = self.operands_of(call.args, context)?;
+        let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+        let Some(function) = system::function(call.name, args.len()) else {
+            return Err(self.at(no_function(call.name, &types), call.span));
+        };
+        let mut converted = Vec::with_capacity(args.len());
+        for ((arg, span), takes) in args.into_iter().zip(function.takes) {
+            let fits = self.system_argument(arg, *takes, span)?;
+            converted.push(fits.ok_or_else(|| self.at(no_function(call.name, &types), call.span))?);
+        }
+        let types = converted.iter().map(Expr::data_type).collect();
+        let function = Function::of_system(function, types, self.asked());
+        Ok(Expr::Call { function: Arc::new(function), args: converted })
+    }
+
+    /// The argument as the function takes it; `None`: it is of another type.
+    fn system_argument(&mut self, arg: Expr, takes: Takes, span: Span) -> Result<Option<Expr>> {
+        let to = match takes {
+            Takes::Any => return self.known(arg).map(Some),
+            Takes::Class if is_text(&arg) => return self.read_reg(Reg::Class, arg, span).map(Some),
+            Takes::Oid | Takes::Class => DataType::BigInt,
+            Takes::Text => DataType::Text,
+            Takes::Integer => DataType::Integer,
+            Takes::Boolean => DataType::Boolean,
+        };
+        // A `smallint`, or what is as wide as an oid, is an `integer` where it fits.
+        let context = if to == DataType::Integer { CastContext::Assignment } else { CastContext::Implicit };
+        self.coerce(arg, to, context, span)
+    }
+
+    /// `x::regclass`, where the type is one of those; also `x::name`.
+    pub(super) fn reg_cast(
+        &mut self,
+        operand: Id<ast::Expr>,
+        to: Id<ast::TypeName>,
+        context: &mut Context,
+    ) -> Result<Option<Expr>> {
+        let Some(name) = self.catalog_type(to) else { return Ok(None) };
+        let (bound, span) = self.operand(operand, context)?;
+        self.as_catalog_type(bound, &name, span).map(Some)
+    }
+
+    /// As [`Binder::reg_cast`], of `regclass 't'`.
+    pub(super) fn reg_literal(&mut self, to: Id<ast::TypeName>, literal: Expr, span: Span) -> Result<Option<Expr>> {
+        let Some(name) = self.catalog_type(to) else { return Ok(None) };
+        self.as_catalog_type(literal, &name, span).map(Some)
+    }
+
+    fn as_catalog_type(&mut self, bound: Expr, name: &str, span: Span) -> Result<Expr> {
+        let Some(reg) = Reg::named(name) else { return self.explicit(bound, DataType::Text, span) };
+        if is_text(&bound) {
+            return self.read_reg(reg, bound, span);
+        }
+        let from = bound.data_type();
+        match (from.is_numeric(), reg_of(&bound)) {
+            (true, _) if reg == Reg::Oid => self.explicit(without_reg(bound), DataType::BigInt, span),
+            (true, _) => {
+                let oid = self.explicit(without_reg(bound), DataType::BigInt, span)?;
+                let function = Function::marked_reg(reg, self.asked());
+                Ok(Expr::Call { function: Arc::new(function), args: vec![oid] })
+            }
+            _ => {
+                let message = format!("cannot cast type {from} to {name}");
+                Err(self.at(Error::new(SqlState::CANNOT_COERCE, message), span))
+            }
+        }
+    }
+
+    /// The name of a type that only the catalog's columns have.
+    fn catalog_type(&self, to: Id<ast::TypeName>) -> Option<String> {
+        let ast::TypeName { base: BaseType::Named, names, bounds, .. } = self.tree.get(to) else { return None };
+        let names: Vec<&str> = self.tree.list(names).map(|name| name_text(self.tree, name)).collect();
+        let name = match names.as_slice() {
+            [name] | ["pg_catalog", name] if bounds.is_empty() => *name,
+            _ => return None,
+        };
+        (name == "name" || Reg::named(name).is_some()).then(|| name.to_owned())
+    }
+
+    fn read_reg(&mut self, reg: Reg, text: Expr, span: Span) -> Result<Expr> {
+        let catalog = self.asked();
+        if let Expr::Literal { value: crate::Value::Text(text), .. } = &text {
+            reg.read(&catalog, text).map_err(|error| self.at(error, span))?;
+        }
+        let text = self.implicit(text, DataType::Text, span)?;
+        let function = Function::read_reg(reg, catalog);
+        Ok(Expr::Call { function: Arc::new(function), args: vec![text] })
+    }
+
+    /// An oid of such a type as text.
+    pub(super) fn reg_as_text(&self, expr: Expr) -> Expr {
+        match reg_of(&expr) {
+            Some(reg) => self.written(reg, expr),
+            None => expr,
+        }
+    }
+
+    fn written(&self, reg: Reg, expr: Expr) -> Expr {
+        let function = Function::write_reg(reg, self.asked());
+        Expr::Call { function: Arc::new(function), args: vec![expr] }
+    }
+
+    /// A statement's rows, with names where a column is of such a type, and vectors as PostgreSQL writes them.
+    pub(super) fn show_regs(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let fields = plan.fields();
+        let shown: Vec<Option<Shown>> = (0..fields.len()).map(|column| shown_column(&plan, column)).collect();
+        if shown.iter().all(Option::is_none) {
+            return Ok(plan);
+        }
+        let (mut exprs, mut texts) = (vec![], vec![]);
+        for (index, (field, shown)) in fields.into_iter().zip(shown).enumerate() {
+            let column = Expr::Column { index, data_type: field.data_type };
+            let expr = match shown {
+                None => column,
+                Some(Shown::Reg(reg)) => self.written(reg, column),
+                Some(Shown::Vector) => {
+                    self.call("array_to_string", vec![(column, NOWHERE), (text(" "), NOWHERE)], NOWHERE)?
+                }
+            };
+            texts.push(Field { data_type: expr.data_type(), ..field });
+            exprs.push(expr);
+        }
+        Ok(LogicalPlan::Project { input: Box::new(plan), exprs, fields: texts })
+    }
+}
+
+/// A column that does not leave the statement as it is.
+enum Shown {
+    Reg(Reg),
+    /// PostgreSQL's `int2vector` or `oidvector`: numbers with blanks between them.
+    Vector,
+}
+
+fn is_text(expr: &Expr) -> bool {
+    let data_type = expr.data_type();
+    data_type == DataType::Unknown || data_type.is_string()
+}
+
+/// What an expression is an oid of.
+pub(super) fn reg_of(expr: &Expr) -> Option<Reg> {
+    if let Expr::Call { function, .. } = expr { function.reg() } else { None }
+}
+
+/// The oid, no longer of such a type.
+fn without_reg(expr: Expr) -> Expr {
+    match expr {
+        Expr::Call { function, mut args } if function.marks_reg() => {
+            args.pop().unwrap_or_else(|| null(DataType::BigInt))
+        }
+        // `+` has no name to be written with.
+        expr if reg_of(&expr).is_some() => Expr::Coalesce { args: vec![expr], data_type: DataType::BigInt },
+        expr => expr,
+    }
+}
+
+fn shown_column(plan: &LogicalPlan, column: usize) -> Option<Shown> {
+    let shown = |input: &LogicalPlan, expr: &Expr| match expr {
+        Expr::Column { index, .. } => shown_column(input, *index),
+        expr => reg_of(expr).map(Shown::Reg),
+    };
+    match plan {
+        LogicalPlan::Project { input, exprs, .. } => shown(input, exprs.get(column)?),
+        LogicalPlan::Aggregate { input, group_by, .. } => shown(input, group_by.get(column)?),
+        LogicalPlan::Filter { input, .. }
+        | LogicalPlan::Sort { input, .. }
+        | LogicalPlan::Limit { input, .. }
+        | LogicalPlan::Distinct { input, .. } => shown_column(input, column),
+        LogicalPlan::Window { input, .. } if column < input.fields().len() => shown_column(input, column),
+        LogicalPlan::Join { left, right, .. } => match left.fields().len() {
+            width if column < width => shown_column(left, column),
+            width => shown_column(right, column - width),
+        },
+        LogicalPlan::SetOperation { left, .. } => shown_column(left, column),
+        LogicalPlan::With { body, .. } | LogicalPlan::RecursiveWith { body, .. } => shown_column(body, column),
+        // Nobody else's VALUES has columns of such names.
+        LogicalPlan::Values { fields, .. } => system::is_vector(&fields.get(column)?.name).then_some(Shown::Vector),
+        _ => None,
+    }
+}

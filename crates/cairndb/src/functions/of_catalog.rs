@@ -1,0 +1,105 @@
+//! Functions that ask the catalog of the statement that calls them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::catalogue::Kernel;
+use super::support::wrong_arguments;
+use super::{ANY, Function};
+use crate::Result;
+use crate::catalog::Catalog;
+use crate::system::{Reg, SystemFunction, Takes};
+use crate::types::{DataType, Value};
+
+/// What is asked, and of which catalog.
+#[derive(Clone)]
+pub struct Asked {
+    what: What,
+    catalog: Arc<Catalog>,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Function(&'static SystemFunction),
+    /// A name's oid.
+    Read(Reg),
+    /// An oid, as it is.
+    Marked(Reg),
+    /// An oid's name.
+    Write(Reg),
+}
+
+impl Asked {
+    pub(super) fn run(&self, args: &[Value]) -> Result<Value> {
+        match (self.what, args) {
+            (What::Function(function), args) => (function.eval)(&self.catalog, args),
+            (What::Read(reg), [Value::Text(text)]) => reg.read(&self.catalog, text).map(Value::BigInt),
+            (What::Marked(_), [value]) => Ok(value.clone()),
+            (What::Write(reg), [Value::BigInt(oid)]) => Ok(Value::text(reg.write(&self.catalog, *oid))),
+            _ => Err(wrong_arguments(args)),
+        }
+    }
+}
+
+impl Function {
+    fn asking(
+        name: &'static str,
+        args: Vec<DataType>,
+        returns: DataType,
+        what: What,
+        catalog: Arc<Catalog>,
+    ) -> Function {
+        Function {
+            name: Cow::Borrowed(name),
+            args: args.into(),
+            variadic: false,
+            returns,
+            polymorphic: None,
+            entry: super::catalogue::next_entry(),
+            strict: true,
+            // The plan rests on the schema.
+            immutable: true,
+            volatile: false,
+            op: None,
+            kernel: Kernel::Asked(Asked { what, catalog }),
+        }
+    }
+
+    /// One of the system's functions, for arguments of these types.
+    pub(crate) fn of_system(of: &'static SystemFunction, types: Vec<DataType>, catalog: Arc<Catalog>) -> Function {
+        let args = types.iter().zip(of.takes).map(|(given, takes)| if *takes == Takes::Any { ANY } else { *given });
+        let function = Function::asking(of.name, args.collect(), of.returns, What::Function(of), catalog);
+        Function { strict: of.strict, ..function }
+    }
+
+    /// `text::regclass`
+    pub(crate) fn read_reg(reg: Reg, catalog: Arc<Catalog>) -> Function {
+        Function::asking(reg.name(), vec![DataType::Text], DataType::BigInt, What::Read(reg), catalog)
+    }
+
+    /// `oid::regclass`
+    pub(crate) fn marked_reg(reg: Reg, catalog: Arc<Catalog>) -> Function {
+        Function::asking(reg.name(), vec![DataType::BigInt], DataType::BigInt, What::Marked(reg), catalog)
+    }
+
+    /// `regclass::text`
+    pub(crate) fn write_reg(reg: Reg, catalog: Arc<Catalog>) -> Function {
+        Function::asking("text", vec![DataType::BigInt], DataType::Text, What::Write(reg), catalog)
+    }
+
+    /// What the value is an oid of, where it is to be written as a name.
+    pub(crate) fn reg(&self) -> Option<Reg> {
+        let Kernel::Asked(Asked { what, .. }) = &self.kernel else { return None };
+        match what {
+            What::Function(function) => function.reg,
+            What::Read(reg) | What::Marked(reg) => Some(*reg),
+            What::Write(_) => None,
+        }
+        .filter(|reg| *reg != Reg::Oid)
+    }
+
+    /// Whether the value is its argument, and the call only says what it is of.
+    pub(crate) fn marks_reg(&self) -> bool {
+        matches!(&self.kernel, Kernel::Asked(Asked { what: What::Marked(_), .. }))
+    }
+}

@@ -1,0 +1,326 @@
+//! Definitions as SQL: `pg_get_indexdef` and its like.
+
+use super::{index_columns, names, oid_of};
+use crate::catalog::{
+    Catalog, Check, Column, Deferral, ForeignKey, Index, Language, ObjectId, ParameterMode, ReferentialAction,
+    Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, quoted,
+};
+use crate::functions::Volatility;
+use crate::types::DataType;
+
+/// An index of a table.
+pub(super) struct Indexed<'t> {
+    pub(super) id: ObjectId,
+    pub(super) name: &'t str,
+    pub(super) columns: Vec<usize>,
+    pub(super) unique: bool,
+    /// `None`: it is the primary key.
+    pub(super) secondary: Option<&'t Index>,
+}
+
+impl Indexed<'_> {
+    /// The positions of INCLUDEd columns.
+    pub(super) fn included<'a>(&'a self, table: &'a Table) -> &'a [usize] {
+        self.secondary.map_or(&table.primary_key_included, |index| &index.included)
+    }
+
+    /// Whether a constraint made it.
+    pub(super) fn is_constraint(&self) -> bool {
+        self.secondary.is_none_or(|index| index.constraint)
+    }
+}
+
+pub(super) fn indexes(table: &Table) -> impl Iterator<Item = Indexed<'_>> {
+    let primary = table.primary_key_name.iter().map(|name| Indexed {
+        id: table.primary_key_id,
+        name,
+        columns: table.primary_key.clone(),
+        unique: true,
+        secondary: None,
+    });
+    primary.chain(table.indexes.iter().map(|index| Indexed {
+        id: index.id,
+        name: &index.name,
+        columns: index.columns.iter().map(|part| part.column).collect(),
+        unique: index.unique,
+        secondary: Some(index),
+    }))
+}
+
+/// CREATE INDEX; `pretty`: as people read it.
+pub(super) fn index(catalog: &Catalog, table: &Table, of: &Indexed, pretty: bool) -> String {
+    let unique = if of.unique { "UNIQUE " } else { "" };
+    let schema = catalog.schema_name(table.schema).unwrap_or_default();
+    let on = match pretty {
+        true => catalog.table_name(table),
+        false => format!("{}.{}", quoted(schema), quoted(&table.name)),
+    };
+    let columns = index_columns(table, of).join(", ");
+    let predicate = of.secondary.and_then(|index| index.predicate.as_ref());
+    let filter = predicate.map_or_else(String::new, |of| format!(" WHERE {}", condition(&of.definition.text, pretty)));
+    let nulls = if of.secondary.is_some_and(|index| index.nulls_equal) { " NULLS NOT DISTINCT" } else { "" };
+    let included = match names(table, of.included(table)).as_slice() {
+        [] => String::new(),
+        names => format!(" INCLUDE ({})", names.join(", ")),
+    };
+    format!("CREATE {unique}INDEX {} ON {on} USING btree ({columns}){included}{nulls}{filter}", quoted(of.name))
+}
+
+/// An expression as PostgreSQL writes conditions.
+pub(super) fn in_parentheses(text: &str) -> String {
+    let opens = text.starts_with('(') && closes_at_end(text);
+    if opens { text.to_owned() } else { format!("({text})") }
+}
+
+/// A condition in the parentheses that PostgreSQL writes, or `pretty`, without them.
+pub(super) fn condition(text: &str, pretty: bool) -> String {
+    if pretty { without_parentheses(text).to_owned() } else { in_parentheses(text) }
+}
+
+/// An expression without the parentheses around all of it.
+pub(super) fn without_parentheses(text: &str) -> &str {
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    inner.filter(|_| closes_at_end(text)).unwrap_or(text)
+}
+
+/// Whether the parenthesis that a text begins with is closed by its last character.
+fn closes_at_end(text: &str) -> bool {
+    let (mut depth, mut quote) = (0_usize, None);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && quote.is_none() {
+            return at + c.len_utf8() == text.len();
+        }
+    }
+    false
+}
+
+/// PRIMARY KEY, UNIQUE.
+pub(super) fn key(table: &Table, of: &Indexed) -> String {
+    let kind = match of.secondary {
+        None => "PRIMARY KEY",
+        Some(index) if index.nulls_equal => "UNIQUE NULLS NOT DISTINCT",
+        Some(_) => "UNIQUE",
+    };
+    let included = match names(table, of.included(table)).as_slice() {
+        [] => String::new(),
+        names => format!(" INCLUDE ({})", names.join(", ")),
+    };
+    format!("{kind} ({}){included}", names(table, &of.columns).join(", "))
+}
+
+/// CHECK.
+pub(super) fn check(catalog: &Catalog, check: &Check, pretty: bool) -> String {
+    let valid = if check.valid { "" } else { " NOT VALID" };
+    format!("CHECK ({}){valid}", condition(&catalog.text_of(&check.condition), pretty))
+}
+
+/// FOREIGN KEY.
+pub(super) fn foreign_key(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
+    let parent = catalog.table_by_id(key.referenced_table);
+    let (to, columns) = match parent {
+        Some(parent) => (catalog.table_name(parent), names(parent, &key.referenced_columns).join(", ")),
+        None => Default::default(),
+    };
+    let mut text = format!("FOREIGN KEY ({}) REFERENCES {to}({columns})", names(table, &key.columns).join(", "));
+    for (event, action) in [(" ON UPDATE ", key.on_update), (" ON DELETE ", key.on_delete)] {
+        if action != ReferentialAction::NoAction {
+            text.extend([event, rule(action)]);
+        }
+    }
+    text.push_str(match key.deferral {
+        Deferral::Never => "",
+        Deferral::Immediate => " DEFERRABLE",
+        Deferral::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+    });
+    if !key.valid {
+        text.push_str(" NOT VALID");
+    }
+    text
+}
+
+/// A default as PostgreSQL writes it: it says of what type a literal is, and that a sequence is a relation.
+pub(super) fn default(catalog: &Catalog, column: &Column) -> Option<String> {
+    Some(typed(&catalog.text_of(column.default.as_ref()?), column.data_type))
+}
+
+pub(super) fn typed(text: &str, data_type: DataType) -> String {
+    let sequence = text.strip_prefix("nextval(").and_then(|rest| rest.strip_suffix(')'));
+    match sequence.filter(|name| is_literal(name)) {
+        Some(name) => format!("nextval({name}::regclass)"),
+        None if is_literal(text) => format!("{text}::{}", data_type.base()),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether a text is one quoted string and nothing else.
+fn is_literal(text: &str) -> bool {
+    let inner = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    inner.is_some_and(|inner| !inner.replace("''", "").contains('\''))
+}
+
+/// A referential action's name.
+pub(super) fn rule(action: ReferentialAction) -> &'static str {
+    match action {
+        ReferentialAction::NoAction => "NO ACTION",
+        ReferentialAction::Restrict => "RESTRICT",
+        ReferentialAction::Cascade => "CASCADE",
+        ReferentialAction::SetNull => "SET NULL",
+        ReferentialAction::SetDefault => "SET DEFAULT",
+    }
+}
+
+/// The constraint with this oid.
+pub(super) fn constraint(catalog: &Catalog, oid: i64, pretty: bool) -> Option<String> {
+    for table in catalog.tables() {
+        if let Some(found) = indexes(table).find(|index| oid_of(index.id) == oid && index.is_constraint()) {
+            return Some(key(table, &found));
+        }
+        if let Some(found) = table.checks.iter().find(|check| oid_of(check.id) == oid) {
+            return Some(check(catalog, found, pretty));
+        }
+        if let Some(found) = table.foreign_keys.iter().find(|key| oid_of(key.id) == oid) {
+            return Some(foreign_key(catalog, table, found));
+        }
+    }
+    let mut domains = catalog.types().filter_map(|of| of.domain());
+    domains
+        .find_map(|domain| domain.checks.iter().find(|check| oid_of(check.id) == oid))
+        .map(|of| check(catalog, of, pretty))
+}
+
+/// CREATE TRIGGER.
+pub(super) fn trigger(catalog: &Catalog, table: &Table, of: &Trigger, pretty: bool) -> String {
+    let time = if of.before { "BEFORE" } else { "AFTER" };
+    let columns = of.columns.iter().filter_map(|number| table.columns.iter().find(|column| column.number == *number));
+    let columns: Vec<String> = columns.map(|column| quoted(&column.name)).collect();
+    let event = |event: &crate::catalog::TriggerEvent| match event.name() {
+        "UPDATE" if !columns.is_empty() => format!("UPDATE OF {}", columns.join(", ")),
+        name => name.to_owned(),
+    };
+    let events: Vec<String> = of.events.iter().map(event).collect();
+    let on = match pretty {
+        true => catalog.table_name(table),
+        false => format!("{}.{}", quoted(catalog.schema_name(table.schema).unwrap_or_default()), quoted(&table.name)),
+    };
+    let each = if of.per_row { "ROW" } else { "STATEMENT" };
+    let when = of.when.as_ref().map_or_else(String::new, |when| format!("WHEN ({}) ", condition(when, pretty)));
+    let routine = catalog.routine_by_id(of.routine).and_then(|function| function.routine().cloned());
+    let called = routine.map_or_else(String::new, |routine| {
+        let name = catalog.shown_routine(&routine);
+        name.split('(').next().unwrap_or_default().to_owned()
+    });
+    let args: Vec<String> = of.args.iter().map(|arg| format!("'{}'", arg.replace('\'', "''"))).collect();
+    format!(
+        "CREATE TRIGGER {} {time} {} ON {on} FOR EACH {each} {when}EXECUTE FUNCTION {called}({})",
+        quoted(&of.name),
+        events.join(" OR "),
+        args.join(", ")
+    )
+}
+
+/// The parameters of a routine; `defaults`: with what they are where a call does not say.
+pub(super) fn arguments(catalog: &Catalog, routine: &Routine, defaults: bool) -> String {
+    let shown = |parameter: &RoutineParameter| {
+        let mode = match parameter.mode {
+            ParameterMode::In if routine.kind == RoutineKind::Procedure => "IN ",
+            ParameterMode::In | ParameterMode::Table => "",
+            ParameterMode::Out => "OUT ",
+            ParameterMode::InOut => "INOUT ",
+            ParameterMode::Variadic => "VARIADIC ",
+        };
+        let name = parameter.name.as_ref().map_or_else(String::new, |name| format!("{} ", quoted(name)));
+        let default = parameter.default.as_ref().filter(|_| defaults);
+        let default = default.map(|default| typed(&catalog.text_of(default), parameter.data_type));
+        let default = default.map_or_else(String::new, |default| format!(" DEFAULT {default}"));
+        format!("{mode}{name}{}{default}", parameter.data_type.base())
+    };
+    let listed = routine.parameters.iter().filter(|parameter| parameter.mode != ParameterMode::Table);
+    listed.map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// What a function returns; `None`: it is a procedure.
+pub(super) fn result(catalog: &Catalog, routine: &Routine) -> Option<String> {
+    if routine.kind == RoutineKind::Procedure {
+        return None;
+    }
+    let columns: Vec<String> = routine
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.mode == ParameterMode::Table)
+        .map(|of| format!("{} {}", quoted(of.name.as_deref().unwrap_or_default()), of.data_type.base()))
+        .collect();
+    if !columns.is_empty() {
+        return Some(format!("TABLE({})", columns.join(", ")));
+    }
+    let of = match routine.returns {
+        Returns::Void => "void".to_owned(),
+        Returns::Trigger => "trigger".to_owned(),
+        Returns::Type(data_type) => data_type.base().to_string(),
+        Returns::Row => "record".to_owned(),
+        Returns::RowOf(id) => catalog.table_by_id(id).map_or_else(String::new, |table| catalog.table_name(table)),
+    };
+    Some(if routine.set { format!("SETOF {of}") } else { of })
+}
+
+/// CREATE FUNCTION, CREATE PROCEDURE.
+pub(super) fn routine(catalog: &Catalog, of: &Routine) -> String {
+    let kind = if of.kind == RoutineKind::Procedure { "PROCEDURE" } else { "FUNCTION" };
+    let schema = quoted(catalog.schema_name(of.schema).unwrap_or_default());
+    let mut text =
+        format!("CREATE OR REPLACE {kind} {schema}.{}({})\n", quoted(&of.name), arguments(catalog, of, true));
+    if let Some(result) = result(catalog, of) {
+        text.push_str(&format!(" RETURNS {result}\n"));
+    }
+    text.push_str(&format!(" LANGUAGE {}\n", language(of)));
+    let volatility = match of.volatility {
+        Volatility::Volatile => "",
+        Volatility::Stable => " STABLE",
+        Volatility::Immutable => " IMMUTABLE",
+    };
+    let strict = if of.strict { " STRICT" } else { "" };
+    if !volatility.is_empty() || of.strict {
+        text.push_str(&format!("{volatility}{strict}\n"));
+    }
+    let mark = if of.kind == RoutineKind::Procedure { "$procedure$" } else { "$function$" };
+    text.push_str(&format!("AS {mark}{}{mark}\n", of.body));
+    text
+}
+
+pub(super) fn language(of: &Routine) -> &'static str {
+    match of.language {
+        Language::Sql => "sql",
+        Language::PlPgSql => "plpgsql",
+    }
+}
+
+/// The table and its index with this oid.
+pub(super) fn index_by_oid(catalog: &Catalog, oid: i64) -> Option<(&Table, Indexed<'_>)> {
+    catalog.tables().find_map(|table| {
+        let found = indexes(table).find(|index| oid_of(index.id) == oid)?;
+        Some((&**table, found))
+    })
+}
+
+/// The name, the schema and what it is, of the relation with this oid.
+pub(super) fn relation_by_oid(catalog: &Catalog, oid: i64) -> Option<(ObjectId, &str, &Relation)> {
+    for (_, schema) in catalog.schemas() {
+        for (name, relation) in catalog.relations_in(schema) {
+            let id = match relation {
+                Relation::PrimaryKey(table) => table.primary_key_id,
+                relation => relation.id(),
+            };
+            if oid_of(id) == oid {
+                return Some((schema, name, relation));
+            }
+        }
+    }
+    None
+}

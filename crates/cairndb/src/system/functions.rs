@@ -1,0 +1,329 @@
+//! Functions that ask the catalog. They are bound with the catalog of their statement, as system relations' rows are made of it.
+
+use super::describe::{self, index_by_oid, relation_by_oid};
+use super::reg::{self, Reg, namespace_name};
+use super::{names, oid_of};
+use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, quoted};
+use crate::sql::relation_name;
+use crate::types::{Array, DataType, Value};
+use crate::{Result, SqlState};
+
+/// What a function takes as an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// An oid.
+    Oid,
+    /// An oid, or a relation's name.
+    Class,
+    Text,
+    Integer,
+    Boolean,
+    Any,
+}
+
+/// A function of the system's.
+#[derive(Debug)]
+pub(crate) struct SystemFunction {
+    pub(crate) name: &'static str,
+    pub(crate) takes: &'static [Takes],
+    /// How many arguments have to be there.
+    pub(crate) least: usize,
+    pub(crate) returns: DataType,
+    /// What is returned is an oid of this.
+    pub(crate) reg: Option<Reg>,
+    /// NULL in, NULL out.
+    pub(crate) strict: bool,
+    pub(crate) eval: fn(&Catalog, &[Value]) -> Result<Value>,
+}
+
+/// The function of this name for so many arguments.
+pub(crate) fn function(name: &str, arguments: usize) -> Option<&'static SystemFunction> {
+    let fits = |of: &&SystemFunction| of.name == name && (of.least..=of.takes.len()).contains(&arguments);
+    FUNCTIONS.iter().find(fits)
+}
+
+/// Whether there is a function of this name.
+pub(crate) fn is_function(name: &str) -> bool {
+    FUNCTIONS.iter().any(|of| of.name == name)
+}
+
+const fn of(
+    name: &'static str,
+    takes: &'static [Takes],
+    least: usize,
+    returns: DataType,
+    eval: fn(&Catalog, &[Value]) -> Result<Value>,
+) -> SystemFunction {
+    SystemFunction { name, takes, least, returns, reg: None, strict: true, eval }
+}
+
+const fn to_reg(name: &'static str, reg: Reg, eval: fn(&Catalog, &[Value]) -> Result<Value>) -> SystemFunction {
+    SystemFunction {
+        name,
+        takes: &[Takes::Text],
+        least: 1,
+        returns: DataType::BigInt,
+        reg: Some(reg),
+        strict: true,
+        eval,
+    }
+}
+
+const TEXTS: DataType = DataType::Array(crate::types::ElementType::TEXT);
+
+static FUNCTIONS: &[SystemFunction] = {
+    use DataType::{BigInt, Boolean, Integer as Int, Text as Texted};
+    use Takes::{Any, Boolean as Flag, Class, Integer, Oid, Oid as Size, Text};
+    &[
+        SystemFunction { strict: false, ..of("format_type", &[Oid, Integer], 2, Texted, format_type) },
+        of("pg_get_viewdef", &[Class, Any], 1, Texted, viewdef),
+        of("pg_get_indexdef", &[Oid, Integer, Flag], 1, Texted, indexdef),
+        of("pg_get_constraintdef", &[Oid, Flag], 1, Texted, |catalog, args| {
+            Ok(some(describe::constraint(catalog, oid(args), is_true(args, 1))))
+        }),
+        of("pg_get_expr", &[Text, Oid, Flag], 2, Texted, |_, args| {
+            let Some(Value::Text(text)) = args.first() else { return Ok(Value::Null) };
+            Ok(Value::text(if is_true(args, 2) { describe::without_parentheses(text) } else { text }))
+        }),
+        of("pg_get_triggerdef", &[Oid, Flag], 1, Texted, triggerdef),
+        of("pg_get_functiondef", &[Oid], 1, Texted, |catalog, args| {
+            Ok(some(routine(catalog, args).map(|of| describe::routine(catalog, of))))
+        }),
+        of("pg_get_function_arguments", &[Oid], 1, Texted, |catalog, args| {
+            Ok(some(routine(catalog, args).map(|of| describe::arguments(catalog, of, true))))
+        }),
+        of("pg_get_function_identity_arguments", &[Oid], 1, Texted, |catalog, args| {
+            Ok(some(routine(catalog, args).map(|of| describe::arguments(catalog, of, false))))
+        }),
+        of("pg_get_function_result", &[Oid], 1, Texted, |catalog, args| {
+            Ok(some(routine(catalog, args).and_then(|of| describe::result(catalog, of))))
+        }),
+        of("pg_get_function_sqlbody", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
+        of("pg_get_ruledef", &[Oid, Flag], 1, Texted, |_, _| Ok(Value::Null)),
+        of("pg_get_partkeydef", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
+        of("pg_get_partition_constraintdef", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
+        of("pg_get_statisticsobjdef_columns", &[Oid], 1, Texted, |_, _| Ok(Value::Null)),
+        of("pg_get_serial_sequence", &[Text, Text], 2, Texted, serial_sequence),
+        of("pg_get_userbyid", &[Oid], 1, Texted, |_, args| {
+            let oid = oid(args);
+            Ok(Value::text(if oid == reg::OWNER_OID { reg::OWNER.to_owned() } else { format!("unknown (OID={oid})") }))
+        }),
+        of("obj_description", &[Oid, Text], 1, Texted, |catalog, args| Ok(comment(catalog, oid(args), 0))),
+        of("col_description", &[Oid, Integer], 2, Texted, |catalog, args| {
+            Ok(comment(catalog, oid(args), number(args, 1)))
+        }),
+        of("shobj_description", &[Oid, Text], 2, Texted, |catalog, args| {
+            let is_database = matches!(&args[1], Value::Text(of) if &**of == "pg_database");
+            let text = catalog.comment(Commentable::DATABASE).filter(|_| is_database && oid(args) == 1);
+            Ok(some(text.map(str::to_owned)))
+        }),
+        of("pg_table_is_visible", &[Oid], 1, Boolean, |catalog, args| {
+            let found = relation_by_oid(catalog, oid(args));
+            Ok(match found {
+                Some((schema, name, _)) => {
+                    let first = catalog.searched().iter().find(|at| catalog.relation_in(**at, name).is_some());
+                    Value::Boolean(first == Some(&schema))
+                }
+                None => super::pg_catalog::relation_of_oid(oid(args)).map_or(Value::Null, |_| Value::Boolean(true)),
+            })
+        }),
+        of("pg_type_is_visible", &[Oid], 1, Boolean, |catalog, args| {
+            let oid = oid(args);
+            let of = catalog.types().find(|of| [of.id, of.array_id].map(oid_of).contains(&oid));
+            Ok(match of {
+                Some(of) => Value::Boolean(!catalog.shown_type(of).contains('.')),
+                None => reg::type_name(catalog, oid, None).map_or(Value::Null, |_| Value::Boolean(true)),
+            })
+        }),
+        of("pg_function_is_visible", &[Oid], 1, Boolean, |catalog, args| {
+            let shown =
+                routine(catalog, args).map(|of| !catalog.shown_routine(of).starts_with(&schema_prefix(catalog, of)));
+            Ok(shown.map_or(Value::Null, Value::Boolean))
+        }),
+        of("pg_operator_is_visible", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(true))),
+        of("pg_opclass_is_visible", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(true))),
+        of("pg_collation_is_visible", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(true))),
+        of("pg_statistics_obj_is_visible", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(true))),
+        of("pg_relation_is_publishable", &[Class], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
+        of("pg_is_other_temp_schema", &[Oid], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
+        of("pg_is_in_recovery", &[], 0, Boolean, |_, _| Ok(Value::Boolean(false))),
+        of("pg_my_temp_schema", &[], 0, BigInt, |catalog, _| {
+            let temporary = catalog.searched().iter().find(|schema| schema.is_temporary());
+            Ok(Value::BigInt(temporary.map_or(0, |id| oid_of(*id))))
+        }),
+        of("pg_relation_is_updatable", &[Class, Flag], 2, Int, |catalog, args| {
+            let is_table = matches!(relation_by_oid(catalog, oid(args)), Some((_, _, Relation::Table(_))));
+            Ok(Value::Integer(if is_table { 28 } else { 0 }))
+        }),
+        of("has_table_privilege", &[Any, Any, Any], 2, Boolean, allowed),
+        of("has_any_column_privilege", &[Any, Any, Any], 2, Boolean, allowed),
+        of("has_column_privilege", &[Any, Any, Any, Any], 3, Boolean, allowed),
+        of("has_schema_privilege", &[Any, Any, Any], 2, Boolean, allowed),
+        of("has_database_privilege", &[Any, Any, Any], 2, Boolean, allowed),
+        of("has_sequence_privilege", &[Any, Any, Any], 2, Boolean, allowed),
+        of("has_function_privilege", &[Any, Any, Any], 2, Boolean, allowed),
+        of("has_type_privilege", &[Any, Any, Any], 2, Boolean, allowed),
+        of("has_language_privilege", &[Any, Any, Any], 2, Boolean, allowed),
+        of("has_tablespace_privilege", &[Any, Any, Any], 2, Boolean, allowed),
+        of("pg_has_role", &[Any, Any, Any], 2, Boolean, allowed),
+        of("row_security_active", &[Class], 1, Boolean, |_, _| Ok(Value::Boolean(false))),
+        of("pg_encoding_to_char", &[Integer], 1, Texted, |_, args| {
+            Ok(Value::text(if number(args, 0) == 6 { "UTF8" } else { "" }))
+        }),
+        of("pg_char_to_encoding", &[Text], 1, Int, |_, args| {
+            let is_utf8 = matches!(args, [Value::Text(name)] if name.eq_ignore_ascii_case("utf8"));
+            Ok(Value::Integer(if is_utf8 { 6 } else { -1 }))
+        }),
+        of("pg_tablespace_location", &[Oid], 1, Texted, |_, _| Ok(Value::text(""))),
+        of("getdatabaseencoding", &[], 0, Texted, |_, _| Ok(Value::text("UTF8"))),
+        of("pg_size_pretty", &[Size], 1, Texted, |_, args| Ok(Value::text(pretty_size(oid(args))))),
+        // How large something is, the catalog does not know.
+        of("pg_relation_size", &[Class, Text], 1, BigInt, |_, _| Ok(Value::Null)),
+        of("pg_table_size", &[Class], 1, BigInt, |_, _| Ok(Value::Null)),
+        of("pg_indexes_size", &[Class], 1, BigInt, |_, _| Ok(Value::Null)),
+        of("pg_total_relation_size", &[Class], 1, BigInt, |_, _| Ok(Value::Null)),
+        of("pg_database_size", &[Any], 1, BigInt, |_, _| Ok(Value::Null)),
+        of("pg_tablespace_size", &[Any], 1, BigInt, |_, _| Ok(Value::Null)),
+        of("current_schemas", &[Flag], 1, TEXTS, current_schemas),
+        to_reg("to_regclass", Reg::Class, |catalog, args| known(Reg::Class, catalog, args)),
+        to_reg("to_regtype", Reg::Type, |catalog, args| known(Reg::Type, catalog, args)),
+        to_reg("to_regproc", Reg::Proc, |catalog, args| known(Reg::Proc, catalog, args)),
+        to_reg("to_regprocedure", Reg::Procedure, |catalog, args| known(Reg::Procedure, catalog, args)),
+        to_reg("to_regnamespace", Reg::Namespace, |catalog, args| known(Reg::Namespace, catalog, args)),
+        to_reg("to_regrole", Reg::Role, |catalog, args| known(Reg::Role, catalog, args)),
+    ]
+};
+
+/// There is one user, who may do everything.
+fn allowed(_: &Catalog, _: &[Value]) -> Result<Value> {
+    Ok(Value::Boolean(true))
+}
+
+fn oid(args: &[Value]) -> i64 {
+    args.first().and_then(Value::as_i64).unwrap_or(0)
+}
+
+fn number(args: &[Value], at: usize) -> i64 {
+    args.get(at).and_then(Value::as_i64).unwrap_or(0)
+}
+
+fn is_true(args: &[Value], at: usize) -> bool {
+    matches!(args.get(at), Some(Value::Boolean(true)))
+}
+
+fn some(text: Option<String>) -> Value {
+    text.map_or(Value::Null, Value::text)
+}
+
+/// Bytes in the largest unit of which there are ten or more, rounded half up.
+fn pretty_size(bytes: i64) -> String {
+    let (mut size, mut units) = (bytes, ["kB", "MB", "GB", "TB", "PB"].into_iter().peekable());
+    if size.unsigned_abs() < 10 * 1024 {
+        return format!("{size} bytes");
+    }
+    // From here on in halves of the unit.
+    size /= 512;
+    while let Some(unit) = units.next() {
+        if size.unsigned_abs() < 20 * 1024 - 1 || units.peek().is_none() {
+            return format!("{} {unit}", (size + size.signum()) / 2);
+        }
+        size /= 1024;
+    }
+    format!("{bytes} bytes")
+}
+
+/// The oid that a name means; NULL where there is no such thing.
+fn known(reg: Reg, catalog: &Catalog, args: &[Value]) -> Result<Value> {
+    let [Value::Text(text)] = args else { return Ok(Value::Null) };
+    match reg.read(catalog, text) {
+        Ok(oid) => Ok(Value::BigInt(oid)),
+        Err(error) if error.sqlstate() == SqlState("42602") => Err(error),
+        Err(_) => Ok(Value::Null),
+    }
+}
+
+fn format_type(catalog: &Catalog, args: &[Value]) -> Result<Value> {
+    let [of, modifier] = args else { return Ok(Value::Null) };
+    let Some(oid) = of.as_i64() else { return Ok(Value::Null) };
+    if oid == 0 {
+        return Ok(Value::text("-"));
+    }
+    let modifier = modifier.as_i64().and_then(|modifier| i32::try_from(modifier).ok());
+    Ok(Value::text(reg::type_name(catalog, oid, modifier).unwrap_or_else(|| "???".to_owned())))
+}
+
+fn viewdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
+    Ok(match relation_by_oid(catalog, oid(args)) {
+        Some((_, _, Relation::View(view))) => Value::text(format!("{};", catalog.text_of(&view.query))),
+        _ => Value::Null,
+    })
+}
+
+fn indexdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
+    let Some((table, index)) = index_by_oid(catalog, oid(args)) else { return Ok(Value::Null) };
+    Ok(match usize::try_from(number(args, 1)) {
+        Ok(0) => Value::text(describe::index(catalog, table, &index, is_true(args, 2))),
+        Ok(column) => {
+            let included = names(table, index.included(table));
+            let all: Vec<String> = names(table, &index.columns).into_iter().chain(included).collect();
+            Value::text(all.get(column - 1).map_or("", String::as_str))
+        }
+        Err(_) => Value::text(""),
+    })
+}
+
+fn triggerdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
+    let oid = oid(args);
+    let found = catalog.tables().find_map(|table| {
+        let trigger = table.triggers.iter().find(|trigger| oid_of(trigger.id) == oid)?;
+        Some(describe::trigger(catalog, table, trigger, is_true(args, 1)))
+    });
+    Ok(some(found))
+}
+
+fn routine<'c>(catalog: &'c Catalog, args: &[Value]) -> Option<&'c Routine> {
+    let oid = oid(args);
+    let mut all = catalog.routines().filter_map(|function| function.routine());
+    all.find(|of| oid_of(of.id) == oid).map(|of| &**of)
+}
+
+fn schema_prefix(catalog: &Catalog, of: &Routine) -> String {
+    format!("{}.", quoted(catalog.schema_name(of.schema).unwrap_or_default()))
+}
+
+fn serial_sequence(catalog: &Catalog, args: &[Value]) -> Result<Value> {
+    let [Value::Text(table), Value::Text(column)] = args else { return Ok(Value::Null) };
+    let name = relation_name(table)?;
+    let Some(table) = catalog.relation(&name).ok_or_else(|| catalog.no_relation(&name))?.table() else {
+        return Ok(Value::Null);
+    };
+    let Some(position) = table.columns.iter().position(|known| known.name == **column) else {
+        let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+        return Err(crate::Error::new(SqlState::UNDEFINED_COLUMN, message));
+    };
+    let identity = table.columns[position].identity.map(|identity| identity.sequence);
+    let owned = |sequence: &&std::sync::Arc<crate::catalog::Sequence>| {
+        identity == Some(sequence.id) || sequence.owner == Some((table.id, position))
+    };
+    let sequence = catalog.sequences().find(owned);
+    let shown = sequence.map(|sequence| {
+        let schema = catalog.schema_name(sequence.schema).unwrap_or_default();
+        format!("{}.{}", quoted(schema), quoted(&sequence.name))
+    });
+    Ok(some(shown))
+}
+
+/// The comment on what has an oid, or a part of it.
+fn comment(catalog: &Catalog, oid: i64, part: i64) -> Value {
+    let number = if oid == reg::PUBLIC_OID { Some(ObjectId::PUBLIC.0) } else { u32::try_from(oid - 16384).ok() };
+    let (Some(id), Ok(part)) = (number, u32::try_from(part)) else { return Value::Null };
+    catalog.comment(Commentable { id: ObjectId(id), part }).map_or(Value::Null, Value::text)
+}
+
+fn current_schemas(catalog: &Catalog, args: &[Value]) -> Result<Value> {
+    let implicit = matches!(args, [Value::Boolean(true)]);
+    let system = (implicit && !catalog.path().schemas.iter().any(|name| name == "pg_catalog")).then_some("pg_catalog");
+    let searched = catalog.searched().iter().filter(|id| implicit || !id.is_temporary());
+    let searched = searched.filter_map(|id| namespace_name(catalog, reg::schema_oid(*id)));
+    Ok(Array::new(DataType::Text, system.into_iter().chain(searched).map(Value::text).collect()).into())
+}

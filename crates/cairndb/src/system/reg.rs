@@ -1,0 +1,270 @@
+//! `regclass` and its kin: oids that are read and written as names.
+//!
+//! A value is its oid, a bigint, as the columns are that it is compared with; what reads a name (`'t'::regclass`) or marks an oid
+//! (`c.oid::regclass`) is a call that binding knows again where the value becomes text, or leaves the statement.
+
+use super::describe::relation_by_oid;
+use super::{is_schema, oid_of, pg_catalog};
+use crate::catalog::{Catalog, ObjectId, ObjectName, Relation, no_schema, quoted};
+use crate::sql::relation_name;
+use crate::types::{DataType, TYPES};
+use crate::{Error, Result, SqlState};
+
+/// What an oid is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reg {
+    /// An oid, whatever it is of: written as a number.
+    Oid,
+    Class,
+    Type,
+    Proc,
+    Procedure,
+    Namespace,
+    Role,
+}
+
+/// The one role there is: who has the database open.
+pub(super) const OWNER_OID: i64 = 10;
+pub(super) const OWNER: &str = "cairndb";
+pub(super) const PG_CATALOG_OID: i64 = 11;
+pub(super) const INFORMATION_SCHEMA_OID: i64 = 13000;
+pub(super) const PUBLIC_OID: i64 = 2200;
+
+/// The oid of a schema.
+pub(super) fn schema_oid(id: ObjectId) -> i64 {
+    if id == ObjectId::PUBLIC { PUBLIC_OID } else { oid_of(id) }
+}
+
+impl Reg {
+    /// By the type's name.
+    pub(crate) fn named(name: &str) -> Option<Reg> {
+        Some(match name {
+            "oid" => Reg::Oid,
+            "regclass" => Reg::Class,
+            "regtype" => Reg::Type,
+            "regproc" => Reg::Proc,
+            "regprocedure" => Reg::Procedure,
+            "regnamespace" => Reg::Namespace,
+            "regrole" => Reg::Role,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Reg::Oid => "oid",
+            Reg::Class => "regclass",
+            Reg::Type => "regtype",
+            Reg::Proc => "regproc",
+            Reg::Procedure => "regprocedure",
+            Reg::Namespace => "regnamespace",
+            Reg::Role => "regrole",
+        }
+    }
+
+    /// The oid that a text means. SQLSTATE of what is not there: 42P01, 42704, 42883, 3F000.
+    pub(crate) fn read(self, catalog: &Catalog, text: &str) -> Result<i64> {
+        let text = text.trim();
+        if text == "-" && self != Reg::Oid {
+            return Ok(0);
+        }
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text.parse::<u32>().map(i64::from).map_err(|_| {
+                let message = format!("value \"{text}\" is out of range for type oid");
+                Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
+            });
+        }
+        match self {
+            Reg::Oid => {
+                let message = format!("invalid input syntax for type oid: \"{text}\"");
+                Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message))
+            }
+            Reg::Class => class(catalog, &relation_name(text)?),
+            Reg::Type => {
+                let missing = || Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist"));
+                type_named(catalog, text)?.ok_or_else(missing)
+            }
+            Reg::Proc | Reg::Procedure => routine(catalog, text, self == Reg::Procedure),
+            Reg::Namespace => {
+                let name = relation_name(text)?.name;
+                namespace(catalog, &name).ok_or_else(|| no_schema(&name))
+            }
+            Reg::Role => {
+                let name = relation_name(text)?.name;
+                let missing = || Error::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"));
+                (name == OWNER).then_some(OWNER_OID).ok_or_else(missing)
+            }
+        }
+    }
+
+    /// As SQL would say it here; the number where there is no such thing (any more).
+    pub(crate) fn write(self, catalog: &Catalog, oid: i64) -> String {
+        let name = match self {
+            Reg::Oid => None,
+            _ if oid == 0 => Some("-".to_owned()),
+            Reg::Class => class_name(catalog, oid),
+            Reg::Type => type_name(catalog, oid, None),
+            Reg::Proc | Reg::Procedure => {
+                let all = catalog.routines().filter_map(|function| function.routine());
+                let shown = all.into_iter().find(|of| oid_of(of.id) == oid).map(|of| catalog.shown_routine(of));
+                shown.map(|shown| match self {
+                    Reg::Procedure => shown,
+                    _ => shown.split('(').next().unwrap_or_default().to_owned(),
+                })
+            }
+            Reg::Namespace => namespace_name(catalog, oid).map(quoted),
+            Reg::Role => (oid == OWNER_OID).then(|| OWNER.to_owned()),
+        };
+        name.unwrap_or_else(|| oid.to_string())
+    }
+}
+
+fn class(catalog: &Catalog, name: &ObjectName) -> Result<i64> {
+    if let Some(relation) = catalog.relation(name) {
+        return Ok(oid_of(match relation {
+            Relation::PrimaryKey(table) => table.primary_key_id,
+            relation => relation.id(),
+        }));
+    }
+    let system = matches!(name.schema.as_deref(), None | Some("pg_catalog"));
+    let found = if system { pg_catalog::oid_of_relation(&name.name) } else { None };
+    found.ok_or_else(|| catalog.no_relation(name))
+}
+
+/// A relation's name; with its schema where another would be found without.
+fn class_name(catalog: &Catalog, oid: i64) -> Option<String> {
+    match relation_by_oid(catalog, oid) {
+        Some((schema, name, _)) => Some(catalog.shown(schema, name)),
+        None => pg_catalog::relation_of_oid(oid).map(str::to_owned),
+    }
+}
+
+fn type_named(catalog: &Catalog, text: &str) -> Result<Option<i64>> {
+    if let Some(element) = text.strip_suffix("[]") {
+        let data_type = DataType::from_name(element.trim()).and_then(DataType::array);
+        if let Some(data_type) = data_type {
+            return Ok(Some(data_type.oid().into()));
+        }
+        let name = relation_name(element)?;
+        let of = catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})?;
+        return Ok(of.map(|of| oid_of(of.array_id)));
+    }
+    let plain = text.split_once('(').map_or(text, |(name, _)| name.trim_end());
+    let builtin = plain.strip_prefix("pg_catalog.").unwrap_or(plain);
+    if let Some(data_type) = DataType::from_name(&builtin.to_ascii_lowercase()) {
+        return Ok(Some(data_type.oid().into()));
+    }
+    if let Some((oid, _)) = OTHER_TYPES.iter().find(|(_, name)| *name == builtin) {
+        return Ok(Some(*oid));
+    }
+    let name = relation_name(text)?;
+    let of = catalog.user_type(name.schema.as_deref(), &name.name, |_, _| {})?;
+    Ok(of.map(|of| oid_of(of.id)))
+}
+
+/// PostgreSQL's types that its catalog's columns have, and ours have not.
+pub(super) const OTHER_TYPES: &[(i64, &str)] = &[
+    (18, "\"char\""),
+    (19, "name"),
+    (22, "int2vector"),
+    (26, "oid"),
+    (30, "oidvector"),
+    (194, "pg_node_tree"),
+    (2205, "regclass"),
+    (2206, "regtype"),
+    (2249, "record"),
+    (2278, "void"),
+    (2279, "trigger"),
+];
+
+/// A type's name with its modifiers; `None`: there is no such type.
+pub(super) fn type_name(catalog: &Catalog, oid: i64, modifier: Option<i32>) -> Option<String> {
+    for info in &TYPES {
+        let is_array = i64::from(info.array_oid) == oid;
+        if i64::from(info.oid) == oid || is_array {
+            let name = match (info.base, modifier) {
+                (DataType::Char(_), None) => "character".to_owned(),
+                (base, modifier) => modified(base, modifier).to_string(),
+            };
+            return Some(if is_array { format!("{name}[]") } else { name });
+        }
+    }
+    if let Some((_, name)) = OTHER_TYPES.iter().find(|(known, _)| *known == oid) {
+        return Some((*name).to_owned());
+    }
+    let of = catalog.types().find(|of| [of.id, of.array_id].map(oid_of).contains(&oid))?;
+    let array = if oid_of(of.array_id) == oid { "[]" } else { "" };
+    Some(format!("{}{array}", catalog.shown_type(of)))
+}
+
+/// A type with PostgreSQL's `typmod`.
+fn modified(base: DataType, modifier: Option<i32>) -> DataType {
+    let Some(modifier @ 0..) = modifier else { return base };
+    let digits = u8::try_from(modifier).ok();
+    match base {
+        DataType::Time(_) => return DataType::Time(digits),
+        DataType::Timestamp(_) => return DataType::Timestamp(digits),
+        DataType::TimestampTz(_) => return DataType::TimestampTz(digits),
+        DataType::Interval(_) => {
+            return DataType::Interval(crate::types::datetime::IntervalLimit::of_modifier(modifier));
+        }
+        _ if modifier < 4 => return base,
+        _ => {}
+    }
+    let modifier = modifier - 4;
+    match base {
+        DataType::Varchar(_) => DataType::Varchar(Some(modifier.unsigned_abs())),
+        DataType::Char(_) => DataType::Char(modifier.unsigned_abs()),
+        DataType::Numeric(_) => {
+            let scale = (((modifier & 0x7ff) ^ 1024) - 1024) as i16;
+            DataType::Numeric(Some(((modifier >> 16) as u16, scale)))
+        }
+        other => other,
+    }
+}
+
+fn routine(catalog: &Catalog, text: &str, with_arguments: bool) -> Result<i64> {
+    let (called, types) = match text.split_once('(') {
+        Some((name, types)) => (name, Some(types.trim_end_matches(')'))),
+        None => (text, None),
+    };
+    let name = relation_name(called)?;
+    let schemas: Vec<ObjectId> = match &name.schema {
+        Some(schema) => catalog.schema(schema).into_iter().collect(),
+        None => catalog.searched().to_vec(),
+    };
+    let all = schemas.iter().flat_map(|schema| catalog.routines_in(*schema, &name.name));
+    let all = all.filter_map(|function| function.routine());
+    let wanted = types.filter(|_| with_arguments).map(|types| {
+        let each = types.split(',').map(str::trim).filter(|each| !each.is_empty());
+        each.map(|each| type_named(catalog, each)).collect::<Result<Vec<_>>>()
+    });
+    let wanted = wanted.transpose()?;
+    let fits = |of: &std::sync::Arc<crate::catalog::Routine>| {
+        let types = of.argument_types().into_iter().map(|of| Some(i64::from(of.oid())));
+        wanted.as_ref().is_none_or(|wanted| types.eq(wanted.iter().copied()))
+    };
+    let found: Vec<i64> = all.filter(|of| fits(of)).map(|of| oid_of(of.id)).collect();
+    match found.as_slice() {
+        [oid] => Ok(*oid),
+        [] => Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"))),
+        _ => Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, format!("more than one function named \"{text}\""))),
+    }
+}
+
+fn namespace(catalog: &Catalog, name: &str) -> Option<i64> {
+    match name {
+        "pg_catalog" => Some(PG_CATALOG_OID),
+        name if is_schema(name) => Some(INFORMATION_SCHEMA_OID),
+        name => catalog.schema(name).map(schema_oid),
+    }
+}
+
+/// The name of the schema with this oid.
+pub(super) fn namespace_name(catalog: &Catalog, oid: i64) -> Option<&str> {
+    match oid {
+        PG_CATALOG_OID => Some("pg_catalog"),
+        INFORMATION_SCHEMA_OID => Some("information_schema"),
+        oid => catalog.schemas().find(|(_, id)| schema_oid(*id) == oid).map(|(name, _)| name),
+    }
+}
