@@ -45,6 +45,35 @@ fn explain_shows_the_plan_and_explain_analyze_runs_it() -> Result<()> {
 }
 
 #[test]
+fn explain_answers_with_documents_that_have_postgresqls_names() -> Result<()> {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t SELECT g, g % 3 FROM generate_series(1, 30) g(g)",
+    )?;
+    let query = "WITH c AS MATERIALIZED (SELECT n FROM t WHERE id > 3) SELECT a.n, count(*) FROM c a JOIN c b USING (n) \
+                 GROUP BY a.n ORDER BY 2 DESC, a.n LIMIT 2";
+    let document =
+        conn.query_row(&format!("EXPLAIN (ANALYZE, FORMAT JSON) {query}"), (), |row| row.get::<String>(0))?;
+    let part = |path: &str| -> Result<Option<String>> {
+        let sql = format!("SELECT jsonb_path_query_first($1::jsonb, '{path}') #>> '{{}}'");
+        conn.query_row(&sql, (document.as_str(),), |row| row.get::<Option<String>>(0))
+    };
+    assert_eq!(part("$[0].Plan.\"Node Type\"")?.as_deref(), Some("Limit"));
+    assert_eq!(part("$[0].Plan.\"Actual Rows\"")?.as_deref(), Some("2"));
+    assert_eq!(
+        part("$[0].**.Plans[*] ? (@.\"Subplan Name\" == \"CTE c\").\"Parent Relationship\"")?.as_deref(),
+        Some("InitPlan")
+    );
+    assert_eq!(part("$[0].** ? (@.\"Node Type\" == \"Sort\").\"Sort Key\".size()")?.as_deref(), Some("2"));
+    assert_eq!(part("$[0].** ? (@.\"Relation Name\" == \"t\").\"Alias\"")?.as_deref(), Some("t"));
+    assert!(part("$[0].\"Execution Time\"")?.is_some());
+    let yaml = conn.query_row(&format!("EXPLAIN (COSTS OFF, FORMAT YAML) {query}"), (), |row| row.get::<String>(0))?;
+    assert!(yaml.starts_with("- Plan: \n    Node Type: \"Limit\"\n"), "{}", yaml);
+    assert!(yaml.contains("\n      - Node Type: \"Sort\"\n"), "{}", yaml);
+    Ok(())
+}
+
+#[test]
 fn a_scan_reads_no_more_rows_than_a_limit_asks_for() -> Result<()> {
     let conn = Database::open_in_memory()?.connect()?;
     conn.execute_script(

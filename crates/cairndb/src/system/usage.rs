@@ -424,7 +424,7 @@ fn routines(catalog: &Catalog, rows: &mut Rows) {
             ("routine_schema", schema),
             ("routine_name", text(&of.name)),
             ("routine_type", text(if is_procedure { "PROCEDURE" } else { "FUNCTION" })),
-            ("routine_body", text("EXTERNAL")),
+            ("routine_body", text(if describe::language(of) == "sql" { "SQL" } else { "EXTERNAL" })),
             ("routine_definition", text(&of.body)),
             ("external_language", Value::text(describe::language(of).to_uppercase())),
             ("parameter_style", text("GENERAL")),
