@@ -368,7 +368,6 @@ impl Explainer<'_> {
             (_, files) => {
                 let disk = kb(actual.spilled_bytes);
                 let line = format!("Memory: {memory}kB  Disk: {disk}kB  Temporary Files: {files}");
-                let files = files as u64;
                 Some((line, vec![("Peak Memory Usage", memory), ("Disk Usage", disk), ("Temporary Files", files)]))
             }
         }

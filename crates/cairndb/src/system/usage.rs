@@ -310,7 +310,7 @@ fn spoken_of(catalog: &Catalog, definition: &Definition) -> Vec<(ObjectId, Strin
                 }
                 _ => continue,
             };
-        match all.iter_mut().find(|(other, called, _)| (*other, &*called) == (schema, name)) {
+        match all.iter_mut().find(|(other, called, _)| *other == schema && called == name) {
             Some((_, _, known)) => known.extend(columns),
             None => all.push((schema, name.clone(), columns)),
         }
