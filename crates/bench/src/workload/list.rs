@@ -3,7 +3,7 @@
 use super::{
     analytics, bulk, commit, concurrent, dispatch, documents, embedded, fields, held, kv, live, memory, pipelined,
 };
-use super::{read, recovery, reporting, short, stalls, syscalls, text, validation, vote, windows};
+use super::{read, recovery, reporting, short, stalls, syscalls, text, triggers, validation, vote, windows};
 use crate::Result;
 use crate::report::Report;
 use crate::setup::Setup;
@@ -40,6 +40,7 @@ pub const ALL: &[Workload] = &[
     Workload { name: "analytics", about: "TPC-H, each query", run: analytics::run },
     Workload { name: "windows", about: "running total and rank of many partitions", run: windows::run },
     Workload { name: "fields", about: "one field of JSON documents of 1 KiB", run: fields::run },
+    Workload { name: "triggers", about: "an audit row for each row of a bulk UPDATE", run: triggers::run },
     Workload { name: "recovery", about: "time to reopen after a kill, against log size", run: recovery::run },
     Workload { name: "memory", about: "data 4 times the cache: peak memory, reads, scan", run: memory::run },
     Workload { name: "stalls", about: "sustained durable inserts, then updates: the worst waits", run: stalls::run },

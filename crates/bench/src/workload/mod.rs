@@ -25,6 +25,7 @@ mod stalls;
 mod syscalls;
 mod text;
 mod together;
+mod triggers;
 mod validation;
 mod vote;
 mod windows;

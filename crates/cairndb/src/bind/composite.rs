@@ -22,6 +22,13 @@ pub(super) fn row_value(of: CompositeType, values: Vec<Expr>) -> Expr {
     Expr::Call { function: constructor(of), args: values }
 }
 
+/// The row; NULL where `present` is.
+fn row_where(present: Expr, row: Expr) -> Expr {
+    let data_type = row.data_type();
+    let branches = vec![(Expr::IsNull(present.into()), null(data_type))];
+    Expr::Case { branches, otherwise: Some(row.into()), data_type }
+}
+
 /// An attribute of a row.
 pub(super) fn attribute_at(row: Expr, of: CompositeType, at: usize) -> Expr {
     if let Some(value) = attributes_of(&row).and_then(|values| values.get(at)) {
@@ -69,7 +76,10 @@ impl Binder<'_> {
             match tree.get(item) {
                 ast::Expr::All { qualifier } if !qualifier.is_empty() => {
                     let span = tree.span(item);
-                    let row = self.whole_row_of(qualifier, context)?;
+                    let row = match self.variable_row(qualifier)? {
+                        Some(row) => row,
+                        None => self.whole_row_of(qualifier, context)?,
+                    };
                     values.extend(self.attributes(row).into_iter().map(|(_, value)| (value, span)));
                 }
                 _ => values.push(self.operand(item, context)?),
@@ -80,7 +90,7 @@ impl Binder<'_> {
 
     /// `t.*` where a value is wanted: the whole row.
     pub(super) fn whole_row_of(&mut self, qualifier: List<Name>, context: &mut Context) -> Result<Expr> {
-        if let Some(row) = self.variable_row(qualifier)? {
+        if let Some(row) = self.variable_value(qualifier)? {
             return Ok(row);
         }
         let (relation, level) = self.relation(context.env, qualifier)?;
@@ -95,7 +105,18 @@ impl Binder<'_> {
         Ok(scope::seen_from(std::borrow::Cow::Owned(row), level))
     }
 
-    /// A variable that is a row.
+    /// A variable that is a row, as a value: NULL where it holds none.
+    pub(super) fn variable_value(&mut self, names: List<Name>) -> Result<Option<Expr>> {
+        let Some(row) = self.variable_row(names)? else { return Ok(None) };
+        let name = self.tree.list(names).next().map_or("", |name| name_text(self.tree, name));
+        let Some((index, data_type)) = self.parameters.variables.as_ref().and_then(|all| all.presence(name)) else {
+            return Ok(Some(row));
+        };
+        let present = Expr::Parameter { index, data_type: self.parameters.variable(index, data_type) };
+        Ok(Some(row_where(present, row)))
+    }
+
+    /// The columns of a variable that is a row, as a row.
     pub(super) fn variable_row(&mut self, names: List<Name>) -> Result<Option<Expr>> {
         let variables = self.parameters.variables.clone().filter(|_| self.definition.is_none());
         let mut parts = self.tree.list(names);
@@ -268,10 +289,7 @@ impl Binder<'_> {
         };
         let row = row_value(of, columns.into_iter().map(|(_, expr)| expr).collect());
         let Some(present) = relation.present else { return Ok(row) };
-        let present = Expr::Column { index: present, data_type: DataType::Boolean };
-        let data_type = row.data_type();
-        let branches = vec![(Expr::IsNull(present.into()), null(data_type))];
-        Ok(Expr::Case { branches, otherwise: Some(row.into()), data_type })
+        Ok(row_where(Expr::Column { index: present, data_type: DataType::Boolean }, row))
     }
 
     /// A side of an outer join that may be missing, with a column that says where it is not; if the statement may ask for a

@@ -215,7 +215,7 @@ impl Binder<'_> {
         variables: &dyn Variables,
     ) -> Result<Expr> {
         let written: Vec<&str> = self.tree.list(names).map(|name| name_text(self.tree, name)).collect();
-        if let Some(row) = self.variable_row(names)? {
+        if let Some(row) = self.variable_value(names)? {
             return Ok(row);
         }
         let column = self.column_or_row(names, context);

@@ -1,6 +1,6 @@
 //! MERGE: row by row, each by the step that it is for.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,9 +9,11 @@ use super::foreign_keys::ForeignKeys;
 use super::insert::Inserter;
 use super::row::{ChangeBuffers, DeleteBuffers, Env, LentRow, RowChange, RowDelete, RowInsert, Target};
 use super::source::{Source, source_key};
+use super::statement::Beside;
+use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
 use crate::bind::{BoundMerge, MergeStep, Returning};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, TriggerEvent};
 use crate::exec::eval_row;
 use crate::plan::{Expr, NEW_BASE, OLD_BASE, ROW_PRESENT, walk};
 use crate::types::{DataType, ValueRef};
@@ -25,6 +27,8 @@ pub(crate) struct MergePlan {
     steps: Vec<Step>,
     /// Where the source's rows have the data source's columns.
     extra: Range<usize>,
+    /// The columns that its updates assign.
+    pub(super) assigned: Arc<[usize]>,
     pub(crate) returning: Option<Returning>,
 }
 
@@ -42,7 +46,8 @@ struct Run<'a, 'k> {
     plan: &'a MergePlan,
     context: &'a DmlContext<'a>,
     keys: &'a mut ForeignKeys<'k>,
-    is_shared: bool,
+    /// Who else changes rows.
+    beside: Beside,
     /// The keys of target rows that were changed.
     changed: HashSet<Vec<u8>>,
     key: Vec<u8>,
@@ -57,9 +62,6 @@ impl MergePlan {
     pub(crate) fn new(bound: BoundMerge, catalog: &Catalog) -> Result<MergePlan> {
         let target = Target::of(&bound.table, catalog)?;
         let table = &target.table;
-        if !table.triggers.is_empty() {
-            return Err(Error::unsupported("MERGE into a table with triggers"));
-        }
         let width = table.columns.len();
         // What RETURNING needs of a row, whatever is done with it.
         let columns = |base: usize| {
@@ -103,16 +105,34 @@ impl MergePlan {
             }
         };
         let steps = bound.steps.iter().map(step).collect();
-        Ok(MergePlan { steps, target, action_at: bound.action_at, extra: bound.extra, returning })
+        let assigned = bound.steps.iter().flat_map(|step| match step {
+            MergeStep::Update { assigned, .. } => assigned.as_slice(),
+            _ => &[],
+        });
+        let assigned = assigned.copied().collect::<BTreeSet<usize>>().into_iter().collect();
+        Ok(MergePlan { steps, assigned, target, action_at: bound.action_at, extra: bound.extra, returning })
     }
 
-    /// `is_shared`: other parts of the statement change rows too.
+    /// What its steps may do to rows, in the order in which triggers are told of it.
+    pub(super) fn events(&self) -> Vec<TriggerEvent> {
+        let does = |event: &TriggerEvent| {
+            self.steps.iter().any(|step| match step {
+                Step::Insert { .. } => *event == TriggerEvent::Insert,
+                Step::Update(_) => *event == TriggerEvent::Update,
+                Step::Delete(_) => *event == TriggerEvent::Delete,
+                Step::Nothing => false,
+            })
+        };
+        [TriggerEvent::Insert, TriggerEvent::Update, TriggerEvent::Delete].into_iter().filter(does).collect()
+    }
+
+    /// `beside`: who else changes rows.
     pub(super) fn run(
         &self,
         source: &Source,
         context: &DmlContext<'_>,
         keys: &mut ForeignKeys<'_>,
-        is_shared: bool,
+        beside: Beside,
     ) -> Result<DmlResult> {
         let inserters = self.steps.iter().map(|step| match step {
             Step::Insert { program, .. } => Some(Inserter::new(program, context)),
@@ -123,7 +143,7 @@ impl MergePlan {
             plan: self,
             context,
             keys,
-            is_shared,
+            beside,
             changed: HashSet::new(),
             key: Vec::new(),
             inserters,
@@ -143,11 +163,11 @@ impl Run<'_, '_> {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         match plan.steps.get(number) {
             Some(Step::Insert { at, .. }) => self.insert(row, (number, *at)),
-            Some(Step::Update(program)) => match self.come_to(row)? {
+            Some(Step::Update(program)) => match self.come_to(row, "updated")? {
                 true => self.update(program, row),
                 false => Ok(()),
             },
-            Some(Step::Delete(program)) => match self.come_to(row)? {
+            Some(Step::Delete(program)) => match self.come_to(row, "deleted")? {
                 true => self.delete(program, row),
                 false => Ok(()),
             },
@@ -158,15 +178,18 @@ impl Run<'_, '_> {
 
     /// Leaves the key of the target row in `key`; false where another part of the statement has changed the row. SQLSTATE
     /// 21000 where this one has.
-    fn come_to(&mut self, row: BatchRow<'_>) -> Result<bool> {
+    fn come_to(&mut self, row: BatchRow<'_>, verb: &'static str) -> Result<bool> {
         let target = &self.plan.target;
         source_key(target, row, &mut self.key)?;
         if self.changed.contains(&self.key) {
             let error = Error::new(SqlState::CARDINALITY_VIOLATION, "MERGE command cannot affect row a second time");
             return Err(error.with_hint("Ensure that not more than one source row matches any one target row."));
         }
-        if self.is_shared && !self.context.is_untouched(target.table.tree, &self.key)? {
-            return Ok(false);
+        if self.beside != Beside::Nobody && !self.context.is_untouched(target.table.tree, &self.key)? {
+            return match self.beside {
+                Beside::Functions => Err(changed_by_trigger(verb)),
+                _ => Ok(false),
+            };
         }
         self.changed.insert(self.key.clone());
         Ok(true)
@@ -196,7 +219,11 @@ impl Run<'_, '_> {
         let inserter = inserters.get_mut(number).and_then(Option::as_mut);
         let inserter = inserter.ok_or_else(|| Error::internal("a step that does not insert"))?;
         let columns = row.columns.get(at..).unwrap_or_default();
+        let before = inserter.affected();
         inserter.insert(BatchRow { columns, row: row.row }, *keys)?;
+        if inserter.affected() == before {
+            return Ok(());
+        }
         result.returned = inserter.take_returned();
         self.done(row, "INSERT")
     }

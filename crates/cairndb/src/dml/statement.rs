@@ -54,17 +54,17 @@ impl Change {
             Change::Insert(_) => vec![TriggerEvent::Insert],
             Change::Update(_) => vec![TriggerEvent::Update],
             Change::Delete(_) => vec![TriggerEvent::Delete],
-            // It is refused where there are triggers.
-            Change::Merge(_) => vec![],
+            Change::Merge(plan) => plan.events(),
         }
     }
 
     /// The columns that an UPDATE assigns.
-    fn assigned(&self) -> &[usize] {
+    fn assigned(&self) -> Arc<[usize]> {
         match self {
-            Change::Update(plan) => &plan.assigned,
-            Change::Insert(plan) => plan.program.updated_columns(),
-            Change::Delete(_) | Change::Merge(_) => &[],
+            Change::Update(plan) => plan.assigned.as_slice().into(),
+            Change::Insert(plan) => plan.program.updated_columns().into(),
+            Change::Delete(_) => Arc::default(),
+            Change::Merge(plan) => plan.assigned.clone(),
         }
     }
 
@@ -228,7 +228,7 @@ impl Writes for Statement<'_> {
         };
         let table = change.table();
         let events = change.events();
-        let assigned: Arc<[usize]> = if table.triggers.is_empty() { Arc::default() } else { change.assigned().into() };
+        let assigned: Arc<[usize]> = if table.triggers.is_empty() { Arc::default() } else { change.assigned() };
         for event in &events {
             keys.before_statement(table, *event, &assigned)?;
         }
@@ -236,7 +236,7 @@ impl Writes for Statement<'_> {
             Change::Insert(plan) => plan.run(rows, self.context, keys)?,
             Change::Update(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
             Change::Delete(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
-            Change::Merge(plan) => plan.run(&source(rows)?, self.context, keys, self.beside != Beside::Nobody)?,
+            Change::Merge(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
         };
         for event in events.iter().rev() {
             keys.after_statement(table, *event, &assigned)?;

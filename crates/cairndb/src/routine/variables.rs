@@ -21,6 +21,11 @@ pub(crate) trait Variables: Debug + Send + Sync {
         None
     }
 
+    /// A parameter that is NULL where a variable that is a row holds none.
+    fn presence(&self, _name: &str) -> Option<(usize, DataType)> {
+        None
+    }
+
     /// Procedures may be called in FROM: that is how CALL is planned.
     fn calls_procedures(&self) -> bool {
         false

@@ -44,6 +44,7 @@ impl Frame {
     pub(super) fn get(&self, source: &Source) -> Result<&Value> {
         let value = match (self.0.get(source.variable), source.field) {
             (Some(Slot::Value(value)), _) => Some(value),
+            (Some(Slot::Row(row)), None) => Some(if row.is_null { &Value::Null } else { &Value::Boolean(true) }),
             (Some(Slot::Row(row)), Some(field)) => {
                 if row.shape.is_none() {
                     return Err(unassigned(&row.name));

@@ -134,6 +134,12 @@ impl Variables for InSight {
         self.shapes[variable].as_ref()?.1
     }
 
+    fn presence(&self, name: &str) -> Option<(usize, DataType)> {
+        let variable = self.scopes.find(self.scope, None, name)?;
+        let is_row = matches!(self.variables[variable].1, Kind::Row(_));
+        is_row.then(|| self.source(Source { variable, field: None }, DataType::Boolean))
+    }
+
     fn calls_procedures(&self) -> bool {
         true
     }
