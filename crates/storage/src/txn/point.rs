@@ -189,8 +189,9 @@ impl<'a> PointReader<'a> {
         inline(get(&self.engine.pages, self.pin, root, key)?)
     }
 
-    /// The values under as many of the keys as `values` has places (at most [`Lookup::AT_ONCE`]), beginning with the key
-    /// at `from`: how many of them, from the first on, are there and lie in their leaves.
+    /// The values under as many of the keys as `values` has places, at most
+    /// [`Lookup::AT_ONCE`](super::Lookup::AT_ONCE), beginning with the key at `from`: how many of them, from the first on,
+    /// are there and lie in their leaves.
     pub fn get_each(&self, tree: TreeId, keys: &KeyList, from: usize, values: &mut [&'a [u8]]) -> Result<usize> {
         let root = self.version.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
         Ok(get_group(&self.engine.pages, self.pin, root, |at| keys.get(from + at), values)?)
