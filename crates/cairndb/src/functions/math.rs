@@ -231,7 +231,7 @@ fn numeric_gcd(a: &Numeric, b: &Numeric) -> Result<Numeric> {
 
 fn numeric_lcm(a: &Numeric, b: &Numeric) -> Result<Numeric> {
     let scale = a.scale().max(b.scale());
-    if a.is_zero() || b.is_zero() {
+    if (a.is_zero() || b.is_zero()) && a.is_finite() && b.is_finite() {
         return Ok(Numeric::ZERO.with_scale(scale));
     }
     Ok(a.div_trunc(&numeric_gcd(a, b)?)?.mul(b)?.abs().with_scale(scale))

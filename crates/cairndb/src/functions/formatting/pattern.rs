@@ -10,13 +10,14 @@ pub(super) enum Piece {
 }
 
 /// Every field, longer ones before their beginnings.
-const FIELDS: [&str; 97] = [
+const FIELDS: [&str; 103] = [
     "SSSSS", "Y,YYY", "MONTH", "Month", "month", "A.D.", "a.d.", "B.C.", "b.c.", "A.M.", "a.m.", "P.M.", "p.m.",
     "HH24", "hh24", "HH12", "hh12", "IDDD", "iddd", "IYYY", "iyyy", "YYYY", "yyyy", "SSSS", "ssss", "DAY", "Day",
     "day", "DDD", "ddd", "IYY", "iyy", "MON", "Mon", "mon", "YYY", "yyy", "TZH", "tzh", "TZM", "tzm", "FF1", "FF2",
-    "FF3", "FF4", "FF5", "FF6", "AD", "ad", "BC", "bc", "AM", "am", "PM", "pm", "CC", "cc", "DD", "dd", "DY", "Dy",
-    "dy", "HH", "hh", "ID", "id", "IW", "iw", "IY", "iy", "MI", "mi", "MM", "mm", "MS", "ms", "OF", "of", "RM", "rm",
-    "SS", "ss", "TZ", "tz", "US", "us", "WW", "ww", "YY", "yy", "D", "d", "I", "J", "Q", "W", "Y",
+    "FF3", "FF4", "FF5", "FF6", "ff1", "ff2", "ff3", "ff4", "ff5", "ff6", "AD", "ad", "BC", "bc", "AM", "am", "PM",
+    "pm", "CC", "cc", "DD", "dd", "DY", "Dy", "dy", "HH", "hh", "ID", "id", "IW", "iw", "IY", "iy", "MI", "mi", "MM",
+    "mm", "MS", "ms", "OF", "of", "RM", "rm", "SS", "ss", "TZ", "tz", "US", "us", "WW", "ww", "YY", "yy", "D", "d",
+    "I", "J", "Q", "W", "Y",
 ];
 const ONE_LETTER: [&str; 5] = ["i", "j", "q", "w", "y"];
 

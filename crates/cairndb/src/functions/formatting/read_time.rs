@@ -10,15 +10,16 @@ use crate::{Error, Result, SqlState};
 
 /// `to_date(text, template)`
 pub(super) fn to_date(text: &str, template: &str) -> Result<Value> {
-    let parts = Parts::read(text, template)?;
-    checked_date(parts.days(text)?).map(Value::Date).ok_or_else(|| out_of_range(text))
+    let (_, days, _) = Parts::read(text, template)?.moment(text)?;
+    checked_date(days).map(Value::Date).ok_or_else(|| out_of_range(text))
 }
 
 /// `to_timestamp(text, template)`
 pub(super) fn to_timestamp(text: &str, template: &str, context: &EvalContext) -> Result<Value> {
     let parts = Parts::read(text, template)?;
-    let local = timestamp_of(parts.days(text)?, parts.micros(text)?).ok_or_else(|| out_of_range(text))?;
-    let zone = match parts.offset {
+    let (offset, days, micros) = parts.moment(text)?;
+    let local = timestamp_of(days, micros).ok_or_else(|| out_of_range(text))?;
+    let zone = match offset {
         Some(seconds) => Zone::Fixed(seconds as i32),
         None => Zone::of(context),
     };
@@ -29,23 +30,33 @@ fn out_of_range(text: &str) -> Error {
     Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("date/time field value out of range: \"{text}\""))
 }
 
+/// What the text says, by PostgreSQL's rules: 0 is what is not said.
 #[derive(Default)]
 struct Parts {
-    year: Option<i64>,
-    iso_year: Option<i64>,
-    month: Option<i64>,
-    day: Option<i64>,
-    day_of_year: Option<i64>,
-    iso_week: Option<i64>,
-    iso_day: Option<i64>,
-    julian: Option<i64>,
+    year: i64,
+    /// The year was said by its last two digits, or one.
+    is_short_year: bool,
+    century: i64,
+    before_christ: bool,
+    month: i64,
+    day: i64,
+    day_of_year: i64,
+    week: i64,
+    week_of_month: i64,
+    /// Of the week; 1 is Sunday.
+    weekday: i64,
+    julian: i64,
+    /// Whether the fields of the date are those of ISO weeks, once there is one.
+    by_iso_weeks: Option<bool>,
     hour: i64,
     half_day: bool,
-    afternoon: Option<bool>,
+    afternoon: bool,
     minute: i64,
     second: i64,
-    fraction: i64,
-    before_christ: bool,
+    /// Seconds since midnight.
+    second_of_day: i64,
+    millis: i64,
+    micros: i64,
     offset: Option<i64>,
 }
 
@@ -125,27 +136,44 @@ impl Parts {
 
     fn field(&mut self, reader: &mut Reader<'_>, name: &str) -> Result<()> {
         let upper = name.to_uppercase();
+        self.check_convention(&upper)?;
         match upper.as_str() {
-            "YYYY" => self.year = Some(reader.number(name, 4)?),
+            "YYYY" | "IYYY" => set(&mut self.year, reader.number(name, 4)?, name)?,
             "Y,YYY" => {
                 let thousands = reader.number(name, 0)?;
                 reader.rest = reader.rest.trim_start_matches(',');
-                self.year = Some(thousands * 1000 + reader.number(name, 3)?);
+                set(&mut self.year, thousands * 1000 + reader.number(name, 3)?, name)?;
             }
-            "YYY" => self.year = Some(short_year(reader.number(name, 3)?, 1000)),
-            "YY" => self.year = Some(short_year(reader.number(name, 2)?, 100)),
-            "Y" => self.year = Some(short_year(reader.number(name, 1)?, 10)),
-            "IYYY" => self.iso_year = Some(reader.number(name, 4)?),
-            "IW" => self.iso_week = Some(reader.number(name, 2)?),
-            "ID" => self.iso_day = Some(reader.number(name, 1)?),
-            "MM" => self.month = Some(reader.number(name, 2)?),
-            "MONTH" | "MON" => self.month = Some(reader.word(name, &MONTHS, 3)? + 1),
-            "RM" => self.month = Some(reader.word(name, &ROMAN_MONTHS, 0)? + 1),
-            "DD" => self.day = Some(reader.number(name, 2)?),
-            "DDD" => self.day_of_year = Some(reader.number(name, 3)?),
-            "J" => self.julian = Some(reader.number(name, 0)?),
-            "DAY" | "DY" => drop(reader.word(name, &DAYS, 3)?),
-            "D" | "W" | "WW" | "Q" | "CC" => drop(reader.number(name, 2)?),
+            "YYY" | "IYY" => set(&mut self.year, short_year(reader.number(name, 3)?, 1000), name)?,
+            "YY" | "IY" => {
+                self.is_short_year = true;
+                set(&mut self.year, short_year(reader.number(name, 2)?, 100), name)?;
+            }
+            "Y" | "I" => {
+                self.is_short_year = true;
+                set(&mut self.year, short_year(reader.number(name, 1)?, 10), name)?;
+            }
+            "WW" | "IW" => set(&mut self.week, reader.number(name, 2)?, name)?,
+            // Monday is the first of these days, Sunday the first of the others. What was said before is compared as it is
+            // said here, in both ways of saying it, as PostgreSQL does.
+            "ID" => {
+                set(&mut self.weekday, reader.number(name, 1)?, name)?;
+                self.weekday = self.weekday % 7 + 1;
+            }
+            "D" => set(&mut self.weekday, reader.number(name, 1)?, name)?,
+            "MM" => set(&mut self.month, reader.number(name, 2)?, name)?,
+            "MONTH" | "MON" => set(&mut self.month, reader.word(name, &MONTHS, 3)? + 1, name)?,
+            "RM" => set(&mut self.month, reader.word(name, &ROMAN_MONTHS, 0)? + 1, name)?,
+            "DD" => set(&mut self.day, reader.number(name, 2)?, name)?,
+            "DDD" | "IDDD" => set(&mut self.day_of_year, reader.number(name, 3)?, name)?,
+            "J" => set(&mut self.julian, reader.number(name, 0)?, name)?,
+            "DAY" | "DY" => {
+                set(&mut self.weekday, reader.word(name, &DAYS, 3)?, name)?;
+                self.weekday += 1;
+            }
+            "W" => set(&mut self.week_of_month, reader.number(name, 1)?, name)?,
+            "CC" => set(&mut self.century, reader.number(name, 2)?, name)?,
+            "Q" => drop(reader.number(name, 1)?),
             "AD" | "BC" | "A.D." | "B.C." => {
                 self.before_christ = reader.word(name, &["AD", "BC", "A.D.", "B.C."], 0)? % 2 == 1;
             }
@@ -154,22 +182,41 @@ impl Parts {
         Ok(())
     }
 
+    /// SQLSTATE 22007 where a date is told half by ISO weeks and half by months.
+    fn check_convention(&mut self, upper: &str) -> Result<()> {
+        let by_iso_weeks = match upper {
+            "IYYY" | "IYY" | "IY" | "I" | "IW" | "ID" | "IDDD" => true,
+            "YYYY" | "YYY" | "YY" | "Y" | "Y,YYY" | "MM" | "MONTH" | "MON" | "RM" | "DD" | "DDD" | "D" | "WW" | "W" => {
+                false
+            }
+            _ => return Ok(()),
+        };
+        match self.by_iso_weeks.replace(by_iso_weeks) {
+            Some(before) if before != by_iso_weeks => {
+                let hint = "Do not mix Gregorian and ISO week date conventions in a formatting template.";
+                let message = "invalid combination of date conventions";
+                Err(Error::new(SqlState::INVALID_DATETIME_FORMAT, message).with_hint(hint))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn clock_field(&mut self, reader: &mut Reader<'_>, name: &str, upper: &str) -> Result<()> {
         match upper {
-            "HH24" => self.hour = reader.number(name, 2)?,
+            "HH24" => set(&mut self.hour, reader.number(name, 2)?, name)?,
             "HH" | "HH12" => {
-                self.hour = reader.number(name, 2)?;
                 self.half_day = true;
+                set(&mut self.hour, reader.number(name, 2)?, name)?;
             }
             "AM" | "PM" | "A.M." | "P.M." => {
-                self.afternoon = Some(reader.word(name, &["AM", "PM", "A.M.", "P.M."], 0)? % 2 == 1);
+                self.afternoon = reader.word(name, &["AM", "PM", "A.M.", "P.M."], 0)? % 2 == 1;
                 self.half_day = true;
             }
-            "MI" => self.minute = reader.number(name, 2)?,
-            "SS" => self.second = reader.number(name, 2)?,
-            "MS" => self.fraction = read_fraction(reader, name, 3)?,
-            "US" => self.fraction = read_fraction(reader, name, 6)?,
-            "SSSS" | "SSSSS" => self.second = reader.number(name, 0)?,
+            "MI" => set(&mut self.minute, reader.number(name, 2)?, name)?,
+            "SS" => set(&mut self.second, reader.number(name, 2)?, name)?,
+            "MS" => set(&mut self.millis, read_fraction(reader, name, 3)?, name)?,
+            "US" => set(&mut self.micros, read_fraction(reader, name, 6)?, name)?,
+            "SSSS" | "SSSSS" => set(&mut self.second_of_day, reader.number(name, 0)?, name)?,
             "TZH" => self.offset = Some(reader.number(name, 2)? * 3600),
             "TZM" => {
                 let hours = self.offset.unwrap_or(0);
@@ -178,54 +225,145 @@ impl Parts {
             }
             _ if upper.starts_with("FF") => {
                 let digits = upper[2..].parse().unwrap_or(6);
-                self.fraction = read_fraction(reader, name, digits)?;
+                set(&mut self.micros, read_fraction(reader, name, digits)?, name)?;
             }
             _ => return Err(Error::unsupported(format!("format field \"{name}\" for reading"))),
         }
         Ok(())
     }
 
+    /// The offset of the zone that is said, the date's days and the micros since midnight; the errors in PostgreSQL's order.
+    fn moment(&self, text: &str) -> Result<(Option<i64>, i64, i64)> {
+        let hour = self.hour_of_day()?;
+        let days = self.days(text)?;
+        Ok((self.offset, days, self.micros(hour, text)?))
+    }
+
+    /// The date, as PostgreSQL puts it together: what is said by other fields than year, month and day takes their place.
     fn days(&self, text: &str) -> Result<i64> {
-        if let Some(julian) = self.julian {
-            return Ok(julian - JULIAN_EPOCH);
-        }
-        if let (Some(year), Some(week)) = (self.iso_year, self.iso_week) {
-            let valid = (1..=53).contains(&week) && year.abs() < 6_000_000;
-            let day = self.iso_day.unwrap_or(1);
-            return if valid { Ok(iso_week_start(year, week) + day - 1) } else { Err(out_of_range(text)) };
-        }
-        let year = self.year.or(self.iso_year).unwrap_or(0);
-        let year = if self.before_christ { 1 - year } else { year };
-        let valid_year = year.abs() < 6_000_000;
-        let narrow = |value: i64| u32::try_from(value).map_err(|_| out_of_range(text));
-        let first = Civil { year, month: narrow(self.month.unwrap_or(1))?, day: narrow(self.day.unwrap_or(1))? };
-        if !valid_year || !first.is_valid() {
+        let is_range = |value: i64| value.abs() < 6_000_000;
+        if !is_range(self.year) || !is_range(self.century) || !is_range(self.julian) || !is_range(self.week) {
             return Err(out_of_range(text));
         }
-        match self.day_of_year {
-            Some(day) if (1..=366).contains(&day) => Ok(Civil { month: 1, day: 1, ..first }.to_days() + day - 1),
-            Some(_) => Err(out_of_range(text)),
-            None => Ok(first.to_days()),
+        let mut year = self.gregorian_year();
+        let (mut month, mut day) = (1, 1);
+        let (mut has_year, mut has_month, mut has_day) = (self.year != 0 || self.century != 0, false, false);
+        let mut take = |days: i64, year: &mut i64, month: &mut i64, day: &mut i64| {
+            let civil = Civil::from_days(days);
+            (*year, *month, *day) = (civil.year, civil.month.into(), civil.day.into());
+            (has_year, has_month, has_day) = (true, true, true);
+        };
+        if self.julian != 0 {
+            take(self.julian - JULIAN_EPOCH, &mut year, &mut month, &mut day);
+        }
+        let mut day_of_year = self.day_of_year;
+        let by_iso_weeks = self.by_iso_weeks == Some(true);
+        if self.week != 0 && by_iso_weeks {
+            let weekday = if self.weekday == 0 { 0 } else { (self.weekday + 5) % 7 };
+            take(iso_week_start(year, self.week) + weekday, &mut year, &mut month, &mut day);
+        } else if self.week != 0 {
+            day_of_year = (self.week - 1) * 7 + 1;
+        }
+        let said_day = if self.week_of_month != 0 { (self.week_of_month - 1) * 7 + 1 } else { self.day };
+        if said_day != 0 {
+            (day, has_day) = (said_day, true);
+        }
+        if self.month != 0 {
+            (month, has_month) = (self.month, true);
+        }
+        if day_of_year != 0 && (month <= 1 || day <= 1) {
+            if year == 0 && !self.before_christ {
+                let message = "cannot calculate day of year without year information";
+                return Err(Error::new(SqlState::INVALID_DATETIME_FORMAT, message));
+            }
+            if by_iso_weeks {
+                return Ok(iso_week_start(year, 1) + day_of_year - 1);
+            }
+            let before =
+                |month: u32| Civil { year, month, day: 1 }.to_days() - Civil { year, month: 1, day: 1 }.to_days();
+            let year_length =
+                Civil { year: year + 1, month: 1, day: 1 }.to_days() - Civil { year, month: 1, day: 1 }.to_days();
+            let found = (1..=12).rev().find(|of| before(*of) < day_of_year).unwrap_or(1);
+            let (found, first) = if day_of_year > year_length { (13, year_length) } else { (found, before(found)) };
+            (month, day) =
+                (if month <= 1 { found.into() } else { month }, if day <= 1 { day_of_year - first } else { day });
+            (has_month, has_day) = (true, true);
+        }
+        let wrong = has_month && !(1..=12).contains(&month) || has_day && !(1..=31).contains(&day);
+        let first = Civil { year, month: u32::try_from(month).unwrap_or(0), day: 1 };
+        if wrong || !first.is_valid() {
+            return Err(out_of_range(text));
+        }
+        let civil = Civil { day: u32::try_from(day).unwrap_or(0), ..first };
+        // The length of a month is looked at where all is said; else days run on into the next one.
+        match has_year && has_month && has_day && !civil.is_valid() {
+            true => Err(out_of_range(text)),
+            false => Ok(first.to_days() + day - 1),
         }
     }
 
-    fn micros(&self, text: &str) -> Result<i64> {
-        let hour = match (self.half_day, self.afternoon) {
-            (false, _) => self.hour,
-            (true, _) if !(1..=12).contains(&self.hour) => {
-                let message = format!("hour \"{}\" is invalid for the 12-hour clock", self.hour);
-                return Err(Error::new(SqlState::INVALID_DATETIME_FORMAT, message)
-                    .with_hint("Use the 24-hour clock, or give an hour between 1 and 12."));
+    /// The year, 0 being the one before the first, and what is not said.
+    fn gregorian_year(&self) -> i64 {
+        let century = if self.before_christ { -self.century } else { self.century };
+        match (self.year, century) {
+            (0, 0) => 0,
+            (0, 1..) => (century - 1) * 100 + 1,
+            (0, _) => century * 100 + 1,
+            (_, 0) => self.full_year(),
+            _ if !self.is_short_year => self.full_year(),
+            (year, _) => match (year % 100, century > 0) {
+                (0, after) => century * 100 + i64::from(!after),
+                (year, true) => (century - 1) * 100 + year,
+                (year, false) => (century + 1) * 100 - year + 1,
+            },
+        }
+    }
+
+    fn full_year(&self) -> i64 {
+        let year = if self.before_christ { -self.year } else { self.year };
+        if year < 0 { year + 1 } else { year }
+    }
+
+    /// What is said of its own takes the place of what the second of the day says.
+    fn hour_of_day(&self) -> Result<i64> {
+        let hour = said_or(self.hour, self.second_of_day / 3600);
+        match (self.half_day, self.afternoon) {
+            (false, _) => Ok(hour),
+            (true, _) if !(1..=12).contains(&hour) => {
+                let message = format!("hour \"{hour}\" is invalid for the 12-hour clock");
+                Err(Error::new(SqlState::INVALID_DATETIME_FORMAT, message)
+                    .with_hint("Use the 24-hour clock, or give an hour between 1 and 12."))
             }
-            (true, Some(true)) => self.hour % 12 + 12,
-            (true, Some(false)) => self.hour % 12,
-            (true, None) => self.hour % 12,
-        };
-        let valid = (0..24).contains(&hour) && (0..60).contains(&self.minute) && (0..86_400).contains(&self.second);
-        if !valid {
+            (true, true) => Ok(hour % 12 + 12),
+            (true, false) => Ok(hour % 12),
+        }
+    }
+
+    fn micros(&self, hour: i64, text: &str) -> Result<i64> {
+        let minute = said_or(self.minute, self.second_of_day / 60 % 60);
+        let second = said_or(self.second, self.second_of_day % 60);
+        if !(0..24).contains(&hour) || !(0..60).contains(&minute) || !(0..60).contains(&second) {
             return Err(out_of_range(text));
         }
-        Ok(hour * MICROS_PER_HOUR + self.minute * MICROS_PER_MINUTE + self.second * MICROS_PER_SECOND + self.fraction)
+        let clock = hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + second * MICROS_PER_SECOND;
+        Ok(clock + self.millis + self.micros)
+    }
+}
+
+/// 0 is what is not said.
+fn said_or(said: i64, otherwise: i64) -> i64 {
+    if said == 0 { otherwise } else { said }
+}
+
+/// SQLSTATE 22007 where it is said twice, and differently.
+fn set(field: &mut i64, value: i64, name: &str) -> Result<()> {
+    match std::mem::replace(field, value) {
+        before if before != value && before != 0 => {
+            let message = format!("conflicting values for \"{name}\" field in formatting string");
+            Err(Error::new(SqlState::INVALID_DATETIME_FORMAT, message)
+                .with_detail("This value contradicts a previous setting for the same field type."))
+        }
+        _ => Ok(()),
     }
 }
 
