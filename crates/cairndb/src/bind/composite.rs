@@ -17,6 +17,21 @@ use crate::sql::{list_span, name_text};
 use crate::types::{Attribute, CompositeDefinition, CompositeType, DataType, NamedComposite, Value};
 use crate::{Error, Result, SqlState};
 
+/// Rows within rows. The text of a row doubles the quotes in the text of one that it holds, so that what could be written for
+/// thirty of them would fill the memory (PostgreSQL: SQLSTATE 54000 when it is written).
+const DEPTH_MAX: usize = 10;
+
+/// How many rows deep values of a type are.
+fn depth_of(data_type: DataType) -> usize {
+    match data_type {
+        DataType::Composite(of) => {
+            1 + of.attributes().iter().map(|attribute| depth_of(attribute.data_type)).max().unwrap_or(0)
+        }
+        DataType::Array(element) => depth_of(element.data_type()),
+        _ => 0,
+    }
+}
+
 /// A row of these values.
 pub(super) fn row_value(of: CompositeType, values: Vec<Expr>) -> Expr {
     Expr::Call { function: constructor(of), args: values }
@@ -62,6 +77,10 @@ impl Binder<'_> {
         let mut known = Vec::with_capacity(values.len());
         for (value, _) in values {
             known.push(self.known(value)?);
+        }
+        if known.iter().map(|value| depth_of(value.data_type())).max() >= Some(DEPTH_MAX) {
+            let message = format!("rows are nested more than {DEPTH_MAX} deep");
+            return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
         }
         let names = (1..).map(|nth: u32| format!("f{nth}"));
         let of = CompositeType::record(names.zip(known.iter().map(|value| value.data_type())))?;
