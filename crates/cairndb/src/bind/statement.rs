@@ -124,6 +124,8 @@ pub struct BoundUpdate {
     pub assigned: Vec<usize>,
     /// RETURNING, over the updated row's columns, then those others.
     pub returning: Option<Returning>,
+    /// There are FROM tables: only then a target row may appear more than once.
+    pub is_joined: bool,
 }
 
 /// DELETE. A row of `source` is: the table's columns; where the table has no primary key, its hidden row number; then

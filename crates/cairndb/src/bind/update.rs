@@ -42,7 +42,8 @@ impl Binder<'_> {
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         let (assigned, values): (Vec<usize>, Vec<Expr>) = assignments.into_iter().unzip();
         let source = with_values(plan, target_width, values, extra);
-        Ok(BoundUpdate { table, source, assigned, returning })
+        let is_joined = tree.list(update.from).len() > 0;
+        Ok(BoundUpdate { table, source, assigned, returning, is_joined })
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) struct UpdatePlan {
     program: RowChange,
     pub(crate) assigned: Vec<usize>,
     pub(crate) returning: Option<Returning>,
+    is_joined: bool,
 }
 
 /// A row whose old keys are out of the way, and whose new ones have yet to come in.
@@ -37,8 +38,8 @@ struct Run<'a, 'k> {
     context: &'a DmlContext<'a>,
     keys: &'a mut ForeignKeys<'k>,
     beside: Beside,
-    /// A target row may come more than once; only its first time counts.
-    seen: HashSet<Vec<u8>>,
+    /// A target row may come more than once where others are joined; only its first time counts.
+    seen: Option<HashSet<Vec<u8>>>,
     key: Vec<u8>,
     result: DmlResult,
 }
@@ -60,6 +61,7 @@ impl UpdatePlan {
             program: RowChange::new(&target, catalog, assigned, None, behind),
             assigned: bound.assigned,
             returning: bound.returning,
+            is_joined: bound.is_joined,
         })
     }
 
@@ -75,7 +77,8 @@ impl UpdatePlan {
         keys: &mut ForeignKeys<'_>,
         beside: Beside,
     ) -> Result<DmlResult> {
-        let (seen, key, result) = (HashSet::new(), Vec::new(), DmlResult::default());
+        let seen = self.is_joined.then(HashSet::new);
+        let (key, result) = (Vec::new(), DmlResult::default());
         let mut run = Run { program: &self.program, context, keys, beside, seen, key, result };
         match self.program.changes_unique_keys() {
             true => run.together(source)?,
@@ -93,11 +96,19 @@ impl Run<'_, '_> {
         let tree = self.program.rules.target.table.tree;
         if self.beside != Beside::Nobody && !self.context.is_untouched(tree, &self.key)? {
             return match self.beside {
-                Beside::Functions if !self.seen.contains(&self.key) => Err(changed_by_trigger("updated")),
+                Beside::Functions if !self.was_seen() => Err(changed_by_trigger("updated")),
                 _ => Ok(false),
             };
         }
-        Ok(!self.seen.contains(&self.key) && self.seen.insert(self.key.clone()))
+        let is_new = !self.was_seen();
+        if is_new && let Some(seen) = &mut self.seen {
+            seen.insert(self.key.clone());
+        }
+        Ok(is_new)
+    }
+
+    fn was_seen(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.contains(&self.key))
     }
 
     fn one_by_one(&mut self, source: &Source) -> Result<()> {
