@@ -5,8 +5,8 @@
 //! - In an open transaction any error fails the transaction; so a statement needs no savepoint to be atomic.
 
 use std::cell::RefMut;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use cairn_parser::Statement as Syntax;
@@ -15,7 +15,7 @@ use cairn_storage::{self as storage, Acknowledge, Durability, Losses};
 use super::control::{aborted, sole};
 use super::point::{self, Miss, PointPlan};
 use super::prepared::{Access, Body, Prepared};
-use super::runner::Runner;
+use super::runner::{Runner, next_seen};
 use super::sequences::StatementSequences;
 use super::session::SessionState;
 use super::statement_cache::TextHash;
@@ -500,6 +500,7 @@ impl Connection {
             tx: state.tx.map(|(tx, _)| Arc::downgrade(tx)),
             base: ExecContext { parameters: Arc::default(), analyze: false, ..context.clone() },
             now: Mutex::new((state.stamp, state.catalog.clone())),
+            seen: AtomicU64::new(next_seen()),
             options: session.settings.optimizer.clone(),
             deferred: state.tx.and_then(|(_, deferred)| deferred.cloned()),
             read_only: state.read_only,
@@ -524,7 +525,7 @@ impl Connection {
         let (shared, session) = (Arc::downgrade(self.shared()), self.sequences.clone());
         let temporary = self.state.borrow().temporary.clone();
         let catalog = catalog.clone();
-        let made = Arc::new(StatementSequences { shared, catalog, session, temporary, read_only });
+        let made = Arc::new(StatementSequences { shared, catalog, session, temporary, read_only, known: OnceLock::new() });
         *last = Some(made.clone());
         made
     }

@@ -5,8 +5,8 @@
 //! - What calls nothing that may change rows has no transaction, and nothing to write to.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::Notice;
 use super::database::Shared;
@@ -36,6 +36,8 @@ pub(crate) struct Runner {
     pub(super) base: ExecContext,
     /// The schema, with what was changed of it since.
     pub(super) now: Mutex<(CatalogStamp, Arc<Catalog>)>,
+    /// Another number for each schema that a runner sees: what was found to be current needs no second look.
+    pub(super) seen: AtomicU64,
     pub(super) options: OptimizerOptions,
     pub(super) deferred: Option<Arc<Deferred>>,
     pub(super) read_only: bool,
@@ -148,6 +150,11 @@ impl Runner {
     fn now(&self) -> (CatalogStamp, Arc<Catalog>) {
         let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         (now.0, now.1.clone())
+    }
+
+    /// The number of the schema that is seen now.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_current(&self, prepared: &Prepared) -> bool {
@@ -293,6 +300,7 @@ impl Runner {
         let path = path.unwrap_or_else(|| known.path().clone());
         let catalog = Arc::new(shared.catalog_of_transaction(database, stamp)?.under(&path));
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (stamp, catalog);
+        self.seen.store(next_seen(), Ordering::Relaxed);
         Ok(())
     }
 
@@ -312,6 +320,12 @@ impl Runner {
     }
 }
 
+/// A number for a schema that a runner sees.
+pub(super) fn next_seen() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
 impl ddl::Session for Runner {
     fn sequences(&self, catalog: &Arc<Catalog>) -> Arc<dyn SequenceSource> {
         Arc::new(StatementSequences {
@@ -320,6 +334,7 @@ impl ddl::Session for Runner {
             session: self.sequences.clone(),
             temporary: self.temporary.clone(),
             read_only: self.read_only,
+            known: OnceLock::new(),
         })
     }
 
@@ -337,6 +352,7 @@ impl ddl::Session for Runner {
             tx: self.tx.clone(),
             base: self.base.clone(),
             now: Mutex::new((stamp, catalog.clone())),
+            seen: AtomicU64::new(next_seen()),
             busy: Mutex::new(self.busy.lock().unwrap_or_else(PoisonError::into_inner).clone()),
             options: self.options.clone(),
             deferred: self.deferred.clone(),

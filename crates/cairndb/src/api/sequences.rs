@@ -2,10 +2,13 @@
 //!
 //! A sequence's tree entry holds a high-water mark: values up to it may have been given out. The mark is raised ahead of
 //! need, outside transactions, and is durable before the first value below it is given out; so no value is ever given
-//! out twice, and a crash skips at most [`AHEAD`] of them. A clean close lowers the mark to what was really used.
+//! out twice. A crash skips at most [`AHEAD`] of them, or, where they are drawn faster than [`QUICK`] lets that many go, as many
+//! as are drawn in twice that time, up to [`AHEAD_MAX`]. A clean close lowers the mark to what was really used.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use cairn_storage::{Acknowledge, Durability, Session, Store, TreeId, WriteError};
 
@@ -17,8 +20,15 @@ use crate::sql::relation_name;
 use crate::state::TemporaryTrees;
 use crate::{Error, Result, SqlState};
 
-/// How many values one raise of the mark allows.
+/// How many values one raise of the mark allows, unless the sequence is drawn from quickly.
 const AHEAD: i64 = 32;
+
+/// How many it allows at most.
+const AHEAD_MAX: i64 = 8192;
+
+/// A raise is durable before its first value is given out, which may take a millisecond. Where the one before lasted less
+/// than this long, it is for twice as many values: a bulk insert waits some twenty times and not three thousand.
+const QUICK: Duration = Duration::from_millis(100);
 
 type Identity = (ObjectId, u64);
 
@@ -37,6 +47,23 @@ struct Reserved {
     left: i64,
     /// What they are apart. Under another increment, which ALTER SEQUENCE may have set, they are none.
     step: i64,
+    /// When the mark was raised, and by how many values.
+    raised: Option<(Instant, i64)>,
+}
+
+impl Reserved {
+    /// Nothing is reserved behind this value.
+    fn behind(last: Option<i64>) -> Reserved {
+        Reserved { last, before: None, left: 0, step: 0, raised: None }
+    }
+
+    /// By how many values the mark is to be raised now.
+    fn wanted(&self) -> i64 {
+        match self.raised {
+            Some((at, count)) if at.elapsed() < QUICK => (count * 2).clamp(AHEAD, AHEAD_MAX),
+            _ => AHEAD,
+        }
+    }
 }
 
 /// Key and value of a sequence's entry: the mark, and whether it counts as given out.
@@ -55,6 +82,12 @@ fn decode_entry(bytes: &[u8]) -> Result<Option<i64>> {
             .map(|bytes| Some(i64::from_le_bytes(bytes)))
             .map_err(|_| Error::new(SqlState::DATA_CORRUPTED, "a sequence's value is damaged")),
     }
+}
+
+/// The mark; `None`: no value was ever given out.
+fn stored(store: &Store, tree: TreeId, identity: Identity) -> Result<Option<i64>> {
+    let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
+    Ok(entry.map(|bytes| decode_entry(&bytes)).transpose()?.flatten())
 }
 
 fn write_entry(session: &mut Session, tree: TreeId, identity: Identity, mark: Option<i64>) -> Result<()> {
@@ -78,23 +111,18 @@ impl SequenceValues {
     pub(super) fn next(&self, store: &Store, tree: TreeId, sequence: &Sequence) -> Result<i64> {
         let identity = (sequence.id, sequence.generation);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut reserved = match all.get(&identity) {
-            Some(reserved) => *reserved,
-            None => {
-                let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
-                let last = entry.map(|bytes| decode_entry(&bytes)).transpose()?.flatten();
-                Reserved { last, left: 0, before: None, step: 0 }
-            }
+        let reserved = match all.entry(identity) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Reserved::behind(stored(store, tree, identity)?)),
         };
         let value = following(sequence, reserved.last)?;
         if reserved.left == 0 || reserved.step != sequence.increment {
-            let (mark, count) = ahead(sequence, value);
+            let (mark, count) = ahead(sequence, value, reserved.wanted());
             write_entry(&mut store.session()?, tree, identity, Some(mark))?;
-            reserved.left = count;
+            (reserved.left, reserved.raised) = (count, Some((Instant::now(), count)));
         }
-        let (left, step) = (reserved.left - 1, sequence.increment);
-        reserved = Reserved { last: Some(value), left, before: Some(reserved.last), step };
-        all.insert(identity, reserved);
+        reserved.before = Some(reserved.last.replace(value));
+        (reserved.left, reserved.step) = (reserved.left - 1, sequence.increment);
         Ok(value)
     }
 
@@ -116,8 +144,7 @@ impl SequenceValues {
         if let Some(reserved) = all.get(&identity) {
             return Ok(reserved.last);
         }
-        let entry = store.snapshot()?.reader().get(tree, &entry_key(identity))?;
-        Ok(entry.map(|bytes| decode_entry(&bytes)).transpose()?.flatten())
+        stored(store, tree, identity)
     }
 
     fn set(&self, store: &Store, tree: TreeId, sequence: &Sequence, value: i64, called: bool) -> Result<()> {
@@ -126,7 +153,7 @@ impl SequenceValues {
         // "Not called": the next value is `value` itself.
         let last = if called { Some(value) } else { value.checked_sub(sequence.increment) };
         write_entry(&mut store.session()?, tree, identity, last)?;
-        all.insert(identity, Reserved { last, left: 0, before: None, step: 0 });
+        all.insert(identity, Reserved::behind(last));
         Ok(())
     }
 
@@ -158,13 +185,14 @@ fn following(sequence: &Sequence, last: Option<i64>) -> Result<i64> {
     Err(Error::new(SqlState("2200H"), message))
 }
 
-/// How far the mark can be raised from `value` without leaving the sequence's range: the mark, and the number of values.
-fn ahead(sequence: &Sequence, value: i64) -> (i64, i64) {
-    let last = sequence.increment.checked_mul(AHEAD - 1).and_then(|step| value.checked_add(step));
-    match last.filter(|last| (sequence.min..=sequence.max).contains(last)) {
-        Some(mark) => (mark, AHEAD),
-        None => (value, 1),
-    }
+/// How far the mark can be raised from `value` without leaving the sequence's range, by so many values: the mark, and their
+/// number.
+fn ahead(sequence: &Sequence, value: i64, wanted: i64) -> (i64, i64) {
+    let by = |count: i64| {
+        let last = sequence.increment.checked_mul(count - 1).and_then(|step| value.checked_add(step));
+        Some((last.filter(|last| (sequence.min..=sequence.max).contains(last))?, count))
+    };
+    by(wanted).or_else(|| by(AHEAD)).unwrap_or((value, 1))
 }
 
 /// What a session remembers of sequences: `currval` and `lastval`.
@@ -182,6 +210,8 @@ pub(crate) struct StatementSequences {
     /// Where the session's own are.
     pub(crate) temporary: Option<Arc<Temporary>>,
     pub(crate) read_only: bool,
+    /// The first sequence that it was asked for, by the name that was said: most statements ask for no other.
+    pub(crate) known: OnceLock<(Box<str>, Arc<Sequence>)>,
 }
 
 impl SessionSequences {
@@ -194,7 +224,14 @@ impl SessionSequences {
 
 impl StatementSequences {
     fn sequence(&self, name: &str) -> Result<&Arc<Sequence>> {
-        self.catalog.find_sequence(&relation_name(name)?)
+        if let Some((known, sequence)) = self.known.get()
+            && **known == *name
+        {
+            return Ok(sequence);
+        }
+        let sequence = self.catalog.find_sequence(&relation_name(name)?)?;
+        let _ = self.known.set((name.into(), sequence.clone()));
+        Ok(sequence)
     }
 
     /// Calls `work` with the values of a sequence, and where they are kept.
@@ -298,8 +335,17 @@ mod tests {
 
     #[test]
     fn the_mark_never_leaves_the_range() {
-        assert_eq!(ahead(&sequence(1, 1, 1000, false), 1), (32, 32));
-        assert_eq!(ahead(&sequence(1, 1, 10, false), 1), (1, 1));
-        assert_eq!(ahead(&sequence(1, 1, i64::MAX, false), i64::MAX), (i64::MAX, 1));
+        assert_eq!(ahead(&sequence(1, 1, 1000, false), 1, 32), (32, 32));
+        assert_eq!(ahead(&sequence(1, 1, 10, false), 1, 32), (1, 1));
+        assert_eq!(ahead(&sequence(1, 1, i64::MAX, false), i64::MAX, 32), (i64::MAX, 1));
+    }
+
+    #[test]
+    fn the_mark_goes_further_ahead_of_who_is_quick_and_no_further_of_who_is_not() {
+        let raised = |at, count| Reserved { raised: Some((at, count)), ..Reserved::behind(Some(1)) }.wanted();
+        let now = Instant::now();
+        let before = now.checked_sub(2 * QUICK).expect("a clock that has run for a while");
+        assert_eq!([raised(now, 32), raised(now, AHEAD_MAX), raised(before, 1024)], [64, AHEAD_MAX, AHEAD]);
+        assert_eq!(Reserved::behind(None).wanted(), AHEAD);
     }
 }

@@ -6,7 +6,7 @@ use super::context::Ddl;
 use super::sequence::new_generation;
 use crate::catalog::{Index, ObjectId, Sequence, Table, TriggerEvent, delete_statistics};
 use crate::command::Truncate;
-use crate::dml::{DmlContext, TableTriggers, has_trigger};
+use crate::dml::{DmlContext, Running, TableTriggers, has_trigger};
 use crate::exec::ExecContext;
 use crate::types::EvalContext;
 use crate::{Error, Result, SqlState};
@@ -54,7 +54,7 @@ impl Ddl<'_> {
         let eval = Arc::new(EvalContext { caller: Some(caller), ..EvalContext::clone(&self.dml.exec.eval) });
         let exec = ExecContext { eval, ..self.dml.exec.clone() };
         let context = DmlContext { exec: &exec, catalog: &self.catalog, ..*self.dml };
-        TableTriggers::of(table, &self.catalog)?.statement(TriggerEvent::Truncate, before, &[], &context)
+        TableTriggers::of(table, &self.catalog)?.statement(TriggerEvent::Truncate, before, &[], &mut Running::new(&context))
     }
 
     fn add_referencing(&mut self, tables: &mut Vec<Arc<Table>>) -> Result<()> {

@@ -6,7 +6,7 @@
 //! a referenced key may be replaced. A reference to another table than the written one is looked up at once, and
 //! again at the end only where it was missing.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::DmlContext;
@@ -16,7 +16,7 @@ use super::row::{
     ChangeBuffers, DeleteBuffers, Env, Lookup, ReferenceChecks, RowChange, RowDelete, Rules, Stop, Stored, Target,
     Trees, Violation, Wanted, converted, exists, look_up, still_referenced,
 };
-use super::triggers::{Changed, TableTriggers, has_trigger};
+use super::triggers::{Changed, Running, TableTriggers, has_trigger};
 use crate::bind::bind_default;
 use crate::catalog::{ObjectId, ReferentialAction, Table, TriggerEvent};
 use crate::plan::Expr;
@@ -29,17 +29,50 @@ pub(super) struct ForeignKeys<'a> {
     events: VecDeque<Event>,
     pending: Vec<Pending>,
     orphans: Vec<Orphans>,
-    targets: HashMap<ObjectId, Arc<Target>>,
+    targets: Few<ObjectId, Arc<Target>>,
     /// What actions do to rows of a table that refer by its foreign key at a position.
-    actions: HashMap<(ObjectId, usize, ReferentialAction), Arc<RowChange>>,
+    actions: Few<(ObjectId, usize, ReferentialAction), Arc<RowChange>>,
     /// The last key found per foreign key: bulk inserts refer to the same row again and again.
-    found: HashMap<(ObjectId, usize), Vec<u8>>,
+    found: Few<(ObjectId, usize), Vec<u8>>,
     /// What AFTER triggers are to see: rows, and the statement's own.
     after: Vec<Changed>,
+    running: Running<'a>,
     after_statement: Vec<(Arc<TableTriggers>, TriggerEvent, Arc<[usize]>)>,
     held: usize,
     /// Why a row could not be put down.
     refused: Option<Error>,
+}
+
+/// Values by keys, of which there are few: a statement that has none makes nothing.
+struct Few<K, V>(Vec<(K, V)>);
+
+impl<K: PartialEq, V> Few<K, V> {
+    fn new() -> Few<K, V> {
+        Few(Vec::new())
+    }
+
+    fn get(&self, key: &K) -> Option<&V> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    fn insert(&mut self, key: K, value: V) {
+        self.0.push((key, value));
+    }
+
+    fn get_or_default(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        let at = self.0.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+            self.0.push((key, V::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
 }
 
 /// A row of `table` changed (`new`) or went.
@@ -76,6 +109,9 @@ impl ReferenceChecks for ForeignKeys<'_> {
     fn replaced(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>, assigned: &Arc<[usize]>) {
         if !table.triggers.is_empty() {
             let event = if new.is_some() { TriggerEvent::Update } else { TriggerEvent::Delete };
+            if table.referenced_by.is_empty() {
+                return self.tell(table, event, Some(old), new, assigned);
+            }
             self.tell(table, event, Some(old.clone()), new.clone(), assigned);
         }
         if !table.referenced_by.is_empty() {
@@ -95,7 +131,8 @@ impl ReferenceChecks for ForeignKeys<'_> {
         new: Option<Vec<Value>>,
         assigned: &[usize],
     ) -> Result<Option<Vec<Value>>, Stop> {
-        Ok(TableTriggers::of(table, self.context.catalog)?.before_row(event, old, new, assigned, self.context)?)
+        let triggers = TableTriggers::of(table, self.context.catalog)?;
+        Ok(triggers.before_row(event, old, new, assigned, &mut self.running)?)
     }
 }
 
@@ -106,10 +143,11 @@ impl<'a> ForeignKeys<'a> {
             events: VecDeque::new(),
             pending: Vec::new(),
             orphans: Vec::new(),
-            targets: HashMap::new(),
-            actions: HashMap::new(),
-            found: HashMap::new(),
+            targets: Few::new(),
+            actions: Few::new(),
+            found: Few::new(),
             after: Vec::new(),
+            running: Running::new(context),
             after_statement: Vec::new(),
             held: 0,
             refused: None,
@@ -117,9 +155,12 @@ impl<'a> ForeignKeys<'a> {
     }
 
     /// BEFORE triggers of a statement that is about to change rows of the table.
-    pub(super) fn before_statement(&self, table: &Arc<Table>, event: TriggerEvent, assigned: &[usize]) -> Result<()> {
+    pub(super) fn before_statement(&mut self, table: &Arc<Table>, event: TriggerEvent, assigned: &[usize]) -> Result<()> {
         match has_trigger(table, event, true, false) {
-            true => TableTriggers::of(table, self.context.catalog)?.statement(event, true, assigned, self.context),
+            true => {
+                let triggers = TableTriggers::of(table, self.context.catalog)?;
+                triggers.statement(event, true, assigned, &mut self.running)
+            }
             false => Ok(()),
         }
     }
@@ -167,10 +208,10 @@ impl<'a> ForeignKeys<'a> {
         }
         for changed in std::mem::take(&mut self.after) {
             self.context.exec.check()?;
-            changed.run(self.context)?;
+            changed.run(&mut self.running)?;
         }
         for (triggers, event, assigned) in std::mem::take(&mut self.after_statement) {
-            triggers.statement(event, false, &assigned, self.context)?;
+            triggers.statement(event, false, &assigned, &mut self.running)?;
         }
         Ok(())
     }
@@ -245,7 +286,7 @@ impl<'a> ForeignKeys<'a> {
             self.pending.push(Pending { target, position, key, lookup });
             return Ok(());
         }
-        self.found.entry(place).or_default().clone_from(&lookup.key);
+        self.found.get_or_default(place).clone_from(&lookup.key);
         Ok(())
     }
 

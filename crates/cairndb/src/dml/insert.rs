@@ -8,7 +8,9 @@ use super::source::{Source, few_rows};
 use super::{DmlContext, DmlResult};
 use crate::bind::{BoundInsert, Returning};
 use crate::catalog::{Catalog, TriggerEvent};
-use crate::exec::SourceRows;
+use crate::exec::{ExecContext, SourceRows, eval_row};
+use crate::plan::Expr;
+use crate::types::ValueRef;
 use crate::{Result, Value};
 
 /// INSERT into a table.
@@ -39,10 +41,9 @@ impl InsertPlan {
     ) -> Result<DmlResult> {
         let mut inserter = Inserter::new(&self.program, context);
         match rows {
+            SourceRows::Few(rows) => inserter.insert_computed(rows, keys)?,
             SourceRows::Constants(rows) if rows.few().is_some() => {
-                for row in few_rows(rows, context.exec)?.iter() {
-                    inserter.insert(row.as_slice(), keys)?;
-                }
+                inserter.insert_few(&few_rows(rows, context.exec)?, keys)?;
             }
             SourceRows::Constants(rows) => inserter.insert_all(&Source::of_constants(rows, context.exec)?, keys)?,
             SourceRows::Batches(batches) => inserter.insert_all(&Source::new(batches), keys)?,
@@ -53,8 +54,12 @@ impl InsertPlan {
 
 /// What one INSERT leaves to the next: buffers, so that it need not allocate them.
 #[derive(Debug, Default)]
-pub(crate) struct InsertRoom {
-    buffers: InsertBuffers,
+pub(crate) struct InsertRoom(Option<Box<Buffers>>);
+
+#[derive(Debug, Default)]
+struct Buffers {
+    computed: Vec<Value>,
+    insert: InsertBuffers,
     fitted: Vec<(usize, Value)>,
     generated: Vec<Value>,
     spare: Spare,
@@ -81,13 +86,39 @@ impl<'a> Inserter<'a> {
         }
     }
 
+    /// Rows of expressions, all of which are evaluated before the first row is inserted.
+    fn insert_computed(&mut self, rows: &[Vec<Expr>], keys: &mut ForeignKeys<'_>) -> Result<()> {
+        let context = self.context.exec;
+        context.check()?;
+        let mut computed = std::mem::take(&mut self.room.0.get_or_insert_default().computed);
+        computed.clear();
+        for expr in rows.iter().flatten() {
+            computed.push(match lent(expr, context) {
+                Some(_) => Value::Null,
+                None => eval_row(expr, &[], context)?,
+            });
+        }
+        let mut values = computed.as_slice();
+        for exprs in rows {
+            let (own, others) = values.split_at(exprs.len());
+            values = others;
+            self.insert(ComputedRow { exprs, values: own, context }, keys)?;
+        }
+        self.room.0.get_or_insert_default().computed = computed;
+        Ok(())
+    }
+
+    fn insert_few(&mut self, rows: &[Vec<Value>], keys: &mut ForeignKeys<'_>) -> Result<()> {
+        rows.iter().try_for_each(|row| self.insert(row.as_slice(), keys))
+    }
+
     fn insert_all(&mut self, source: &Source, keys: &mut ForeignKeys<'_>) -> Result<()> {
         source.for_each_row(self.context.exec, |_, row| self.insert(row, keys))
     }
 
     pub(crate) fn insert<'b>(&mut self, row: impl LentRow<'b>, checks: &mut dyn ReferenceChecks) -> Result<()> {
         let Inserter { program, context, touched, room, result } = self;
-        let InsertRoom { buffers, fitted, generated, spare } = room;
+        let Buffers { insert: buffers, fitted, generated, spare, .. } = &mut **room.0.get_or_insert_default();
         let (table, env) = (&program.rules.target.table, Env::of(context.exec));
         let given;
         let mut row = Proposed::fit(table, row, fitted, spare.take(), env.eval)?;
@@ -115,6 +146,35 @@ impl<'a> Inserter<'a> {
 
     pub(crate) fn affected(&self) -> u64 {
         self.result.affected
+    }
+}
+
+/// A row of expressions and the values of those that had to be evaluated.
+#[derive(Clone, Copy)]
+struct ComputedRow<'r> {
+    exprs: &'r [Expr],
+    values: &'r [Value],
+    context: &'r ExecContext,
+}
+
+/// The value of an expression that is one, or a parameter.
+fn lent<'r>(expr: &'r Expr, context: &'r ExecContext) -> Option<&'r Value> {
+    match expr {
+        Expr::Literal { value, .. } => Some(value),
+        Expr::Parameter { index, .. } => context.parameters.get(*index),
+        _ => None,
+    }
+}
+
+impl<'r> LentRow<'r> for ComputedRow<'r> {
+    #[inline]
+    fn lend(self, column: usize) -> Option<ValueRef<'r>> {
+        let value = lent(self.exprs.get(column)?, self.context).or_else(|| self.values.get(column));
+        value.map(ValueRef::from)
+    }
+
+    fn copy(self, column: usize) -> Value {
+        self.lend(column).map_or(Value::Null, |value| value.to_value())
     }
 }
 

@@ -12,7 +12,7 @@ use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, InsertSourc
 use crate::catalog::{Catalog, Table, TriggerEvent};
 use crate::exec::{self, ExecContext, NodeStatistics, SourceRows, Writes};
 use crate::plan::{Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
-use crate::{Result, Value};
+use crate::{Error, Result, Value};
 
 /// What becomes of each row that a plan's node is given.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ pub(crate) fn plan_insert(
     }
     let nothing = LogicalPlan::Values { rows: vec![], fields: vec![] };
     let InsertSource::Constants(rows) = std::mem::replace(&mut bound.source, InsertSource::Plan(nothing)) else {
-        return Err(crate::Error::internal("an INSERT without rows"));
+        return Err(Error::internal("an INSERT without rows"));
     };
     let change = Arc::new(Change::Insert(InsertPlan::new(bound, catalog)?));
     let fields = change.fields().to_vec();
@@ -160,14 +160,24 @@ pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writ
     let context = DmlContext { exec: frozen.as_ref().unwrap_or(context.exec), ..*context };
     let statement =
         Statement { context: &context, keys: RefCell::new(ForeignKeys::new(&context)), affected: Cell::new(0), beside };
-    if let PhysicalNode::Modify { change, rows: ModifiedRows::Constants(constants) } = &plan.node
+    if let PhysicalNode::Modify { change, rows } = &plan.node
         && !context.exec.analyze
     {
         // Nothing is below it that would have to run.
-        let rows = statement.change(change, SourceRows::Constants(constants))?;
-        let affected = statement.affected.get();
-        statement.keys.into_inner().finish()?;
-        return Ok(Done { affected, rows, statistics: vec![] });
+        let source = match (&**change, rows) {
+            (_, ModifiedRows::Constants(rows)) => Some(SourceRows::Constants(rows)),
+            (Change::Insert(_), ModifiedRows::Few(plan)) => match &plan.node {
+                PhysicalNode::Values { rows } => Some(SourceRows::Few(rows)),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(source) = source {
+            let rows = statement.change(change, source)?;
+            let affected = statement.affected.get();
+            statement.keys.into_inner().finish()?;
+            return Ok(Done { affected, rows, statistics: vec![] });
+        }
     }
     let mut stream = exec::execute(plan.clone(), context.exec.clone())?;
     let mut rows = Vec::new();
@@ -183,6 +193,9 @@ pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writ
 }
 
 fn has_change_below(plan: &PhysicalPlan) -> bool {
+    if is_of_few(plan) {
+        return false;
+    }
     let changes = |plan: &PhysicalPlan| matches!(plan.node, PhysicalNode::Modify { .. });
     plan.children().into_iter().any(|child| changes(child) || has_change_below(child))
 }
@@ -206,7 +219,12 @@ fn asks_triggers(plan: &PhysicalPlan) -> bool {
         }
         _ => false,
     };
-    asks || plan.children().into_iter().any(|child| asks_triggers(child))
+    asks || !is_of_few(plan) && plan.children().into_iter().any(|child| asks_triggers(child))
+}
+
+/// Whether it is a change below which there is none, which is plain to see.
+fn is_of_few(plan: &PhysicalPlan) -> bool {
+    matches!(plan.node, PhysicalNode::Modify { rows: ModifiedRows::Constants(_) | ModifiedRows::Few(_), .. })
 }
 
 /// A running statement.
@@ -224,6 +242,7 @@ impl Writes for Statement<'_> {
         let keys = keys.deref_mut();
         let source = |rows| match rows {
             SourceRows::Batches(batches) => Ok(Source::new(batches)),
+            SourceRows::Few(_) => Err(Error::internal("rows of VALUES are inserted")),
             SourceRows::Constants(rows) => Source::of_constants(rows, self.context.exec),
         };
         let table = change.table();

@@ -9,28 +9,49 @@ use std::sync::Arc;
 
 use super::DmlContext;
 use crate::bind::bind_when;
-use crate::catalog::{Catalog, Routine, Table, Trigger, TriggerEvent};
-use crate::exec::eval_row;
+use crate::catalog::{Catalog, Table, Trigger, TriggerEvent};
+use crate::exec::{Columns, Datum, eval};
 use crate::plan::Expr;
-use crate::routine::{Firing, Shape};
+use crate::routine::{Fires, Firing, Shape, TriggerCall};
+use crate::types::ValueRef;
 use crate::{Error, Result, SqlState, Value};
 
 /// The triggers of a table.
 #[derive(Debug)]
 pub(crate) struct TableTriggers {
     table: Arc<Table>,
-    schema: String,
-    /// The row of the table, as functions see it.
-    shape: Arc<Shape>,
     all: Vec<Compiled>,
 }
 
 #[derive(Debug)]
 struct Compiled {
-    trigger: Arc<Trigger>,
-    routine: Arc<Routine>,
+    call: Arc<TriggerCall>,
     /// Over the columns of NEW, then those of OLD.
     when: Option<Expr>,
+}
+
+/// The triggers that a statement has run, ready to run again.
+pub(crate) struct Running<'a> {
+    context: &'a DmlContext<'a>,
+    all: Vec<(Arc<TriggerCall>, Box<dyn Fires + 'a>)>,
+}
+
+impl<'a> Running<'a> {
+    pub(crate) fn new(context: &'a DmlContext<'a>) -> Running<'a> {
+        Running { context, all: Vec::new() }
+    }
+
+    fn fire(&mut self, call: &Arc<TriggerCall>, firing: Firing) -> Result<Option<Vec<Value>>> {
+        let at = match self.all.iter().position(|(known, _)| Arc::ptr_eq(known, call)) {
+            Some(at) => at,
+            None => {
+                let eval = &self.context.exec.eval;
+                self.all.push((call.clone(), eval.caller()?.trigger(call, eval)?));
+                self.all.len() - 1
+            }
+        };
+        self.all[at].1.fire(firing)
+    }
 }
 
 /// A row that AFTER ROW triggers are to see.
@@ -54,23 +75,23 @@ impl TableTriggers {
     }
 
     fn new(table: &Arc<Table>, catalog: &Catalog) -> Result<TableTriggers> {
+        let columns = table.columns.iter().map(|column| (column.name.clone(), column.data_type));
+        let shape = Arc::new(Shape(columns.collect(), None));
         let compiled = |trigger: &Arc<Trigger>| {
             let function = catalog.routine_by_id(trigger.routine).and_then(|function| function.routine());
             let missing = || Error::internal(format!("the function of trigger \"{}\" is missing", trigger.name));
             let when = trigger.when.as_ref().map(|when| bind_when(when, &trigger.known, table, catalog));
-            Ok(Compiled {
+            let call = TriggerCall {
                 trigger: trigger.clone(),
                 routine: function.ok_or_else(missing)?.clone(),
-                when: when.transpose()?,
-            })
+                table: table.clone(),
+                schema: catalog.schema_name(table.schema).unwrap_or_default().to_owned(),
+                shape: shape.clone(),
+            };
+            Ok(Compiled { call: Arc::new(call), when: when.transpose()? })
         };
-        let columns = table.columns.iter().map(|column| (column.name.clone(), column.data_type));
-        Ok(TableTriggers {
-            table: table.clone(),
-            schema: catalog.schema_name(table.schema).unwrap_or_default().to_owned(),
-            shape: Arc::new(Shape(columns.collect(), None)),
-            all: table.triggers.iter().map(compiled).collect::<Result<_>>()?,
-        })
+        let all = table.triggers.iter().map(compiled).collect::<Result<_>>()?;
+        Ok(TableTriggers { table: table.clone(), all })
     }
 
     fn chosen<'t>(
@@ -84,9 +105,10 @@ impl TableTriggers {
                 || event != TriggerEvent::Update
                 || assigned.iter().any(|column| trigger.columns.contains(&self.table.columns[*column].number))
         };
-        self.all
-            .iter()
-            .filter(move |compiled| compiled.trigger.is_for(event, before, per_row) && is_assigned(&compiled.trigger))
+        let all = self.all.iter();
+        all.filter(move |Compiled { call, .. }| {
+            call.trigger.is_for(event, before, per_row) && is_assigned(&call.trigger)
+        })
     }
 
     fn holds(
@@ -96,30 +118,8 @@ impl TableTriggers {
         context: &DmlContext<'_>,
     ) -> Result<bool> {
         let Some(when) = &compiled.when else { return Ok(true) };
-        let nothing = vec![Value::Null; self.table.columns.len()];
-        let row = [new.unwrap_or(&nothing), old.unwrap_or(&nothing)].concat();
-        Ok(eval_row(when, &row, context.exec)? == Value::Boolean(true))
-    }
-
-    fn fire(
-        &self,
-        compiled: &Compiled,
-        event: TriggerEvent,
-        (old, new): (Option<Vec<Value>>, Option<Vec<Value>>),
-        context: &DmlContext<'_>,
-    ) -> Result<Option<Vec<Value>>> {
-        let eval = &context.exec.eval;
-        let firing = Firing {
-            routine: &compiled.routine,
-            trigger: &compiled.trigger,
-            table: &self.table,
-            schema: &self.schema,
-            shape: &self.shape,
-            event,
-            old,
-            new,
-        };
-        eval.caller()?.fire(firing, eval)
+        let rows = NewAndOld { new, old, width: self.table.columns.len() };
+        Ok(eval(when, &rows, context.exec)?.into_value() == Value::Boolean(true))
     }
 
     /// BEFORE ROW: what the row becomes; `None`: nothing happens to it.
@@ -129,14 +129,14 @@ impl TableTriggers {
         old: Option<Vec<Value>>,
         mut new: Option<Vec<Value>>,
         assigned: &[usize],
-        context: &DmlContext<'_>,
+        running: &mut Running<'_>,
     ) -> Result<Option<Vec<Value>>> {
         for compiled in self.chosen(event, (true, true), assigned) {
-            if !self.holds(compiled, (old.as_deref(), new.as_deref()), context)? {
+            if !self.holds(compiled, (old.as_deref(), new.as_deref()), running.context)? {
                 continue;
             }
-            let row = (old.clone(), new.clone());
-            match (self.fire(compiled, event, row, context)?, event) {
+            let firing = Firing { event, old: old.clone(), new: new.take() };
+            match (running.fire(&compiled.call, firing)?, event) {
                 (None, _) => return Ok(None),
                 // What is deleted is what was there.
                 (Some(_), TriggerEvent::Delete) => {}
@@ -152,11 +152,11 @@ impl TableTriggers {
         event: TriggerEvent,
         before: bool,
         assigned: &[usize],
-        context: &DmlContext<'_>,
+        running: &mut Running<'_>,
     ) -> Result<()> {
         for compiled in self.chosen(event, (before, false), assigned) {
-            if self.holds(compiled, (None, None), context)? {
-                self.fire(compiled, event, (None, None), context)?;
+            if self.holds(compiled, (None, None), running.context)? {
+                running.fire(&compiled.call, Firing { event, old: None, new: None })?;
             }
         }
         Ok(())
@@ -183,21 +183,35 @@ impl Changed {
     }
 
     /// AFTER ROW.
-    pub(super) fn run(self, context: &DmlContext<'_>) -> Result<()> {
+    pub(super) fn run(self, running: &mut Running<'_>) -> Result<()> {
         let Changed { triggers, event, old, new, assigned } = self;
         let mut chosen = triggers.chosen(event, (false, true), &assigned).peekable();
         let (mut old, mut new) = (old, new);
         while let Some(compiled) = chosen.next() {
-            if !triggers.holds(compiled, (old.as_deref(), new.as_deref()), context)? {
+            if !triggers.holds(compiled, (old.as_deref(), new.as_deref()), running.context)? {
                 continue;
             }
-            let row = match chosen.peek() {
+            let (old, new) = match chosen.peek() {
                 Some(_) => (old.clone(), new.clone()),
                 None => (old.take(), new.take()),
             };
-            triggers.fire(compiled, event, row, context)?;
+            running.fire(&compiled.call, Firing { event, old, new })?;
         }
         Ok(())
+    }
+}
+
+/// A row as it will be, then as it was; NULLs for what there is not.
+struct NewAndOld<'a> {
+    new: Option<&'a [Value]>,
+    old: Option<&'a [Value]>,
+    width: usize,
+}
+
+impl Columns<Error> for NewAndOld<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>> {
+        let (row, at) = if index < self.width { (self.new, index) } else { (self.old, index - self.width) };
+        Ok(Datum::Lent(row.and_then(|row| row.get(at)).map_or(ValueRef::Null, ValueRef::from)))
     }
 }
 

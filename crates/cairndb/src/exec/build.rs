@@ -80,7 +80,7 @@ impl Builder<'_> {
             N::Cte { .. } | N::RecursiveCte { .. } | N::CteScan { .. } => self.with(plan),
             N::Modify { change, rows } => {
                 let rows = match rows {
-                    ModifiedRows::Plan(input) => Rows::Input(self.child(input)?),
+                    ModifiedRows::Plan(input) | ModifiedRows::Few(input) => Rows::Input(self.child(input)?),
                     ModifiedRows::Constants(rows) => Rows::Constants(rows.clone()),
                 };
                 Ok(Box::new(Modify::new(change.clone(), rows, types(&plan.fields))))

@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::context::Cx;
 use crate::bind::ConstantRows;
+use crate::plan::Expr;
 use crate::dml::Change;
 use crate::{Error, Result, Value};
 
@@ -68,6 +69,7 @@ pub(crate) trait Writes {
 pub(crate) enum SourceRows<'a> {
     Batches(Vec<Batch>),
     Constants(&'a ConstantRows),
+    Few(&'a [Vec<Expr>]),
 }
 
 /// An operator of any kind.

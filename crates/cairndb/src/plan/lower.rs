@@ -79,7 +79,7 @@ impl Planner<'_> {
             LogicalPlan::Modify { change, input } => {
                 let input = self.lower(*input)?;
                 let below = input.estimate();
-                let node = N::Modify { change, rows: ModifiedRows::Plan(input.plan) };
+                let node = N::Modify { change, rows: ModifiedRows::of(input.plan) };
                 let columns = computed(&fields, below.rows);
                 let gives_rows = !fields.is_empty();
                 let mut planned = Planned::new(node, fields, columns, below.startup, below.total, below.rows);

@@ -145,7 +145,7 @@ pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
     match node {
         N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
         N::CteScan { .. } | N::TableFunction { .. } => vec![],
-        N::Modify { rows: ModifiedRows::Plan(input), .. } => vec![input],
+        N::Modify { rows: ModifiedRows::Plan(input) | ModifiedRows::Few(input), .. } => vec![input],
         N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
         N::Filter { input, .. }
         | N::Project { input, .. }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::expr::{AggregateCall, Expr, SubqueryKind};
 use super::logical::{Field, JoinKind, SetOperator, SortKey};
+use super::walk::walk;
 use super::window::WindowCall;
 use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
@@ -38,8 +39,33 @@ pub struct PhysicalPlan {
 pub enum ModifiedRows {
     /// They have to be computed.
     Plan(Arc<PhysicalPlan>),
+    /// The same, but they are few, and computed of nothing but parameters: `Values` that need no operators.
+    Few(Arc<PhysicalPlan>),
     /// They are there.
     Constants(Arc<ConstantRows>),
+}
+
+/// Up to so many rows, operators cost more than they save.
+const FEW: usize = 8;
+
+impl ModifiedRows {
+    /// The rows of a plan.
+    pub(super) fn of(plan: Arc<PhysicalPlan>) -> ModifiedRows {
+        let is_alone = |expr: &Expr| {
+            let mut is_alone = true;
+            walk(expr, 0, &mut |expr, _| {
+                let asks = matches!(expr, Expr::Subquery(_) | Expr::Subplan(_) | Expr::Outer { .. } | Expr::Column { .. });
+                is_alone &= !asks;
+            });
+            is_alone
+        };
+        match &plan.node {
+            PhysicalNode::Values { rows } if rows.len() <= FEW && rows.iter().flatten().all(is_alone) => {
+                ModifiedRows::Few(plan)
+            }
+            _ => ModifiedRows::Plan(plan),
+        }
+    }
 }
 
 /// Expected cost (in units of a sequentially read page, as PostgreSQL counts) and size of a node's result.
@@ -367,7 +393,7 @@ impl PhysicalPlan {
         match &self.node {
             N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
             N::CteScan { .. } | N::TableFunction { .. } => vec![],
-            N::Modify { rows: ModifiedRows::Plan(input), .. } => vec![input],
+            N::Modify { rows: ModifiedRows::Plan(input) | ModifiedRows::Few(input), .. } => vec![input],
             N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
             N::Filter { input, .. }
             | N::Project { input, .. }

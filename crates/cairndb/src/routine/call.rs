@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::plpgsql::PlPgSql;
-use super::{Caller, Compiled, DEPTH_MAX, Firing, Variables};
+use super::plpgsql::{PlPgSql, Room};
+use super::{Caller, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall, Variables};
 use crate::api::{Ran, Runner};
 use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind};
 use crate::exec::ExecContext;
@@ -85,6 +85,29 @@ impl Runner {
     }
 }
 
+/// A trigger that runs.
+struct Fired<'a> {
+    runner: &'a Runner,
+    call: Arc<TriggerCall>,
+    compiled: Arc<Compiled>,
+    context: ExecContext,
+    room: Room,
+}
+
+impl Fires for Fired<'_> {
+    fn fire(&mut self, firing: Firing) -> Result<Option<Vec<Value>>> {
+        let Fired { runner, call, compiled, context, room } = self;
+        let _trigger = Entered::of(runner, call.table.id);
+        runner.deeper(|| {
+            context.check()?;
+            match &**compiled {
+                Compiled::PlPgSql(body) => body.fire(runner, context, call, firing, room),
+                Compiled::Sql(_) => Err(Error::internal("a trigger's function in SQL")),
+            }
+        })
+    }
+}
+
 impl Caller for Runner {
     fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value> {
         let rows = self.call(routine, args, eval)?;
@@ -94,18 +117,14 @@ impl Caller for Runner {
         Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or(Value::Null))
     }
 
-    fn fire(&self, firing: Firing<'_>, eval: &EvalContext) -> Result<Option<Vec<Value>>> {
-        let _trigger = Entered::of(self, firing.table.id);
-        let routine = firing.routine.clone();
-        self.deeper(move || {
-            let compiled = self.compiled().of(&routine, self)?;
-            let context = self.context(&routine, eval)?;
-            context.check()?;
-            match &*compiled {
-                Compiled::PlPgSql(body) => body.fire(self, &context, firing),
-                Compiled::Sql(_) => Err(Error::internal("a trigger's function in SQL")),
-            }
-        })
+    fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn Fires + 'a>> {
+        Ok(Box::new(Fired {
+            runner: self,
+            call: call.clone(),
+            compiled: self.compiled().of(&call.routine, self)?,
+            context: self.context(&call.routine, eval)?,
+            room: Room::default(),
+        }))
     }
 
     fn trigger_depth(&self) -> usize {

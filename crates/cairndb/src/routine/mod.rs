@@ -27,17 +27,29 @@ use crate::{Result, Value};
 /// Functions within functions.
 pub(crate) const DEPTH_MAX: usize = 1000;
 
-/// A trigger that is to run.
-pub(crate) struct Firing<'a> {
-    pub(crate) routine: &'a Arc<Routine>,
-    pub(crate) trigger: &'a Trigger,
-    pub(crate) table: &'a Table,
-    pub(crate) schema: &'a str,
-    /// Of the rows.
-    pub(crate) shape: &'a Arc<Shape>,
+/// A trigger of a table with the function that it calls.
+#[derive(Debug)]
+pub(crate) struct TriggerCall {
+    pub(crate) trigger: Arc<Trigger>,
+    pub(crate) routine: Arc<Routine>,
+    pub(crate) table: Arc<Table>,
+    pub(crate) schema: String,
+    /// Of the table's rows, as functions see them.
+    pub(crate) shape: Arc<Shape>,
+}
+
+/// What a trigger is told of.
+#[derive(Debug)]
+pub(crate) struct Firing {
     pub(crate) event: TriggerEvent,
     pub(crate) old: Option<Vec<Value>>,
     pub(crate) new: Option<Vec<Value>>,
+}
+
+/// A trigger that runs once or more within a statement; what one time needs is kept for the next.
+pub(crate) trait Fires {
+    /// Runs the trigger's function; the row that it returns.
+    fn fire(&mut self, firing: Firing) -> Result<Option<Vec<Value>>>;
 }
 
 /// Runs functions for who evaluates their calls.
@@ -45,8 +57,8 @@ pub(crate) trait Caller: Debug + Send + Sync {
     /// The value of a call.
     fn value(&self, routine: &Arc<Routine>, args: &[Value], eval: &EvalContext) -> Result<Value>;
 
-    /// Runs a trigger's function; the row that it returns.
-    fn fire(&self, firing: Firing<'_>, eval: &EvalContext) -> Result<Option<Vec<Value>>>;
+    /// Makes ready to run a trigger's function.
+    fn trigger<'a>(&'a self, call: &Arc<TriggerCall>, eval: &EvalContext) -> Result<Box<dyn Fires + 'a>>;
 
     /// How many triggers run within each other.
     fn trigger_depth(&self) -> usize;

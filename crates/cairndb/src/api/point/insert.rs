@@ -58,7 +58,7 @@ impl PointInsert {
 /// The expressions of the row, if it is one.
 pub(super) fn only_row(rows: &ModifiedRows) -> Option<Vec<Expr>> {
     match rows {
-        ModifiedRows::Plan(plan) => only_row_of(plan),
+        ModifiedRows::Plan(plan) | ModifiedRows::Few(plan) => only_row_of(plan),
         ModifiedRows::Constants(rows) => rows.only_row(),
     }
 }

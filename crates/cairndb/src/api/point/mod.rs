@@ -79,7 +79,7 @@ impl PointPlan {
         }
         let source = match rows {
             ModifiedRows::Plan(source) if shape::is_empty(source) => return Some(PointPlan::Nothing),
-            ModifiedRows::Plan(source) => Some(source),
+            ModifiedRows::Plan(source) | ModifiedRows::Few(source) => Some(source),
             ModifiedRows::Constants(_) => None,
         };
         Some(match &**change {

@@ -1,5 +1,7 @@
 //! Pieces of SQL in a body: parsed once, bound when they first run, and again where what they rest on is another.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::frame::Frame;
@@ -41,6 +43,8 @@ pub(super) struct Bound {
     pub(super) sources: Vec<Source>,
     /// The rows among the sources, and the shapes that they had.
     shapes: Vec<(usize, Arc<Shape>)>,
+    /// The schema for which it was found to be right.
+    seen: AtomicU64,
 }
 
 impl Fragment {
@@ -61,10 +65,12 @@ impl Fragment {
         let mut known = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bound) = &*known
             && bound.shapes.iter().all(|(variable, shape)| frame.has_shape(*variable, shape))
-            && runner.is_current(&bound.prepared)
+            && (bound.seen.load(Relaxed) == runner.seen() || runner.is_current(&bound.prepared))
         {
+            bound.seen.store(runner.seen(), Relaxed);
             return Ok(bound.clone());
         }
+        let seen = AtomicU64::new(runner.seen());
         let names = self.names.get().ok_or_else(|| Error::internal("a body that was not read to its end"))?;
         let shapes = frame.shapes();
         let in_sight = Arc::new(InSight {
@@ -84,7 +90,7 @@ impl Fragment {
                 rested.extend(shapes[source.variable].clone().map(|shape| (source.variable, shape)));
             }
         }
-        let bound = Arc::new(Bound { prepared, simple, sources, shapes: rested });
+        let bound = Arc::new(Bound { prepared, simple, sources, shapes: rested, seen });
         *known = Some(bound.clone());
         Ok(bound)
     }

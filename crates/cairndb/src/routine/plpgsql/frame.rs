@@ -22,6 +22,8 @@ pub(super) enum Slot {
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     name: String,
+    /// As it is declared.
+    fixed: Option<Arc<Shape>>,
     /// `None`: nothing was assigned yet.
     pub(super) shape: Option<Arc<Shape>>,
     pub(super) values: Vec<Value>,
@@ -29,16 +31,38 @@ pub(super) struct Row {
     pub(super) is_null: bool,
 }
 
+impl Row {
+    /// Nothing was assigned yet.
+    pub(super) fn begin(&mut self) {
+        self.is_null = true;
+        self.shape.clone_from(&self.fixed);
+        self.values.clear();
+        self.values.resize(self.fixed.as_ref().map_or(0, |shape| shape.0.len()), Value::Null);
+    }
+}
+
 impl Frame {
     pub(super) fn new(variables: &[Declared]) -> Frame {
         let slot = |declared: &Declared| match &declared.kind {
             Kind::Value(_) => Slot::Value(Value::Null),
             Kind::Row(shape) => {
-                let values = vec![Value::Null; shape.as_ref().map_or(0, |shape| shape.0.len())];
-                Slot::Row(Row { name: declared.name.clone(), shape: shape.clone(), values, is_null: true })
+                let (name, fixed) = (declared.name.clone(), shape.clone());
+                let mut row = Row { name, fixed, shape: None, values: vec![], is_null: true };
+                row.begin();
+                Slot::Row(row)
             }
         };
         Frame(variables.iter().map(slot).collect())
+    }
+
+    /// For another call.
+    pub(super) fn begin(&mut self) {
+        for slot in &mut self.0 {
+            match slot {
+                Slot::Value(value) => *value = Value::Null,
+                Slot::Row(row) => row.begin(),
+            }
+        }
     }
 
     pub(super) fn get(&self, source: &Source) -> Result<&Value> {

@@ -15,13 +15,14 @@ use std::sync::Arc;
 
 use fragment::Names;
 use parse::{Parser, Types};
+pub(crate) use run::Room;
 use run::{Returned, Run, shape_of};
 use scope::kinds_of;
 pub(crate) use tree::Shape;
 use tree::{Body, Kind};
 
 use super::sql_body::result_types;
-use super::{Firing, Variables};
+use super::{Firing, TriggerCall, Variables};
 use crate::api::Runner;
 use crate::bind::{definition_fields, named_as_view};
 use crate::catalog::{Relation, Returns, Routine};
@@ -161,33 +162,38 @@ impl PlPgSql {
         &self,
         runner: &Runner,
         context: &ExecContext,
-        firing: Firing<'_>,
+        call: &TriggerCall,
+        firing: Firing,
+        room: &mut Room,
     ) -> Result<Option<Vec<Value>>> {
         let Some(variables) = &self.trigger else {
             return Err(Error::internal("a function of a trigger that is none"));
         };
-        let mut run = Run::new(self, firing.routine, (runner, context), vec![]);
-        run.shape = Some(firing.shape.clone());
+        let mut run = Run::new(self, &call.routine, (runner, context), vec![], std::mem::take(room));
+        run.shape = Some(call.shape.clone());
         run.frame.set(self.found, Value::Boolean(false));
         for (variable, row) in [(variables.new, firing.new), (variables.old, firing.old)] {
             let slot = run.frame.row_mut(variable)?;
             slot.is_null = row.is_none();
-            slot.values = row.unwrap_or_else(|| vec![Value::Null; firing.shape.0.len()]);
-            slot.shape = Some(firing.shape.clone());
+            match row {
+                Some(row) => slot.values = row,
+                None => slot.values.resize(call.shape.0.len(), Value::Null),
+            }
+            slot.shape = Some(call.shape.clone());
         }
         if let Some(about) = variables.about {
-            let trigger = firing.trigger;
+            let trigger = &call.trigger;
             let args: Vec<Value> = trigger.args.iter().map(|arg| Value::text(arg.as_str())).collect();
-            let table = || Value::text(firing.table.name.as_str());
+            let table = || Value::text(call.table.name.as_str());
             let values = [
                 Value::text(trigger.name.as_str()),
                 Value::text(if trigger.before { "BEFORE" } else { "AFTER" }),
                 Value::text(if trigger.per_row { "ROW" } else { "STATEMENT" }),
                 Value::text(firing.event.name()),
-                Value::BigInt(crate::system::oid_of(firing.table.id)),
+                Value::BigInt(crate::system::oid_of(call.table.id)),
                 table(),
                 table(),
-                Value::text(firing.schema),
+                Value::text(call.schema.as_str()),
                 Value::Integer(i32::try_from(args.len()).unwrap_or(i32::MAX)),
                 arguments(args)?,
             ];
@@ -197,10 +203,12 @@ impl PlPgSql {
             let message = "control reached end of trigger procedure without RETURN";
             return Err(Error::new(SqlState("2F005"), message));
         }
-        match run.take_returned() {
-            Returned::Row(row) => Ok(row),
-            _ => Ok(None),
-        }
+        let returned = run.take_returned();
+        *room = run.into_room();
+        Ok(match returned {
+            Returned::Row(row) => row,
+            _ => None,
+        })
     }
 
     /// Calls it; the rows that it gives.
@@ -212,7 +220,7 @@ impl PlPgSql {
         args: &[Value],
     ) -> Result<Vec<Vec<Value>>> {
         let types = result_types(routine, runner)?;
-        let mut run = Run::new(self, routine, (runner, context), types);
+        let mut run = Run::new(self, routine, (runner, context), types, Room::default());
         run.frame.set(self.found, Value::Boolean(false));
         for (variable, value) in self.inputs.iter().zip(args) {
             run.frame.set_whole(*variable, value);

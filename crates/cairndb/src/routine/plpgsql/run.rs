@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::convert::{converted, shown};
 use super::fragment::Fragment;
 use super::frame::Frame;
+use super::scope::Source;
 use super::tree::{
     Block, Case, Condition, Handlers, Into, Item, Kind, Level, Loop, Over, Place, Query, Raise, RaiseOption, Shape,
     Statement,
@@ -37,6 +38,14 @@ pub(super) enum Returned {
     Row(Option<Vec<Value>>),
 }
 
+/// What one call of a body leaves to the next, so that it need not make it anew.
+#[derive(Default)]
+pub(crate) struct Room {
+    frame: Option<Frame>,
+    /// In which its statements ran: but for its parameters it is as it was.
+    statement: Option<Box<ExecContext>>,
+}
+
 /// A call that runs.
 pub(super) struct Run<'a> {
     pub(super) code: &'a PlPgSql,
@@ -44,6 +53,7 @@ pub(super) struct Run<'a> {
     pub(super) runner: &'a Runner,
     pub(super) context: &'a ExecContext,
     pub(super) frame: Frame,
+    statement: Option<Box<ExecContext>>,
     /// The types of the result's columns.
     pub(super) types: Vec<DataType>,
     /// Of the rows of a trigger's table.
@@ -67,9 +77,11 @@ impl<'a> Run<'a> {
         routine: &'a Routine,
         (runner, context): (&'a Runner, &'a ExecContext),
         types: Vec<DataType>,
+        room: Room,
     ) -> Run<'a> {
         Run {
-            frame: Frame::new(&code.body.variables),
+            frame: room.frame.unwrap_or_else(|| Frame::new(&code.body.variables)),
+            statement: room.statement,
             code,
             routine,
             runner,
@@ -82,6 +94,12 @@ impl<'a> Run<'a> {
             row_count: 0,
             handled: Vec::new(),
         }
+    }
+
+    /// For the next call.
+    pub(super) fn into_room(mut self) -> Room {
+        self.frame.begin();
+        Room { frame: Some(self.frame), statement: self.statement }
     }
 
     /// Runs the body; whether it came to a RETURN.
@@ -119,11 +137,8 @@ impl<'a> Run<'a> {
                 self.frame.set(variable, Value::Null);
                 Ok(())
             }
-            (Kind::Row(shape), None) => {
-                let shape = shape.clone();
-                let row = self.frame.row_mut(variable)?;
-                row.values = vec![Value::Null; shape.as_ref().map_or(0, |shape| shape.0.len())];
-                (row.shape, row.is_null) = (shape, true);
+            (Kind::Row(_), None) => {
+                self.frame.row_mut(variable)?.begin();
                 Ok(())
             }
         }
@@ -391,7 +406,7 @@ impl<'a> Run<'a> {
         Ok(Flow::Return)
     }
 
-    fn row_of(&self, variable: usize) -> Result<Returned> {
+    fn row_of(&mut self, variable: usize) -> Result<Returned> {
         let row = self.frame.row(variable)?;
         let is_other = |wanted: &Arc<Shape>| {
             row.shape.as_ref().is_some_and(|shape| !Arc::ptr_eq(shape, wanted) && shape.0 != wanted.0)
@@ -404,7 +419,9 @@ impl<'a> Run<'a> {
             return Err(error("42804", "cannot return a row from a function that returns a value"));
         }
         if self.shape.is_some() {
-            return Ok(Returned::Row((!row.is_null).then(|| row.values.clone())));
+            // Nobody asks the variable any more.
+            let row = self.frame.row_mut(variable)?;
+            return Ok(Returned::Row((!row.is_null).then(|| mem::take(&mut row.values))));
         }
         let types: Vec<DataType> = row.shape.iter().flat_map(|shape| &shape.0).map(|(_, of)| *of).collect();
         Ok(Returned::Row((!row.is_null).then(|| self.cast_row(row.values.clone(), &types)).transpose()?))
@@ -524,9 +541,24 @@ impl<'a> Run<'a> {
     fn fragment(&mut self, fragment: &Fragment, limit: Option<usize>) -> Result<Ran> {
         self.context.check()?;
         let bound = fragment.bound(&self.frame, self.runner)?;
-        let parameters = self.frame.parameters(&bound.sources)?;
-        let context = ExecContext { parameters: parameters.into(), ..self.context.clone() };
-        self.runner.run_prepared(&bound.prepared, &context, limit)
+        let context = self.with_parameters(&bound.sources)?;
+        let ran = self.runner.run_prepared(&bound.prepared, &context, limit);
+        self.statement = Some(context);
+        ran
+    }
+
+    /// For a statement with these parameters.
+    fn with_parameters(&mut self, sources: &[Source]) -> Result<Box<ExecContext>> {
+        let mut context = self.statement.take().unwrap_or_else(|| Box::new(self.context.clone()));
+        match Arc::get_mut(&mut context.parameters).filter(|known| known.len() == sources.len()) {
+            Some(known) => {
+                for (value, source) in known.iter_mut().zip(sources) {
+                    value.clone_from(self.frame.get(source)?);
+                }
+            }
+            None => context.parameters = self.frame.parameters(sources)?.into(),
+        }
+        Ok(context)
     }
 
     fn query(&mut self, query: &Query, limit: Option<usize>) -> Result<Ran> {
