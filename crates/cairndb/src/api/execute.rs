@@ -525,7 +525,8 @@ impl Connection {
         let (shared, session) = (Arc::downgrade(self.shared()), self.sequences.clone());
         let temporary = self.state.borrow().temporary.clone();
         let catalog = catalog.clone();
-        let made = Arc::new(StatementSequences { shared, catalog, session, temporary, read_only, known: OnceLock::new() });
+        let made =
+            Arc::new(StatementSequences { shared, catalog, session, temporary, read_only, known: OnceLock::new() });
         *last = Some(made.clone());
         made
     }

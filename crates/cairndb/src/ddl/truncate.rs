@@ -54,7 +54,12 @@ impl Ddl<'_> {
         let eval = Arc::new(EvalContext { caller: Some(caller), ..EvalContext::clone(&self.dml.exec.eval) });
         let exec = ExecContext { eval, ..self.dml.exec.clone() };
         let context = DmlContext { exec: &exec, catalog: &self.catalog, ..*self.dml };
-        TableTriggers::of(table, &self.catalog)?.statement(TriggerEvent::Truncate, before, &[], &mut Running::new(&context))
+        TableTriggers::of(table, &self.catalog)?.statement(
+            TriggerEvent::Truncate,
+            before,
+            &[],
+            &mut Running::new(&context),
+        )
     }
 
     fn add_referencing(&mut self, tables: &mut Vec<Arc<Table>>) -> Result<()> {

@@ -155,7 +155,12 @@ impl<'a> ForeignKeys<'a> {
     }
 
     /// BEFORE triggers of a statement that is about to change rows of the table.
-    pub(super) fn before_statement(&mut self, table: &Arc<Table>, event: TriggerEvent, assigned: &[usize]) -> Result<()> {
+    pub(super) fn before_statement(
+        &mut self,
+        table: &Arc<Table>,
+        event: TriggerEvent,
+        assigned: &[usize],
+    ) -> Result<()> {
         match has_trigger(table, event, true, false) {
             true => {
                 let triggers = TableTriggers::of(table, self.context.catalog)?;

@@ -3,8 +3,8 @@
 use super::batch::Batch;
 use super::context::Cx;
 use crate::bind::ConstantRows;
-use crate::plan::Expr;
 use crate::dml::Change;
+use crate::plan::Expr;
 use crate::{Error, Result, Value};
 
 /// Why there is no answer.

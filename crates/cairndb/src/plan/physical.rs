@@ -54,7 +54,8 @@ impl ModifiedRows {
         let is_alone = |expr: &Expr| {
             let mut is_alone = true;
             walk(expr, 0, &mut |expr, _| {
-                let asks = matches!(expr, Expr::Subquery(_) | Expr::Subplan(_) | Expr::Outer { .. } | Expr::Column { .. });
+                let asks =
+                    matches!(expr, Expr::Subquery(_) | Expr::Subplan(_) | Expr::Outer { .. } | Expr::Column { .. });
                 is_alone &= !asks;
             });
             is_alone
