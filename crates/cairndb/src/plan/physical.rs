@@ -61,7 +61,7 @@ impl ModifiedRows {
             is_alone
         };
         match &plan.node {
-            PhysicalNode::Values { rows } if rows.len() <= FEW && rows.iter().flatten().all(is_alone) => {
+            PhysicalNode::Values { rows } if (1..=FEW).contains(&rows.len()) && rows.iter().flatten().all(is_alone) => {
                 ModifiedRows::Few(plan)
             }
             _ => ModifiedRows::Plan(plan),
