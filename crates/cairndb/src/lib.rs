@@ -15,6 +15,7 @@ mod dml;
 mod error;
 mod exec;
 mod functions;
+mod inverted;
 mod plan;
 mod routine;
 pub mod salvage;

@@ -76,8 +76,9 @@ fn an_index_built_beside_writers_has_what_they_wrote() -> Result<()> {
     let (conflicts, mut built) = (database.stats().conflicts, 0);
     let (done, _) = beside(&database, 4_000, || {
         for round in 0..12 {
-            let unique = if round % 2 == 0 { "UNIQUE INDEX i ON t (u)" } else { "INDEX i ON t (s DESC, n)" };
-            conn.execute(&format!("CREATE {unique}"), ())?;
+            let index =
+                ["UNIQUE INDEX i ON t (u)", "INDEX i ON t (s DESC, n)", "INDEX i ON t USING gin ((ARRAY[n, u]))"];
+            conn.execute(&format!("CREATE {}", index[round % 3]), ())?;
             built += 1;
             assert!(database.verify()?.indexes == 1);
             conn.execute("DROP INDEX i", ())?;
@@ -85,7 +86,9 @@ fn an_index_built_beside_writers_has_what_they_wrote() -> Result<()> {
         Ok(())
     })?;
     assert!(done > 100 && built == 12, "{done} changes, {built} indexes; {conflicts}");
-    conn.execute_script("CREATE UNIQUE INDEX u ON t (u); CREATE INDEX n ON t (n)")?;
+    conn.execute_script(
+        "CREATE UNIQUE INDEX u ON t (u); CREATE INDEX n ON t (n); CREATE INDEX g ON t USING gin ((ARRAY[n]))",
+    )?;
     database.verify()?;
     Ok(())
 }

@@ -16,12 +16,14 @@ const MAKE: &str = "
     CREATE TABLE parent (id int PRIMARY KEY, name text NOT NULL UNIQUE);
     CREATE TABLE child (id int PRIMARY KEY, parent int REFERENCES parent, body text);
     CREATE INDEX child_parent ON child (parent);
+    CREATE INDEX child_item ON child USING gin ((ARRAY[parent, length(body)]));
     CREATE TABLE journal (a int, b text);
     CREATE TABLE item (id serial PRIMARY KEY, v int CHECK (v >= 0));
     INSERT INTO parent SELECT g, repeat('parent ', 10) || g FROM generate_series(1, 400) g;
     INSERT INTO child SELECT g, g % 300 + 1, repeat('c', CASE WHEN g % 100 = 0 THEN 9000 ELSE 60 END)
       FROM generate_series(1, 500) g;
     INSERT INTO journal SELECT g, repeat('j', 50) || g FROM generate_series(1, 300) g;
+    CREATE INDEX journal_item ON journal USING gin ((ARRAY[a % 10]));
     INSERT INTO item (v) SELECT g FROM generate_series(1, 200) g;
     UPDATE child SET body = 'updated ' || id WHERE id % 7 = 0;
     DELETE FROM journal WHERE a % 10 = 3;

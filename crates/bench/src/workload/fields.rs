@@ -1,5 +1,6 @@
-//! JSON documents of 1,024 bytes, kept as each engine's binary form: one field of all of them summed, and documents looked
-//! up by an index of a field, beside looking them up by their key.
+//! JSON documents of 1,024 bytes, kept as each engine's binary form: one field of all of them summed, documents looked
+//! up by an index of a field, beside looking them up by their key, and one in 10,007 found by what it contains, with and without
+//! an inverted index (in SQLite an index of the field).
 
 use super::questions::{Question, ask_all, ask_keys};
 use crate::Result;
@@ -23,6 +24,19 @@ const QUESTIONS: &[Question] = &[
     },
 ];
 
+const CONTAINMENT: &[Question] = &[
+    Question {
+        what: "one in 10,007 by what it contains, scanned",
+        sql: "SELECT count(*), min(id) FROM document WHERE jsonb_contains(body, '{\"n\": 7}')",
+        sqlite: Some("SELECT count(*), min(id) FROM document WHERE +(body ->> 'n') = 7"),
+    },
+    Question {
+        what: "one in 10,007 by what it contains, indexed",
+        sql: "SELECT count(*), min(id) FROM document WHERE body @> '{\"n\": 7}'",
+        sqlite: Some("SELECT count(*), min(id) FROM document WHERE body ->> 'n' = 7"),
+    },
+];
+
 /// By the document's number.
 const LOOKUPS: &[Question] = &[
     Question { what: "lookup by key", sql: "SELECT id FROM document WHERE id = $1", sqlite: None },
@@ -35,9 +49,18 @@ const LOOKUPS: &[Question] = &[
 
 pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
     let rows = setup.args.rows.unwrap_or(setup.args.size(1_000_000, 50_000));
-    let load = |name: &str, session: &dyn SqlSession| load(name == SqlKind::Sqlite.name(), session, rows);
-    ask_all("fields", QUESTIONS, &load, setup, report)?;
-    ask_keys("fields", LOOKUPS, &load, (rows, setup.args.size(20_000, 2_000)), setup, report)
+    let by_number = |name: &str, session: &dyn SqlSession| load(name == SqlKind::Sqlite.name(), session, rows);
+    ask_all("fields", QUESTIONS, &by_number, setup, report)?;
+    ask_keys("fields", LOOKUPS, &by_number, (rows, setup.args.size(20_000, 2_000)), setup, report)?;
+    let by_contents = |name: &str, session: &dyn SqlSession| {
+        let is_sqlite = name == SqlKind::Sqlite.name();
+        load(is_sqlite, session, rows.min(200_000))?;
+        session.script(match is_sqlite {
+            true => "CREATE INDEX document_n ON document (body ->> 'n')",
+            false => "CREATE INDEX document_items ON document USING gin (body jsonb_path_ops)",
+        })
+    };
+    ask_all("fields", CONTAINMENT, &by_contents, setup, report)
 }
 
 fn load(is_sqlite: bool, session: &dyn SqlSession, rows: i64) -> Result<()> {

@@ -83,7 +83,7 @@ impl Connection {
         }
         let durability = state.settings.durability;
         let Some(open) = state.end(true) else { return Ok(Executed::tag("COMMIT")) };
-        let read_only = open.read_only;
+        let (read_only, catalog) = (open.read_only, open.catalog);
         let committed = self.commit_in_time(sole(open.tx)?, durability, &mut state.lost, deadline);
         self.end_cursors(committed.is_ok());
         state.see_temporary()?;
@@ -92,6 +92,9 @@ impl Connection {
             state.lost = Losses::default();
         }
         drop(state);
+        if let Some((_, catalog)) = catalog {
+            self.settle_indexes(catalog.inverted_indexes());
+        }
         self.chain(chain, read_only)?;
         Ok(Executed::tag("COMMIT"))
     }

@@ -20,11 +20,12 @@ use super::sequences::StatementSequences;
 use super::session::SessionState;
 use super::statement_cache::TextHash;
 use super::{Connection, Notice, Params, RowRef, Rows, parameters};
-use crate::catalog::{Catalog, CatalogStamp, ObjectId, SearchPath, note_all};
+use crate::catalog::{Catalog, CatalogStamp, Index, ObjectId, SearchPath, note_all};
 use crate::command::{self, Command};
 use crate::ddl;
 use crate::dml::{self, Deferred, DmlContext};
 use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
+use crate::inverted::settle;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::state::{Reader, Transaction};
 use crate::types::EvalContext;
@@ -368,8 +369,11 @@ impl Connection {
         };
         let owed = deferred.as_ref().filter(|deferred| deferred.is_owed());
         owed.map_or(Ok(()), |deferred| self.look_at(deferred, None, &state))?;
+        let catalog = state.catalog.clone();
         drop(state);
-        self.commit_alone(tx, (lost, deadline)).map(|()| executed)
+        self.commit_alone(tx, (lost, deadline))?;
+        self.settle_indexes(catalog.inverted_indexes());
+        Ok(executed)
     }
 
     /// Commits a statement's own transaction.
@@ -379,6 +383,17 @@ impl Connection {
         let committed = self.commit_in_time(sole(tx)?, durability, lost, deadline);
         self.state.borrow_mut().see_temporary()?;
         committed
+    }
+
+    /// Puts in order those inverted indexes of which much was changed. What goes wrong with that goes wrong again with whoever
+    /// comes next; the statement is done.
+    #[inline]
+    pub(super) fn settle_indexes(&self, indexes: &[Arc<Index>]) {
+        for index in indexes {
+            if index.inverted.as_ref().is_some_and(|inverted| inverted.unsettled.take_due()) {
+                let _ = settle(&self.shared().store, index.tree, &|| self.interrupt.load(Ordering::Relaxed));
+            }
+        }
     }
 
     /// Changes the schema in a transaction by a command that is not the user's.
@@ -649,8 +664,11 @@ impl Connection {
         let affected = self.write_in(&tx, parsed, &state, work)?;
         let owed = deferred.as_ref().filter(|deferred: &&Arc<Deferred>| deferred.is_owed());
         owed.map_or(Ok(()), |deferred| self.look_at(deferred, None, &state))?;
+        let catalog = state.catalog.clone();
         drop(state);
-        self.commit_alone(tx, (&mut lost, deadline)).map(|()| done(affected))
+        self.commit_alone(tx, (&mut lost, deadline))?;
+        self.settle_indexes(catalog.inverted_indexes());
+        Ok(done(affected))
     }
 
     fn write_in(

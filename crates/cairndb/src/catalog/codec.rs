@@ -42,11 +42,14 @@ const WITH_DIGITS: u8 = 12;
 /// The same of a composite type, and of a table with columns of such: who does not know of them can not read its rows.
 const WITH_COMPOSITES: u8 = 13;
 
+/// The same of a table with inverted indexes: who does not know of them would take them for others.
+const WITH_ITEMS: u8 = 14;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_COMPOSITES;
+const NEWEST: u8 = WITH_ITEMS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -110,6 +113,11 @@ impl Writer {
     /// The record of a composite type, or of a table with columns of such.
     pub(super) fn entry_with_composites() -> Writer {
         Writer { out: vec![WITH_COMPOSITES], temporary: false }
+    }
+
+    /// The record of a table with inverted indexes.
+    pub(super) fn entry_with_items() -> Writer {
+        Writer { out: vec![WITH_ITEMS], temporary: false }
     }
 
     pub(super) fn finish(self) -> Vec<u8> {

@@ -12,6 +12,7 @@ use super::trigger::{decode_trigger, encode_trigger};
 use super::user_types::Types;
 use super::{Definition, KnownColumn, Reference};
 use crate::Result;
+use crate::inverted::ItemClass;
 use crate::types::DataType;
 use crate::types::row::{VERSIONS, decode_raw};
 
@@ -19,6 +20,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.indexes.iter().any(|index| index.is_inverted()) => Writer::entry_with_items(),
         () if table.types().any(DataType::is_composite) => Writer::entry_with_composites(),
         () if table.types().any(DataType::has_limited_time) => Writer::entry_with_digits(),
         () if !table.triggers.is_empty() => Writer::entry_with_triggers(),
@@ -307,6 +309,9 @@ fn encode_index(index: &Index, w: &mut Writer) {
     if !index.included.is_empty() {
         w.numbers(10, &index.included);
     }
+    if let Some(inverted) = &index.inverted {
+        inverted.classes.iter().for_each(|class| w.number(11, class.code()));
+    }
 }
 
 /// An expression as three fields: its text, what that refers to, and its columns.
@@ -352,6 +357,7 @@ fn decode_index(bytes: &[u8], types: &Types) -> Result<Index> {
         expressions: Vec::new(),
         predicate: None,
         included: Vec::new(),
+        inverted: None,
     };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -366,8 +372,15 @@ fn decode_index(bytes: &[u8], types: &Types) -> Result<Index> {
             9 => index.nulls_equal = true,
             8 => index.predicate = Some(decode_row_expression(value, types)?.expression),
             10 => index.included = codec::numbers(value)?,
+            11 => {
+                let class = ItemClass::of_code(codec::number(value)?).ok_or_else(|| corrupt("class of an index"))?;
+                index.inverted.get_or_insert_default().classes.push(class);
+            }
             _ => {}
         }
+    }
+    if index.inverted.as_ref().is_some_and(|inverted| inverted.classes.len() != index.columns.len()) {
+        return Err(corrupt("classes of an index"));
     }
     Ok(index)
 }
@@ -674,6 +687,10 @@ mod tests {
                     expression: RowExpression { definition: "lower(b)".into(), columns: vec![4] },
                 }],
                 included: vec![1],
+                inverted: Some(crate::catalog::Inverted {
+                    classes: vec![ItemClass::JsonbPath, ItemClass::Array],
+                    ..crate::catalog::Inverted::default()
+                }),
                 predicate: Some(RowExpression { definition: "a > 0".into(), columns: vec![1] }),
             })],
             checks: vec![Check {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::layout::Layouts;
 use super::names::{ObjectName, SearchPath, TEMPORARY, USER, default_path, quoted};
@@ -123,6 +123,7 @@ pub struct Objects {
     /// By schema and name.
     types: BTreeMap<ObjectId, BTreeMap<String, Arc<UserType>>>,
     layouts: Layouts,
+    inverted: OnceLock<Arc<[Arc<Index>]>>,
     /// What it was read from.
     known: Arc<Known>,
     /// Nobody's open transaction has a part in it.
@@ -170,6 +171,7 @@ impl Objects {
     }
 
     pub(crate) fn add_table(&mut self, table: Arc<Table>) {
+        self.inverted = OnceLock::new();
         let names = self.relations.entry(table.schema).or_default();
         if let Some(name) = &table.primary_key_name {
             names.insert(name.clone(), Relation::PrimaryKey(table.clone()));
@@ -207,6 +209,14 @@ impl Objects {
     /// Every function and procedure.
     pub(crate) fn routines(&self) -> impl Iterator<Item = &Arc<Function>> {
         self.routines.values().flat_map(BTreeMap::values).flatten()
+    }
+
+    /// The inverted indexes of permanent tables.
+    pub(crate) fn inverted_indexes(&self) -> &[Arc<Index>] {
+        self.inverted.get_or_init(|| {
+            let tables = self.tables().filter(|table| !table.is_temporary());
+            tables.flat_map(|table| &table.indexes).filter(|index| index.is_inverted()).cloned().collect()
+        })
     }
 
     /// Whether there is any.

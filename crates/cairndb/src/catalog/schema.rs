@@ -6,6 +6,7 @@ use cairn_storage::TreeId;
 
 use super::user_types::type_id;
 use super::{Definition, Trigger};
+use crate::inverted::{ItemClass, Unsettled};
 use crate::types::{DataType, Value};
 
 /// Names a schema object for the life of the database; never reused.
@@ -151,6 +152,16 @@ pub struct Index {
     /// The positions of INCLUDEd columns, which are no part of its key: the index goes with them. Entries do not have them;
     /// whoever reads them reads the row.
     pub included: Vec<usize>,
+    /// It is not in the order of its columns: see [`crate::inverted`].
+    pub(crate) inverted: Option<Inverted>,
+}
+
+/// What an inverted index has besides columns and expressions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inverted {
+    /// One for each column.
+    pub(crate) classes: Vec<ItemClass>,
+    pub(crate) unsettled: Unsettled,
 }
 
 /// An expression over a table's columns that an index rests on, or a generated column.
@@ -349,7 +360,13 @@ impl Index {
 
     /// Every library that reads tables knows it.
     pub(crate) fn is_old(&self) -> bool {
-        self.is_plain() && !self.nulls_equal
+        self.is_plain() && !self.nulls_equal && !self.is_inverted()
+    }
+
+    /// Its tree has items with lists of rows, and its columns are in no order.
+    #[inline]
+    pub(crate) fn is_inverted(&self) -> bool {
+        self.inverted.is_some()
     }
 
     /// No two rows of the table have the same key, unless a column of it is NULL.

@@ -19,8 +19,10 @@ pub(crate) struct CreateIndex {
     pub(crate) included: Vec<String>,
     /// Which rows have entries; `None`: all.
     pub(crate) filter: Option<String>,
-    /// The method that was asked for, where it is not `btree`, which takes its place.
+    /// The method that was asked for, where it is not there, and `btree` takes its place.
     pub(crate) method: Option<String>,
+    /// USING gin.
+    pub(crate) is_inverted: bool,
     /// WITH (...), which does nothing.
     pub(crate) has_storage_options: bool,
     pub(crate) unique: bool,
@@ -55,16 +57,22 @@ impl CreateIndex {
         command.part("options").map_or(Ok(()), check_storage_options)?;
         command.refuse("tablespace", "TABLESPACE")?;
         let method = command.name_behind(TokenKind::Using).filter(|method| method != "btree");
+        let is_inverted = method.as_deref() == Some("gin");
         let method = match method {
+            Some(_) if is_inverted => None,
             // What these find, a btree finds.
             Some(method) if method == "brin" || method == "hash" && !command.has(TokenKind::Unique) => Some(method),
             Some(method) if method == "hash" => {
                 let message = "access method \"hash\" does not support unique indexes";
                 return Err(command.here(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)));
             }
-            Some(_) => {
-                command.refuse_word(TokenKind::Using, "an index method other than btree")?;
+            Some(method) if method == "gist" || method == "spgist" => {
+                command.refuse_word(TokenKind::Using, "an index method other than btree and gin")?;
                 None
+            }
+            Some(method) => {
+                let message = format!("access method \"{method}\" does not exist");
+                return Err(command.here(Error::new(SqlState::UNDEFINED_OBJECT, message)));
             }
             None => None,
         };
@@ -73,6 +81,9 @@ impl CreateIndex {
             false => None,
         };
         let (keys, included) = command.parts_around(TokenKind::Include, "index_element");
+        if is_inverted {
+            check_inverted(command, &keys, &included)?;
+        }
         Ok(CreateIndex {
             name: command.name_before(TokenKind::On),
             table: command.relation()?,
@@ -80,6 +91,7 @@ impl CreateIndex {
             included: included.into_iter().map(included_column).collect::<Result<_>>()?,
             filter,
             method,
+            is_inverted,
             has_storage_options: command.part("options").is_some(),
             unique: command.has(TokenKind::Unique),
             nulls_equal: are_nulls_equal(command),
@@ -87,6 +99,29 @@ impl CreateIndex {
             concurrently: command.has(TokenKind::Concurrently),
         })
     }
+}
+
+/// What an inverted index can not be. SQLSTATE 0A000.
+fn check_inverted(command: Clause<'_>, keys: &[Clause<'_>], included: &[Clause<'_>]) -> Result<()> {
+    let refused = |place: Clause<'_>, what: &str| {
+        let message = format!("access method \"gin\" does not support {what}");
+        Err(place.here(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)))
+    };
+    if command.has(TokenKind::Unique) {
+        return refused(command, "unique indexes");
+    }
+    if let Some(element) = included.first() {
+        return refused(*element, "included columns");
+    }
+    for element in keys {
+        if element.has(TokenKind::Asc) || element.has(TokenKind::Desc) {
+            return refused(*element, "ASC/DESC options");
+        }
+        if element.part("nulls_order").is_some() {
+            return refused(*element, "NULLS FIRST/LAST options");
+        }
+    }
+    Ok(())
 }
 
 impl IndexPart {

@@ -22,7 +22,7 @@ pub(crate) struct Analyze {
     pub(crate) tables: Vec<ObjectName>,
 }
 
-/// VACUUM. Space comes back by itself, so all that is left of it is ANALYZE.
+/// VACUUM. Space comes back by itself, so what is left of it is that inverted indexes are put in order, and ANALYZE.
 #[derive(Debug)]
 pub(crate) struct Vacuum {
     pub(crate) tables: Vec<ObjectName>,

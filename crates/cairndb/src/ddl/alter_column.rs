@@ -7,6 +7,7 @@ use cairn_parser::{Expr, Id};
 use super::alter_table::contains_null;
 use super::constraints::check_key;
 use super::context::Ddl;
+use super::create_index::item_class;
 use super::create_table::check_collated;
 use super::dependency::views_using;
 use super::names::{Chosen, missing_column};
@@ -15,6 +16,7 @@ use crate::catalog::{Column, ObjectId, Table};
 use crate::command::{ColumnChange, TableAction};
 use crate::dml::row::settle;
 use crate::exec::{Datum, eval_row};
+use crate::inverted::ItemClass;
 use crate::plan;
 use crate::types::datetime::DIGITS_MAX;
 use crate::types::{CastContext, DataType, can_cast, cast_assign};
@@ -177,10 +179,12 @@ impl Ddl<'_> {
                 bind_generated(generated, column, &new, &self.catalog)
                     .map_err(|_| not_castable("generation expression"))?;
             }
-            let mut keys = new.indexes.iter().flat_map(|index| &index.columns).map(|key| key.column);
+            let ordered = new.indexes.iter().filter(|index| !index.is_inverted());
+            let mut keys = ordered.flat_map(|index| &index.columns).map(|key| key.column);
             if keys.any(|key| key == change.position) || new.primary_key.contains(&change.position) {
                 check_key(change.to)?;
             }
+            check_items(&new, change.position, change.to)?;
         }
         for check in &new.checks {
             bind_check(&check.condition, &new, &self.catalog)?;
@@ -234,6 +238,19 @@ impl Ddl<'_> {
         }
         Ok(is_other)
     }
+}
+
+/// Whether inverted indexes can be of the column with its new type.
+fn check_items(table: &Table, column: usize, data_type: DataType) -> Result<()> {
+    let inverted = table.indexes.iter().filter_map(|index| Some((index, index.inverted.as_ref()?)));
+    for (part, class) in inverted.flat_map(|(index, inverted)| index.columns.iter().zip(&inverted.classes)) {
+        if part.column == column {
+            let default = data_type.base();
+            let named = (ItemClass::default_of(default) != Some(*class)).then(|| class.name());
+            item_class(named.filter(|_| ItemClass::default_of(default).is_some()), data_type)?;
+        }
+    }
+    Ok(())
 }
 
 /// SQLSTATE 55000.

@@ -7,6 +7,7 @@ use super::context::Ddl;
 use crate::Result;
 use crate::catalog::{ObjectName, Table, TableLayout, put_statistics};
 use crate::command::Vacuum;
+use crate::inverted::settle;
 use crate::plan::StatisticsBuilder;
 use crate::system;
 
@@ -24,7 +25,15 @@ impl Ddl<'_> {
     }
 
     pub(super) fn vacuum(&mut self, vacuum: &Vacuum) -> Result<&'static str> {
-        self.tables_named(&vacuum.tables)?;
+        let tables = match vacuum.tables.as_slice() {
+            [] => self.catalog.tables().cloned().collect(),
+            names => self.tables_named(names)?,
+        };
+        let indexes = tables.iter().filter(|table| !table.is_temporary()).flat_map(|table| &table.indexes);
+        for index in indexes.filter(|index| index.is_inverted()) {
+            settle(self.dml.store, index.tree, &|| self.dml.exec.check().is_err())?;
+            self.dml.exec.check()?;
+        }
         if vacuum.analyze {
             self.analyze(&vacuum.tables)?;
         }

@@ -119,6 +119,7 @@ impl Ddl<'_> {
             expressions: Vec::new(),
             predicate: None,
             included: included_positions(table, included)?,
+            inverted: None,
         }));
         Ok(())
     }

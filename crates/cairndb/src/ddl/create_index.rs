@@ -9,8 +9,9 @@ use super::context::Ddl;
 use super::create_table::check_collated;
 use super::names::Chosen;
 use crate::bind::{resolve_key, resolve_predicate};
-use crate::catalog::{Catalog, EXPRESSIONS, Index, IndexColumn, KeyExpression, ObjectId, Table};
+use crate::catalog::{Catalog, EXPRESSIONS, Index, IndexColumn, Inverted, KeyExpression, ObjectId, Table};
 use crate::command::{CreateIndex, IndexKey, IndexPart};
+use crate::inverted::ItemClass;
 use crate::types::{DataType, TYPES};
 use crate::{Error, Result, SqlState, system};
 
@@ -81,6 +82,7 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
         expressions: Vec::new(),
         included: create.included.iter().map(|name| position(table, name)).collect::<Result<_>>()?,
         predicate: create.filter.as_ref().map(|text| resolve_predicate(text, table, catalog)).transpose()?,
+        inverted: create.is_inverted.then(Inverted::default),
     };
     let mut named_by: Vec<String> = Vec::with_capacity(create.columns.len());
     let mut next = table.indexes.iter().flat_map(|index| &index.expressions).map(|key| key.column + 1).max();
@@ -98,12 +100,15 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
                 (column, data_type, name)
             }
         };
-        check_key(data_type)?;
         if *is_collated {
             check_collated(data_type)?;
         }
-        if let Some(class) = class {
-            check_class(class, data_type)?;
+        match &mut index.inverted {
+            Some(inverted) => inverted.classes.push(item_class(class.as_deref(), data_type)?),
+            None => {
+                check_key(data_type)?;
+                class.as_ref().map_or(Ok(()), |class| check_class(class, data_type))?;
+            }
         }
         index.columns.push(IndexColumn { column, descending: *descending, nulls_first: *nulls_first });
         named_by.push(other_than(&named_by, name));
@@ -138,6 +143,33 @@ fn check_class(class: &str, data_type: DataType) -> Result<()> {
             Error::new(SqlState::UNDEFINED_OBJECT, message)
         }
     })
+}
+
+/// What the items of an inverted index's column are. SQLSTATE 42704, 42804.
+pub(super) fn item_class(class: Option<&str>, data_type: DataType) -> Result<ItemClass> {
+    let found = match class {
+        Some(name) => {
+            let class = ItemClass::named(name).ok_or_else(|| {
+                let message = format!("operator class \"{name}\" does not exist for access method \"gin\"");
+                Error::new(SqlState::UNDEFINED_OBJECT, message)
+            })?;
+            if !class.accepts(data_type) {
+                let message = format!("operator class \"{name}\" does not accept data type {}", data_type.type_name());
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+            }
+            class
+        }
+        None => ItemClass::default_of(data_type).ok_or_else(|| {
+            let message =
+                format!("data type {} has no default operator class for access method \"gin\"", data_type.type_name());
+            let hint = "There are classes for jsonb (jsonb_ops, jsonb_path_ops) and for arrays (array_ops).";
+            Error::new(SqlState::UNDEFINED_OBJECT, message).with_hint(hint)
+        })?,
+    };
+    if found == ItemClass::Array {
+        check_key(data_type.element().unwrap_or(data_type))?;
+    }
+    Ok(found)
 }
 
 /// As PostgreSQL names the columns of an index: `expr`, `expr1`.

@@ -26,6 +26,7 @@ use super::names::Chosen;
 use crate::catalog::{Catalog, Index, SystemTrees, Table, load};
 use crate::command::CreateIndex;
 use crate::dml::{DmlContext, Entries};
+use crate::inverted::{ITEM_BYTES, note_key};
 use crate::plan::OptimizerOptions;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
@@ -139,6 +140,10 @@ fn follow(dml: &DmlContext<'_>, (table, index): (&Table, &Index), older: &State,
             if old == new {
                 return Ok(());
             }
+            if index.is_inverted() {
+                let [old, new] = [old, new].map(|items| items.map_or(&[][..], |(items, _)| items));
+                return note_changes(dml, index, key, is_coming, if is_coming { (new, old) } else { (old, new) });
+            }
             match (old, new) {
                 (Some((before, _)), _) if !is_coming => drop(dml.tx.delete(index.tree, before)?),
                 (_, Some((after, []))) if is_coming => dml.tx.put(index.tree, after, &[])?,
@@ -152,6 +157,23 @@ fn follow(dml: &DmlContext<'_>, (table, index): (&Table, &Index), older: &State,
     };
     changes(false)?;
     changes(true)
+}
+
+/// Of an inverted index: notes of the items that a row has and had not, or had and has not.
+fn note_changes(
+    dml: &DmlContext<'_>,
+    index: &Index,
+    row_key: &[u8],
+    has: bool,
+    (items, others): (&[u8], &[u8]),
+) -> Result<()> {
+    let mut key = Vec::new();
+    let others: Vec<&[u8]> = others.chunks_exact(ITEM_BYTES).collect();
+    for item in items.chunks_exact(ITEM_BYTES).filter(|item| others.binary_search(item).is_err()) {
+        let value = note_key(item, row_key, has, &mut key);
+        dml.tx.put(index.tree, &key, value)?;
+    }
+    Ok(())
 }
 
 /// Every row that differs: its key, as it was and as it is.

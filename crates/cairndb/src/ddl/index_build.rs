@@ -7,6 +7,7 @@ use super::context::Ddl;
 use crate::catalog::{Index, Table};
 use crate::dml::{DmlContext, Entries};
 use crate::exec::EntrySorter;
+use crate::inverted::ListBuilder;
 use crate::state::Reader;
 use crate::{Error, Result, SqlState};
 
@@ -22,6 +23,9 @@ impl Ddl<'_> {
 
 /// Fills an empty index in the transaction from the table's rows in another state, or its own.
 pub(super) fn build_index(dml: &DmlContext<'_>, rows: &Reader, table: &Table, index: &Index) -> Result<()> {
+    if index.is_inverted() {
+        return build_inverted(dml, rows, table, index);
+    }
     let mut last = Vec::new();
     sorted_entries(dml, rows, table, index)?.for_each(|entry, row_key| {
         // Only entries of unique indexes without NULL have values; only these can be there twice.
@@ -36,6 +40,14 @@ pub(super) fn build_index(dml: &DmlContext<'_>, rows: &Reader, table: &Table, in
     })
 }
 
+/// Items with their rows become lists.
+fn build_inverted(dml: &DmlContext<'_>, rows: &Reader, table: &Table, index: &Index) -> Result<()> {
+    let mut lists = ListBuilder::default();
+    let mut put = |key: &[u8], list: &[u8]| Ok(dml.tx.put(index.tree, key, list)?);
+    sorted_entries(dml, rows, table, index)?.for_each(|item, row_key| lists.add(item, row_key, &mut put))?;
+    lists.finish(&mut put)
+}
+
 fn sorted_entries(dml: &DmlContext<'_>, rows: &Reader, table: &Table, index: &Index) -> Result<EntrySorter> {
     let mut entries = Entries::of(table, index, dml.catalog)?;
     let mut sorter = EntrySorter::new(dml.exec);
@@ -46,9 +58,7 @@ fn sorted_entries(dml: &DmlContext<'_>, rows: &Reader, table: &Table, index: &In
         if count.is_multiple_of(INTERRUPT_ROWS) {
             dml.exec.check()?;
         }
-        if let Some((entry, row_key)) = entries.of_row(key, value, dml.exec)? {
-            sorter.add(entry, row_key)?;
-        }
+        entries.each_of_row(key, value, dml.exec, |entry, row_key| sorter.add(entry, row_key))?;
     }
     Ok(sorter)
 }

@@ -115,10 +115,15 @@ impl Ddl<'_> {
                 None => IndexKey::Column(source.key_name(part.column)),
             };
             let (descending, nulls_first) = (part.descending, part.nulls_first);
-            IndexPart { key, descending, nulls_first, is_collated: false, class: None }
+            let class = index.inverted.as_ref().and_then(|inverted| {
+                let at = index.columns.iter().position(|known| known == part)?;
+                Some(inverted.classes.get(at)?.name().to_owned())
+            });
+            IndexPart { key, descending, nulls_first, is_collated: false, class }
         };
         CreateIndex {
             method: None,
+            is_inverted: index.is_inverted(),
             has_storage_options: false,
             name: None,
             table: ObjectName::from(table.name.as_str()),

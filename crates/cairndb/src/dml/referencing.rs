@@ -26,7 +26,7 @@ pub(super) fn find_rows(
         return scan_table(target, &wanted.prefix(table, parts)?, &wanted, reader, limit);
     }
     let covers = |index: &&std::sync::Arc<Index>| {
-        index.predicate.is_none() && wanted.leads(index.columns.iter().map(|part| part.column))
+        index.predicate.is_none() && !index.is_inverted() && wanted.leads(index.columns.iter().map(|part| part.column))
     };
     match table.indexes.iter().find(covers) {
         Some(index) => scan_index(target, index, &wanted, reader, limit),

@@ -12,7 +12,7 @@ use super::join::{HashJoin, HashJoinParts, IndexJoin, LateralJoin, NestedLoopJoi
 use super::limit::{Limit, LimitValues};
 use super::modify::{Modify, Rows};
 use super::operator::{BoxOperator, Operator, Step};
-use super::scan::{EntryReader, IndexScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
+use super::scan::{EntryReader, IndexScan, ItemScan, KeyPart, KeyRanges, PointGet, RowReader, TableScan};
 use super::simple::{Append, Filter, Project, Values};
 use super::sort::{Sort, SortKeys};
 use super::table_function::TableFunction;
@@ -75,7 +75,7 @@ impl Builder<'_> {
                 let rows = rows.iter().map(|row| self.exprs(row)).collect::<Result<_>>()?;
                 Ok(Box::new(Values::new(rows, types(&plan.fields))))
             }
-            N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => self.scan(plan),
+            N::TableScan { .. } | N::IndexScan { .. } | N::ItemScan { .. } | N::PointGet { .. } => self.scan(plan),
             N::HashJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => self.join(plan),
             N::Cte { .. } | N::RecursiveCte { .. } | N::CteScan { .. } => self.with(plan),
             N::Modify { change, rows } => {
@@ -109,6 +109,11 @@ impl Builder<'_> {
                 let ranges = KeyRanges::new(index.tree, parts, ranges, *reverse, self.context)?;
                 let reader = EntryReader::new(table, index, columns, *covering);
                 Ok(Box::new(IndexScan::new(ranges, reader, self.optional(filter)?)))
+            }
+            N::ItemScan { table, index, columns, items, filter } => {
+                let values = self.exprs(&items.iter().map(|item| item.value.clone()).collect::<Vec<_>>())?;
+                let asked = items.iter().map(|item| (item.column, item.operator)).zip(values).collect();
+                Ok(Box::new(ItemScan::new(table, index, columns, asked, self.optional(filter)?)))
             }
             N::PointGet { table, index, columns, key, filter } => {
                 let (key, filter) = (self.exprs(key)?, self.optional(filter)?);

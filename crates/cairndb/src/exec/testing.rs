@@ -115,6 +115,7 @@ fn index(tree: TreeId, columns: &[usize], unique: bool, descending: bool) -> Ind
         expressions: vec![],
         predicate: None,
         included: Vec::new(),
+        inverted: None,
     }
 }
 

@@ -10,10 +10,13 @@ use super::implied::is_implied;
 use super::indexes::{BoundIndexes, Keyed, over};
 use super::keys::{KeyCondition, elements_of, key_any, key_condition, key_list};
 use super::logical::{LogicalPlan, SortKey};
-use super::physical::{Estimate, KeyBound, KeyRange};
-use super::refs::conjuncts;
+use super::physical::{Estimate, ItemCondition, KeyBound, KeyRange};
+use super::refs::has_subquery;
+use super::refs::{conjuncts, is_volatile, used_columns};
 use crate::catalog::{Index, IndexColumn, Table};
 use crate::functions::Operator;
+use crate::inverted::{ItemClass, Query, commuted};
+use crate::types::Value;
 use crate::types::key::is_decodable;
 
 /// More ranges than this come of no IN list.
@@ -91,6 +94,8 @@ pub(super) struct AccessPath {
     /// None: the table's own tree.
     pub(super) index: Option<Arc<Index>>,
     pub(super) ranges: Vec<KeyRange>,
+    /// In place of ranges: what an inverted index is asked.
+    pub(super) items: Vec<ItemCondition>,
     /// The whole of a unique key is given: at most one row.
     pub(super) point: bool,
     /// Positions of the conditions that the ranges answer.
@@ -133,6 +138,10 @@ pub(super) fn paths(shape: &TableShape, indexes: bool) -> Vec<AccessPath> {
     found.extend(Matcher::new((shape, &keyed), key, true).finish(None, &infos));
     for (at, index) in shape.table.indexes.iter().enumerate().filter(|(at, _)| shape.is_within(*at)) {
         let keyed = shape.keyed(Some(at));
+        if index.is_inverted() {
+            found.extend(by_items((shape, &keyed), index, &infos));
+            continue;
+        }
         let matcher = Matcher::new((shape, &keyed), index.columns.clone(), index.unique);
         found.extend(matcher.finish(Some((at, index)), &infos));
     }
@@ -203,6 +212,7 @@ fn full_scan(shape: &TableShape, infos: &[ColumnInfo]) -> AccessPath {
     AccessPath {
         index: None,
         ranges: vec![KeyRange::default()],
+        items: vec![],
         point: false,
         answered: vec![],
         covering: false,
@@ -345,6 +355,7 @@ impl<'a> Matcher<'a> {
         let mut path = AccessPath {
             index: index.cloned(),
             ranges: vec![],
+            items: vec![],
             point,
             answered: self.answered,
             covering,
@@ -360,6 +371,61 @@ impl<'a> Matcher<'a> {
         path.ranges = ranges.map(|prefix| KeyRange { prefix, lower: lower.clone(), upper: upper.clone() }).collect();
         Some(path)
     }
+}
+
+/// The rows that an inverted index finds for the conditions that it can be asked; all are asked again. None where there are none.
+fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos: &[ColumnInfo]) -> Option<AccessPath> {
+    let asked = |condition: &Expr| item_condition((shape, keyed), index, condition);
+    let found = keyed.conditions.iter().enumerate().filter_map(|(at, condition)| Some((at, asked(condition)?)));
+    let (places, items): (Vec<usize>, Vec<ItemCondition>) = found.unzip();
+    if items.is_empty() {
+        return None;
+    }
+    let all = table_rows(&shape.table);
+    let conditions: Vec<Expr> = places.iter().map(|&place| shape.conditions[place].clone()).collect();
+    let matched = all * selectivity_of_all(&conditions, infos);
+    let rows = (all * selectivity_of_all(&shape.conditions, infos)).clamp(1.0, matched.max(1.0));
+    let filters = shape.conditions.len() as f64 * cost::OPERATOR;
+    // Each item is looked for in lists and in notes.
+    let total = 2.0 * items.len() as f64 * cost::LOOKUP + matched * (cost::ENTRY + cost::LOOKUP + cost::ROW + filters);
+    Some(AccessPath {
+        index: Some(index.clone()),
+        ranges: vec![],
+        items,
+        point: false,
+        answered: vec![],
+        covering: false,
+        key: vec![],
+        fixed: 0,
+        matched,
+        estimate: Estimate { startup: 0.0, total, rows, width: row_width(infos) },
+    })
+}
+
+/// The condition as one that the index can be asked.
+fn item_condition((shape, keyed): (&TableShape, &Keyed<'_>), index: &Index, condition: &Expr) -> Option<ItemCondition> {
+    let Expr::Call { function, args } = condition else { return None };
+    let [first, second] = args.as_slice() else { return None };
+    let symbol = &*function.name;
+    let one_sided = |key: &Expr, symbol: &str, value: &Expr| {
+        let Expr::Column { index: place, .. } = key else { return None };
+        let is_asked = !is_volatile(value) && !has_subquery(value) && used_columns(value).is_empty();
+        let column = *keyed.columns.get(*place)?;
+        let classes = &index.inverted.as_ref()?.classes;
+        let parts = index.columns.iter().zip(classes).enumerate().filter(|(_, (part, _))| part.column == column);
+        let found = parts.filter(|_| is_asked).find_map(|(at, (_, class))| Some((at, *class, class.operator(symbol)?)));
+        let (at, class, operator) = found?;
+        let data_type = shape.table.key_type(column)?;
+        let is_same = match (data_type.element(), value.data_type().element()) {
+            (Some(ours), Some(theirs)) if class == ItemClass::Array => ours.base() == theirs.base(),
+            _ => class != ItemClass::Array,
+        };
+        let tells =
+            |value: &Value| Query::of((class, at, data_type), operator, value).is_ok_and(|asks| asks != Query::All);
+        let is_worth = !matches!(value, Expr::Literal { value, .. } if !tells(value));
+        (is_same && is_worth).then(|| ItemCondition { column: at, operator, value: value.clone() })
+    };
+    one_sided(first, symbol, second).or_else(|| one_sided(second, commuted(symbol)?, first))
 }
 
 /// The rows in the path's ranges, and what reading them costs.

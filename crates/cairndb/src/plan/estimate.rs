@@ -17,6 +17,8 @@ const ROWS_UNKNOWN: f64 = 1000.0;
 const DISTINCT_UNKNOWN: f64 = 200.0;
 const RANGE_UNKNOWN: f64 = 1.0 / 3.0;
 const RANGE_PAIR_UNKNOWN: f64 = 0.05;
+/// Rows that have certain keys, values or elements: PostgreSQL's guess where it knows nothing of the column.
+const ITEMS_UNKNOWN: f64 = 0.01;
 const MATCH_PREFIX: f64 = 0.02;
 const MATCH_ANYWHERE: f64 = 0.05;
 
@@ -149,6 +151,7 @@ pub(super) fn selectivity(condition: &Expr, columns: &[ColumnInfo]) -> f64 {
                 let each = column_of(input).and_then(|c| columns.get(c)).map_or(0.01, |info| equal(info, None));
                 each * elements_of(array)
             }
+            (_, [_, _]) if asks_items(&function.name, &function.args) => ITEMS_UNKNOWN,
             (Some(op), [first, second]) => operator(op, first, second, columns),
             _ => RANGE_UNKNOWN,
         },
@@ -157,6 +160,17 @@ pub(super) fn selectivity(condition: &Expr, columns: &[ColumnInfo]) -> f64 {
         _ => 0.5,
     };
     share.clamp(0.0, 1.0)
+}
+
+/// `@>` and its kin.
+fn asks_items(symbol: &str, args: &[DataType]) -> bool {
+    let is_array = args.first().is_some_and(|arg| arg.is_array());
+    match symbol {
+        "@>" | "<@" => is_array || args.first() == Some(&DataType::Jsonb),
+        "&&" => is_array,
+        "?" | "?|" | "?&" | "@?" | "@@" => args.first() == Some(&DataType::Jsonb),
+        _ => false,
+    }
 }
 
 fn operator(op: Operator, first: &Expr, second: &Expr, columns: &[ColumnInfo]) -> f64 {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::expr::Expr;
 use super::logical::{JoinKind, SetOperator};
 use super::number::node_exprs;
-use super::physical::{Estimate, KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
+use super::physical::{Estimate, ItemCondition, KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
 use super::print::{Names, subplan_name};
 use super::walk;
 use crate::catalog::{Index, Table};
@@ -277,6 +277,7 @@ impl Explainer<'_> {
                 let kind = if *covering { "Index Only Scan" } else { "Index Scan" };
                 scan(kind, table, Some((index.name.clone(), *reverse)))
             }
+            N::ItemScan { table, index, .. } => scan("Index Scan", table, Some((index.name.clone(), false))),
             N::PointGet { table, index, .. } => {
                 scan("Index Scan", table, Some((key_name(table, index.as_deref()), false)))
             }
@@ -327,6 +328,7 @@ impl Explainer<'_> {
                 let kind = if *covering { "Index Only Scan" } else { "Index Scan" };
                 index_title(kind, *reverse, &index.name, table)
             }
+            N::ItemScan { table, index, .. } => index_title("Index Scan", false, &index.name, table),
             N::PointGet { table, index, .. } => {
                 index_title("Index Scan", false, &key_name(table, index.as_deref()), table)
             }
@@ -385,6 +387,18 @@ impl Explainer<'_> {
             N::TableScan { table, ranges, filter, .. } => self.scan_details(plan, table, None, ranges, filter),
             N::IndexScan { table, index, ranges, filter, .. } => {
                 self.scan_details(plan, table, Some(index), ranges, filter)
+            }
+            N::ItemScan { table, index, items, filter, .. } => {
+                let key = key_columns(table, Some(index));
+                let text = |item: &ItemCondition| {
+                    let column = key.get(item.column).map_or("?", String::as_str);
+                    format!("({column} {} {})", item.operator.symbol(), self.print(&[], &item.value))
+                };
+                let texts: Vec<String> = items.iter().map(text).collect();
+                let columns = self.columns(plan);
+                let mut lines = vec![Detail::of("Index Cond", all_of(&texts))];
+                lines.extend(filter.iter().map(|filter| Detail::of("Filter", self.print(&columns, filter))));
+                lines
             }
             N::PointGet { table, index, key, filter, .. } => {
                 let range = KeyRange { prefix: key.clone(), lower: None, upper: None };
@@ -491,6 +505,7 @@ impl Explainer<'_> {
         match &plan.node {
             N::TableScan { table, columns, .. }
             | N::IndexScan { table, columns, .. }
+            | N::ItemScan { table, columns, .. }
             | N::PointGet { table, columns, .. } => self.table_columns(table, columns),
             N::Project { input, exprs } => printed(input, exprs),
             N::HashAggregate { input, group_by, aggregates } => {
@@ -563,7 +578,12 @@ fn add_subplans(expr: &Expr, found: &mut Vec<Subplan>) {
 
 fn relation_count(plan: &PhysicalPlan) -> usize {
     let own = match &plan.node {
-        N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } | N::IndexJoin { .. } | N::CteScan { .. } => 1,
+        N::TableScan { .. }
+        | N::IndexScan { .. }
+        | N::ItemScan { .. }
+        | N::PointGet { .. }
+        | N::IndexJoin { .. }
+        | N::CteScan { .. } => 1,
         _ => 0,
     };
     let mut subplans = vec![];

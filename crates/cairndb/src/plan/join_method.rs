@@ -178,7 +178,8 @@ impl<'g> Pair<'g> {
             primary.map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect();
         let mut found = vec![];
         found.extend(self.lookup(None, &primary, true));
-        for (_, index) in table.indexes.iter().enumerate().filter(|(at, _)| shape.is_within(*at)) {
+        let ordered = table.indexes.iter().enumerate().filter(|(_, index)| !index.is_inverted());
+        for (_, index) in ordered.filter(|(at, _)| shape.is_within(*at)) {
             found.extend(self.lookup(Some(index), &index.columns, index.unique));
         }
         found

@@ -53,7 +53,10 @@ fn position(kept: &[usize], column: usize) -> usize {
 
 /// Leaves the scan only the `used` columns and those of its filter: the places of those, if any went.
 fn narrow_scan(scan: &mut PhysicalPlan, mut used: BTreeSet<usize>) -> Option<Vec<usize>> {
-    let (N::TableScan { columns, filter, .. } | N::IndexScan { columns, filter, .. }) = &mut scan.node else {
+    let (N::TableScan { columns, filter, .. }
+    | N::IndexScan { columns, filter, .. }
+    | N::ItemScan { columns, filter, .. }) = &mut scan.node
+    else {
         return None;
     };
     if let Some(filter) = filter {

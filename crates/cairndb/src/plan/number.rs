@@ -65,6 +65,7 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
         N::TableScan { ranges, filter, .. } | N::IndexScan { ranges, filter, .. } => {
             ranges.iter().flat_map(range_exprs).chain(filter).collect()
         }
+        N::ItemScan { items, filter, .. } => items.iter().map(|item| &item.value).chain(filter).collect(),
         N::PointGet { key, filter, .. } => key.iter().chain(filter).collect(),
         N::Filter { predicate, .. } => vec![predicate],
         N::Project { exprs, .. } => exprs.iter().collect(),
@@ -106,6 +107,7 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
         N::TableScan { ranges, filter, .. } | N::IndexScan { ranges, filter, .. } => {
             ranges.iter_mut().flat_map(range_exprs_mut).chain(filter).collect()
         }
+        N::ItemScan { items, filter, .. } => items.iter_mut().map(|item| &mut item.value).chain(filter).collect(),
         N::PointGet { key, filter, .. } => key.iter_mut().chain(filter).collect(),
         N::Filter { predicate, .. } => vec![predicate],
         N::Project { exprs, .. } => exprs.iter_mut().collect(),
@@ -143,7 +145,9 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
 /// The inputs of one physical node, to change them.
 pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
     match node {
-        N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
+        N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::ItemScan { .. } | N::PointGet { .. } => {
+            vec![]
+        }
         N::CteScan { .. } | N::TableFunction { .. } => vec![],
         N::Modify { rows: ModifiedRows::Plan(input) | ModifiedRows::Few(input), .. } => vec![input],
         N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],

@@ -20,6 +20,7 @@ use super::window::WindowCall;
 use crate::bind::ConstantRows;
 use crate::catalog::{Index, Table};
 use crate::dml::Change;
+use crate::inverted::ItemOperator;
 
 /// A node of the physical plan.
 #[derive(Clone, Debug)]
@@ -119,6 +120,19 @@ pub enum PhysicalNode {
         reverse: bool,
         /// The index entry alone tells all of `columns`: the table need not be read.
         covering: bool,
+    },
+    /// Rows by an inverted index, in key order: those that it finds for all of `items`, of which `filter` asks again.
+    ItemScan {
+        /// The table.
+        table: Arc<Table>,
+        /// The index.
+        index: Arc<Index>,
+        /// As in `TableScan`.
+        columns: Vec<usize>,
+        /// At least one.
+        items: Vec<ItemCondition>,
+        /// Over `columns`.
+        filter: Option<Expr>,
     },
     /// At most one row, by the whole primary key (`index` none) or the whole key of a unique index. A NULL in the key:
     /// no row.
@@ -351,6 +365,16 @@ pub struct KeyRange {
     pub upper: Option<KeyBound>,
 }
 
+/// What an inverted index is asked: `column operator value`.
+#[derive(Clone, Debug)]
+pub struct ItemCondition {
+    /// Which of the index's columns.
+    pub(crate) column: usize,
+    pub(crate) operator: ItemOperator,
+    /// Without columns. NULL: no row.
+    pub(crate) value: Expr,
+}
+
 /// One end of a range.
 #[derive(Clone, Debug)]
 pub struct KeyBound {
@@ -393,7 +417,7 @@ impl PhysicalPlan {
         use PhysicalNode as N;
         match &self.node {
             N::Values { .. } | N::TableScan { .. } | N::IndexScan { .. } | N::PointGet { .. } => vec![],
-            N::CteScan { .. } | N::TableFunction { .. } => vec![],
+            N::ItemScan { .. } | N::CteScan { .. } | N::TableFunction { .. } => vec![],
             N::Modify { rows: ModifiedRows::Plan(input) | ModifiedRows::Few(input), .. } => vec![input],
             N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
             N::Filter { input, .. }

@@ -5,7 +5,7 @@ use super::cost;
 use super::expr::Expr;
 use super::logical::{LogicalPlan, SortKey};
 use super::number::node_exprs;
-use super::physical::{KeyBound, KeyRange, PhysicalNode as N};
+use super::physical::{ItemCondition, KeyBound, KeyRange, PhysicalNode as N};
 use super::planner::{ExprCost, Planned, Planner};
 use super::refs::has_subquery;
 use crate::Result;
@@ -53,15 +53,21 @@ impl Planner<'_> {
                 let key = ranges.into_iter().next().map(|range| range.prefix).unwrap_or_default();
                 N::PointGet { table, index, columns, key, filter }
             }
+            Some(index) if !path.items.is_empty() => {
+                let item = |item: ItemCondition| Ok(ItemCondition { value: self.expr(item.value)?, ..item });
+                let items = path.items.into_iter().map(item).collect::<Result<_>>()?;
+                N::ItemScan { table, index, columns, items, filter }
+            }
             None => N::TableScan { table, columns, ranges, filter, reverse },
             Some(index) => N::IndexScan { table, index, columns, ranges, filter, reverse, covering: path.covering },
         };
         let estimate = path.estimate;
         let once = ExprCost::of(node_exprs(&node)).once;
         let subqueries = match &node {
-            N::TableScan { filter, .. } | N::IndexScan { filter, .. } | N::PointGet { filter, .. } => {
-                ExprCost::of(filter.as_ref().filter(|filter| has_subquery(filter))).row
-            }
+            N::TableScan { filter, .. }
+            | N::IndexScan { filter, .. }
+            | N::ItemScan { filter, .. }
+            | N::PointGet { filter, .. } => ExprCost::of(filter.as_ref().filter(|filter| has_subquery(filter))).row,
             _ => 0.0,
         };
         let startup = estimate.startup + once;

@@ -49,6 +49,7 @@ pub(super) fn index(catalog: &mut Catalog, table: &str, name: &str, columns: &[u
         expressions: vec![],
         predicate: None,
         included: Vec::new(),
+        inverted: None,
     };
     entry.indexes.push(Arc::new(index));
     catalog.objects_mut().add_table(Arc::new(entry));

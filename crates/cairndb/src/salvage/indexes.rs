@@ -9,6 +9,7 @@ use crate::Result;
 use crate::catalog::{Catalog, Index, Table};
 use crate::dml::Entries;
 use crate::exec::{EntrySorter, ExecContext};
+use crate::inverted::{ListBuilder, note_key};
 use crate::verify::expected;
 
 /// Bytes put into the database per transaction.
@@ -51,7 +52,11 @@ pub(super) fn build(
     let mut duplicates = Vec::new();
     for index in &table.indexes {
         clear(&mut steps, context, index.tree)?;
-        fill(&mut steps, expected((table, index), catalog, context)?, index, &mut duplicates)?;
+        let entries = expected((table, index), catalog, context)?;
+        match index.is_inverted() {
+            true => fill_inverted(&mut steps, entries, index)?,
+            false => fill(&mut steps, entries, index, &mut duplicates)?,
+        }
     }
     steps.commit()?;
     duplicates.sort_unstable();
@@ -85,6 +90,13 @@ fn fill(steps: &mut Steps<'_>, entries: EntrySorter, index: &Index, duplicates: 
     })
 }
 
+fn fill_inverted(steps: &mut Steps<'_>, items: EntrySorter, index: &Index) -> Result<()> {
+    let mut lists = ListBuilder::default();
+    let mut put = |key: &[u8], list: &[u8]| Ok(steps.next(key.len() + list.len())?.put(index.tree, key, list)?);
+    items.for_each(|item, row_key| lists.add(item, row_key, &mut put))?;
+    lists.finish(&mut put)
+}
+
 /// Removes a row, and those entries of indexes that are its own.
 fn take_out(
     (store, context): (&Store, &ExecContext),
@@ -98,6 +110,14 @@ fn take_out(
     transaction.delete(table.tree, key)?;
     for index in &table.indexes {
         let mut entries = Entries::of(table, index, catalog)?;
+        if index.is_inverted() {
+            entries.each_of_row(key, &value, context, |item, row_key| {
+                let mut note = Vec::new();
+                let value = note_key(item, row_key, false, &mut note);
+                Ok(transaction.put(index.tree, &note, value)?)
+            })?;
+            continue;
+        }
         if let Some((entry, row_key)) = entries.of_row(key, &value, context)?
             && transaction.reader().get(index.tree, entry)?.as_deref() == Some(row_key)
         {

@@ -63,7 +63,8 @@ pub(super) fn index(catalog: &Catalog, table: &Table, of: &Indexed, pretty: bool
         [] => String::new(),
         names => format!(" INCLUDE ({})", names.join(", ")),
     };
-    format!("CREATE {unique}INDEX {} ON {on} USING btree ({columns}){included}{nulls}{filter}", quoted(of.name))
+    let method = if of.secondary.is_some_and(|index| index.is_inverted()) { "gin" } else { "btree" };
+    format!("CREATE {unique}INDEX {} ON {on} USING {method} ({columns}){included}{nulls}{filter}", quoted(of.name))
 }
 
 /// An expression as PostgreSQL writes conditions.

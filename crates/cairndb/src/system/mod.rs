@@ -15,6 +15,7 @@ mod usage;
 use std::cell::Cell;
 
 use crate::catalog::{Catalog, ObjectId, ObjectName, RelationKind, TEMPORARY, Table};
+use crate::inverted::ItemClass;
 use crate::plan::{Expr, Field};
 use crate::types::DataType;
 use crate::{Error, SqlState, Value};
@@ -176,6 +177,14 @@ fn names(table: &Table, columns: &[usize]) -> Vec<String> {
 /// The columns of an index as CREATE INDEX says them.
 fn index_columns(table: &Table, of: &describe::Indexed) -> Vec<String> {
     let mut columns = names(table, &of.columns);
+    if let Some(inverted) = of.secondary.and_then(|index| index.inverted.as_ref()) {
+        for ((column, class), part) in columns.iter_mut().zip(&inverted.classes).zip(&of.columns) {
+            if table.key_type(*part).and_then(ItemClass::default_of) != Some(*class) {
+                column.extend([" ", class.name()]);
+            }
+        }
+        return columns;
+    }
     for (column, part) in columns.iter_mut().zip(of.secondary.into_iter().flat_map(|index| &index.columns)) {
         column.push_str(match (part.descending, part.nulls_first) {
             (false, false) => "",

@@ -11,6 +11,7 @@ use crate::api::Shared;
 use crate::catalog::{Catalog, Index, Table, TableLayout, load};
 use crate::dml::Entries;
 use crate::exec::{EntrySorter, ExecContext};
+use crate::inverted::Postings;
 use crate::types::EvalContext;
 use crate::{Error, Result, SqlState};
 
@@ -68,6 +69,9 @@ fn check_rows(reader: &Reader, table: &Table, layout: &TableLayout) -> Result<()
 
 /// How many entries the index has, if they are those that its table's rows ask for.
 fn check_index((table, index): (&Table, &Index), catalog: &Catalog, context: &ExecContext) -> Result<u64> {
+    if index.is_inverted() {
+        return check_inverted((table, index), catalog, context);
+    }
     let mut entries = 0;
     let mut cursor = context.reader.cursor(index.tree, Bound::Unbounded, Bound::Unbounded)?;
     expected((table, index), catalog, context)?.for_each(|entry, row_key| {
@@ -76,15 +80,35 @@ fn check_index((table, index): (&Table, &Index), catalog: &Catalog, context: &Ex
         match order {
             Some(Ordering::Equal) => Ok(()),
             Some(Ordering::Less) => Err(too_many(table, index)),
-            Some(Ordering::Greater) | None => {
-                Err(corrupt(format!("index \"{}\" lacks the entry of a row of table \"{}\"", index.name, table.name)))
-            }
+            Some(Ordering::Greater) | None => Err(too_few(table, index)),
         }
         .map_err(|error| repairable(error, index))
     })?;
     match cursor.next()? {
         Some(_) => Err(repairable(too_many(table, index), index)),
         None => Ok(entries),
+    }
+}
+
+/// As `check_index`, of an inverted one: pairs of an item and a row.
+fn check_inverted((table, index): (&Table, &Index), catalog: &Catalog, context: &ExecContext) -> Result<u64> {
+    let mut entries = 0;
+    let mut found = Postings::all(&context.reader, index.tree)?;
+    let mut place = Vec::new();
+    expected((table, index), catalog, context)?.for_each(|item, row_key| {
+        entries += 1;
+        place.clear();
+        place.extend_from_slice(item);
+        place.extend_from_slice(row_key);
+        match found.next()?.then(|| found.place().cmp(&place)) {
+            Some(Ordering::Equal) => Ok(()),
+            Some(Ordering::Less) => Err(repairable(too_many(table, index), index)),
+            Some(Ordering::Greater) | None => Err(repairable(too_few(table, index), index)),
+        }
+    })?;
+    match found.next()? {
+        true => Err(repairable(too_many(table, index), index)),
+        false => Ok(entries),
     }
 }
 
@@ -98,15 +122,17 @@ pub(crate) fn expected(
     let mut sorter = EntrySorter::new(context);
     let mut cursor = context.reader.cursor(table.tree, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, value)) = cursor.next()? {
-        if let Some((entry, row_key)) = entries.of_row(key, value, context)? {
-            sorter.add(entry, row_key)?;
-        }
+        entries.each_of_row(key, value, context, |entry, row_key| sorter.add(entry, row_key))?;
     }
     Ok(sorter)
 }
 
 fn corrupt(message: String) -> Error {
     Error::new(SqlState::DATA_CORRUPTED, message)
+}
+
+fn too_few(table: &Table, index: &Index) -> Error {
+    corrupt(format!("index \"{}\" lacks the entry of a row of table \"{}\"", index.name, table.name))
 }
 
 fn too_many(table: &Table, index: &Index) -> Error {

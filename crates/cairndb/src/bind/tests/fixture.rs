@@ -96,6 +96,7 @@ fn unique(table: &str, columns: &str, positions: &[usize]) -> Arc<Index> {
         expressions: Vec::new(),
         predicate: None,
         included: Vec::new(),
+        inverted: None,
     })
 }
 

@@ -156,6 +156,7 @@ impl RowChange {
         !self.moves
             && !self.is_told
             && self.rules.target.table.triggers.is_empty()
+            && !self.indexes.iter().any(|&at| self.rules.target.table.indexes[at].is_inverted())
             && self.rules.are_evaluable()
             && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
             && self.assignments.iter().all(Assignment::is_evaluable)
@@ -452,8 +453,9 @@ impl RowChange {
         if buffers.write.is_move() {
             trees.delete(self.rules.target.table.tree, key)?;
         }
-        for (_, index, before, _) in self.changed(buffers).filter(|(.., before, _)| !before.absent) {
-            trees.delete(index.tree, &before.key)?;
+        let stays = !buffers.write.is_move();
+        for (_, index, before, after) in self.changed(buffers).filter(|(.., before, _)| !before.absent) {
+            before.take(trees, index, key, stays.then_some(after))?;
         }
         Ok(())
     }
@@ -462,8 +464,9 @@ impl RowChange {
     pub(crate) fn put_new(&self, trees: &mut dyn Trees, key: &[u8], buffers: &ChangeBuffers) -> Result<(), Stop> {
         let tree = self.rules.target.table.tree;
         let key = buffers.key_after(key);
-        for (_, index, _, after) in self.changed(buffers).filter(|(.., after)| !after.absent) {
-            trees.put(index.tree, &after.key, after.value(key))?;
+        let stays = !buffers.write.is_move();
+        for (_, index, before, after) in self.changed(buffers).filter(|(.., after)| !after.absent) {
+            after.put(trees, index, key, stays.then_some(before))?;
         }
         match &buffers.write {
             RowWrite::Patch => {

@@ -49,6 +49,7 @@ impl RowDelete {
     pub(crate) fn is_evaluable(&self) -> bool {
         !self.is_told
             && self.target.table.triggers.is_empty()
+            && !self.target.table.indexes.iter().any(|index| index.is_inverted())
             && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
     }
 
@@ -102,7 +103,7 @@ impl RowDelete {
             return Ok(false);
         }
         for (index, entry) in table.indexes.iter().zip(&buffers.entries).filter(|(_, entry)| !entry.absent) {
-            trees.delete(index.tree, &entry.key)?;
+            entry.take(trees, index, key, None)?;
         }
         if self.is_told {
             let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));

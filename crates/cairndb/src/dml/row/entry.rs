@@ -1,17 +1,19 @@
 //! Index entries.
 
 use super::violation::named_key;
-use super::{Env, Stop, Stored, env};
+use super::{Env, Stop, Stored, Trees, env};
 use crate::bind::bind_index;
 use crate::catalog::{Catalog, Index, Table, TableLayout};
 use crate::exec::{Columns, Datum, ExecContext};
+use crate::inverted::{ITEM_BYTES, add_items, note_key};
 use crate::plan::{BoundIndex, Expr};
 use crate::types::{DataType, key};
 use crate::{Error, Result, Value};
 
-/// An index entry.
+/// An index entry; of an inverted index, one for each of the row's items.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
+    /// Of an inverted index: the items, ascending, each once.
     pub(super) key: Vec<u8>,
     /// Unique and without NULL: its value is the row's key, and it must not be there yet.
     pub(super) exclusive: bool,
@@ -40,6 +42,9 @@ impl Entry {
     ) -> Result<(), Stop> {
         if let Some(bound) = of.bound {
             return self.encode_bound(of, bound, &Lent(row), row_key, env);
+        }
+        if of.index.is_inverted() {
+            return self.encode_items(of, &Lent(row), env);
         }
         // Buffers are used for whatever table comes next.
         self.absent = false;
@@ -72,11 +77,89 @@ impl Entry {
         if self.absent {
             return Ok(());
         }
+        if of.index.is_inverted() {
+            return self.encode_items(of, row, env);
+        }
         self.exclusive = of.index.encode_entry_with(row_key, &mut self.key, |part, out| {
             let (value, data_type) = (of.key_value(part.column, row, env)?, of.key_type(part.column)?);
             key::encode_ref(value.get(), data_type, part.descending, part.nulls_first, out);
             Ok::<_, Stop>(value.is_null())
         })?;
+        Ok(())
+    }
+
+    /// Of an inverted index.
+    #[cold]
+    fn encode_items(&mut self, of: Indexed<'_>, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
+        self.key.clear();
+        (self.exclusive, self.absent) = (false, false);
+        let mut items = Vec::new();
+        let classes = of.index.inverted.iter().flat_map(|inverted| &inverted.classes);
+        for ((at, part), class) in of.index.columns.iter().enumerate().zip(classes) {
+            let (value, data_type) = (of.key_value(part.column, row, env)?.into_value(), of.key_type(part.column)?);
+            add_items(*class, at, (&value, data_type), &mut items)?;
+        }
+        items.sort_unstable();
+        items.dedup();
+        items.iter().for_each(|item| self.key.extend_from_slice(&item.to_be_bytes()));
+        Ok(())
+    }
+
+    fn items(&self) -> impl Iterator<Item = &[u8]> {
+        self.key.chunks_exact(ITEM_BYTES)
+    }
+
+    /// Writes the entry of a row. `before`: what the same row had in the index, which of an inverted one stays where it is.
+    pub(super) fn put(
+        &self,
+        trees: &mut dyn Trees,
+        index: &Index,
+        row_key: &[u8],
+        before: Option<&Entry>,
+    ) -> Result<(), Stop> {
+        match index.is_inverted() {
+            true => self.note(trees, index, row_key, (true, before)),
+            false => Ok(trees.put(index.tree, &self.key, self.value(row_key))?),
+        }
+    }
+
+    /// Takes away the entry of a row. `after`: what the same row will have in the index.
+    pub(super) fn take(
+        &self,
+        trees: &mut dyn Trees,
+        index: &Index,
+        row_key: &[u8],
+        after: Option<&Entry>,
+    ) -> Result<(), Stop> {
+        match index.is_inverted() {
+            true => self.note(trees, index, row_key, (false, after)),
+            false => Ok(trees.delete(index.tree, &self.key).map(drop)?),
+        }
+    }
+
+    /// Notes of each item, but those of another entry, that the row has it, or that it has not.
+    #[cold]
+    fn note(
+        &self,
+        trees: &mut dyn Trees,
+        index: &Index,
+        row_key: &[u8],
+        (has, other): (bool, Option<&Entry>),
+    ) -> Result<(), Stop> {
+        let mut others = other.filter(|other| !other.absent).map(|other| other.items().peekable());
+        let (mut key, mut count) = (Vec::new(), 0);
+        for item in self.items() {
+            let is_other = others.as_mut().is_some_and(|others| {
+                while others.next_if(|other| *other < item).is_some() {}
+                others.peek().is_some_and(|other| *other == item)
+            });
+            if !is_other {
+                let value = note_key(item, row_key, has, &mut key);
+                trees.put(index.tree, &key, value)?;
+                count += 1;
+            }
+        }
+        index.inverted.iter().for_each(|inverted| inverted.unsettled.add(count));
         Ok(())
     }
 
@@ -139,7 +222,23 @@ impl<'a> Entries<'a> {
         Ok(Entries { table, index, layout: TableLayout::new(table), bound, entry: Entry::default() })
     }
 
-    /// The key of the row's entry and its value; `None`: it has none.
+    /// Calls `each` with the key and the value of every entry of the row: of an inverted index, its items and the row's key.
+    pub(crate) fn each_of_row(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        context: &ExecContext,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let is_inverted = self.index.is_inverted();
+        match self.of_row(key, value, context)? {
+            None => Ok(()),
+            Some((items, _)) if is_inverted => items.chunks_exact(ITEM_BYTES).try_for_each(|item| each(item, key)),
+            Some((entry, row_key)) => each(entry, row_key),
+        }
+    }
+
+    /// The key of the row's entry and its value; `None`: it has none. Of an inverted index, its items.
     pub(crate) fn of_row<'k>(
         &mut self,
         key: &'k [u8],

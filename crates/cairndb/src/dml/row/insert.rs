@@ -59,6 +59,7 @@ impl RowInsert {
     pub(crate) fn is_evaluable(&self) -> bool {
         self.rules.are_evaluable()
             && self.rules.target.table.triggers.is_empty()
+            && !self.rules.target.table.indexes.iter().any(|index| index.is_inverted())
             && self.conflict.as_ref().is_none_or(Conflict::is_evaluable)
             && self.returning.iter().flatten().all(env::is_evaluable)
     }
@@ -164,7 +165,7 @@ impl RowInsert {
             return Err(Violation::Duplicate(None).into());
         }
         for (index, entry) in table.indexes.iter().zip(entries).filter(|(_, entry)| !entry.absent) {
-            trees.put(index.tree, &entry.key, entry.value(key))?;
+            entry.put(trees, index, key, None)?;
         }
         Ok(())
     }

@@ -104,7 +104,7 @@ impl EntryReader {
 }
 
 /// What finds the table's rows.
-fn made<'l>(lookup: &'l mut Option<Lookup>, table: &Table, cx: Cx<'_>) -> Result<&'l mut Lookup> {
+pub(super) fn made<'l>(lookup: &'l mut Option<Lookup>, table: &Table, cx: Cx<'_>) -> Result<&'l mut Lookup> {
     match lookup {
         Some(lookup) => Ok(lookup),
         None => Ok(lookup.insert(cx.context().reader.lookup(table.tree)?)),
@@ -160,7 +160,7 @@ fn push_part(part: &KeyPart, outputs: &[usize], rest: &mut &[u8], out: &mut [Vec
     outputs.iter().try_for_each(|&output| out[output].push(&value))
 }
 
-fn missing_row(table: &Table) -> Error {
+pub(super) fn missing_row(table: &Table) -> Error {
     Error::new(SqlState::DATA_CORRUPTED, format!("an index of table \"{}\" points to a missing row", table.name))
 }
 

@@ -1,6 +1,7 @@
 //! Reading tables: by their own tree, by an index, by one key.
 
 mod index_scan;
+mod item_scan;
 mod key_range;
 mod point_get;
 mod row_reader;
@@ -10,6 +11,7 @@ mod sieve_alike;
 mod table_scan;
 
 pub(crate) use index_scan::{EntryReader, IndexScan};
+pub(crate) use item_scan::ItemScan;
 pub(crate) use key_range::{KeyPart, KeyRanges, encode_prefix};
 pub(crate) use point_get::PointGet;
 pub(crate) use row_reader::RowReader;

@@ -6,6 +6,7 @@ use crate::catalog::{
     RoutineKind, Table, TriggerEvent, TypeKind,
 };
 use crate::functions::Volatility;
+use crate::inverted::ItemClass;
 use crate::system::describe::{self, Indexed, in_parentheses, indexes};
 use crate::system::reg::{INFORMATION_SCHEMA_OID, OTHER_TYPES, OWNER, OWNER_OID, PG_CATALOG_OID, schema_oid};
 use crate::system::{Rows, maybe, oid_of, schema_name, text, type_name, view_columns};
@@ -14,6 +15,7 @@ use crate::types::{Array, DataType, Dimension, TYPES, TypeCategory};
 use super::oid_of_relation;
 
 const BTREE: i64 = 403;
+const GIN: i64 = 2742;
 const HEAP: i64 = 2;
 const DEFAULT_COLLATION: i64 = 100;
 
@@ -87,7 +89,10 @@ pub(super) fn pg_class(catalog: &Catalog, rows: &mut Rows) {
                 Relation::Table(table) => (table.id, "r", table.columns.len(), HEAP),
                 Relation::View(view) => (view.id, "v", view.columns.len(), 0),
                 Relation::Sequence(sequence) => (sequence.id, "S", 3, 0),
-                Relation::Index(_, index) => (index.id, "i", index.columns.len() + index.included.len(), BTREE),
+                Relation::Index(_, index) => {
+                    let method = if index.is_inverted() { GIN } else { BTREE };
+                    (index.id, "i", index.columns.len() + index.included.len(), method)
+                }
                 Relation::PrimaryKey(table) => {
                     let columns = table.primary_key.len() + table.primary_key_included.len();
                     (table.primary_key_id, "i", columns, BTREE)
@@ -384,7 +389,25 @@ fn operator_class(data_type: DataType) -> i64 {
     10_000 + i64::from(of)
 }
 
+/// An inverted index's.
+fn item_class(class: ItemClass) -> i64 {
+    20_000 + class.code() as i64
+}
+
 pub(super) fn pg_opclass(_: &Catalog, rows: &mut Rows) {
+    for (class, of, default) in
+        [(ItemClass::Array, 2277, true), (ItemClass::Jsonb, 3802, true), (ItemClass::JsonbPath, 3802, false)]
+    {
+        rows.put(vec![
+            ("oid", Value::BigInt(item_class(class))),
+            ("opcmethod", Value::BigInt(GIN)),
+            ("opcname", text(class.name())),
+            ("opcnamespace", Value::BigInt(PG_CATALOG_OID)),
+            ("opcowner", owner()),
+            ("opcintype", number(of)),
+            ("opcdefault", yes(default)),
+        ]);
+    }
     let mut add = |name: String, of: u32| {
         rows.put(vec![
             ("oid", Value::BigInt(10_000 + i64::from(of))),
@@ -412,7 +435,11 @@ pub(super) fn pg_index(catalog: &Catalog, rows: &mut Rows) {
             let keys = index.columns.iter().chain(included).map(|part| Value::SmallInt(number(part))).collect();
             let key_types = || index.columns.iter().map(|part| part_type(table, &index, *part));
             let collations = key_types().map(|of| Value::BigInt(collation(of))).collect();
-            let classes = key_types().map(|of| Value::BigInt(operator_class(of))).collect();
+            let inverted = index.secondary.and_then(|index| index.inverted.as_ref());
+            let classes = match inverted {
+                Some(inverted) => inverted.classes.iter().map(|class| Value::BigInt(item_class(*class))).collect(),
+                None => key_types().map(|of| Value::BigInt(operator_class(of))).collect(),
+            };
             let directions = index.secondary.map(|index| {
                 let bits = |descending: bool, nulls_first: bool| i16::from(descending) | i16::from(nulls_first) << 1;
                 index.columns.iter().map(|part| bits(part.descending, part.nulls_first)).collect::<Vec<_>>()
@@ -767,7 +794,7 @@ pub(super) fn pg_rewrite(catalog: &Catalog, rows: &mut Rows) {
 }
 
 pub(super) fn pg_am(_: &Catalog, rows: &mut Rows) {
-    for (oid, name, kind) in [(HEAP, "heap", "t"), (BTREE, "btree", "i")] {
+    for (oid, name, kind) in [(HEAP, "heap", "t"), (BTREE, "btree", "i"), (GIN, "gin", "i")] {
         let handler = Value::text(format!("{}handler", if oid == HEAP { "heap_tableam_" } else { "bt" }));
         rows.put(vec![
             ("oid", Value::BigInt(oid)),

@@ -1,0 +1,148 @@
+//! Scans an inverted index.
+
+use std::sync::Arc;
+
+use cairn_storage::{KeyList, Lookup};
+
+use super::index_scan::{made, missing_row};
+use super::row_reader::RowReader;
+use super::table_scan::{ScanSizes, filtered};
+use crate::catalog::{Index, Table};
+use crate::exec::batch::Batch;
+use crate::exec::context::Cx;
+use crate::exec::expr::{Evaluator, rebind_all};
+use crate::exec::operator::{Operator, Step};
+use crate::exec::vector::Vector;
+use crate::inverted::{ItemOperator, Query, Stream};
+use crate::{Error, Result, Value};
+
+/// One of the index's columns, what it is asked, and with which value.
+type Asked = ((usize, ItemOperator), Evaluator);
+
+/// The rows that an inverted index finds, in key order.
+pub(crate) struct ItemScan {
+    table: Arc<Table>,
+    index: Arc<Index>,
+    asked: Vec<Asked>,
+    filter: Option<Evaluator>,
+    /// `None`: not started.
+    rows: Option<Stream>,
+    /// Behind which the next row is looked for.
+    from: Vec<u8>,
+    keys: KeyList,
+    reader: RowReader,
+    lookup: Option<Lookup>,
+    sizes: ScanSizes,
+}
+
+impl ItemScan {
+    pub(crate) fn new(
+        table: &Arc<Table>,
+        index: &Arc<Index>,
+        columns: &[usize],
+        asked: Vec<Asked>,
+        filter: Option<Evaluator>,
+    ) -> ItemScan {
+        ItemScan {
+            table: table.clone(),
+            index: index.clone(),
+            asked,
+            filter,
+            rows: None,
+            from: Vec::new(),
+            keys: KeyList::default(),
+            reader: RowReader::new(table, columns),
+            lookup: None,
+            sizes: ScanSizes::default(),
+        }
+    }
+
+    /// What the index is asked, all together.
+    fn query(&mut self, cx: Cx<'_>) -> Result<Query> {
+        let mut parts = Vec::with_capacity(self.asked.len());
+        for ((column, operator), value) in &mut self.asked {
+            let class = self.index.inverted.as_ref().and_then(|inverted| inverted.classes.get(*column));
+            let data_type = self.index.columns.get(*column).and_then(|part| self.table.key_type(part.column));
+            let (Some(class), Some(data_type)) = (class, data_type) else {
+                return Err(Error::internal("an inverted index without such a column"));
+            };
+            parts.push(Query::of((*class, *column, data_type), *operator, &value.scalar(cx)?)?);
+        }
+        Ok(Query::and(parts))
+    }
+
+    /// The keys of the next rows, at most so many, fewer only at the end.
+    fn find(&mut self, count: usize, cx: Cx<'_>) -> Result<()> {
+        self.keys.clear();
+        if self.rows.is_none() {
+            let query = self.query(cx)?;
+            self.rows = Some(Stream::of(&query, &cx.context().reader, (self.table.tree, self.index.tree))?);
+        }
+        let Some(rows) = &mut self.rows else { return Ok(()) };
+        while self.keys.len() < count && rows.seek(&self.from)? {
+            self.from.clear();
+            self.from.extend_from_slice(rows.row());
+            self.keys.push(&self.from);
+            self.from.push(0);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
+        let ItemScan { table, keys, reader, lookup, .. } = self;
+        let found = made(lookup, table, cx)?.get_each(table.tree, keys, |first, rows| {
+            let mut of_rows = [&[][..]; Lookup::AT_ONCE];
+            let of_rows = &mut of_rows[..rows.len()];
+            of_rows.iter_mut().enumerate().for_each(|(at, key)| *key = keys.get(first + at));
+            reader.read(of_rows, rows, out)
+        })?;
+        if found == keys.len() { Ok(()) } else { Err(missing_row(table)) }
+    }
+
+    fn start_over(&mut self) {
+        self.rows = None;
+        self.from.clear();
+        self.sizes = ScanSizes::default();
+    }
+}
+
+impl Operator for ItemScan {
+    fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        loop {
+            cx.check()?;
+            cx.take_turn()?;
+            let size = self.sizes.next(cx);
+            self.find(size, cx)?;
+            let len = self.keys.len();
+            if len == 0 {
+                return Ok(None);
+            }
+            let mut vectors = self.reader.vectors(len);
+            self.read(&mut vectors, cx)?;
+            if let Some(batch) = filtered(vectors, len, self.filter.as_mut(), cx)? {
+                return Ok(Some(batch));
+            }
+        }
+    }
+
+    fn want(&mut self, rows: usize) {
+        if self.filter.is_none() {
+            self.sizes.want(rows);
+        }
+    }
+
+    fn reset(&mut self, _cx: Cx<'_>) {
+        self.start_over();
+    }
+
+    fn park(&mut self) -> bool {
+        self.start_over();
+        self.lookup = None;
+        true
+    }
+
+    fn rebind(&mut self, parameters: &[Value]) -> bool {
+        rebind_all(self.asked.iter_mut().map(|(_, value)| value), parameters)
+            && rebind_all(&mut self.filter, parameters)
+    }
+}
