@@ -112,6 +112,19 @@ fn analyze_tells_the_planner_how_many_rows_there_are() -> Result<()> {
     Ok(())
 }
 
+/// The table of a hash join was kept for the next outer row, and with it the keys of the first one.
+#[test]
+fn joins_whose_keys_are_of_an_outer_row_agree() -> Result<()> {
+    agree(
+        &sample()?,
+        &[
+            "SELECT n, (SELECT count(*) FROM a JOIN d ON a.y = d.x + n) FROM generate_series(1, 3) s(n)",
+            "SELECT n, (SELECT count(*) FROM a JOIN d ON a.y + n = d.x) FROM generate_series(1, 3) s(n)",
+            "SELECT n, (SELECT sum(d.x) FROM a LEFT JOIN d ON a.y * n = d.x * n) FROM generate_series(0, 3) s(n)",
+        ],
+    )
+}
+
 #[test]
 fn scans_with_any_access_path_agree() -> Result<()> {
     agree(

@@ -48,8 +48,8 @@ pub use names::{PageRef, TreeId};
 pub use options::{Durability, Options};
 pub use stats::Stats;
 pub use store::{Doubt, Loss, Lost, Salvage, Store, Uncertain, UncertainEntry, Verified, salvage, salvage_with};
-pub use tree::LeafEntries;
+pub use tree::{LeafEntries, TreeShape};
 pub use txn::{
-    Acknowledge, Cursor, KeyList, Lookup, PointReader, PointWriter, Reader, Savepoint, Session, Snapshot, Ticket,
-    Transaction, TransactionWriter, WriteError,
+    Acknowledge, Cursor, KeyList, Lookup, PointReader, PointWriter, Reader, SampleSize, Savepoint, Session, Snapshot,
+    Ticket, Transaction, TransactionWriter, WriteError,
 };

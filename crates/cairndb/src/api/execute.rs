@@ -462,9 +462,14 @@ impl Connection {
     pub(super) fn plan(&self, statement: &mut Runnable, state: &State<'_>) -> Result<Arc<Prepared>> {
         let options = &self.state.borrow().settings.optimizer;
         match &statement.prepared {
-            Some(prepared) if prepared.is_current(state.stamp, &state.catalog, options) => Ok(prepared.clone()),
+            Some(prepared)
+                if prepared.is_current(state.stamp, &state.catalog, options) && prepared.fits(state.reader)? =>
+            {
+                Ok(prepared.clone())
+            }
             _ => {
-                let prepared = Arc::new(Prepared::new(&statement.parsed, state.stamp, &state.catalog, options)?);
+                let State { stamp, catalog, reader, .. } = state;
+                let prepared = Arc::new(Prepared::new(&statement.parsed, *stamp, catalog, options, reader)?);
                 statement.prepared = Some(prepared.clone());
                 if let Some(hash) = statement.hash {
                     self.remember(hash, &prepared);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
 use cairn_parser::{Id, Query, Statement as Syntax};
-use cairn_storage::Reader;
+use cairn_storage as storage;
 
 use super::point::PointPlan;
 use super::session::OpenTransaction;
@@ -14,8 +14,9 @@ use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, bind_statement};
 use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, note_all, note_keys};
 use crate::command::{self, CommandKind};
 use crate::dml;
-use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
+use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, Sizes, optimize};
 use crate::sql::ParsedStatement;
+use crate::state::Reader;
 use crate::types::DataType;
 
 /// A statement bound and planned against one version of the catalog. Immutable; made anew when the catalog changed.
@@ -27,6 +28,8 @@ pub(crate) struct Prepared {
     /// Of a catalog in which the plan is right.
     stamp: [AtomicU64; 2],
     rests: Rests,
+    /// How large the tables were that it was planned for; of none whose size says nothing.
+    sizes: Sizes,
     /// The catalog's keys that say so, once they are asked for.
     keys: OnceLock<Vec<u8>>,
     /// The transaction in which it was noted what the plan rests on.
@@ -61,8 +64,9 @@ impl Prepared {
         stamp: CatalogStamp,
         catalog: &Arc<Catalog>,
         options: &OptimizerOptions,
+        reader: &Reader,
     ) -> Result<Prepared> {
-        Prepared::with(parsed, stamp, catalog, options, ParameterTypes::default())
+        Prepared::with(parsed, stamp, catalog, options, reader, ParameterTypes::default())
     }
 
     /// As `new`, of a statement whose parameters may have names.
@@ -71,6 +75,7 @@ impl Prepared {
         stamp: CatalogStamp,
         catalog: &Arc<Catalog>,
         options: &OptimizerOptions,
+        reader: &Reader,
         mut parameters: ParameterTypes,
     ) -> Result<Prepared> {
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
@@ -80,6 +85,11 @@ impl Prepared {
         let direct = match may_be_point {
             true => PointPlan::of_bound(&mut bound, catalog, options)?,
             false => None,
+        };
+        let sizes = match &direct {
+            Some(_) => Sizes::default(),
+            // Into how large a table rows go is no matter.
+            None => Sizes::look(parameters.tables(!matches!(bound, BoundStatement::Insert(_))), reader)?,
         };
         let (body, point, fields) = match direct {
             Some((point, fields)) => (OnceLock::new(), OnceLock::from(Some(point)), fields),
@@ -93,6 +103,7 @@ impl Prepared {
             parameters,
             stamp: [stamp.schema.into(), stamp.statistics.into()],
             rests,
+            sizes,
             keys: OnceLock::new(),
             noted: AtomicU64::new(0),
             catalog: catalog.clone(),
@@ -112,6 +123,7 @@ impl Prepared {
             parameters: vec![],
             stamp: [stamp.schema.into(), stamp.statistics.into()],
             rests: Rests::default(),
+            sizes: Sizes::default(),
             keys: OnceLock::new(),
             noted: AtomicU64::new(0),
             catalog: catalog.clone(),
@@ -186,6 +198,11 @@ impl Prepared {
         holds
     }
 
+    /// Whether the tables that it was planned for are still about as large.
+    pub(crate) fn fits(&self, reader: &Reader) -> Result<bool> {
+        self.sizes.hold(reader)
+    }
+
     /// The stamp of a catalog tree under which the plan is right.
     #[inline]
     pub(super) fn schema_stamp(&self) -> u64 {
@@ -206,7 +223,7 @@ impl Prepared {
 
     /// Notes as read what the plan rests on, for a statement on its own: all of the schema, which costs nothing, and
     /// nothing but what it rests on once somebody got in its way.
-    pub(super) fn note(&self, reader: &Reader, has_lost: bool) -> Result<()> {
+    pub(super) fn note(&self, reader: &storage::Reader, has_lost: bool) -> Result<()> {
         match has_lost && !self.rests.is_everything() {
             false => note_all(reader),
             true => note_keys(self.keys(), true, reader),
@@ -338,6 +355,28 @@ mod tests {
         "INSERT INTO t (n, id) SELECT $1::int, id FROM t WHERE false",
         "DELETE FROM t WHERE id = $1",
     ];
+
+    #[test]
+    fn a_table_of_another_size_has_its_statements_planned_again() {
+        let rows =
+            |from: i32, to: i32| format!("INSERT INTO t SELECT g, g % 10 FROM generate_series({from}, {to}) AS s(g)");
+        let (conn, other) = database(TABLES);
+        let mut read = conn.prepare("SELECT count(*) FROM t JOIN other USING (n) WHERE t.n > $1").expect("prepares");
+        let mut write = conn.prepare("INSERT INTO t SELECT id + 1000000, n FROM other WHERE n = $1").expect("prepares");
+        assert!(keeps_plan(&mut read, &other, &rows(1, 200)), "small tables are taken to grow");
+        assert!(!keeps_plan(&mut read, &other, &rows(201, 8_000)));
+        assert!(keeps_plan(&mut read, &other, &rows(8_001, 10_000)));
+        assert!(keeps_plan(&mut read, &other, "UPDATE t SET n = n + 1"));
+        assert!(!keeps_plan(&mut read, &other, &rows(10_001, 40_000)));
+        assert!(!keeps_plan(&mut read, &other, "DELETE FROM t WHERE id > 3000"));
+        assert!(keeps_plan(&mut write, &other, &rows(3_001, 30_000)), "into what rows go has no part in it");
+        // A transaction's own rows count as others' do.
+        conn.execute_script("BEGIN").expect("begins");
+        let planned = read.plan().expect("a plan").clone();
+        conn.execute_script("DELETE FROM t").expect("deletes");
+        read.query((1,)).expect("reads");
+        assert!(!Arc::ptr_eq(&planned, read.plan().expect("a plan")));
+    }
 
     #[test]
     fn what_happens_to_other_tables_spoils_no_plan() {

@@ -23,7 +23,7 @@ use crate::exec::{self, ExecContext, SequenceSource};
 use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{CompiledRoutines, Variables};
 use crate::sql::ParsedStatement;
-use crate::state::{Savepoint, Transaction};
+use crate::state::{Reader, Savepoint, Transaction};
 use crate::types::EvalContext;
 use crate::{Error, Result, SqlState, Value};
 
@@ -162,6 +162,11 @@ impl Runner {
         prepared.is_current(now.0, &now.1, &self.options)
     }
 
+    /// What statements see that are planned now.
+    fn reader(&self) -> Result<Reader> {
+        Ok(self.transaction()?.map_or_else(|| self.base.reader.clone(), |tx| tx.reader().clone()))
+    }
+
     /// Binds and plans a statement.
     pub(crate) fn prepare(
         &self,
@@ -170,13 +175,15 @@ impl Runner {
     ) -> Result<Arc<Prepared>> {
         let (stamp, catalog) = self.now();
         let parameters = ParameterTypes::with_variables(variables.clone());
-        Ok(Arc::new(Prepared::with(parsed, stamp, &catalog, &self.options, parameters)?))
+        let reader = self.reader()?;
+        Ok(Arc::new(Prepared::with(parsed, stamp, &catalog, &self.options, &reader, parameters)?))
     }
 
     fn prepared(&self, statement: &Planned, variables: &Arc<dyn Variables>) -> Result<Arc<Prepared>> {
         let mut known = statement.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(prepared) = &*known
             && self.is_current(prepared)
+            && prepared.fits(&self.reader()?)?
         {
             return Ok(prepared.clone());
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{ObjectId, Rests};
+use crate::catalog::{ObjectId, Rests, Table};
 use crate::routine::Variables;
 use crate::types::DataType;
 
@@ -50,6 +50,11 @@ impl ParameterTypes {
     /// Whether the statement has to do with what is temporary.
     pub(crate) fn uses_temporary(&self) -> bool {
         self.rests.has_temporary()
+    }
+
+    /// The tables that the statement names, by way of views too; those whose rows it changes, too, if they are asked for.
+    pub(crate) fn tables(&self, written: bool) -> impl Iterator<Item = &Arc<Table>> {
+        self.rests.tables(written)
     }
 
     pub(crate) fn into_parts(self) -> (Vec<DataType>, Rests) {

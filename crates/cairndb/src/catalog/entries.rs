@@ -708,6 +708,7 @@ mod tests {
             change: 5,
             analyzed: 0,
             statistics: None,
+            live: Arc::default(),
             on_commit: OnCommit::DeleteRows,
             triggers: vec![Arc::new(Trigger {
                 id: ObjectId(11),

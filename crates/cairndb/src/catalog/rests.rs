@@ -103,6 +103,15 @@ impl Rests {
         })
     }
 
+    /// The tables; those whose rows are changed, too, if they are asked for.
+    pub(crate) fn tables(&self, written: bool) -> impl Iterator<Item = &Arc<Table>> {
+        self.0.iter().filter_map(move |rest| match rest {
+            Rest::Table(table) => Some(table),
+            Rest::Written(table) => Some(table).filter(|_| written),
+            _ => None,
+        })
+    }
+
     /// Whether rows of some table are changed.
     pub(crate) fn has_written(&self) -> bool {
         self.0.iter().any(|rest| matches!(rest, Rest::Written(_)))

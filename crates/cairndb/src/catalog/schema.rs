@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cairn_storage::TreeId;
 
 use super::user_types::type_id;
-use super::{Definition, Trigger};
+use super::{Definition, Live, Trigger};
 use crate::inverted::{ItemClass, Unsettled};
 use crate::types::{DataType, Value};
 
@@ -67,6 +67,8 @@ pub struct Table {
     pub(crate) analyzed: u64,
     /// From ANALYZE.
     pub statistics: Option<Arc<TableStatistics>>,
+    /// How large it is at present.
+    pub(crate) live: Arc<Live>,
     /// Of a temporary table.
     pub(crate) on_commit: OnCommit,
     /// By name.
@@ -410,6 +412,7 @@ impl Table {
             change: 0,
             analyzed: 0,
             statistics: None,
+            live: Arc::default(),
             on_commit: OnCommit::Preserve,
             triggers: Vec::new(),
         }

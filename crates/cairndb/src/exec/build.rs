@@ -146,7 +146,8 @@ impl Builder<'_> {
             left_keys: self.exprs(left_keys)?,
             right_keys: self.exprs(right_keys)?,
             pairing: self.pairing(*kind, residual, left)?,
-            right_is_fixed: Facts::of_plan(right).is_fixed(),
+            // The table is of the keys, which may be of an outer row where the rows are not.
+            right_is_fixed: Facts::of_plan(right).is_fixed() && Facts::of_exprs(right_keys).is_fixed(),
         })))
     }
 

@@ -25,6 +25,12 @@ impl Facts {
         facts
     }
 
+    pub(crate) fn of_exprs(exprs: &[Expr]) -> Facts {
+        let mut facts = Facts::default();
+        exprs.iter().for_each(|expr| facts.add_expr(expr));
+        facts
+    }
+
     fn add_plan(&mut self, plan: &PhysicalPlan) {
         self.with |= matches!(plan.node, PhysicalNode::CteScan { .. });
         plan.exprs().into_iter().for_each(|expr| self.add_expr(expr));

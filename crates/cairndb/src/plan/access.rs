@@ -199,7 +199,7 @@ fn row_width(infos: &[ColumnInfo]) -> f64 {
     infos.iter().map(|info| info.width).sum()
 }
 
-fn table_width(table: &Arc<Table>) -> f64 {
+pub(super) fn table_width(table: &Arc<Table>) -> f64 {
     (0..table.columns.len()).map(|column| ColumnInfo::of_table(table, column).width).sum()
 }
 
@@ -365,8 +365,9 @@ impl<'a> Matcher<'a> {
             estimate: Estimate::default(),
         };
         let ranges = self.prefixes.len() as f64 * self.elements.unwrap_or(1.0);
-        (path.matched, path.estimate) = estimate((self.shape, predicate), &path, ranges, self.unique, infos);
         let (lower, upper) = (self.lower, self.upper);
+        let whole = self.unique && lower.is_none() && upper.is_none();
+        (path.matched, path.estimate) = estimate((self.shape, predicate), &path, ranges, whole, infos);
         let ranges = self.prefixes.into_iter();
         path.ranges = ranges.map(|prefix| KeyRange { prefix, lower: lower.clone(), upper: upper.clone() }).collect();
         Some(path)
@@ -428,12 +429,13 @@ fn item_condition((shape, keyed): (&TableShape, &Keyed<'_>), index: &Index, cond
     one_sided(first, symbol, second).or_else(|| one_sided(second, commuted(symbol)?, first))
 }
 
-/// The rows in the path's ranges, and what reading them costs.
+/// The rows in the path's ranges, and what reading them costs. `whole`: each range has at most one row, if it says all of
+/// the key.
 fn estimate(
     (shape, predicate): (&TableShape, Vec<Expr>),
     path: &AccessPath,
     ranges: f64,
-    unique: bool,
+    whole: bool,
     infos: &[ColumnInfo],
 ) -> (f64, Estimate) {
     let all = table_rows(&shape.table);
@@ -445,7 +447,7 @@ fn estimate(
         }
     }
     let mut matched = all * selectivity_of_all(&answered, infos);
-    if unique && path.answered.len() == path.key.len() && path.fixed + 1 >= path.key.len() {
+    if whole && path.answered.len() == path.key.len() {
         matched = matched.min(ranges);
     }
     let rows = (all * selectivity_of_all(&shape.conditions, infos)).clamp(1.0, matched.max(1.0));

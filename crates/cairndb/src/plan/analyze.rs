@@ -55,6 +55,12 @@ impl StatisticsBuilder {
     /// The statistics of all rows added.
     pub fn finish(self) -> TableStatistics {
         let rows = self.rows as f64;
+        self.finish_of(rows)
+    }
+
+    /// The statistics of a table of so many rows, of which those added are a sample.
+    pub(super) fn finish_of(self, rows: f64) -> TableStatistics {
+        let rows = rows.max(self.rows as f64);
         let column = |(place, &data_type): (usize, &DataType)| {
             let values = self.sample.iter().map(|row| row.get(place).unwrap_or(&Value::Null));
             column_statistics(values, data_type, rows)

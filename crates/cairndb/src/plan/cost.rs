@@ -5,7 +5,7 @@
 const PAGE: f64 = 1.0;
 const PAGE_BYTES: f64 = 8192.0;
 /// Bytes that a row takes besides its columns.
-const ROW_OVERHEAD: f64 = 11.0;
+pub(super) const ROW_OVERHEAD: f64 = 11.0;
 /// Decoding one row.
 pub(super) const ROW: f64 = 0.01;
 /// Stepping over one index entry.

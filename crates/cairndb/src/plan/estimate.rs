@@ -1,7 +1,7 @@
 //! How many rows: statistics of columns, and the selectivity of conditions.
 //!
-//! Without ANALYZE a table is taken to have [`ROWS_UNKNOWN`] rows, a unique column as many different values, any other
-//! column PostgreSQL's 200.
+//! Of a small table that nobody analyzed nothing but its size is known, which is taken to be [`ROWS_UNKNOWN`] at least: it may
+//! grow. A unique column has as many different values, any other column PostgreSQL's 200.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::expr::Expr;
 use super::keys::elements_of;
 use super::refs::is_boolean;
-use crate::catalog::{ColumnStatistics, Table};
+use crate::catalog::{ColumnStatistics, Table, TableStatistics};
 use crate::functions::{self, EvalContext, Operator};
 use crate::types::{DataType, Value, ValueRef};
 
@@ -31,8 +31,8 @@ pub(super) struct ColumnInfo {
     pub(super) null_fraction: f64,
     /// Bytes.
     pub(super) width: f64,
-    /// The table's column that it shows, if it does.
-    pub(super) source: Option<(Arc<Table>, usize)>,
+    /// The table's column that it shows, if it does, and what is known of the table.
+    pub(super) source: Option<(Arc<Table>, usize, Option<Arc<TableStatistics>>)>,
 }
 
 impl ColumnInfo {
@@ -48,18 +48,18 @@ impl ColumnInfo {
         let Some(definition) = table.columns.get(column) else {
             return ColumnInfo { distinct: rows, null_fraction: 0.0, width: 8.0, source: None };
         };
-        let source = Some((table.clone(), column));
-        let known = statistics(table, column);
+        let all = statistics(table);
+        let known = all.as_ref().and_then(|all| all.columns.get(column));
         let width = known.map(|known| known.average_width).filter(|&width| width > 0.0);
         ColumnInfo {
             distinct: match known {
-                Some(known) if known.distinct > 0.0 => known.distinct,
+                Some(known) if known.distinct > 0.0 => grown(known.distinct, all.as_deref(), rows),
                 _ if is_unique(table, column) => rows,
                 _ => DISTINCT_UNKNOWN.min(rows),
             },
             null_fraction: known.map_or(0.0, |known| known.null_fraction),
             width: width.unwrap_or_else(|| default_width(definition.data_type)),
-            source,
+            source: Some((table.clone(), column, all)),
         }
     }
 
@@ -70,18 +70,43 @@ impl ColumnInfo {
     }
 
     fn statistics(&self) -> Option<(&ColumnStatistics, DataType)> {
-        let (table, column) = self.source.as_ref()?;
-        Some((statistics(table, *column)?, table.columns.get(*column)?.data_type))
+        let (table, column, known) = self.source.as_ref()?;
+        Some((known.as_ref()?.columns.get(*column)?, table.columns.get(*column)?.data_type))
     }
 }
 
-fn statistics(table: &Table, column: usize) -> Option<&ColumnStatistics> {
-    table.statistics.as_ref()?.columns.get(column)
+/// What ANALYZE found, or what was found since in a table that has become another.
+fn statistics(table: &Table) -> Option<Arc<TableStatistics>> {
+    let is_now = |known: &TableStatistics| table.live.rows().is_none_or(|rows| is_near(known.rows, rows));
+    let analyzed = table.statistics.as_ref();
+    match analyzed.filter(|known| is_now(known)) {
+        Some(known) => Some(known.clone()),
+        None => table.live.sample().map(|sample| sample.statistics).or_else(|| analyzed.cloned()),
+    }
+}
+
+/// Whether a number of rows is another's within what may be wrong with either.
+pub(super) fn is_near(a: f64, b: f64) -> bool {
+    a.max(b) <= 1.5 * a.min(b)
+}
+
+/// Where many of the values differ, more rows have more of them.
+fn grown(distinct: f64, known: Option<&TableStatistics>, rows: f64) -> f64 {
+    match known {
+        Some(known) if distinct > 0.1 * known.rows => distinct * (rows / known.rows.max(1.0)),
+        _ => distinct,
+    }
 }
 
 /// Rows of a table, as far as is known; at least one.
 pub(super) fn table_rows(table: &Table) -> f64 {
-    table.statistics.as_ref().map_or(ROWS_UNKNOWN, |statistics| statistics.rows).max(1.0)
+    let rows = match (&table.statistics, table.live.rows()) {
+        (Some(known), Some(rows)) if !is_near(known.rows, rows) => rows,
+        (Some(known), _) => known.rows,
+        (None, Some(rows)) => rows.max(ROWS_UNKNOWN),
+        (None, None) => ROWS_UNKNOWN,
+    };
+    rows.max(1.0)
 }
 
 fn is_unique(table: &Table, column: usize) -> bool {

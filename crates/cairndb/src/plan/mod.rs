@@ -25,6 +25,7 @@ mod join_method;
 mod join_order;
 mod keyed_row;
 mod keys;
+mod live;
 mod logical;
 mod lower;
 mod narrow;
@@ -59,6 +60,7 @@ pub use expr::{
 pub(crate) use implied::is_implied;
 pub(crate) use indexes::{BoundIndex, BoundIndexes};
 pub(crate) use keyed_row::{KeyedRow, keyed_row};
+pub(crate) use live::Sizes;
 pub use logical::{Field, JoinKind, LogicalPlan, SetOperator, SortKey};
 pub use optimize::optimize;
 pub use options::OptimizerOptions;

@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use cairn_storage::{self as storage, Cursor, Lookup, Result, TreeId};
+use cairn_storage::{self as storage, Cursor, Lookup, Result, SampleSize, TreeId, TreeShape};
 
 use super::TemporaryTrees;
 
@@ -55,6 +55,26 @@ impl Reader {
     /// For many gets from this tree.
     pub(crate) fn lookup(&self, tree: TreeId) -> Result<Lookup> {
         self.of(tree).lookup()
+    }
+
+    pub(crate) fn tree_stamp(&self, tree: TreeId) -> Result<u64> {
+        self.of(tree).tree_stamp(tree)
+    }
+
+    pub(crate) fn tree_shape(&self, tree: TreeId) -> Result<TreeShape> {
+        self.of(tree).tree_shape(tree)
+    }
+
+    pub(crate) fn tree_entries(&self, tree: TreeId, entry_bytes: f64) -> Result<f64> {
+        self.of(tree).tree_entries(tree, entry_bytes)
+    }
+
+    pub(crate) fn tree_changed(&self, tree: TreeId, since: u64) -> Result<f64> {
+        self.of(tree).tree_changed(tree, since)
+    }
+
+    pub(crate) fn sample(&self, tree: TreeId, size: SampleSize, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        self.of(tree).sample(tree, size, each)
     }
 
     pub(crate) fn cursor(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {

@@ -7,6 +7,7 @@ mod edit;
 pub(crate) mod node;
 mod overflow;
 mod read;
+mod size;
 mod walk;
 
 pub use cursor::LeafEntries;
@@ -16,6 +17,8 @@ pub(crate) use edit::{Patched, Scratch, TreeEdit};
 pub(crate) use node::is_well_formed;
 pub(crate) use overflow::{LongValue, next as next_in_chain};
 pub(crate) use read::{GROUP, Stop, Value, entries, first_at_or_after, get, get_group, overflow_value};
+pub use size::TreeShape;
+pub(crate) use size::{changed, entries as entries_about, leaf_at, shape, some_of};
 pub(crate) use walk::{Visit, chain, walk};
 
 /// More levels than any tree can have: pages hold at least three entries.

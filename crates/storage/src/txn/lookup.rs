@@ -76,8 +76,9 @@ impl Lookup {
         }
     }
 
-    /// Finds keys, and hands the values to `read` in the keys' order: those of a few keys at a time, with the position of
-    /// the first. Ends with `read`'s first error, or at the first key that is not there; how many there were before it.
+    /// Finds the keys from position `from` on, and hands the values to `read` in the keys' order: those of a few keys at a
+    /// time, with the position of the first. Ends with `read`'s first error, or at the first key that is not there, whose
+    /// position it returns.
     ///
     /// Several searches go down the tree side by side, so that what one waits for from memory arrives while the others
     /// go on. `read` runs while pages are held, or under the transaction's lock: it must not use the store.
@@ -85,9 +86,10 @@ impl Lookup {
         &mut self,
         tree: TreeId,
         keys: &KeyList,
+        from: usize,
         mut read: impl FnMut(usize, &[&[u8]]) -> Result<(), E>,
     ) -> Result<usize, E> {
-        let mut done = 0;
+        let mut done = from;
         while done < keys.len() {
             let found = match &self.reader.0 {
                 Source::Snapshot(view) => {
@@ -168,7 +170,7 @@ mod tests {
             found.extend(values.iter().map(|value| value.to_vec()));
             Ok::<_, Error>(())
         };
-        let count = reader.lookup().unwrap().get_each(TreeId::CATALOG, &keys, read).unwrap();
+        let count = reader.lookup().unwrap().get_each(TreeId::CATALOG, &keys, 0, read).unwrap();
         assert_eq!((count, found), (expected.len(), expected));
     }
 
@@ -210,7 +212,7 @@ mod tests {
             found.extend(values.iter().map(|value| value.len()));
             Ok(())
         };
-        let count = transaction.reader().lookup().unwrap().get_each(TreeId::CATALOG, &keys, read).unwrap();
+        let count = transaction.reader().lookup().unwrap().get_each(TreeId::CATALOG, &keys, 0, read).unwrap();
         assert_eq!((count, found), (3, vec![value(2).len(), 3, value(4).len()]));
     }
 
@@ -225,7 +227,7 @@ mod tests {
             Err(Error::Ended)
         };
         let snapshot = store.snapshot().unwrap();
-        let result: Result<usize> = snapshot.reader().lookup().unwrap().get_each(TreeId::CATALOG, &keys, read);
+        let result: Result<usize> = snapshot.reader().lookup().unwrap().get_each(TreeId::CATALOG, &keys, 0, read);
         assert!(matches!(result, Err(Error::Ended)));
         assert_eq!(calls, 1);
     }

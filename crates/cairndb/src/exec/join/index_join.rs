@@ -1,9 +1,12 @@
 //! Index join: for each left row, the rows of a table under a key computed from it.
+//!
+//! What finds them, a cursor or a lookup, is kept from row to row, and rows of the table are looked up together, for as many
+//! left rows as a batch takes. A semi or anti join without further condition reads no row: it asks whether there is one.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
-use cairn_storage::Cursor;
+use cairn_storage::{Cursor, KeyList, Lookup};
 
 use super::pairs::{Chunk, Pairing};
 use crate::catalog::{Index, Table};
@@ -11,22 +14,25 @@ use crate::exec::batch::{Batch, row_number};
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame, rebind_all};
 use crate::exec::operator::{BoxOperator, Operator, Step};
-use crate::exec::scan::{EntryReader, KeyPart, RowReader, encode_prefix};
+use crate::exec::scan::{EntryReader, KeyPart, RowReader, encode_prefix, of_rows};
 use crate::exec::vector::Vector;
 use crate::types::key;
 use crate::{Result, Value};
 
 /// How a looked-up row is read.
-enum Lookup {
+enum Found {
     Table(Box<RowReader>),
     Index(Arc<Index>, EntryReader),
 }
+
+/// A key that is not there ends a search for several at once: so many are looked for one by one then.
+const SINGLE: usize = 16;
 
 /// See the module.
 pub(crate) struct IndexJoin {
     left: BoxOperator,
     table: Arc<Table>,
-    lookup: Lookup,
+    found: Found,
     parts: Vec<KeyPart>,
     keys: Vec<Evaluator>,
     /// The keys are a whole unique key.
@@ -34,8 +40,18 @@ pub(crate) struct IndexJoin {
     pairing: Pairing,
     batch: Option<(Batch, Vec<Arc<Vector>>)>,
     row: usize,
-    /// The entries of `row` that are still to come.
+    /// Walks the entries under a key.
     cursor: Option<Cursor>,
+    /// The cursor is among the entries of `row`, of which there may be more.
+    is_within: bool,
+    /// Finds what a whole unique key names.
+    lookup: Option<Lookup>,
+    /// The whole keys that are looked for together, and whose they are.
+    wanted: (KeyList, Vec<u32>),
+    /// How many are looked for one by one.
+    single: usize,
+    encoded: Vec<u8>,
+    entry_key: Vec<u8>,
 }
 
 impl IndexJoin {
@@ -47,11 +63,11 @@ impl IndexJoin {
         (keys, unique): (Vec<Evaluator>, bool),
         pairing: Pairing,
     ) -> IndexJoin {
-        let (parts, lookup) = match index {
-            None => (KeyPart::of_table(table), Lookup::Table(Box::new(RowReader::new(table, columns)))),
+        let (parts, found) = match index {
+            None => (KeyPart::of_table(table), Found::Table(Box::new(RowReader::new(table, columns)))),
             Some(index) => {
                 let reader = EntryReader::new(table, index, columns, covering);
-                (KeyPart::of_index(table, index), Lookup::Index(index.clone(), reader))
+                (KeyPart::of_index(table, index), Found::Index(index.clone(), reader))
             }
         };
         // Only a whole key names one entry; a shorter one is a prefix of many, however few rows it has.
@@ -59,7 +75,7 @@ impl IndexJoin {
         IndexJoin {
             left,
             table: table.clone(),
-            lookup,
+            found,
             parts,
             keys,
             unique,
@@ -67,6 +83,12 @@ impl IndexJoin {
             batch: None,
             row: 0,
             cursor: None,
+            is_within: false,
+            lookup: None,
+            wanted: (KeyList::default(), vec![]),
+            single: 0,
+            encoded: vec![],
+            entry_key: vec![],
         }
     }
 
@@ -84,82 +106,188 @@ impl IndexJoin {
     /// The candidates of the next left rows, `count` at most, whose right rows are appended to `out`.
     fn chunk(&mut self, count: usize, out: &mut [Vector], cx: Cx<'_>) -> Result<Chunk> {
         let Some((batch, keys)) = self.batch.take() else { return Ok(Chunk::default()) };
-        let mut chunk = Chunk { rows: self.row..self.row, complete: true, ..Chunk::default() };
-        let mut encoded = Vec::new();
-        while self.row < batch.len() && chunk.left.len() < count && chunk.complete {
-            chunk.rows.end = self.row + 1;
-            if self.cursor.is_none() {
-                encoded.clear();
-                let values = keys.iter().map(|key| key.value(self.row));
-                if !encode_prefix(values, &self.parts, &mut encoded) {
-                    self.row += 1;
-                    continue;
-                }
-            }
-            let found = if self.unique {
-                usize::from(self.get(&encoded, out, cx)?)
-            } else {
-                self.scan(&encoded, count - chunk.left.len(), out, cx)?
-            };
-            let start = chunk.right.len();
-            chunk.left.extend(std::iter::repeat_n(row_number(self.row), found));
-            chunk.right.extend((start..start + found).map(row_number));
-            chunk.complete = self.cursor.is_none();
-            self.row += usize::from(chunk.complete);
-        }
+        let chunk = match self.unique {
+            true => self.points(&batch, &keys, count, out, cx),
+            false => self.ranges(&batch, &keys, count, out, cx),
+        };
         self.batch = Some((batch, keys));
+        chunk
+    }
+
+    /// Of a whole unique key.
+    fn points(
+        &mut self,
+        batch: &Batch,
+        keys: &[Arc<Vector>],
+        count: usize,
+        out: &mut [Vector],
+        cx: Cx<'_>,
+    ) -> Result<Chunk> {
+        let (mut wanted, mut rows) = std::mem::take(&mut self.wanted);
+        wanted.clear();
+        rows.clear();
+        let mut chunk = Chunk { rows: self.row..self.row, complete: true, ..Chunk::default() };
+        while self.row < batch.len() && rows.len() < count {
+            self.encoded.clear();
+            if encode_prefix(keys.iter().map(|key| key.value(self.row)), &self.parts, &mut self.encoded) {
+                wanted.push(&self.encoded);
+                rows.push(row_number(self.row));
+            }
+            self.row += 1;
+        }
+        chunk.rows.end = self.row;
+        let mut at = 0;
+        while at < wanted.len() {
+            let found = self.next_point(&wanted, at, out, cx)?;
+            chunk.left.extend_from_slice(&rows[at..found]);
+            // The one behind them is not there.
+            at = found + 1;
+        }
+        self.read_rest(out, cx)?;
+        chunk.right = (0..chunk.left.len()).map(row_number).collect();
+        self.wanted = (wanted, rows);
         Ok(chunk)
     }
 
-    /// Reads the one row under a whole unique key.
-    fn get(&mut self, encoded: &[u8], out: &mut [Vector], cx: Cx<'_>) -> Result<bool> {
-        let storage = &cx.context().reader;
-        let read = match &mut self.lookup {
-            Lookup::Table(reader) => {
-                storage.get_with(self.table.tree, encoded, |row| reader.read(&[encoded], &[row], out))?
+    /// The first of the keys from `at` on that is not there, or that is just not looked for yet; `at` is looked for.
+    fn next_point(&mut self, wanted: &KeyList, at: usize, out: &mut [Vector], cx: Cx<'_>) -> Result<usize> {
+        let tree = self.tree();
+        let IndexJoin { lookup, found, pairing, single, .. } = self;
+        let lookup = match lookup {
+            Some(lookup) => lookup,
+            None => lookup.insert(cx.context().reader.lookup(tree)?),
+        };
+        let mut read = |first: usize, values: &[&[u8]]| match found {
+            _ if pairing.first_is_enough() => Ok(()),
+            Found::Table(reader) => {
+                reader.read(of_rows(wanted, first, values.len(), &mut [&[][..]; Lookup::AT_ONCE]), values, out)
             }
-            Lookup::Index(index, reader) => {
-                let value = storage.get(index.tree, encoded)?;
-                value.map(|value| reader.read_one(encoded, &value, out, cx))
+            Found::Index(_, reader) => {
+                let mut entries = values.iter().enumerate();
+                entries.try_for_each(|(at, value)| reader.take(wanted.get(first + at), value, out))
             }
         };
-        read.transpose().map(|found| found.is_some())
+        let mut at = at;
+        while *single > 0 && at < wanted.len() {
+            match lookup.get_with(tree, wanted.get(at), |value| read(at, &[value]))? {
+                Some(read) => read?,
+                None => {
+                    *single = SINGLE;
+                    return Ok(at);
+                }
+            }
+            *single -= 1;
+            at += 1;
+        }
+        if at < wanted.len() {
+            at = lookup.get_each(tree, wanted, at, read)?;
+            *single = if at < wanted.len() { SINGLE } else { 0 };
+        }
+        Ok(at)
     }
 
-    /// Reads up to `count` rows whose keys begin with `encoded`; the cursor is kept if there may be more.
-    fn scan(&mut self, encoded: &[u8], count: usize, out: &mut [Vector], cx: Cx<'_>) -> Result<usize> {
-        let mut cursor = match self.cursor.take() {
-            Some(cursor) => cursor,
-            None => {
-                let tree = match &self.lookup {
-                    Lookup::Table(_) => self.table.tree,
-                    Lookup::Index(index, _) => index.tree,
-                };
-                let end = key::prefix_end(encoded);
-                let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-                cx.context().reader.cursor(tree, Bound::Included(encoded), upper)?
+    /// Of keys under which there may be many rows.
+    fn ranges(
+        &mut self,
+        batch: &Batch,
+        keys: &[Arc<Vector>],
+        count: usize,
+        out: &mut [Vector],
+        cx: Cx<'_>,
+    ) -> Result<Chunk> {
+        let mut chunk = Chunk { rows: self.row..self.row, complete: true, ..Chunk::default() };
+        while self.row < batch.len() && chunk.left.len() < count && chunk.complete {
+            chunk.rows.end = self.row + 1;
+            if !self.is_within {
+                self.encoded.clear();
+                if !encode_prefix(keys.iter().map(|key| key.value(self.row)), &self.parts, &mut self.encoded) {
+                    self.row += 1;
+                    continue;
+                }
+                self.begin(cx)?;
             }
+            let found = self.scan(count - chunk.left.len(), out)?;
+            chunk.left.extend(std::iter::repeat_n(row_number(self.row), found));
+            chunk.complete = !self.is_within;
+            self.row += usize::from(chunk.complete);
+        }
+        self.read_rest(out, cx)?;
+        chunk.right = (0..chunk.left.len()).map(row_number).collect();
+        Ok(chunk)
+    }
+
+    /// Goes to the entries whose keys begin with the one that is encoded.
+    fn begin(&mut self, cx: Cx<'_>) -> Result<()> {
+        let tree = self.tree();
+        let end = key::prefix_end(&self.encoded);
+        let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let lower = Bound::Included(self.encoded.as_slice());
+        match &mut self.cursor {
+            Some(cursor) => cursor.restart(tree, lower, upper)?,
+            None => self.cursor = Some(cx.context().reader.cursor(tree, lower, upper)?),
+        }
+        self.is_within = true;
+        Ok(())
+    }
+
+    /// Takes up to `count` of the entries.
+    fn scan(&mut self, count: usize, out: &mut [Vector]) -> Result<usize> {
+        let IndexJoin { cursor, found, pairing, entry_key, is_within, .. } = self;
+        let Some(cursor) = cursor else { return Ok(0) };
+        let first_is_enough = pairing.first_is_enough();
+        let count = if first_is_enough { 1 } else { count };
+        let mut take = |key: &[u8], value: &[u8]| match found {
+            _ if first_is_enough => Ok(()),
+            Found::Table(reader) => reader.read(&[key], &[value], out),
+            Found::Index(_, reader) => reader.take(key, value, out),
         };
-        let count = if self.pairing.first_is_enough() { 1 } else { count };
-        let mut found = 0;
-        while found < count {
-            let Some((key, value)) = cursor.next()? else { return Ok(found) };
-            match &mut self.lookup {
-                Lookup::Table(reader) => reader.read(&[key], &[value], out)?,
-                Lookup::Index(_, reader) => reader.read_one(key, value, out, cx)?,
+        let mut taken = 0;
+        while taken < count && *is_within {
+            let lent = cursor.next_entries(count - taken, |entries| {
+                for at in 0..entries.len() {
+                    // A value outside its leaf comes on its own.
+                    let Some(value) = entries.value(at) else { return (at, Ok(at)) };
+                    entries.key_into(at, entry_key);
+                    if let Err(error) = take(entry_key, value) {
+                        return (at, Err(error));
+                    }
+                }
+                (entries.len(), Ok(entries.len()))
+            })?;
+            match lent.transpose()? {
+                None => *is_within = false,
+                Some(0) => match cursor.next()? {
+                    Some((key, value)) => {
+                        take(key, value)?;
+                        taken += 1;
+                    }
+                    None => *is_within = false,
+                },
+                Some(lent) => taken += lent,
             }
-            found += 1;
         }
-        if !self.pairing.first_is_enough() {
-            self.cursor = Some(cursor);
+        *is_within &= !first_is_enough;
+        Ok(taken)
+    }
+
+    fn read_rest(&mut self, out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
+        match &mut self.found {
+            Found::Index(_, reader) if !self.pairing.first_is_enough() => reader.read_rest(out, cx),
+            _ => Ok(()),
         }
-        Ok(found)
+    }
+
+    fn tree(&self) -> cairn_storage::TreeId {
+        match &self.found {
+            Found::Table(_) => self.table.tree,
+            Found::Index(index, _) => index.tree,
+        }
     }
 
     fn vectors(&self) -> Vec<Vector> {
-        match &self.lookup {
-            Lookup::Table(reader) => reader.vectors(0),
-            Lookup::Index(_, reader) => reader.vectors(0),
+        match &self.found {
+            Found::Table(reader) => reader.vectors(0),
+            Found::Index(_, reader) => reader.vectors(0),
         }
     }
 }
@@ -188,15 +316,15 @@ impl Operator for IndexJoin {
     fn reset(&mut self, cx: Cx<'_>) {
         self.left.reset(cx);
         self.batch = None;
-        self.cursor = None;
-        self.row = 0;
+        (self.row, self.is_within) = (0, false);
         self.pairing.reset();
     }
 
     fn park(&mut self) -> bool {
-        (self.batch, self.cursor, self.row) = (None, None, 0);
+        (self.batch, self.cursor, self.lookup) = (None, None, None);
+        (self.row, self.is_within) = (0, false);
         self.pairing.reset();
-        if let Lookup::Index(_, reader) = &mut self.lookup {
+        if let Found::Index(_, reader) = &mut self.found {
             reader.park();
         }
         self.left.park()

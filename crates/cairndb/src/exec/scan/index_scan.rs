@@ -62,45 +62,53 @@ impl EntryReader {
     /// Lets go of the state that was read.
     pub(crate) fn park(&mut self) {
         self.lookup = None;
+        if let Source::Table { keys, .. } = &mut self.source {
+            keys.clear();
+        }
     }
 
-    /// Appends the row of an entry to the vectors.
-    pub(crate) fn read_one(&mut self, key: &[u8], value: &[u8], out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
-        let EntryReader { table, index_parts, source, lookup } = self;
-        match source {
-            Source::Table { reader, .. } => {
-                let row_key = row_key(index_parts, key, value)?;
-                let found = made(lookup, table, cx)?
-                    .get_with(table.tree, row_key, |row| reader.read(&[row_key], &[row], out))?;
-                found.unwrap_or_else(|| Err(missing_row(table)))
+    /// Takes an entry: its row is appended to the vectors now, or by [`EntryReader::read_rest`]. It may be called while the
+    /// entry's page is held.
+    pub(crate) fn take(&mut self, key: &[u8], value: &[u8], out: &mut [Vector]) -> Result<()> {
+        match &mut self.source {
+            Source::Table { keys, .. } => {
+                keys.push(row_key(&self.index_parts, key, value)?);
+                Ok(())
             }
-            Source::Entry { columns, .. } => columns.read(index_parts, key, value, out),
+            Source::Entry { columns, .. } => columns.read(&self.index_parts, key, value, out),
         }
+    }
+
+    /// Appends the rows that lie in the table to the vectors, in the order of the entries that were taken.
+    pub(crate) fn read_rest(&mut self, out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
+        let EntryReader { table, source, lookup, .. } = self;
+        let Source::Table { reader, keys } = source else { return Ok(()) };
+        let found = made(lookup, table, cx)?.get_each(table.tree, keys, 0, |first, rows| {
+            reader.read(of_rows(keys, first, rows.len(), &mut [&[][..]; Lookup::AT_ONCE]), rows, out)
+        })?;
+        let all = keys.len();
+        keys.clear();
+        if found == all { Ok(()) } else { Err(missing_row(table)) }
     }
 
     /// Appends the rows of up to `count` entries to the vectors, fewer only at the end; how many there were.
     fn read(&mut self, ranges: &mut KeyRanges, count: usize, out: &mut [Vector], cx: Cx<'_>) -> Result<usize> {
-        let EntryReader { table, index_parts, source, lookup } = self;
-        match source {
-            Source::Table { reader, keys } => {
-                keys.clear();
-                let visited = ranges.visit_lent(count, cx, |key, value| {
-                    keys.push(row_key(index_parts, key, value)?);
-                    Ok(())
-                })?;
-                let found = made(lookup, table, cx)?.get_each(table.tree, keys, |first, rows| {
-                    let mut of_rows = [&[][..]; Lookup::AT_ONCE];
-                    let of_rows = &mut of_rows[..rows.len()];
-                    of_rows.iter_mut().enumerate().for_each(|(at, key)| *key = keys.get(first + at));
-                    reader.read(of_rows, rows, out)
-                })?;
-                if found == visited { Ok(visited) } else { Err(missing_row(table)) }
-            }
-            Source::Entry { columns, .. } => {
-                ranges.visit_lent(count, cx, |key, value| columns.read(index_parts, key, value, out))
-            }
-        }
+        let visited = ranges.visit_lent(count, cx, |key, value| self.take(key, value, out))?;
+        self.read_rest(out, cx)?;
+        Ok(visited)
     }
+}
+
+/// The keys of `len` rows, from the one at `first` on.
+#[inline]
+pub(crate) fn of_rows<'o, 'k>(
+    keys: &'k KeyList,
+    first: usize,
+    len: usize,
+    into: &'o mut [&'k [u8]; Lookup::AT_ONCE],
+) -> &'o [&'k [u8]] {
+    into[..len].iter_mut().enumerate().for_each(|(at, key)| *key = keys.get(first + at));
+    &into[..len]
 }
 
 /// What finds the table's rows.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cairn_storage::{KeyList, Lookup};
 
-use super::index_scan::{made, missing_row};
+use super::index_scan::{made, missing_row, of_rows};
 use super::row_reader::RowReader;
 use super::table_scan::{ScanSizes, filtered};
 use crate::catalog::{Index, Table};
@@ -90,11 +90,8 @@ impl ItemScan {
 
     fn read(&mut self, out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
         let ItemScan { table, keys, reader, lookup, .. } = self;
-        let found = made(lookup, table, cx)?.get_each(table.tree, keys, |first, rows| {
-            let mut of_rows = [&[][..]; Lookup::AT_ONCE];
-            let of_rows = &mut of_rows[..rows.len()];
-            of_rows.iter_mut().enumerate().for_each(|(at, key)| *key = keys.get(first + at));
-            reader.read(of_rows, rows, out)
+        let found = made(lookup, table, cx)?.get_each(table.tree, keys, 0, |first, rows| {
+            reader.read(of_rows(keys, first, rows.len(), &mut [&[][..]; Lookup::AT_ONCE]), rows, out)
         })?;
         if found == keys.len() { Ok(()) } else { Err(missing_row(table)) }
     }
