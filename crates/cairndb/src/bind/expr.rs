@@ -45,7 +45,9 @@ impl Binder<'_> {
             E::Like { operand, pattern, escape, matching, negated } => match matching {
                 Matching::Like => self.like([operand, pattern], escape, if negated { "!~~" } else { "~~" }, context),
                 Matching::ILike => self.like([operand, pattern], escape, if negated { "!~~*" } else { "~~*" }, context),
-                Matching::SimilarTo => Err(self.refuse_behind("SIMILAR TO", operand)),
+                Matching::SimilarTo => {
+                    self.similar([operand, pattern], escape, if negated { "!~" } else { "~" }, context)
+                }
             },
             E::Extract { field, source } => self.extract(field, source, self.tree.span(expr), context),
             E::AtTimeZone { operand, zone } => {

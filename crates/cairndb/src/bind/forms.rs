@@ -41,7 +41,9 @@ impl Binder<'_> {
                 bound.reverse();
                 self.call("position", bound, span)
             }
-            SpecialForm::SubstringFrom | SpecialForm::SubstringFromFor => self.call("substring", bound, span),
+            SpecialForm::SubstringFrom | SpecialForm::SubstringFromFor | SpecialForm::SubstringSimilar => {
+                self.call("substring", bound, span)
+            }
             SpecialForm::SubstringFor => {
                 bound.insert(1, (self.number("1", span)?, span));
                 self.call("substring", bound, span)
@@ -49,7 +51,6 @@ impl Binder<'_> {
             SpecialForm::TrimBoth => self.call("btrim", bound, span),
             SpecialForm::TrimLeading => self.call("ltrim", bound, span),
             SpecialForm::TrimTrailing => self.call("rtrim", bound, span),
-            SpecialForm::SubstringSimilar => Err(self.at(Error::unsupported("SUBSTRING ... SIMILAR"), span)),
             SpecialForm::CollationFor => Err(self.at(Error::unsupported("COLLATION FOR"), span)),
             SpecialForm::XmlConcat => Err(self.at(Error::unsupported("XMLCONCAT"), span)),
         }

@@ -167,6 +167,24 @@ impl Binder<'_> {
         self.operator(symbol, operands, None)
     }
 
+    /// SIMILAR TO: the pattern as a regular expression.
+    pub(super) fn similar(
+        &mut self,
+        [input, pattern]: [Id<ast::Expr>; 2],
+        escape: Option<Id<ast::Expr>>,
+        symbol: &str,
+        context: &mut Context,
+    ) -> Result<Expr> {
+        let input = self.operand(input, context)?;
+        let span = self.tree.span(pattern);
+        let mut written = vec![self.operand(pattern, context)?];
+        if let Some(escape) = escape {
+            written.push(self.operand(escape, context)?);
+        }
+        let pattern = self.call("similar_to_escape", written, span)?;
+        self.operator(symbol, vec![input, (pattern, span)], None)
+    }
+
     pub(super) fn in_list(
         &mut self,
         input: Id<ast::Expr>,

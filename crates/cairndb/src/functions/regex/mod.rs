@@ -1,8 +1,9 @@
-//! Regular expressions: `~`, `~*`, `substring(text from pattern)`, `regexp_*`
+//! Regular expressions: `~`, `~*`, `SIMILAR TO`, `substring(text from pattern)`, `regexp_*`
 //! ([PostgreSQL 15, 9.7.3](https://www.postgresql.org/docs/15/functions-matching.html#FUNCTIONS-POSIX-REGEXP)). Compiled
 //! expressions are bounded in size and kept per thread.
 
 mod pattern;
+mod similar;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,6 +25,7 @@ pub(crate) const MATCHES: &str = "regexp_matches";
 pub(crate) const SPLIT_TO_TABLE: &str = "regexp_split_to_table";
 
 pub(super) fn register(catalogue: &mut Catalogue) {
+    similar::register(catalogue);
     let pair: &[DataType] = const { &[TEXT, TEXT] };
     let flagged: &[DataType] = const { &[TEXT, TEXT, TEXT] };
     let boolean = DataType::Boolean;
