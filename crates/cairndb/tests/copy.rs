@@ -241,3 +241,28 @@ fn readers_and_writers_that_fail_fail_the_copy() {
     assert!(conn.copy_in("COPY t FROM STDIN", Asks(&conn)).is_err());
     conn.execute("ROLLBACK", ()).expect("ROLLBACK");
 }
+
+#[test]
+fn triggers_of_statements_run_for_copy_and_see_its_rows() {
+    let conn = connected(TABLE);
+    conn.execute_script(
+        "CREATE TABLE log (no serial, what text);
+         CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO log (what) VALUES (TG_WHEN || ' ' || TG_LEVEL);
+            RETURN NEW;
+         END $$;
+         CREATE FUNCTION sum_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO log (what) SELECT count(*) || ' of ' || (SELECT count(*) FROM t) || ' sum ' || sum(a) FROM fresh;
+            RETURN NULL;
+         END $$;
+         CREATE TRIGGER a BEFORE INSERT ON t EXECUTE FUNCTION tell();
+         CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION tell();
+         CREATE TRIGGER c AFTER INSERT ON t EXECUTE FUNCTION tell();
+         CREATE TRIGGER d AFTER INSERT ON t REFERENCING NEW TABLE AS fresh EXECUTE FUNCTION sum_up();
+         INSERT INTO t VALUES (1); DELETE FROM log",
+    )
+    .expect("triggers");
+    assert_eq!(conn.copy_in("COPY t (a) FROM STDIN", &b"5\n6\n"[..]).expect("copies"), 2);
+    let told = "BEFORE STATEMENT\nBEFORE ROW\nBEFORE ROW\nAFTER STATEMENT\n2 of 3 sum 11\n";
+    assert_eq!(out(&conn, "COPY (SELECT what FROM log ORDER BY no) TO STDOUT"), told);
+}

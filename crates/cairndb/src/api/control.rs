@@ -156,10 +156,12 @@ impl Connection {
         Ok(Executed::tag("ROLLBACK"))
     }
 
-    /// Of the open transaction's foreign keys. SQLSTATE 42704, 42809, and 23503 where one is violated that is to hold now.
+    /// Of the open transaction's foreign keys and triggers. SQLSTATE 42704, 42809, and 23503 where one is violated that is to hold now.
     fn set_constraints(&self, names: Option<&[ObjectName]>, deferred: bool) -> Result<Executed> {
         let tag = Executed::tag("SET CONSTRAINTS");
         if !self.in_transaction() {
+            let catalog = self.catalog()?;
+            names.into_iter().flatten().try_for_each(|name| deferrable_keys(name, &catalog).map(drop))?;
             let message = "SET CONSTRAINTS can only be used in transaction blocks";
             self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
             return Ok(tag);
@@ -171,11 +173,11 @@ impl Connection {
         let keys =
             names.map(|names| names.iter().map(|name| deferrable_keys(name, &catalog)).collect::<Result<Vec<_>>>());
         let keys = keys.transpose()?.map(|keys| keys.concat());
-        if !deferred {
-            self.look_at_deferred(keys.as_deref())?;
-        }
         if let Some(open) = &self.state.borrow().transaction {
             open.deferred.set(keys.as_deref(), deferred);
+        }
+        if !deferred {
+            self.look_at_deferred(keys.as_deref())?;
         }
         Ok(tag)
     }
@@ -191,7 +193,7 @@ impl Connection {
     }
 }
 
-/// The foreign keys of a name, in the first schema that has a constraint of it.
+/// The foreign keys and constraint triggers of a name, in the first schema that has a constraint of it.
 fn deferrable_keys(name: &ObjectName, catalog: &Catalog) -> Result<Vec<ObjectId>> {
     let schemas = match &name.schema {
         Some(schema) => vec![catalog.schema(schema).ok_or_else(|| no_schema(schema))?],
@@ -199,11 +201,17 @@ fn deferrable_keys(name: &ObjectName, catalog: &Catalog) -> Result<Vec<ObjectId>
     };
     for schema in schemas {
         let tables = || catalog.tables().filter(|table| table.schema == schema);
-        let keys = || tables().flat_map(|table| &table.foreign_keys).filter(|key| key.name == name.name);
-        if keys().any(|key| key.deferral != Deferral::Never) {
-            return Ok(keys().filter(|key| key.deferral != Deferral::Never).map(|key| key.id).collect());
+        let keys = || tables().flat_map(|table| &table.foreign_keys).map(|key| (&key.name, key.deferral, key.id));
+        let triggers = || {
+            let all = tables().flat_map(|table| &table.triggers);
+            all.filter_map(|trigger| Some((&trigger.name, trigger.deferral?, trigger.id)))
+        };
+        let constraints = || keys().chain(triggers()).filter(|(known, ..)| **known == name.name);
+        let deferrable = || constraints().filter(|(_, deferral, _)| *deferral != Deferral::Never);
+        if deferrable().next().is_some() {
+            return Ok(deferrable().map(|(.., id)| id).collect());
         }
-        if keys().next().is_some() || tables().any(|table| has_constraint(table, &name.name)) {
+        if constraints().next().is_some() || tables().any(|table| has_constraint(table, &name.name)) {
             let message = format!("constraint \"{}\" is not deferrable", name.name);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }

@@ -341,7 +341,7 @@ fn copy_from(
             records.check_header(&names).map_err(|bad| load.bad(bad, &records))?;
         }
     }
-    load.run(&mut records, Feed::new(&program, context))
+    load.run(&mut records, Feed::new(&program, context)?)
 }
 
 /// What the columns that are not copied get.

@@ -18,7 +18,7 @@ use crate::bind::ParameterTypes;
 use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, note_all};
 use crate::command::{self, Command, SchemaCommand};
 use crate::ddl;
-use crate::dml::{self, Deferred, DmlContext, InsertRoom};
+use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
 use crate::exec::{self, ExecContext, SequenceSource};
 use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{CompiledRoutines, Variables};
@@ -50,6 +50,12 @@ pub(crate) struct Runner {
     pub(super) busy: Mutex<Vec<ObjectId>>,
     /// That plans rest on the schema was noted in the transaction.
     pub(super) noted: AtomicBool,
+}
+
+/// Where a block with EXCEPTION goes back to.
+pub(crate) struct RoutineSavepoint {
+    state: Savepoint,
+    deferred: Option<DeferredMark>,
 }
 
 /// What functions have of their session.
@@ -312,13 +318,18 @@ impl Runner {
     }
 
     /// Where to roll back to; `None`: nothing is changed here.
-    pub(crate) fn savepoint(&self) -> Result<Option<Savepoint>> {
-        Ok(self.transaction()?.map(|tx| tx.savepoint()).transpose()?)
+    pub(crate) fn savepoint(&self) -> Result<Option<RoutineSavepoint>> {
+        let savepoint = self.transaction()?.map(|tx| tx.savepoint()).transpose()?;
+        let deferred = self.deferred.as_ref().map(|deferred| deferred.mark());
+        Ok(savepoint.map(|state| RoutineSavepoint { state, deferred }))
     }
 
-    pub(crate) fn rollback_to(&self, savepoint: Option<&Savepoint>) -> Result<()> {
+    pub(crate) fn rollback_to(&self, savepoint: Option<&RoutineSavepoint>) -> Result<()> {
         let (Some(savepoint), Some(tx)) = (savepoint, self.transaction()?) else { return Ok(()) };
-        tx.rollback_to(savepoint)?;
+        tx.rollback_to(&savepoint.state)?;
+        if let (Some(deferred), Some(mark)) = (&self.deferred, &savepoint.deferred) {
+            deferred.go_back(mark);
+        }
         let shared = self.shared()?;
         if CatalogStamp::of(tx.reader().database(), shared.trees)? == self.now().0 {
             return Ok(());

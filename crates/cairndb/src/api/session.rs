@@ -11,7 +11,7 @@ use cairn_storage::{Durability, Losses};
 use super::limits::Limits;
 use super::temporary::Temporary;
 use crate::catalog::{Catalog, CatalogStamp, SearchPath};
-use crate::dml::Deferred;
+use crate::dml::{Deferred, DeferredMark};
 use crate::plan::OptimizerOptions;
 use crate::state::{Savepoint, Transaction};
 use crate::types::ZoneName;
@@ -46,7 +46,7 @@ pub(crate) struct OpenTransaction {
     pub(crate) idle_since: Cell<Instant>,
     /// Micros since 2000-01-01 UTC: what `now()` says.
     pub(crate) started: i64,
-    savepoints: Vec<(String, Savepoint)>,
+    savepoints: Vec<(String, Savepoint, DeferredMark)>,
     /// The catalog with this transaction's own changes, once it made some.
     pub(crate) catalog: Option<(CatalogStamp, Arc<Catalog>)>,
     /// Once a setting was changed: those that ROLLBACK returns to, and those that COMMIT leaves (without SET LOCAL's).
@@ -171,12 +171,12 @@ impl OpenTransaction {
     }
 
     pub(crate) fn savepoint(&mut self, name: String) -> Result<()> {
-        self.savepoints.push((name, self.tx.savepoint()?));
+        self.savepoints.push((name, self.tx.savepoint()?, self.deferred.mark()));
         Ok(())
     }
 
     fn find(&self, name: &str) -> Result<usize> {
-        self.savepoints.iter().rposition(|(known, _)| known == name).ok_or_else(|| {
+        self.savepoints.iter().rposition(|(known, ..)| known == name).ok_or_else(|| {
             Error::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
         })
     }
@@ -193,8 +193,9 @@ impl OpenTransaction {
     pub(crate) fn rollback_to(&mut self, name: &str) -> Result<usize> {
         let at = self.find(name)?;
         self.savepoints.truncate(at + 1);
-        if let Some((_, savepoint)) = self.savepoints.last() {
+        if let Some((_, savepoint, mark)) = self.savepoints.last() {
             self.tx.rollback_to(savepoint)?;
+            self.deferred.go_back(mark);
         }
         self.catalog = None;
         self.failed.store(false, Ordering::Relaxed);

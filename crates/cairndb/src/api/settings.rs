@@ -47,6 +47,7 @@ const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("lock_timeout", "0", Accepts::Duration),
     ("quote_all_identifiers", "off", Accepts::Boolean),
     ("row_security", "on", Accepts::Boolean),
+    ("session_replication_role", "origin", Accepts::Only(&["origin", "local"])),
     ("standard_conforming_strings", "on", Accepts::Only(&["on", "true", "1", "yes"])),
     ("synchronize_seqscans", "on", Accepts::Boolean),
     ("xmloption", "content", Accepts::Only(&["content", "document"])),

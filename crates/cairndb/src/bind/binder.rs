@@ -97,6 +97,8 @@ pub(super) struct Binder<'a> {
     pub(super) stars: Option<Stars>,
     duplicated: usize,
     relations: usize,
+    /// The first function in FROM is what CALL calls.
+    pub(super) is_call: bool,
 }
 
 impl<'a> Binder<'a> {
@@ -107,6 +109,7 @@ impl<'a> Binder<'a> {
         source: Option<&'a ParsedStatement>,
         levels: usize,
     ) -> Binder<'a> {
+        let is_call = parameters.variables.as_ref().is_some_and(|variables| variables.is_call());
         Binder {
             catalog,
             parameters,
@@ -126,6 +129,7 @@ impl<'a> Binder<'a> {
             stars: None,
             duplicated: 0,
             relations: 0,
+            is_call,
         }
     }
 
@@ -191,6 +195,7 @@ impl<'a> Binder<'a> {
             stars: None,
             duplicated: self.duplicated,
             relations: self.relations,
+            is_call: false,
         };
         let result = with_room(self.levels, depth, |levels| {
             inner.levels = levels;

@@ -14,11 +14,12 @@ use super::nearest::nearest;
 use super::routine::Named;
 use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
-use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, Table, View};
-use crate::functions::arrays::is_about_partitions;
+use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, RoutineKind, Table, View};
+use crate::functions::arrays::{ROWS_OF_ARRAY, is_about_partitions, is_set_function};
 use crate::functions::json::{JsonRows, Populate, populated};
 use crate::functions::regex;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
+use crate::routine::RowsVariable;
 use crate::sql::{dotted, list_span, name_text, object_name};
 use crate::system::{self, SystemRelation};
 use crate::types::{CastContext, CompositeType, DataType};
@@ -179,6 +180,9 @@ impl<'a> Binder<'a> {
             let scope = self.fields_scope(plain, fields.clone(), naming)?;
             return Ok(Item::plain((LogicalPlan::CteScan { id, fields }, scope)));
         }
+        if let Some(rows) = self.rows_variable(parts) {
+            return self.rows_of_variable(plain, rows, naming);
+        }
         let catalog = self.catalog;
         let reference = self.definition.and_then(|definition| definition.reference_at(span.start));
         if let (None, Some(relation)) = (reference, self.system_relation(parts)) {
@@ -210,6 +214,23 @@ impl<'a> Binder<'a> {
             }
             (None, None, _) => Err(self.no_relation(name)),
         }
+    }
+
+    /// The rows that a function's statement sees under this name.
+    pub(super) fn rows_variable(&self, parts: List<Name>) -> Option<RowsVariable> {
+        let variables = self.parameters.variables.as_ref().filter(|_| self.definition.is_none())?;
+        let name = self.tree.nth(parts, 0).filter(|_| self.tree.len(parts) == 1)?;
+        variables.rows(name_text(self.tree, name))
+    }
+
+    fn rows_of_variable(&mut self, name: &str, rows: RowsVariable, naming: Option<Naming>) -> Result<Item> {
+        let (index, data_type) = rows.parameter;
+        let field = |(name, data_type)| Field { name, data_type };
+        let fields: Vec<Field> = rows.columns.into_iter().map(field).collect();
+        let scope = self.fields_scope(name, fields.clone(), naming)?;
+        let args = vec![Expr::Parameter { index, data_type }];
+        let plan = LogicalPlan::TableFunction { name: ROWS_OF_ARRAY.to_owned(), stored: false, args, fields };
+        Ok(Item::plain((plan, scope)))
     }
 
     /// The relation of the system's that a name means.
@@ -475,6 +496,12 @@ impl<'a> Binder<'a> {
         let (called, args, variadic) = self.called_in_from(function)?;
         let Named { name, span, .. } = called;
         let stored = self.stored(called)?;
+        let is_call = std::mem::take(&mut self.is_call);
+        if is_call && stored.is_empty() {
+            let args = self.operands_of(args, context)?;
+            let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
+            return Err(self.at(self.no_procedure(called, &types), span));
+        }
         if let (true, Some(populate)) = (stored.is_empty(), Populate::named(name)) {
             return self.rows_of_documents((called, populate), args, definitions, context);
         }
@@ -483,12 +510,32 @@ impl<'a> Binder<'a> {
             let (args, fields) = self.built_in_rows(called, args, alias, context)?;
             return Ok(RowsCall { name, stored: false, args, fields, then: None });
         }
-        let (function, args) = self.stored_call(called, &stored, args, variadic, context)?;
-        if function.routine().is_none() {
+        let chosen = self.stored_call(called, &stored, args, variadic, context);
+        let (function, args) = chosen.map_err(|error| match is_call {
+            true => self.at(as_of_procedure(error, name), span),
+            false => error,
+        })?;
+        let Some(routine) = function.routine() else {
             return Err(self.at(Error::unsupported(format!("{name} in FROM")), span));
+        };
+        if is_call && routine.kind != RoutineKind::Procedure {
+            let types: Vec<DataType> = routine.inputs().map(|input| input.data_type).collect();
+            return Err(self.at(not_a_procedure(name, &types), span));
         }
         let (args, fields) = self.stored_rows(function, args, alias)?;
         Ok(RowsCall { name, stored: true, args, fields, then: None })
+    }
+
+    /// SQLSTATE 42809 where it is a function that CALL is to call, 42883 where there is none either.
+    fn no_procedure(&self, called: Named<'_>, types: &[DataType]) -> Error {
+        let is_function = called.schema.is_none()
+            && (!self.overloads(called.name).is_empty() || is_set_function(called.name));
+        if is_function {
+            return not_a_procedure(called.name, types);
+        }
+        let schema = called.schema.map_or(String::new(), |schema| format!("{schema}."));
+        let message = format!("procedure {schema}{}({}) does not exist", called.name, type_names(types));
+        Error::new(SqlState::UNDEFINED_FUNCTION, message).with_hint(NO_PROCEDURE)
     }
 
     /// `json_populate_record`, `json_to_record` and their like: each document becomes a row.
@@ -715,4 +762,27 @@ pub(super) fn settle(mut plan: LogicalPlan) -> (LogicalPlan, bool) {
         });
     }
     (plan, looks_left)
+}
+
+const NO_PROCEDURE: &str =
+    "No procedure matches the given name and argument types. You might need to add explicit type casts.";
+
+/// That there is no function of this name for these arguments, as CALL says it.
+fn as_of_procedure(error: Error, name: &str) -> Error {
+    match error.message().strip_prefix("function ").filter(|rest| rest.starts_with(&format!("{name}("))) {
+        Some(rest) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => {
+            Error::new(SqlState::UNDEFINED_FUNCTION, format!("procedure {rest}")).with_hint(NO_PROCEDURE)
+        }
+        _ => error,
+    }
+}
+
+fn type_names(types: &[DataType]) -> String {
+    types.iter().map(|data_type| data_type.type_name()).collect::<Vec<_>>().join(", ")
+}
+
+/// SQLSTATE 42809: CALL of a function.
+fn not_a_procedure(name: &str, types: &[DataType]) -> Error {
+    let message = format!("{name}({}) is not a procedure", type_names(types));
+    Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_hint("To call a function, use SELECT.")
 }

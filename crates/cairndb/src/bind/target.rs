@@ -46,6 +46,11 @@ impl Binder<'_> {
             let message = format!("permission denied for table {plain}");
             return Err(self.at(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message), tree.span(name)));
         }
+        if self.rows_variable(parts).is_some() {
+            let plain = tree.list(parts).next_back().map_or("", |last| name_text(tree, last));
+            let message = format!("relation \"{plain}\" cannot be the target of a modifying statement");
+            return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), tree.span(name)));
+        }
         match self.found(parts)? {
             Some(catalog::Relation::Table(table)) => {
                 self.rests.borrow_mut().add_written(table);

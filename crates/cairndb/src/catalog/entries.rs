@@ -633,7 +633,7 @@ fn type_within(min: i64, max: i64) -> DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Trigger, TriggerEvent};
+    use crate::catalog::{Deferral, Enabled, Timing, Trigger, TriggerEvent};
 
     fn table() -> Table {
         let known = KnownColumn { number: 2, name: "x".to_string(), used: true };
@@ -714,14 +714,17 @@ mod tests {
                 id: ObjectId(11),
                 name: "tr".to_string(),
                 routine: ObjectId(12),
-                before: true,
+                timing: Timing::InsteadOf,
                 per_row: true,
                 events: vec![TriggerEvent::Truncate, TriggerEvent::Insert],
                 columns: vec![4],
                 when: Some("new.a > 0".to_string()),
                 known: vec![KnownColumn { number: 1, name: "a".to_string(), used: true }],
                 args: vec!["x".to_string(), String::new()],
-                enabled: false,
+                enabled: Enabled::Always,
+                old_table: Some("was".to_string()),
+                new_table: Some("is".to_string()),
+                deferral: Some(Deferral::Immediate),
             })],
         }
     }

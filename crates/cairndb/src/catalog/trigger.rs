@@ -1,7 +1,7 @@
 //! Triggers of a table, as parts of its entry.
 
 use super::codec::{self, Fields, Writer, corrupt};
-use super::{KnownColumn, ObjectId};
+use super::{Deferral, KnownColumn, ObjectId};
 use crate::Result;
 
 /// A trigger of a table.
@@ -12,8 +12,7 @@ pub struct Trigger {
     pub name: String,
     /// The function that it calls.
     pub(crate) routine: ObjectId,
-    /// BEFORE; otherwise AFTER.
-    pub(crate) before: bool,
+    pub(crate) timing: Timing,
     /// FOR EACH ROW; otherwise for each statement.
     pub(crate) per_row: bool,
     pub(crate) events: Vec<TriggerEvent>,
@@ -24,7 +23,54 @@ pub struct Trigger {
     /// The columns as the condition knows them.
     pub(crate) known: Vec<KnownColumn>,
     pub(crate) args: Vec<String>,
-    pub(crate) enabled: bool,
+    pub(crate) enabled: Enabled,
+    /// REFERENCING: what the rows of the whole statement are called.
+    pub(crate) old_table: Option<String>,
+    pub(crate) new_table: Option<String>,
+    /// Of a CONSTRAINT TRIGGER, which may run when the transaction commits.
+    pub(crate) deferral: Option<Deferral>,
+}
+
+/// When a trigger runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timing {
+    Before,
+    After,
+    /// Of a view: it does what the statement would do.
+    InsteadOf,
+}
+
+/// Whether a trigger runs: a session is never a replica's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Enabled {
+    Yes,
+    No,
+    /// ENABLE REPLICA.
+    OnReplica,
+    Always,
+}
+
+impl Timing {
+    /// As TG_WHEN has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Timing::Before => "BEFORE",
+            Timing::After => "AFTER",
+            Timing::InsteadOf => "INSTEAD OF",
+        }
+    }
+}
+
+impl Enabled {
+    /// As `pg_trigger` has it.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Enabled::Yes => "O",
+            Enabled::No => "D",
+            Enabled::OnReplica => "R",
+            Enabled::Always => "A",
+        }
+    }
 }
 
 /// What a trigger is for.
@@ -53,16 +99,24 @@ impl TriggerEvent {
 
 impl Trigger {
     /// Whether it runs at this time for this event, whatever the row.
-    pub(crate) fn is_for(&self, event: TriggerEvent, before: bool, per_row: bool) -> bool {
-        self.enabled && self.before == before && self.per_row == per_row && self.events.contains(&event)
+    pub(crate) fn is_for(&self, event: TriggerEvent, timing: Timing, per_row: bool) -> bool {
+        let runs = matches!(self.enabled, Enabled::Yes | Enabled::Always);
+        runs && self.timing == timing && self.per_row == per_row && self.events.contains(&event)
+    }
+
+    /// Whether it sees all rows of a statement.
+    pub(crate) fn sees_tables(&self) -> bool {
+        self.old_table.is_some() || self.new_table.is_some()
     }
 }
+
+const DEFERRALS: [Deferral; 3] = [Deferral::Never, Deferral::Immediate, Deferral::Deferred];
 
 pub(super) fn encode_trigger(trigger: &Trigger, w: &mut Writer) {
     w.number(1, trigger.id.0.into());
     w.text(2, &trigger.name);
     w.number(3, trigger.routine.0.into());
-    w.flag(4, trigger.before);
+    w.flag(4, trigger.timing == Timing::Before);
     w.flag(5, trigger.per_row);
     for event in &trigger.events {
         w.number(6, TriggerEvent::ALL.iter().position(|known| known == event).unwrap_or(0) as u64);
@@ -79,7 +133,18 @@ pub(super) fn encode_trigger(trigger: &Trigger, w: &mut Writer) {
         });
     }
     trigger.args.iter().for_each(|arg| w.text(10, arg));
-    w.flag(11, !trigger.enabled);
+    w.flag(11, trigger.enabled == Enabled::No);
+    w.flag(12, trigger.timing == Timing::InsteadOf);
+    w.flag(13, trigger.enabled == Enabled::OnReplica);
+    w.flag(14, trigger.enabled == Enabled::Always);
+    for (tag, name) in [(15, &trigger.old_table), (16, &trigger.new_table)] {
+        if let Some(name) = name {
+            w.text(tag, name);
+        }
+    }
+    if let Some(deferral) = trigger.deferral {
+        w.number(17, DEFERRALS.iter().position(|known| *known == deferral).unwrap_or(0) as u64 + 1);
+    }
 }
 
 pub(super) fn decode_trigger(bytes: &[u8]) -> Result<Trigger> {
@@ -87,14 +152,17 @@ pub(super) fn decode_trigger(bytes: &[u8]) -> Result<Trigger> {
         id: ObjectId(0),
         name: String::new(),
         routine: ObjectId(0),
-        before: false,
+        timing: Timing::After,
         per_row: false,
         events: Vec::new(),
         columns: Vec::new(),
         when: None,
         known: Vec::new(),
         args: Vec::new(),
-        enabled: true,
+        enabled: Enabled::Yes,
+        old_table: None,
+        new_table: None,
+        deferral: None,
     };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -102,7 +170,7 @@ pub(super) fn decode_trigger(bytes: &[u8]) -> Result<Trigger> {
             1 => trigger.id = ObjectId(codec::number(value)?),
             2 => trigger.name = codec::text(value)?,
             3 => trigger.routine = ObjectId(codec::number(value)?),
-            4 => trigger.before = true,
+            4 => trigger.timing = Timing::Before,
             5 => trigger.per_row = true,
             6 => {
                 let event = TriggerEvent::ALL.get(codec::number::<usize>(value)?);
@@ -112,7 +180,16 @@ pub(super) fn decode_trigger(bytes: &[u8]) -> Result<Trigger> {
             8 => trigger.when = Some(codec::text(value)?),
             9 => trigger.known.push(super::entries::decode_known_column(value)?),
             10 => trigger.args.push(codec::text(value)?),
-            11 => trigger.enabled = false,
+            11 => trigger.enabled = Enabled::No,
+            12 => trigger.timing = Timing::InsteadOf,
+            13 => trigger.enabled = Enabled::OnReplica,
+            14 => trigger.enabled = Enabled::Always,
+            15 => trigger.old_table = Some(codec::text(value)?),
+            16 => trigger.new_table = Some(codec::text(value)?),
+            17 => {
+                let deferral = codec::number::<usize>(value)?.checked_sub(1).and_then(|at| DEFERRALS.get(at));
+                trigger.deferral = Some(*deferral.ok_or_else(|| corrupt("trigger"))?);
+            }
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use super::clause::Clause;
 use super::constraint::Constraint;
 use super::create_table::{ColumnDefinition, Identity, check_collation, check_storage_options, identity};
 use super::sequence::SequenceOptions;
-use crate::catalog::ObjectName;
+use crate::catalog::{Enabled, ObjectName};
 use crate::{Error, Result, SqlState};
 
 /// ALTER TABLE.
@@ -54,7 +54,7 @@ pub(crate) enum TableAction {
     /// ENABLE or DISABLE TRIGGER; `None`: all.
     EnableTrigger {
         name: Option<String>,
-        enabled: bool,
+        enabled: Enabled,
     },
     /// Dumps say whose a table is; there are no roles.
     Owner,
@@ -170,8 +170,13 @@ impl TableAction {
                     false => TableAction::DropColumn { name, if_exists, cascade },
                 })
             }
-            () if clause.has(TokenKind::Trigger) && !clause.has(TokenKind::Replica) => {
-                let enabled = clause.has(TokenKind::Enable);
+            () if clause.has(TokenKind::Trigger) => {
+                let enabled = match () {
+                    () if clause.has(TokenKind::Disable) => Enabled::No,
+                    () if clause.has(TokenKind::Replica) => Enabled::OnReplica,
+                    () if clause.has(TokenKind::Always) => Enabled::Always,
+                    () => Enabled::Yes,
+                };
                 Ok(TableAction::EnableTrigger { name: clause.names().next(), enabled })
             }
             () if clause.has(TokenKind::Validate) => Ok(TableAction::ValidateConstraint(clause.name()?)),

@@ -53,7 +53,7 @@ pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
 pub(crate) use settings::{Discard, SessionCommand, SetConfig};
 pub(crate) use transaction::TransactionCommand;
-pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger};
+pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger, Transition};
 pub(crate) use types::{
     AlterType, AttributeChange, AttributeDefinition, Beside, CreateComposite, CreateEnum, DropTypes, TypeChange,
 };
@@ -259,7 +259,7 @@ impl SchemaCommand {
             "alter_function" => S::OwnRoutine(OwnRoutine::of(command)?),
             "alter_table" => S::AlterTable(AlterTable::of(command)?),
             "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
-            "create_trigger" => S::CreateTrigger(CreateTrigger::of(command)?),
+            "create_trigger" | "create_constraint_trigger" => S::CreateTrigger(CreateTrigger::of(command)?),
             "alter_trigger" => S::RenameTrigger(RenameTrigger::of(command)?),
             "do" => S::Do(Do::of(command)?),
             "call" => S::Call(Call::of(command)?),

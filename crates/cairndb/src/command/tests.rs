@@ -26,12 +26,6 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
     let mut wrong = Vec::new();
     for (text, what) in [
         ("create function f() returns int ^language c as 'f'", "LANGUAGE c"),
-        ("create trigger g ^instead of insert on v for each row execute function f()", "an INSTEAD OF trigger"),
-        ("create trigger g after insert on t referencing ^new table as n execute function f()", "a transition table"),
-        (
-            "^create constraint trigger g after insert on t for each row execute function f()",
-            "CREATE CONSTRAINT TRIGGER",
-        ),
         ("create function f() returns int ^transform for type t language sql as 'select 1'", "TRANSFORM"),
         ("create function f() returns int ^set a = 1 language sql as 'select 1'", "SET as an option of a function"),
         ("^alter function f() rename to g", "ALTER FUNCTION"),

@@ -3,7 +3,8 @@
 use cairn_parser::{Expr, Id, TokenKind};
 
 use super::clause::Clause;
-use crate::catalog::{ObjectName, TriggerEvent};
+use super::constraint::deferral;
+use crate::catalog::{Deferral, ObjectName, Timing, TriggerEvent};
 use crate::{Error, Result, SqlState};
 
 /// CREATE TRIGGER.
@@ -12,8 +13,7 @@ pub(crate) struct CreateTrigger {
     pub(crate) name: String,
     pub(crate) table: ObjectName,
     pub(crate) or_replace: bool,
-    /// BEFORE; otherwise AFTER.
-    pub(crate) before: bool,
+    pub(crate) timing: Timing,
     pub(crate) per_row: bool,
     pub(crate) events: Vec<TriggerEvent>,
     /// UPDATE OF.
@@ -21,6 +21,18 @@ pub(crate) struct CreateTrigger {
     pub(crate) when: Option<Id<Expr>>,
     pub(crate) function: ObjectName,
     pub(crate) args: Vec<String>,
+    /// REFERENCING, as it is written.
+    pub(crate) transitions: Vec<Transition>,
+    /// Of a CONSTRAINT TRIGGER.
+    pub(crate) deferral: Option<Deferral>,
+}
+
+/// A row or a table, of NEW or OLD, and what it is called.
+#[derive(Debug)]
+pub(crate) struct Transition {
+    pub(crate) is_table: bool,
+    pub(crate) is_new: bool,
+    pub(crate) name: String,
 }
 
 /// DROP TRIGGER.
@@ -42,8 +54,16 @@ pub(crate) struct RenameTrigger {
 
 impl CreateTrigger {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateTrigger> {
-        command.refuse_word(TokenKind::Instead, "an INSTEAD OF trigger")?;
-        command.refuse("transition", "a transition table")?;
+        let is_constraint = command.rule() == "create_constraint_trigger";
+        let or_replace = command.part("or_replace").is_some();
+        if is_constraint && or_replace {
+            let message = "CREATE OR REPLACE CONSTRAINT TRIGGER is not supported";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let transition = |part: Clause<'_>| {
+            let (is_table, is_new) = (part.has(TokenKind::Table), part.has(TokenKind::New));
+            Ok(Transition { is_table, is_new, name: part.name()? })
+        };
         let (mut events, mut columns) = (Vec::new(), Vec::new());
         let all = command.part("trigger_events").ok_or_else(|| Error::internal("a trigger without events"))?;
         for event in all.parts("trigger_event") {
@@ -63,15 +83,21 @@ impl CreateTrigger {
         let call = command.part("trigger_call").ok_or_else(|| Error::internal("a trigger without a function"))?;
         Ok(CreateTrigger {
             name: command.name()?,
-            table: command.relation()?,
-            or_replace: command.part("or_replace").is_some(),
-            before: command.has(TokenKind::Before),
-            per_row: command.has(TokenKind::Row),
+            table: command.relations()?.into_iter().next().ok_or_else(|| Error::internal("a trigger of no table"))?,
+            or_replace,
+            timing: match () {
+                () if command.has(TokenKind::Before) => Timing::Before,
+                () if command.has(TokenKind::Instead) => Timing::InsteadOf,
+                () => Timing::After,
+            },
+            per_row: is_constraint || command.has(TokenKind::Row),
             events,
             columns,
             when: command.part("trigger_when").map(Clause::expr).transpose()?,
             function: call.called_name()?,
             args: call.parts("trigger_argument").map(Clause::value_text).collect(),
+            transitions: command.parts("transition").map(transition).collect::<Result<_>>()?,
+            deferral: is_constraint.then(|| deferral(command.parts("rule_attribute"))).transpose()?,
         })
     }
 }

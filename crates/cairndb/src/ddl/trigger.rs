@@ -6,8 +6,10 @@ use super::context::Ddl;
 use super::dependency::Object;
 use super::names::missing;
 use crate::bind::bind_when;
-use crate::catalog::{KnownColumn, Relation, RelationKind, Returns, Routine, Table, Trigger, TriggerEvent};
-use crate::command::{CreateTrigger, DropTrigger, RenameTrigger};
+use crate::catalog::{
+    Enabled, KnownColumn, Relation, RelationKind, Returns, Routine, Table, Timing, Trigger, TriggerEvent,
+};
+use crate::command::{CreateTrigger, DropTrigger, RenameTrigger, Transition};
 use crate::plan::{Expr, expr_children};
 use crate::{Error, Result, SqlState};
 
@@ -20,6 +22,11 @@ impl Ddl<'_> {
             }
             _ => return Err(missing(&self.catalog, &create.table, RelationKind::Table)),
         };
+        if create.timing == Timing::InsteadOf {
+            let message = format!("\"{}\" is a table", table.name);
+            let error = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
+            return Err(error.with_detail("Tables cannot have INSTEAD OF triggers."));
+        }
         if create.per_row && create.events.contains(&TriggerEvent::Truncate) {
             let message = "TRUNCATE FOR EACH ROW triggers are not supported";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
@@ -31,11 +38,17 @@ impl Ddl<'_> {
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
             }
         }
+        let (old_table, new_table) = transition_tables(create)?;
         let routine = self.trigger_function(create)?;
         let (when, known) = self.when(create, &table)?;
         let existing = table.triggers.iter().position(|trigger| trigger.name == create.name);
         if existing.is_some() && !create.or_replace {
             let message = format!("trigger \"{}\" for relation \"{}\" already exists", create.name, table.name);
+            return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        if existing.is_some_and(|at| table.triggers[at].deferral.is_some()) {
+            let message =
+                format!("trigger \"{}\" for relation \"{}\" is a constraint trigger", create.name, table.name);
             return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
         }
         let mut new = Table::clone(&table);
@@ -47,14 +60,17 @@ impl Ddl<'_> {
             id,
             name: create.name.clone(),
             routine: routine.id,
-            before: create.before,
+            timing: create.timing,
             per_row: create.per_row,
             events: create.events.clone(),
             columns,
             when,
             known,
             args: create.args.clone(),
-            enabled: true,
+            enabled: Enabled::Yes,
+            old_table,
+            new_table,
+            deferral: create.deferral,
         }));
         new.triggers.sort_by(|a, b| a.name.cmp(&b.name));
         self.store.put_table(&new)?;
@@ -151,7 +167,7 @@ impl Ddl<'_> {
     }
 
     /// ENABLE and DISABLE TRIGGER; `None`: all.
-    pub(super) fn enable_trigger(&mut self, table: &Arc<Table>, name: Option<&str>, enabled: bool) -> Result<()> {
+    pub(super) fn enable_trigger(&mut self, table: &Arc<Table>, name: Option<&str>, enabled: Enabled) -> Result<()> {
         let mut new = Table::clone(table);
         let mut found = name.is_none();
         for trigger in new.triggers.iter_mut().filter(|trigger| name.is_none_or(|name| trigger.name == name)) {
@@ -164,6 +180,49 @@ impl Ddl<'_> {
         self.store.put_table(&new)?;
         self.reload()
     }
+}
+
+/// What REFERENCING calls the rows as they were and as they are. SQLSTATE 0A000, 42P17.
+fn transition_tables(create: &CreateTrigger) -> Result<(Option<String>, Option<String>)> {
+    let (mut old, mut new) = (None, None);
+    let unsupported = |message: &str| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    let wrong = |message: &str| Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+    for Transition { is_table, is_new, name } in &create.transitions {
+        let is_for = |events: [TriggerEvent; 2]| create.events.iter().any(|event| events.contains(event));
+        match () {
+            () if !is_table => {
+                let message = "ROW variable naming in the REFERENCING clause is not supported";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .with_hint("Use OLD TABLE or NEW TABLE for naming transition tables."));
+            }
+            () if create.timing != Timing::After => {
+                return wrong("transition table name can only be specified for an AFTER trigger");
+            }
+            () if create.events.contains(&TriggerEvent::Truncate) => {
+                return unsupported("TRUNCATE triggers with transition tables are not supported");
+            }
+            () if create.events.len() > 1 => {
+                return unsupported("transition tables cannot be specified for triggers with more than one event");
+            }
+            () if !create.columns.is_empty() => {
+                return unsupported("transition tables cannot be specified for triggers with column lists");
+            }
+            () if *is_new && !is_for([TriggerEvent::Insert, TriggerEvent::Update]) => {
+                return wrong("NEW TABLE can only be specified for an INSERT or UPDATE trigger");
+            }
+            () if *is_new && new.is_some() => return wrong("NEW TABLE cannot be specified multiple times"),
+            () if *is_new => new = Some(name.clone()),
+            () if !is_for([TriggerEvent::Delete, TriggerEvent::Update]) => {
+                return wrong("OLD TABLE can only be specified for a DELETE or UPDATE trigger");
+            }
+            () if old.is_some() => return wrong("OLD TABLE cannot be specified multiple times"),
+            () => old = Some(name.clone()),
+        }
+    }
+    if old.is_some() && old == new {
+        return wrong("OLD TABLE name and NEW TABLE name cannot be the same");
+    }
+    Ok((old, new))
 }
 
 fn number_of(table: &Table, name: &str) -> Result<u32> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::context::Ddl;
 use super::sequence::new_generation;
-use crate::catalog::{Index, ObjectId, Sequence, Table, TriggerEvent, delete_statistics};
+use crate::catalog::{Index, ObjectId, Sequence, Table, Timing, TriggerEvent, delete_statistics};
 use crate::command::Truncate;
 use crate::dml::{DmlContext, Running, TableTriggers, has_trigger};
 use crate::exec::ExecContext;
@@ -27,7 +27,7 @@ impl Ddl<'_> {
         self.refuse_referenced(&tables)?;
         tables.iter().try_for_each(|table| self.refuse_pending(table, "TRUNCATE"))?;
         for table in &tables {
-            self.fire(table, true)?;
+            self.fire(table, Timing::Before)?;
         }
         for table in &tables {
             self.empty(table)?;
@@ -39,15 +39,15 @@ impl Ddl<'_> {
             self.reload()?;
             for table in &tables {
                 let table = self.table_of(table.id)?;
-                self.fire(&table, false)?;
+                self.fire(&table, Timing::After)?;
             }
         }
         Ok("TRUNCATE TABLE")
     }
 
     /// Runs the table's triggers for TRUNCATE.
-    fn fire(&self, table: &Arc<Table>, before: bool) -> Result<()> {
-        if !has_trigger(table, TriggerEvent::Truncate, before, false) {
+    fn fire(&self, table: &Arc<Table>, timing: Timing) -> Result<()> {
+        if !has_trigger(table, TriggerEvent::Truncate, timing, false) {
             return Ok(());
         }
         let caller = Arc::new(self.session.runner(&self.catalog)?);
@@ -56,7 +56,7 @@ impl Ddl<'_> {
         let context = DmlContext { exec: &exec, catalog: &self.catalog, ..*self.dml };
         TableTriggers::of(table, &self.catalog)?.statement(
             TriggerEvent::Truncate,
-            before,
+            timing,
             &[],
             &mut Running::new(&context),
         )

@@ -16,9 +16,9 @@ use super::row::{
     ChangeBuffers, DeleteBuffers, Env, Lookup, ReferenceChecks, RowChange, RowDelete, Rules, Stop, Stored, Target,
     Trees, Violation, Wanted, converted, exists, look_up, still_referenced,
 };
-use super::triggers::{Changed, Running, TableTriggers, has_trigger};
+use super::triggers::{Changed, Running, TableTriggers, TransitionRows, has_trigger};
 use crate::bind::bind_default;
-use crate::catalog::{ObjectId, ReferentialAction, Table, TriggerEvent};
+use crate::catalog::{ObjectId, ReferentialAction, Table, Timing, TriggerEvent};
 use crate::plan::Expr;
 use crate::types::{DataType, cast};
 use crate::{Error, Result, SqlState, Value};
@@ -34,10 +34,11 @@ pub(super) struct ForeignKeys<'a> {
     actions: Few<(ObjectId, usize, ReferentialAction), Arc<RowChange>>,
     /// The last key found per foreign key: bulk inserts refer to the same row again and again.
     found: Few<(ObjectId, usize), Vec<u8>>,
-    /// What AFTER triggers are to see: rows, and the statement's own.
-    after: Vec<Changed>,
+    /// What AFTER triggers are to be told, in this order.
+    after: Vec<After>,
+    /// The tables and events whose BEFORE triggers for statements ran.
+    begun: Vec<(ObjectId, TriggerEvent)>,
     running: Running<'a>,
-    after_statement: Vec<(Arc<TableTriggers>, TriggerEvent, Arc<[usize]>)>,
     held: usize,
     /// Why a row could not be put down.
     refused: Option<Error>,
@@ -73,6 +74,12 @@ impl<K: PartialEq, V> Few<K, V> {
     fn clear(&mut self) {
         self.0.clear();
     }
+}
+
+/// What AFTER triggers are told: of a row, or of a statement that is over.
+enum After {
+    Row(Changed),
+    Statement { triggers: Arc<TableTriggers>, table: ObjectId, event: TriggerEvent, assigned: Arc<[usize]> },
 }
 
 /// A row of `table` changed (`new`) or went.
@@ -147,39 +154,39 @@ impl<'a> ForeignKeys<'a> {
             actions: Few::new(),
             found: Few::new(),
             after: Vec::new(),
+            begun: Vec::new(),
             running: Running::new(context),
-            after_statement: Vec::new(),
             held: 0,
             refused: None,
         }
     }
 
-    /// BEFORE triggers of a statement that is about to change rows of the table.
-    pub(super) fn before_statement(
-        &mut self,
-        table: &Arc<Table>,
-        event: TriggerEvent,
-        assigned: &[usize],
-    ) -> Result<()> {
-        match has_trigger(table, event, true, false) {
-            true => {
-                let triggers = TableTriggers::of(table, self.context.catalog)?;
-                triggers.statement(event, true, assigned, &mut self.running)
-            }
-            false => Ok(()),
+    /// BEFORE triggers of a statement that is about to change rows of the table, unless another part of it did before.
+    pub(super) fn before_statement(&mut self, table: &Arc<Table>, event: TriggerEvent, assigned: &[usize]) -> Result<()> {
+        if !has_trigger(table, event, Timing::Before, false) || self.begun.contains(&(table.id, event)) {
+            return Ok(());
         }
+        self.begun.push((table.id, event));
+        let triggers = TableTriggers::of(table, self.context.catalog)?;
+        triggers.statement(event, Timing::Before, assigned, &mut self.running)
     }
 
-    /// AFTER triggers of a statement that has changed rows of the table run when all is done.
+    /// AFTER triggers of a statement that has changed rows of the table run behind those of its rows, once for all parts of
+    /// the statement.
     pub(super) fn after_statement(
         &mut self,
         table: &Arc<Table>,
         event: TriggerEvent,
         assigned: &Arc<[usize]>,
     ) -> Result<()> {
-        if has_trigger(table, event, false, false) {
+        if has_trigger(table, event, Timing::After, false) {
             let triggers = TableTriggers::of(table, self.context.catalog)?;
-            self.after_statement.push((triggers, event, assigned.clone()));
+            self.after.retain(|after| match after {
+                After::Statement { table: of, event: known, .. } => (*of, *known) != (table.id, event),
+                After::Row(_) => true,
+            });
+            let assigned = assigned.clone();
+            self.after.push(After::Statement { triggers, table: table.id, event, assigned });
         }
         Ok(())
     }
@@ -193,15 +200,39 @@ impl<'a> ForeignKeys<'a> {
         new: Option<Vec<Value>>,
         assigned: &Arc<[usize]>,
     ) {
-        match TableTriggers::of(table, self.context.catalog) {
-            Ok(triggers) => self.after.extend(triggers.after(event, old, new, assigned)),
+        match self.put_down(table, event, (old, new), assigned) {
+            Ok(bytes) => self.held += bytes,
             Err(error) => self.refused = Some(error),
         }
-        self.held += self.after.last().map_or(0, Changed::memory_bytes);
         if self.held > self.context.exec.memory_budget {
             let error = Error::new(SqlState::OUT_OF_MEMORY, "out of memory");
             self.refused = Some(error.with_hint("A statement with AFTER ROW triggers keeps every row until its end."));
         }
+    }
+
+    /// Keeps a row for the triggers that are to see it; the bytes that it takes.
+    fn put_down(
+        &mut self,
+        table: &Arc<Table>,
+        event: TriggerEvent,
+        (old, new): (Option<Vec<Value>>, Option<Vec<Value>>),
+        assigned: &Arc<[usize]>,
+    ) -> Result<usize> {
+        let triggers = TableTriggers::of(table, self.context.catalog)?;
+        let mut bytes = 0;
+        if triggers.sees_tables(event) {
+            let all = &mut self.running.rows;
+            let at = all.iter().position(|rows| rows.are_of(table.id, event)).unwrap_or_else(|| {
+                all.push(TransitionRows::new(table.id, event));
+                all.len() - 1
+            });
+            bytes += all[at].add(triggers.shape(), old.as_deref(), new.as_deref())?;
+        }
+        if let Some(changed) = triggers.after(event, old, new, assigned) {
+            bytes += changed.memory_bytes();
+            self.after.push(After::Row(changed));
+        }
+        Ok(bytes)
     }
 
     /// Acts on every event, then checks what is left; then AFTER triggers run.
@@ -211,12 +242,14 @@ impl<'a> ForeignKeys<'a> {
         if let Some(refused) = self.refused.take() {
             return Err(refused);
         }
-        for changed in std::mem::take(&mut self.after) {
+        for after in std::mem::take(&mut self.after) {
             self.context.exec.check()?;
-            changed.run(&mut self.running)?;
-        }
-        for (triggers, event, assigned) in std::mem::take(&mut self.after_statement) {
-            triggers.statement(event, false, &assigned, &mut self.running)?;
+            match after {
+                After::Row(changed) => changed.run(&mut self.running)?,
+                After::Statement { triggers, event, assigned, .. } => {
+                    triggers.statement(event, Timing::After, &assigned, &mut self.running)?;
+                }
+            }
         }
         Ok(())
     }
@@ -368,13 +401,19 @@ impl<'a> ForeignKeys<'a> {
                 Err(self.still_referenced(&event.table, child, position, &old))
             }
             _ => {
+                let (changes, assigned) = match action == ReferentialAction::Cascade && event.new.is_none() {
+                    true => (TriggerEvent::Delete, Arc::default()),
+                    false => (TriggerEvent::Update, Arc::from(child.foreign_keys[position].columns.as_slice())),
+                };
+                self.before_statement(child, changes, &assigned)?;
                 let children = self.children(&event.table, child, position, &old, usize::MAX)?;
                 if action == ReferentialAction::SetDefault {
                     // The default may be the very key that is gone.
                     let (parent, child) = (event.table.clone(), child.clone());
                     self.orphans.push(Orphans { parent, child, position, values: old });
                 }
-                children.into_iter().try_for_each(|found| self.cascade(action, event, child, position, found))
+                children.into_iter().try_for_each(|found| self.cascade(action, event, child, position, found))?;
+                self.after_statement(child, changes, &assigned)
             }
         }
     }

@@ -23,7 +23,7 @@ mod triggers;
 mod update;
 
 pub(crate) use context::DmlContext;
-pub(crate) use deferred::Deferred;
+pub(crate) use deferred::{Deferred, DeferredMark};
 pub(crate) use delete::DeletePlan;
 pub(crate) use feed::Feed;
 pub(crate) use foreign_keys::verify_foreign_key;
@@ -34,5 +34,5 @@ pub(crate) use row::{BatchRow, Entries, Target, key_detail};
 pub(crate) use row_numbers::RowNumbers;
 pub use statement::Change;
 pub(crate) use statement::{delete_of, insert_of, merge_of, plan_insert, run, update_of};
-pub(crate) use triggers::{Running, TableTriggers, changed_by_trigger, has_trigger};
+pub(crate) use triggers::{Running, TableTriggers, changed_by_trigger, has_trigger, is_told};
 pub(crate) use update::UpdatePlan;

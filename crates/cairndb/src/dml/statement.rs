@@ -9,7 +9,7 @@ use super::source::Source;
 use super::triggers::has_trigger;
 use super::{DeletePlan, DmlContext, InsertPlan, MergePlan, UpdatePlan};
 use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, InsertSource, Returning};
-use crate::catalog::{Catalog, Table, TriggerEvent};
+use crate::catalog::{Catalog, Table, Timing, TriggerEvent};
 use crate::exec::{self, ExecContext, NodeStatistics, SourceRows, Writes};
 use crate::plan::{Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
 use crate::{Error, Result, Value};
@@ -215,7 +215,7 @@ fn asks_triggers(plan: &PhysicalPlan) -> bool {
     let asks = match &plan.node {
         PhysicalNode::Modify { change, .. } => {
             let events = change.events();
-            events.iter().any(|event| has_trigger(change.table(), *event, true, true))
+            events.iter().any(|event| has_trigger(change.table(), *event, Timing::Before, true))
         }
         _ => false,
     };

@@ -9,17 +9,18 @@ use std::sync::Arc;
 
 use super::DmlContext;
 use crate::bind::bind_when;
-use crate::catalog::{Catalog, Table, Trigger, TriggerEvent};
+use crate::catalog::{Catalog, ObjectId, Table, Timing, Trigger, TriggerEvent};
 use crate::exec::{Columns, Datum, eval};
 use crate::plan::Expr;
 use crate::routine::{Fires, Firing, Shape, TriggerCall};
-use crate::types::ValueRef;
+use crate::types::{Array, Composite, DataType, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
 /// The triggers of a table.
 #[derive(Debug)]
 pub(crate) struct TableTriggers {
     table: Arc<Table>,
+    shape: Arc<Shape>,
     all: Vec<Compiled>,
 }
 
@@ -34,14 +35,25 @@ struct Compiled {
 pub(crate) struct Running<'a> {
     context: &'a DmlContext<'a>,
     all: Vec<(Arc<TriggerCall>, Box<dyn Fires + 'a>)>,
+    /// Of the statement.
+    pub(super) rows: Vec<TransitionRows>,
 }
 
 impl<'a> Running<'a> {
     pub(crate) fn new(context: &'a DmlContext<'a>) -> Running<'a> {
-        Running { context, all: Vec::new() }
+        Running { context, all: Vec::new(), rows: Vec::new() }
     }
 
-    fn fire(&mut self, call: &Arc<TriggerCall>, firing: Firing) -> Result<Option<Vec<Value>>> {
+    fn fire(
+        &mut self,
+        call: &Arc<TriggerCall>,
+        event: TriggerEvent,
+        (old, new): (Option<Vec<Value>>, Option<Vec<Value>>),
+    ) -> Result<Option<Vec<Value>>> {
+        let tables = match call.trigger.sees_tables() {
+            true => self.tables(call, event)?,
+            false => [None, None],
+        };
         let at = match self.all.iter().position(|(known, _)| Arc::ptr_eq(known, call)) {
             Some(at) => at,
             None => {
@@ -50,7 +62,26 @@ impl<'a> Running<'a> {
                 self.all.len() - 1
             }
         };
-        self.all[at].1.fire(firing)
+        self.all[at].1.fire(Firing { event, old, new, tables })
+    }
+
+    /// The rows of the statement, as functions see them.
+    fn tables(&mut self, call: &TriggerCall, event: TriggerEvent) -> Result<TableRows> {
+        match self.rows.iter_mut().find(|rows| rows.are_of(call.table.id, event)) {
+            Some(rows) => rows.given(call),
+            None => TransitionRows::new(call.table.id, event).given(call),
+        }
+    }
+
+    /// Runs a trigger that was put off, if it is still there.
+    pub(super) fn fire_late(&mut self, late: Late) -> Result<()> {
+        let catalog = self.context.catalog;
+        let Some(table) = catalog.table_by_id(late.table) else { return Ok(()) };
+        let triggers = TableTriggers::of(table, catalog)?;
+        match triggers.all.iter().find(|compiled| compiled.call.trigger.id == late.trigger) {
+            Some(compiled) => self.fire(&compiled.call, late.event, (late.old, late.new)).map(drop),
+            None => Ok(()),
+        }
     }
 }
 
@@ -65,8 +96,62 @@ pub(crate) struct Changed {
 }
 
 /// Whether a table has such a trigger.
-pub(crate) fn has_trigger(table: &Table, event: TriggerEvent, before: bool, per_row: bool) -> bool {
-    table.triggers.iter().any(|trigger| trigger.is_for(event, before, per_row))
+pub(crate) fn has_trigger(table: &Table, event: TriggerEvent, timing: Timing, per_row: bool) -> bool {
+    table.triggers.iter().any(|trigger| trigger.is_for(event, timing, per_row))
+}
+
+/// Whether triggers of the table are to see each row once it was changed.
+pub(crate) fn is_told(table: &Table, event: TriggerEvent) -> bool {
+    let sees = |trigger: &Trigger| {
+        trigger.is_for(event, Timing::After, true)
+            || trigger.sees_tables() && trigger.is_for(event, Timing::After, false)
+    };
+    table.triggers.iter().any(|trigger| sees(trigger))
+}
+
+/// The rows of a statement that has changed a table, for triggers that see all of them.
+#[derive(Debug)]
+pub(super) struct TransitionRows {
+    table: ObjectId,
+    event: TriggerEvent,
+    old: Vec<Value>,
+    new: Vec<Value>,
+    /// As functions see them, once somebody asked.
+    given: Option<TableRows>,
+}
+
+/// Arrays of rows: as they were, and as they are.
+type TableRows = [Option<Value>; 2];
+
+impl TransitionRows {
+    pub(super) fn new(table: ObjectId, event: TriggerEvent) -> TransitionRows {
+        TransitionRows { table, event, old: Vec::new(), new: Vec::new(), given: None }
+    }
+
+    pub(super) fn are_of(&self, table: ObjectId, event: TriggerEvent) -> bool {
+        self.table == table && self.event == event
+    }
+
+    /// One more; the bytes that it takes.
+    pub(super) fn add(&mut self, shape: &Shape, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<usize> {
+        let of = shape.row_type()?;
+        let whole = |row: &[Value]| Value::from(Composite::new(of, row.to_vec()));
+        self.old.extend(old.map(whole));
+        self.new.extend(new.map(whole));
+        let rows = usize::from(old.is_some()) + usize::from(new.is_some());
+        Ok(rows * (shape.0.len() + 4) * size_of::<Value>())
+    }
+
+    fn given(&mut self, call: &TriggerCall) -> Result<TableRows> {
+        if let Some(given) = &self.given {
+            return Ok(given.clone());
+        }
+        let of = DataType::Composite(call.shape.row_type()?);
+        let array = |rows: &mut Vec<Value>| Some(Array::new(of, std::mem::take(rows)).into());
+        let given = [array(&mut self.old), array(&mut self.new)];
+        self.given = Some(given.clone());
+        Ok(given)
+    }
 }
 
 impl TableTriggers {
@@ -91,13 +176,13 @@ impl TableTriggers {
             Ok(Compiled { call: Arc::new(call), when: when.transpose()? })
         };
         let all = table.triggers.iter().map(compiled).collect::<Result<_>>()?;
-        Ok(TableTriggers { table: table.clone(), all })
+        Ok(TableTriggers { table: table.clone(), shape, all })
     }
 
     fn chosen<'t>(
         &'t self,
         event: TriggerEvent,
-        (before, per_row): (bool, bool),
+        (timing, per_row): (Timing, bool),
         assigned: &'t [usize],
     ) -> impl Iterator<Item = &'t Compiled> {
         let is_assigned = move |trigger: &Trigger| {
@@ -107,7 +192,7 @@ impl TableTriggers {
         };
         let all = self.all.iter();
         all.filter(move |Compiled { call, .. }| {
-            call.trigger.is_for(event, before, per_row) && is_assigned(&call.trigger)
+            call.trigger.is_for(event, timing, per_row) && is_assigned(&call.trigger)
         })
     }
 
@@ -131,12 +216,11 @@ impl TableTriggers {
         assigned: &[usize],
         running: &mut Running<'_>,
     ) -> Result<Option<Vec<Value>>> {
-        for compiled in self.chosen(event, (true, true), assigned) {
+        for compiled in self.chosen(event, (Timing::Before, true), assigned) {
             if !self.holds(compiled, (old.as_deref(), new.as_deref()), running.context)? {
                 continue;
             }
-            let firing = Firing { event, old: old.clone(), new: new.take() };
-            match (running.fire(&compiled.call, firing)?, event) {
+            match (running.fire(&compiled.call, event, (old.clone(), new.take()))?, event) {
                 (None, _) => return Ok(None),
                 // What is deleted is what was there.
                 (Some(_), TriggerEvent::Delete) => {}
@@ -150,16 +234,29 @@ impl TableTriggers {
     pub(crate) fn statement(
         &self,
         event: TriggerEvent,
-        before: bool,
+        timing: Timing,
         assigned: &[usize],
         running: &mut Running<'_>,
     ) -> Result<()> {
-        for compiled in self.chosen(event, (before, false), assigned) {
+        for compiled in self.chosen(event, (timing, false), assigned) {
             if self.holds(compiled, (None, None), running.context)? {
-                running.fire(&compiled.call, Firing { event, old: None, new: None })?;
+                running.fire(&compiled.call, event, (None, None))?;
             }
         }
         Ok(())
+    }
+
+    /// The rows of the table, as functions see them.
+    pub(super) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Whether triggers see all rows of a statement.
+    pub(super) fn sees_tables(&self, event: TriggerEvent) -> bool {
+        let sees = |trigger: &Trigger| {
+            trigger.sees_tables() && [true, false].iter().any(|per_row| trigger.is_for(event, Timing::After, *per_row))
+        };
+        self.all.iter().any(|compiled| sees(&compiled.call.trigger))
     }
 
     /// A row that AFTER ROW triggers are to see, if there are such.
@@ -170,8 +267,24 @@ impl TableTriggers {
         new: Option<Vec<Value>>,
         assigned: &Arc<[usize]>,
     ) -> Option<Changed> {
-        self.chosen(event, (false, true), assigned).next()?;
+        self.chosen(event, (Timing::After, true), assigned).next()?;
         Some(Changed { triggers: self.clone(), event, old, new, assigned: assigned.clone() })
+    }
+}
+
+/// A trigger that runs when the transaction commits.
+#[derive(Clone, Debug)]
+pub(super) struct Late {
+    pub(super) table: ObjectId,
+    pub(super) trigger: ObjectId,
+    event: TriggerEvent,
+    old: Option<Vec<Value>>,
+    new: Option<Vec<Value>>,
+}
+
+impl Late {
+    fn of(call: &TriggerCall, event: TriggerEvent, (old, new): (Option<Vec<Value>>, Option<Vec<Value>>)) -> Late {
+        Late { table: call.table.id, trigger: call.trigger.id, event, old, new }
     }
 }
 
@@ -185,17 +298,21 @@ impl Changed {
     /// AFTER ROW.
     pub(super) fn run(self, running: &mut Running<'_>) -> Result<()> {
         let Changed { triggers, event, old, new, assigned } = self;
-        let mut chosen = triggers.chosen(event, (false, true), &assigned).peekable();
+        let mut chosen = triggers.chosen(event, (Timing::After, true), &assigned).peekable();
         let (mut old, mut new) = (old, new);
         while let Some(compiled) = chosen.next() {
             if !triggers.holds(compiled, (old.as_deref(), new.as_deref()), running.context)? {
                 continue;
             }
-            let (old, new) = match chosen.peek() {
+            let rows = match chosen.peek() {
                 Some(_) => (old.clone(), new.clone()),
                 None => (old.take(), new.take()),
             };
-            running.fire(&compiled.call, Firing { event, old, new })?;
+            let trigger = &compiled.call.trigger;
+            match running.context.deferred.filter(|deferred| deferred.puts_off_trigger(trigger)) {
+                Some(deferred) => deferred.fire_later(Late::of(&compiled.call, event, rows)),
+                None => drop(running.fire(&compiled.call, event, rows)?),
+            }
         }
         Ok(())
     }

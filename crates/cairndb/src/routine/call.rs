@@ -173,6 +173,10 @@ impl Variables for OfCall {
         true
     }
 
+    fn is_call(&self) -> bool {
+        true
+    }
+
     fn columns_first(&self) -> bool {
         true
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(crate) use call::{check_body, run_block, run_call};
 pub(crate) use compiled::{Compiled, CompiledRoutines};
 pub(crate) use plpgsql::Shape;
-pub(crate) use variables::{Parameters, Variables};
+pub(crate) use variables::{Parameters, RowsVariable, Variables};
 
 use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
 use crate::types::EvalContext;
@@ -44,6 +44,8 @@ pub(crate) struct Firing {
     pub(crate) event: TriggerEvent,
     pub(crate) old: Option<Vec<Value>>,
     pub(crate) new: Option<Vec<Value>>,
+    /// All rows of the statement as they were and as they are, as arrays, where it asks for them.
+    pub(crate) tables: [Option<Value>; 2],
 }
 
 /// A trigger that runs once or more within a statement; what one time needs is kept for the next.

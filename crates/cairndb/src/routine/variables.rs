@@ -26,13 +26,32 @@ pub(crate) trait Variables: Debug + Send + Sync {
         None
     }
 
+    /// The rows that a name in FROM means: a parameter that is an array of them.
+    fn rows(&self, _name: &str) -> Option<RowsVariable> {
+        None
+    }
+
     /// Procedures may be called in FROM: that is how CALL is planned.
     fn calls_procedures(&self) -> bool {
         false
     }
 
+    /// The statement stands for CALL: what it selects from is to be a procedure.
+    fn is_call(&self) -> bool {
+        false
+    }
+
     /// A column of the same name is meant rather than the variable, as in functions in SQL; in PL/pgSQL it is an error.
     fn columns_first(&self) -> bool;
+}
+
+/// Rows that a function's statements see as a table.
+#[derive(Debug)]
+pub(crate) struct RowsVariable {
+    /// The parameter's number and type.
+    pub(crate) parameter: (usize, DataType),
+    /// The rows' columns.
+    pub(crate) columns: Vec<(String, DataType)>,
 }
 
 /// A parameter of a function as its statements see it.

@@ -3,7 +3,7 @@
 use super::{index_columns, names, oid_of};
 use crate::catalog::{
     Catalog, Check, Column, Deferral, ForeignKey, Index, Language, ObjectId, ParameterMode, ReferentialAction,
-    Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, quoted,
+    Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, TriggerEvent, quoted,
 };
 use crate::functions::Volatility;
 use crate::types::DataType;
@@ -199,14 +199,26 @@ pub(super) fn constraint(catalog: &Catalog, oid: i64, pretty: bool) -> Option<St
 
 /// CREATE TRIGGER.
 pub(super) fn trigger(catalog: &Catalog, table: &Table, of: &Trigger, pretty: bool) -> String {
-    let time = if of.before { "BEFORE" } else { "AFTER" };
+    let time = of.timing.name();
+    let kind = if of.deferral.is_some() { "CONSTRAINT TRIGGER" } else { "TRIGGER" };
+    let deferral = match of.deferral {
+        None => "",
+        Some(Deferral::Never) => "NOT DEFERRABLE INITIALLY IMMEDIATE ",
+        Some(Deferral::Immediate) => "DEFERRABLE INITIALLY IMMEDIATE ",
+        Some(Deferral::Deferred) => "DEFERRABLE INITIALLY DEFERRED ",
+    };
+    let tables = [("OLD", &of.old_table), ("NEW", &of.new_table)].into_iter();
+    let tables = tables.filter_map(|(row, name)| Some(format!(" {row} TABLE AS {}", quoted(name.as_ref()?))));
+    let tables: String = tables.collect();
+    let referencing = if tables.is_empty() { String::new() } else { format!("REFERENCING{tables} ") };
     let columns = of.columns.iter().filter_map(|number| table.columns.iter().find(|column| column.number == *number));
     let columns: Vec<String> = columns.map(|column| quoted(&column.name)).collect();
-    let event = |event: &crate::catalog::TriggerEvent| match event.name() {
+    let event = |event: &TriggerEvent| match event.name() {
         "UPDATE" if !columns.is_empty() => format!("UPDATE OF {}", columns.join(", ")),
         name => name.to_owned(),
     };
-    let events: Vec<String> = of.events.iter().map(event).collect();
+    let order = [TriggerEvent::Insert, TriggerEvent::Delete, TriggerEvent::Update, TriggerEvent::Truncate];
+    let events: Vec<String> = order.iter().filter(|known| of.events.contains(known)).map(event).collect();
     let on = match pretty {
         true => catalog.table_name(table),
         false => format!("{}.{}", quoted(catalog.schema_name(table.schema).unwrap_or_default()), quoted(&table.name)),
@@ -220,7 +232,7 @@ pub(super) fn trigger(catalog: &Catalog, table: &Table, of: &Trigger, pretty: bo
     });
     let args: Vec<String> = of.args.iter().map(|arg| format!("'{}'", arg.replace('\'', "''"))).collect();
     format!(
-        "CREATE TRIGGER {} {time} {} ON {on} FOR EACH {each} {when}EXECUTE FUNCTION {called}({})",
+        "CREATE {kind} {} {time} {} ON {on} {deferral}{referencing}FOR EACH {each} {when}EXECUTE FUNCTION {called}({})",
         quoted(&of.name),
         events.join(" OR "),
         args.join(", ")

@@ -358,8 +358,8 @@ fn view_table_usage(catalog: &Catalog, rows: &mut Rows) {
 fn triggers(catalog: &Catalog, rows: &mut Rows) {
     for table in catalog.tables() {
         let same_time = |of: &Trigger, event: TriggerEvent| {
-            let kind = (of.before, of.per_row);
-            let others = table.triggers.iter().filter(move |other| (other.before, other.per_row) == kind);
+            let kind = (of.timing, of.per_row);
+            let others = table.triggers.iter().filter(move |other| (other.timing, other.per_row) == kind);
             let before = others.filter(|other| other.events.contains(&event) && other.name <= of.name);
             i32::try_from(before.count()).unwrap_or(i32::MAX)
         };
@@ -383,7 +383,7 @@ fn triggers(catalog: &Catalog, rows: &mut Rows) {
                     ("action_condition", maybe(of.when.as_deref().map(|when| Value::text(in_parentheses(when))))),
                     ("action_statement", Value::text(format!("EXECUTE FUNCTION {called}({})", args.join(", ")))),
                     ("action_orientation", text(if of.per_row { "ROW" } else { "STATEMENT" })),
-                    ("action_timing", text(if of.before { "BEFORE" } else { "AFTER" })),
+                    ("action_timing", text(of.timing.name())),
                 ]);
             }
         }

@@ -17,8 +17,8 @@ use super::{
     Env, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
 };
 use crate::Value;
-use crate::catalog::{Catalog, Index, Table, TriggerEvent};
-use crate::dml::{changed_by_trigger, has_trigger};
+use crate::catalog::{Catalog, Index, Table, Timing, TriggerEvent};
+use crate::dml::{changed_by_trigger, has_trigger, is_told};
 use crate::exec::{Columns, Datum};
 use crate::plan::Expr;
 use crate::types::key;
@@ -99,8 +99,7 @@ impl RowChange {
         (returning, extra_at): (Option<&[Expr]>, usize),
     ) -> RowChange {
         let table = &target.table;
-        let has = |before| has_trigger(table, TriggerEvent::Update, before, true);
-        let (has_after, has_before) = (has(false), has(true));
+        let (has_after, has_before) = (is_told(table, TriggerEvent::Update), has_trigger(table, TriggerEvent::Update, Timing::Before, true));
         let listed: Arc<[usize]> = match has_after || has_before {
             true => assigned.iter().map(|(column, _)| *column).collect(),
             false => Arc::default(),

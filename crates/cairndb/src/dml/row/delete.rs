@@ -7,8 +7,8 @@ use super::change::is_as_it_was;
 use super::entry::{Entry, grow};
 use super::{Env, ReferenceChecks, Stop, Target, Trees, env, look_up};
 use crate::Value;
-use crate::catalog::TriggerEvent;
-use crate::dml::{changed_by_trigger, has_trigger};
+use crate::catalog::{Timing, TriggerEvent};
+use crate::dml::{changed_by_trigger, has_trigger, is_told};
 use crate::exec::Columns;
 use crate::plan::Expr;
 
@@ -34,14 +34,13 @@ pub(crate) struct DeleteBuffers {
 impl RowDelete {
     pub(crate) fn new(target: &Arc<Target>, filter: Option<&Expr>, returning: Option<&[Expr]>) -> RowDelete {
         let table = &target.table;
-        let has = |before| has_trigger(table, TriggerEvent::Delete, before, true);
-        let is_told = !table.referenced_by.is_empty() || has(false);
+        let is_told = !table.referenced_by.is_empty() || is_told(table, TriggerEvent::Delete);
         RowDelete {
             target: target.clone(),
             filter: filter.cloned(),
             returning: returning.map(Into::into),
             is_told,
-            has_before: has(true),
+            has_before: has_trigger(table, TriggerEvent::Delete, Timing::Before, true),
         }
     }
 

@@ -14,6 +14,8 @@ pub enum SetRows {
     Series(Series),
     /// `unnest`: arrays side by side, and how far it is.
     Unnest(Vec<Option<Arc<Array>>>, usize),
+    /// The rows of an array, and how far it is.
+    Elements(Arc<Array>, usize),
     /// `generate_subscripts`: the next, the last, and the step.
     Subscripts(i64, i64, i64),
     /// The parts of a document or a text: their values, as many as a row has together.
@@ -21,6 +23,9 @@ pub enum SetRows {
     /// Rows that are there.
     Rows(std::vec::IntoIter<Vec<Value>>),
 }
+
+/// The rows of an array, in their columns: no function that can be called, for its name is none.
+pub const ROWS_OF_ARRAY: &str = "";
 
 /// There is a function of this name that returns rows.
 pub fn is_set_function(name: &str) -> bool {
@@ -47,6 +52,10 @@ impl SetRows {
                 Ok(SetRows::Unnest(args.iter().map(array).collect(), 0))
             }
             "generate_subscripts" => subscripts(args),
+            ROWS_OF_ARRAY => match args {
+                [Value::Array(array)] => Ok(SetRows::Elements(array.clone(), 0)),
+                _ => Ok(SetRows::Rows(vec![].into_iter())),
+            },
             regex::MATCHES | regex::SPLIT_TO_TABLE => Ok(SetRows::Parts(regex::rows(name, args)?.into_iter(), 1)),
             _ if is_about_partitions(name) => Ok(SetRows::Rows(vec![].into_iter())),
             _ => match JsonRows::named(name) {
@@ -76,6 +85,12 @@ impl SetRows {
                 row.extend(arrays.iter().map(|array| value(array).unwrap_or(Value::Null)));
                 *at += 1;
                 Ok(true)
+            }
+            SetRows::Elements(array, at) => {
+                let next = array.values().get(*at).and_then(Value::as_composite);
+                row.extend(next.into_iter().flat_map(|row| row.values()).cloned());
+                *at += 1;
+                Ok(next.is_some())
             }
             SetRows::Parts(values, width) => {
                 row.extend(values.by_ref().take(*width));

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::frame::Frame;
-use super::scope::{InSight, Scopes, Source};
+use super::scope::{InSight, Scopes, Source, Tables};
 use super::tree::{Kind, Shape};
 use crate::Result;
 use crate::api::{Prepared, Runner};
@@ -24,6 +24,7 @@ pub(crate) struct Fragment {
     pub(super) text: String,
     scope: usize,
     names: Arc<OnceLock<Names>>,
+    is_call: bool,
     bound: Mutex<Option<Arc<Bound>>>,
 }
 
@@ -43,6 +44,8 @@ pub(super) struct Bound {
     pub(super) sources: Vec<Source>,
     /// The rows among the sources, and the shapes that they had.
     shapes: Vec<(usize, Arc<Shape>)>,
+    /// The tables of a trigger that were in sight.
+    tables: Option<Arc<Tables>>,
     /// The schema for which it was found to be right.
     seen: AtomicU64,
 }
@@ -51,7 +54,7 @@ impl Fragment {
     pub(super) fn statement(text: &str, scope: usize, names: &Arc<OnceLock<Names>>) -> Result<Fragment> {
         let parsed = Arc::new(parse_one(text)?);
         let bound = Mutex::default();
-        Ok(Fragment { parsed, text: text.to_owned(), scope, names: names.clone(), bound })
+        Ok(Fragment { parsed, text: text.to_owned(), scope, names: names.clone(), is_call: false, bound })
     }
 
     pub(super) fn expression(text: &str, scope: usize, names: &Arc<OnceLock<Names>>) -> Result<Fragment> {
@@ -60,11 +63,17 @@ impl Fragment {
         Ok(fragment)
     }
 
+    /// The query that CALL of a procedure is.
+    pub(super) fn call(text: &str, scope: usize, names: &Arc<OnceLock<Names>>) -> Result<Fragment> {
+        Ok(Fragment { is_call: true, ..Fragment::statement(text, scope, names)? })
+    }
+
     /// What it means now.
     pub(super) fn bound(&self, frame: &Frame, runner: &Runner) -> Result<Arc<Bound>> {
         let mut known = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bound) = &*known
             && bound.shapes.iter().all(|(variable, shape)| frame.has_shape(*variable, shape))
+            && frame.has_tables(bound.tables.as_ref())
             && (bound.seen.load(Relaxed) == runner.seen() || runner.is_current(&bound.prepared))
         {
             bound.seen.store(runner.seen(), Relaxed);
@@ -78,6 +87,8 @@ impl Fragment {
             scope: self.scope,
             variables: names.variables.clone(),
             shapes: shapes.clone(),
+            tables: frame.tables.clone(),
+            is_call: self.is_call,
             sources: Mutex::default(),
         });
         let variables: Arc<dyn Variables> = in_sight.clone();
@@ -90,7 +101,7 @@ impl Fragment {
                 rested.extend(shapes[source.variable].clone().map(|shape| (source.variable, shape)));
             }
         }
-        let bound = Arc::new(Bound { prepared, simple, sources, shapes: rested, seen });
+        let bound = Arc::new(Bound { prepared, simple, sources, shapes: rested, tables: frame.tables.clone(), seen });
         *known = Some(bound.clone());
         Ok(bound)
     }

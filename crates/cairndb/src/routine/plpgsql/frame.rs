@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scope::{Source, unassigned};
+use super::scope::{Source, Tables, unassigned};
 use super::tree::{Declared, Kind, Shape};
 use crate::Result;
 use crate::types::Composite;
@@ -10,7 +10,11 @@ use crate::{Error, Value};
 
 /// What the variables of a call hold.
 #[derive(Debug)]
-pub(super) struct Frame(Vec<Slot>);
+pub(super) struct Frame {
+    slots: Vec<Slot>,
+    /// The tables that a trigger sees.
+    pub(super) tables: Option<Arc<Tables>>,
+}
 
 #[derive(Debug)]
 pub(super) enum Slot {
@@ -52,12 +56,12 @@ impl Frame {
                 Slot::Row(row)
             }
         };
-        Frame(variables.iter().map(slot).collect())
+        Frame { slots: variables.iter().map(slot).collect(), tables: None }
     }
 
     /// For another call.
     pub(super) fn begin(&mut self) {
-        for slot in &mut self.0 {
+        for slot in &mut self.slots {
             match slot {
                 Slot::Value(value) => *value = Value::Null,
                 Slot::Row(row) => row.begin(),
@@ -66,7 +70,7 @@ impl Frame {
     }
 
     pub(super) fn get(&self, source: &Source) -> Result<&Value> {
-        let value = match (self.0.get(source.variable), source.field) {
+        let value = match (self.slots.get(source.variable), source.field) {
             (Some(Slot::Value(value)), _) => Some(value),
             (Some(Slot::Row(row)), None) => Some(if row.is_null { &Value::Null } else { &Value::Boolean(true) }),
             (Some(Slot::Row(row)), Some(field)) => {
@@ -86,27 +90,27 @@ impl Frame {
     }
 
     pub(super) fn set(&mut self, variable: usize, value: Value) {
-        if let Some(slot) = self.0.get_mut(variable) {
+        if let Some(slot) = self.slots.get_mut(variable) {
             *slot = Slot::Value(value);
         }
     }
 
     pub(super) fn value(&self, variable: usize) -> &Value {
-        match self.0.get(variable) {
+        match self.slots.get(variable) {
             Some(Slot::Value(value)) => value,
             _ => &Value::Null,
         }
     }
 
     pub(super) fn row(&self, variable: usize) -> Result<&Row> {
-        match self.0.get(variable) {
+        match self.slots.get(variable) {
             Some(Slot::Row(row)) => Ok(row),
             _ => Err(Error::internal("not a row")),
         }
     }
 
     pub(super) fn row_mut(&mut self, variable: usize) -> Result<&mut Row> {
-        match self.0.get_mut(variable) {
+        match self.slots.get_mut(variable) {
             Some(Slot::Row(row)) => Ok(row),
             _ => Err(Error::internal("not a row")),
         }
@@ -114,7 +118,7 @@ impl Frame {
 
     /// What a variable holds, a row as one value.
     pub(super) fn whole(&self, variable: usize) -> Result<Value> {
-        match self.0.get(variable) {
+        match self.slots.get(variable) {
             Some(Slot::Value(value)) => Ok(value.clone()),
             Some(Slot::Row(Row { is_null: false, shape: Some(shape), values, .. })) => {
                 Ok(Composite::new(shape.row_type()?, values.clone()).into())
@@ -125,7 +129,7 @@ impl Frame {
 
     /// Gives a variable a value; to a row, its columns.
     pub(super) fn set_whole(&mut self, variable: usize, value: &Value) {
-        match (self.0.get_mut(variable), value) {
+        match (self.slots.get_mut(variable), value) {
             (Some(Slot::Row(row)), Value::Composite(given)) => {
                 row.values = given.values().to_vec();
                 row.is_null = false;
@@ -147,12 +151,21 @@ impl Frame {
         known.is_some_and(|known| Arc::ptr_eq(known, shape) || known == shape)
     }
 
+    /// Whether a trigger sees these tables.
+    pub(super) fn has_tables(&self, tables: Option<&Arc<Tables>>) -> bool {
+        match (&self.tables, tables) {
+            (None, None) => true,
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own == other,
+            _ => false,
+        }
+    }
+
     /// The shapes of all rows.
     pub(super) fn shapes(&self) -> Vec<Option<Arc<Shape>>> {
         let shape = |slot: &Slot| match slot {
             Slot::Row(row) => row.shape.clone(),
             Slot::Value(_) => None,
         };
-        self.0.iter().map(shape).collect()
+        self.slots.iter().map(shape).collect()
     }
 }

@@ -17,12 +17,12 @@ use fragment::Names;
 use parse::{Parser, Types};
 pub(crate) use run::Room;
 use run::{Returned, Run, shape_of};
-use scope::kinds_of;
+use scope::{Tables, kinds_of};
 pub(crate) use tree::Shape;
 use tree::{Body, Kind};
 
 use super::sql_body::result_types;
-use super::{Firing, TriggerCall, Variables};
+use super::{Firing, RowsVariable, TriggerCall, Variables};
 use crate::api::Runner;
 use crate::bind::{definition_fields, named_as_view};
 use crate::catalog::{Relation, Returns, Routine};
@@ -50,6 +50,8 @@ pub(crate) struct PlPgSql {
 struct TriggerVariables {
     new: usize,
     old: usize,
+    /// Of arrays: the statement's rows as they were and as they are.
+    tables: [usize; 2],
     /// Those that begin with TG_, where the body has one of them.
     about: Option<[usize; 10]>,
 }
@@ -67,9 +69,9 @@ const ABOUT: [&str; 10] = [
     "tg_argv",
 ];
 
-/// The values that EXECUTE is given by USING.
+/// The values that EXECUTE is given by USING, then the tables of a trigger.
 #[derive(Debug)]
-struct Dynamic(Vec<DataType>);
+struct Dynamic(Vec<DataType>, Option<Arc<Tables>>);
 
 impl Variables for Dynamic {
     fn find(&self, name: &[&str]) -> Result<Option<(usize, DataType)>> {
@@ -77,6 +79,11 @@ impl Variables for Dynamic {
         let number = number.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
         let at = number.and_then(|number| number.checked_sub(1));
         Ok(at.and_then(|at| Some((at, *self.0.get(at)?))))
+    }
+
+    fn rows(&self, name: &str) -> Option<RowsVariable> {
+        let (at, tables) = (self.1.as_ref()?.named(name)?, self.1.as_ref()?);
+        Some(tables.rows((self.0.len() + at, tables.data_type)))
     }
 
     fn columns_first(&self) -> bool {
@@ -90,7 +97,7 @@ struct FromCatalog<'a>(&'a Runner);
 impl Types for FromCatalog<'_> {
     fn data_type(&self, text: &str) -> Result<DataType> {
         let parsed = Arc::new(parse_one(&format!("SELECT CAST(NULL AS {text})"))?);
-        let none: Arc<dyn Variables> = Arc::new(Dynamic(vec![]));
+        let none: Arc<dyn Variables> = Arc::new(Dynamic(vec![], None));
         let fields = self.0.prepare(&parsed, &none)?.fields().to_vec();
         fields.first().map(|field| field.data_type).ok_or_else(|| Error::internal("a type without a column"))
     }
@@ -148,7 +155,9 @@ impl PlPgSql {
                 _ => DataType::Text,
             };
             let about = about.then(|| ABOUT.map(|name| parser.add(name, Kind::Value(data_type(name)))));
-            TriggerVariables { new, old, about }
+            // Nobody can say their names.
+            let tables = [0, 1].map(|_| parser.add("", Kind::Value(DataType::Unknown)));
+            TriggerVariables { new, old, tables, about }
         });
         let block = parser.body()?;
         let Parser { scopes, variables, names, .. } = parser;
@@ -181,13 +190,18 @@ impl PlPgSql {
             }
             slot.shape = Some(call.shape.clone());
         }
+        if call.trigger.sees_tables() {
+            let tables = variables.tables.into_iter().zip(firing.tables);
+            tables.for_each(|(variable, rows)| run.frame.set(variable, rows.unwrap_or(Value::Null)));
+            run.frame.tables = Some(Arc::new(Tables::of(call, variables.tables)?));
+        }
         if let Some(about) = variables.about {
             let trigger = &call.trigger;
             let args: Vec<Value> = trigger.args.iter().map(|arg| Value::text(arg.as_str())).collect();
             let table = || Value::text(call.table.name.as_str());
             let values = [
                 Value::text(trigger.name.as_str()),
-                Value::text(if trigger.before { "BEFORE" } else { "AFTER" }),
+                Value::text(trigger.timing.name()),
                 Value::text(if trigger.per_row { "ROW" } else { "STATEMENT" }),
                 Value::text(firing.event.name()),
                 Value::BigInt(crate::system::oid_of(call.table.id)),

@@ -452,7 +452,7 @@ impl<'a> Parser<'a> {
                 self.advance();
                 let text = self.text_until(&[";"])?;
                 let text = format!("SELECT * FROM {text}");
-                Statement::Call(Fragment::statement(&text, self.scope, &self.names)?)
+                Statement::Call(Fragment::call(&text, self.scope, &self.names)?)
             }
             word @ ("open" | "fetch" | "close" | "move") => {
                 return Err(Error::unsupported(format!("{} in PL/pgSQL", word.to_uppercase())));
@@ -584,12 +584,14 @@ impl<'a> Parser<'a> {
             "foreach" => {
                 self.advance();
                 let place = self.known_place()?;
-                if self.is("slice") {
-                    return Err(Error::unsupported("FOREACH ... SLICE"));
+                let mut slice = 0;
+                if self.eat("slice") {
+                    slice = self.ahead(0).parse().map_err(|_| self.unexpected())?;
+                    self.advance();
                 }
                 self.expect("in")?;
                 self.expect("array")?;
-                Over::Array(place, self.expression(&["loop"])?)
+                Over::Array(place, slice, self.expression(&["loop"])?)
             }
             _ => self.for_over()?,
         };

@@ -18,7 +18,7 @@ use crate::exec::ExecContext;
 use crate::plan::Field;
 use crate::routine::Variables;
 use crate::sql::parse_one;
-use crate::types::{Composite, DataType};
+use crate::types::{Array, Composite, DataType};
 use crate::{Error, Result, SqlState, Value};
 
 /// Where to go on.
@@ -69,6 +69,11 @@ pub(super) struct Run<'a> {
 
 fn error(code: &'static str, message: impl std::convert::Into<String>) -> Error {
     Error::new(SqlState(code), message)
+}
+
+/// SQLSTATE 42804: a trigger returns another row than the table's.
+fn not_of_table() -> Error {
+    error("42804", "returned row structure does not match the structure of the triggering table")
 }
 
 impl<'a> Run<'a> {
@@ -315,7 +320,7 @@ impl<'a> Run<'a> {
                 self.frame.set(self.code.found, Value::Boolean(found));
                 Ok(over.unwrap_or(Flow::Next))
             }
-            Over::Array(place, array) => {
+            Over::Array(place, slice, array) => {
                 let (value, data_type) = self.value(array)?;
                 let Some(element) = data_type.element() else {
                     let message = format!("FOREACH expression must yield an array, not type {}", data_type.type_name());
@@ -324,10 +329,32 @@ impl<'a> Run<'a> {
                 let Value::Array(array) = value else {
                     return Err(error("22004", "FOREACH expression must not be null"));
                 };
+                if *slice > array.dimensions().len() {
+                    let message =
+                        format!("slice dimension ({slice}) is out of the valid range 0..{}", array.dimensions().len());
+                    return Err(error("2202E", message));
+                }
+                let is_array = match place {
+                    Place::Variable(variable) => match &self.code.body.variables[*variable].kind {
+                        Kind::Value(data_type) => data_type.element().is_some(),
+                        Kind::Row(_) => false,
+                    },
+                    _ => *slice > 0,
+                };
+                match (*slice > 0, is_array) {
+                    (true, false) => {
+                        return Err(error("42804", "FOREACH ... SLICE loop variable must be of an array type"));
+                    }
+                    (false, true) => {
+                        return Err(error("42804", "FOREACH loop variable must not be of an array type"));
+                    }
+                    _ => {}
+                }
                 let mut found = false;
-                for value in array.values() {
+                for value in slices(&array, *slice)? {
                     found = true;
-                    self.assign(place, value.clone(), element)?;
+                    let of = if *slice > 0 { data_type } else { element };
+                    self.assign(place, value, of)?;
                     if let Some(flow) = self.round(repeated)? {
                         self.frame.set(self.code.found, Value::Boolean(true));
                         return Ok(flow);
@@ -412,8 +439,7 @@ impl<'a> Run<'a> {
             row.shape.as_ref().is_some_and(|shape| !Arc::ptr_eq(shape, wanted) && shape.0 != wanted.0)
         };
         if self.shape.as_ref().is_some_and(is_other) {
-            let message = "returned row structure does not match the structure of the triggering table";
-            return Err(error("42804", message));
+            return Err(not_of_table());
         }
         if !self.gives_rows() {
             return Err(error("42804", "cannot return a row from a function that returns a value"));
@@ -453,6 +479,13 @@ impl<'a> Run<'a> {
     /// The columns of a row that is a value.
     fn columns_of(&self, row: &Composite) -> Result<Vec<Value>> {
         let types: Vec<DataType> = row.typed().map(|(data_type, _)| data_type).collect();
+        if let Some(shape) = &self.shape {
+            let wanted = shape.0.iter().map(|(_, data_type)| data_type.base());
+            return match wanted.eq(types.iter().map(|data_type| data_type.base())) {
+                true => Ok(row.values().to_vec()),
+                false => Err(not_of_table()),
+            };
+        }
         self.cast_row(row.values().to_vec(), &types)
     }
 
@@ -578,7 +611,10 @@ impl<'a> Run<'a> {
             types.push(data_type);
         }
         self.context.check()?;
-        let variables: Arc<dyn Variables> = Arc::new(Dynamic(types));
+        let tables = self.frame.tables.clone();
+        let rows = tables.iter().flat_map(|tables| tables.variables);
+        values.extend(rows.map(|variable| self.frame.value(variable).clone()));
+        let variables: Arc<dyn Variables> = Arc::new(Dynamic(types, tables));
         let prepared = self.runner.prepare(&Arc::new(parse_one(&text)?), &variables)?;
         let context = ExecContext { parameters: values.into(), ..self.context.clone() };
         self.runner.run_prepared(&prepared, &context, limit)
@@ -856,6 +892,18 @@ impl<'a> Run<'a> {
     pub(super) fn take_returned(&mut self) -> Returned {
         mem::replace(&mut self.returned, Returned::Nothing)
     }
+}
+
+/// The parts of an array over its last so many dimensions; 0: its elements.
+fn slices(array: &Array, slice: usize) -> Result<Vec<Value>> {
+    if slice == 0 {
+        return Ok(array.values().to_vec());
+    }
+    let (dimensions, values) = (array.dimensions(), array.values());
+    let inner = &dimensions[dimensions.len() - slice..];
+    let width: usize = inner.iter().map(|dimension| dimension.length).product();
+    let part = |values: &[Value]| Ok(Array::with_dimensions(array.element(), inner, values.to_vec())?.into());
+    values.chunks(width.max(1)).map(part).collect()
 }
 
 fn code_or_condition(text: &str) -> Result<String> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::tree::{Declared, Kind, Shape};
-use crate::routine::Variables;
+use crate::routine::{RowsVariable, TriggerCall, Variables};
 use crate::types::{CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
@@ -52,6 +52,33 @@ pub(super) struct Source {
     pub(super) field: Option<usize>,
 }
 
+/// The tables of a trigger's statement: rows as they were, and as they are.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Tables {
+    names: [Option<String>; 2],
+    /// Variables that are arrays of this type.
+    pub(super) variables: [usize; 2],
+    pub(super) data_type: DataType,
+    columns: Vec<(String, DataType)>,
+}
+
+impl Tables {
+    pub(super) fn of(call: &TriggerCall, variables: [usize; 2]) -> Result<Tables> {
+        let of = DataType::Composite(call.shape.row_type()?).array();
+        let data_type = of.ok_or_else(|| Error::internal("rows that are no elements"))?;
+        let names = [call.trigger.old_table.clone(), call.trigger.new_table.clone()];
+        Ok(Tables { names, variables, data_type, columns: call.shape.0.clone() })
+    }
+
+    pub(super) fn named(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known.as_deref() == Some(name))
+    }
+
+    pub(super) fn rows(&self, parameter: (usize, DataType)) -> RowsVariable {
+        RowsVariable { parameter, columns: self.columns.clone() }
+    }
+}
+
 /// The variables that an expression sees, with the shapes that rows have when it is bound.
 #[derive(Debug)]
 pub(super) struct InSight {
@@ -60,6 +87,8 @@ pub(super) struct InSight {
     /// Names and kinds by number.
     pub(super) variables: Arc<Vec<(String, Kind)>>,
     pub(super) shapes: Vec<Option<Arc<Shape>>>,
+    pub(super) tables: Option<Arc<Tables>>,
+    pub(super) is_call: bool,
     pub(super) sources: Mutex<Vec<Source>>,
 }
 
@@ -140,8 +169,18 @@ impl Variables for InSight {
         is_row.then(|| self.source(Source { variable, field: None }, DataType::Boolean))
     }
 
+    fn rows(&self, name: &str) -> Option<RowsVariable> {
+        let tables = self.tables.as_ref()?;
+        let variable = tables.variables[tables.named(name)?];
+        Some(tables.rows(self.source(Source { variable, field: None }, tables.data_type)))
+    }
+
     fn calls_procedures(&self) -> bool {
         true
+    }
+
+    fn is_call(&self) -> bool {
+        self.is_call
     }
 
     fn columns_first(&self) -> bool {

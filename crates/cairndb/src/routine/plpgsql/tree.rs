@@ -54,7 +54,7 @@ impl Shape {
     }
 
     /// The type of a row of these fields.
-    pub(super) fn row_type(&self) -> Result<CompositeType> {
+    pub(crate) fn row_type(&self) -> Result<CompositeType> {
         self.1.map_or_else(|| CompositeType::record(self.0.iter().cloned()), Ok)
     }
 }
@@ -135,7 +135,8 @@ pub(super) enum Over {
     While(Fragment),
     Range { variable: usize, from: Fragment, to: Fragment, step: Option<Fragment>, reverse: bool },
     Query(Into, Query),
-    Array(Place, Fragment),
+    /// FOREACH, over so many dimensions at a time (0: over the elements).
+    Array(Place, usize, Fragment),
 }
 
 /// Text of SQL, or an expression that gives one.

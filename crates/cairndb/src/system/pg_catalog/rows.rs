@@ -3,7 +3,7 @@
 use crate::Value;
 use crate::catalog::{
     Catalog, Column, Deferral, Index, ObjectId, ParameterMode, ReferentialAction, Relation, Returns, Routine,
-    RoutineKind, Table, TriggerEvent, TypeKind,
+    RoutineKind, Table, Timing, TriggerEvent, TypeKind,
 };
 use crate::functions::Volatility;
 use crate::inverted::ItemClass;
@@ -685,7 +685,12 @@ pub(super) fn pg_trigger(catalog: &Catalog, rows: &mut Rows) {
                 TriggerEvent::Update => 16,
                 TriggerEvent::Truncate => 32,
             };
-            let bits = of.events.iter().map(event).sum::<i16>() | i16::from(of.per_row) | i16::from(of.before) << 1;
+            let timing = match of.timing {
+                Timing::Before => 2,
+                Timing::After => 0,
+                Timing::InsteadOf => 64,
+            };
+            let bits = of.events.iter().map(event).sum::<i16>() | i16::from(of.per_row) | timing;
             let columns = of.columns.iter().map(|number| Value::SmallInt(*number as i16)).collect();
             rows.put(vec![
                 ("oid", oid(of.id)),
@@ -693,7 +698,11 @@ pub(super) fn pg_trigger(catalog: &Catalog, rows: &mut Rows) {
                 ("tgname", text(&of.name)),
                 ("tgfoid", oid(of.routine)),
                 ("tgtype", Value::SmallInt(bits)),
-                ("tgenabled", text(if of.enabled { "O" } else { "D" })),
+                ("tgenabled", text(of.enabled.code())),
+                ("tgdeferrable", yes(of.deferral.is_some_and(|deferral| deferral != Deferral::Never))),
+                ("tginitdeferred", yes(of.deferral == Some(Deferral::Deferred))),
+                ("tgoldtable", maybe(of.old_table.as_deref().map(text))),
+                ("tgnewtable", maybe(of.new_table.as_deref().map(text))),
                 ("tgnargs", small(of.args.len())),
                 ("tgattr", vector(DataType::SmallInt, columns)),
                 ("tgqual", maybe(of.when.as_deref().map(text))),
