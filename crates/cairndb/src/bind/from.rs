@@ -528,8 +528,8 @@ impl<'a> Binder<'a> {
 
     /// SQLSTATE 42809 where it is a function that CALL is to call, 42883 where there is none either.
     fn no_procedure(&self, called: Named<'_>, types: &[DataType]) -> Error {
-        let is_function = called.schema.is_none()
-            && (!self.overloads(called.name).is_empty() || is_set_function(called.name));
+        let is_function =
+            called.schema.is_none() && (!self.overloads(called.name).is_empty() || is_set_function(called.name));
         if is_function {
             return not_a_procedure(called.name, types);
         }

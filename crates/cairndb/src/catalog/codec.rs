@@ -45,11 +45,15 @@ const WITH_COMPOSITES: u8 = 13;
 /// The same of a table with inverted indexes: who does not know of them would take them for others.
 const WITH_ITEMS: u8 = 14;
 
+/// The same of a table with triggers that see a statement's rows, wait for COMMIT, or run for replicas or always: who does not
+/// know of them would run others.
+const WITH_TRIGGER_KINDS: u8 = 15;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_ITEMS;
+const NEWEST: u8 = WITH_TRIGGER_KINDS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -103,6 +107,11 @@ impl Writer {
     /// The record of a table with triggers.
     pub(super) fn entry_with_triggers() -> Writer {
         Writer { out: vec![WITH_TRIGGERS], temporary: false }
+    }
+
+    /// The record of a table with triggers of kinds that came later.
+    pub(super) fn entry_with_trigger_kinds() -> Writer {
+        Writer { out: vec![WITH_TRIGGER_KINDS], temporary: false }
     }
 
     /// The record of a table with columns, or of a type that a user made, of times that have modifiers.

@@ -20,6 +20,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.triggers.iter().any(|trigger| trigger.is_of_later_kind()) => Writer::entry_with_trigger_kinds(),
         () if table.indexes.iter().any(|index| index.is_inverted()) => Writer::entry_with_items(),
         () if table.types().any(DataType::is_composite) => Writer::entry_with_composites(),
         () if table.types().any(DataType::has_limited_time) => Writer::entry_with_digits(),

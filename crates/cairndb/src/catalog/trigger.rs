@@ -104,6 +104,14 @@ impl Trigger {
         runs && self.timing == timing && self.per_row == per_row && self.events.contains(&event)
     }
 
+    /// Whether the first triggers that were written down could not be such.
+    pub(super) fn is_of_later_kind(&self) -> bool {
+        self.sees_tables()
+            || self.deferral.is_some()
+            || self.timing == Timing::InsteadOf
+            || matches!(self.enabled, Enabled::OnReplica | Enabled::Always)
+    }
+
     /// Whether it sees all rows of a statement.
     pub(crate) fn sees_tables(&self) -> bool {
         self.old_table.is_some() || self.new_table.is_some()

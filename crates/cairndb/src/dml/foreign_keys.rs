@@ -162,7 +162,12 @@ impl<'a> ForeignKeys<'a> {
     }
 
     /// BEFORE triggers of a statement that is about to change rows of the table, unless another part of it did before.
-    pub(super) fn before_statement(&mut self, table: &Arc<Table>, event: TriggerEvent, assigned: &[usize]) -> Result<()> {
+    pub(super) fn before_statement(
+        &mut self,
+        table: &Arc<Table>,
+        event: TriggerEvent,
+        assigned: &[usize],
+    ) -> Result<()> {
         if !has_trigger(table, event, Timing::Before, false) || self.begun.contains(&(table.id, event)) {
             return Ok(());
         }

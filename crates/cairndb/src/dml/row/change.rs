@@ -99,7 +99,8 @@ impl RowChange {
         (returning, extra_at): (Option<&[Expr]>, usize),
     ) -> RowChange {
         let table = &target.table;
-        let (has_after, has_before) = (is_told(table, TriggerEvent::Update), has_trigger(table, TriggerEvent::Update, Timing::Before, true));
+        let (has_after, has_before) =
+            (is_told(table, TriggerEvent::Update), has_trigger(table, TriggerEvent::Update, Timing::Before, true));
         let listed: Arc<[usize]> = match has_after || has_before {
             true => assigned.iter().map(|(column, _)| *column).collect(),
             false => Arc::default(),

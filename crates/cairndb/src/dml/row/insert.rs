@@ -10,8 +10,8 @@ use super::{
     ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
     env, exists,
 };
-use crate::catalog::{Timing, TriggerEvent};
 use crate::catalog::{Catalog, Table};
+use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{RowNumbers, has_trigger, is_told};
 use crate::plan::Expr;
 use crate::{Result, Value};
@@ -50,7 +50,10 @@ impl RowInsert {
     }
 
     pub(crate) fn new(target: &Arc<Target>, conflict: Option<Conflict>, returning: Option<&[Expr]>) -> RowInsert {
-        let (is_told, has_before) = (is_told(&target.table, TriggerEvent::Insert), has_trigger(&target.table, TriggerEvent::Insert, Timing::Before, true));
+        let (is_told, has_before) = (
+            is_told(&target.table, TriggerEvent::Insert),
+            has_trigger(&target.table, TriggerEvent::Insert, Timing::Before, true),
+        );
         RowInsert { rules: Rules::of_row(target), conflict, returning: returning.map(Into::into), is_told, has_before }
     }
 

@@ -133,7 +133,13 @@ pub(super) struct Loop {
 pub(super) enum Over {
     Forever,
     While(Fragment),
-    Range { variable: usize, from: Fragment, to: Fragment, step: Option<Fragment>, reverse: bool },
+    Range {
+        variable: usize,
+        from: Fragment,
+        to: Fragment,
+        step: Option<Fragment>,
+        reverse: bool,
+    },
     Query(Into, Query),
     /// FOREACH, over so many dimensions at a time (0: over the elements).
     Array(Place, usize, Fragment),
