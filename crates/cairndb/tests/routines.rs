@@ -316,3 +316,21 @@ fn absurd_nesting_in_plpgsql_is_refused() {
     let deep = format!("DO $$ BEGIN PERFORM {}1{}; END $$", "(".repeat(20_000), ")".repeat(20_000));
     assert_eq!(code(&conn, &deep), SqlState("54001"));
 }
+
+#[test]
+fn a_loop_over_a_query_holds_no_more_than_a_batch_of_its_rows() {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE FUNCTION total() RETURNS bigint LANGUAGE plpgsql AS $$
+         DECLARE r record; k bigint := 0;
+         BEGIN
+            FOR r IN SELECT g, repeat('x', 200) AS s FROM generate_series(1, 50000) g LOOP
+                k := k + length(r.s);
+            END LOOP;
+            RETURN k;
+         END $$;
+         SET statement_mem = '2MB'",
+    )
+    .expect("a function");
+    assert_eq!(number(&conn, "SELECT total()"), 10_000_000);
+}

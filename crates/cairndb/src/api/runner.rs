@@ -19,13 +19,16 @@ use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, note_all};
 use crate::command::{self, Command, SchemaCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
-use crate::exec::{self, ExecContext, SequenceSource};
+use crate::exec::{self, ExecContext, RowStream, SequenceSource};
 use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{CompiledRoutines, Variables};
 use crate::sql::ParsedStatement;
 use crate::state::{Reader, Savepoint, Transaction};
 use crate::types::EvalContext;
 use crate::{Error, Result, SqlState, Value};
+
+/// To read so many rows while others are changed, pages are kept; fewer are read at once.
+const MANY: f64 = 1000.0;
 
 /// See the module. One for each statement of a connection.
 pub(crate) struct Runner {
@@ -239,6 +242,27 @@ impl Runner {
         let changes = matches!(plan.node, PhysicalNode::Modify { .. });
         let affected = if changes { done.affected } else { done.rows.len() as u64 };
         Ok(Ran { fields, rows: done.rows, affected, changes, counts: true })
+    }
+
+    /// The rows of a query as they are now, whatever is changed while they are read; `None`: they are expected to be few, or
+    /// it changes some.
+    pub(crate) fn stream(
+        &self,
+        prepared: &Prepared,
+        context: &ExecContext,
+        routine: &Routine,
+    ) -> Result<Option<RowStream>> {
+        let Some(plan) = prepared.plan()?.filter(|plan| plan.estimate.rows >= MANY && !prepared.writes()) else {
+            return Ok(None);
+        };
+        let mut context = context.clone();
+        match self.transaction()? {
+            Some(tx) if routine.may_write() => context.reader = tx.reader_of_now()?,
+            // What it reads is its caller's, and may change while it is read.
+            Some(_) => return Ok(None),
+            None => {}
+        }
+        exec::execute(plan.clone(), context).map(Some)
     }
 
     fn shared(&self) -> Result<Arc<Shared>> {

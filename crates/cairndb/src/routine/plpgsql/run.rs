@@ -12,9 +12,9 @@ use super::tree::{
     Statement,
 };
 use super::{Dynamic, PlPgSql};
-use crate::api::{Notice, Ran, Runner};
+use crate::api::{Notice, Prepared, Ran, Runner};
 use crate::catalog::{Returns, Routine, RoutineKind};
-use crate::exec::ExecContext;
+use crate::exec::{Batch, ExecContext, RowStream};
 use crate::plan::Field;
 use crate::routine::Variables;
 use crate::sql::parse_one;
@@ -44,6 +44,47 @@ pub(crate) struct Room {
     frame: Option<Frame>,
     /// In which its statements ran: but for its parameters it is as it was.
     statement: Option<Box<ExecContext>>,
+}
+
+/// A statement and what it runs in.
+type Ready = (Arc<Prepared>, Box<ExecContext>);
+
+/// A query's rows.
+enum Opened {
+    All(Vec<Field>, std::vec::IntoIter<Vec<Value>>),
+    /// `batch`: what is left of the batch that was read last, from this row on.
+    Stream {
+        stream: RowStream,
+        batch: Option<(Batch, usize)>,
+        fields: Vec<Field>,
+    },
+}
+
+impl Opened {
+    fn fields(&self) -> &[Field] {
+        match self {
+            Opened::All(fields, _) | Opened::Stream { fields, .. } => fields,
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Vec<Value>>> {
+        let Opened::Stream { stream, batch, .. } = self else {
+            let Opened::All(_, rows) = self else { return Ok(None) };
+            return Ok(rows.next());
+        };
+        loop {
+            if let Some((rows, at)) = batch
+                && *at < rows.len()
+            {
+                *at += 1;
+                return Ok(Some(rows.row(*at - 1)));
+            }
+            *batch = stream.next_batch()?.map(|rows| (rows, 0));
+            if batch.is_none() {
+                return Ok(None);
+            }
+        }
+    }
 }
 
 /// A call that runs.
@@ -303,12 +344,12 @@ impl<'a> Run<'a> {
                 self.range(repeated, *variable, (from, to, if *reverse { -step } else { step }))
             }
             Over::Query(into, query) => {
-                let ran = self.query(query, None)?;
-                let shape = shape_of(&ran.fields);
-                let found = !ran.rows.is_empty();
-                let mut rows = ran.rows.into_iter();
+                let mut rows = self.open(query)?;
+                let shape = shape_of(rows.fields());
+                let mut found = false;
                 let over = loop {
-                    let Some(row) = rows.next() else { break None };
+                    let Some(row) = rows.next()? else { break None };
+                    found = true;
                     self.put(into, Some(row), &shape)?;
                     if let Some(flow) = self.round(repeated)? {
                         break Some(flow);
@@ -572,12 +613,20 @@ impl<'a> Run<'a> {
     // Statements of SQL.
 
     fn fragment(&mut self, fragment: &Fragment, limit: Option<usize>) -> Result<Ran> {
-        self.context.check()?;
-        let bound = fragment.bound(&self.frame, self.runner)?;
-        let context = self.with_parameters(&bound.sources)?;
-        let ran = self.runner.run_prepared(&bound.prepared, &context, limit);
+        let ready = self.ready(fragment)?;
+        self.run_ready(ready, limit)
+    }
+
+    fn run_ready(&mut self, (prepared, context): Ready, limit: Option<usize>) -> Result<Ran> {
+        let ran = self.runner.run_prepared(&prepared, &context, limit);
         self.statement = Some(context);
         ran
+    }
+
+    fn ready(&mut self, fragment: &Fragment) -> Result<Ready> {
+        self.context.check()?;
+        let bound = fragment.bound(&self.frame, self.runner)?;
+        Ok((bound.prepared.clone(), self.with_parameters(&bound.sources)?))
     }
 
     /// For a statement with these parameters.
@@ -595,8 +644,23 @@ impl<'a> Run<'a> {
     }
 
     fn query(&mut self, query: &Query, limit: Option<usize>) -> Result<Ran> {
+        let ready = self.ready_query(query)?;
+        self.run_ready(ready, limit)
+    }
+
+    /// The rows of a query, read as they are asked for where they may be many.
+    fn open(&mut self, query: &Query) -> Result<Opened> {
+        let ready = self.ready_query(query)?;
+        if let Some(stream) = self.runner.stream(&ready.0, &ready.1, self.routine)? {
+            return Ok(Opened::Stream { stream, batch: None, fields: ready.0.fields().to_vec() });
+        }
+        let ran = self.run_ready(ready, None)?;
+        Ok(Opened::All(ran.fields, ran.rows.into_iter()))
+    }
+
+    fn ready_query(&mut self, query: &Query) -> Result<Ready> {
         let (text, using) = match query {
-            Query::Plain(fragment) => return self.fragment(fragment, limit),
+            Query::Plain(fragment) => return self.ready(fragment),
             Query::Dynamic(text, using) => (text, using),
         };
         let (text, _) = self.value(text)?;
@@ -616,8 +680,7 @@ impl<'a> Run<'a> {
         values.extend(rows.map(|variable| self.frame.value(variable).clone()));
         let variables: Arc<dyn Variables> = Arc::new(Dynamic(types, tables));
         let prepared = self.runner.prepare(&Arc::new(parse_one(&text)?), &variables)?;
-        let context = ExecContext { parameters: values.into(), ..self.context.clone() };
-        self.runner.run_prepared(&prepared, &context, limit)
+        Ok((prepared, Box::new(ExecContext { parameters: values.into(), ..self.context.clone() })))
     }
 
     fn run(&mut self, query: &Query, into: Option<&Into>) -> Result<()> {
