@@ -54,7 +54,7 @@ enum Opened {
     All(Vec<Field>, std::vec::IntoIter<Vec<Value>>),
     /// `batch`: what is left of the batch that was read last, from this row on.
     Stream {
-        stream: RowStream,
+        stream: Box<RowStream>,
         batch: Option<(Batch, usize)>,
         fields: Vec<Field>,
     },
@@ -652,7 +652,7 @@ impl<'a> Run<'a> {
     fn open(&mut self, query: &Query) -> Result<Opened> {
         let ready = self.ready_query(query)?;
         if let Some(stream) = self.runner.stream(&ready.0, &ready.1, self.routine)? {
-            return Ok(Opened::Stream { stream, batch: None, fields: ready.0.fields().to_vec() });
+            return Ok(Opened::Stream { stream: Box::new(stream), batch: None, fields: ready.0.fields().to_vec() });
         }
         let ran = self.run_ready(ready, None)?;
         Ok(Opened::All(ran.fields, ran.rows.into_iter()))
