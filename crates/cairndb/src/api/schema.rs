@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Connection;
 use crate::Result;
 use crate::catalog::{self, Catalog, ObjectId};
+use crate::inverted::ItemClass;
 use crate::types::DataType;
 
 /// What a connection sees of the schema: a copy, which stays as it is.
@@ -107,6 +108,8 @@ pub enum IndexKind {
     Unique,
     /// CREATE INDEX.
     Plain,
+    /// CREATE INDEX .. USING gin: by what is in documents and arrays.
+    Inverted,
 }
 
 /// An index.
@@ -141,6 +144,8 @@ pub struct IndexedColumn {
     pub descending: bool,
     /// NULL before all values.
     pub nulls_first: bool,
+    /// The operator class of an inverted index's column, where it is not the one that its type has anyway.
+    pub class: Option<&'static str>,
 }
 
 /// A CHECK constraint.
@@ -402,16 +407,21 @@ fn indexed(table: &catalog::Table, part: &catalog::IndexColumn) -> Option<Indexe
     let (name, data_type) = (table.key_name(part.column), table.key_type(part.column)?);
     let is_expression = table.columns.get(part.column).is_none();
     let (descending, nulls_first) = (part.descending, part.nulls_first);
-    Some(IndexedColumn { name, is_expression, data_type, descending, nulls_first })
+    Some(IndexedColumn { name, is_expression, data_type, descending, nulls_first, class: None })
 }
 
 fn secondary(table: &catalog::Table, index: &catalog::Index) -> Index {
     let kind = match (index.unique, index.constraint) {
         (true, true) => IndexKind::UniqueConstraint,
         (true, false) => IndexKind::Unique,
+        (false, _) if index.is_inverted() => IndexKind::Inverted,
         (false, _) => IndexKind::Plain,
     };
-    let columns = index.columns.iter().filter_map(|part| indexed(table, part)).collect();
+    let mut columns: Vec<IndexedColumn> = index.columns.iter().filter_map(|part| indexed(table, part)).collect();
+    let classes = index.inverted.iter().flat_map(|inverted| &inverted.classes);
+    for (column, class) in columns.iter_mut().zip(classes) {
+        column.class = (ItemClass::default_of(column.data_type) != Some(*class)).then(|| class.name());
+    }
     let filter = index.predicate.as_ref().map(|predicate| predicate.definition.text.clone());
     let included = index.included.iter().map(|&column| table.key_name(column)).collect();
     Index { name: index.name.clone(), kind, columns, included, nulls_equal: index.nulls_equal, filter }

@@ -196,6 +196,7 @@ fn index_line(index: &Index) -> String {
         IndexKind::UniqueConstraint => "UNIQUE CONSTRAINT ",
         IndexKind::Unique => "UNIQUE ",
         IndexKind::Plain => "",
+        IndexKind::Inverted => "gin ",
     };
     let columns: Vec<String> = index.columns.iter().map(index_column).collect();
     let filter = index.filter.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
@@ -210,7 +211,8 @@ fn index_column(column: &IndexedColumn) -> String {
         (true, true) => " DESC",
         (true, false) => " DESC NULLS LAST",
     };
-    format!("{}{order}", column.name)
+    let class = column.class.map_or_else(String::new, |class| format!(" {class}"));
+    format!("{}{class}{order}", column.name)
 }
 
 fn not_valid(valid: bool) -> &'static str {
@@ -273,6 +275,7 @@ fn describe_index(schema: &Schema, relation: &Relation, index: &Index, table: &s
         IndexKind::PrimaryKey => "primary key, ",
         IndexKind::UniqueConstraint | IndexKind::Unique => "unique, ",
         IndexKind::Plain => "",
+        IndexKind::Inverted => "gin, ",
     };
     let filter = index.filter.as_ref().map_or_else(String::new, |filter| format!(", predicate {filter}"));
     let table = schema.tables().find(|(known, _)| known.shown == table).map(|(table, _)| full(table));

@@ -36,7 +36,7 @@ const STATEMENTS: [(&str, &str); 21] = [
     ("COMMIT", "COMMIT"),
     (
         "CREATE INDEX",
-        "CREATE [UNIQUE] INDEX [IF NOT EXISTS] [name] ON table (column [ASC|DESC] [NULLS FIRST|LAST], ...)",
+        "CREATE [UNIQUE] INDEX [IF NOT EXISTS] [name] ON table [USING btree|gin] (column [ASC|DESC] [NULLS FIRST|LAST], ...)",
     ),
     (
         "CREATE SEQUENCE",
