@@ -150,6 +150,8 @@ pub enum Broken {
     CursorKeepsHold,
     /// Ids taken for a checkpoint that there are too few for are never given back.
     CheckpointIdsLeak,
+    /// An operation that moved entries leaves the place that was known before.
+    PlaceKept,
     /// Moving a short transaction's list to pages does not spill.
     ListUnspilled,
     /// Salvage takes entries that may have been deleted for those that are there.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
+use cairn_storage::broken::{self, Broken};
 use cairn_storage::io::MemFs;
 use cairn_storage::{Durability, Environment, Options, Reader, RealHost, Snapshot, Store, TreeId};
 
@@ -182,12 +183,16 @@ fn run(page_size: usize, seed: u64, rounds: usize) {
             change(&transaction, tree, after.get_mut(&tree).unwrap(), &mut rng, page_size);
         }
         if rng.below(4) == 0 {
+            sweep(&transaction, after.iter_mut().next().unwrap(), &mut rng, page_size);
+        }
+        if rng.below(4) == 0 {
             let before = after.clone();
             let savepoint = transaction.savepoint().unwrap();
             let tree = *after.keys().next().unwrap();
             for _ in 0..rng.below(30) {
                 change(&transaction, tree, after.get_mut(&tree).unwrap(), &mut rng, page_size);
             }
+            sweep(&transaction, (&tree, after.get_mut(&tree).unwrap()), &mut rng, page_size);
             if rng.below(2) == 0 {
                 transaction.rollback_to(&savepoint).unwrap();
                 after = before;
@@ -264,11 +269,74 @@ fn change(transaction: &cairn_storage::Transaction, tree: TreeId, model: &mut Mo
     assert_eq!(transaction.reader().get(tree, &key).unwrap().as_ref(), model.get(&key));
 }
 
+/// Changes one entry after the other, in the order of their keys, as statements over many rows do: reads each, patches it,
+/// replaces it by a value as long or of another length, deletes it, inserts one before it.
+fn sweep(
+    transaction: &cairn_storage::Transaction,
+    (&tree, model): (&TreeId, &mut Model),
+    rng: &mut Rng,
+    page_size: usize,
+) {
+    let skipped = rng.below(model.len() as u64 + 1) as usize;
+    let keys: Vec<Vec<u8>> = model.keys().skip(skipped).take(rng.below(100) as usize).cloned().collect();
+    let kind = rng.below(6);
+    let _cursor = (rng.below(4) == 0).then(|| {
+        let mut cursor = transaction.reader().cursor(tree, Bound::Unbounded, Bound::Unbounded).unwrap();
+        cursor.next().unwrap();
+        cursor
+    });
+    for (at, key) in keys.iter().enumerate() {
+        if rng.below(3) > 0 {
+            assert_eq!(transaction.reader().get(tree, key).unwrap().as_ref(), model.get(key));
+        }
+        let old = &model[key];
+        let change = if kind < 5 { kind } else { rng.below(5) };
+        match change {
+            0 if !old.is_empty() => {
+                let offset = rng.below(old.len() as u64) as usize;
+                transaction.patch(tree, key, offset, &[at as u8]).unwrap();
+                model.get_mut(key).unwrap()[offset] = at as u8;
+            }
+            1 => {
+                let value = vec![at as u8; old.len()];
+                transaction.put(tree, key, &value).unwrap();
+                model.insert(key.clone(), value);
+            }
+            2 => {
+                let value = rng.value(page_size);
+                transaction.put(tree, key, &value).unwrap();
+                model.insert(key.clone(), value);
+            }
+            3 => {
+                assert!(transaction.delete(tree, key).unwrap());
+                assert!(!transaction.delete(tree, key).unwrap());
+                model.remove(key);
+            }
+            4 => {
+                let mut before = key.clone();
+                before.pop();
+                before.extend_from_slice(&[0, at as u8]);
+                assert_eq!(transaction.insert(tree, &before, b"new").unwrap(), !model.contains_key(&before));
+                model.entry(before).or_insert_with(|| b"new".to_vec());
+            }
+            _ => {}
+        }
+        if rng.below(3) > 0 {
+            assert_eq!(transaction.reader().get(tree, key).unwrap().as_ref(), model.get(key));
+        }
+    }
+}
+
 #[test]
 fn small_pages_agree_with_a_sorted_map() {
     for seed in 1..6 {
         run(512, seed * 7919, 400);
     }
+}
+
+#[test]
+fn a_place_that_is_kept_too_long_is_noticed() {
+    broken::must_be_caught(Broken::PlaceKept, small_pages_agree_with_a_sorted_map);
 }
 
 #[test]

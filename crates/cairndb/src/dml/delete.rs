@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
 use super::row::{DeleteBuffers, Env, RowDelete, Stop, Target};
-use super::source::{Source, source_key};
+use super::source::{Source, hold_or, rows_of, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
@@ -60,21 +60,26 @@ impl DeletePlan {
     ) -> Result<DmlResult> {
         let (table, mut result) = (&self.target().table, DmlResult::default());
         let (mut key, mut buffers) = (Vec::new(), DeleteBuffers::default());
-        let (env, mut trees) = (Env::of(context.exec), context.tx);
-        source.for_each_row(context.exec, |_, row| {
-            source_key(self.target(), row, &mut key)?;
-            if beside != Beside::Nobody && !context.is_untouched(table.tree, &key)? {
-                // A row may come more than once, and is gone then.
-                let is_gone = context.tx.reader().get(table.tree, &key)?.is_none();
-                return match beside {
-                    Beside::Functions if !is_gone => Err(changed_by_trigger("deleted")),
-                    _ => Ok(()),
-                };
-            }
-            let row = SourceRow::of(self.target(), row);
-            // A target row may come more than once; only its first time counts.
-            if self.program.run(&mut trees, (&key, &row), env, &mut buffers, keys, &mut result.returned)? {
-                result.add();
+        let (env, mut tx) = (Env::of(context.exec), context.tx);
+        let is_alone = beside == Beside::Nobody && self.program.is_evaluable();
+        source.for_each_batch(context.exec, |_, batch| {
+            let mut hold = if is_alone { tx.writer(table.tree)? } else { None };
+            let trees = hold_or(&mut hold, &mut tx);
+            for row in rows_of(batch) {
+                source_key(self.target(), row, &mut key)?;
+                if beside != Beside::Nobody && !context.is_untouched(table.tree, &key)? {
+                    // A row may come more than once, and is gone then.
+                    let is_gone = context.tx.reader().get(table.tree, &key)?.is_none();
+                    match beside {
+                        Beside::Functions if !is_gone => return Err(changed_by_trigger("deleted")),
+                        _ => continue,
+                    }
+                }
+                let row = SourceRow::of(self.target(), row);
+                // A target row may come more than once; only its first time counts.
+                if self.program.run(trees, (&key, &row), env, &mut buffers, keys, &mut result.returned)? {
+                    result.add();
+                }
             }
             Ok(())
         })?;

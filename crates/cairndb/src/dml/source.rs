@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::row::{BatchRow, LentRow, Target};
+use cairn_storage::TransactionWriter;
+
+use super::row::{BatchRow, LentRow, Target, Trees};
 use crate::bind::ConstantRows;
 use crate::catalog::row_number_key;
 use crate::exec::{Batch, Columns, ExecContext, Vector, eval_row};
 use crate::plan::Expr;
+use crate::state::Transaction;
 use crate::types::{DataType, ValueRef, key};
 use crate::{Error, Result, Value};
 
@@ -33,16 +36,40 @@ impl Source {
         context: &ExecContext,
         mut each: impl FnMut(usize, BatchRow<'_>) -> Result<()>,
     ) -> Result<()> {
-        for (at, batch) in self.0.iter().enumerate() {
+        self.for_each_batch(context, |at, batch| rows_of(batch).try_for_each(|row| each(at, row)))
+    }
+
+    /// As `for_each_row`, a batch at a time.
+    pub(super) fn for_each_batch(
+        &self,
+        context: &ExecContext,
+        mut each: impl FnMut(usize, &Batch) -> Result<()>,
+    ) -> Result<()> {
+        self.0.iter().enumerate().try_for_each(|(at, batch)| {
             context.check()?;
-            (0..batch.len()).try_for_each(|row| each(at, BatchRow { columns: batch.columns(), row }))?;
-        }
-        Ok(())
+            each(at, batch)
+        })
     }
 
     /// One of them.
     pub(super) fn row(&self, batch: usize, row: usize) -> BatchRow<'_> {
         BatchRow { columns: self.0[batch].columns(), row }
+    }
+}
+
+/// A batch's rows.
+pub(super) fn rows_of(batch: &Batch) -> impl Iterator<Item = BatchRow<'_>> {
+    (0..batch.len()).map(|row| BatchRow { columns: batch.columns(), row })
+}
+
+/// Where a batch's rows are changed. Who asks nobody else anything holds the transaction for all of them.
+pub(super) fn hold_or<'t, 'a>(
+    hold: &'t mut Option<TransactionWriter<'a>>,
+    transaction: &'t mut &'a Transaction,
+) -> &'t mut dyn Trees {
+    match hold {
+        Some(writer) => writer,
+        None => transaction,
     }
 }
 

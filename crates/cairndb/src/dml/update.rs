@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
 use super::row::{ChangeBuffers, Env, ReferenceChecks, RowChange, Stop, Target};
-use super::source::{Source, source_key};
+use super::source::{Source, hold_or, rows_of, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
@@ -112,15 +112,21 @@ impl Run<'_, '_> {
     }
 
     fn one_by_one(&mut self, source: &Source) -> Result<()> {
-        let (env, mut trees, mut change) = (Env::of(self.context.exec), self.context.tx, ChangeBuffers::default());
-        source.for_each_row(self.context.exec, |_, row| {
-            if !self.is_new(row)? {
-                return Ok(());
-            }
-            let Run { program, keys, key, result, .. } = self;
-            let found = program.run(&mut trees, (key, Some(&row)), env, &mut change, *keys, &mut result.returned)?;
-            if found {
-                result.add();
+        let (exec, mut tx, mut change) = (self.context.exec, self.context.tx, ChangeBuffers::default());
+        let tree = self.program.rules.target.table.tree;
+        let is_alone = self.beside == Beside::Nobody && self.program.is_alone();
+        source.for_each_batch(exec, |_, batch| {
+            let mut hold = if is_alone { tx.writer(tree)? } else { None };
+            let trees = hold_or(&mut hold, &mut tx);
+            for row in rows_of(batch) {
+                if !self.is_new(row)? {
+                    continue;
+                }
+                let Run { program, keys, key, result, .. } = self;
+                let (env, keys) = (Env::of(exec), &mut **keys);
+                if program.run(trees, (key, Some(&row)), env, &mut change, keys, &mut result.returned)? {
+                    result.add();
+                }
             }
             Ok(())
         })

@@ -25,6 +25,8 @@ pub(crate) struct Modify {
 pub(crate) enum Rows {
     Input(BoxOperator),
     Constants(Arc<ConstantRows>),
+    /// All of them are read.
+    Read,
 }
 
 impl Modify {
@@ -41,8 +43,11 @@ impl Modify {
                     batch.check_text();
                     self.read.push(batch);
                 }
+                // No cursor holds the pages that are about to change.
+                self.rows = Rows::Read;
                 SourceRows::Batches(std::mem::take(&mut self.read))
             }
+            Rows::Read => return Err(Error::internal("rows are changed a second time").into()),
         };
         let writes = cx.writes.ok_or_else(|| Error::internal("a plan that changes rows is only read"))?;
         Ok(writes.change(&self.change, rows)?)

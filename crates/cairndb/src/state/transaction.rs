@@ -75,6 +75,11 @@ impl Transaction {
         &self.database
     }
 
+    /// For several changes of one of the database's trees that belong together; `None` for a temporary one.
+    pub(crate) fn writer(&self, tree: TreeId) -> Result<Option<storage::TransactionWriter<'_>>> {
+        (!TemporaryTrees::have(tree)).then(|| self.database.writer()).transpose()
+    }
+
     /// The session's temporary store, if it has one.
     pub(crate) fn temporary_store(&self) -> Option<&Arc<TemporaryStore>> {
         self.temporary.as_ref().map(|temporary| &temporary.store)

@@ -40,6 +40,11 @@ impl KeyRange {
         let (lower, upper) = self.bounds();
         is_empty(lower, upper)
     }
+
+    fn holds(&self, key: &[u8]) -> bool {
+        let bounds = self.bounds();
+        !is_before(key, &bounds) && !is_behind(key, &bounds)
+    }
 }
 
 /// All that a transaction read.
@@ -83,6 +88,10 @@ impl Reads {
         let start = self.points.len().checked_sub(2).map_or(0, |before| self.points[before].1);
         // Whoever changes a row has read it just before.
         if self.points.last().is_some_and(|&(last, end)| last == tree && &self.keys[start..end] == key) {
+            return;
+        }
+        // Whoever changes many rows has scanned them before.
+        if self.ranges.last().is_some_and(|(of, range)| *of == tree && range.holds(key)) {
             return;
         }
         if self.keys.capacity() == 0 {

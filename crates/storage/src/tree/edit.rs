@@ -14,7 +14,8 @@ mod split;
 use super::MAX_DEPTH;
 use super::node::{self, Cell, Node, Payload};
 use super::overflow;
-use super::read::Stop;
+use super::read::{Stop, Value};
+use crate::broken::{self, Broken};
 use crate::page::layout::{self, Kind};
 use crate::page::{Created, PageRef, Pages, Pin};
 use crate::{Result, counted};
@@ -40,13 +41,15 @@ pub(crate) struct Scratch {
     key: Vec<u8>,
     /// The last leaf of this tree, if this owner has it unsealed (its birth is the owner's stamp then).
     tail: (u32, PageRef),
-    found: Found,
+    /// What was looked at or changed last: a statement that reads a row and then changes it descends once, and one that
+    /// changes row after row in the order of their keys descends once a leaf.
+    place: Option<Box<Place>>,
 }
 
-/// The key that was looked at last, and where it is: a statement that reads a row and then changes it descends once.
-/// It holds while the root is the same and no operation has changed a tree since (each forgets it).
+/// A key, and where it is or belongs. It holds while the root is the same and no other operation has moved an entry since.
 #[derive(Debug, Default)]
-struct Found {
+struct Place {
+    /// 0: it does not hold.
     tree: u32,
     root: PageRef,
     key: Vec<u8>,
@@ -79,7 +82,7 @@ impl Scratch {
         }
         let append = check();
         if append {
-            self.found.tree = 0;
+            self.forget_place();
             node::append_in_place(bytes, key, payload);
         }
         Some(append)
@@ -87,8 +90,14 @@ impl Scratch {
 
     /// The owner's pages are given up: nothing is known of its trees.
     pub(crate) fn forget(&mut self) {
-        self.found.tree = 0;
+        self.forget_place();
         self.tail = (0, PageRef::NONE);
+    }
+
+    fn forget_place(&mut self) {
+        if let Some(place) = &mut self.place {
+            place.tree = 0;
+        }
     }
 }
 
@@ -124,6 +133,12 @@ impl Path {
     }
 }
 
+impl Place {
+    fn leaf(&self) -> PageRef {
+        self.path.steps[self.path.leaf()].0
+    }
+}
+
 impl<'a> TreeEdit<'a> {
     /// Inserts or replaces; `Ok(true)` if the key was there. [`Cell::Overflow`]: a value whose pages are written already.
     pub(crate) fn put(&mut self, key: &[u8], cell: Cell<'_>) -> Result<bool> {
@@ -147,13 +162,17 @@ impl<'a> TreeEdit<'a> {
         if self.root.is_none() {
             self.plant()?;
         }
-        let (mut path, at, found) = self.locate(key)?;
-        let node = self.node(path.steps[path.leaf()].0)?;
+        let mut place = self.locate(key)?;
+        let (at, found) = (place.at, place.found);
+        let node = self.node(place.leaf())?;
         if !check(found.then(|| node.cell(at).0)) {
+            self.scratch.place = Some(place);
             return Ok((found, false));
         }
-        self.forget_found();
-        self.put_cell(&mut path, at, found, key, cell).map(|found| (found, true))
+        let moved = self.put_cell(&mut place.path, at, found, key, cell)?;
+        place.found = true;
+        self.keep(place, moved);
+        Ok((found, true))
     }
 
     /// Overwrites bytes inside a value; `old` is shown those it overwrites, before.
@@ -169,11 +188,11 @@ impl<'a> TreeEdit<'a> {
         if self.root.is_none() {
             return Ok(Patched::Impossible);
         }
-        let (mut path, at, found) = self.locate(key)?;
-        if !found {
+        let mut place = self.locate(key)?;
+        if !place.found {
             return Ok(Patched::Impossible);
         }
-        let (cell, start) = self.node(path.steps[path.leaf()].0)?.cell(at);
+        let (cell, start) = self.node(place.leaf())?.cell(place.at);
         let value = match cell {
             Cell::Inline(value) => value,
             Cell::Overflow(reference) => {
@@ -186,9 +205,9 @@ impl<'a> TreeEdit<'a> {
         };
         // Shown from the page as it was: what follows may copy it, but changes it only at the very end.
         old(part);
-        self.forget_found();
-        let leaf = self.own_path(&mut path)?;
+        let leaf = self.own_path(&mut place.path)?;
         self.page_mut(leaf)[start + offset..][..bytes.len()].copy_from_slice(bytes);
+        self.keep(place, false);
         Ok(Patched::Done)
     }
 
@@ -199,13 +218,17 @@ impl<'a> TreeEdit<'a> {
         if self.root.is_none() {
             return Ok(None);
         }
-        let (path, at, found) = self.locate(key)?;
-        let place = found.then(|| (path.steps[path.leaf()].0, at));
-        let known = &mut self.scratch.found;
-        known.key.clear();
-        known.key.extend_from_slice(key);
-        (known.tree, known.root, known.path, known.at, known.found) = (self.tree, *self.root, path, at, found);
-        Ok(place)
+        let place = self.locate(key)?;
+        let found = place.found.then(|| (place.leaf(), place.at));
+        self.scratch.place = Some(place);
+        Ok(found)
+    }
+
+    /// The value under a key, which must not be used beyond the next change of the tree. As after `find`, a change of the
+    /// same key that follows needs no descent.
+    pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Value<'a>>, Stop> {
+        let Some((leaf, at)) = self.find(key)? else { return Ok(None) };
+        Ok(Some(self.node(leaf)?.cell(at).0.into()))
     }
 
     /// Removes a key; `Ok(false)` if it was not there.
@@ -215,16 +238,18 @@ impl<'a> TreeEdit<'a> {
         if self.root.is_none() {
             return Ok(false);
         }
-        let (mut path, at, found) = self.locate(key)?;
-        if !found {
+        let mut place = self.locate(key)?;
+        if !place.found {
+            self.scratch.place = Some(place);
             return Ok(false);
         }
-        self.forget_found();
         self.scratch.tail = (0, PageRef::NONE);
-        let leaf = self.own_path(&mut path)?;
-        self.drop_chain(leaf, at)?;
-        node::remove(self.page_mut(leaf), at);
-        self.shrink(&mut path);
+        let leaf = self.own_path(&mut place.path)?;
+        self.drop_chain(leaf, place.at)?;
+        node::remove(self.page_mut(leaf), place.at);
+        place.found = false;
+        let moved = self.shrink(&mut place.path);
+        self.keep(place, moved);
         Ok(true)
     }
 
@@ -259,23 +284,63 @@ impl<'a> TreeEdit<'a> {
         Ok(page)
     }
 
-    /// The path to the key, its place in the leaf or where it belongs, and whether it is there.
-    fn locate(&self, key: &[u8]) -> Result<(Path, usize, bool), Stop> {
-        let known = &self.scratch.found;
-        if known.tree == self.tree && known.root == *self.root && known.key == key {
-            return Ok((known.path.clone(), known.at, known.found));
+    /// Where the key is, or belongs. Until it is given back (`keep`) nothing else is known.
+    fn locate(&mut self, key: &[u8]) -> Result<Box<Place>, Stop> {
+        let mut place = self.scratch.place.take().unwrap_or_default();
+        if self.is_at(&mut place, key) {
+            return Ok(place);
         }
-        let path = self.descend(key)?;
-        let (at, found) = self.node(path.steps[path.leaf()].0)?.search(key);
-        Ok((path, at, found))
+        place.tree = 0;
+        let found = self.search(key, &mut place.path);
+        let (at, found) = match found {
+            Ok(found) => found,
+            Err(stop) => {
+                self.scratch.place = Some(place);
+                return Err(stop);
+            }
+        };
+        place.key.clear();
+        place.key.extend_from_slice(key);
+        (place.tree, place.root, place.at, place.found) = (self.tree, *self.root, at, found);
+        Ok(place)
     }
 
-    fn forget_found(&mut self) {
-        self.scratch.found.tree = 0;
+    /// Whether the place holds and is the key's. It moves on where it is of the entry before, in the same leaf.
+    fn is_at(&self, place: &mut Place, key: &[u8]) -> bool {
+        if place.tree != self.tree || place.root != *self.root {
+            return false;
+        }
+        if place.key == key {
+            return true;
+        }
+        let next = place.at + usize::from(place.found);
+        let is_next = |leaf: Node<'_>| next < leaf.count() && leaf.key_cmp(next, key).is_eq();
+        if !self.node(place.leaf()).is_ok_and(is_next) {
+            return false;
+        }
+        (place.at, place.found) = (next, true);
+        place.key.clear();
+        place.key.extend_from_slice(key);
+        true
     }
 
-    fn descend(&self, key: &[u8]) -> Result<Path, Stop> {
-        let mut path = Path { last: true, ..Path::default() };
+    /// Remembers the place after a change; `moved`: the key may be elsewhere now.
+    fn keep(&mut self, mut place: Box<Place>, moved: bool) {
+        place.root = *self.root;
+        if moved && !broken::is(Broken::PlaceKept) {
+            place.tree = 0;
+        }
+        self.scratch.place = Some(place);
+    }
+
+    /// The path to the key, its place in the leaf or where it belongs, and whether it is there.
+    fn search(&self, key: &[u8], path: &mut Path) -> Result<(usize, bool), Stop> {
+        self.descend(key, path)?;
+        Ok(self.node(path.steps[path.leaf()].0)?.search(key))
+    }
+
+    fn descend(&self, key: &[u8], path: &mut Path) -> Result<(), Stop> {
+        (path.depth, path.last) = (0, true);
         let mut at = *self.root;
         while path.depth < MAX_DEPTH {
             let node = self.node(at)?;
@@ -284,7 +349,7 @@ impl<'a> TreeEdit<'a> {
             path.depth += 1;
             if !node.is_inner() {
                 self.pin.count_hits(path.depth as u64);
-                return Ok(path);
+                return Ok(());
             }
             path.last &= child == node.count();
             at = node.child(child);
@@ -339,6 +404,7 @@ impl<'a> TreeEdit<'a> {
 
     // Putting.
 
+    /// Whether the path leads elsewhere now.
     fn put_cell(&mut self, path: &mut Path, at: usize, found: bool, key: &[u8], cell: Cell<'_>) -> Result<bool> {
         let leaf = self.own_path(path)?;
         let payload = Payload::Value(cell);
@@ -351,7 +417,7 @@ impl<'a> TreeEdit<'a> {
                 && old.len() == new.len()
             {
                 self.page_mut(leaf)[start..start + new.len()].copy_from_slice(new);
-                return Ok(true);
+                return Ok(false);
             }
             let spares = if self.node(leaf)?.can_replace(at, payload) { Vec::new() } else { self.spares(path)? };
             self.drop_chain(leaf, at)?;
@@ -360,13 +426,14 @@ impl<'a> TreeEdit<'a> {
             return Ok(true);
         }
         if path.last && self.append_leaf(path, at, key, payload)? {
+            return Ok(true);
+        }
+        if self.fit(leaf, at, key, payload) {
             return Ok(false);
         }
-        if !self.fit(leaf, at, key, payload) {
-            let spares = self.spares(path)?;
-            self.insert(path, at, key, payload, spares);
-        }
-        Ok(false)
+        let spares = self.spares(path)?;
+        self.insert(path, at, key, payload, spares);
+        Ok(true)
     }
 
     /// Notes the pages of the entry's long value, if it has one, as dead.

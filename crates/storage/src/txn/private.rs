@@ -3,6 +3,7 @@
 //! Writes go into copies of the pages they change, so a read finds them there. What the transaction alone sees is changed in
 //! place, or free as soon as it is replaced (`holds`).
 
+use super::reader::{Found, read_once};
 use super::state::State;
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, SPILL};
@@ -153,6 +154,22 @@ impl State {
             }
             result => result,
         }
+    }
+
+    /// Calls `read` with the value under `key`. Who changes it next, or reads the next key, need not look for it.
+    pub(super) fn get_private<R>(
+        &mut self,
+        engine: &Engine,
+        at: usize,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
+        let (slot, mut apply) = (self.slot()?, read_once(read));
+        let found = engine.with_pages(slot, |pin| {
+            let value = self.edit(at, &engine.pages, pin).get(key)?;
+            Found::of(value, &mut apply)
+        })?;
+        found.read(engine, slot, apply)
     }
 
     /// Puts a value that may be long.

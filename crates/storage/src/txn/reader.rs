@@ -327,24 +327,16 @@ pub(super) fn get_at<R>(
     read: impl FnOnce(&[u8]) -> R,
 ) -> Result<Option<R>> {
     let engine = handle.engine();
+    let mut apply = read_once(read);
+    let found =
+        engine.with_pages(slot, |pin| Found::of(crate::tree::get(&engine.pages, pin, root, key)?, &mut apply))?;
+    found.read(engine, slot, apply)
+}
+
+/// A function that has its result the first time that it is called.
+pub(super) fn read_once<R>(read: impl FnOnce(&[u8]) -> R) -> impl FnMut(&[u8]) -> Option<R> {
     let mut read = Some(read);
-    let mut apply = |value: &[u8]| read.take().map(|read| read(value));
-    let found = engine.with_pages(slot, |pin| {
-        Ok::<_, Error>(match crate::tree::get(&engine.pages, pin, root, key)? {
-            None => Found::Nothing,
-            Some(Value::Inline(value)) => Found::Read(apply(value)),
-            Some(Value::Long(length, first)) => Found::Long(length, first),
-        })
-    })?;
-    Ok(match found {
-        Found::Nothing => None,
-        Found::Read(result) => result,
-        Found::Long(length, first) => {
-            let mut value = Vec::new();
-            overflow_value(&engine.pages, slot, length, first, &mut value)?;
-            apply(&value)
-        }
-    })
+    move |value| read.take().map(|read| read(value))
 }
 
 /// As `get_at`, of a value that lies in its leaf; `Some(None)` for one that does not.
@@ -365,8 +357,38 @@ pub(super) fn get_inline_at<R>(
     })
 }
 
-enum Found<R> {
+/// What there is under a key, once it has been looked for with pages pinned.
+pub(super) enum Found<R> {
     Nothing,
     Read(Option<R>),
     Long(u64, PageRef),
+}
+
+impl<R> Found<R> {
+    /// Reads what lies in its leaf.
+    pub(super) fn of(value: Option<Value<'_>>, mut apply: impl FnMut(&[u8]) -> Option<R>) -> Result<Found<R>> {
+        Ok(match value {
+            None => Found::Nothing,
+            Some(Value::Inline(value)) => Found::Read(apply(value)),
+            Some(Value::Long(length, first)) => Found::Long(length, first),
+        })
+    }
+
+    /// Reads what does not: no page is pinned meanwhile.
+    pub(super) fn read(
+        self,
+        engine: &Engine,
+        slot: SlotId,
+        mut apply: impl FnMut(&[u8]) -> Option<R>,
+    ) -> Result<Option<R>> {
+        Ok(match self {
+            Found::Nothing => None,
+            Found::Read(result) => result,
+            Found::Long(length, first) => {
+                let mut value = Vec::new();
+                overflow_value(&engine.pages, slot, length, first, &mut value)?;
+                apply(&value)
+            }
+        })
+    }
 }

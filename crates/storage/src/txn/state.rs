@@ -137,7 +137,10 @@ impl State {
             return Ok(own.map(read));
         }
         self.note_key(tree, key);
-        get_at(&private.handle, self.slot()?, self.root(tree)?, key, read)
+        match self.find(tree) {
+            Some(at) if !self.trees[at].dropped => self.get_private(private.engine(), at, key, read),
+            _ => get_at(&private.handle, self.slot()?, self.root(tree)?, key, read),
+        }
     }
 
     /// A savepoint that is a state to read: all that the transaction wrote is in its trees.

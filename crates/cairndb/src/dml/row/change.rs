@@ -162,6 +162,11 @@ impl RowChange {
             && self.assignments.iter().all(Assignment::is_evaluable)
     }
 
+    /// Whether nothing is looked at for it but the row itself and its entries.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.is_evaluable() && self.rules.references.is_empty()
+    }
+
     /// Nothing is evaluated.
     pub(crate) fn is_plain(&self) -> bool {
         self.filter.is_none()

@@ -9,23 +9,27 @@ use crate::tree::read::Stop;
 impl TreeEdit<'_> {
     /// After a removal: merges pages that became small into a neighbour, upward.
     ///
-    /// The removal is done and stays; where a merge lacks a page or memory, the pages just stay small.
-    pub(super) fn shrink(&mut self, path: &mut Path) {
+    /// The removal is done and stays; where a merge lacks a page or memory, the pages just stay small. Whether the path
+    /// leads elsewhere now.
+    pub(super) fn shrink(&mut self, path: &mut Path) -> bool {
         let leaf = path.steps[path.leaf()].0;
-        if self.node(leaf).is_ok_and(|node| node.count() == 0) {
+        let mut moved = self.node(leaf).is_ok_and(|node| node.count() == 0);
+        if moved {
             self.prune(path);
         }
         let mut step = path.leaf();
         while step > 0 {
-            let Ok(node) = self.node(path.steps[step].0) else { return };
+            let Ok(node) = self.node(path.steps[step].0) else { return true };
             if node.used() >= node.capacity() / 4 || !self.merge(path, step).unwrap_or(false) {
                 break;
             }
+            moved = true;
             step -= 1;
         }
         if !self.root.is_none() {
             self.lower_root();
         }
+        moved
     }
 
     /// Takes the path's empty leaf out of the tree, and every page above it that had no other child. The path ends at

@@ -18,7 +18,7 @@ impl TreeEdit<'_> {
         from: &mut Option<Vec<u8>>,
         long: &mut Vec<(Vec<u8>, u64, PageRef)>,
     ) -> Result<()> {
-        self.forget_found();
+        self.scratch.forget_place();
         while let Some(key) = from.as_deref()
             && self.created.len() < limit
         {
@@ -26,7 +26,8 @@ impl TreeEdit<'_> {
                 *from = None;
                 break;
             }
-            let mut path = self.descend(key)?;
+            let mut path = Path::default();
+            self.descend(key, &mut path)?;
             let next = self.fence(&path)?;
             let lies_beyond = |&(page, _): &(PageRef, usize)| page.id >= end && page.birth != self.stamp;
             if path.steps[..path.depth].iter().any(lies_beyond) {
