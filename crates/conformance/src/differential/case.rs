@@ -85,6 +85,9 @@ fn changes(random: &mut Random, dialect: Dialect, tables: &[TableSpec], steps: &
         steps.push(Step::change((*random.pick(&["COMMIT", "COMMIT", "ROLLBACK"])).into()));
     }
     steps.extend(tables.iter().map(Changes::contents));
+    if dialect == Dialect::Postgres {
+        steps.push(Step::query("SELECT * FROM audit".into(), false, true));
+    }
 }
 
 fn one_change(random: &mut Random, dialect: Dialect, tables: &[TableSpec]) -> Step {
@@ -92,8 +95,12 @@ fn one_change(random: &mut Random, dialect: Dialect, tables: &[TableSpec]) -> St
     if dialect == Dialect::Postgres && random.percent(8) {
         return change::wrong(random, &table);
     }
+    let is_compound = dialect == Dialect::Postgres && random.percent(35);
     let choice = random.below(8);
     let mut changes = Changes { random, dialect, tables };
+    if is_compound {
+        return changes.compound(&table);
+    }
     match choice {
         0..=2 => changes.insert(&table),
         3 => changes.insert_select(&table),

@@ -19,6 +19,7 @@ impl Changes<'_> {
         let columns: Vec<&ColumnSpec> = table
             .columns
             .iter()
+            .filter(|column| !column.generated)
             .filter(|column| column.name == "k" || !column.nullable || self.random.percent(90))
             .collect();
         // SQLite updates a row twice in one statement where PostgreSQL refuses.
@@ -34,7 +35,8 @@ impl Changes<'_> {
     /// An INSERT of what a query over another table gives.
     pub fn insert_select(&mut self, table: &TableSpec) -> Step {
         let source = self.random.pick(self.tables).clone();
-        let columns: Vec<&ColumnSpec> = table.columns.iter().filter(|column| column.name != "p").collect();
+        let columns: Vec<&ColumnSpec> =
+            table.columns.iter().filter(|column| column.name != "p" && !column.generated).collect();
         let mut values: Vec<String> = Vec::new();
         for column in &columns {
             let same =

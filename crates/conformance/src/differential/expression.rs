@@ -91,6 +91,7 @@ impl Expressions<'_> {
             6 => self.between(depth),
             7 => self.like(depth),
             8 if self.dialect == Dialect::Postgres => self.boolean_test(depth),
+            10 if self.dialect == Dialect::Postgres => functions::test(self, depth - 1),
             9 => self.subquery_test().unwrap_or_else(|| self.comparison(depth)),
             _ => self.comparison(depth - 1),
         }

@@ -16,6 +16,8 @@ pub(super) fn apply(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String
         (_, Kind::Time) => time(g, depth),
         (_, Kind::Timestamp | Kind::TimestampTz) => timestamp(g, kind, depth),
         (_, Kind::Interval) => interval(g, depth),
+        (_, Kind::Integers) => integers(g, depth),
+        (_, Kind::Jsonb) => document(g, depth),
         (_, Kind::Varchar) => format!("CAST({} AS varchar(3))", g.value(Kind::Text, depth)),
         (_, Kind::Char) => format!("CAST({} AS char(5))", g.value(Kind::Text, depth)),
         _ => g.leaf(kind),
@@ -66,7 +68,13 @@ fn integer(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String {
 }
 
 fn from_others(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String {
-    let inner = match g.random.below(12) {
+    let inner = match g.random.below(18) {
+        12 => format!("cardinality({})", g.value(Kind::Integers, depth)),
+        13 => format!("({})[{}]", g.value(Kind::Integers, depth), g.random.between(0, 3)),
+        14 => format!("array_position({}, {})", g.leaf(Kind::Integers), g.random.between(-3, 9)),
+        15 => format!("array_length({}, 1)", g.value(Kind::Integers, depth)),
+        16 => format!("f_steps({})", g.leaf(Kind::Integer)),
+        17 => format!("f_rows({})", g.leaf(Kind::Integer)),
         0 => format!("length({})", g.value(Kind::Text, depth)),
         1 => format!("position('b' in {})", g.value(Kind::Text, depth)),
         2 => format!("strpos({}, 'b')", g.value(Kind::Text, depth)),
@@ -129,7 +137,14 @@ fn numeric(g: &mut Expressions<'_>, depth: usize) -> String {
 
 fn text(g: &mut Expressions<'_>, depth: usize) -> String {
     let a = g.value(Kind::Text, depth);
-    match g.random.below(26) {
+    match g.random.below(33) {
+        26 => format!("({} ->> {})", g.leaf(Kind::Jsonb), json_key(g)),
+        27 => format!("({} #>> '{{a,b}}')", g.value(Kind::Jsonb, depth)),
+        28 => format!("jsonb_typeof({})", g.value(Kind::Jsonb, depth)),
+        29 => format!("array_to_string({}, '/', '?')", g.value(Kind::Integers, depth)),
+        30 => format!("f_words({}, {a})", g.leaf(Kind::Integer)),
+        31 => format!("regexp_replace({a}, '[ab]+', '<\\&>', 'g')"),
+        32 => format!("format('%s-%5s', {a}, {})", g.leaf(Kind::Integer)),
         0 | 1 => format!("({a} || {})", g.leaf(Kind::Text)),
         2 => format!("upper({a})"),
         3 => format!("lower({a})"),
@@ -197,5 +212,69 @@ fn interval(g: &mut Expressions<'_>, depth: usize) -> String {
         3 => format!("(- {})", g.leaf(Kind::Interval)),
         4 => format!("age({}, {})", g.leaf(Kind::Timestamp), g.leaf(Kind::Timestamp)),
         _ => format!("({} / {})", g.leaf(Kind::Interval), g.random.between(1, 7)),
+    }
+}
+
+fn integers(g: &mut Expressions<'_>, depth: usize) -> String {
+    let a = g.value(Kind::Integers, depth);
+    match g.random.below(10) {
+        0 => format!("({a} || {})", g.leaf(Kind::Integers)),
+        1 => format!("array_append({a}, {})", g.leaf(Kind::Integer)),
+        2 => format!("array_prepend({}, {a})", g.leaf(Kind::Integer)),
+        3 => format!("array_remove({a}, {})", g.random.between(-3, 9)),
+        4 => format!("array_replace({a}, {}, {})", g.random.between(-3, 9), g.leaf(Kind::Integer)),
+        5 => format!("({a})[{}:{}]", g.random.between(0, 2), g.random.between(1, 4)),
+        6 => format!("ARRAY[{}, {}]", g.leaf(Kind::Integer), g.leaf(Kind::Integer)),
+        7 => format!("ARRAY(SELECT unnest({a}) ORDER BY 1)"),
+        8 => format!("trim_array({a}, least(1, cardinality({a})))"),
+        _ => g.leaf(Kind::Integers),
+    }
+}
+
+fn document(g: &mut Expressions<'_>, depth: usize) -> String {
+    let a = g.value(Kind::Jsonb, depth);
+    match g.random.below(14) {
+        0 => format!("({a} -> {})", json_key(g)),
+        1 => format!("({a} #> '{{a,b}}')"),
+        2 => format!("({a} || {})", g.leaf(Kind::Jsonb)),
+        3 => format!("jsonb_build_object('a', {}, 'z', {a})", g.leaf(Kind::Integer)),
+        4 => format!("jsonb_build_array({a}, {})", g.leaf(Kind::Text)),
+        5 => {
+            let kind = *g.random.pick(&[Kind::Text, Kind::Integer, Kind::Boolean, Kind::Date, Kind::Integers]);
+            format!("to_jsonb({})", g.value(kind, depth))
+        }
+        6 => format!("jsonb_strip_nulls({a})"),
+        7 => format!("jsonb_path_query_array({a}, '$.**.a')"),
+        8 => format!("jsonb_path_query_first({a}, '$[*] ? (@ > 1)')"),
+        9 => format!("jsonb_set(jsonb_build_object('a', {a}), '{{a,b}}', {}, true)", g.leaf(Kind::Jsonb)),
+        10 => format!("(jsonb_build_object('a', {a}, 'b', 1) - 'b')"),
+        11 => format!("(jsonb_build_object('a', {a})['a'])"),
+        12 => format!("to_jsonb(ARRAY[{}])", g.leaf(Kind::Text)),
+        _ => g.leaf(Kind::Jsonb),
+    }
+}
+
+fn json_key(g: &mut Expressions<'_>) -> &'static str {
+    let keys: [&'static str; 6] = ["'a'", "'b'", "'x'", "0", "1", "-1"];
+    *g.random.pick(&keys)
+}
+
+/// A condition that only these types have.
+pub(super) fn test(g: &mut Expressions<'_>, depth: usize) -> String {
+    let (a, b) = (g.value(Kind::Integers, depth), g.leaf(Kind::Integers));
+    let (c, d) = (g.value(Kind::Jsonb, depth), g.leaf(Kind::Jsonb));
+    match g.random.below(12) {
+        0 => format!("({a} @> {b})"),
+        1 => format!("({a} <@ {b})"),
+        2 => format!("({a} && {b})"),
+        3 => format!("({} = ANY ({a}))", g.value(Kind::Integer, depth)),
+        4 => format!("({} < ALL ({a}))", g.leaf(Kind::Integer)),
+        5 => format!("({c} @> {d})"),
+        6 => format!("({c} <@ {d})"),
+        7 => format!("({c} ? 'a')"),
+        8 => format!("({c} ?| ARRAY['a', 'b'])"),
+        9 => format!("({c} @? '$.a')"),
+        10 => format!("({c} @@ '$.a == 1')"),
+        _ => format!("({} ~ '^[a-m]+')", g.value(Kind::Text, depth)),
     }
 }

@@ -21,11 +21,14 @@ pub enum Kind {
     TimestampTz,
     Interval,
     Uuid,
+    /// Whole numbers, in an array.
+    Integers,
+    Jsonb,
 }
 
 impl Kind {
     /// Every type of the PostgreSQL dialect.
-    pub const ALL: [Kind; 17] = [
+    pub const ALL: [Kind; 19] = [
         Kind::Boolean,
         Kind::SmallInt,
         Kind::Integer,
@@ -43,6 +46,8 @@ impl Kind {
         Kind::TimestampTz,
         Kind::Interval,
         Kind::Uuid,
+        Kind::Integers,
+        Kind::Jsonb,
     ];
 
     /// The name in a column definition.
@@ -65,13 +70,15 @@ impl Kind {
             Kind::TimestampTz => "timestamptz",
             Kind::Interval => "interval",
             Kind::Uuid => "uuid",
+            Kind::Integers => "integer[]",
+            Kind::Jsonb => "jsonb",
         }
     }
 
-    /// Equal values of these may look different (1.0 and 1.00, a month and 30 days, 0 and -0): which of them a
+    /// Equal values of these may look different (1.0 and 1.00, also in JSON, a month and 30 days, 0 and -0): which of them a
     /// DISTINCT or LIMIT keeps is open, so only columns and no expressions of such types go there.
     pub fn looks_vary(self) -> bool {
-        matches!(self, Kind::Numeric | Kind::Interval | Kind::Real | Kind::Double)
+        matches!(self, Kind::Numeric | Kind::Interval | Kind::Real | Kind::Double | Kind::Jsonb)
     }
 
     /// `sum` and `avg` are exact, whatever the order of rows.
@@ -81,7 +88,7 @@ impl Kind {
 
     /// `min` and `max` take it in PostgreSQL 15.
     pub fn has_minimum(self) -> bool {
-        !matches!(self, Kind::Boolean | Kind::Uuid | Kind::Bytea)
+        !matches!(self, Kind::Boolean | Kind::Uuid | Kind::Bytea | Kind::Jsonb)
     }
 
     /// One of the character types.

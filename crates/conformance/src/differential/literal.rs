@@ -19,6 +19,25 @@ const WORDS: [&str; 14] = [
     "\u{1f980}",
 ];
 
+const DOCUMENTS: [&str; 16] = [
+    "null",
+    "true",
+    "7",
+    "-2",
+    "\"a\"",
+    "\"\"",
+    "[]",
+    "{}",
+    "[1, 2, 3]",
+    "[1, [2, {\"a\": null}], \"b\"]",
+    "{\"a\": 1}",
+    "{\"a\": 1, \"b\": [1, 2]}",
+    "{\"a\": {\"b\": \"c\"}, \"d\": false}",
+    "{\"b\": null, \"a\": \"x\"}",
+    "[{\"a\": 1}, {\"a\": 2}]",
+    "{\"\u{e9}\": \"\u{1f980}\"}",
+];
+
 /// A literal of this type that needs no context to have it, or NULL now and then.
 pub(super) fn literal(random: &mut Random, kind: Kind, dialect: Dialect) -> String {
     if random.percent(8) {
@@ -75,8 +94,20 @@ fn typed(random: &mut Random, kind: Kind, extreme: bool) -> String {
             random.pick(&["+00", "+02", "-07:30"])
         ),
         Kind::Interval => format!("INTERVAL '{}'", interval(random)),
+        Kind::Integers => format!("'{}'::integer[]", integers(random)),
+        Kind::Jsonb => format!("'{}'::jsonb", random.pick(&DOCUMENTS)),
         Kind::Uuid => format!("'{:08x}-0000-4000-8000-00000000000{}'::uuid", random.below(4), random.below(4)),
     }
+}
+
+fn integers(random: &mut Random) -> String {
+    let items: Vec<String> = (0..random.below(4))
+        .map(|_| match random.percent(10) {
+            true => "NULL".into(),
+            false => random.between(-3, 9).to_string(),
+        })
+        .collect();
+    format!("{{{}}}", items.join(","))
 }
 
 fn text(random: &mut Random) -> String {

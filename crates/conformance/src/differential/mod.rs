@@ -7,6 +7,7 @@
 mod case;
 mod change;
 mod compare;
+mod compound;
 mod consistency;
 mod drive;
 mod expression;
@@ -18,8 +19,10 @@ mod partition;
 mod query;
 mod random;
 mod reopened;
+mod routines;
 mod schema;
 mod shrink;
+mod window;
 
 pub use case::{Case, Step};
 pub use compare::{CaseReport, Difference, Rules, run_case};

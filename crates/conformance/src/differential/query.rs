@@ -3,12 +3,25 @@
 use super::case::Step;
 use super::expression::{Expressions, Visible, visible_columns};
 use super::schema::TableSpec;
+use super::window::windows;
 use super::{Dialect, Kind};
 
 /// A random query over the tables.
 pub(super) fn query(g: &mut Expressions<'_>) -> Step {
     g.visible.clear();
     g.aliases = 0;
+    if g.dialect == Dialect::Postgres && g.random.percent(40) {
+        return match g.random.below(10) {
+            0..=2 => windows(g),
+            3 => grouping_sets(g),
+            4 => unnested(g),
+            5 => of_documents(g),
+            6 => ordered_set(g),
+            7 => recursive(g),
+            8 => lateral(g),
+            _ => rows_of_values(g),
+        };
+    }
     match g.random.below(20) {
         16 => using(g),
         17 => grouped_by_expression(g),
@@ -42,6 +55,122 @@ fn joined(g: &mut Expressions<'_>) -> Step {
     let list = select_list(g, 1, false);
     let condition = if g.random.percent(50) { format!(" WHERE {}", g.condition(1)) } else { String::new() };
     finish(g, format!("SELECT {} FROM {from}{condition}", texts(&list)), &list, false)
+}
+
+fn grouping_sets(g: &mut Expressions<'_>) -> Step {
+    let from = table(g);
+    let groups: Vec<Visible> = (0..2).filter_map(|_| g.any_column()).filter(groupable).collect();
+    let [a, b] = &groups[..] else { return constant(g) };
+    let (a, b) = (a.clone(), b.clone());
+    let sets = match g.random.below(4) {
+        0 => format!("ROLLUP ({}, {})", a.text, b.text),
+        1 => format!("CUBE ({}, {})", a.text, b.text),
+        2 => format!("GROUPING SETS (({}), ({}, {}), ())", a.text, a.text, b.text),
+        _ => format!("{}, ROLLUP ({})", a.text, b.text),
+    };
+    let grouping = format!("grouping({}, {})", a.text, b.text);
+    let list = [(a.text, a.kind), (b.text, b.kind), (grouping, Kind::Integer), aggregate(g)];
+    let condition = if g.random.percent(40) { format!(" WHERE {}", g.condition(1)) } else { String::new() };
+    finish(g, format!("SELECT {} FROM {from}{condition} GROUP BY {sets}", texts(&list)), &list, false)
+}
+
+/// An array's elements beside the row that has it.
+fn unnested(g: &mut Expressions<'_>) -> Step {
+    let (from, alias, _) = keyed_table(g);
+    let array = g.value(Kind::Integers, 1);
+    let list = [(format!("{alias}.k"), Kind::Integer), ("u.x".into(), Kind::Integer), ("u.o".into(), Kind::BigInt)];
+    let join = *g.random.pick(&["CROSS JOIN LATERAL", "LEFT JOIN LATERAL"]);
+    let on = if join.starts_with("LEFT") { " ON u.x > 0" } else { "" };
+    let text = format!("SELECT {} FROM {from} {join} unnest({array}) WITH ORDINALITY AS u (x, o){on}", texts(&list));
+    finish(g, text, &list, false)
+}
+
+/// Documents made of rows, and rows made of documents.
+fn of_documents(g: &mut Expressions<'_>) -> Step {
+    let (from, alias, has_key) = keyed_table(g);
+    let Some(column) = g.any_column() else { return constant(g) };
+    let text = match g.random.below(6) {
+        0 if has_key => format!("SELECT jsonb_agg({} ORDER BY {alias}.k) FROM {from}", column.text),
+        1 if has_key => format!("SELECT jsonb_object_agg({alias}.k, {}) FROM {from}", column.text),
+        2 if has_key => format!("SELECT json_agg({alias} ORDER BY {alias}.k)::text FROM {from}"),
+        3 => format!("SELECT {alias}.k, row_to_json({alias})::text FROM {from}"),
+        4 => {
+            format!("SELECT {alias}.k, e.key, e.value FROM {from}, jsonb_each(to_jsonb({alias})) e WHERE e.key >= 'c'")
+        }
+        _ => {
+            let document = g.value(Kind::Jsonb, 1);
+            format!(
+                "SELECT {alias}.k, e FROM {from}, jsonb_array_elements(CASE jsonb_typeof({document}) WHEN 'array' \
+                 THEN {document} ELSE '[]' END) e"
+            )
+        }
+    };
+    Step::query(text, false, true)
+}
+
+fn ordered_set(g: &mut Expressions<'_>) -> Step {
+    let (from, alias, _) = keyed_table(g);
+    let Some(column) = g.any_column().filter(|column| !column.kind.looks_vary()) else { return constant(g) };
+    let call = match g.random.below(5) {
+        0 => format!("mode() WITHIN GROUP (ORDER BY {})", column.text),
+        1 => format!("percentile_disc(0.4) WITHIN GROUP (ORDER BY {} DESC)", column.text),
+        2 => format!("percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY {})::text", column.text),
+        3 => format!("percentile_cont(0.3) WITHIN GROUP (ORDER BY {alias}.k)"),
+        _ => format!("rank({}) WITHIN GROUP (ORDER BY {alias}.k)", g.random.between(-3, 20)),
+    };
+    let filter = if g.random.percent(20) { format!(" FILTER (WHERE {})", g.condition(1)) } else { String::new() };
+    Step::query(format!("SELECT {call}{filter} FROM {from} WHERE {}", g.condition(1)), false, true)
+}
+
+fn recursive(g: &mut Expressions<'_>) -> Step {
+    let from = table(g);
+    let condition = g.condition(1);
+    let union = *g.random.pick(&["UNION", "UNION ALL"]);
+    let (most, step) = (g.random.between(3, 12), g.random.between(1, 3));
+    let list = [("n".to_owned(), Kind::Integer), ("d".to_owned(), Kind::Integer)];
+    let text = format!(
+        "WITH RECURSIVE w (n, d) AS (SELECT r1.k, 0 FROM {from} WHERE {condition} {union} \
+         SELECT n + {step}, d + 1 FROM w WHERE n < {most} AND d < 9) SELECT n, d FROM w"
+    );
+    finish(g, text, &list, false)
+}
+
+/// The first rows of another table for each row.
+fn lateral(g: &mut Expressions<'_>) -> Step {
+    let (from, alias, _) = keyed_table(g);
+    let before = g.visible.clone();
+    let (inner, other, has_key) = keyed_table(g);
+    let condition = equal_columns(g, &before).unwrap_or_else(|| format!("{other}.k > {alias}.k"));
+    g.visible = before;
+    let limit = if has_key { format!(" LIMIT {}", g.random.between(1, 3)) } else { String::new() };
+    let list = [(format!("{alias}.k"), Kind::Integer), ("l.n".into(), Kind::Integer)];
+    let join = *g.random.pick(&["JOIN", "LEFT JOIN"]);
+    let text = format!(
+        "SELECT {alias}.k, l.n FROM {from} {join} LATERAL (SELECT {other}.k AS n FROM {inner} WHERE {condition} \
+         ORDER BY {other}.k DESC{limit}) l ON {}",
+        g.condition(1)
+    );
+    finish(g, text, &list, false)
+}
+
+/// Rows compared as wholes, and functions that give rows in the select list.
+fn rows_of_values(g: &mut Expressions<'_>) -> Step {
+    let (from, alias, _) = keyed_table(g);
+    let operator = *g.random.pick(&["=", "<", ">=", "<>", "IS DISTINCT FROM"]);
+    let kind = steady_kind(g);
+    let (a, b) = (g.value(kind, 1), g.value(kind, 1));
+    let condition = match g.random.below(3) {
+        0 => format!("({alias}.k, {a}) {operator} ({}, {b})", g.random.between(-3, 20)),
+        1 => format!("({alias}.k, {a}) IN (({}, {b}), ({}, {b}))", g.random.between(0, 9), g.random.between(0, 9)),
+        _ => format!("ROW({a}, {alias}.k) IS NOT NULL"),
+    };
+    let several = match g.random.below(3) {
+        0 => format!("generate_series(1, {alias}.k % 4)"),
+        1 => format!("unnest({})", g.leaf(Kind::Integers)),
+        _ => format!("f_series({alias}.k)"),
+    };
+    let list = [(format!("{alias}.k"), Kind::Integer), (several, Kind::Integer)];
+    finish(g, format!("SELECT {} FROM {from} WHERE {condition}", texts(&list)), &list, false)
 }
 
 /// All columns of a join that merges the keys.
@@ -240,6 +369,15 @@ fn table(g: &mut Expressions<'_>) -> String {
     format!("{} AS {alias}", spec.name)
 }
 
+/// As `table`, with its alias, and whether its first column is its key.
+pub(super) fn keyed_table(g: &mut Expressions<'_>) -> (String, String, bool) {
+    let from = table(g);
+    let (name, alias) = from.split_once(" AS ").unwrap_or_default();
+    let has_key = g.tables.iter().any(|spec| spec.name == name && spec.has_key);
+    let alias = alias.to_owned();
+    (from, alias, has_key)
+}
+
 fn select_list(g: &mut Expressions<'_>, depth: usize, steady: bool) -> Vec<(String, Kind)> {
     let mut list = Vec::new();
     for _ in 0..1 + g.random.below(4) {
@@ -264,7 +402,7 @@ fn select_list(g: &mut Expressions<'_>, depth: usize, steady: bool) -> Vec<(Stri
 }
 
 /// Adds an order over all columns and a limit; without an order, rows are compared as a set.
-fn finish(g: &mut Expressions<'_>, text: String, list: &[(String, Kind)], strict: bool) -> Step {
+pub(super) fn finish(g: &mut Expressions<'_>, text: String, list: &[(String, Kind)], strict: bool) -> Step {
     if g.random.percent(50) {
         return Step::query(text, strict, true);
     }
@@ -288,7 +426,7 @@ fn order_key(g: &mut Expressions<'_>, position: usize) -> String {
     format!("{position}{order}{nulls}")
 }
 
-fn texts(list: &[(String, Kind)]) -> String {
+pub(super) fn texts(list: &[(String, Kind)]) -> String {
     list.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 

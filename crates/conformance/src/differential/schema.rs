@@ -1,6 +1,6 @@
 //! Random tables, constraints and indexes.
 
-use super::{Kind, Random};
+use super::{Kind, Random, routines};
 
 /// Whose SQL is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,14 @@ pub(super) struct ColumnSpec {
     pub nullable: bool,
     /// Part of the primary key or of a unique constraint: not changed by UPDATE expressions.
     pub in_key: bool,
+    /// Computed: it can not be given.
+    pub generated: bool,
+}
+
+impl ColumnSpec {
+    fn new(name: &str, kind: Kind, nullable: bool, in_key: bool) -> ColumnSpec {
+        ColumnSpec { name: name.into(), kind, nullable, in_key, generated: false }
+    }
 }
 
 /// A generated table. Its first column is an integer key.
@@ -37,11 +45,17 @@ pub(super) struct TableSpec {
 pub(super) fn schema(random: &mut Random, dialect: Dialect) -> (Vec<TableSpec>, Vec<String>) {
     let mut tables: Vec<TableSpec> = Vec::new();
     let mut statements = Vec::new();
+    if dialect == Dialect::Postgres {
+        statements.extend(routines::FUNCTIONS.iter().map(|text| (*text).to_owned()));
+    }
     for number in 0..2 + random.below(2) {
         let spec = table(random, dialect, number, tables.last());
         statements.push(create_table(random, dialect, &spec));
         for index in 0..random.below(3) {
             statements.extend(create_index(random, dialect, &spec, index));
+        }
+        if dialect == Dialect::Postgres && random.percent(40) {
+            statements.extend(routines::triggers(random, &spec));
         }
         tables.push(spec);
     }
@@ -50,10 +64,10 @@ pub(super) fn schema(random: &mut Random, dialect: Dialect) -> (Vec<TableSpec>, 
 
 fn table(random: &mut Random, dialect: Dialect, number: usize, before: Option<&TableSpec>) -> TableSpec {
     let has_key = random.percent(85);
-    let mut columns = vec![ColumnSpec { name: "k".into(), kind: Kind::Integer, nullable: !has_key, in_key: has_key }];
+    let mut columns = vec![ColumnSpec::new("k", Kind::Integer, !has_key, has_key)];
     let parent = before.filter(|parent| parent.has_key && random.percent(60)).map(|parent| parent.name.clone());
     if parent.is_some() {
-        columns.push(ColumnSpec { name: "p".into(), kind: Kind::Integer, nullable: true, in_key: true });
+        columns.push(ColumnSpec::new("p", Kind::Integer, true, true));
     }
     for index in 0..2 + random.below(5) {
         let kind = match dialect {
@@ -61,11 +75,15 @@ fn table(random: &mut Random, dialect: Dialect, number: usize, before: Option<&T
             Dialect::Sqlite => *random.pick(&[Kind::Integer, Kind::Text]),
         };
         let nullable = random.percent(75);
-        columns.push(ColumnSpec { name: format!("c{index}"), kind, nullable, in_key: false });
+        columns.push(ColumnSpec::new(&format!("c{index}"), kind, nullable, false));
     }
     let unique = random.percent(30).then(|| columns.len() - 1);
     if let Some(column) = unique.and_then(|index| columns.get_mut(index)) {
         column.in_key = true;
+    }
+    if dialect == Dialect::Postgres && random.percent(25) {
+        let computed = ColumnSpec { generated: true, ..ColumnSpec::new("g", Kind::Integer, true, true) };
+        columns.push(computed);
     }
     TableSpec { name: format!("t{number}"), columns, has_key, unique, parent }
 }
@@ -90,7 +108,14 @@ fn create_table(random: &mut Random, dialect: Dialect, spec: &TableSpec) -> Stri
                 " ON DELETE RESTRICT",
                 " ON UPDATE CASCADE",
             ]);
-            part += &format!(" REFERENCES {parent} (k){action}");
+            let when = match dialect {
+                Dialect::Postgres => *random.pick(&["", "", "", " DEFERRABLE", " DEFERRABLE INITIALLY DEFERRED"]),
+                Dialect::Sqlite => "",
+            };
+            part += &format!(" REFERENCES {parent} (k){action}{when}");
+        }
+        if column.generated {
+            part += " GENERATED ALWAYS AS (k * 2 + 1) STORED";
         }
         if index > 1 && !column.in_key && random.percent(15) {
             part += &format!(" DEFAULT {}", super::literal::stored(random, column.kind, dialect, column.nullable));
