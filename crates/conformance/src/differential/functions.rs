@@ -248,7 +248,7 @@ fn document(g: &mut Expressions<'_>, depth: usize) -> String {
         8 => format!("jsonb_path_query_first({a}, '$[*] ? (@ > 1)')"),
         9 => format!("jsonb_set(jsonb_build_object('a', {a}), '{{a,b}}', {}, true)", g.leaf(Kind::Jsonb)),
         10 => format!("(jsonb_build_object('a', {a}, 'b', 1) - 'b')"),
-        11 => format!("(jsonb_build_object('a', {a})['a'])"),
+        11 => format!("(jsonb_build_object('a', {a}))['a']"),
         12 => format!("to_jsonb(ARRAY[{}])", g.leaf(Kind::Text)),
         _ => g.leaf(Kind::Jsonb),
     }

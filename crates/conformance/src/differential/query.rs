@@ -114,7 +114,10 @@ fn ordered_set(g: &mut Expressions<'_>) -> Step {
     let call = match g.random.below(5) {
         0 => format!("mode() WITHIN GROUP (ORDER BY {})", column.text),
         1 => format!("percentile_disc(0.4) WITHIN GROUP (ORDER BY {} DESC)", column.text),
-        2 => format!("percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY {})::text", column.text),
+        // PostgreSQL has no arrays of arrays.
+        2 if column.kind != Kind::Integers => {
+            format!("percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY {})", column.text)
+        }
         3 => format!("percentile_cont(0.3) WITHIN GROUP (ORDER BY {alias}.k)"),
         _ => format!("rank({}) WITHIN GROUP (ORDER BY {alias}.k)", g.random.between(-3, 20)),
     };
@@ -356,6 +359,7 @@ fn named_query(g: &mut Expressions<'_>) -> (String, Vec<(String, Kind)>) {
 }
 
 fn constant(g: &mut Expressions<'_>) -> Step {
+    g.visible.clear();
     let list = select_list(g, 3, false);
     Step::query(format!("SELECT {}", texts(&list)), true, false)
 }

@@ -38,7 +38,7 @@ fn call(g: &mut Expressions<'_>, has_key: bool) -> (String, Kind) {
             6 => return (format!("last_value({text})"), kind),
             7 => return (format!("nth_value({text}, {})", steps + 1), kind),
             8 if kind.is_text() => return (format!("string_agg({text}, ',')"), Kind::Text),
-            9 => return (format!("array_agg({text})::text"), Kind::Text),
+            9 if kind == Kind::Integer => return (format!("array_agg({text})"), Kind::Integers),
             _ => {}
         }
     }
