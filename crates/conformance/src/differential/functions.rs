@@ -241,7 +241,7 @@ fn document(g: &mut Expressions<'_>, depth: usize) -> String {
         4 => format!("jsonb_build_array({a}, {})", g.leaf(Kind::Text)),
         5 => {
             let kind = *g.random.pick(&[Kind::Text, Kind::Integer, Kind::Boolean, Kind::Date, Kind::Integers]);
-            format!("to_jsonb({})", g.value(kind, depth))
+            format!("to_jsonb(CAST({} AS {}))", g.value(kind, depth), kind.sql())
         }
         6 => format!("jsonb_strip_nulls({a})"),
         7 => format!("jsonb_path_query_array({a}, '$.**.a')"),
