@@ -256,7 +256,7 @@ fn document(g: &mut Expressions<'_>, depth: usize) -> String {
 
 fn json_key(g: &mut Expressions<'_>) -> &'static str {
     let keys: [&'static str; 6] = ["'a'", "'b'", "'x'", "0", "1", "-1"];
-    *g.random.pick(&keys)
+    g.random.pick(&keys)
 }
 
 /// A condition that only these types have.
