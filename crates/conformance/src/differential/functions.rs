@@ -255,8 +255,8 @@ fn document(g: &mut Expressions<'_>, depth: usize) -> String {
 }
 
 fn json_key(g: &mut Expressions<'_>) -> &'static str {
-    let keys: [&'static str; 6] = ["'a'", "'b'", "'x'", "0", "1", "-1"];
-    g.random.pick(&keys)
+    const KEYS: [&str; 6] = ["'a'", "'b'", "'x'", "0", "1", "-1"];
+    KEYS[g.random.below(KEYS.len())]
 }
 
 /// A condition that only these types have.
