@@ -71,6 +71,8 @@ fn conditions_are_estimated_by_a_few_rows_that_are_read_at_once() -> Result<()> 
         }
         assert!(expected(conn, "t", "SELECT * FROM t WHERE skewed = 77")? < 20.0);
         assert_near(expected(conn, "Aggregate", "SELECT few, count(*) FROM t GROUP BY few")?, 7.0);
+        // Of rows that lie together, and of as many as there are.
+        assert_near(expected(conn, "Aggregate", "SELECT id, count(*) FROM t GROUP BY id")?, 50_000.0);
         Ok(())
     };
     estimates(&conn)?;
@@ -107,5 +109,17 @@ fn a_database_that_was_just_opened_reads_no_more_than_it_must() -> Result<()> {
     let conn = Database::open_with(&path, Options::default().read_only(true))?.connect()?;
     assert_near(expected(&conn, "t", "SELECT * FROM t")?, 50_000.0);
     assert_near(expected(&conn, "t", "SELECT * FROM t WHERE few = 3")?, 7143.0);
+    Ok(())
+}
+
+#[test]
+fn groups_whose_rows_lie_together_are_not_taken_for_few() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script(
+        "CREATE TABLE lines (o int, n int, v int, PRIMARY KEY (o, n));
+         INSERT INTO lines SELECT g / 4, g % 4, g FROM generate_series(1, 100000) AS s(g)",
+    )?;
+    let groups = expected(&conn, "Aggregate", "SELECT o, sum(v) FROM lines GROUP BY o")?;
+    assert!(groups > 25_000.0 / 3.0, "{groups} in place of 25,000");
     Ok(())
 }

@@ -3,13 +3,14 @@
 
 use cairndb::{Connection, Database, Result};
 
-const SWITCHES: [&str; 6] = [
+const SWITCHES: [&str; 7] = [
     "enable_rewrites",
     "enable_decorrelation",
     "enable_join_reorder",
     "enable_indexscan",
     "enable_hashjoin",
     "enable_indexjoin",
+    "enable_ordering",
 ];
 
 /// Small tables with NULLs, duplicates and missing partners everywhere.
@@ -123,6 +124,75 @@ fn joins_whose_keys_are_of_an_outer_row_agree() -> Result<()> {
             "SELECT n, (SELECT sum(d.x) FROM a LEFT JOIN d ON a.y * n = d.x * n) FROM generate_series(0, 3) s(n)",
         ],
     )
+}
+
+#[test]
+fn orders_that_rows_come_in_anyway_are_orders() -> Result<()> {
+    let queries = [
+        "SELECT k, count(*), sum(v), min(l) FROM c GROUP BY k",
+        "SELECT k, l, count(v) FROM c GROUP BY l, k",
+        "SELECT k, count(DISTINCT v), string_agg(l::text, ',' ORDER BY l DESC), max(v) FILTER (WHERE l > 9) FROM c GROUP BY k",
+        "SELECT x, count(*) FROM a GROUP BY x ORDER BY x",
+        "SELECT x, id FROM a WHERE x > 1 ORDER BY x, id",
+        "SELECT x, id FROM a WHERE x = 3 ORDER BY id DESC",
+        "SELECT x, id FROM a WHERE x IN (3, 1) ORDER BY x, id",
+        "SELECT x, count(*) FROM a WHERE x = ANY (ARRAY[4, 1, 3]) GROUP BY x ORDER BY x DESC",
+        "SELECT k, sum(v) FROM c WHERE k > 3 GROUP BY k HAVING count(*) > 3 ORDER BY k LIMIT 3",
+        "SELECT c.k, c.l, a.s FROM c JOIN a ON a.id = c.v ORDER BY c.k, c.l",
+        "SELECT c.k, c.l, a.s FROM c JOIN a ON a.id = c.v ORDER BY c.k, c.l LIMIT 5",
+        "SELECT c.k, c.l, a.s FROM c LEFT JOIN a ON a.id = c.v ORDER BY c.k DESC, c.l DESC LIMIT 5 OFFSET 2",
+        "SELECT a.id, b.id FROM a JOIN b ON b.a_id = a.id WHERE b.n > 3 ORDER BY a.id, b.id LIMIT 7",
+        "SELECT a.id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id) ORDER BY a.id LIMIT 4",
+        "SELECT a.id FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id) ORDER BY a.id DESC LIMIT 4",
+        "SELECT a.id, sum(b.n), count(*) FROM a JOIN b ON b.a_id = a.id GROUP BY a.id ORDER BY a.id",
+        "SELECT c.k, count(a.s), sum(a.y) FROM c LEFT JOIN a ON a.id = c.v GROUP BY c.k",
+        "SELECT * FROM (SELECT k, max(v) AS m FROM c GROUP BY k) q JOIN d ON d.x = q.k ORDER BY q.k, q.m, d.y",
+        "SELECT DISTINCT k FROM c ORDER BY k DESC",
+        "SELECT DISTINCT k, l FROM c ORDER BY k, l LIMIT 6",
+        "SELECT DISTINCT ON (k) k, v FROM c ORDER BY k, l",
+        "SELECT k, l, row_number() OVER (PARTITION BY k ORDER BY l), rank() OVER (ORDER BY k) FROM c",
+        "SELECT k, l, sum(v) OVER (PARTITION BY k ORDER BY l) FROM c WHERE k < 5 ORDER BY k, l",
+        "SELECT k, n, sum(n) OVER (ORDER BY k) FROM (SELECT k, count(*) AS n FROM c GROUP BY k) q ORDER BY k",
+        "WITH q AS (SELECT k, l FROM c) SELECT k, count(*) FROM q GROUP BY k ORDER BY k",
+        "SELECT y, count(*) FROM a GROUP BY y ORDER BY y DESC",
+        "SELECT k, sum((SELECT count(*) FROM d WHERE d.x = c.k)) FROM c GROUP BY k",
+    ];
+    agree(&sample()?, &queries)
+}
+
+#[test]
+fn groups_that_come_together_are_those_that_are_found_by_hashing() -> Result<()> {
+    let conn = sample()?;
+    // Groups of one row, of a few, of more than a batch; more of them than are kept in memory.
+    conn.execute_script(
+        "CREATE TABLE wide (g bigint, n int, s text, v numeric, PRIMARY KEY (g, n));
+         INSERT INTO wide SELECT CASE WHEN i < 6000 THEN i WHEN i < 9000 THEN i / 3 + 10000 ELSE i / 2500 + 50000 END,
+             i, 's' || i % 3, CASE WHEN i % 5 > 0 THEN i % 100 / 7.0 END FROM generate_series(1, 20000) AS r(i);
+         CREATE INDEX wide_s ON wide (s DESC, n)",
+    )?;
+    let queries = [
+        "SELECT g, count(*), sum(n), min(s), max(v), avg(v) FROM wide GROUP BY g",
+        "SELECT g, count(DISTINCT s), array_agg(n ORDER BY n DESC), count(v) FILTER (WHERE n % 2 = 0) FROM wide GROUP BY g",
+        "SELECT s, count(*), sum(v) FROM wide WHERE s > 's' GROUP BY s ORDER BY s DESC",
+        "SELECT count(*), sum(c), max(g) FROM (SELECT g, count(*) AS c FROM wide GROUP BY g HAVING count(*) > 1) q",
+        "SELECT g, n, count(*) FROM wide WHERE n % 7 = 0 GROUP BY g, n",
+        "SELECT g, (SELECT count(*) FROM (SELECT h.g FROM wide h WHERE h.g < 4 GROUP BY h.g) q WHERE q.g < w.g)
+         FROM wide w WHERE g < 6 GROUP BY g ORDER BY g",
+    ];
+    for rows in ["0", "1", "3"] {
+        conn.execute(&format!("SET batch_rows = {rows}"), ())?;
+        for sql in queries {
+            let answers = ["on", "off"].map(|to| {
+                set(&conn, &["enable_ordering"], to).expect("a switch");
+                answer(&conn, sql)
+            });
+            assert_eq!(answers[0], answers[1], "{sql}");
+        }
+        set(&conn, &["enable_ordering"], "on")?;
+    }
+    let plan = answer(&conn, "EXPLAIN SELECT g, sum(v) FROM wide GROUP BY g").join("\n");
+    assert!(plan.contains("GroupAggregate"), "{plan}");
+    Ok(())
 }
 
 #[test]

@@ -195,6 +195,7 @@ fn optimizer_switch<'o>(options: &'o mut OptimizerOptions, name: &str) -> Option
         "enable_indexscan" => &mut options.indexes,
         "enable_hashjoin" => &mut options.hash_joins,
         "enable_indexjoin" => &mut options.index_joins,
+        "enable_ordering" => &mut options.ordering,
         "enable_point_statements" => &mut options.point_statements,
         _ => return None,
     })

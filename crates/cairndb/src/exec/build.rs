@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::aggregate::{Call, HashAggregate};
+use super::aggregate::{Call, HashAggregate, SortedAggregate};
 use super::batch::Batch;
 use super::context::{Cx, ExecContext, Shared};
 use super::distinct::{Distinct, SeenRows, SetOperation};
@@ -208,7 +208,7 @@ impl Builder<'_> {
             | N::Distinct { input }
             | N::DistinctOn { input, .. }
             | N::Window { input, .. }
-            | N::HashAggregate { input, .. } => self.over(plan, input, self.child(input)?),
+            | N::Aggregate { input, .. } => self.over(plan, input, self.child(input)?),
             N::Append { inputs } => {
                 let inputs = inputs.iter().map(|input| self.child(input)).collect::<Result<_>>()?;
                 Ok(Box::new(Append::new(inputs)))
@@ -246,9 +246,13 @@ impl Builder<'_> {
                 let keys = (partition_by.as_slice(), order_by.as_slice());
                 window::window(input, below.fields.len(), keys, calls, self.context)?
             }
-            N::HashAggregate { group_by, aggregates, .. } => {
+            N::Aggregate { group_by, aggregates, sorted, .. } => {
                 let calls = aggregates.iter().map(|call| Call::new(call, self.context)).collect::<Result<_>>()?;
-                Box::new(HashAggregate::new(input, self.exprs(group_by)?, calls))
+                let group_by = self.exprs(group_by)?;
+                match sorted {
+                    true => Box::new(SortedAggregate::new(input, group_by, calls)),
+                    false => Box::new(HashAggregate::new(input, group_by, calls)),
+                }
             }
             _ => return Err(crate::Error::internal("a plan node without an operator")),
         })

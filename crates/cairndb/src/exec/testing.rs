@@ -225,7 +225,7 @@ pub(super) fn aggregate_call(name: &str, arg: Option<Expr>) -> AggregateCall {
 pub(super) fn aggregate(input: PhysicalPlan, group_by: Vec<Expr>, aggregates: Vec<AggregateCall>) -> PhysicalPlan {
     let returns = aggregates.iter().map(|call| call.aggregate.returns);
     let types: Vec<DataType> = group_by.iter().map(Expr::data_type).chain(returns).collect();
-    plan(&types, N::HashAggregate { input: Arc::new(input), group_by, aggregates })
+    plan(&types, N::Aggregate { input: Arc::new(input), group_by, aggregates, sorted: false })
 }
 
 pub(super) fn sort_key(expr: Expr, descending: bool, nulls_first: bool) -> SortKey {

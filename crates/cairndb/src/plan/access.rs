@@ -121,7 +121,7 @@ pub(super) struct PointKey {
 }
 
 /// The table's tree as an index: its columns in order.
-fn primary_columns(table: &Table) -> Vec<IndexColumn> {
+pub(super) fn primary_columns(table: &Table) -> Vec<IndexColumn> {
     let columns = table.primary_key.iter();
     columns.map(|&column| IndexColumn { column, descending: false, nulls_first: false }).collect()
 }

@@ -283,8 +283,12 @@ impl Explainer<'_> {
             }
             N::HashJoin { kind, .. } => join("Hash Join", *kind),
             N::NestedLoopJoin { kind, .. } | N::IndexJoin { kind, .. } => join("Nested Loop", *kind),
-            N::HashAggregate { group_by, .. } => {
-                let strategy = if group_by.is_empty() { "Plain" } else { "Hashed" };
+            N::Aggregate { group_by, sorted, .. } => {
+                let strategy = match (group_by.is_empty(), sorted) {
+                    (true, _) => "Plain",
+                    (false, true) => "Sorted",
+                    (false, false) => "Hashed",
+                };
                 vec![("Node Type", "Aggregate".to_owned()), ("Strategy", strategy.to_owned())]
             }
             N::Distinct { .. } => vec![("Node Type", "Aggregate".to_owned()), ("Strategy", "Hashed".to_owned())],
@@ -340,8 +344,9 @@ impl Explainer<'_> {
                 "" => "Nested Loop".into(),
                 kind => format!("Nested Loop {kind} Join"),
             },
-            N::HashAggregate { group_by, .. } if group_by.is_empty() => "Aggregate".into(),
-            N::HashAggregate { .. } | N::Distinct { .. } => "HashAggregate".into(),
+            N::Aggregate { group_by, .. } if group_by.is_empty() => "Aggregate".into(),
+            N::Aggregate { sorted: true, .. } => "GroupAggregate".into(),
+            N::Aggregate { .. } | N::Distinct { .. } => "HashAggregate".into(),
             N::Window { .. } => "WindowAgg".into(),
             N::Sort { .. } => "Sort".into(),
             N::TopN { .. } | N::Limit { .. } => "Limit".into(),
@@ -421,7 +426,7 @@ impl Explainer<'_> {
                 let both = [columns(left), self.table_columns(table, shown)].concat();
                 residual.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))).collect()
             }
-            N::HashAggregate { input, group_by, .. } => {
+            N::Aggregate { input, group_by, .. } => {
                 let names = columns(input);
                 let names = Names { columns: &names, outer: &self.outer };
                 let keys = group_by.iter().map(|key| names.print(key)).collect();
@@ -508,7 +513,7 @@ impl Explainer<'_> {
             | N::ItemScan { table, columns, .. }
             | N::PointGet { table, columns, .. } => self.table_columns(table, columns),
             N::Project { input, exprs } => printed(input, exprs),
-            N::HashAggregate { input, group_by, aggregates } => {
+            N::Aggregate { input, group_by, aggregates, .. } => {
                 let mut names = printed(input, group_by);
                 let columns = self.columns(input);
                 let outer = Names { columns: &columns, outer: &self.outer };

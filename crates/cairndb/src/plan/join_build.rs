@@ -1,15 +1,18 @@
 //! Physical joins: the chosen tree of a join graph, and joins that are no part of a graph.
 
+use super::access::TableShape;
 use super::cost;
 use super::estimate::ColumnInfo;
 use super::expr::Expr;
 use super::join_graph::{JoinGraph, Units, is_graph, unit_count};
 use super::join_method::{Candidate, IndexLookup, Method, Pair};
 use super::join_order::{Tree, choose};
-use super::logical::{Field, JoinKind, LogicalPlan};
+use super::logical::{Field, JoinKind, LogicalPlan, SortKey};
 use super::physical::PhysicalNode as N;
 use super::planner::{Planned, Planner};
-use super::refs::{conjuncts, mapped};
+use super::refs::{conjuncts, has_subquery, mapped};
+use super::scan::{Wanted, column_index};
+use super::sorted::{begins_with, order_of};
 use crate::Result;
 
 /// More units than a set can have bits are joined as written.
@@ -36,7 +39,7 @@ impl Planner<'_> {
     /// Plans a tree of joins (and filters above and between them).
     pub(super) fn join(&mut self, plan: LogicalPlan) -> Result<Planned> {
         if is_graph(&plan) && unit_count(&plan) <= UNITS_MAX {
-            return self.join_graph(plan);
+            return Ok(self.join_graph(plan, None)?.0);
         }
         match plan {
             LogicalPlan::Join { kind, left, right, on, lateral } => self.single_join(kind, *left, *right, on, lateral),
@@ -48,21 +51,82 @@ impl Planner<'_> {
         }
     }
 
-    fn join_graph(&mut self, plan: LogicalPlan) -> Result<Planned> {
+    /// As [`Planner::join`], with an eye to an order; whether the rows come in it.
+    pub(super) fn ordered_join(&mut self, plan: LogicalPlan, wanted: Wanted<'_>) -> Result<(Planned, bool)> {
+        match unit_count(&plan) <= UNITS_MAX {
+            true => self.join_graph(plan, Some(wanted)),
+            false => Ok((self.join(plan)?, false)),
+        }
+    }
+
+    fn join_graph(&mut self, plan: LogicalPlan, wanted: Option<Wanted<'_>>) -> Result<(Planned, bool)> {
         let fields = plan.fields();
-        let (graph, output) = JoinGraph::build(self, plan)?;
-        let tree = choose(&graph, self.options).ok_or_else(|| crate::Error::internal("a join of nothing"))?;
-        let mut joined = self.tree(&graph, &tree)?;
+        let (mut graph, output) = JoinGraph::build(self, plan)?;
+        let tree = self.best_tree(&graph)?;
+        let joined = self.whole_join(&graph, &tree, &output, &fields)?;
+        let Some(wanted) = wanted.filter(|_| self.options.ordering) else { return Ok((joined, false)) };
+        if begins_with(&order_of(&joined.plan), wanted.keys) {
+            return Ok((joined, true));
+        }
+        if !self.lead(&mut graph, &output, wanted)? {
+            return Ok((joined, false));
+        }
+        let tree = self.best_tree(&graph)?;
+        // As the query is written, another one leads.
+        if 1 << tree.first() != graph.leading {
+            return Ok((joined, false));
+        }
+        let ordered = self.whole_join(&graph, &tree, &output, &fields)?;
+        let estimate = joined.estimate();
+        let sort = cost::sort(estimate.rows, wanted.rows.unwrap_or(estimate.rows));
+        match wanted.cost_of_ordered(ordered.estimate()) < estimate.total + sort {
+            true => Ok((ordered, true)),
+            false => Ok((joined, false)),
+        }
+    }
+
+    /// Has a unit that can be read in the wanted order lead the joins, if there is one.
+    fn lead(&mut self, graph: &mut JoinGraph, output: &[usize], wanted: Wanted<'_>) -> Result<bool> {
+        let columns = wanted.keys.iter().map(|key| column_index(&key.expr)).collect::<Option<Vec<_>>>();
+        let Some((place, own)) = columns.and_then(|columns| graph.sole_unit(output, &columns)) else {
+            return Ok(false);
+        };
+        // A condition with a subquery would be planned twice, and its own subqueries four times.
+        let shape = graph.units[place].shape.clone();
+        let of_units = graph.units.iter().flat_map(|unit| &unit.on);
+        let planned_twice = of_units.chain(graph.conditions.iter().map(|condition| &condition.expr)).any(has_subquery);
+        let is_simple = |shape: &TableShape| !planned_twice && !shape.conditions.iter().any(has_subquery);
+        let Some(shape) = shape.filter(is_simple) else { return Ok(false) };
+        let key = |(key, &index): (&SortKey, &usize)| {
+            let expr = Expr::Column { index, data_type: key.expr.data_type() };
+            SortKey { expr, ..key.clone() }
+        };
+        let keys: Vec<SortKey> = wanted.keys.iter().zip(&own).map(key).collect();
+        // How many of its rows are read is not known before they are joined; few, if the order is of any use.
+        let (planned, sorted) = self.scan(&shape, Some(Wanted { keys: &keys, rows: Some(1.0) }))?;
+        if sorted {
+            graph.units[place].planned = planned;
+            graph.leading = 1 << place;
+        }
+        Ok(sorted)
+    }
+
+    fn best_tree(&self, graph: &JoinGraph) -> Result<Tree> {
+        choose(graph, self.options).ok_or_else(|| crate::Error::internal("a join of nothing"))
+    }
+
+    fn whole_join(&mut self, graph: &JoinGraph, tree: &Tree, output: &[usize], fields: &[Field]) -> Result<Planned> {
+        let mut joined = self.tree(graph, tree)?;
         let all = tree.units();
         let rest = graph.conditions.iter().filter(|condition| condition.units == 0 || condition.units & !all != 0);
         let rest: Vec<Expr> = rest.map(|condition| joined.localized(condition.expr.clone())).collect();
         joined.planned = self.filter(joined.planned, rest)?;
         let exprs = output
             .iter()
-            .zip(&fields)
+            .zip(fields)
             .map(|(&column, field)| Expr::Column { index: joined.place(column), data_type: field.data_type });
         let exprs = exprs.collect();
-        self.project(joined.planned, exprs, fields)
+        self.project(joined.planned, exprs, fields.to_vec())
     }
 
     fn tree(&mut self, graph: &JoinGraph, tree: &Tree) -> Result<Joined> {

@@ -81,6 +81,8 @@ pub(super) struct JoinGraph {
     pub(super) equal: Vec<EqualColumns>,
     /// Other conditions.
     pub(super) conditions: Vec<Condition>,
+    /// A unit whose order the result is to have: it is the first of those on the left side of every join, and stays there.
+    pub(super) leading: Units,
     /// Output columns of all units, by global column.
     pub(super) fields: Vec<Field>,
     /// What is known of each global column.
@@ -278,6 +280,15 @@ impl JoinGraph {
         1 << self.owners[column]
     }
 
+    /// The unit that has all of these columns of the output, and which of its own they are.
+    pub(super) fn sole_unit(&self, output: &[usize], columns: &[usize]) -> Option<(usize, Vec<usize>)> {
+        let globals: Vec<usize> = columns.iter().map(|&column| output.get(column).copied()).collect::<Option<_>>()?;
+        let owner = *self.owners.get(*globals.first()?)?;
+        let unit = self.units.get(owner).filter(|unit| unit.kind == JoinKind::Inner)?;
+        let is_own = |global: &usize| self.owners.get(*global) == Some(&owner);
+        globals.iter().all(is_own).then(|| (owner, globals.iter().map(|global| global - unit.first).collect()))
+    }
+
     /// The conditions that become applicable when `left` and `right` are joined.
     pub(super) fn between(&self, left: Units, right: Units) -> Between {
         let both = left | right;
@@ -330,7 +341,9 @@ impl JoinGraph {
 
     /// Whether `right` may be joined to `left` at all.
     pub(super) fn is_allowed(&self, left: Units, right: Units) -> bool {
-        self.outer_unit(left).is_none() && self.outer_unit(right).is_none_or(|unit| unit.required & !left == 0)
+        self.outer_unit(left).is_none()
+            && right & self.leading == 0
+            && self.outer_unit(right).is_none_or(|unit| unit.required & !left == 0)
     }
 }
 

@@ -97,7 +97,7 @@ impl<'g> Pair<'g> {
                 best = candidate;
             }
         };
-        if hashable && self.kind() == JoinKind::Left {
+        if hashable && self.kind() == JoinKind::Left && self.left.0 & self.graph.leading == 0 {
             consider(self.hash_right(rows));
         }
         if self.options.indexes && self.options.index_joins {

@@ -20,6 +20,14 @@ pub(super) enum Tree {
 }
 
 impl Tree {
+    /// The unit whose order it has.
+    pub(super) fn first(&self) -> usize {
+        match self {
+            Tree::Unit(unit) => *unit,
+            Tree::Join { left, .. } => left.first(),
+        }
+    }
+
     /// The units in it.
     pub(super) fn units(&self) -> Units {
         match self {

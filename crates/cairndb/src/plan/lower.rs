@@ -12,7 +12,7 @@ use super::physical::{ModifiedRows, PhysicalNode as N, PhysicalPlan};
 use super::planner::{CteInfo, ExprCost, Planned, Planner};
 use super::refs::{conjuncts, is_volatile, map_columns};
 use super::scan::{Wanted, column_index};
-use super::sorted::{begins_with, order_of};
+use super::sorted::{begins_with, comes_grouped, order_of};
 use crate::Result;
 use crate::types::Value;
 
@@ -177,10 +177,16 @@ impl Planner<'_> {
         let arguments = aggregates.iter().flat_map(super::walk::of_aggregate);
         let cost = ExprCost::of(group_by.iter().chain(arguments));
         let each = cost.row + cost::OPERATOR * aggregates.len() as f64;
-        let hashing = if group_by.is_empty() { 0.0 } else { cost::HASH_PROBE };
-        let startup = below.total + cost.once + below.rows * (each + hashing);
-        let node = N::HashAggregate { input: input.plan, group_by, aggregates };
-        Ok(Planned::new(node, fields, columns, startup, startup + groups * cost::ROW, groups))
+        let sorted = self.options.ordering && comes_grouped(&input.plan, &group_by, &aggregates);
+        let finding = match (group_by.is_empty(), sorted) {
+            (true, _) => 0.0,
+            (false, true) => cost::OPERATOR,
+            (false, false) => cost::HASH_PROBE,
+        };
+        let total = below.total + cost.once + below.rows * (each + finding) + groups * cost::ROW;
+        let startup = if sorted { below.startup + cost.once } else { total - groups * cost::ROW };
+        let node = N::Aggregate { input: input.plan, group_by, aggregates, sorted };
+        Ok(Planned::new(node, fields, columns, startup, total, groups))
     }
 
     /// Sorts, unless the input can be read in that order at less cost; `kept`: how many rows are wanted.
@@ -219,9 +225,10 @@ impl Planner<'_> {
                 let (input, sorted) = self.ordered(*input, Wanted { keys: &keys, rows: wanted.rows })?;
                 Ok((self.project(input, exprs, fields)?, sorted))
             }
+            join if is_graph(&join) => self.ordered_join(join, wanted),
             other => {
                 let planned = self.lower(other)?;
-                let sorted = begins_with(&order_of(&planned.plan), wanted.keys);
+                let sorted = self.options.ordering && begins_with(&order_of(&planned.plan), wanted.keys);
                 Ok((planned, sorted))
             }
         }

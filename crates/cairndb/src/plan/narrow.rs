@@ -14,7 +14,7 @@ use super::walk;
 
 /// Narrows the scans of a whole plan; those inside subplans stay.
 pub(super) fn narrow(plan: &mut PhysicalPlan) {
-    if matches!(plan.node, N::Project { .. } | N::HashAggregate { .. }) {
+    if matches!(plan.node, N::Project { .. } | N::Aggregate { .. }) {
         narrow_input(plan);
     }
     for child in children_mut(&mut plan.node) {

@@ -74,7 +74,7 @@ pub(super) fn node_exprs(node: &N) -> Vec<&Expr> {
         }
         N::NestedLoopJoin { on, .. } => on.iter().collect(),
         N::IndexJoin { keys, residual, .. } => keys.iter().chain(residual).collect(),
-        N::HashAggregate { group_by, aggregates, .. } => {
+        N::Aggregate { group_by, aggregates, .. } => {
             group_by.iter().chain(aggregates.iter().flat_map(walk::of_aggregate)).collect()
         }
         N::Window { partition_by, order_by, calls, .. } => {
@@ -116,7 +116,7 @@ pub(super) fn node_exprs_mut(node: &mut N) -> Vec<&mut Expr> {
         }
         N::NestedLoopJoin { on, .. } => on.iter_mut().collect(),
         N::IndexJoin { keys, residual, .. } => keys.iter_mut().chain(residual).collect(),
-        N::HashAggregate { group_by, aggregates, .. } => {
+        N::Aggregate { group_by, aggregates, .. } => {
             group_by.iter_mut().chain(aggregates.iter_mut().flat_map(walk::of_aggregate_mut)).collect()
         }
         N::Window { partition_by, order_by, calls, .. } => {
@@ -153,7 +153,7 @@ pub(super) fn children_mut(node: &mut N) -> Vec<&mut Arc<PhysicalPlan>> {
         N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
         N::Filter { input, .. }
         | N::Project { input, .. }
-        | N::HashAggregate { input, .. }
+        | N::Aggregate { input, .. }
         | N::Window { input, .. }
         | N::Sort { input, .. }
         | N::TopN { input, .. }

@@ -15,6 +15,8 @@ pub struct OptimizerOptions {
     pub hash_joins: bool,
     /// Index nested-loop joins (needs `indexes`).
     pub index_joins: bool,
+    /// The order in which rows come anyway, in place of sorting or hashing them.
+    pub ordering: bool,
     /// Point statements, which do without the general path.
     pub point_statements: bool,
     /// Rows in a batch when it has grown; 0 means `exec`'s default.
@@ -30,6 +32,7 @@ impl Default for OptimizerOptions {
             indexes: true,
             hash_joins: true,
             index_joins: true,
+            ordering: true,
             point_statements: true,
             batch_rows: 0,
         }
@@ -47,6 +50,7 @@ impl OptimizerOptions {
             indexes: false,
             hash_joins: false,
             index_joins: false,
+            ordering: false,
             point_statements: false,
             batch_rows: 0,
         }

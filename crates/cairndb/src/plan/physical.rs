@@ -213,14 +213,17 @@ pub enum PhysicalNode {
         /// As in `IndexScan`.
         covering: bool,
     },
-    /// Groups by hashing; output: the group expressions, then the aggregates. Without group expressions one row always.
-    HashAggregate {
+    /// Output: the group expressions, then the aggregates, in the order of the groups' first rows. Without group expressions one
+    /// row always.
+    Aggregate {
         /// The input.
         input: Arc<PhysicalPlan>,
         /// NULLs are one group.
         group_by: Vec<Expr>,
         /// The aggregates.
         aggregates: Vec<AggregateCall>,
+        /// The rows of a group come together in the input; otherwise they are found by hashing.
+        sorted: bool,
     },
     /// The input's columns, then the calls' answers for each row.
     Window {
@@ -422,7 +425,7 @@ impl PhysicalPlan {
             N::Modify { rows: ModifiedRows::Constants(_), .. } => vec![],
             N::Filter { input, .. }
             | N::Project { input, .. }
-            | N::HashAggregate { input, .. }
+            | N::Aggregate { input, .. }
             | N::Window { input, .. }
             | N::Sort { input, .. }
             | N::TopN { input, .. }

@@ -5,7 +5,7 @@ use super::cost;
 use super::expr::Expr;
 use super::logical::{LogicalPlan, SortKey};
 use super::number::node_exprs;
-use super::physical::{ItemCondition, KeyBound, KeyRange, PhysicalNode as N};
+use super::physical::{Estimate, ItemCondition, KeyBound, KeyRange, PhysicalNode as N};
 use super::planner::{ExprCost, Planned, Planner};
 use super::refs::has_subquery;
 use crate::Result;
@@ -16,6 +16,14 @@ pub(super) struct Wanted<'k> {
     pub(super) keys: &'k [SortKey],
     /// As many rows as will be read, if that is known.
     pub(super) rows: Option<f64>,
+}
+
+impl Wanted<'_> {
+    /// What it costs to read as much as is wanted of what comes in the order.
+    pub(super) fn cost_of_ordered(&self, estimate: Estimate) -> f64 {
+        let share = self.rows.map_or(1.0, |rows| (rows / estimate.rows.max(1.0)).clamp(0.0, 1.0));
+        estimate.startup + (estimate.total - estimate.startup) * share
+    }
 }
 
 impl Planner<'_> {
@@ -92,10 +100,7 @@ fn cost_with_order(path: &AccessPath, wanted: Option<Wanted<'_>>, ordered: bool)
     let estimate = path.estimate;
     match wanted {
         None => estimate.total,
-        Some(Wanted { rows, .. }) if ordered => {
-            let share = rows.map_or(1.0, |rows| (rows / estimate.rows.max(1.0)).clamp(0.0, 1.0));
-            estimate.startup + (estimate.total - estimate.startup) * share
-        }
+        Some(wanted) if ordered => wanted.cost_of_ordered(estimate),
         Some(Wanted { rows, .. }) => estimate.total + cost::sort(estimate.rows, rows.unwrap_or(estimate.rows)),
     }
 }

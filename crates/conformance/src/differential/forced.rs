@@ -10,13 +10,14 @@ use super::{Dialect, Random, Rules, Step};
 use crate::engine::{Engine, Failure, Session};
 
 /// The optimizer's switches, as `SET` knows them.
-const SWITCHES: [&str; 6] = [
+const SWITCHES: [&str; 7] = [
     "enable_rewrites",
     "enable_decorrelation",
     "enable_join_reorder",
     "enable_indexscan",
     "enable_hashjoin",
     "enable_indexjoin",
+    "enable_ordering",
 ];
 const BATCH_ROWS: [usize; 4] = [1, 2, 3, 1024];
 const QUERIES: usize = 40;

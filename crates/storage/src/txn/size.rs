@@ -18,8 +18,13 @@ pub struct SampleSize {
     pub loads: usize,
 }
 
-/// The golden section: its multiples fall evenly into 0 to 1, however many of them there are.
-const STRIDE: f64 = 0.618_033_988_749_894_9;
+/// The next but so many of some places in a row comes to all parts of the row early, and to each place once: about the golden
+/// section, and without a common divisor.
+fn stride(places: usize) -> usize {
+    let divides = |stride: &usize| (2..=*stride).any(|by| stride.is_multiple_of(by) && places.is_multiple_of(by));
+    let from = (places as f64 * 0.618) as usize;
+    (from.max(1)..places).find(|stride| !divides(stride)).unwrap_or(1)
+}
 
 impl Reader {
     /// The tree's root, as long as a transaction's few own changes are not in it.
@@ -47,11 +52,11 @@ impl Reader {
     /// pages are held, or under the transaction's lock: it must not use the store.
     pub fn sample(&self, tree: TreeId, size: SampleSize, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
         let SampleSize { leaves, entries, mut loads } = size;
-        let (mut key, mut usual) = (Vec::new(), 0);
+        let (mut key, mut usual, stride) = (Vec::new(), 0, stride(leaves));
         self.at_root(tree, |engine, slot, root| {
             for leaf in (0..leaves).filter(|_| !root.is_none()) {
                 // In an order that comes to all parts early: there may be no more pages to be read half-way.
-                let place = (leaf as f64 * STRIDE).fract();
+                let place = ((leaf * stride % leaves) as f64 + 0.5) / leaves as f64;
                 engine.with_pages(slot, |pin| match tree::leaf_at(&engine.pages, pin, root, place) {
                     Ok((leaf, place)) => {
                         usual = if usual == 0 { leaf.count() } else { usual };

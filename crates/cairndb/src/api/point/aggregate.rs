@@ -244,7 +244,7 @@ impl<'p> Above<'p> {
                 above.having.push(substitute(predicate, &above.outputs)?);
                 Some(above)
             }
-            PhysicalNode::HashAggregate { input, group_by, aggregates } if group_by.is_empty() => {
+            PhysicalNode::Aggregate { input, group_by, aggregates, .. } if group_by.is_empty() => {
                 let answer =
                     |(index, call): (usize, &AggregateCall)| Expr::Column { index, data_type: call.aggregate.returns };
                 let outputs = aggregates.iter().enumerate().map(answer).collect();
