@@ -1,5 +1,8 @@
 //! Byte strings in one arena.
 
+/// The most bytes for which room is made before there is anything to fill it.
+const AT_ONCE: usize = 128 << 10;
+
 /// Strings one behind the other.
 #[derive(Clone, Debug)]
 pub struct ByteStrings {
@@ -92,7 +95,12 @@ impl ByteStrings {
     #[inline]
     pub(crate) fn extend<'s>(&mut self, strings: impl ExactSizeIterator<Item = &'s [u8]>, bytes: usize) {
         let arena = self.arena.bytes_mut();
-        arena.reserve(bytes);
+        let more = match arena.is_empty() {
+            // Those to come are about as long: what grows piece by piece is copied over and over.
+            true => bytes.max((bytes / strings.len().max(1) * self.ends.capacity()).min(AT_ONCE)),
+            false => bytes,
+        };
+        arena.reserve(more);
         self.ends.reserve(strings.len());
         for string in strings {
             arena.extend_from_slice(string);
