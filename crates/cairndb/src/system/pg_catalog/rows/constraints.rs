@@ -1,0 +1,196 @@
+//! Constraints, and what depends on what.
+
+use super::{class, default_oid, has_default, namespace, numbers, oid, small_ints, yes};
+use crate::Value;
+use crate::catalog::{Catalog, Column, Deferral, ObjectId, ReferentialAction, Table};
+use crate::system::describe::{Indexed, in_parentheses, indexes};
+use crate::system::{Rows, maybe, oid_of, text};
+
+fn action(action: ReferentialAction) -> &'static str {
+    match action {
+        ReferentialAction::NoAction => "a",
+        ReferentialAction::Restrict => "r",
+        ReferentialAction::Cascade => "c",
+        ReferentialAction::SetNull => "n",
+        ReferentialAction::SetDefault => "d",
+    }
+}
+
+/// What all constraints have.
+fn constraint(id: ObjectId, name: &str, schema: ObjectId, kind: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        ("oid", oid(id)),
+        ("conname", text(name)),
+        ("connamespace", namespace(schema)),
+        ("contype", text(kind)),
+        ("convalidated", yes(true)),
+        ("confupdtype", text(" ")),
+        ("confdeltype", text(" ")),
+        ("confmatchtype", text(" ")),
+        ("conislocal", yes(true)),
+        ("connoinherit", yes(kind != "c")),
+    ]
+}
+
+pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut Rows) {
+    for table in catalog.tables() {
+        for index in indexes(table).filter(Indexed::is_constraint) {
+            let mut row =
+                constraint(index.id, index.name, table.schema, if index.secondary.is_some() { "u" } else { "p" });
+            row.extend([
+                ("conrelid", oid(table.id)),
+                ("conindid", oid(index.id)),
+                ("conkey", small_ints(numbers(table, &index.columns).into_iter())),
+            ]);
+            rows.put(row);
+        }
+        for check in &table.checks {
+            let used: Vec<i16> = check.columns.iter().filter_map(|number| i16::try_from(*number).ok()).collect();
+            let mut row = constraint(check.id, &check.name, table.schema, "c");
+            row.extend([
+                ("conrelid", oid(table.id)),
+                ("convalidated", yes(check.valid)),
+                ("conbin", Value::text(in_parentheses(&catalog.text_of(&check.condition)))),
+            ]);
+            row.extend((!used.is_empty()).then(|| ("conkey", small_ints(used.into_iter()))));
+            rows.put(row);
+        }
+        for key in &table.foreign_keys {
+            let parent = catalog.table_by_id(key.referenced_table);
+            let unique = parent.and_then(|parent| {
+                let same = |index: &Indexed| {
+                    index.unique
+                        && index.columns.len() == key.referenced_columns.len()
+                        && index.columns.iter().all(|column| key.referenced_columns.contains(column))
+                };
+                indexes(parent).find(same)
+            });
+            let referred = parent.map(|parent| numbers(parent, &key.referenced_columns)).unwrap_or_default();
+            let mut row = constraint(key.id, &key.name, table.schema, "f");
+            row.extend([
+                ("condeferrable", yes(key.deferral != Deferral::Never)),
+                ("condeferred", yes(key.deferral == Deferral::Deferred)),
+                ("convalidated", yes(key.valid)),
+                ("conrelid", oid(table.id)),
+                ("conindid", Value::BigInt(unique.map_or(0, |index| oid_of(index.id)))),
+                ("confrelid", oid(key.referenced_table)),
+                ("confupdtype", text(action(key.on_update))),
+                ("confdeltype", text(action(key.on_delete))),
+                ("confmatchtype", text("s")),
+                ("conkey", small_ints(numbers(table, &key.columns).into_iter())),
+                ("confkey", small_ints(referred.into_iter())),
+            ]);
+            rows.put(row);
+        }
+    }
+    for of in catalog.types() {
+        for check in of.domain().into_iter().flat_map(|domain| &domain.checks) {
+            let mut row = constraint(check.id, &check.name, of.schema, "c");
+            row.extend([
+                ("contypid", oid(of.id)),
+                ("convalidated", yes(check.valid)),
+                ("connoinherit", yes(false)),
+                ("conbin", Value::text(in_parentheses(&catalog.text_of(&check.condition)))),
+            ]);
+            rows.put(row);
+        }
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_description(catalog: &Catalog, rows: &mut Rows) {
+    for on in catalog.commented().filter(|on| on.id != crate::catalog::Commentable::DATABASE.id) {
+        let is_type = catalog.types().any(|of| of.id == on.id);
+        let is_constraint = || {
+            let of = |table: &std::sync::Arc<Table>| {
+                table.checks.iter().any(|check| check.id == on.id)
+                    || table.foreign_keys.iter().any(|key| key.id == on.id)
+            };
+            catalog.tables().any(of)
+        };
+        let what = match on.id {
+            _ if is_type => "pg_type",
+            id if catalog.schemas().any(|(_, schema)| schema == id) => "pg_namespace",
+            id if catalog.routine_by_id(id).is_some() => "pg_proc",
+            _ if is_constraint() => "pg_constraint",
+            id if catalog.tables().any(|table| table.triggers.iter().any(|of| of.id == id)) => "pg_trigger",
+            _ => "pg_class",
+        };
+        let of_schema = what == "pg_namespace" && on.id == ObjectId::PUBLIC;
+        rows.put(vec![
+            ("objoid", if of_schema { namespace(on.id) } else { oid(on.id) }),
+            ("classoid", class(what)),
+            ("objsubid", Value::Integer(i32::try_from(on.part).unwrap_or(i32::MAX))),
+            ("description", maybe(catalog.comment(*on).map(text))),
+        ]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_shdescription(catalog: &Catalog, rows: &mut Rows) {
+    if let Some(comment) = catalog.comment(crate::catalog::Commentable::DATABASE) {
+        let of = class("pg_database");
+        rows.put(vec![("objoid", Value::BigInt(1)), ("classoid", of), ("description", text(comment))]);
+    }
+}
+
+/// Which relation an object's row is in, its oid, and the part of it.
+type Place = (&'static str, i64, u32);
+
+fn depends(rows: &mut Rows, on: [Place; 2], how: &str) {
+    let [(class_of, object, part), (class_of_other, other, part_of_other)] = on;
+    rows.put(vec![
+        ("classid", class(class_of)),
+        ("objid", Value::BigInt(object)),
+        ("objsubid", Value::Integer(part.cast_signed())),
+        ("refclassid", class(class_of_other)),
+        ("refobjid", Value::BigInt(other)),
+        ("refobjsubid", Value::Integer(part_of_other.cast_signed())),
+        ("deptype", text(how)),
+    ]);
+}
+
+pub(in crate::system::pg_catalog) fn pg_depend(catalog: &Catalog, rows: &mut Rows) {
+    for sequence in catalog.sequences() {
+        let identity = catalog.tables().find_map(|table| {
+            let is = |column: &&Column| column.identity.is_some_and(|identity| identity.sequence == sequence.id);
+            Some((table, table.columns.iter().find(is)?))
+        });
+        let owner = sequence.owner.and_then(|(table, position)| {
+            let table = catalog.table_by_id(table)?;
+            Some((table, table.columns.get(position)?))
+        });
+        let found = identity.map(|found| (found, "i")).or(owner.map(|found| (found, "a")));
+        if let Some(((table, column), how)) = found {
+            let itself = ("pg_class", oid_of(sequence.id), 0);
+            depends(rows, [itself, ("pg_class", oid_of(table.id), column.number)], how);
+        }
+    }
+    for table in catalog.tables() {
+        for index in indexes(table) {
+            let itself = ("pg_class", oid_of(index.id), 0);
+            if index.is_constraint() {
+                depends(rows, [itself, ("pg_constraint", oid_of(index.id), 0)], "i");
+            }
+            for number in numbers(table, &index.columns) {
+                let column = ("pg_class", oid_of(table.id), number.unsigned_abs().into());
+                let of = if index.is_constraint() { ("pg_constraint", oid_of(index.id), 0) } else { itself };
+                depends(rows, [of, column], "a");
+            }
+        }
+        for column in table.columns.iter().filter(|column| has_default(column)) {
+            let itself = ("pg_attrdef", default_oid(table.id, column), 0);
+            depends(rows, [itself, ("pg_class", oid_of(table.id), column.number)], "a");
+            for reference in column.default.iter().flat_map(|default| default.references()) {
+                depends(rows, [itself, ("pg_class", oid_of(reference.object), 0)], "n");
+            }
+        }
+    }
+    for view in catalog.views() {
+        let rule = ("pg_rewrite", oid_of(view.id), 0);
+        depends(rows, [rule, ("pg_class", oid_of(view.id), 0)], "i");
+        for reference in view.query.references() {
+            for column in reference.columns.iter().filter(|column| column.used) {
+                depends(rows, [rule, ("pg_class", oid_of(reference.object), column.number)], "n");
+            }
+        }
+    }
+}

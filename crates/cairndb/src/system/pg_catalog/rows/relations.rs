@@ -1,0 +1,241 @@
+//! Relations, their columns and indexes.
+
+use super::{
+    BTREE, GIN, HEAP, collation, default_oid, has_default, item_class, length, modifier, namespace, number, oid,
+    operator_class, owner, small, storage, vector, yes,
+};
+use crate::Value;
+use crate::catalog::{Catalog, Index, ObjectId, Relation, Table};
+use crate::system::describe::{self, Indexed, in_parentheses, indexes};
+use crate::system::reg::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, schema_oid};
+use crate::system::{Rows, maybe, text, view_columns};
+use crate::types::DataType;
+
+pub(in crate::system::pg_catalog) fn pg_namespace(catalog: &Catalog, rows: &mut Rows) {
+    let system = [(PG_CATALOG_OID, "pg_catalog"), (INFORMATION_SCHEMA_OID, "information_schema")];
+    let all = system.into_iter().chain(catalog.schemas().map(|(name, id)| (schema_oid(id), name)));
+    for (oid, name) in all {
+        rows.put(vec![("oid", Value::BigInt(oid)), ("nspname", text(name)), ("nspowner", owner())]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows) {
+    for (_, schema) in catalog.schemas() {
+        for (name, relation) in catalog.relations_in(schema) {
+            let (id, kind, columns, method) = match relation {
+                Relation::Table(table) => (table.id, "r", table.columns.len(), HEAP),
+                Relation::View(view) => (view.id, "v", view.columns.len(), 0),
+                Relation::Sequence(sequence) => (sequence.id, "S", 3, 0),
+                Relation::Index(_, index) => {
+                    let method = if index.is_inverted() { GIN } else { BTREE };
+                    (index.id, "i", index.columns.len() + index.included.len(), method)
+                }
+                Relation::PrimaryKey(table) => {
+                    let columns = table.primary_key.len() + table.primary_key_included.len();
+                    (table.primary_key_id, "i", columns, BTREE)
+                }
+            };
+            let table = relation.table();
+            let counted = table.and_then(|table| table.statistics.as_ref()).map_or(-1.0, |found| found.rows as f32);
+            let triggers = |table: &Table| {
+                !table.triggers.is_empty() || !table.foreign_keys.is_empty() || !table.referenced_by.is_empty()
+            };
+            rows.put(vec![
+                ("oid", oid(id)),
+                ("relname", text(name)),
+                ("relnamespace", namespace(schema)),
+                ("relowner", owner()),
+                ("relam", Value::BigInt(method)),
+                ("relfilenode", if kind == "v" { Value::BigInt(0) } else { oid(id) }),
+                ("reltuples", Value::Real(if kind == "r" { counted } else { 0.0 })),
+                ("relhasindex", yes(table.is_some_and(|table| indexes(table).next().is_some()))),
+                ("relpersistence", text(if schema.is_temporary() { "t" } else { "p" })),
+                ("relkind", text(kind)),
+                ("relnatts", small(columns)),
+                ("relchecks", small(table.map_or(0, |table| table.checks.len()))),
+                ("relhasrules", yes(kind == "v")),
+                ("relhastriggers", yes(table.is_some_and(|table| triggers(table)))),
+                ("relispopulated", yes(true)),
+                ("relreplident", text(if kind == "r" { "d" } else { "n" })),
+            ]);
+        }
+    }
+}
+
+fn attribute(of: Value, name: &str, data_type: DataType, at: usize) -> Vec<(&'static str, Value)> {
+    let length = length(data_type);
+    vec![
+        ("attrelid", of),
+        ("attname", text(name)),
+        ("atttypid", number(data_type.oid())),
+        ("attstattarget", Value::Integer(-1)),
+        ("attlen", Value::SmallInt(length)),
+        ("attnum", small(at)),
+        ("attndims", Value::Integer(data_type.is_array().into())),
+        ("attcacheoff", Value::Integer(-1)),
+        ("atttypmod", modifier(data_type)),
+        ("attbyval", yes((1..=8).contains(&length))),
+        ("attalign", text(if length == 8 { "d" } else { "i" })),
+        ("attstorage", text(storage(data_type))),
+        ("attcompression", text("")),
+        ("attidentity", text("")),
+        ("attgenerated", text("")),
+        ("attislocal", yes(true)),
+        ("attcollation", Value::BigInt(collation(data_type))),
+    ]
+}
+
+/// What a column of a domain has in place of the base type's.
+fn of_domain(domain: ObjectId) -> [(&'static str, Value); 2] {
+    [("atttypid", oid(domain)), ("atttypmod", Value::Integer(-1))]
+}
+
+pub(in crate::system::pg_catalog) fn pg_attribute(catalog: &Catalog, rows: &mut Rows) {
+    for table in catalog.tables() {
+        for column in &table.columns {
+            let identity = column.identity.map_or("", |identity| if identity.always { "a" } else { "d" });
+            let mut row = attribute(oid(table.id), &column.name, column.data_type, column.number as usize);
+            row.extend([
+                ("attnotnull", yes(column.not_null)),
+                ("atthasdef", yes(has_default(column))),
+                ("attidentity", text(identity)),
+                ("attgenerated", text(if column.generated.is_some() { "s" } else { "" })),
+            ]);
+            row.extend(column.domain.into_iter().flat_map(of_domain));
+            rows.put(row);
+        }
+        for index in indexes(table) {
+            let parts = index.columns.iter().chain(index.included(table));
+            for (at, &part) in (1..).zip(parts) {
+                let column = table.columns.get(part);
+                let (name, data_type) = match column {
+                    Some(column) => (column.name.clone(), column.data_type),
+                    None => (expression_name(at), expression_type(index.secondary, part)),
+                };
+                let mut row = attribute(oid(index.id), &name, data_type, at);
+                row.extend(column.and_then(|column| column.domain).into_iter().flat_map(of_domain));
+                rows.put(row);
+            }
+        }
+    }
+    for view in catalog.views() {
+        for (at, field) in (1..).zip(view_columns(catalog, view, rows)) {
+            rows.put(attribute(oid(view.id), &field.name, field.data_type, at));
+        }
+    }
+    let of_sequence =
+        [("last_value", DataType::BigInt), ("log_cnt", DataType::BigInt), ("is_called", DataType::Boolean)];
+    for sequence in catalog.sequences() {
+        for (at, (name, data_type)) in (1..).zip(of_sequence) {
+            let mut row = attribute(oid(sequence.id), name, data_type, at);
+            row.push(("attnotnull", yes(true)));
+            rows.put(row);
+        }
+    }
+}
+
+fn expression_name(at: usize) -> String {
+    if at == 1 { "expr".to_owned() } else { format!("expr{}", at - 1) }
+}
+
+fn expression_type(index: Option<&Index>, part: usize) -> DataType {
+    let found = index.and_then(|index| index.expressions.iter().find(|expression| expression.column == part));
+    found.map_or(DataType::Text, |expression| expression.data_type)
+}
+
+pub(in crate::system::pg_catalog) fn pg_attrdef(catalog: &Catalog, rows: &mut Rows) {
+    for table in catalog.tables() {
+        for column in table.columns.iter().filter(|column| has_default(column)) {
+            let generated = column.generated.as_ref().map(|of| in_parentheses(&of.definition.text));
+            let said = generated.or_else(|| describe::default(catalog, column));
+            rows.put(vec![
+                ("oid", Value::BigInt(default_oid(table.id, column))),
+                ("adrelid", oid(table.id)),
+                ("adnum", small(column.number as usize)),
+                ("adbin", maybe(said.map(Value::text))),
+            ]);
+        }
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_index(catalog: &Catalog, rows: &mut Rows) {
+    for table in catalog.tables() {
+        for index in indexes(table) {
+            let included = index.included(table);
+            // An expression is column 0.
+            let number = |&part: &usize| table.columns.get(part).map_or(0, |column| column.number as i16);
+            let keys = index.columns.iter().chain(included).map(|part| Value::SmallInt(number(part))).collect();
+            let key_types = || index.columns.iter().map(|part| part_type(table, &index, *part));
+            let collations = key_types().map(|of| Value::BigInt(collation(of))).collect();
+            let inverted = index.secondary.and_then(|index| index.inverted.as_ref());
+            let classes = match inverted {
+                Some(inverted) => inverted.classes.iter().map(|class| Value::BigInt(item_class(*class))).collect(),
+                None => key_types().map(|of| Value::BigInt(operator_class(of))).collect(),
+            };
+            let directions = index.secondary.map(|index| {
+                let bits = |descending: bool, nulls_first: bool| i16::from(descending) | i16::from(nulls_first) << 1;
+                index.columns.iter().map(|part| bits(part.descending, part.nulls_first)).collect::<Vec<_>>()
+            });
+            let directions = directions.unwrap_or_else(|| vec![0; index.columns.len()]);
+            let secondary = index.secondary;
+            let expressions: Vec<&str> = secondary
+                .into_iter()
+                .flat_map(|index| &index.expressions)
+                .map(|key| key.expression.definition.text.as_str())
+                .collect();
+            let predicate = secondary.and_then(|index| index.predicate.as_ref());
+            rows.put(vec![
+                ("indexrelid", oid(index.id)),
+                ("indrelid", oid(table.id)),
+                ("indnatts", small(index.columns.len() + included.len())),
+                ("indnkeyatts", small(index.columns.len())),
+                ("indisunique", yes(index.unique)),
+                ("indnullsnotdistinct", yes(secondary.is_some_and(|index| index.nulls_equal))),
+                ("indisprimary", yes(secondary.is_none())),
+                ("indimmediate", yes(true)),
+                ("indisvalid", yes(true)),
+                ("indisready", yes(true)),
+                ("indislive", yes(true)),
+                ("indkey", vector(DataType::SmallInt, keys)),
+                ("indcollation", vector(DataType::BigInt, collations)),
+                ("indclass", vector(DataType::BigInt, classes)),
+                ("indoption", vector(DataType::SmallInt, directions.into_iter().map(Value::SmallInt).collect())),
+                ("indexprs", maybe((!expressions.is_empty()).then(|| Value::text(expressions.join(", "))))),
+                ("indpred", maybe(predicate.map(|of| Value::text(in_parentheses(&of.definition.text))))),
+            ]);
+        }
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_sequence(catalog: &Catalog, rows: &mut Rows) {
+    for of in catalog.sequences() {
+        rows.put(vec![
+            ("seqrelid", oid(of.id)),
+            ("seqtypid", number(of.data_type.oid())),
+            ("seqstart", Value::BigInt(of.start)),
+            ("seqincrement", Value::BigInt(of.increment)),
+            ("seqmax", Value::BigInt(of.max)),
+            ("seqmin", Value::BigInt(of.min)),
+            ("seqcache", Value::BigInt(1)),
+            ("seqcycle", yes(of.cycle)),
+        ]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_rewrite(catalog: &Catalog, rows: &mut Rows) {
+    for view in catalog.views() {
+        rows.put(vec![
+            ("oid", oid(view.id)),
+            ("rulename", text("_RETURN")),
+            ("ev_class", oid(view.id)),
+            ("ev_type", text("1")),
+            ("ev_enabled", text("O")),
+            ("is_instead", yes(true)),
+        ]);
+    }
+}
+
+/// The type of a part of an index's key.
+fn part_type(table: &Table, index: &Indexed, part: usize) -> DataType {
+    table.columns.get(part).map_or_else(|| expression_type(index.secondary, part), |column| column.data_type)
+}

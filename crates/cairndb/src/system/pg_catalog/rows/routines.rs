@@ -1,0 +1,119 @@
+//! Functions, their languages, and triggers.
+
+use super::{big_ints, namespace, number, oid, owner, small, texts, vector, yes};
+use crate::Value;
+use crate::catalog::{Catalog, Deferral, ParameterMode, Returns, Routine, RoutineKind, Timing, TriggerEvent};
+use crate::functions::Volatility;
+use crate::system::describe::{self};
+use crate::system::{Rows, maybe, text};
+use crate::types::DataType;
+
+fn language_oid(of: &Routine) -> i64 {
+    if describe::language(of) == "sql" { 14 } else { 13_533 }
+}
+
+pub(in crate::system::pg_catalog) fn pg_language(_: &Catalog, rows: &mut Rows) {
+    for (oid, name, user) in [(12, "internal", false), (14, "sql", false), (13_533, "plpgsql", true)] {
+        rows.put(vec![
+            ("oid", Value::BigInt(oid)),
+            ("lanname", text(name)),
+            ("lanowner", owner()),
+            ("lanispl", yes(user)),
+            ("lanpltrusted", yes(name != "internal")),
+        ]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows) {
+    for of in catalog.routines().filter_map(|function| function.routine()) {
+        let outs = of.parameters.iter().any(|parameter| parameter.mode != ParameterMode::In);
+        let named = of.parameters.iter().any(|parameter| parameter.name.is_some());
+        let mode = |mode: ParameterMode| match mode {
+            ParameterMode::In => "i",
+            ParameterMode::Out => "o",
+            ParameterMode::InOut => "b",
+            ParameterMode::Variadic => "v",
+            ParameterMode::Table => "t",
+        };
+        let returns = match of.returns {
+            Returns::Void => 2278,
+            Returns::Trigger => 2279,
+            Returns::Type(data_type) => data_type.oid().into(),
+            Returns::Row | Returns::RowOf(_) => 2249,
+        };
+        let inputs = of.inputs().map(|input| Value::BigInt(input.data_type.oid().into())).collect();
+        let last = of.parameters.iter().find(|parameter| parameter.mode == ParameterMode::Variadic);
+        let element = last.and_then(|last| last.data_type.element()).map_or(0, DataType::oid);
+        let mut row = vec![
+            ("oid", oid(of.id)),
+            ("proname", text(&of.name)),
+            ("pronamespace", namespace(of.schema)),
+            ("proowner", owner()),
+            ("prolang", Value::BigInt(language_oid(of))),
+            ("procost", Value::Real(100.0)),
+            ("prorows", Value::Real(if of.set { 1000.0 } else { 0.0 })),
+            ("provariadic", number(element)),
+            ("prosupport", text("-")),
+            ("prokind", text(if of.kind == RoutineKind::Procedure { "p" } else { "f" })),
+            ("proisstrict", yes(of.strict)),
+            ("proretset", yes(of.set)),
+            (
+                "provolatile",
+                text(match of.volatility {
+                    Volatility::Immutable => "i",
+                    Volatility::Stable => "s",
+                    Volatility::Volatile => "v",
+                }),
+            ),
+            ("proparallel", text("u")),
+            ("pronargs", small(of.inputs().count())),
+            ("pronargdefaults", small(of.inputs().filter(|input| input.default.is_some()).count())),
+            ("prorettype", Value::BigInt(returns)),
+            ("proargtypes", vector(DataType::BigInt, inputs)),
+            ("prosrc", text(&of.body)),
+        ];
+        if outs {
+            row.push(("proallargtypes", big_ints(of.parameters.iter().map(|of| of.data_type.oid().into()))));
+            row.push(("proargmodes", texts(of.parameters.iter().map(|of| mode(of.mode).to_owned()))));
+        }
+        if named {
+            row.push(("proargnames", texts(of.parameters.iter().map(|of| of.name.clone().unwrap_or_default()))));
+        }
+        rows.put(row);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_trigger(catalog: &Catalog, rows: &mut Rows) {
+    for table in catalog.tables() {
+        for of in &table.triggers {
+            let event = |event: &TriggerEvent| match event {
+                TriggerEvent::Insert => 4,
+                TriggerEvent::Delete => 8,
+                TriggerEvent::Update => 16,
+                TriggerEvent::Truncate => 32,
+            };
+            let timing = match of.timing {
+                Timing::Before => 2,
+                Timing::After => 0,
+                Timing::InsteadOf => 64,
+            };
+            let bits = of.events.iter().map(event).sum::<i16>() | i16::from(of.per_row) | timing;
+            let columns = of.columns.iter().map(|number| Value::SmallInt(*number as i16)).collect();
+            rows.put(vec![
+                ("oid", oid(of.id)),
+                ("tgrelid", oid(table.id)),
+                ("tgname", text(&of.name)),
+                ("tgfoid", oid(of.routine)),
+                ("tgtype", Value::SmallInt(bits)),
+                ("tgenabled", text(of.enabled.code())),
+                ("tgdeferrable", yes(of.deferral.is_some_and(|deferral| deferral != Deferral::Never))),
+                ("tginitdeferred", yes(of.deferral == Some(Deferral::Deferred))),
+                ("tgoldtable", maybe(of.old_table.as_deref().map(text))),
+                ("tgnewtable", maybe(of.new_table.as_deref().map(text))),
+                ("tgnargs", small(of.args.len())),
+                ("tgattr", vector(DataType::SmallInt, columns)),
+                ("tgqual", maybe(of.when.as_deref().map(text))),
+            ]);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The database, its users and settings; and lists that are there to be read.
+
+use super::{owner, yes};
+use crate::Value;
+use crate::catalog::Catalog;
+use crate::system::describe::{self, indexes};
+use crate::system::reg::{OWNER, PG_CATALOG_OID};
+use crate::system::{Rows, schema_name, text};
+
+pub(in crate::system::pg_catalog) fn pg_database(_: &Catalog, rows: &mut Rows) {
+    rows.put(vec![
+        ("oid", Value::BigInt(1)),
+        ("datname", text(OWNER)),
+        ("datdba", owner()),
+        ("encoding", Value::Integer(6)),
+        ("datlocprovider", text("c")),
+        ("datallowconn", yes(true)),
+        ("datconnlimit", Value::Integer(-1)),
+        ("dattablespace", Value::BigInt(1663)),
+        ("datcollate", text("C")),
+        ("datctype", text("C")),
+    ]);
+}
+
+pub(in crate::system::pg_catalog) fn pg_tablespace(_: &Catalog, rows: &mut Rows) {
+    for (oid, name) in [(1663, "pg_default"), (1664, "pg_global")] {
+        rows.put(vec![("oid", Value::BigInt(oid)), ("spcname", text(name)), ("spcowner", owner())]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_extension(_: &Catalog, rows: &mut Rows) {
+    rows.put(vec![
+        ("oid", Value::BigInt(13_532)),
+        ("extname", text("plpgsql")),
+        ("extowner", owner()),
+        ("extnamespace", Value::BigInt(PG_CATALOG_OID)),
+        ("extversion", text("1.0")),
+    ]);
+}
+
+pub(in crate::system::pg_catalog) fn pg_roles(_: &Catalog, rows: &mut Rows) {
+    let all =
+        ["rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication", "rolbypassrls"];
+    let mut row: Vec<(&str, Value)> = all.into_iter().map(|may| (may, yes(true))).collect();
+    row.extend([("rolname", text(OWNER)), ("rolconnlimit", Value::Integer(-1)), ("rolpassword", text("********"))]);
+    row.push(("oid", owner()));
+    rows.put(row);
+}
+
+pub(in crate::system::pg_catalog) fn pg_user(_: &Catalog, rows: &mut Rows) {
+    let all = ["usecreatedb", "usesuper", "userepl", "usebypassrls"];
+    let mut row: Vec<(&str, Value)> = all.into_iter().map(|may| (may, yes(true))).collect();
+    row.extend([("usename", text(OWNER)), ("usesysid", owner()), ("passwd", text("********"))]);
+    rows.put(row);
+}
+
+pub(in crate::system::pg_catalog) fn pg_settings(_: &Catalog, rows: &mut Rows) {
+    for (name, setting) in crate::api::FIXED_SETTINGS {
+        rows.put(vec![
+            ("name", text(name)),
+            ("setting", text(setting)),
+            ("category", text("Preset Options")),
+            ("short_desc", text("")),
+            ("context", text("internal")),
+            ("vartype", text("string")),
+            ("source", text("default")),
+            ("boot_val", text(setting)),
+            ("reset_val", text(setting)),
+        ]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_tables(catalog: &Catalog, rows: &mut Rows) {
+    for table in catalog.tables() {
+        rows.put(vec![
+            ("schemaname", schema_name(catalog, table.schema)),
+            ("tablename", text(&table.name)),
+            ("tableowner", text(OWNER)),
+            ("hasindexes", yes(indexes(table).next().is_some())),
+            ("hastriggers", yes(!table.triggers.is_empty() || !table.foreign_keys.is_empty())),
+        ]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_views(catalog: &Catalog, rows: &mut Rows) {
+    for view in catalog.views() {
+        rows.put(vec![
+            ("schemaname", schema_name(catalog, view.schema)),
+            ("viewname", text(&view.name)),
+            ("viewowner", text(OWNER)),
+            ("definition", Value::text(catalog.text_of(&view.query))),
+        ]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_indexes(catalog: &Catalog, rows: &mut Rows) {
+    for table in catalog.tables() {
+        for index in indexes(table) {
+            rows.put(vec![
+                ("schemaname", schema_name(catalog, table.schema)),
+                ("tablename", text(&table.name)),
+                ("indexname", text(index.name)),
+                ("indexdef", Value::text(describe::index(catalog, table, &index, false))),
+            ]);
+        }
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_sequences(catalog: &Catalog, rows: &mut Rows) {
+    for of in catalog.sequences() {
+        rows.put(vec![
+            ("schemaname", schema_name(catalog, of.schema)),
+            ("sequencename", text(&of.name)),
+            ("sequenceowner", text(OWNER)),
+            ("data_type", text(of.data_type.type_name())),
+            ("start_value", Value::BigInt(of.start)),
+            ("min_value", Value::BigInt(of.min)),
+            ("max_value", Value::BigInt(of.max)),
+            ("increment_by", Value::BigInt(of.increment)),
+            ("cycle", yes(of.cycle)),
+            ("cache_size", Value::BigInt(1)),
+        ]);
+    }
+}
