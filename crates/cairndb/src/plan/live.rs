@@ -27,8 +27,7 @@ use crate::state::Reader;
 /// Tables of fewer rows are not worth a sample.
 const SAMPLED_FROM: f64 = 10_000.0;
 /// What is read of a table: about 1,600 rows. (Estimates of common values and of ranges then err by two or three in a
-/// hundred, which no choice of plans hangs on.) For two large tables that were not in
-/// memory, sampling took 9 ms on a busy machine.
+/// hundred, which no choice of plans hangs on.)
 const SAMPLED: usize = 1600;
 /// Of how many leaves, unless the table has fewer: two rows of a leaf lie far enough apart to be of different groups where
 /// rows of a group lie together. (With eight, as many orders as there are were taken for a seventieth of them.)
