@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
 use super::row::{DeleteBuffers, Env, RowDelete, Stop, Target};
-use super::source::{Source, hold_or, rows_of, source_key};
+use super::source::{Source, held_trees, rows_of, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
@@ -64,7 +64,7 @@ impl DeletePlan {
         let is_alone = beside == Beside::Nobody && self.program.is_evaluable();
         source.for_each_batch(context.exec, |_, batch| {
             let mut hold = if is_alone { tx.writer(table.tree)? } else { None };
-            let trees = hold_or(&mut hold, &mut tx);
+            let trees = held_trees(&mut hold, &mut tx);
             for row in rows_of(batch) {
                 source_key(self.target(), row, &mut key)?;
                 if beside != Beside::Nobody && !context.is_untouched(table.tree, &key)? {

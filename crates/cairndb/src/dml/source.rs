@@ -63,7 +63,7 @@ pub(super) fn rows_of(batch: &Batch) -> impl Iterator<Item = BatchRow<'_>> {
 }
 
 /// Where a batch's rows are changed. Who asks nobody else anything holds the transaction for all of them.
-pub(super) fn hold_or<'t, 'a>(
+pub(super) fn held_trees<'t, 'a>(
     hold: &'t mut Option<TransactionWriter<'a>>,
     transaction: &'t mut &'a Transaction,
 ) -> &'t mut dyn Trees {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
 use super::row::{ChangeBuffers, Env, ReferenceChecks, RowChange, Stop, Target};
-use super::source::{Source, hold_or, rows_of, source_key};
+use super::source::{Source, held_trees, rows_of, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
@@ -117,7 +117,7 @@ impl Run<'_, '_> {
         let is_alone = self.beside == Beside::Nobody && self.program.is_alone();
         source.for_each_batch(exec, |_, batch| {
             let mut hold = if is_alone { tx.writer(tree)? } else { None };
-            let trees = hold_or(&mut hold, &mut tx);
+            let trees = held_trees(&mut hold, &mut tx);
             for row in rows_of(batch) {
                 if !self.is_new(row)? {
                     continue;

@@ -291,8 +291,7 @@ impl<'a> TreeEdit<'a> {
             return Ok(place);
         }
         place.tree = 0;
-        let found = self.search(key, &mut place.path);
-        let (at, found) = match found {
+        let (at, found) = match self.search(key, &mut place.path) {
             Ok(found) => found,
             Err(stop) => {
                 self.scratch.place = Some(place);
