@@ -215,6 +215,9 @@ fn source(name: &ObjectName, catalog: &Catalog) -> Result<Arc<Table>> {
     let hint = "Try the COPY (SELECT ...) TO variant.";
     match (system::named(name, catalog), catalog.relation(name)) {
         (Some(_), _) => Err(refused("view").with_hint(hint)),
+        (None, Some(Relation::Table(table))) if table.is_materialized() => {
+            Err(refused("materialized view").with_hint(hint))
+        }
         (None, Some(Relation::Table(table))) => Ok(table.clone()),
         (None, Some(Relation::View(_))) => Err(refused("view").with_hint(hint)),
         (None, Some(Relation::Sequence(_))) => Err(refused("sequence")),
@@ -231,6 +234,7 @@ fn target(name: &ObjectName, catalog: &Catalog) -> Result<Arc<Table>> {
     let refused =
         |what: &str| Error::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot copy to {what} \"{}\"", name.name));
     match catalog.relation(name) {
+        Some(Relation::Table(table)) if table.is_materialized() => Err(refused("materialized view")),
         Some(Relation::Table(table)) => Ok(table.clone()),
         Some(Relation::View(_)) => Err(refused("view")),
         Some(Relation::Sequence(_)) => Err(refused("sequence")),

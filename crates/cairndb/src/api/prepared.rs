@@ -81,7 +81,9 @@ impl Prepared {
         let mut bound = bind_statement(parsed, catalog, &mut parameters)?;
         let calls_writers = parameters.calls_writers;
         let is_plain = !parameters.calls_users && !parameters.has_variables() && !parameters.uses_temporary();
-        let may_be_point = options.point_statements && is_plain;
+        // Whoever builds operators tells that one can not be read.
+        let is_readable = parameters.tables(false).all(|table| table.refuse_unpopulated().is_ok());
+        let may_be_point = options.point_statements && is_plain && is_readable;
         let direct = match may_be_point {
             true => PointPlan::of_bound(&mut bound, catalog, options)?,
             false => None,

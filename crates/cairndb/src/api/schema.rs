@@ -27,7 +27,7 @@ pub struct Schema {
     catalog: Arc<Catalog>,
 }
 
-/// A table, a view, an index or a sequence.
+/// A table, a view, a materialized view, an index or a sequence.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Relation {
@@ -51,6 +51,8 @@ pub enum RelationKind {
     Table(Table),
     /// A view.
     View(View),
+    /// A materialized view: what it has as a table has it, and its query.
+    MaterializedView(Table, String),
     /// An index, and the table that it is of.
     Index(Index, String),
     /// A sequence.
@@ -322,7 +324,10 @@ impl Describe<'_> {
     fn kind(&self, relation: &catalog::Relation) -> RelationKind {
         use catalog::Relation as R;
         match relation {
-            R::Table(table) => RelationKind::Table(self.table(relation, table)),
+            R::Table(table) => match &table.materialized {
+                Some(of) => RelationKind::MaterializedView(self.table(relation, table), self.0.text_of(&of.query)),
+                None => RelationKind::Table(self.table(relation, table)),
+            },
             R::View(view) => RelationKind::View(self.view(relation, view)),
             R::Index(table, index) => RelationKind::Index(secondary(table, index), self.0.table_name(table)),
             R::PrimaryKey(table) => {

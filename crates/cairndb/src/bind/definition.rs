@@ -11,7 +11,7 @@ use super::entry::{check_condition, no_parameters};
 use super::scope::{self, Scope};
 use crate::Result;
 use crate::catalog::{Catalog, Definition, KnownColumn, ObjectId, Reference, Relation, Table, UserType, View, type_id};
-use crate::plan::{Expr, Field, walk};
+use crate::plan::{Expr, Field, LogicalPlan, walk};
 use crate::sql::{self, with_deep_stack};
 use crate::types::{DataType, EnumType, EnumValue};
 
@@ -221,11 +221,16 @@ pub(super) fn numbers_of(bound: &Expr, table: &Table) -> Vec<u32> {
 
 /// The columns that a view's query gives.
 pub(crate) fn definition_fields(definition: &Definition, catalog: &Catalog) -> Result<Vec<Field>> {
+    bind_definition(definition, catalog).map(|plan| plan.fields())
+}
+
+/// A view's query.
+pub(crate) fn bind_definition(definition: &Definition, catalog: &Catalog) -> Result<LogicalPlan> {
     let parsed = sql::parse_query(&definition.text)?;
     with_deep_stack(parsed.depth, || {
         let mut parameters = ParameterTypes::default();
         let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth);
         binder.definition = Some(definition);
-        Ok(binder.query(parsed.query, None)?.fields())
+        binder.query(parsed.query, None)
     })?
 }

@@ -343,7 +343,9 @@ impl<'a> Binder<'a> {
         let error = Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{full}\" does not exist"));
         let schemas = self.catalog.searched().iter();
         let names = schemas.flat_map(|schema| self.catalog.relations_in(*schema));
-        let read = names.filter(|(_, relation)| matches!(relation.kind(), RelationKind::Table | RelationKind::View));
+        let read = names.filter(|(_, relation)| {
+            matches!(relation.kind(), RelationKind::Table | RelationKind::View | RelationKind::MaterializedView)
+        });
         let near = nearest(&full, read.map(|(name, _)| (name, name)));
         let error = match near.as_slice() {
             [near, ..] => error.with_hint(format!("Perhaps you meant the relation \"{near}\".")),

@@ -30,6 +30,16 @@ impl Binder<'_> {
                 );
                 return Err(self.at(error, tree.span(clause)));
             }
+            let named = |alias: &str| {
+                let mut names = tree.list(tables).filter_map(|table| tree.list(tree.get(table).parts).next_back());
+                tables.is_empty() || names.any(|name| name_text(tree, name) == alias)
+            };
+            for relation in scope.relations.iter().filter(|relation| named(&relation.alias)) {
+                if let Some((table, _)) = relation.table.as_ref().filter(|(table, _)| table.is_materialized()) {
+                    let message = format!("cannot lock rows in materialized view \"{}\"", table.name);
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
+            }
             for table in tree.list(tables) {
                 let parts = tree.get(table).parts;
                 let alias = tree.list(parts).next_back().map_or("", |name| name_text(tree, name));

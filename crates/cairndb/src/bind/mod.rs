@@ -48,7 +48,7 @@ mod update;
 mod windows;
 mod with;
 
-pub(crate) use definition::{definition_fields, resolve_check, resolve_default, resolve_query};
+pub(crate) use definition::{bind_definition, definition_fields, resolve_check, resolve_default, resolve_query};
 pub(crate) use domains::{DomainRules, resolve_domain_check};
 pub(crate) use entry::bind_argument;
 pub use entry::{bind_check, bind_default, bind_query, bind_statement, bind_view_query};

@@ -28,12 +28,15 @@ impl Binder<'_> {
     pub(super) fn target_table(&self, name: Id<QualifiedName>, verb: &str) -> Result<Arc<Table>> {
         let tree = self.tree;
         let parts = tree.get(name).parts;
+        let not_merged = |relation: &str, kind: &str| {
+            let message = format!("cannot execute MERGE on relation \"{relation}\"");
+            let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+            let error = error.with_detail(format!("This operation is not supported for {kind}."));
+            Err(self.at(error, tree.span(name)))
+        };
         let not_updatable = |view: &str| {
             if verb == "merge into" {
-                let error =
-                    Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cannot execute MERGE on relation \"{view}\""));
-                let error = error.with_detail("This operation is not supported for views.");
-                return Err(self.at(error, tree.span(name)));
+                return not_merged(view, "views");
             }
             let message = format!("cannot {verb} view \"{view}\"");
             Err(self.at(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message), tree.span(name)))
@@ -52,6 +55,13 @@ impl Binder<'_> {
             return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), tree.span(name)));
         }
         match self.found(parts)? {
+            Some(catalog::Relation::Table(table)) if table.is_materialized() => {
+                if verb == "merge into" {
+                    return not_merged(&table.name, "materialized views");
+                }
+                let message = format!("cannot change materialized view \"{}\"", table.name);
+                Err(self.at(Error::new(SqlState::WRONG_OBJECT_TYPE, message), tree.span(name)))
+            }
             Some(catalog::Relation::Table(table)) => {
                 self.rests.borrow_mut().add_written(table);
                 Ok(Arc::clone(table))

@@ -49,11 +49,14 @@ const WITH_ITEMS: u8 = 14;
 /// know of them would run others.
 const WITH_TRIGGER_KINDS: u8 = 15;
 
+/// The same of a materialized view: who does not know of them would take it for a table.
+const WITH_QUERY: u8 = 16;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_TRIGGER_KINDS;
+const NEWEST: u8 = WITH_QUERY;
 
 /// Builds one record.
 #[derive(Default)]
@@ -122,6 +125,11 @@ impl Writer {
     /// The record of a composite type, or of a table with columns of such.
     pub(super) fn entry_with_composites() -> Writer {
         Writer { out: vec![WITH_COMPOSITES], temporary: false }
+    }
+
+    /// The record of a materialized view.
+    pub(super) fn entry_with_query() -> Writer {
+        Writer { out: vec![WITH_QUERY], temporary: false }
     }
 
     /// The record of a table with inverted indexes.

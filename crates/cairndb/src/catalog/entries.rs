@@ -5,7 +5,9 @@ use std::sync::Arc;
 use cairn_storage::TreeId;
 
 use super::codec::{self, Fields, Writer, corrupt};
-use super::schema::{Check, Column, DroppedColumn, ForeignKey, Identity, Index, IndexColumn, ObjectId, Table, View};
+use super::schema::{
+    Check, Column, DroppedColumn, ForeignKey, Identity, Index, IndexColumn, Materialized, ObjectId, Table, View,
+};
 use super::schema::{Deferral, OnCommit, ReferentialAction, Sequence};
 use super::schema::{EXPRESSIONS, KeyExpression, RowExpression};
 use super::trigger::{decode_trigger, encode_trigger};
@@ -20,6 +22,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.is_materialized() => Writer::entry_with_query(),
         () if table.triggers.iter().any(|trigger| trigger.is_of_later_kind()) => Writer::entry_with_trigger_kinds(),
         () if table.indexes.iter().any(|index| index.is_inverted()) => Writer::entry_with_items(),
         () if table.types().any(DataType::is_composite) => Writer::entry_with_composites(),
@@ -74,6 +77,9 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     for trigger in &table.triggers {
         w.record(17, |w| encode_trigger(trigger, w));
     }
+    if let Some(materialized) = &table.materialized {
+        w.record(18, |w| encode_materialized(materialized, w));
+    }
     w.finish()
 }
 
@@ -105,6 +111,7 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types) -> Result<
             15 => table.dropped.push(decode_dropped(value, types)?),
             17 => table.triggers.push(Arc::new(decode_trigger(value)?)),
             16 => table.primary_key_included = codec::numbers(value)?,
+            18 => table.materialized = Some(decode_materialized(value)?),
             _ => {}
         }
     }
@@ -114,6 +121,26 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types) -> Result<
         return Err(corrupt("version of the row layout"));
     }
     Ok(table)
+}
+
+fn encode_materialized(materialized: &Materialized, w: &mut Writer) {
+    encode_definition(&materialized.query, (1, 2), w);
+    w.flag(3, materialized.is_populated);
+}
+
+fn decode_materialized(bytes: &[u8]) -> Result<Materialized> {
+    let query = Definition { text: String::new(), references: None };
+    let mut materialized = Materialized { query, is_populated: false };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => materialized.query.text = codec::text(value)?,
+            2 => materialized.query.references = decode_references(value)?,
+            3 => materialized.is_populated = true,
+            _ => {}
+        }
+    }
+    Ok(materialized)
 }
 
 /// Version 2 did not number columns.
@@ -711,6 +738,10 @@ mod tests {
             statistics: None,
             live: Arc::default(),
             on_commit: OnCommit::DeleteRows,
+            materialized: Some(Materialized {
+                query: Definition { text: "SELECT a, b FROM u".to_string(), references: Some(Vec::new()) },
+                is_populated: true,
+            }),
             triggers: vec![Arc::new(Trigger {
                 id: ObjectId(11),
                 name: "tr".to_string(),

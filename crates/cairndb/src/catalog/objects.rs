@@ -22,7 +22,7 @@ use crate::{Error, Result, SqlState};
 /// name space.
 #[derive(Clone, Debug)]
 pub enum Relation {
-    /// A table.
+    /// A table, or a materialized view.
     Table(Arc<Table>),
     /// A view.
     View(Arc<View>),
@@ -41,6 +41,8 @@ pub enum RelationKind {
     Table,
     /// A view.
     View,
+    /// A materialized view.
+    MaterializedView,
     /// A sequence.
     Sequence,
     /// An index, or a primary key.
@@ -51,6 +53,7 @@ impl Relation {
     /// Its kind.
     pub fn kind(&self) -> RelationKind {
         match self {
+            Relation::Table(table) if table.is_materialized() => RelationKind::MaterializedView,
             Relation::Table(_) => RelationKind::Table,
             Relation::View(_) => RelationKind::View,
             Relation::Sequence(_) => RelationKind::Sequence,
@@ -68,7 +71,7 @@ impl Relation {
         }
     }
 
-    /// The table, where it is one.
+    /// The table, where it is one, or a materialized view.
     pub(crate) fn table(&self) -> Option<&Arc<Table>> {
         if let Relation::Table(table) = self { Some(table) } else { None }
     }
@@ -342,9 +345,28 @@ impl Objects {
         schemas.flat_map(|schema| self.relations_in(*schema)).map(|(_, relation)| relation)
     }
 
-    /// Every table, by schema and name.
+    /// Everything that has a query: what it is, which has an id and a name in a schema, and the query.
+    pub(crate) fn queries(&self) -> impl Iterator<Item = (&Relation, &Definition)> {
+        self.relations().filter_map(|relation| match relation {
+            Relation::View(view) => Some((relation, &view.query)),
+            Relation::Table(table) => table.materialized.as_ref().map(|of| (relation, &of.query)),
+            _ => None,
+        })
+    }
+
+    /// A relation's schema and name.
+    pub(crate) fn place_of(&self, relation: &Relation) -> Option<(ObjectId, &str)> {
+        self.places.get(&relation.id()).map(|(schema, name)| (*schema, name.as_str()))
+    }
+
+    /// Every table, materialized views among them, by schema and name.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.relations().filter_map(Relation::table)
+    }
+
+    /// Those that are no materialized views.
+    pub(crate) fn base_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables().filter(|table| !table.is_materialized())
     }
 
     /// Every view, by schema and name.

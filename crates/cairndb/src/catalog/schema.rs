@@ -8,6 +8,7 @@ use super::user_types::type_id;
 use super::{Definition, Live, Trigger};
 use crate::inverted::{ItemClass, Unsettled};
 use crate::types::{DataType, Value};
+use crate::{Error, Result, SqlState};
 
 /// Names a schema object for the life of the database; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,6 +74,16 @@ pub struct Table {
     pub(crate) on_commit: OnCommit,
     /// By name.
     pub(crate) triggers: Vec<Arc<Trigger>>,
+    /// Its rows are those that a query gave: it is a materialized view.
+    pub(crate) materialized: Option<Materialized>,
+}
+
+/// What a materialized view is besides a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Materialized {
+    pub(crate) query: Definition,
+    /// It has the rows that the query gave at some time; otherwise it can not be read.
+    pub(crate) is_populated: bool,
 }
 
 /// What becomes of a temporary table when a transaction commits.
@@ -415,6 +426,24 @@ impl Table {
             live: Arc::default(),
             on_commit: OnCommit::Preserve,
             triggers: Vec::new(),
+            materialized: None,
+        }
+    }
+
+    /// Whether it is a materialized view.
+    pub(crate) fn is_materialized(&self) -> bool {
+        self.materialized.is_some()
+    }
+
+    /// SQLSTATE 55000 for a materialized view that no query has filled yet.
+    pub(crate) fn refuse_unpopulated(&self) -> Result<()> {
+        match &self.materialized {
+            Some(Materialized { is_populated: false, .. }) => {
+                let message = format!("materialized view \"{}\" has not been populated", self.name);
+                Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                    .with_hint("Use the REFRESH MATERIALIZED VIEW command."))
+            }
+            _ => Ok(()),
         }
     }
 

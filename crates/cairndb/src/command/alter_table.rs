@@ -1,4 +1,4 @@
-//! ALTER TABLE.
+//! ALTER TABLE, ALTER MATERIALIZED VIEW.
 
 use cairn_parser::{Expr, Id, TokenKind, TypeName};
 
@@ -6,12 +6,13 @@ use super::clause::Clause;
 use super::constraint::Constraint;
 use super::create_table::{ColumnDefinition, Identity, check_collation, check_storage_options, identity};
 use super::sequence::SequenceOptions;
-use crate::catalog::{Enabled, ObjectName};
+use crate::catalog::{Enabled, ObjectName, RelationKind};
 use crate::{Error, Result, SqlState};
 
-/// ALTER TABLE.
+/// ALTER TABLE, or ALTER MATERIALIZED VIEW.
 #[derive(Debug)]
 pub(crate) struct AlterTable {
+    pub(crate) kind: RelationKind,
     pub(crate) name: ObjectName,
     pub(crate) if_exists: bool,
     pub(crate) actions: Vec<TableAction>,
@@ -101,6 +102,33 @@ pub(crate) enum Pass {
 }
 
 impl TableAction {
+    /// What PostgreSQL calls it, if it is nothing for materialized views.
+    pub(crate) fn of_tables_only(&self) -> Option<&'static str> {
+        use ColumnChange as C;
+        use TableAction as A;
+        Some(match self {
+            A::RenameTo(_) | A::RenameColumn { .. } | A::Owner | A::WithoutEffect(_) => return None,
+            A::RenameConstraint { .. } => "RENAME CONSTRAINT",
+            A::AddColumn { .. } => "ADD COLUMN",
+            A::AddConstraint(_) => "ADD CONSTRAINT",
+            A::DropColumn { .. } => "DROP COLUMN",
+            A::DropConstraint { .. } => "DROP CONSTRAINT",
+            A::ValidateConstraint(_) => "VALIDATE CONSTRAINT",
+            A::EnableTrigger { enabled: Enabled::No, .. } => "DISABLE TRIGGER",
+            A::EnableTrigger { .. } => "ENABLE TRIGGER",
+            A::AlterColumn { change, .. } => match change {
+                C::SetNotNull => "ALTER COLUMN ... SET NOT NULL",
+                C::DropNotNull => "ALTER COLUMN ... DROP NOT NULL",
+                C::SetDefault(_) | C::DropDefault => "ALTER COLUMN ... SET DEFAULT",
+                C::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
+                C::SetType { .. } => "ALTER COLUMN ... SET DATA TYPE",
+                C::AddIdentity(_) => "ALTER COLUMN ... ADD IDENTITY",
+                C::SetIdentity { .. } => "ALTER COLUMN ... SET",
+                C::DropIdentity { .. } => "ALTER COLUMN ... DROP IDENTITY",
+            },
+        })
+    }
+
     /// When its turn is.
     pub(crate) fn pass(&self) -> Pass {
         use ColumnChange as C;
@@ -137,11 +165,17 @@ impl AlterTable {
     pub(super) fn of(command: Clause<'_>) -> Result<AlterTable> {
         command.refuse_word(TokenKind::Tablespace, "TABLESPACE")?;
         command.refuse("partition_command", "a partitioned table")?;
-        let actions = match command.part("rename_part") {
+        command.refuse("depends", "DEPENDS ON EXTENSION")?;
+        let kind = match command.rule() {
+            "alter_materialized_view" => RelationKind::MaterializedView,
+            _ => RelationKind::Table,
+        };
+        let is_rename = command.part("rename").is_some() || command.part("rename_column").is_some();
+        let actions = match command.part("rename_part").or(is_rename.then_some(command)) {
             Some(rename) => vec![renamed(rename)?],
             None => command.parts("table_command").map(TableAction::of).collect::<Result<_>>()?,
         };
-        Ok(AlterTable { name: command.relation()?, if_exists: command.part("if_exists").is_some(), actions })
+        Ok(AlterTable { kind, name: command.relation()?, if_exists: command.part("if_exists").is_some(), actions })
     }
 }
 

@@ -158,9 +158,14 @@ impl CreateTableAs {
             if_not_exists: command.part("if_not_exists").is_some(),
             columns: command.names_in("columns"),
             query: command.query().ok_or_else(|| Error::internal("no query"))?,
-            with_data: !command.part("with_data").is_some_and(|data| data.has(TokenKind::No)),
+            with_data: with_data(command),
         })
     }
+}
+
+/// Whether rows are wanted, which is the default.
+pub(super) fn with_data(command: Clause<'_>) -> bool {
+    !command.part("with_data").is_some_and(|data| data.has(TokenKind::No))
 }
 
 /// Refuses what is said of where and how a table is kept.
@@ -194,8 +199,7 @@ const STORAGE_OPTIONS: &[&str] = &[
 /// SQLSTATE 22023 for a storage parameter that PostgreSQL has not.
 pub(super) fn check_storage_options(options: Clause<'_>) -> Result<()> {
     for option in options.parts("storage_option") {
-        let labels = option.parts("label").map(Clause::value_text);
-        let name = option.names().chain(labels).next().unwrap_or_else(|| option.first_words().to_ascii_lowercase());
+        let name = option_name(option);
         let known = STORAGE_OPTIONS.contains(&name.as_str()) || name.starts_with("autovacuum_") || name == "toast";
         if !known {
             let message = format!("unrecognized parameter \"{name}\"");
@@ -203,6 +207,12 @@ pub(super) fn check_storage_options(options: Clause<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What a storage parameter is called.
+pub(super) fn option_name(option: Clause<'_>) -> String {
+    let labels = option.parts("label").map(Clause::value_text);
+    option.names().chain(labels).next().unwrap_or_else(|| option.first_words().to_ascii_lowercase())
 }
 
 /// Whether storage parameters were said.

@@ -6,7 +6,7 @@ use super::clause::Clause;
 use crate::catalog::{ObjectName, RelationKind};
 use crate::{Error, Result, SqlState};
 
-/// DROP TABLE, VIEW, INDEX, SEQUENCE.
+/// DROP TABLE, VIEW, MATERIALIZED VIEW, INDEX, SEQUENCE.
 #[derive(Debug)]
 pub(crate) struct DropRelations {
     pub(crate) kind: RelationKind,
@@ -47,6 +47,7 @@ pub(super) fn kind(words: Clause<'_>) -> Option<RelationKind> {
     match words.first_words().as_str() {
         "TABLE" => Some(RelationKind::Table),
         "VIEW" => Some(RelationKind::View),
+        "MATERIALIZED VIEW" => Some(RelationKind::MaterializedView),
         "INDEX" => Some(RelationKind::Index),
         "SEQUENCE" => Some(RelationKind::Sequence),
         _ => None,

@@ -57,7 +57,7 @@ pub(crate) use trigger::{CreateTrigger, DropTrigger, RenameTrigger, Transition};
 pub(crate) use types::{
     AlterType, AttributeChange, AttributeDefinition, Beside, CreateComposite, CreateEnum, DropTypes, TypeChange,
 };
-pub(crate) use view::CreateView;
+pub(crate) use view::{CreateMaterializedView, CreateView, RefreshMaterializedView};
 
 use cairn_parser::{Id, Statement, TokenKind};
 
@@ -82,6 +82,8 @@ pub(crate) enum SchemaCommand {
     CreateTable(CreateTable),
     CreateTableAs(CreateTableAs),
     CreateView(CreateView),
+    CreateMaterializedView(CreateMaterializedView),
+    RefreshMaterializedView(RefreshMaterializedView),
     CreateIndex(CreateIndex),
     CreateSequence(CreateSequence),
     AlterSequence(AlterSequence),
@@ -245,6 +247,8 @@ impl SchemaCommand {
             "create_table" => S::CreateTable(CreateTable::of(command)?),
             "create_table_as" => S::CreateTableAs(CreateTableAs::of(command)?),
             "create_view" => S::CreateView(CreateView::of(command)?),
+            "create_materialized_view" => S::CreateMaterializedView(CreateMaterializedView::of(command)?),
+            "refresh" => S::RefreshMaterializedView(RefreshMaterializedView::of(command)?),
             "create_index" => S::CreateIndex(CreateIndex::of(command)?),
             "create_sequence" => S::CreateSequence(CreateSequence::of(command)?),
             "create_type" => match CreateComposite::of(command)? {
@@ -257,7 +261,7 @@ impl SchemaCommand {
             "create_schema" => S::CreateSchema(CreateSchema::of(command)?),
             "alter_schema" => S::AlterSchema(AlterSchema::of(command)?),
             "alter_function" => S::OwnRoutine(OwnRoutine::of(command)?),
-            "alter_table" => S::AlterTable(AlterTable::of(command)?),
+            "alter_table" | "alter_materialized_view" => S::AlterTable(AlterTable::of(command)?),
             "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
             "create_trigger" | "create_constraint_trigger" => S::CreateTrigger(CreateTrigger::of(command)?),
             "alter_trigger" => S::RenameTrigger(RenameTrigger::of(command)?),

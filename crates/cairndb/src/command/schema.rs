@@ -72,6 +72,7 @@ impl SetSchema {
         let kind = match command.rule() {
             "alter_table" => RelationKind::Table,
             "alter_view" => RelationKind::View,
+            "alter_materialized_view" => RelationKind::MaterializedView,
             "alter_sequence" => RelationKind::Sequence,
             _ => return Ok(None),
         };

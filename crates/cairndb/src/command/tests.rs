@@ -35,7 +35,7 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("copy t to stdout ^encoding 'latin1'", "encoding \"latin1\""),
         ("^grant r to s", "GRANT"),
         ("^create database d", "CREATE DATABASE"),
-        ("^drop materialized view if exists v", "DROP MATERIALIZED VIEW"),
+        ("^drop foreign table if exists v", "DROP FOREIGN TABLE"),
         ("create index i on t ^using gist (a)", "an index method other than btree and gin"),
         ("create index i on t (a text_ops ^(x = 1))", "an option of an operator class"),
         ("create ^unlogged table t (a int)", "an unlogged table"),

@@ -22,20 +22,28 @@ use crate::{Error, Result, SqlState, Value};
 
 impl Ddl<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<&'static str> {
+        let is_materialized = alter.kind == RelationKind::MaterializedView;
+        let tag = if is_materialized { "ALTER MATERIALIZED VIEW" } else { "ALTER TABLE" };
         if self.is_skipped(&alter.name, alter.if_exists)? {
-            return Ok("ALTER TABLE");
+            return Ok(tag);
+        }
+        if is_materialized && self.relation(&alter.name)?.map(Relation::kind) != Some(alter.kind) {
+            return Err(missing(&self.catalog, &alter.name, alter.kind));
         }
         if let [TableAction::RenameTo(to)] = alter.actions.as_slice() {
             self.rename_relation(&alter.name, to.clone())?;
-            return Ok("ALTER TABLE");
+            return Ok(tag);
         }
         if alter.actions.iter().all(|action| matches!(action, TableAction::Owner)) {
             // Of whatever kind, as dumps say it of views and sequences.
             let found = self.relation(&alter.name)?.is_some();
-            return if found { Ok("ALTER TABLE") } else { Err(self.catalog.no_relation(&alter.name)) };
+            return if found { Ok(tag) } else { Err(self.catalog.no_relation(&alter.name)) };
         }
-        let table = self.table(&alter.name)?;
+        let table = self.table_or_materialized(&alter.name)?;
         self.refuse_pending(&table, "ALTER TABLE")?;
+        if table.is_materialized() {
+            alter.actions.iter().try_for_each(|action| refuse_of_materialized(&table, action))?;
+        }
         let table = table.id;
         let mut actions: Vec<&TableAction> = alter.actions.iter().collect();
         actions.sort_by_key(|action| action.pass());
@@ -61,7 +69,7 @@ impl Ddl<'_> {
             self.reload()?;
         }
         self.add_constraints_before(Pass::Rest, table, &mut constraints)?;
-        Ok("ALTER TABLE")
+        Ok(tag)
     }
 
     /// Adds those of the constraints whose turn is before, or with, what is done in this pass.
@@ -440,4 +448,12 @@ fn constraint_named(table: &Table, name: &str) -> Option<Object> {
 fn missing_constraint(table: &Table, name: &str) -> Error {
     let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
     Error::new(SqlState::UNDEFINED_OBJECT, message)
+}
+
+/// SQLSTATE 42809 for what is not done to the rows that a query gives.
+fn refuse_of_materialized(table: &Table, action: &TableAction) -> Result<()> {
+    let Some(words) = action.of_tables_only() else { return Ok(()) };
+    let message = format!("ALTER action {words} cannot be performed on relation \"{}\"", table.name);
+    let detail = "This operation is not supported for materialized views.";
+    Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail))
 }

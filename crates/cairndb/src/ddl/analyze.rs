@@ -43,7 +43,7 @@ impl Ddl<'_> {
     /// There is nothing to be known of what the system makes.
     fn tables_named(&self, names: &[ObjectName]) -> Result<Vec<Arc<Table>>> {
         let stored = names.iter().filter(|name| system::named(name, &self.catalog).is_none());
-        stored.map(|name| self.table(name)).collect()
+        stored.map(|name| self.table_or_materialized(name)).collect()
     }
 
     /// Reads the whole table: rows are counted exactly, and their columns decoded where the sample takes them.

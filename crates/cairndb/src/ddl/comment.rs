@@ -45,7 +45,7 @@ impl Ddl<'_> {
                 Ok(Commentable { id: view.id, part: number as u32 })
             }
             _ => {
-                let table = self.table(relation)?;
+                let table = self.table_or_materialized(relation)?;
                 let column = table.columns.iter().find(|column| column.name == name);
                 Ok(Commentable { id: table.id, part: column.ok_or_else(|| missing(&table.name))?.number })
             }

@@ -128,6 +128,12 @@ impl<'a> Ddl<'a> {
     }
 
     pub(super) fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+        let table = self.relation(name)?.and_then(Relation::table).filter(|table| !table.is_materialized());
+        table.cloned().ok_or_else(|| missing(&self.catalog, name, RelationKind::Table))
+    }
+
+    /// A table, or a materialized view.
+    pub(super) fn table_or_materialized(&self, name: &ObjectName) -> Result<Arc<Table>> {
         let table = self.relation(name)?.and_then(Relation::table);
         table.cloned().ok_or_else(|| missing(&self.catalog, name, RelationKind::Table))
     }

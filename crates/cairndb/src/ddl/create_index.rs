@@ -17,7 +17,7 @@ use crate::{Error, Result, SqlState, system};
 
 impl Ddl<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str> {
-        let table = self.table(&create.table)?;
+        let table = self.table_or_materialized(&create.table)?;
         let (mut index, named_by) = described(create, &table, &self.catalog)?;
         let Some(name) = self.free_index_name(create, &table, &named_by)? else { return Ok("CREATE INDEX") };
         (index.name, index.tree) = (name, self.dml.tx.create_derived_tree(table.schema)?);
@@ -40,7 +40,7 @@ impl Ddl<'_> {
         create: &CreateIndex,
         (mut index, named_by): (Index, Vec<String>),
     ) -> Result<&'static str> {
-        let table = self.table(&create.table)?;
+        let table = self.table_or_materialized(&create.table)?;
         match self.free_index_name(create, &table, &named_by)? {
             Some(name) => {
                 index.name = name;

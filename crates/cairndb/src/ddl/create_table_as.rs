@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::context::Ddl;
-use crate::catalog::Column;
+use crate::catalog::{Column, Table};
 use crate::command::CreateTableAs;
 use crate::dml::row::{AtOnce, RowInsert};
 use crate::dml::{BatchRow, Inserter, Target};
 use crate::exec;
-use crate::plan::{Field, optimize};
+use crate::plan::{Field, LogicalPlan, optimize};
 use crate::types::DataType;
 use crate::{Error, Result, SqlState};
 
@@ -20,36 +20,54 @@ impl Ddl<'_> {
         }
         let plan = self.bind_query(create.query)?;
         let mut table = self.empty_table(schema, create.name.name.clone(), create.on_commit)?;
-        table.columns = columns(create, &plan.fields())?;
-        table.columns.iter_mut().zip(1..).for_each(|(column, number)| column.number = number);
-        table.columns_made = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
+        set_columns(&mut table, &create.columns, &plan.fields())?;
         self.store.put_table(&table)?;
         if !create.with_data {
             return Ok("CREATE TABLE AS");
         }
-        let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
+        self.done.affected = self.fill(table, plan)?;
+        Ok("SELECT")
+    }
+
+    /// Puts a query's rows into a table that has none; how many they are.
+    pub(super) fn fill(&self, table: Table, plan: LogicalPlan) -> Result<u64> {
         let target = Arc::new(Target::new(&Arc::new(table), &self.catalog)?);
         let (program, rows) = (RowInsert::new(&target, None, None), self.rows());
         let mut inserter = Inserter::new(&program, &rows);
+        self.for_each_row_of(plan, |row| inserter.insert(row, &mut AtOnce))?;
+        Ok(inserter.affected())
+    }
+
+    /// The rows that a query gives.
+    pub(super) fn for_each_row_of(
+        &self,
+        plan: LogicalPlan,
+        mut each: impl FnMut(BatchRow<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let plan = Arc::new(optimize(plan, &self.catalog, self.options)?);
         let mut stream = exec::execute(plan, self.dml.exec.clone())?;
         while let Some(batch) = stream.next_batch()? {
-            (0..batch.len())
-                .try_for_each(|row| inserter.insert(BatchRow { columns: batch.columns(), row }, &mut AtOnce))?;
+            (0..batch.len()).try_for_each(|row| each(BatchRow { columns: batch.columns(), row }))?;
         }
-        let affected = inserter.affected();
-        drop(inserter);
-        self.done.affected = affected;
-        Ok("SELECT")
+        Ok(())
     }
 }
 
-fn columns(create: &CreateTableAs, fields: &[Field]) -> Result<Vec<Column>> {
-    if create.columns.len() > fields.len() {
+/// The columns of a query, under the names that are given for the first of them.
+pub(super) fn set_columns(table: &mut Table, names: &[String], fields: &[Field]) -> Result<()> {
+    table.columns = columns(names, fields)?;
+    table.columns.iter_mut().zip(1..).for_each(|(column, number)| column.number = number);
+    table.columns_made = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
+    Ok(())
+}
+
+fn columns(names: &[String], fields: &[Field]) -> Result<Vec<Column>> {
+    if names.len() > fields.len() {
         return Err(Error::new(SqlState::SYNTAX_ERROR, "too many column names were specified"));
     }
     let mut columns: Vec<Column> = Vec::with_capacity(fields.len());
     for (at, field) in fields.iter().enumerate() {
-        let name = create.columns.get(at).unwrap_or(&field.name).clone();
+        let name = names.get(at).unwrap_or(&field.name).clone();
         if columns.iter().any(|column| column.name == name) {
             let message = format!("column \"{name}\" specified more than once");
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));

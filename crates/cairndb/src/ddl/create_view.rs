@@ -46,17 +46,17 @@ impl Ddl<'_> {
     }
 
     /// The query as a view keeps it, printed and with every `*` written out, and its columns.
-    fn view_query(&self, query: Id<Query>) -> Result<(Definition, Vec<Field>)> {
+    pub(super) fn view_query(&self, query: Id<Query>) -> Result<(Definition, Vec<Field>)> {
         let mut parameters = ParameterTypes::default();
         let text = bind_view_query(self.parsed, query, &self.catalog, &mut parameters)?;
         refuse_parameters(&parameters)?;
         let written = parse_one(&text)?;
-        match Command::of(&written)? {
-            Command::Schema(SchemaCommand::CreateView(view)) => {
-                resolve_query(written.tree.print(view.query), &self.catalog)
-            }
-            _ => Err(Error::internal("a view is not created")),
-        }
+        let query = match Command::of(&written)? {
+            Command::Schema(SchemaCommand::CreateView(view)) => view.query,
+            Command::Schema(SchemaCommand::CreateMaterializedView(view)) => view.query,
+            _ => return Err(Error::internal("a view is not created")),
+        };
+        resolve_query(written.tree.print(query), &self.catalog)
     }
 
     /// Binds a query inside the statement.

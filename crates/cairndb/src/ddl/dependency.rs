@@ -129,7 +129,10 @@ pub(super) fn views_using(catalog: &Catalog, table: ObjectId, number: u32) -> Ve
             reference.object == table && reference.columns.iter().any(|column| column.number == number && column.used)
         })
     };
-    catalog.views().filter(|view| uses(&view.query)).map(|view| catalog.shown(view.schema, &view.name)).collect()
+    let all = catalog.queries().filter(|(_, query)| uses(query));
+    all.filter_map(|(relation, _)| catalog.place_of(relation))
+        .map(|(schema, name)| catalog.shown(schema, name))
+        .collect()
 }
 
 /// All definitions of a table.
@@ -212,6 +215,9 @@ impl<'c> Graph<'c> {
     fn add_table(&mut self, table: &Table) {
         let id = table.id;
         self.add(Object::Table(id), Bond::Normal, Object::Schema(table.schema));
+        if let Some(materialized) = &table.materialized {
+            self.add_references(Object::Table(id), &materialized.query);
+        }
         for column in &table.columns {
             self.add_column(table, column);
         }
@@ -319,13 +325,17 @@ impl Object {
     /// As PostgreSQL's messages name it.
     pub(super) fn describe(self, catalog: &Catalog) -> String {
         let table = |id| catalog.table_by_id(id).map_or_else(String::new, |table| catalog.table_name(table));
+        let kind = |id| match catalog.table_by_id(id).is_some_and(|table| table.is_materialized()) {
+            true => "materialized view",
+            false => "table",
+        };
         let column = |id, number| {
             let table = catalog.table_by_id(id);
             let column = table.and_then(|table| table.columns.get(table.position_of_number(number)?));
             column.map_or_else(String::new, |column| column.name.clone())
         };
         match self {
-            Object::Table(id) => format!("table {}", table(id)),
+            Object::Table(id) => format!("{} {}", kind(id), table(id)),
             Object::DomainCheck(id, check) => {
                 let domain = catalog.type_by_id(id).and_then(|of| of.domain());
                 let check = domain.and_then(|domain| domain.checks.iter().find(|known| known.id == check));
@@ -351,7 +361,7 @@ impl Object {
                     format!("{} {}", routine.noun(), catalog.shown_routine(routine))
                 })
             }
-            Object::Column(id, number) => format!("column {} of table {}", column(id, number), table(id)),
+            Object::Column(id, number) => format!("column {} of {} {}", column(id, number), kind(id), table(id)),
             Object::Default(id, number) => {
                 format!("default value for column {} of table {}", column(id, number), table(id))
             }

@@ -47,6 +47,7 @@ impl Ddl<'_> {
         Ok(match kind {
             RelationKind::Table => "DROP TABLE",
             RelationKind::View => "DROP VIEW",
+            RelationKind::MaterializedView => "DROP MATERIALIZED VIEW",
             RelationKind::Index => "DROP INDEX",
             RelationKind::Sequence => "DROP SEQUENCE",
         })
@@ -159,11 +160,9 @@ impl Ddl<'_> {
 
     fn remove_table(&mut self, id: ObjectId) -> Result<()> {
         let Some(table) = self.catalog.table_by_id(id) else { return Ok(()) };
-        self.refuse_pending(table, "DROP TABLE")?;
-        self.dml.tx.drop_tree(table.tree)?;
-        for index in &table.indexes {
-            self.dml.tx.drop_tree(index.tree)?;
-        }
+        let what = if table.is_materialized() { "DROP MATERIALIZED VIEW" } else { "DROP TABLE" };
+        self.refuse_pending(table, what)?;
+        self.drop_trees(table)?;
         delete_statistics(self.dml.tx, self.trees, id)?;
         self.store.forget_name(table.schema, &table.name)?;
         self.store.delete(EntryKind::Table, id)

@@ -63,6 +63,8 @@ impl Ddl<'_> {
             S::CreateTable(create) => self.create_table(create),
             S::CreateTableAs(create) => self.create_table_as(create),
             S::CreateView(create) => self.create_view(create),
+            S::CreateMaterializedView(create) => self.create_materialized_view(create),
+            S::RefreshMaterializedView(refresh) => self.refresh_materialized_view(refresh),
             S::CreateIndex(create) => self.create_index(create),
             S::CreateSequence(create) => self.create_sequence(create),
             S::AlterSequence(alter) => self.alter_sequence(alter),

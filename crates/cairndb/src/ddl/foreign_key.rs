@@ -32,6 +32,10 @@ impl Ddl<'_> {
                 .and_then(Relation::table)
                 .ok_or_else(|| missing(catalog, parent_name, RelationKind::Table))?
         };
+        if parent.is_materialized() {
+            let message = format!("referenced relation \"{}\" is not a table", parent.name);
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
         refuse_mixed(table, parent)?;
         let referenced_columns = referenced_positions(parent, &references.columns, columns.len())?;
         let name = match name {

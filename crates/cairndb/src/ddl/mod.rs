@@ -21,6 +21,7 @@ mod foreign_key;
 mod index_beside;
 mod index_build;
 mod like;
+mod materialized;
 mod names;
 mod rewrite;
 mod routine;

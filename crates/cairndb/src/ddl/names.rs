@@ -113,6 +113,7 @@ pub(super) fn plural(kind: RelationKind) -> &'static str {
     match kind {
         RelationKind::Table => "tables",
         RelationKind::View => "views",
+        RelationKind::MaterializedView => "materialized views",
         RelationKind::Sequence => "sequences",
         RelationKind::Index => "indexes",
     }
@@ -123,6 +124,7 @@ pub(super) fn noun(kind: RelationKind) -> &'static str {
     match kind {
         RelationKind::Table => "table",
         RelationKind::View => "view",
+        RelationKind::MaterializedView => "materialized view",
         RelationKind::Sequence => "sequence",
         RelationKind::Index => "index",
     }

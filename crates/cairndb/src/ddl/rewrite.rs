@@ -24,22 +24,30 @@ impl Ddl<'_> {
         mut new: Table,
         map: impl FnMut(Vec<Value>) -> Result<Vec<Value>>,
     ) -> Result<()> {
-        let tx = self.dml.tx;
-        new.tree = tx.create_tree(old.schema)?;
-        new.forget_layouts();
-        for index in &mut new.indexes {
-            *index = Arc::new(Index { tree: tx.create_derived_tree(old.schema)?, ..Index::clone(index) });
-        }
+        self.give_trees(&mut new)?;
         let new = Arc::new(new);
         self.store.put_table(&new)?;
         self.move_rows(old, &new, map)?;
         new.indexes.iter().try_for_each(|index| self.build_index(&new, index))?;
-        tx.drop_tree(old.tree)?;
-        for index in &old.indexes {
-            tx.drop_tree(index.tree)?;
-        }
-        delete_statistics(tx, self.trees, old.id)?;
+        self.drop_trees(old)?;
+        delete_statistics(self.dml.tx, self.trees, old.id)?;
         self.reload()
+    }
+
+    /// Empty trees for a table that had others.
+    pub(super) fn give_trees(&self, table: &mut Table) -> Result<()> {
+        table.tree = self.dml.tx.create_tree(table.schema)?;
+        table.forget_layouts();
+        for index in &mut table.indexes {
+            let tree = self.dml.tx.create_derived_tree(table.schema)?;
+            *index = Arc::new(Index { tree, ..Index::clone(index) });
+        }
+        Ok(())
+    }
+
+    pub(super) fn drop_trees(&self, table: &Table) -> Result<()> {
+        self.dml.tx.drop_tree(table.tree)?;
+        table.indexes.iter().try_for_each(|index| Ok(self.dml.tx.drop_tree(index.tree)?))
     }
 
     /// The rows without their index entries, in the order of their new keys.

@@ -152,7 +152,7 @@ impl Ddl<'_> {
             tree.list(tree.get(name).names).map(|part| name_text(tree, part).to_owned()).collect();
         let column = parts.pop().unwrap_or_default();
         let relation = crate::sql::object_name(parts)?;
-        let table = self.table(&relation)?;
+        let table = self.table_or_materialized(&relation)?;
         let found = table.columns.iter().find(|known| known.name == column).map(|known| known.data_type);
         found.map(Some).ok_or_else(|| {
             let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);

@@ -71,6 +71,7 @@ impl Ddl<'_> {
     pub(super) fn set_schema(&mut self, change: &SetSchema) -> Result<&'static str> {
         let tag = match change.kind {
             RelationKind::View => "ALTER VIEW",
+            RelationKind::MaterializedView => "ALTER MATERIALIZED VIEW",
             RelationKind::Sequence => "ALTER SEQUENCE",
             _ => "ALTER TABLE",
         };

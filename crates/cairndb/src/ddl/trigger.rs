@@ -16,6 +16,11 @@ use crate::{Error, Result, SqlState};
 impl Ddl<'_> {
     pub(super) fn create_trigger(&mut self, create: &CreateTrigger) -> Result<&'static str> {
         let table = match self.relation(&create.table)? {
+            Some(Relation::Table(table)) if table.is_materialized() => {
+                let message = format!("relation \"{}\" cannot have triggers", table.name);
+                let error = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
+                return Err(error.with_detail("This operation is not supported for materialized views."));
+            }
             Some(Relation::Table(table)) => table.clone(),
             Some(Relation::View(view)) => {
                 return Err(Error::unsupported(format!("a trigger of the view \"{}\"", view.name)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::context::Ddl;
 use super::sequence::new_generation;
-use crate::catalog::{Index, ObjectId, Sequence, Table, Timing, TriggerEvent, delete_statistics};
+use crate::catalog::{ObjectId, Sequence, Table, Timing, TriggerEvent, delete_statistics};
 use crate::command::Truncate;
 use crate::dml::{DmlContext, Running, TableTriggers, has_trigger};
 use crate::exec::ExecContext;
@@ -96,13 +96,8 @@ impl Ddl<'_> {
 
     fn empty(&mut self, table: &Table) -> Result<()> {
         let mut new = table.clone();
-        self.dml.tx.drop_tree(table.tree)?;
-        new.tree = self.dml.tx.create_tree(table.schema)?;
-        new.forget_layouts();
-        for index in &mut new.indexes {
-            self.dml.tx.drop_tree(index.tree)?;
-            *index = Arc::new(Index { tree: self.dml.tx.create_derived_tree(table.schema)?, ..Index::clone(index) });
-        }
+        self.drop_trees(table)?;
+        self.give_trees(&mut new)?;
         delete_statistics(self.dml.tx, self.trees, table.id)?;
         self.store.put_table(&new)
     }

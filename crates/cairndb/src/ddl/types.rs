@@ -6,6 +6,7 @@ use cairn_parser::token::IDENTIFIER_BYTES_MAX;
 
 use super::context::Ddl;
 use super::dependency::{Object, definitions_of};
+use super::names::noun;
 use crate::bind::{DomainRules, bind_check, bind_default, bind_generated, bind_index, definition_fields};
 use crate::catalog::{Catalog, Definition, ObjectId, ObjectName, Table, TypeKind, UserType, oid_of, type_id};
 use crate::command::{AlterType, Beside, CreateEnum, DropTypes, TypeChange};
@@ -41,9 +42,10 @@ impl Ddl<'_> {
 
     /// The error that `taken` makes where a type, or a table or a view, which is one too, has this name.
     pub(super) fn refuse_taken_type(&self, schema: ObjectId, name: &str, taken: impl Fn() -> Error) -> Result<()> {
-        use crate::catalog::RelationKind::{Table, View};
+        use crate::catalog::RelationKind::{MaterializedView, Table, View};
         let relation = self.catalog.relation_in(schema, name).map(crate::catalog::Relation::kind);
-        match self.catalog.type_in(schema, name).is_some() || matches!(relation, Some(Table | View)) {
+        match self.catalog.type_in(schema, name).is_some() || matches!(relation, Some(MaterializedView | Table | View))
+        {
             true => Err(taken()),
             false => Ok(()),
         }
@@ -168,12 +170,13 @@ impl Ddl<'_> {
             let name = self.catalog.table_name(table);
             check_table(table, &self.catalog).map_err(|_| refused(format!("a definition of table {name}")))?;
         }
-        for view in self.catalog.views() {
-            let name = self.catalog.shown(view.schema, &view.name);
+        for (relation, query) in self.catalog.queries() {
             // A view of a table with a column of the type says nothing of the type.
-            let is_bound = definition_fields(&view.query, &self.catalog).is_ok();
+            let is_bound = definition_fields(query, &self.catalog).is_ok();
             if !is_bound {
-                return Err(refused(format!("view {name}")));
+                let place = self.catalog.place_of(relation);
+                let name = place.map(|(schema, name)| self.catalog.shown(schema, name)).unwrap_or_default();
+                return Err(refused(format!("{} {name}", noun(relation.kind()))));
             }
         }
         Ok(())
@@ -287,6 +290,7 @@ fn uses_in_table(table: &Table, types: &[ObjectId]) -> bool {
     table.columns.iter().any(|column| is_of(column.data_type) || column.domain.is_some_and(|id| types.contains(&id)))
         || table.indexes.iter().flat_map(|index| &index.expressions).any(|key| is_of(key.data_type))
         || definitions_of(table).any(|definition| refers_to(definition, types))
+        || table.materialized.as_ref().is_some_and(|of| refers_to(&of.query, types))
 }
 
 /// Everything that a table's definitions say can be bound.

@@ -75,7 +75,13 @@ impl Builder<'_> {
                 let rows = rows.iter().map(|row| self.exprs(row)).collect::<Result<_>>()?;
                 Ok(Box::new(Values::new(rows, types(&plan.fields))))
             }
-            N::TableScan { .. } | N::IndexScan { .. } | N::ItemScan { .. } | N::PointGet { .. } => self.scan(plan),
+            N::TableScan { table, .. }
+            | N::IndexScan { table, .. }
+            | N::ItemScan { table, .. }
+            | N::PointGet { table, .. } => {
+                table.refuse_unpopulated()?;
+                self.scan(plan)
+            }
             N::HashJoin { .. } | N::NestedLoopJoin { .. } | N::IndexJoin { .. } => self.join(plan),
             N::Cte { .. } | N::RecursiveCte { .. } | N::CteScan { .. } => self.with(plan),
             N::Modify { change, rows } => {
@@ -168,6 +174,7 @@ impl Builder<'_> {
         let N::IndexJoin { kind, left, table, index, columns, keys, unique, residual, covering } = &plan.node else {
             return Err(crate::Error::internal("not an index join"));
         };
+        table.refuse_unpopulated()?;
         Ok(Box::new(IndexJoin::new(
             input,
             table,

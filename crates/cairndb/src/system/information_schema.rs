@@ -197,6 +197,7 @@ fn tables(catalog: &Catalog, rows: &mut Rows) {
     for (schema, id) in catalog.schemas() {
         for (name, relation) in catalog.relations_in(id) {
             let (kind, is_table) = match relation {
+                Relation::Table(table) if table.is_materialized() => continue,
                 Relation::Table(table) if table.is_temporary() => ("LOCAL TEMPORARY", true),
                 Relation::Table(_) => ("BASE TABLE", true),
                 Relation::View(_) => ("VIEW", false),
@@ -328,7 +329,7 @@ fn columns(catalog: &Catalog, rows: &mut Rows) {
         for (name, relation) in catalog.relations_in(id) {
             let place = |column: &str| [text(schema), text(name), text(column)];
             match relation {
-                Relation::Table(table) => {
+                Relation::Table(table) if !table.is_materialized() => {
                     for each in &table.columns {
                         let number = each.number as usize;
                         rows.add(column(place(&each.name), number, each.data_type, Some((catalog, each))));

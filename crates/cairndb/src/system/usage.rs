@@ -299,7 +299,7 @@ fn spoken_of(catalog: &Catalog, definition: &Definition) -> Vec<(ObjectId, Strin
     for reference in definition.references() {
         let (schema, name, columns) =
             match (catalog.table_by_id(reference.object), catalog.view_by_id(reference.object)) {
-                (Some(table), _) => {
+                (Some(table), _) if !table.is_materialized() => {
                     let used = |number: u32| reference.columns.iter().any(|known| known.number == number && known.used);
                     let columns = table.columns.iter().filter(|column| used(column.number));
                     (table.schema, &table.name, columns.map(|column| column.name.clone()).collect::<Vec<_>>())
@@ -485,7 +485,7 @@ fn parameters(catalog: &Catalog, rows: &mut Rows) {
 }
 
 fn element_types(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in catalog.base_tables() {
         for (at, column) in (1..).zip(&table.columns) {
             let Some(element) = column.data_type.element() else { continue };
             rows.put(vec![
@@ -504,7 +504,7 @@ fn element_types(catalog: &Catalog, rows: &mut Rows) {
 }
 
 fn column_udt_usage(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in catalog.base_tables() {
         for column in &table.columns {
             rows.put(vec![
                 ("udt_catalog", text(DATABASE)),
@@ -520,7 +520,7 @@ fn column_udt_usage(catalog: &Catalog, rows: &mut Rows) {
 }
 
 fn column_domain_usage(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in catalog.base_tables() {
         for column in &table.columns {
             let Some(domain) = column.domain.and_then(|domain| catalog.type_by_id(domain)) else { continue };
             rows.put(vec![
@@ -538,7 +538,7 @@ fn column_domain_usage(catalog: &Catalog, rows: &mut Rows) {
 
 /// There is one user, who may do everything.
 fn table_privileges(catalog: &Catalog, rows: &mut Rows) {
-    let tables = catalog.tables().map(|table| (table.schema, table.name.as_str()));
+    let tables = catalog.base_tables().map(|table| (table.schema, table.name.as_str()));
     let views = catalog.views().map(|view| (view.schema, view.name.as_str()));
     for (schema, name) in tables.chain(views) {
         for may in ["INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"] {

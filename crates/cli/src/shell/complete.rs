@@ -17,9 +17,9 @@ use super::help;
 use super::splitter::{Piece, Splitter};
 
 /// Backslash commands, without their backslash.
-const COMMANDS: [&str; 18] = [
-    "?", "copy", "d", "di", "ds", "dt", "dv", "echo", "format", "h", "i", "include", "o", "out", "pset", "q", "timing",
-    "x",
+const COMMANDS: [&str; 19] = [
+    "?", "copy", "d", "di", "dm", "ds", "dt", "dv", "echo", "format", "h", "i", "include", "o", "out", "pset", "q",
+    "timing", "x",
 ];
 
 /// A table or a view, and its columns.
@@ -39,7 +39,9 @@ impl Assistant {
     pub fn learn(&mut self, schema: &Schema) {
         let read = |relation: &schema::Relation| {
             let columns = match &relation.kind {
-                RelationKind::Table(table) => table.columns.iter().map(|column| column.name.clone()).collect(),
+                RelationKind::Table(table) | RelationKind::MaterializedView(table, _) => {
+                    table.columns.iter().map(|column| column.name.clone()).collect()
+                }
                 RelationKind::View(view) => view.columns.iter().map(|(name, _)| name.clone()).collect(),
                 _ => return None,
             };

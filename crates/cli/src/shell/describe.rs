@@ -11,7 +11,8 @@ use crate::output::Grid;
 use crate::report::Failure;
 
 /// The kinds of relations that are listed, by the letter of their command.
-const KINDS: [(char, &str); 4] = [('t', "table"), ('v', "view"), ('i', "index"), ('s', "sequence")];
+const KINDS: [(char, &str); 5] =
+    [('t', "table"), ('v', "view"), ('m', "materialized view"), ('i', "index"), ('s', "sequence")];
 
 /// `\d [NAME]`; `\d+` shows comments too.
 pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Result<(), Failure> {
@@ -27,11 +28,14 @@ pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Res
     let mut grid = match &found.kind {
         RelationKind::Table(table) => describe_table(found, table),
         RelationKind::View(view) => describe_view(session, found, view)?,
+        RelationKind::MaterializedView(table, query) => describe_materialized_view(found, table, query),
         RelationKind::Sequence(sequence) => describe_sequence(found, sequence),
         RelationKind::Index(index, table) => describe_index(&schema, found, index, table),
     };
     let comments: Vec<Option<String>> = match &found.kind {
-        RelationKind::Table(table) => table.columns.iter().map(|column| column.comment.clone()).collect(),
+        RelationKind::Table(table) | RelationKind::MaterializedView(table, _) => {
+            table.columns.iter().map(|column| column.comment.clone()).collect()
+        }
         RelationKind::View(view) => view.columns.iter().map(|(_, comment)| comment.clone()).collect(),
         _ => Vec::new(),
     };
@@ -42,7 +46,7 @@ pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Res
     session.show(grid)
 }
 
-/// `\dt`, `\di`, `\dv`, `\ds` and `\d` without a name.
+/// `\dt`, `\di`, `\dv`, `\dm`, `\ds` and `\d` without a name.
 pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Result<(), Failure> {
     let schema = session.schema()?;
     let pattern = pattern.map(without_public);
@@ -96,6 +100,7 @@ fn listed(relation: &Relation) -> Listed {
     let (kind, table) = match &relation.kind {
         RelationKind::Table(_) => ("table", None),
         RelationKind::View(_) => ("view", None),
+        RelationKind::MaterializedView(..) => ("materialized view", None),
         RelationKind::Sequence(_) => ("sequence", None),
         RelationKind::Index(_, table) => ("index", Some(plain(table))),
     };
@@ -252,6 +257,15 @@ fn describe_view(session: &Session, relation: &Relation, view: &View) -> Result<
         rows: rows.columns().iter().map(row).collect(),
         footer: Some(footer),
     })
+}
+
+fn describe_materialized_view(relation: &Relation, table: &Table, query: &str) -> Grid {
+    let mut grid = describe_table(relation, table);
+    grid.title = Some(format!("Materialized view \"{}\"", full(relation)));
+    let definition = std::iter::once("View definition:".to_string());
+    let definition = definition.chain(query.lines().map(|line| format!(" {line}")));
+    grid.footer.get_or_insert_default().splice(0..0, definition);
+    grid
 }
 
 fn describe_sequence(relation: &Relation, sequence: &Sequence) -> Grid {

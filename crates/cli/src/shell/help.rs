@@ -10,8 +10,8 @@ General
   \\echo TEXT             write a line
 
 Looking around
-  \\d [NAME]              all relations, or one table, view, index or sequence
-  \\dt \\di \\dv \\ds [NAME]  tables, indexes, views, sequences (* and ? are wildcards)
+  \\d [NAME]              all relations, or one table, view, materialized view, index or sequence
+  \\dt \\di \\dv \\dm \\ds [NAME]  tables, indexes, views, materialized views, sequences (* and ? stand for more)
   \\d+ \\dt+ ...           the same with comments
 
 Files
@@ -29,7 +29,7 @@ Looks
 Statements end with a semicolon. Ctrl-C stops the running statement, Ctrl-D leaves.";
 
 /// Name and syntax of the statements that are written often.
-const STATEMENTS: [(&str, &str); 21] = [
+const STATEMENTS: [(&str, &str); 24] = [
     ("ALTER TABLE", "ALTER TABLE name ADD [COLUMN] column type ... | DROP [COLUMN] column | RENAME ..."),
     ("ANALYZE", "ANALYZE [table]"),
     ("BEGIN", "BEGIN | START TRANSACTION"),
@@ -38,6 +38,7 @@ const STATEMENTS: [(&str, &str); 21] = [
         "CREATE INDEX",
         "CREATE [UNIQUE] INDEX [IF NOT EXISTS] [name] ON table [USING btree|gin] (column [ASC|DESC] [NULLS FIRST|LAST], ...)",
     ),
+    ("CREATE MATERIALIZED VIEW", "CREATE MATERIALIZED VIEW [IF NOT EXISTS] name [(columns)] AS query [WITH [NO] DATA]"),
     (
         "CREATE SEQUENCE",
         "CREATE SEQUENCE [IF NOT EXISTS] name [START n] [INCREMENT n] [MINVALUE n] [MAXVALUE n] [CYCLE]",
@@ -51,6 +52,7 @@ const STATEMENTS: [(&str, &str); 21] = [
     ("CREATE VIEW", "CREATE [OR REPLACE] VIEW name [(columns)] AS query"),
     ("DELETE", "DELETE FROM table [WHERE condition] [RETURNING ...]"),
     ("DROP INDEX", "DROP INDEX [IF EXISTS] name, ..."),
+    ("DROP MATERIALIZED VIEW", "DROP MATERIALIZED VIEW [IF EXISTS] name, ... [CASCADE]"),
     ("DROP TABLE", "DROP TABLE [IF EXISTS] name, ... [CASCADE]"),
     ("DROP VIEW", "DROP VIEW [IF EXISTS] name, ..."),
     ("EXPLAIN", "EXPLAIN [ANALYZE] statement"),
@@ -59,6 +61,7 @@ const STATEMENTS: [(&str, &str); 21] = [
         "INSERT INTO table [(columns)] VALUES (...), ... | query\n    \
          [ON CONFLICT [(columns)] DO NOTHING | DO UPDATE SET ...] [RETURNING ...]",
     ),
+    ("REFRESH MATERIALIZED VIEW", "REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH [NO] DATA]"),
     ("RELEASE SAVEPOINT", "RELEASE [SAVEPOINT] name"),
     ("ROLLBACK", "ROLLBACK [TO [SAVEPOINT] name]"),
     ("SAVEPOINT", "SAVEPOINT name"),
@@ -99,7 +102,7 @@ pub fn first_words() -> impl Iterator<Item = &'static str> {
 }
 
 /// The words that the prompt completes, in order.
-pub const KEYWORDS: [&str; 136] = [
+pub const KEYWORDS: [&str; 138] = [
     "ADD",
     "ALL",
     "ALTER",
@@ -180,6 +183,7 @@ pub const KEYWORDS: [&str; 136] = [
     "LEVEL",
     "LIKE",
     "LIMIT",
+    "MATERIALIZED",
     "NATURAL",
     "NOT",
     "NOTHING",
@@ -198,6 +202,7 @@ pub const KEYWORDS: [&str; 136] = [
     "REAL",
     "RECURSIVE",
     "REFERENCES",
+    "REFRESH",
     "RELEASE",
     "RENAME",
     "RESET",

@@ -43,7 +43,9 @@ pub fn run(session: &mut Session, text: &str, depth: usize) -> Result<(), Failur
             Ok(())
         }
         "d" | "d+" => describe::describe(session, name, first),
-        "dt" | "di" | "dv" | "ds" | "dt+" | "di+" | "dv+" | "ds+" => describe::list(session, name, first),
+        "dt" | "di" | "dv" | "dm" | "ds" | "dt+" | "di+" | "dv+" | "dm+" | "ds+" => {
+            describe::list(session, name, first)
+        }
         "timing" => toggle_timing(session, first),
         "x" => set_expanded(session, first),
         "format" => set_format(session, first),

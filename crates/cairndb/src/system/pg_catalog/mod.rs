@@ -558,6 +558,20 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
         rows: rows::pg_views,
     },
     SystemRelation {
+        name: "pg_matviews",
+        kind: View,
+        columns: &[
+            ("schemaname", Text),
+            ("matviewname", Text),
+            ("matviewowner", Text),
+            ("tablespace", Text),
+            ("hasindexes", Boolean),
+            ("ispopulated", Boolean),
+            ("definition", Text),
+        ],
+        rows: rows::pg_matviews,
+    },
+    SystemRelation {
         name: "pg_indexes",
         kind: View,
         columns: &[

@@ -184,10 +184,10 @@ pub(in crate::system::pg_catalog) fn pg_depend(catalog: &Catalog, rows: &mut Row
             }
         }
     }
-    for view in catalog.views() {
-        let rule = ("pg_rewrite", oid_of(view.id), 0);
-        depends(rows, [rule, ("pg_class", oid_of(view.id), 0)], "i");
-        for reference in view.query.references() {
+    for (relation, query) in catalog.queries() {
+        let rule = ("pg_rewrite", oid_of(relation.id()), 0);
+        depends(rows, [rule, ("pg_class", oid_of(relation.id()), 0)], "i");
+        for reference in query.references() {
             for column in reference.columns.iter().filter(|column| column.used) {
                 depends(rows, [rule, ("pg_class", oid_of(reference.object), column.number)], "n");
             }

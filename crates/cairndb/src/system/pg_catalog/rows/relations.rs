@@ -23,7 +23,10 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
     for (_, schema) in catalog.schemas() {
         for (name, relation) in catalog.relations_in(schema) {
             let (id, kind, columns, method) = match relation {
-                Relation::Table(table) => (table.id, "r", table.columns.len(), HEAP),
+                Relation::Table(table) => {
+                    let kind = if table.is_materialized() { "m" } else { "r" };
+                    (table.id, kind, table.columns.len(), HEAP)
+                }
                 Relation::View(view) => (view.id, "v", view.columns.len(), 0),
                 Relation::Sequence(sequence) => (sequence.id, "S", 3, 0),
                 Relation::Index(_, index) => {
@@ -47,16 +50,16 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
                 ("relowner", owner()),
                 ("relam", Value::BigInt(method)),
                 ("relfilenode", if kind == "v" { Value::BigInt(0) } else { oid(id) }),
-                ("reltuples", Value::Real(if kind == "r" { counted } else { 0.0 })),
+                ("reltuples", Value::Real(if table.is_some() { counted } else { 0.0 })),
                 ("relhasindex", yes(table.is_some_and(|table| indexes(table).next().is_some()))),
                 ("relpersistence", text(if schema.is_temporary() { "t" } else { "p" })),
                 ("relkind", text(kind)),
                 ("relnatts", small(columns)),
                 ("relchecks", small(table.map_or(0, |table| table.checks.len()))),
-                ("relhasrules", yes(kind == "v")),
+                ("relhasrules", yes(matches!(kind, "v" | "m"))),
                 ("relhastriggers", yes(table.is_some_and(|table| triggers(table)))),
-                ("relispopulated", yes(true)),
-                ("relreplident", text(if kind == "r" { "d" } else { "n" })),
+                ("relispopulated", yes(table.is_none_or(|table| table.refuse_unpopulated().is_ok()))),
+                ("relreplident", text(if table.is_some() { "d" } else { "n" })),
             ]);
         }
     }
@@ -223,11 +226,11 @@ pub(in crate::system::pg_catalog) fn pg_sequence(catalog: &Catalog, rows: &mut R
 }
 
 pub(in crate::system::pg_catalog) fn pg_rewrite(catalog: &Catalog, rows: &mut Rows) {
-    for view in catalog.views() {
+    for (relation, _) in catalog.queries() {
         rows.put(vec![
-            ("oid", oid(view.id)),
+            ("oid", oid(relation.id())),
             ("rulename", text("_RETURN")),
-            ("ev_class", oid(view.id)),
+            ("ev_class", oid(relation.id())),
             ("ev_type", text("1")),
             ("ev_enabled", text("O")),
             ("is_instead", yes(true)),

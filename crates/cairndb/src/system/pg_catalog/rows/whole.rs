@@ -71,7 +71,7 @@ pub(in crate::system::pg_catalog) fn pg_settings(_: &Catalog, rows: &mut Rows) {
 }
 
 pub(in crate::system::pg_catalog) fn pg_tables(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
+    for table in catalog.base_tables() {
         rows.put(vec![
             ("schemaname", schema_name(catalog, table.schema)),
             ("tablename", text(&table.name)),
@@ -89,6 +89,20 @@ pub(in crate::system::pg_catalog) fn pg_views(catalog: &Catalog, rows: &mut Rows
             ("viewname", text(&view.name)),
             ("viewowner", text(OWNER)),
             ("definition", Value::text(catalog.text_of(&view.query))),
+        ]);
+    }
+}
+
+pub(in crate::system::pg_catalog) fn pg_matviews(catalog: &Catalog, rows: &mut Rows) {
+    for table in catalog.tables() {
+        let Some(materialized) = &table.materialized else { continue };
+        rows.put(vec![
+            ("schemaname", schema_name(catalog, table.schema)),
+            ("matviewname", text(&table.name)),
+            ("matviewowner", text(OWNER)),
+            ("hasindexes", yes(indexes(table).next().is_some())),
+            ("ispopulated", yes(materialized.is_populated)),
+            ("definition", Value::text(format!("{};", catalog.text_of(&materialized.query)))),
         ]);
     }
 }
