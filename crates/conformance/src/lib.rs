@@ -3,9 +3,11 @@
 //! - [`slt`]: scripts of statements and their expected results, our own and SQLite's.
 //! - [`engine`]: one face for CairnDB, a private PostgreSQL server and SQLite.
 //! - [`tpch`]: a tiny data set for the TPC-H queries.
+//! - [`regress`]: PostgreSQL's own regression scripts.
 //! - [`differential`]: random schemas, data and queries whose answers must agree between engines.
 
 pub mod differential;
 pub mod engine;
+pub mod regress;
 pub mod slt;
 pub mod tpch;

@@ -59,6 +59,17 @@ impl Session for CairnSession {
         });
         ran.map(|()| last).map_err(|error| failure(&error))
     }
+
+    fn copy_in(&mut self, sql: &str, data: &[u8]) -> Result<Answer, Failure> {
+        let count = self.connection.copy_in(sql, data).map_err(|error| failure(&error))?;
+        Ok(Answer { affected: Some(count), ..Answer::default() })
+    }
+
+    fn copy_out(&mut self, sql: &str) -> Result<Vec<u8>, Failure> {
+        let mut out = Vec::new();
+        self.connection.copy_out(sql, &mut out).map_err(|error| failure(&error))?;
+        Ok(out)
+    }
 }
 
 fn answer(outcome: &mut Outcome<'_>, context: &EvalContext) -> cairndb::Result<Answer> {

@@ -43,6 +43,16 @@ impl fmt::Display for Failure {
 pub trait Session {
     /// Runs one statement.
     fn run(&mut self, sql: &str) -> Result<Answer, Failure>;
+
+    /// Runs a COPY .. FROM STDIN whose data this is.
+    fn copy_in(&mut self, _sql: &str, _data: &[u8]) -> Result<Answer, Failure> {
+        Err(Failure { sqlstate: "0A000".into(), message: "this engine has no COPY".into() })
+    }
+
+    /// Runs a COPY .. TO STDOUT: what it says.
+    fn copy_out(&mut self, _sql: &str) -> Result<Vec<u8>, Failure> {
+        Err(Failure { sqlstate: "0A000".into(), message: "this engine has no COPY".into() })
+    }
 }
 
 /// A database, empty when made. Its sessions see the same data.

@@ -1,6 +1,7 @@
 //! A database of a private PostgreSQL server.
 
 use std::cell::Cell;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -71,6 +72,24 @@ impl Session for PostgresSession {
             }
         }
         Ok(answer)
+    }
+
+    fn copy_in(&mut self, sql: &str, data: &[u8]) -> Result<Answer, Failure> {
+        let mut writer = self.client.copy_in(sql).map_err(failure)?;
+        // What the server says against the data is said when it is over.
+        let _ = writer.write_all(data);
+        let count = writer.finish().map_err(failure)?;
+        Ok(Answer { affected: Some(count), ..Answer::default() })
+    }
+
+    fn copy_out(&mut self, sql: &str) -> Result<Vec<u8>, Failure> {
+        let mut out = Vec::new();
+        let mut reader = self.client.copy_out(sql).map_err(failure)?;
+        reader.read_to_end(&mut out).map_err(|error| {
+            let inner = error.into_inner().and_then(|inner| inner.downcast::<postgres::Error>().ok());
+            inner.map_or_else(|| Failure { sqlstate: "08006".into(), message: "no data".into() }, |inner| failure(*inner))
+        })?;
+        Ok(out)
     }
 }
 
