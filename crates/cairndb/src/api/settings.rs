@@ -27,6 +27,8 @@ enum Accepts {
     Duration,
     /// One of these, by what it begins with; others would mean something that is not done here.
     Only(&'static [&'static str]),
+    /// One of the first; PostgreSQL takes all of the second, and nothing else.
+    OneOf(&'static [&'static str], &'static [&'static str]),
 }
 
 /// Settings that dumps and drivers set and whose effect is none here: kept, and shown. With what SHOW says before.
@@ -43,11 +45,15 @@ const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("default_with_oids", "off", Accepts::Only(&["off", "false", "0", "no"])),
     ("escape_string_warning", "on", Accepts::Boolean),
     ("extra_float_digits", "1", Accepts::Only(&["1", "2", "3"])),
-    ("intervalstyle", "postgres", Accepts::Only(&["postgres"])),
+    (
+        "intervalstyle",
+        "postgres",
+        Accepts::OneOf(&["postgres"], &["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
+    ),
     ("lock_timeout", "0", Accepts::Duration),
     ("quote_all_identifiers", "off", Accepts::Boolean),
     ("row_security", "on", Accepts::Boolean),
-    ("session_replication_role", "origin", Accepts::Only(&["origin", "local"])),
+    ("session_replication_role", "origin", Accepts::OneOf(&["origin", "local"], &["origin", "replica", "local"])),
     ("standard_conforming_strings", "on", Accepts::Only(&["on", "true", "1", "yes"])),
     ("synchronize_seqscans", "on", Accepts::Boolean),
     ("xmloption", "content", Accepts::Only(&["content", "document"])),
@@ -68,7 +74,13 @@ impl Accepts {
                 "default_with_oids" => "off".to_owned(),
                 _ => value.to_owned(),
             }),
-            Accepts::Only(known) => {
+            Accepts::OneOf(_, all) if !all.iter().any(|one| same(&one)) => {
+                let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
+                let hint = format!("Available values: {}.", all.join(", "));
+                Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_hint(hint))
+            }
+            Accepts::OneOf(known, _) if known.iter().any(|one| same(&one)) => Ok(value.trim().to_ascii_lowercase()),
+            Accepts::Only(known) | Accepts::OneOf(known, _) => {
                 let hint = format!("It is always {}.", known.first().filter(|one| !one.is_empty()).unwrap_or(&"empty"));
                 Err(Error::unsupported(format!("{name} = '{value}'")).with_hint(hint))
             }

@@ -10,6 +10,7 @@ use cairn_parser::{self as ast, Span, TokenKind};
 
 use super::ParameterTypes;
 use super::definition::Noted;
+use super::search::Carried;
 use super::star::Stars;
 use crate::catalog::{Catalog, Definition, ObjectId, Rests};
 use crate::plan::{Expr, Field, walk};
@@ -33,6 +34,8 @@ pub(super) struct CteBinding {
     pub(super) returns: bool,
     /// While its own terms are bound.
     pub(super) recursion: Option<Recursive>,
+    /// Columns behind the others that its own terms do not see.
+    pub(super) unseen: usize,
 }
 
 /// A recursive query whose terms are bound.
@@ -99,6 +102,8 @@ pub(super) struct Binder<'a> {
     relations: usize,
     /// The first function in FROM is what CALL calls.
     pub(super) is_call: bool,
+    /// What a recursive term that is bound next hands on.
+    pub(super) carried: Option<Carried>,
 }
 
 impl<'a> Binder<'a> {
@@ -130,6 +135,7 @@ impl<'a> Binder<'a> {
             duplicated: 0,
             relations: 0,
             is_call,
+            carried: None,
         }
     }
 
@@ -196,6 +202,7 @@ impl<'a> Binder<'a> {
             duplicated: self.duplicated,
             relations: self.relations,
             is_call: false,
+            carried: None,
         };
         let result = with_room(self.levels, depth, |levels| {
             inner.levels = levels;

@@ -47,6 +47,7 @@ pub(super) enum Clause {
     From,
     Filter,
     Execute,
+    Call,
     MergeWhen,
     WindowPartition,
     WindowOrder,
@@ -67,6 +68,7 @@ impl Clause {
             Clause::Transform => "transform expression",
             Clause::TriggerWhen => "trigger WHEN condition",
             Clause::Execute => "EXECUTE parameter",
+            Clause::Call => "CALL argument",
             other => other.name(),
         }
     }
@@ -83,6 +85,7 @@ impl Clause {
                 | Clause::Transform
                 | Clause::TriggerWhen
                 | Clause::Execute
+                | Clause::Call
         )
     }
 
@@ -108,6 +111,7 @@ impl Clause {
             Clause::Transform => "transform expressions",
             Clause::TriggerWhen => "trigger WHEN conditions",
             Clause::Execute => "EXECUTE parameters",
+            Clause::Call => "CALL arguments",
             Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::From => "functions in FROM",
             Clause::Filter => "FILTER",

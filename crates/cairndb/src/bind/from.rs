@@ -177,7 +177,12 @@ impl<'a> Binder<'a> {
                 return Err(self.at(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message), span));
             }
             let (id, fields) = (cte.id, cte.fields.clone());
-            let scope = self.fields_scope(plain, fields.clone(), naming)?;
+            let seen = fields.len() - if cte.recursion.is_some() { cte.unseen } else { 0 };
+            let mut scope = self.fields_scope(plain, fields[..seen].to_vec(), naming)?;
+            if seen < fields.len() {
+                scope.width = fields.len();
+                scope.relations.iter_mut().for_each(|relation| relation.is_recursive = true);
+            }
             return Ok(Item::plain((LogicalPlan::CteScan { id, fields }, scope)));
         }
         if let Some(rows) = self.rows_variable(parts) {
@@ -464,7 +469,7 @@ impl<'a> Binder<'a> {
         // The function's row of its own has no columns; the left row is one level out.
         let nothing = Scope::default();
         let env = Env { scope: &nothing, outer: Some(&left), within: None };
-        let mut context = Context::new(Some(&env), Clause::From);
+        let mut context = Context::new(Some(&env), if self.is_call { Clause::Call } else { Clause::From });
         let naming = alias.and_then(|alias| self.naming(alias));
         // Of several functions, each names its own column.
         let naming_text = naming.filter(|_| !rows_from).map(|naming| name_text(tree, naming.name));

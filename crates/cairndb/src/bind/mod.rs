@@ -36,6 +36,7 @@ mod routine;
 mod rows;
 mod rows_from;
 mod scope;
+mod search;
 mod select;
 mod shown;
 mod star;

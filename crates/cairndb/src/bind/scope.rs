@@ -32,6 +32,8 @@ pub(super) struct Relation {
     listed: Option<Vec<Named>>,
     /// A function's rows of a single value: its alias means that value.
     pub(super) is_scalar: bool,
+    /// The recursive query that the SELECT is a term of, whose columns are followed by some that are not seen.
+    pub(super) is_recursive: bool,
     /// The table, where its columns are the row's columns from `start` on.
     pub(super) table: Option<(Arc<Table>, usize)>,
     /// A column that is NULL in the rows for which an outer join found none of the relation.
@@ -58,6 +60,7 @@ impl Relation {
             schema: None,
             listed: Some(columns),
             is_scalar: false,
+            is_recursive: false,
             table: None,
             present: None,
             row_type: None,
@@ -120,7 +123,7 @@ impl Scope {
     /// One table whose columns start the row.
     pub(super) fn of_table(alias: String, schema: Option<String>, table: &Arc<Table>, width: usize) -> Scope {
         let table = Some((Arc::clone(table), 0));
-        let relation = Relation { alias, schema, listed: None, is_scalar: false, table, present: None, row_type: None };
+        let relation = Relation { schema, listed: None, table, ..Relation::new(alias, vec![]) };
         Scope::of(relation, width)
     }
 

@@ -83,7 +83,16 @@ impl Binder<'_> {
     pub(super) fn select(&mut self, query: &ast::Query, limits: RowLimits, outer: Option<&Env>) -> Result<LogicalPlan> {
         let (body, keys) = (query.body, query.order_by);
         let clauses = self.clauses(body)?;
+        let carried = self.take_carried(body);
         let (mut plan, scope) = self.input(&clauses.input, outer)?;
+        let handed_on = match carried {
+            None => vec![],
+            Some(carried) => {
+                let (stopped, handed_on) = self.hand_on(carried, plan, &scope)?;
+                plan = stopped;
+                handed_on
+            }
+        };
         self.locked_relations(query.locking, &scope)?;
         let env = Env { scope: &scope, outer, within: None };
         if let Some(condition) = clauses.filter {
@@ -101,6 +110,7 @@ impl Binder<'_> {
                 self.every_column(self.tree.span(relation), &mut context)?
             }
         };
+        outputs.extend(handed_on);
         let groups = self.group_by(&clauses, &outputs, &env)?;
         let having = self.having(clauses.having, &mut context)?;
         if !keys.is_empty() || clauses.quantifier != SelectQuantifier::All {

@@ -91,12 +91,6 @@ impl Binder<'_> {
             let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
             return Err(self.at(error, tree.span(cte.statement)));
         }
-        if let Some(search) = cte.search {
-            return Err(self.at(Error::unsupported("SEARCH"), tree.span(search)));
-        }
-        if let Some(cycle) = cte.cycle {
-            return Err(self.at(Error::unsupported("CYCLE"), tree.span(cycle)));
-        }
         let changes = !matches!(statement, Statement::Query { .. });
         if changes && recursive && self.mentions(tree.reference(cte.statement), cte) {
             let message = format!("recursive query \"{name}\" must not contain data-modifying statements");
@@ -132,6 +126,7 @@ impl Binder<'_> {
             let recursion = self.recursion(name, query)?;
             return self.recursive(cte, name, &recursion, outer);
         }
+        self.refuse_marks(cte)?;
         self.plain(cte, name, query, outer)
     }
 
@@ -158,19 +153,20 @@ impl Binder<'_> {
 
     fn show(&mut self, name: &str, fields: Vec<Field>, returns: bool) -> usize {
         let id = self.new_cte_id();
-        self.ctes.push(CteBinding { name: name.to_owned(), id, fields, returns, recursion: None });
+        self.ctes.push(CteBinding { name: name.to_owned(), id, fields, returns, recursion: None, unseen: 0 });
         id
     }
 
     /// Binds a term of a recursive query, which may refer to it.
     fn term<T>(
         &mut self,
-        (name, fields): (&str, Vec<Field>),
+        (name, fields, unseen): (&str, Vec<Field>, usize),
         confine: Option<Confine>,
         bind: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<(usize, T)> {
         let at = self.ctes.len();
         let id = self.show(name, fields, true);
+        self.ctes[at].unseen = unseen;
         self.ctes[at].recursion = Some(Recursive { confines: self.confines(), is_referred_to: false });
         let bound = self.within(confine, bind)?;
         self.ctes.truncate(at);
@@ -181,22 +177,52 @@ impl Binder<'_> {
         &mut self,
         cte: &Cte,
         name: &str,
-        &Recursion { base, step, all }: &Recursion,
+        &Recursion { base: base_query, step, all }: &Recursion,
         outer: Option<&Env>,
     ) -> Result<Definition> {
-        let spans = column_spans(self.tree, base);
+        let spans = column_spans(self.tree, base_query);
         let term = |binder: &mut Self| {
-            let base = binder.untyped_query(base, outer)?;
+            let base = binder.untyped_query(base_query, outer)?;
             binder.typed(base)
         };
-        let (_, base) = self.term((name, vec![]), Some(Confine::NonRecursiveTerm), term)?;
-        let fields = self.cte_fields(base.fields(), cte)?;
+        let (_, mut base) = self.term((name, vec![], 0), Some(Confine::NonRecursiveTerm), term)?;
+        let own = self.cte_fields(base.fields(), cte)?;
+        let types: Vec<DataType> = own.iter().map(|field| field.data_type).collect();
+        let marks = self.marks(cte, &own)?;
+        let mut fields = own;
+        if let Some(marks) = &marks {
+            let step_body = self.tree.get(step).body;
+            self.check_terms(self.tree.get(base_query).body, step_body)?;
+            fields = marks.fields()?;
+            self.carried = Some(self.carried(marks, name, step_body)?);
+        }
+        let unseen = fields.len() - types.len();
+        let (id, step_plan) =
+            self.term((name, fields.clone(), unseen), None, |binder| binder.untyped_query(step, outer))?;
+        let step_fields = step_plan.fields();
+        self.check_step(name, &base.fields(), &step_fields[..step_fields.len() - unseen], cte, &spans)?;
         let types: Vec<DataType> = fields.iter().map(|field| field.data_type).collect();
-        let (id, step_plan) = self.term((name, fields.clone()), None, |binder| binder.untyped_query(step, outer))?;
-        self.check_step(name, &base.fields(), &step_plan.fields(), cte, &spans)?;
-        let step = self.retype(step_plan, &types, &column_spans(self.tree, step))?;
-        self.ctes.push(CteBinding { name: name.to_owned(), id, fields, returns: true, recursion: None });
+        let mut step = self.retype(step_plan, &types, &column_spans(self.tree, step))?;
+        if let Some(marks) = &marks {
+            base = self.begun(marks, base)?;
+            step = self.continued(marks, step)?;
+        }
+        self.ctes.push(CteBinding { name: name.to_owned(), id, fields, returns: true, recursion: None, unseen: 0 });
         Ok(Definition::Recursive { id, name: name.to_owned(), base, step, all })
+    }
+
+    /// Behind SEARCH and CYCLE, both terms must be SELECTs.
+    fn check_terms(&self, base: Id<QueryBody>, step: Id<QueryBody>) -> Result<()> {
+        let is_select = |body| matches!(self.tree.get(body), QueryBody::Select { .. } | QueryBody::Table { .. });
+        let (code, side) = match () {
+            () if !is_select(base) && !matches!(self.tree.get(base), QueryBody::Values { .. }) => {
+                (SqlState::FEATURE_NOT_SUPPORTED, "left")
+            }
+            () if !is_select(step) => (SqlState::SYNTAX_ERROR, "right"),
+            () => return Ok(()),
+        };
+        let message = format!("with a SEARCH or CYCLE clause, the {side} side of the UNION must be a SELECT");
+        Err(Error::new(code, message))
     }
 
     /// The recursive term's columns must be of the base's types.

@@ -50,6 +50,8 @@ pub(crate) struct ColumnDefinition {
     pub(crate) name: String,
     pub(crate) data_type: Id<TypeName>,
     pub(crate) not_null: bool,
+    /// NULL is said.
+    pub(crate) nullable: bool,
     /// Every DEFAULT that was said; more than one is an error.
     pub(crate) defaults: Vec<Id<Expr>>,
     /// Every GENERATED .. AS IDENTITY, and every GENERATED ALWAYS AS (expression) STORED.
@@ -244,6 +246,7 @@ impl ColumnDefinition {
             name: clause.name()?,
             data_type: clause.data_type()?,
             not_null: false,
+            nullable: false,
             defaults: Vec::new(),
             identities: Vec::new(),
             generated: Vec::new(),
@@ -282,6 +285,7 @@ impl ColumnDefinition {
             },
             () if rule.has(TokenKind::Default) => self.defaults.push(rule.expr()?),
             () if rule.has(TokenKind::Not) => self.not_null = true,
+            () if rule.has(TokenKind::Null) => self.nullable = true,
             () => self.constraints.extend(column_rule(option.names().next(), rule, &self.name)?),
         }
         match self.constraints.last_mut() {

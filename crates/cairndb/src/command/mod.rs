@@ -46,7 +46,7 @@ pub(crate) use extension::CreateExtension;
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
 pub(crate) use prepared::PreparedCommand;
-pub(crate) use privileges::{OwnRoutine, Privileges};
+pub(crate) use privileges::{OwnRoutine, Privileges, Target};
 pub(crate) use rename::RenameRelation;
 pub(crate) use routine::{Call, CreateRoutine, Do, DropRoutines, Parameter, Signature};
 pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
@@ -237,7 +237,7 @@ impl SchemaCommand {
         if let ("alter_sequence", Some(alter)) = (command.rule(), AlterSequence::of(command)?) {
             return Ok(S::AlterSequence(alter));
         }
-        if let Some(privileges) = Privileges::of(command) {
+        if let Some(privileges) = Privileges::of(command)? {
             return Ok(S::Privileges(privileges));
         }
         if let ("drop_on", Some(drop)) = (command.rule(), DropTrigger::of(command)?) {

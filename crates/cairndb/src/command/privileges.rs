@@ -4,13 +4,27 @@
 use super::clause::Clause;
 use super::routine::Signature;
 use crate::Result;
-use crate::catalog::RoutineKind;
+use crate::catalog::{ObjectName, RelationKind, RoutineKind};
+use cairn_parser::TokenKind;
 
 /// What is granted to, or taken from, roles that are not there.
 #[derive(Debug)]
 pub(crate) struct Privileges {
     /// What the command is called.
     pub(crate) tag: &'static str,
+    /// What it is about: that must be there.
+    pub(crate) target: Target,
+}
+
+/// What privileges are about.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// Tables, views and sequences; or of the kind that is said.
+    Relations(Vec<ObjectName>, Option<RelationKind>),
+    Routines(Vec<Signature>, Option<RoutineKind>),
+    Schemas(Vec<String>),
+    /// A role, or what is not looked for.
+    Other,
 }
 
 /// ALTER FUNCTION, PROCEDURE or ROUTINE .. OWNER TO.
@@ -23,14 +37,37 @@ pub(crate) struct OwnRoutine {
 
 impl Privileges {
     /// Where the command is about them.
-    pub(super) fn of(command: Clause<'_>) -> Option<Privileges> {
+    pub(super) fn of(command: Clause<'_>) -> Result<Option<Privileges>> {
         let tag = match command.rule() {
             "grant_on" => "GRANT",
             "revoke_on" => "REVOKE",
+            "grant_role" => "GRANT ROLE",
+            "revoke_role" => "REVOKE ROLE",
             "alter_default_privileges" => "ALTER DEFAULT PRIVILEGES",
-            _ => return None,
+            _ => return Ok(None),
         };
-        Some(Privileges { tag })
+        let target = command.part("privilege_target").map_or(Ok(Target::Other), Target::of)?;
+        Ok(Some(Privileges { tag, target }))
+    }
+}
+
+impl Target {
+    fn of(target: Clause<'_>) -> Result<Target> {
+        let is_any = |words: &[TokenKind]| words.iter().any(|word| target.has(*word));
+        Ok(match () {
+            () if is_any(&[TokenKind::Schema]) => Target::Schemas(target.names().collect()),
+            () if is_any(&[TokenKind::All]) => Target::Other,
+            () if is_any(&[TokenKind::Function, TokenKind::Procedure, TokenKind::Routine]) => {
+                let signatures = target.parts("function_signature").map(Signature::of).collect::<Result<_>>()?;
+                Target::Routines(signatures, target.routine_kind())
+            }
+            () => {
+                let kind = target.has(TokenKind::Sequence).then_some(RelationKind::Sequence);
+                let tables: Vec<Clause<'_>> = target.parts("table_name").collect();
+                let parts = tables.iter().map(|table| table.relation()).collect::<Result<Vec<_>>>()?;
+                Target::Relations(if parts.is_empty() { target.relations()? } else { parts }, kind)
+            }
+        })
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn check_collated(data_type: DataType) -> Result<()> {
     Err(Error::new(SqlState::DATATYPE_MISMATCH, message))
 }
 
-/// SQLSTATE 42601 where a column is said to get its values in more than one way.
+/// SQLSTATE 42601 where a column is said to get its values in more than one way, or to take NULL and not to.
 fn refuse_contradictions(definition: &ColumnDefinition, is_serial: bool, table: &str) -> Result<()> {
     let defaults = definition.defaults.len() + usize::from(is_serial);
     let what = match (defaults, definition.identities.len(), definition.generated.len()) {
@@ -41,6 +41,9 @@ fn refuse_contradictions(definition: &ColumnDefinition, is_serial: bool, table: 
         (1, 1, _) => "both default and identity specified",
         (1, _, 1) => "both default and generation expression specified",
         (_, 1, 1) => "both identity and generation expression specified",
+        (_, identities, _) if definition.nullable && (definition.not_null || is_serial || identities > 0) => {
+            "conflicting NULL/NOT NULL declarations"
+        }
         _ => return Ok(()),
     };
     Err(definition.said_twice(what, table))

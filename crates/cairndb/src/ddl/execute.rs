@@ -92,6 +92,7 @@ impl Ddl<'_> {
                 Ok(own.tag())
             }
             S::Privileges(privileges) => {
+                self.find_target(&privileges.target)?;
                 self.notice(SqlState("00000"), format!("{} does nothing: there are no roles", privileges.tag));
                 Ok(privileges.tag)
             }

@@ -23,6 +23,7 @@ mod index_build;
 mod like;
 mod materialized;
 mod names;
+mod privileges;
 mod rewrite;
 mod routine;
 mod schema;

@@ -214,7 +214,7 @@ fn float_power(a: f64, b: f64) -> Result<f64> {
     if a == 0.0 && b < 0.0 {
         return refuse("zero raised to a negative power is undefined");
     }
-    if a < 0.0 && a.is_finite() && b.is_finite() && b.floor() != b {
+    if a < 0.0 && b.is_finite() && b.floor() != b {
         return refuse("a negative number raised to a non-integer power yields a complex result");
     }
     checked_float(a.powf(b), a.is_infinite() || b.is_infinite(), a == 0.0 || a.is_infinite() || b.is_infinite())

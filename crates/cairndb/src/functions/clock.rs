@@ -368,7 +368,12 @@ fn date_bin(stride: Interval, t: i64, origin: i64) -> Result<i64> {
     if width <= 0 {
         return Err(date_overflow("stride must be greater than zero"));
     }
-    let distance = (i128::from(t) - i128::from(origin)).div_euclid(width) * width;
+    let fits = |distance: i128| i64::try_from(distance).is_ok();
+    let distance = i128::from(t) - i128::from(origin);
+    if !fits(width) || !fits(distance) {
+        return Err(date_overflow("interval out of range"));
+    }
+    let distance = distance.div_euclid(width) * width;
     checked_timestamp(i128::from(origin) + distance).ok_or_else(timestamp_overflow)
 }
 

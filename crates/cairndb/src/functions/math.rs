@@ -61,15 +61,10 @@ fn rounding(catalogue: &mut Catalogue) {
         }),
     );
     numeric("trim_scale", call!((Numeric a) Ok(Value::Numeric(trim_scale(a)))));
-    catalogue.add("round", &[N, INT], N, call!((Numeric a, Integer n) Ok(Value::Numeric(a.round(limited(*n))))));
-    catalogue.add("trunc", &[N, INT], N, call!((Numeric a, Integer n) Ok(Value::Numeric(a.trunc(limited(*n))))));
+    catalogue.add("round", &[N, INT], N, call!((Numeric a, Integer n) a.round(*n).checked().map(Value::Numeric)));
+    catalogue.add("trunc", &[N, INT], N, call!((Numeric a, Integer n) Ok(Value::Numeric(a.trunc(*n)))));
     catalogue.add("scale", &[N], INT, call!((Numeric a) Ok(digits(a, a.scale()))));
     catalogue.add("min_scale", &[N], INT, call!((Numeric a) Ok(digits(a, trim_scale(a).scale()))));
-}
-
-/// As PostgreSQL limits the digits that are asked for.
-fn limited(scale: i32) -> i32 {
-    scale.clamp(-2000, 2000)
 }
 
 fn digits(of: &Numeric, scale: u16) -> Value {

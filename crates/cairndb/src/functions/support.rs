@@ -1,6 +1,6 @@
 //! What the modules of functions share.
 
-use crate::types::Value;
+use crate::types::{DataType, Value};
 use crate::{Error, Result, SqlState};
 
 /// A function body for arguments of certain variants: `call!((Integer a, Integer b) body)`, with the evaluation
@@ -24,6 +24,12 @@ pub(super) use call;
 /// Binding gave a function values it was not declared for: our mistake, not the statement's.
 pub(super) fn wrong_arguments(args: &[Value]) -> Error {
     Error::internal(format!("a function was called with arguments it is not declared for: {args:?}"))
+}
+
+/// SQLSTATE 42704: arrays are made of no arrays.
+pub(super) fn no_array_type(data_type: DataType) -> Error {
+    let message = format!("could not find array type for data type {}", data_type.type_name());
+    Error::new(SqlState::UNDEFINED_OBJECT, message)
 }
 
 pub(super) fn out_of_range(type_name: &str) -> Error {

@@ -87,7 +87,10 @@ impl Session for PostgresSession {
         let mut reader = self.client.copy_out(sql).map_err(failure)?;
         reader.read_to_end(&mut out).map_err(|error| {
             let inner = error.into_inner().and_then(|inner| inner.downcast::<postgres::Error>().ok());
-            inner.map_or_else(|| Failure { sqlstate: "08006".into(), message: "no data".into() }, |inner| failure(*inner))
+            inner.map_or_else(
+                || Failure { sqlstate: "08006".into(), message: "no data".into() },
+                |inner| failure(*inner),
+            )
         })?;
         Ok(out)
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::catalogue::AggregateCatalogue;
 use crate::functions::catalogue::{Start, next_entry};
-use crate::functions::support::wrong_arguments;
+use crate::functions::support::{no_array_type, wrong_arguments};
 use crate::functions::temporal::{add_intervals, scale, subtract_intervals};
 use crate::functions::{Accumulator, Aggregate, AggregateKind, Declared};
 use crate::types::{DataType, Value};
@@ -54,6 +54,9 @@ struct Percentile {
 impl Accumulator for Percentile {
     fn update(&mut self, args: &[Value]) -> Result<()> {
         let [fractions, value] = args else { return Err(wrong_arguments(args)) };
+        if self.element.is_array() && matches!(fractions, Value::Array(_)) {
+            return Err(no_array_type(self.element));
+        }
         if self.fractions.is_none() {
             self.fractions = Some(fractions.clone());
         }

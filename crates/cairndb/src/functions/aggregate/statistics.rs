@@ -164,6 +164,27 @@ impl Regression {
         Regression { count: 0.0, sum_x: 0.0, sum_y: 0.0, sxx: 0.0, syy: 0.0, sxy: 0.0, answer }
     }
 
+    /// Refuses what overflowed although every number was finite; else sums of squares are NaN instead of infinite.
+    fn check_overflow(&mut self, before: (f64, f64), (x, y): (f64, f64)) -> Result<()> {
+        let overflown = |sum: f64, squares: f64| sum.is_infinite() || squares.is_infinite();
+        let (of_x, of_y) = (overflown(self.sum_x, self.sxx), overflown(self.sum_y, self.syy));
+        if !of_x && !of_y && !self.sxy.is_infinite() {
+            return Ok(());
+        }
+        let finite = |before: f64, value: f64| before.is_finite() && value.is_finite();
+        let (x_is_finite, y_is_finite) = (finite(before.0, x), finite(before.1, y));
+        let both = self.sxy.is_infinite() && x_is_finite && y_is_finite;
+        if (of_x && x_is_finite) || (of_y && y_is_finite) || both {
+            return Err(float_overflow());
+        }
+        for squares in [&mut self.sxx, &mut self.syy, &mut self.sxy] {
+            if squares.is_infinite() {
+                *squares = f64::NAN;
+            }
+        }
+        Ok(())
+    }
+
     /// `value`, where there are at least `count` pairs.
     fn some(&self, count: f64, value: f64) -> Option<Value> {
         (self.count >= count).then_some(Value::Double(value))
@@ -189,6 +210,7 @@ impl Regression {
 impl Accumulator for Regression {
     fn update(&mut self, args: &[Value]) -> Result<()> {
         let [Value::Double(y), Value::Double(x)] = args else { return Ok(()) };
+        let before = (self.sum_x, self.sum_y);
         self.count += 1.0;
         self.sum_x += x;
         self.sum_y += y;
@@ -199,6 +221,12 @@ impl Accumulator for Regression {
             self.sxx += dx * dx * scale;
             self.syy += dy * dy * scale;
             self.sxy += dx * dy * scale;
+            self.check_overflow(before, (*x, *y))?;
+        } else {
+            // What one infinite number does to the sums of squares no later one takes back.
+            let spread = |value: f64| if value.is_finite() { 0.0 } else { f64::NAN };
+            (self.sxx, self.syy) = (spread(*x), spread(*y));
+            self.sxy = self.sxx + self.syy;
         }
         Ok(())
     }

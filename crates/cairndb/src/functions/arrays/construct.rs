@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Form, array_of, element_of, form};
 use crate::functions::catalogue::Catalogue;
-use crate::functions::support::wrong_arguments;
+use crate::functions::support::{no_array_type, wrong_arguments};
 use crate::functions::{Declared, Function};
 use crate::types::{Array, DataType, Dimension, EvalContext, Value, cast_assign, count_of, too_many_dimensions};
 use crate::{Error, Result, SqlState};
@@ -92,6 +92,9 @@ pub(in crate::functions) fn stack_collected(element: DataType, parts: &[Value]) 
 
 /// `array_fill(value, lengths [, lower bounds])`
 fn fill(function: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
+    if let Some(array) = function.args.first().filter(|value| value.is_array()) {
+        return Err(no_array_type(*array));
+    }
     let (value, shape) = args.split_first().ok_or_else(|| wrong_arguments(args))?;
     if shape.iter().any(Value::is_null) {
         let message = "dimension array or low bound array cannot be null";

@@ -9,6 +9,7 @@ use super::catalogue::Catalogue;
 use super::support::call;
 use crate::types::datetime::Zone;
 use crate::types::{DataType, Numeric, Value};
+use number::Shown;
 
 const TEXT: DataType = DataType::Text;
 const N: DataType = DataType::Numeric(None);
@@ -39,16 +40,21 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         TEXT,
         call!((Interval i, Text f) write_time::interval_to_char(*i, f)),
     );
-    catalogue.add("to_char", &[N, TEXT], TEXT, call!((Numeric n, Text f) number::to_char(n, f)));
-    catalogue.add("to_char", &[Integer, TEXT], TEXT, call!((Integer n, Text f) number::to_char(&Numeric::from(*n), f)));
-    catalogue.add("to_char", &[BigInt, TEXT], TEXT, call!((BigInt n, Text f) number::to_char(&Numeric::from(*n), f)));
+    catalogue.add("to_char", &[N, TEXT], TEXT, call!((Numeric n, Text f) number::to_char(&Shown::Exact(n), f)));
     catalogue.add(
         "to_char",
-        &[Double, TEXT],
+        &[Integer, TEXT],
         TEXT,
-        call!((Double n, Text f) number::to_char(&Numeric::from_f64(*n), f)),
+        call!((Integer n, Text f) number::to_char(&Shown::Exact(&Numeric::from(*n)), f)),
     );
-    catalogue.add("to_char", &[Real, TEXT], TEXT, call!((Real n, Text f) number::to_char(&Numeric::from_f32(*n), f)));
+    catalogue.add(
+        "to_char",
+        &[BigInt, TEXT],
+        TEXT,
+        call!((BigInt n, Text f) number::to_char(&Shown::Exact(&Numeric::from(*n)), f)),
+    );
+    catalogue.add("to_char", &[Double, TEXT], TEXT, call!((Double n, Text f) number::to_char(&Shown::double(*n), f)));
+    catalogue.add("to_char", &[Real, TEXT], TEXT, call!((Real n, Text f) number::to_char(&Shown::real(*n), f)));
     catalogue.add("to_number", &[TEXT, TEXT], N, call!((Text t, Text f) number::to_number(t, f).map(Value::Numeric)));
     catalogue.add("to_date", &[TEXT, TEXT], Date, call!((Text t, Text f) read_time::to_date(t, f)));
     catalogue

@@ -1,5 +1,6 @@
 //! `to_char` and `to_number` of numbers.
 
+use super::pattern::quoted;
 use super::write_time::ordinal_ending;
 use crate::functions::support::check_length;
 use crate::types::{Numeric, Value};
@@ -97,10 +98,11 @@ impl Template {
             "EEEE" => self.exponent = true,
             "RN" => self.roman = Some(first == 'R'),
             "V" => self.shift = rest.chars().take_while(|c| matches!(c, '9' | '0')).count(),
-            _ if first == '"' => {
-                let (literal, after) = rest.split_once('"').unwrap_or((rest, ""));
-                self.pieces.extend(literal.chars().map(Piece::Literal));
-                *rest = after;
+            _ if first == '"' => *rest = quoted(rest, |c| self.pieces.push(Piece::Literal(c))),
+            // Elsewhere a backslash only says of a quote that it is none.
+            _ if first == '\\' && rest.starts_with('"') => {
+                self.pieces.push(Piece::Literal('"'));
+                *rest = &rest[1..];
             }
             _ => self.pieces.push(Piece::Literal(first)),
         }
@@ -140,35 +142,112 @@ fn keyword(text: &str) -> (&'static str, usize) {
     WORDS.iter().find(begins).map_or(("", 0), |word| (word, word.len()))
 }
 
+/// A number that is shown.
+pub(super) enum Shown<'a> {
+    Exact(&'a Numeric),
+    /// Of a binary float no more than its sure digits are shown.
+    Float {
+        value: f64,
+        digits: usize,
+    },
+}
+
+/// A number's digits, as many behind the point as are to be had.
+struct Written {
+    whole: String,
+    fraction: String,
+    negative: bool,
+    /// It is no number: `whole` is its name.
+    is_name: bool,
+}
+
+impl Shown<'_> {
+    pub(super) fn double(value: f64) -> Shown<'static> {
+        Shown::Float { value, digits: f64::DIGITS as usize }
+    }
+
+    pub(super) fn real(value: f32) -> Shown<'static> {
+        Shown::Float { value: value.into(), digits: f32::DIGITS as usize }
+    }
+
+    fn is_finite(&self) -> bool {
+        match self {
+            Shown::Exact(value) => value.is_finite(),
+            Shown::Float { value, .. } => value.is_finite(),
+        }
+    }
+
+    fn is_negative(&self) -> bool {
+        match self {
+            Shown::Exact(value) => value.signum() < 0,
+            Shown::Float { value, .. } => value.is_sign_negative() && !value.is_nan(),
+        }
+    }
+
+    /// Times ten to the `shift`, with `fraction` digits behind the point.
+    fn written(&self, shift: usize, fraction: usize) -> Result<Written> {
+        let (text, negative) = match self {
+            Shown::Exact(value) => {
+                let scaled = match shift {
+                    0 => (*value).clone(),
+                    _ => value.mul(&Numeric::small(10, 0).power(&Numeric::from(shift as i64))?)?,
+                };
+                let rounded = scaled.round(fraction as i32);
+                (rounded.abs().to_string(), rounded.signum() < 0)
+            }
+            Shown::Float { value, digits } => {
+                let value = value * 10_f64.powi(shift as i32);
+                let places = fraction.min(digits.saturating_sub(float_text(value, 0).len()));
+                (float_text(value, places), self.is_negative())
+            }
+        };
+        let is_name = !self.is_finite();
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        Ok(Written { whole: whole.trim_start_matches('0').into(), fraction: fraction.into(), negative, is_name })
+    }
+
+    fn rounded(&self) -> Result<Option<i64>> {
+        let refused = |what| Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cannot convert {what} to integer"));
+        match self {
+            Shown::Exact(value) if value.is_nan() => Err(refused("NaN")),
+            Shown::Exact(value) if !value.is_finite() => Err(refused("infinity")),
+            Shown::Exact(value) => Ok(value.round(0).to_i64()),
+            Shown::Float { value, .. } => match value.round_ties_even() {
+                whole if (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&whole) => Ok(Some(whole as i64)),
+                _ => Err(Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range")),
+            },
+        }
+    }
+}
+
+/// The magnitude of a float, or its name.
+fn float_text(value: f64, places: usize) -> String {
+    match value {
+        _ if value.is_nan() => "NaN".into(),
+        _ if value.is_infinite() => "Infinity".into(),
+        _ => format!("{:.places$}", value.abs()),
+    }
+}
+
 /// `to_char(number, template)`
-pub(super) fn to_char(value: &Numeric, template: &str) -> Result<Value> {
+pub(super) fn to_char(value: &Shown<'_>, template: &str) -> Result<Value> {
     let template = Template::parse(template)?;
     if let Some(upper) = template.roman {
-        return Ok(Value::from(roman(value, upper, template.fill)));
+        return Ok(Value::from(roman(value.rounded()?, upper, template.fill)));
     }
     if template.exponent {
         return Ok(Value::from(scientific(value, &template)));
     }
-    let scaled = if template.shift > 0 {
-        value.mul(&Numeric::small(10, 0).power(&Numeric::from(template.shift as i64))?)?
+    let number = value.written(template.shift, template.fraction)?;
+    let whole = number.whole.as_str();
+    let digits = if whole.len().max(1) > template.whole {
+        Digits { whole: "#".repeat(template.whole), fraction: "#".repeat(template.fraction), is_name: false }
     } else {
-        value.clone()
-    };
-    let rounded = scaled.round(template.fraction as i32);
-    let text = rounded.abs().to_string();
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let whole = whole.trim_start_matches('0');
-    let overflow = !value.is_finite() || whole.len().max(1) > template.whole;
-    let digits = if value.is_nan() && template.whole >= 3 {
-        Digits { whole: padded("NaN", &template), fraction: String::new() }
-    } else if overflow {
-        Digits { whole: "#".repeat(template.whole), fraction: "#".repeat(template.fraction) }
-    } else {
-        let bare = !template.fill && template.last_zero == 0 && fraction.trim_end_matches('0').is_empty();
+        let bare = !template.fill && template.last_zero == 0 && number.fraction.trim_end_matches('0').is_empty();
         let whole = if whole.is_empty() && bare { "0" } else { whole };
-        Digits { whole: padded(whole, &template), fraction: fraction.to_string() }
+        Digits { whole: padded(whole, &template), fraction: number.fraction, is_name: number.is_name }
     };
-    Ok(Value::from(digits.lay_out(&template, rounded.signum() < 0)))
+    Ok(Value::from(digits.lay_out(&template, number.negative)))
 }
 
 /// Blanks and zeros before the digits, as the template has places.
@@ -185,6 +264,8 @@ struct Digits {
     /// One character per place, blanks in front.
     whole: String,
     fraction: String,
+    /// `NaN`, `Infinity`: nothing comes behind it.
+    is_name: bool,
 }
 
 impl Digits {
@@ -195,20 +276,22 @@ impl Digits {
         let (mut after_point, mut begun) = (false, false);
         // Where a minus goes: before the first character that is not blank. A plus's blank: before the first place.
         let (mut sign_at, mut places_at) = (None, None);
-        let whole_only = self.whole.ends_with("NaN");
+        // PostgreSQL's text ends where the template wants more digits than there are.
+        let cut = template.fill && self.fraction.len() < template.fraction;
         for piece in &template.pieces {
             if matches!(piece, Piece::Digit | Piece::Point) {
                 places_at.get_or_insert(body.len());
             }
             let shown = match piece {
-                Piece::Point if whole_only => break,
+                Piece::Point if self.is_name => break,
+                Piece::Digit if after_point && cut && fraction.len() == 0 => break,
                 Piece::Digit if after_point => fraction.next(),
                 Piece::Digit => whole.next(),
                 Piece::Comma if begun => Some(','),
                 Piece::Comma => Some(' '),
                 Piece::Point => {
                     after_point = true;
-                    Some('.')
+                    (!self.fraction.is_empty()).then_some('.')
                 }
                 Piece::Currency => Some(' '),
                 Piece::Minus => Some(if negative { '-' } else { ' ' }),
@@ -241,9 +324,10 @@ impl Digits {
     }
 
     fn add_sign(&self, mut body: String, at: usize, places_at: usize, template: &Template, negative: bool) -> String {
+        let has_places = template.whole + template.fraction > 0;
         match template.sign {
             Sign::Default if negative => body.insert(at, '-'),
-            Sign::Default if template.fill => body.insert(places_at, ' '),
+            Sign::Default if template.fill && has_places => body.insert(places_at, ' '),
             Sign::Leading => body.insert(at, if negative { '-' } else { '+' }),
             Sign::Trailing => body.push(if negative { '-' } else { '+' }),
             Sign::Brackets if negative => {
@@ -266,18 +350,30 @@ impl Digits {
 }
 
 /// `9.99EEEE`
-fn scientific(value: &Numeric, template: &Template) -> String {
-    let sign = if value.signum() < 0 {
-        "-"
-    } else if template.fill {
-        " "
-    } else {
-        ""
+fn scientific(value: &Shown<'_>, template: &Template) -> String {
+    let sign = match value.is_negative() {
+        true => "-",
+        false if template.fill => " ",
+        false => "",
     };
     if !value.is_finite() {
         return format!("{sign}{}.{}", "#".repeat(template.whole), "#".repeat(template.fraction + 4));
     }
-    let text = value.abs().to_string();
+    let (mantissa, exponent) = match value {
+        Shown::Exact(value) => exact_mantissa(&value.abs(), template.fraction),
+        Shown::Float { value, .. } => {
+            let text = format!("{:.*e}", template.fraction, value.abs());
+            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            (mantissa.to_owned(), exponent.parse().unwrap_or(0))
+        }
+    };
+    let exponent_sign = if exponent < 0 { '-' } else { '+' };
+    format!("{sign}{mantissa}e{exponent_sign}{:02}", exponent.abs())
+}
+
+/// A magnitude as a number below ten and a power of ten.
+fn exact_mantissa(value: &Numeric, places: usize) -> (String, i32) {
+    let text = value.to_string();
     let exponent = match text.split_once('.') {
         _ if value.is_zero() => 0,
         Some((whole, fraction)) if whole.trim_start_matches('0').is_empty() => {
@@ -287,17 +383,14 @@ fn scientific(value: &Numeric, template: &Template) -> String {
         None => text.len() as i32 - 1,
     };
     let shifted = Numeric::parse(&format!("{}e{}", text, -exponent)).unwrap_or(Numeric::NAN);
-    let mut mantissa = shifted.round(template.fraction as i32);
-    let mut exponent = exponent;
+    let mantissa = shifted.round(places as i32);
     if mantissa >= Numeric::small(10, 0) {
-        mantissa = Numeric::small(1, 0).with_scale(template.fraction as u16);
-        exponent += 1;
+        return (Numeric::small(1, 0).with_scale(places as u16).to_string(), exponent + 1);
     }
-    let exponent_sign = if exponent < 0 { '-' } else { '+' };
-    format!("{sign}{mantissa}e{exponent_sign}{:02}", exponent.abs())
+    (mantissa.to_string(), exponent)
 }
 
-fn roman(value: &Numeric, upper: bool, fill: bool) -> String {
+fn roman(value: Option<i64>, upper: bool, fill: bool) -> String {
     const STEPS: [(i64, &str); 13] = [
         (1000, "M"),
         (900, "CM"),
@@ -313,7 +406,7 @@ fn roman(value: &Numeric, upper: bool, fill: bool) -> String {
         (4, "IV"),
         (1, "I"),
     ];
-    let Some(mut left) = value.to_i64().filter(|n| (1..=3999).contains(n)) else { return "#".repeat(15) };
+    let Some(mut left) = value.filter(|n| (1..=3999).contains(n)) else { return "#".repeat(15) };
     let mut text = String::new();
     for (size, letters) in STEPS {
         while left >= size {

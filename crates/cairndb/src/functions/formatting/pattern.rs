@@ -39,7 +39,11 @@ pub(super) fn parse(template: &str) -> Vec<Piece> {
             pieces.push(Piece::Field { name, fill, ordinal });
             fill = true;
         } else if first == '"' {
-            rest = quoted(&rest[1..], &mut pieces);
+            rest = quoted(&rest[1..], |c| pieces.push(Piece::Literal(c)));
+        } else if let Some(after) = rest.strip_prefix("\\\"") {
+            // Elsewhere a backslash only says of a quote that it is none.
+            rest = after;
+            pieces.push(Piece::Literal('"'));
         } else {
             rest = &rest[first.len_utf8()..];
             pieces.push(Piece::Literal(first));
@@ -52,14 +56,14 @@ fn field_at(text: &str) -> Option<&'static str> {
     FIELDS.iter().chain(&ONE_LETTER).find(|name| text.starts_with(**name)).copied()
 }
 
-/// Text up to the closing quote; a backslash takes the next character as it is.
-fn quoted<'a>(text: &'a str, pieces: &mut Vec<Piece>) -> &'a str {
+/// Gives the text up to the closing quote, and returns what follows; a backslash takes the next character as it is.
+pub(super) fn quoted(text: &str, mut literal: impl FnMut(char)) -> &str {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
             '"' => break,
-            '\\' => pieces.extend(chars.next().map(Piece::Literal)),
-            other => pieces.push(Piece::Literal(other)),
+            '\\' => literal(chars.next().unwrap_or('\\')),
+            other => literal(other),
         }
     }
     chars.as_str()

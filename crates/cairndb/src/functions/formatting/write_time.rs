@@ -14,6 +14,8 @@ struct Moment<'a> {
     /// `None`: an interval, which lies on no calendar.
     days: Option<i64>,
     interval_days: i64,
+    /// Of an interval without its years, and so as negative as they; else the calendar's.
+    month: i32,
     /// Of the day; of an interval all of it that is not days.
     micros: i64,
     zone: Option<(&'a Zone, i64)>,
@@ -26,7 +28,8 @@ pub(super) fn timestamp_to_char(micros: i64, zone: Option<&Zone>, template: &str
     }
     let (days, time) = split_timestamp(zone.map_or(micros, |zone| zone.to_local(micros)));
     let zone = zone.map(|zone| (zone, micros));
-    let moment = Moment { civil: Civil::from_days(days), days: Some(days), interval_days: 0, micros: time, zone };
+    let civil = Civil::from_days(days);
+    let moment = Moment { civil, days: Some(days), interval_days: 0, month: civil.month as i32, micros: time, zone };
     Ok(Value::from(moment.show(template)))
 }
 
@@ -35,7 +38,7 @@ pub(super) fn interval_to_char(interval: Interval, template: &str) -> Result<Val
     let (years, months) = (interval.months / 12, interval.months % 12);
     let civil = Civil { year: years.into(), month: months.unsigned_abs(), day: interval.days.unsigned_abs() };
     let interval_days = interval.days.into();
-    let moment = Moment { civil, days: None, interval_days, micros: interval.micros, zone: None };
+    let moment = Moment { civil, days: None, interval_days, month: months, micros: interval.micros, zone: None };
     Ok(Value::from(moment.show(template)))
 }
 
@@ -103,8 +106,9 @@ impl Moment<'_> {
             "DAY" => self.day_name(if fill { 9 } else { 0 }),
             "DY" => self.day_name(0).chars().take(3).collect(),
             "RM" => {
-                let roman = ROMAN_MONTHS.get((self.civil.month as usize).checked_sub(1)?)?;
-                format!("{roman:<width$}", width = if fill { 4 } else { 0 })
+                let roman = self.roman_month().unwrap_or("");
+                let width = if fill && !roman.is_empty() { 4 } else { 0 };
+                format!("{roman:<width$}")
             }
             _ => return None,
         };
@@ -114,6 +118,23 @@ impl Moment<'_> {
             (false, _) => text.to_lowercase(),
             (true, false) => text,
         })
+    }
+
+    /// Months of negative intervals count from the year's end.
+    fn roman_month(&self) -> Option<&'static str> {
+        let month = match (self.month, self.civil.year) {
+            (0, 0) => return None,
+            (0, year) => {
+                if year > 0 {
+                    12
+                } else {
+                    1
+                }
+            }
+            (month, _) if month < 0 => 13 + month,
+            (month, _) => month,
+        };
+        ROMAN_MONTHS.get(usize::try_from(month - 1).ok()?).copied()
     }
 
     fn month_name(&self, width: usize) -> Option<String> {
@@ -162,7 +183,7 @@ impl Moment<'_> {
             "IYY" => number(iso_year % 1000, 3),
             "IY" => number(iso_year % 100, 2),
             "I" => number(iso_year % 10, 1),
-            "MM" => number(self.civil.month.into(), 2),
+            "MM" => number(self.month.into(), 2),
             "DDD" => number(self.days.map_or(self.interval_days, day_of_year), 3),
             "IDDD" => number(days - iso_week_start(iso_week(days).0, 1) + 1, 3),
             "DD" => number(if self.days.is_some() { self.civil.day.into() } else { self.interval_days }, 2),

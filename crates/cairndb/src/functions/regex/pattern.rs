@@ -1,11 +1,19 @@
 //! PostgreSQL's advanced regular expressions (its manual, 9.7.3), written for the libraries that match them.
 //!
 //! What has neither back references nor look-around is matched in time linear in the text. The rest is matched by
-//! backtracking, with a bound on its steps. (Where several alternatives match, the first of them does; PostgreSQL takes
-//! the longest.)
+//! backtracking, with a bound on its steps.
+//!
+//! Of the matches that begin first PostgreSQL takes the longest, or the shortest where the first quantifier that says so is
+//! of the kind that takes as little as it can. So does what is matched in linear time, whatever the order of
+//! alternatives; what lies in the groups of such a match, and all of a match that was found by backtracking, is what the
+//! first alternatives give.
 
 use fancy_regex::RegexBuilder as BacktrackingBuilder;
 use regex::{CaptureLocations, Regex, RegexBuilder};
+use regex_automata::nfa::thompson::{self, pikevm};
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input, MatchKind};
 
 use crate::functions::support::invalid_parameter;
 use crate::types::invalid_regex;
@@ -21,15 +29,56 @@ const NESTED_MAX: u32 = 100;
 /// A compiled expression.
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
+    /// Any match that begins first is the longest.
     Linear(Regex),
+    /// Where the first begins, and which of those that begin there is meant.
+    Measured(Regex, Box<Measured>),
     Backtracking(Box<fancy_regex::Regex>),
 }
 
+/// Finds the longest match that begins at a place, or the shortest.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    machine: pikevm::PikeVM,
+    shortest: bool,
+}
+
 /// Where a match lies and its groups; the first is the whole.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Found {
     groups: Vec<Option<(usize, usize)>>,
     locations: Option<CaptureLocations>,
+    cache: Option<pikevm::Cache>,
+    slots: Vec<Option<NonMaxUsize>>,
+}
+
+impl Measured {
+    fn new(written: &Written, options: &Options) -> Result<Measured> {
+        let syntax = syntax::Config::new()
+            .nest_limit(NESTED_MAX)
+            .dot_matches_new_line(options.dot_matches_newline)
+            .multi_line(options.is_multi_line)
+            .case_insensitive(options.ignores_case)
+            .ignore_whitespace(options.is_expanded);
+        let machine = pikevm::Builder::new()
+            .configure(pikevm::Config::new().match_kind(MatchKind::All))
+            .syntax(syntax)
+            .thompson(thompson::Config::new().nfa_size_limit(Some(COMPILED_BYTES_MAX)))
+            .build(&written.pattern)
+            .map_err(|error| wrong(&error.to_string()))?;
+        Ok(Measured { machine, shortest: written.shortest })
+    }
+
+    /// Finds the groups of the match that begins at byte `start`, where one does.
+    fn find(&self, text: &str, start: usize, found: &mut Found) {
+        let cache = found.cache.get_or_insert_with(|| self.machine.create_cache());
+        found.slots.clear();
+        found.slots.resize(self.machine.get_nfa().group_info().slot_len(), None);
+        let input = Input::new(text).range(start..).anchored(Anchored::Yes).earliest(self.shortest);
+        self.machine.search_slots(cache, &input, &mut found.slots);
+        let place = |slot: &Option<NonMaxUsize>| slot.map(NonMaxUsize::get);
+        found.groups.extend(found.slots.chunks_exact(2).map(|pair| place(&pair[0]).zip(place(&pair[1]))));
+    }
 }
 
 impl Found {
@@ -56,7 +105,7 @@ fn too_complex(_: fancy_regex::Error) -> Error {
 impl Pattern {
     pub(super) fn is_match(&self, text: &str) -> Result<bool> {
         match self {
-            Pattern::Linear(regex) => Ok(regex.is_match(text)),
+            Pattern::Linear(regex) | Pattern::Measured(regex, _) => Ok(regex.is_match(text)),
             Pattern::Backtracking(regex) => regex.is_match(text).map_err(too_complex),
         }
     }
@@ -71,6 +120,10 @@ impl Pattern {
                     return Ok(false);
                 }
                 found.groups.extend((0..locations.len()).map(|group| locations.get(group)));
+            }
+            Pattern::Measured(regex, measured) => {
+                let Some(first) = regex.find_at(text, from) else { return Ok(false) };
+                measured.find(text, first.start(), found);
             }
             Pattern::Backtracking(regex) => {
                 let Some(captures) = regex.captures_from_pos(text, from).map_err(too_complex)? else {
@@ -90,7 +143,7 @@ impl Pattern {
         options.read(flags)?;
         options.read(embedded).map_err(|_| wrong("invalid embedded option"))?;
         let written = match options.is_literal || pattern.starts_with("***=") {
-            true => Written { pattern: regex::escape(pattern.trim_start_matches("***=")), backtracks: false },
+            true => Written { pattern: regex::escape(pattern.trim_start_matches("***=")), ..Written::default() },
             false => written(pattern, options.is_expanded)?,
         };
         if !written.backtracks {
@@ -98,7 +151,11 @@ impl Pattern {
             builder.size_limit(COMPILED_BYTES_MAX).dfa_size_limit(COMPILED_BYTES_MAX).nest_limit(NESTED_MAX);
             builder.dot_matches_new_line(options.dot_matches_newline).multi_line(options.is_multi_line);
             builder.case_insensitive(options.ignores_case).ignore_whitespace(options.is_expanded);
-            return Ok(Pattern::Linear(builder.build().map_err(|error| invalid_regex(&error))?));
+            let regex = builder.build().map_err(|error| invalid_regex(&error))?;
+            return Ok(match written.is_measured {
+                true => Pattern::Measured(regex, Box::new(Measured::new(&written, &options)?)),
+                false => Pattern::Linear(regex),
+            });
         }
         let mut builder = BacktrackingBuilder::new(&written.pattern);
         builder.delegate_size_limit(COMPILED_BYTES_MAX).delegate_dfa_size_limit(COMPILED_BYTES_MAX);
@@ -171,10 +228,39 @@ fn embedded_options(pattern: &str) -> (&str, &str) {
 }
 
 /// A pattern as the libraries read it.
+#[derive(Default)]
 struct Written {
     pattern: String,
     /// It needs the one that backtracks.
     backtracks: bool,
+    /// Matches of several lengths may begin at a place, of which the first that is found may be another than the one meant.
+    is_measured: bool,
+    /// The shortest is meant.
+    shortest: bool,
+}
+
+/// Whether as much is taken as can be, or as little.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Greed {
+    Much,
+    Little,
+}
+
+/// An open group, or the whole.
+#[derive(Default)]
+struct Level {
+    /// It is look-around.
+    is_around: bool,
+    has_alternatives: bool,
+    /// Of the first of its parts that has one.
+    greed: Option<Greed>,
+}
+
+impl Level {
+    /// That of alternatives is always to take much.
+    fn greed(&self) -> Option<Greed> {
+        if self.has_alternatives { Some(Greed::Much) } else { self.greed }
+    }
 }
 
 fn written(pattern: &str, is_expanded: bool) -> Result<Written> {
@@ -183,7 +269,11 @@ fn written(pattern: &str, is_expanded: bool) -> Result<Written> {
     while let Some(c) = writer.next() {
         writer.atom(c)?;
     }
-    Ok(Written { pattern: writer.out, backtracks: writer.backtracks })
+    writer.settle();
+    let shortest = writer.whole.greed() == Some(Greed::Little);
+    // A single repetition of a character takes much, or little, by itself.
+    let is_measured = writer.alternatives || writer.quantifiers > 1 || writer.quantified_group;
+    Ok(Written { pattern: writer.out, backtracks: writer.backtracks, is_measured, shortest })
 }
 
 #[derive(Default)]
@@ -194,8 +284,16 @@ struct Writer<'p> {
     is_expanded: bool,
     /// What was written last may be repeated: it is no quantifier, no constraint (`^`, `\y`, look-around), nor a beginning.
     is_operand: bool,
-    /// Of each open group: it is look-around.
-    around: Vec<bool>,
+    whole: Level,
+    /// The open groups.
+    open: Vec<Level>,
+    /// That of the group right before, which a quantifier overrules.
+    pending: Option<Greed>,
+    /// What was written last is a group.
+    behind_group: bool,
+    alternatives: bool,
+    quantifiers: usize,
+    quantified_group: bool,
     /// Groups that capture, so far.
     groups: usize,
 }
@@ -214,7 +312,22 @@ impl Writer<'_> {
         rest.is_some()
     }
 
+    fn level(&mut self) -> &mut Level {
+        self.open.last_mut().unwrap_or(&mut self.whole)
+    }
+
+    /// The group right before keeps its greed.
+    fn settle(&mut self) {
+        self.behind_group = false;
+        if let Some(greed) = self.pending.take() {
+            self.level().greed.get_or_insert(greed);
+        }
+    }
+
     fn atom(&mut self, c: char) -> Result<()> {
+        if !matches!(c, '*' | '+' | '?' | '{') {
+            self.settle();
+        }
         let was_operand = std::mem::replace(&mut self.is_operand, true);
         match c {
             '\\' => self.escape()?,
@@ -222,10 +335,17 @@ impl Writer<'_> {
             '[' if self.take("[:>:]]") => self.constraint(r"\b{end}"),
             '^' => self.constraint("^"),
             '$' => self.constraint("$"),
-            '|' => self.constraint("|"),
+            '|' => {
+                self.constraint("|");
+                self.alternatives = true;
+                self.level().has_alternatives = true;
+            }
             ')' => {
                 self.out.push(')');
-                self.is_operand = !self.around.pop().unwrap_or(false);
+                let closed = self.open.pop().unwrap_or_default();
+                self.is_operand = !closed.is_around;
+                self.behind_group = true;
+                self.pending = closed.greed().filter(|_| !closed.is_around);
             }
             '[' => self.bracket()?,
             '(' if self.take("?#") => {
@@ -267,10 +387,19 @@ impl Writer<'_> {
             return Err(wrong("quantifier operand invalid"));
         }
         self.out.push_str(quantifier);
+        let mut greed = Greed::Much;
         if self.take("?") {
             self.out.push('?');
+            greed = Greed::Little;
         }
         self.is_operand = false;
+        self.quantifiers += 1;
+        self.quantified_group |= self.behind_group;
+        // A fixed number of repetitions leaves the greed to what is repeated.
+        if !quantifier.starts_with('{') || quantifier.contains(',') {
+            self.pending = Some(greed);
+        }
+        self.settle();
         Ok(())
     }
 
@@ -283,7 +412,7 @@ impl Writer<'_> {
         let forms = ["?:", "?=", "?!", "?<=", "?<!"];
         let form = forms.into_iter().find(|form| self.rest.starts_with(form));
         self.is_operand = false;
-        self.around.push(form.is_some_and(|form| form != "?:"));
+        self.open.push(Level { is_around: form.is_some_and(|form| form != "?:"), ..Level::default() });
         match form {
             Some(form) => {
                 self.take(form);

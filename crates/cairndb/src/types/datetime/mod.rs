@@ -1,5 +1,6 @@
 //! Dates, times and intervals: calendar, text forms, time zones.
 
+mod abbreviations;
 mod calendar;
 mod fields;
 mod format;

@@ -3,6 +3,7 @@
 use jiff::civil;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
+use super::abbreviations;
 use super::calendar::{
     Civil, MICROS_PER_DAY, MICROS_PER_SECOND, UNIX_EPOCH_MICROS, checked_timestamp, is_infinite, split_timestamp,
 };
@@ -16,47 +17,35 @@ pub enum Zone {
     Fixed(i32),
     /// From the IANA database.
     Named(TimeZone),
+    /// What an abbreviation meant in its zone when it was last used.
+    Abbreviated(Abbreviated),
 }
 
-/// PostgreSQL's default abbreviations that people write, in hours east.
-const ABBREVIATIONS: [(&str, f32); 36] = [
-    ("utc", 0.0),
-    ("gmt", 0.0),
-    ("z", 0.0),
-    ("zulu", 0.0),
-    ("ut", 0.0),
-    ("est", -5.0),
-    ("edt", -4.0),
-    ("cst", -6.0),
-    ("cdt", -5.0),
-    ("mst", -7.0),
-    ("mdt", -6.0),
-    ("pst", -8.0),
-    ("pdt", -7.0),
-    ("akst", -9.0),
-    ("akdt", -8.0),
-    ("hst", -10.0),
-    ("wet", 0.0),
-    ("west", 1.0),
-    ("bst", 1.0),
-    ("cet", 1.0),
-    ("cest", 2.0),
-    ("mez", 1.0),
-    ("mesz", 2.0),
-    ("eet", 2.0),
-    ("eest", 3.0),
-    ("msk", 3.0),
-    ("msd", 4.0),
-    ("ist", 2.0),
-    ("pkt", 5.0),
-    ("jst", 9.0),
-    ("kst", 9.0),
-    ("hkt", 8.0),
-    ("sgt", 8.0),
-    ("aest", 10.0),
-    ("aedt", 11.0),
-    ("nzst", 12.0),
-];
+/// An abbreviation whose meaning changed.
+#[derive(Clone, Debug)]
+pub struct Abbreviated {
+    pub(super) zone: TimeZone,
+    /// In capitals.
+    pub(super) abbreviation: String,
+}
+
+/// How many changes of a zone's clocks behind an instant are looked at for an abbreviation.
+const CHANGES_MAX: usize = 200;
+
+impl Abbreviated {
+    /// Seconds east: by the last use of the abbreviation up to an instant, else by its first behind it; by the zone itself,
+    /// where it does not use it.
+    fn offset_at(&self, instant: jiff::Timestamp) -> i32 {
+        let now = self.zone.to_offset_info(instant);
+        if now.abbreviation() == self.abbreviation {
+            return now.offset().seconds();
+        }
+        let before = self.zone.preceding(instant).find(|change| change.abbreviation() == self.abbreviation);
+        let behind = || self.zone.following(instant).take(CHANGES_MAX);
+        let found = before.or_else(|| behind().find(|change| change.abbreviation() == self.abbreviation));
+        found.map_or_else(|| now.offset(), |change| change.offset()).seconds()
+    }
+}
 
 /// Days after which the calendar repeats; moves instants into the range that `jiff` knows.
 const CALENDAR_CYCLE_DAYS: i64 = 146_097;
@@ -85,8 +74,8 @@ impl Zone {
     /// A zone by its IANA name or abbreviation.
     pub fn find(name: &str) -> Option<Zone> {
         let lower = name.to_ascii_lowercase();
-        if let Some((_, hours)) = ABBREVIATIONS.iter().find(|(abbreviation, _)| *abbreviation == lower) {
-            return Some(Zone::Fixed((hours * 3600.0) as i32));
+        if let Some(zone) = abbreviations::meaning(&lower) {
+            return Some(zone);
         }
         if let Some(seconds) = fixed_offset(&lower) {
             // POSIX counts west of Greenwich.
@@ -99,14 +88,8 @@ impl Zone {
     pub fn offset_at(&self, utc_micros: i64) -> i32 {
         match self {
             Zone::Fixed(seconds) => *seconds,
-            Zone::Named(zone) => {
-                let (days, micros) = split_timestamp(utc_micros);
-                let unix = known_day(days) * MICROS_PER_DAY + micros + UNIX_EPOCH_MICROS;
-                match jiff::Timestamp::from_microsecond(unix) {
-                    Ok(instant) => zone.to_offset(instant).seconds(),
-                    Err(_) => 0,
-                }
-            }
+            Zone::Named(zone) => instant(utc_micros).map_or(0, |instant| zone.to_offset(instant).seconds()),
+            Zone::Abbreviated(abbreviated) => instant(utc_micros).map_or(0, |instant| abbreviated.offset_at(instant)),
         }
     }
 
@@ -132,6 +115,13 @@ impl Zone {
         let zone = match self {
             Zone::Fixed(seconds) => return *seconds,
             Zone::Named(zone) => zone,
+            Zone::Abbreviated(abbreviated) => {
+                // The instant is that of the zone's own clocks.
+                return match Zone::Named(abbreviated.zone.clone()).to_utc(local_micros) {
+                    Some(utc_micros) => self.offset_at(utc_micros),
+                    None => 0,
+                };
+            }
         };
         let (days, micros) = split_timestamp(local_micros);
         let Some(local) = jiff_datetime(Civil::from_days(known_day(days)), micros) else { return 0 };
@@ -148,11 +138,10 @@ impl Zone {
             Zone::Fixed(0) => "UTC".to_string(),
             Zone::Fixed(seconds) => super::format::offset_text(*seconds),
             Zone::Named(zone) => {
-                let (days, micros) = split_timestamp(utc_micros);
-                let unix = known_day(days) * MICROS_PER_DAY + micros + UNIX_EPOCH_MICROS;
-                let instant = jiff::Timestamp::from_microsecond(unix).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+                let instant = instant(utc_micros).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
                 zone.to_offset_info(instant).abbreviation().to_string()
             }
+            Zone::Abbreviated(abbreviated) => abbreviated.abbreviation.clone(),
         }
     }
 }
@@ -161,6 +150,12 @@ impl Zone {
 fn posix(name: &str) -> Option<Zone> {
     let at = name.find(|c: char| !c.is_ascii_alphabetic()).filter(|at| *at >= 3)?;
     fixed_offset(&name[at..]).map(|seconds| Zone::Fixed(-seconds))
+}
+
+/// The instant, or one of the same place in the calendar that `jiff` knows.
+fn instant(utc_micros: i64) -> Option<jiff::Timestamp> {
+    let (days, micros) = split_timestamp(utc_micros);
+    jiff::Timestamp::from_microsecond(known_day(days) * MICROS_PER_DAY + micros + UNIX_EPOCH_MICROS).ok()
 }
 
 fn known_day(days: i64) -> i64 {

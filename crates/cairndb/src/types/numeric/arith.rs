@@ -220,7 +220,7 @@ impl Numeric {
     }
 
     /// Fails where the value has more digits before the point than `numeric` may have.
-    pub(super) fn checked(self) -> Result<Numeric> {
+    pub(crate) fn checked(self) -> Result<Numeric> {
         match &self.0 {
             // A cheap bound first: 3.32 bits make a digit.
             Repr::Big(big) if big.mantissa.bits() > 400_000 && self.integer_digits() > INTEGER_DIGITS_MAX => {
