@@ -108,8 +108,9 @@ impl<'a> Binder<'a> {
                     Some(naming) => self.aliased_join(joined, naming),
                 }
             }
-            TableRef::Table { sample: Some(sample), .. } => {
-                Err(self.at(Error::unsupported("TABLESAMPLE"), tree.span(sample)))
+            TableRef::Table { name, alias, sample: Some(sample), .. } => {
+                self.charge_relation()?;
+                self.sample((name, alias.and_then(|alias| self.naming(alias))), sample, outer)
             }
             TableRef::Table { name, alias, .. } => {
                 self.charge_relation()?;

@@ -35,6 +35,7 @@ mod query;
 mod routine;
 mod rows;
 mod rows_from;
+mod sample;
 mod scope;
 mod search;
 mod select;

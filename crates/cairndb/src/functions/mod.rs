@@ -24,6 +24,7 @@ mod quoting;
 mod random;
 pub(crate) mod regex;
 mod register;
+pub mod sample;
 mod series;
 mod signature;
 mod strings;

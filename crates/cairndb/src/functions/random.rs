@@ -26,6 +26,11 @@ pub(super) fn unit() -> f64 {
     };
     let state = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     STATE.set(state);
+    mixed(state)
+}
+
+/// A number in [0, 1) made of all bits of another.
+pub(super) fn mixed(state: u64) -> f64 {
     let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64

@@ -23,6 +23,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("Locking.tables", "the same; that they are there is looked at"),
     ("Relation.only", "no table has children"),
     ("TableRef::Function.lateral", "a function in FROM sees what stands before it with or without LATERAL"),
+    ("TableRef::Table.only", "no table has children"),
 ];
 
 /// Fields of types that only signatures of functions have.

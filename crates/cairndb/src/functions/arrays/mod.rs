@@ -53,6 +53,7 @@ pub(super) enum Form {
     IsNotNullRow,
     ZonesWritten,
     Populated,
+    Sampled,
 }
 
 /// What a syntax calls, for certain types.

@@ -1,0 +1,52 @@
+//! TABLESAMPLE: whether a row is in the sample.
+//!
+//! Both methods choose row by row. (SYSTEM may choose by any unit of storage; a row is one.) With REPEATABLE a row's own
+//! values decide, so that a sample stays what it is while the rows do.
+
+use std::sync::Arc;
+
+use super::Function;
+use super::arrays::{Form, form};
+use super::random::{mixed, unit};
+use super::support::wrong_arguments;
+use crate::types::{DataType, EvalContext, Value, to_text};
+use crate::{Error, Result, SqlState};
+
+/// The percentage, what the choice begins with (none: chance), and what tells a row from others.
+pub fn sampled(row: &[DataType], repeatable: bool) -> Arc<Function> {
+    let seed = repeatable.then_some(DataType::Double);
+    let args = [DataType::Real].into_iter().chain(seed).chain(row.iter().map(|of| of.base())).collect();
+    let eval = if repeatable { again } else { by_chance };
+    let function = form(Form::Sampled, "tablesample", args, DataType::Boolean, eval);
+    Arc::new(Function { immutable: false, volatile: true, ..Arc::unwrap_or_clone(function) })
+}
+
+/// The part of the rows that a percentage means.
+fn share(percentage: &Value) -> Result<f64> {
+    let refused = |code: &'static str, message: &str| Err(Error::new(SqlState(code), message));
+    match percentage {
+        Value::Real(percentage) if (0.0..=100.0).contains(percentage) => Ok(f64::from(*percentage) / 100.0),
+        Value::Real(_) => refused("2202H", "sample percentage must be between 0 and 100"),
+        _ => refused("2202H", "TABLESAMPLE parameter cannot be null"),
+    }
+}
+
+fn by_chance(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
+    let [percentage, ..] = args else { return Err(wrong_arguments(args)) };
+    Ok(Value::Boolean(unit() < share(percentage)?))
+}
+
+fn again(_: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {
+    let [percentage, seed, row @ ..] = args else { return Err(wrong_arguments(args)) };
+    let share = share(percentage)?;
+    let Value::Double(seed) = seed else {
+        return Err(Error::new(SqlState("2202G"), "TABLESAMPLE REPEATABLE parameter cannot be null"));
+    };
+    // FNV-1a over the texts, each with an end.
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let hash = row.iter().fold(0xcbf2_9ce4_8422_2325 ^ seed.to_bits(), |hash, value| match value {
+        Value::Null => fold(hash, 0),
+        value => fold(to_text(value, context).bytes().fold(hash, fold), 1),
+    });
+    Ok(Value::Boolean(mixed(hash) < share))
+}
