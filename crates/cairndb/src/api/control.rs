@@ -193,7 +193,7 @@ impl Connection {
     }
 }
 
-/// The foreign keys and constraint triggers of a name, in the first schema that has a constraint of it.
+/// The foreign keys, keys and constraint triggers of a name, in the first schema that has a constraint of it.
 fn deferrable_keys(name: &ObjectName, catalog: &Catalog) -> Result<Vec<ObjectId>> {
     let schemas = match &name.schema {
         Some(schema) => vec![catalog.schema(schema).ok_or_else(|| no_schema(schema))?],
@@ -202,11 +202,13 @@ fn deferrable_keys(name: &ObjectName, catalog: &Catalog) -> Result<Vec<ObjectId>
     for schema in schemas {
         let tables = || catalog.tables().filter(|table| table.schema == schema);
         let keys = || tables().flat_map(|table| &table.foreign_keys).map(|key| (&key.name, key.deferral, key.id));
+        let of_index = || tables().flat_map(|table| &table.indexes).filter(|index| index.constraint);
+        let unique = move || of_index().map(|index| (&index.name, index.deferral, index.id));
         let triggers = || {
             let all = tables().flat_map(|table| &table.triggers);
             all.filter_map(|trigger| Some((&trigger.name, trigger.deferral?, trigger.id)))
         };
-        let constraints = || keys().chain(triggers()).filter(|(known, ..)| **known == name.name);
+        let constraints = || keys().chain(unique()).chain(triggers()).filter(|(known, ..)| **known == name.name);
         let deferrable = || constraints().filter(|(_, deferral, _)| *deferral != Deferral::Never);
         if deferrable().next().is_some() {
             return Ok(deferrable().map(|(.., id)| id).collect());

@@ -130,6 +130,10 @@ pub struct Index {
     pub nulls_equal: bool,
     /// Only rows for which it is true are in the index; `None`: all are.
     pub filter: Option<String>,
+    /// SET CONSTRAINTS may say that its constraint is looked at when the transaction commits.
+    pub deferrable: bool,
+    /// It is, unless SET CONSTRAINTS says otherwise.
+    pub initially_deferred: bool,
 }
 
 /// A column of an index.
@@ -417,6 +421,8 @@ fn indexed(table: &catalog::Table, part: &catalog::IndexColumn) -> Option<Indexe
 
 fn secondary(table: &catalog::Table, index: &catalog::Index) -> Index {
     let kind = match (index.unique, index.constraint) {
+        _ if index.primary => IndexKind::PrimaryKey,
+        _ if index.is_deferrable() => IndexKind::UniqueConstraint,
         (true, true) => IndexKind::UniqueConstraint,
         (true, false) => IndexKind::Unique,
         (false, _) if index.is_inverted() => IndexKind::Inverted,
@@ -429,12 +435,24 @@ fn secondary(table: &catalog::Table, index: &catalog::Index) -> Index {
     }
     let filter = index.predicate.as_ref().map(|predicate| predicate.definition.text.clone());
     let included = index.included.iter().map(|&column| table.key_name(column)).collect();
-    Index { name: index.name.clone(), kind, columns, included, nulls_equal: index.nulls_equal, filter }
+    let (name, nulls_equal) = (index.name.clone(), index.nulls_equal);
+    let deferrable = index.is_deferrable();
+    let initially_deferred = index.deferral == catalog::Deferral::Deferred;
+    Index { name, kind, columns, included, nulls_equal, filter, deferrable, initially_deferred }
 }
 
 fn primary(table: &catalog::Table, name: &str) -> Index {
     let part = |&column| catalog::IndexColumn { column, descending: false, nulls_first: false };
     let columns = table.primary_key.iter().filter_map(|column| indexed(table, &part(column))).collect();
     let included = table.primary_key_included.iter().map(|&column| table.key_name(column)).collect();
-    Index { name: name.to_owned(), kind: IndexKind::PrimaryKey, columns, included, nulls_equal: false, filter: None }
+    Index {
+        name: name.to_owned(),
+        kind: IndexKind::PrimaryKey,
+        columns,
+        included,
+        nulls_equal: false,
+        filter: None,
+        deferrable: false,
+        initially_deferred: false,
+    }
 }

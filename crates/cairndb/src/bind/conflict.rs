@@ -24,7 +24,10 @@ impl Binder<'_> {
         let clause = self.tree.get(clause);
         let arbiter = match clause.constraint {
             Some(name) => self.arbiter_of_constraint(table, name)?,
-            None if clause.index.is_empty() => Arbiter::Any,
+            None if clause.index.is_empty() => {
+                (0..table.indexes.len()).try_for_each(|at| arbiter(table, at).map(drop))?;
+                Arbiter::Any
+            }
             None => {
                 let env = Env { scope: target, outer: None, within: None };
                 let filter = clause.index_filter.map(|condition| self.filter(condition, &env)).transpose()?;
@@ -87,14 +90,14 @@ impl Binder<'_> {
                 None => (&[][..], None),
             };
             let key: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
-            index.unique
+            (index.unique || index.is_deferrable())
                 && is_of(&wanted, &key, expressions)
                 && predicate.is_none_or(|predicate| is_implied(predicate, filter))
         };
         // What keeps all rows apart keeps some apart, too.
         let of_some = |at: &usize| table.indexes[*at].predicate.is_some();
         let index = (0..table.indexes.len()).filter(fits).min_by_key(of_some);
-        index.map(Arbiter::Index).ok_or_else(|| {
+        index.map(|at| arbiter(table, at)).transpose()?.ok_or_else(|| {
             let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
             Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
         })
@@ -133,8 +136,8 @@ impl Binder<'_> {
         if table.primary_key_name.as_deref() == Some(plain) {
             return Ok(Arbiter::PrimaryKey);
         }
-        let index = table.indexes.iter().position(|index| index.unique && index.constraint && index.name == plain);
-        index.map(Arbiter::Index).ok_or_else(|| {
+        let index = table.indexes.iter().position(|index| index.constraint && index.name == plain);
+        index.map(|at| arbiter(table, at)).transpose()?.ok_or_else(|| {
             let message = format!("constraint \"{plain}\" for table \"{}\" does not exist", table.name);
             self.at(Error::new(SqlState::UNDEFINED_OBJECT, message), self.tree.span(name))
         })
@@ -149,4 +152,15 @@ fn is_of(wanted: &[Expr], key: &[usize], expressions: &[(usize, Expr)]) -> bool 
     };
     key.iter().all(|column| wanted.iter().any(|wanted| is(wanted, *column)))
         && wanted.iter().all(|wanted| key.iter().any(|column| is(wanted, *column)))
+}
+
+/// SQLSTATE 55000 for an index whose constraint may wait.
+fn arbiter(table: &Table, at: usize) -> Result<Arbiter> {
+    match table.indexes[at].is_deferrable() {
+        true => Err(Error::new(
+            SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
+        )),
+        false => Ok(Arbiter::Index(at)),
+    }
 }

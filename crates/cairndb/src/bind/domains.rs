@@ -12,7 +12,7 @@ use super::definition::noting;
 use super::entry::alone;
 use super::index::{in_parentheses, is_immutable};
 use super::scope::{Env, Relation, Scope};
-use crate::catalog::{Catalog, Definition, TypeKind, UserType};
+use crate::catalog::{Catalog, Check, Definition, TypeKind, UserType};
 use crate::exec::{self, Surroundings};
 use crate::functions::{Checked, Function};
 use crate::plan::{Expr, SequenceOp, walk};
@@ -33,6 +33,20 @@ pub(crate) struct DomainRules {
 impl DomainRules {
     /// `column`: the place that the value has in the row.
     pub(crate) fn of(domain: &UserType, column: usize, catalog: &Catalog) -> Result<DomainRules> {
+        DomainRules::of_those(domain, column, catalog, |_| true)
+    }
+
+    /// What is known of all values, those that were there before the condition among them.
+    pub(crate) fn known(domain: &UserType, column: usize, catalog: &Catalog) -> Result<DomainRules> {
+        DomainRules::of_those(domain, column, catalog, |check| check.valid)
+    }
+
+    fn of_those(
+        domain: &UserType,
+        column: usize,
+        catalog: &Catalog,
+        is_wanted: fn(&Check) -> bool,
+    ) -> Result<DomainRules> {
         let mut rules = DomainRules { name: catalog.shown_type(domain), not_null: false, conditions: Vec::new() };
         let mut levels = Vec::new();
         let mut level = Some(domain);
@@ -42,7 +56,7 @@ impl DomainRules {
         }
         for of in levels.into_iter().rev() {
             rules.not_null |= of.not_null;
-            let mut checks: Vec<_> = of.checks.iter().collect();
+            let mut checks: Vec<_> = of.checks.iter().filter(|check| is_wanted(check)).collect();
             checks.sort_by_key(|check| &check.name);
             for check in checks {
                 let bound =

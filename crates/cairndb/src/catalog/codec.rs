@@ -52,11 +52,14 @@ const WITH_TRIGGER_KINDS: u8 = 15;
 /// The same of a materialized view: who does not know of them would take it for a table.
 const WITH_QUERY: u8 = 16;
 
+/// The same of a table with UNIQUE or a PRIMARY KEY that may wait: who does not know of them would not keep rows apart.
+const WITH_LATE_KEYS: u8 = 17;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_QUERY;
+const NEWEST: u8 = WITH_LATE_KEYS;
 
 /// Builds one record.
 #[derive(Default)]
@@ -125,6 +128,11 @@ impl Writer {
     /// The record of a composite type, or of a table with columns of such.
     pub(super) fn entry_with_composites() -> Writer {
         Writer { out: vec![WITH_COMPOSITES], temporary: false }
+    }
+
+    /// The record of a table with UNIQUE or a PRIMARY KEY that may wait.
+    pub(super) fn entry_with_late_keys() -> Writer {
+        Writer { out: vec![WITH_LATE_KEYS], temporary: false }
     }
 
     /// The record of a materialized view.

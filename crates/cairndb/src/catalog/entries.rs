@@ -22,6 +22,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.has_deferrable_keys() => Writer::entry_with_late_keys(),
         () if table.is_materialized() => Writer::entry_with_query(),
         () if table.triggers.iter().any(|trigger| trigger.is_of_later_kind()) => Writer::entry_with_trigger_kinds(),
         () if table.indexes.iter().any(|index| index.is_inverted()) => Writer::entry_with_items(),
@@ -340,6 +341,8 @@ fn encode_index(index: &Index, w: &mut Writer) {
     if let Some(inverted) = &index.inverted {
         inverted.classes.iter().for_each(|class| w.number(11, class.code()));
     }
+    encode_deferral(index.deferral, 12, w);
+    w.flag(13, index.primary);
 }
 
 /// An expression as three fields: its text, what that refers to, and its columns.
@@ -386,6 +389,8 @@ fn decode_index(bytes: &[u8], types: &Types) -> Result<Index> {
         predicate: None,
         included: Vec::new(),
         inverted: None,
+        deferral: Deferral::Never,
+        primary: false,
     };
     let mut fields = Fields::record(bytes);
     while let Some((tag, value)) = fields.next()? {
@@ -404,6 +409,8 @@ fn decode_index(bytes: &[u8], types: &Types) -> Result<Index> {
                 let class = ItemClass::of_code(codec::number(value)?).ok_or_else(|| corrupt("class of an index"))?;
                 index.inverted.get_or_insert_default().classes.push(class);
             }
+            12 => index.deferral = decode_deferral(codec::number(value)?)?,
+            13 => index.primary = true,
             _ => {}
         }
     }
@@ -463,11 +470,7 @@ fn encode_foreign_key(key: &ForeignKey, w: &mut Writer) {
     w.number(5, encode_action(key.on_delete));
     w.number(6, encode_action(key.on_update));
     w.number(7, key.id.0.into());
-    match key.deferral {
-        Deferral::Never => {}
-        Deferral::Immediate => w.number(8, 1),
-        Deferral::Deferred => w.number(8, 2),
-    }
+    encode_deferral(key.deferral, 8, w);
     w.flag(9, !key.valid);
 }
 
@@ -499,6 +502,14 @@ fn decode_foreign_key(bytes: &[u8]) -> Result<ForeignKey> {
         }
     }
     Ok(key)
+}
+
+fn encode_deferral(deferral: Deferral, tag: u8, w: &mut Writer) {
+    match deferral {
+        Deferral::Never => {}
+        Deferral::Immediate => w.number(tag, 1),
+        Deferral::Deferred => w.number(tag, 2),
+    }
 }
 
 fn decode_deferral(number: u64) -> Result<Deferral> {
@@ -715,6 +726,8 @@ mod tests {
                     expression: RowExpression { definition: "lower(b)".into(), columns: vec![4] },
                 }],
                 included: vec![1],
+                deferral: Deferral::Deferred,
+                primary: true,
                 inverted: Some(crate::catalog::Inverted {
                     classes: vec![ItemClass::JsonbPath, ItemClass::Array],
                     ..crate::catalog::Inverted::default()

@@ -236,24 +236,38 @@ pub(crate) fn row_number(key: &[u8]) -> Result<u64> {
     Ok(u64::from_be_bytes(bytes))
 }
 
+/// Whether another row may have the same key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Apart {
+    /// It may: the entry's key tells the rows apart.
+    #[default]
+    Never,
+    /// For a while: so many bytes of the entry's key are those of its columns.
+    Later(usize),
+    /// No: the entry's value is the row's key.
+    AtOnce,
+}
+
 impl Index {
-    /// Appends the key of a row's entry, whose columns `encode` appends, saying which are NULL; whether the entry's value is
-    /// the row's key (see [`Index`] for the format).
+    /// Appends the key of a row's entry, whose columns `encode` appends, saying which are NULL; what it must not be equal to
+    /// (see [`Index`] for the format).
     #[inline]
     pub(crate) fn encode_entry_with<E>(
         &self,
         row_key: &[u8],
         out: &mut Vec<u8>,
         mut encode: impl FnMut(&IndexColumn, &mut Vec<u8>) -> Result<bool, E>,
-    ) -> Result<bool, E> {
-        let mut is_exclusive = self.unique;
+    ) -> Result<Apart, E> {
+        let mut is_whole = true;
         for part in &self.columns {
-            is_exclusive &= !encode(part, out)? | self.nulls_equal;
+            is_whole &= !encode(part, out)? | self.nulls_equal;
         }
-        if !is_exclusive {
-            out.extend_from_slice(row_key);
+        if self.unique && is_whole {
+            return Ok(Apart::AtOnce);
         }
-        Ok(is_exclusive)
+        let columns_end = out.len();
+        out.extend_from_slice(row_key);
+        Ok(if self.is_deferrable() && is_whole { Apart::Later(columns_end) } else { Apart::Never })
     }
 
     /// The row key of an entry.

@@ -158,6 +158,11 @@ pub struct Index {
     pub(crate) nulls_equal: bool,
     /// Made by a UNIQUE constraint of this name (then violations name it so).
     pub constraint: bool,
+    /// When the constraint is looked at. One that may wait keeps rows apart without `unique`: its entries are those of an index that
+    /// is not, for two rows may have the same key for a while.
+    pub(crate) deferral: Deferral,
+    /// The constraint is the PRIMARY KEY, which may wait: the table's rows lie by number then, as if it had none.
+    pub(crate) primary: bool,
     /// What its key has besides columns.
     pub(crate) expressions: Vec<KeyExpression>,
     /// Only rows for which it is true have entries.
@@ -376,6 +381,17 @@ impl Index {
         self.is_plain() && !self.nulls_equal && !self.is_inverted()
     }
 
+    /// It is of a constraint that may wait.
+    #[inline]
+    pub(crate) fn is_deferrable(&self) -> bool {
+        self.deferral != Deferral::Never
+    }
+
+    /// The same of a constraint that does not wait.
+    pub(crate) fn immediate(&self) -> Index {
+        Index { unique: self.constraint, deferral: Deferral::Never, ..self.clone() }
+    }
+
     /// Its tree has items with lists of rows, and its columns are in no order.
     #[inline]
     pub(crate) fn is_inverted(&self) -> bool {
@@ -428,6 +444,28 @@ impl Table {
             triggers: Vec::new(),
             materialized: None,
         }
+    }
+
+    /// The index of a PRIMARY KEY that may wait.
+    pub(crate) fn deferrable_primary_key(&self) -> Option<&Arc<Index>> {
+        self.indexes.iter().find(|index| index.primary)
+    }
+
+    /// Whether there is a PRIMARY KEY.
+    pub(crate) fn has_primary_key(&self) -> bool {
+        !self.primary_key.is_empty() || self.deferrable_primary_key().is_some()
+    }
+
+    /// Whether the column is one of the PRIMARY KEY.
+    pub(crate) fn is_in_primary_key(&self, column: usize) -> bool {
+        let later =
+            || self.deferrable_primary_key().is_some_and(|key| key.columns.iter().any(|part| part.column == column));
+        self.primary_key.contains(&column) || later()
+    }
+
+    /// Whether a constraint that keeps rows apart may wait.
+    pub(crate) fn has_deferrable_keys(&self) -> bool {
+        self.indexes.iter().any(|index| index.is_deferrable())
     }
 
     /// Whether it is a materialized view.

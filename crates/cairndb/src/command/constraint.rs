@@ -13,6 +13,7 @@ pub(crate) enum Constraint {
         name: Option<String>,
         columns: Vec<String>,
         included: Vec<String>,
+        deferral: Deferral,
     },
     /// `nulls_equal`: two rows of NULL are not unique either.
     Unique {
@@ -20,12 +21,14 @@ pub(crate) enum Constraint {
         columns: Vec<String>,
         included: Vec<String>,
         nulls_equal: bool,
+        deferral: Deferral,
     },
     /// A primary key, or UNIQUE, of which an index is made that is there.
     UsingIndex {
         name: Option<String>,
         index: String,
         primary: bool,
+        deferral: Deferral,
         /// Of the error for a table that is only being made.
         place: u32,
     },
@@ -64,10 +67,9 @@ impl Constraint {
         let is_not_valid = |attribute: &Clause<'_>| attribute.has(TokenKind::Valid);
         let valid = !rule.parts("rule_attribute").any(|attribute| is_not_valid(&attribute));
         let attributes = || rule.parts("rule_attribute").filter(|attribute| !is_not_valid(attribute));
-        match rule.rule() {
-            "foreign_key_rule" => {}
-            "check_rule" => refuse_attributes(attributes())?,
-            _ => refuse_attributes(rule.parts("rule_attribute"))?,
+        // The parser knows where NOT VALID may stand.
+        if rule.rule() == "check_rule" {
+            refuse_attributes(attributes())?;
         }
         let deferral = deferral(attributes())?;
         let columns = rule.names_in("columns");
@@ -77,10 +79,13 @@ impl Constraint {
             "primary_key_rule" | "unique_rule" if rule.part("existing_index").is_some() => {
                 let index = rule.part("existing_index").ok_or_else(|| Error::internal("no index"))?;
                 let primary = rule.has(TokenKind::Primary);
-                Ok(Constraint::UsingIndex { name, index: index.name()?, primary, place: clause.start() })
+                Ok(Constraint::UsingIndex { name, index: index.name()?, primary, deferral, place: clause.start() })
             }
-            "primary_key_rule" => Ok(Constraint::PrimaryKey { name, columns, included }),
-            "unique_rule" => Ok(Constraint::Unique { name, columns, included, nulls_equal: are_nulls_equal(rule) }),
+            "primary_key_rule" => Ok(Constraint::PrimaryKey { name, columns, included, deferral }),
+            "unique_rule" => {
+                let nulls_equal = are_nulls_equal(rule);
+                Ok(Constraint::Unique { name, columns, included, nulls_equal, deferral })
+            }
             "check_rule" => Ok(Constraint::Check { name, condition: condition(rule)?, valid }),
             "foreign_key_rule" => {
                 let references = rule.part("references").ok_or_else(|| Error::internal("no REFERENCES"))?;
@@ -102,10 +107,16 @@ pub(super) fn column_rule(name: Option<String>, rule: Clause<'_>, column: &str) 
     Ok(Some(match rule.part("references") {
         Some(references) => Constraint::ForeignKey { name, columns, references: References::of(references)? },
         None if rule.part("check").is_some() => Constraint::Check { name, condition: condition(rule)?, valid: true },
-        None if rule.has(TokenKind::Primary) => Constraint::PrimaryKey { name, columns, included: Vec::new() },
-        None if rule.has(TokenKind::Unique) => {
-            Constraint::Unique { name, columns, included: Vec::new(), nulls_equal: are_nulls_equal(rule) }
+        None if rule.has(TokenKind::Primary) => {
+            Constraint::PrimaryKey { name, columns, included: Vec::new(), deferral: Deferral::Never }
         }
+        None if rule.has(TokenKind::Unique) => Constraint::Unique {
+            name,
+            columns,
+            included: Vec::new(),
+            nulls_equal: are_nulls_equal(rule),
+            deferral: Deferral::Never,
+        },
         None => return Ok(None),
     }))
 }
@@ -126,12 +137,25 @@ pub(super) fn are_nulls_equal(clause: Clause<'_>) -> bool {
     clause.part("nulls_treatment").is_some_and(|nulls| nulls.has(TokenKind::Not))
 }
 
-/// All constraints but foreign keys hold at once, for all rows.
+impl Constraint {
+    /// When it is looked at, where that can be said of it.
+    pub(super) fn deferral_mut(&mut self) -> Option<&mut Deferral> {
+        match self {
+            Constraint::PrimaryKey { deferral, .. }
+            | Constraint::Unique { deferral, .. }
+            | Constraint::UsingIndex { deferral, .. } => Some(deferral),
+            Constraint::ForeignKey { references, .. } => Some(&mut references.deferral),
+            Constraint::Check { .. } => None,
+        }
+    }
+}
+
+/// NOT NULL, CHECK and what is no constraint hold at once.
 pub(super) fn refuse_attributes<'p>(attributes: impl Iterator<Item = Clause<'p>>) -> Result<()> {
     for attribute in attributes {
         let deferrable = attribute.has(TokenKind::Deferrable) && !attribute.has(TokenKind::Not);
         if deferrable || attribute.has(TokenKind::Deferred) {
-            return Err(attribute.unsupported("a deferrable constraint that is no foreign key"));
+            return Err(attribute.unsupported("a deferrable constraint that is no key"));
         }
         if attribute.has(TokenKind::Valid) {
             return Err(attribute.unsupported("a constraint that is NOT VALID"));

@@ -277,6 +277,7 @@ impl ColumnDefinition {
             // It was looked at with what it stands behind.
             return Ok(());
         }
+        let before = self.constraints.len();
         let rule = option.part("column_rule").ok_or_else(|| Error::internal("a column's constraint of no kind"))?;
         match () {
             () if rule.has(TokenKind::Generated) => match rule.part("generated_stored") {
@@ -288,12 +289,13 @@ impl ColumnDefinition {
             () if rule.has(TokenKind::Null) => self.nullable = true,
             () => self.constraints.extend(column_rule(option.names().next(), rule, &self.name)?),
         }
-        match self.constraints.last_mut() {
-            Some(Constraint::ForeignKey { references, .. }) if rule.part("references").is_some() => {
-                references.deferral = deferral(attributes)?;
+        let is_added = self.constraints.len() > before;
+        match self.constraints.last_mut().filter(|_| is_added).and_then(Constraint::deferral_mut) {
+            Some(known) => {
+                *known = deferral(attributes)?;
                 Ok(())
             }
-            _ => refuse_attributes(attributes),
+            None => refuse_attributes(attributes),
         }
     }
 }

@@ -34,7 +34,7 @@ impl Ddl<'_> {
                 column.not_null = true;
             }
             C::DropNotNull => {
-                if table.primary_key.contains(&position) {
+                if table.is_in_primary_key(position) {
                     let message = format!("column \"{name}\" is in a primary key");
                     return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
                 }

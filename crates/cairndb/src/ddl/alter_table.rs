@@ -139,15 +139,21 @@ impl Ddl<'_> {
         let mut new = Table::clone(table);
         let mut chosen = Chosen::default();
         match constraint {
-            Constraint::PrimaryKey { name, columns, included } => {
-                self.set_primary_key(&mut new, name.clone(), (columns, included), &mut chosen)?;
-                self.rebuild_for_primary_key(table, new)
+            Constraint::PrimaryKey { name, columns, included, deferral } => {
+                self.set_primary_key(&mut new, name.clone(), (columns, included, *deferral), &mut chosen)?;
+                let Some(index) = new.deferrable_primary_key() else {
+                    return self.rebuild_for_primary_key(table, new);
+                };
+                index.columns.iter().try_for_each(|part| self.verify_not_null(table, part.column))?;
+                self.build_index(table, index)?;
+                self.store.put_table(&new)
             }
-            Constraint::UsingIndex { name, index, primary, .. } => {
-                self.use_index(table, name.as_ref(), (index, *primary))
+            Constraint::UsingIndex { name, index, primary, deferral, .. } => {
+                self.use_index(table, name.as_ref(), (index, *primary, *deferral))
             }
-            Constraint::Unique { name, columns, included, nulls_equal } => {
-                self.add_unique(&mut new, name.clone(), (columns, included, *nulls_equal), &mut chosen)?;
+            Constraint::Unique { name, columns, included, nulls_equal, deferral } => {
+                let how = (*nulls_equal, *deferral);
+                self.add_unique(&mut new, name.clone(), (columns, included), how, &mut chosen)?;
                 if let Some(index) = new.indexes.last() {
                     self.build_index(table, index)?;
                 }

@@ -8,7 +8,7 @@ use cairn_parser::{Expr, Id};
 use super::context::Ddl;
 use super::names::{Chosen, constraint_exists, constraint_name};
 use crate::bind::{bind_check, resolve_check};
-use crate::catalog::{Check, Index, IndexColumn, Relation, Table, TableLayout};
+use crate::catalog::{Check, Deferral, Index, IndexColumn, ObjectId, Relation, Table, TableLayout};
 use crate::exec::eval_row;
 use crate::plan::is_volatile;
 use crate::types::DataType;
@@ -72,23 +72,51 @@ impl Ddl<'_> {
         &self,
         table: &mut Table,
         name: Option<String>,
-        (columns, included): (&[String], &[String]),
+        (columns, included, deferral): (&[String], &[String], Deferral),
         chosen: &mut Chosen,
     ) -> Result<()> {
-        if !table.primary_key.is_empty() {
+        if table.has_primary_key() {
             return Err(several_primary_keys(table));
         }
-        table.primary_key = key_positions(table, columns, "primary key")?;
-        table.primary_key_included = included_positions(table, included)?;
-        for &column in &table.primary_key {
+        let positions = key_positions(table, columns, "primary key")?;
+        let included = included_positions(table, included)?;
+        for &column in &positions {
             table.columns[column].not_null = true;
         }
-        table.primary_key_id = self.store.allocate_id(table.schema)?;
-        table.primary_key_name = Some(match name {
+        let id = self.store.allocate_id(table.schema)?;
+        let name = match name {
             Some(name) => chosen.take_relation(&self.catalog, table.schema, name)?,
             None => chosen.relation(&self.catalog, table, "", "pkey"),
-        });
+        };
+        if deferral != Deferral::Never {
+            let index =
+                Index { id, included, deferral, primary: true, ..self.constraint_index(table, name, &positions)? };
+            table.indexes.push(Arc::new(index));
+            return Ok(());
+        }
+        (table.primary_key, table.primary_key_included) = (positions, included);
+        (table.primary_key_id, table.primary_key_name) = (id, Some(name));
         Ok(())
+    }
+
+    /// The index of a constraint, empty: one that is looked at later, without an id.
+    fn constraint_index(&self, table: &Table, name: String, positions: &[usize]) -> Result<Index> {
+        let part = |&column: &usize| IndexColumn { column, descending: false, nulls_first: false };
+        Ok(Index {
+            id: ObjectId(0),
+            name,
+            tree: self.dml.tx.create_derived_tree(table.schema)?,
+            columns: positions.iter().map(part).collect(),
+            unique: false,
+            nulls_equal: false,
+            constraint: true,
+            deferral: Deferral::Never,
+            primary: false,
+            expressions: Vec::new(),
+            predicate: None,
+            included: Vec::new(),
+            inverted: None,
+        })
     }
 
     /// Adds the index of a UNIQUE constraint, empty.
@@ -96,7 +124,8 @@ impl Ddl<'_> {
         &self,
         table: &mut Table,
         name: Option<String>,
-        (columns, included, nulls_equal): (&[String], &[String], bool),
+        (columns, included): (&[String], &[String]),
+        (nulls_equal, deferral): (bool, Deferral),
         chosen: &mut Chosen,
     ) -> Result<()> {
         let positions = key_positions(table, columns, "unique")?;
@@ -107,20 +136,10 @@ impl Ddl<'_> {
                 chosen.relation(&self.catalog, table, &named_by.join("_"), "key")
             }
         };
-        let part = |column| IndexColumn { column, descending: false, nulls_first: false };
-        table.indexes.push(Arc::new(Index {
-            id: self.store.allocate_id(table.schema)?,
-            name,
-            tree: self.dml.tx.create_derived_tree(table.schema)?,
-            columns: positions.into_iter().map(part).collect(),
-            unique: true,
-            nulls_equal,
-            constraint: true,
-            expressions: Vec::new(),
-            predicate: None,
-            included: included_positions(table, included)?,
-            inverted: None,
-        }));
+        let (id, included) = (self.store.allocate_id(table.schema)?, included_positions(table, included)?);
+        let unique = deferral == Deferral::Never;
+        let index = self.constraint_index(table, name, &positions)?;
+        table.indexes.push(Arc::new(Index { id, unique, nulls_equal, deferral, included, ..index }));
         Ok(())
     }
 
@@ -130,7 +149,7 @@ impl Ddl<'_> {
         &mut self,
         table: &Arc<Table>,
         name: Option<&String>,
-        (index, primary): (&str, bool),
+        (index, primary, deferral): (&str, bool, Deferral),
     ) -> Result<()> {
         let used = self.usable_index(table, index)?;
         let name = name.cloned().unwrap_or_else(|| index.to_owned());
@@ -141,15 +160,19 @@ impl Ddl<'_> {
             self.notice(SqlState("00000"), message);
             Chosen::default().take_relation(&self.catalog, table.schema, name.clone())?;
         }
+        if primary && table.has_primary_key() {
+            return Err(several_primary_keys(table));
+        }
+        if deferral != Deferral::Never {
+            return self
+                .make_deferrable(new, Index { name, constraint: true, deferral, primary, ..Index::clone(&used) });
+        }
         if !primary {
             let known = new.indexes.iter_mut().filter(|known| known.id == used.id);
             known.for_each(|known| {
                 *known = Arc::new(Index { name: name.clone(), constraint: true, ..Index::clone(&used) })
             });
             return self.store.put_table(&new);
-        }
-        if !table.primary_key.is_empty() {
-            return Err(several_primary_keys(table));
         }
         // Rows lie by their primary key: its index is the table.
         new.indexes.retain(|known| known.id != used.id);
@@ -161,6 +184,22 @@ impl Ddl<'_> {
         new.primary_key_id = self.store.allocate_id(table.schema)?;
         new.primary_key_name = Some(name);
         self.rebuild_for_primary_key(table, new)
+    }
+
+    /// Makes a table's index that of a constraint that may wait: its entries are others.
+    fn make_deferrable(&mut self, mut table: Table, index: Index) -> Result<()> {
+        for part in index.columns.iter().filter(|_| index.primary) {
+            self.verify_not_null(&table, part.column)?;
+            table.columns[part.column].not_null = true;
+        }
+        let tree = self.dml.tx.create_derived_tree(table.schema)?;
+        let index = Arc::new(Index { tree, unique: false, ..index });
+        self.build_index(&table, &index)?;
+        for known in table.indexes.iter_mut().filter(|known| known.id == index.id) {
+            self.dml.tx.drop_tree(known.tree)?;
+            *known = index.clone();
+        }
+        self.store.put_table(&table)
     }
 
     fn usable_index(&self, table: &Table, name: &str) -> Result<Arc<Index>> {

@@ -9,7 +9,7 @@ use super::context::Ddl;
 use super::create_table::check_collated;
 use super::names::Chosen;
 use crate::bind::{resolve_key, resolve_predicate};
-use crate::catalog::{Catalog, EXPRESSIONS, Index, IndexColumn, Inverted, KeyExpression, ObjectId, Table};
+use crate::catalog::{Catalog, Deferral, EXPRESSIONS, Index, IndexColumn, Inverted, KeyExpression, ObjectId, Table};
 use crate::command::{CreateIndex, IndexKey, IndexPart};
 use crate::inverted::ItemClass;
 use crate::types::{DataType, TYPES};
@@ -83,6 +83,8 @@ pub(super) fn described(create: &CreateIndex, table: &Table, catalog: &Catalog) 
         included: create.included.iter().map(|name| position(table, name)).collect::<Result<_>>()?,
         predicate: create.filter.as_ref().map(|text| resolve_predicate(text, table, catalog)).transpose()?,
         inverted: create.is_inverted.then(Inverted::default),
+        deferral: Deferral::Never,
+        primary: false,
     };
     let mut named_by: Vec<String> = Vec::with_capacity(create.columns.len());
     let mut next = table.indexes.iter().flat_map(|index| &index.expressions).map(|key| key.column + 1).max();

@@ -114,11 +114,12 @@ impl Ddl<'_> {
         let mut foreign_keys = Vec::new();
         for constraint in constraints {
             match constraint {
-                Constraint::PrimaryKey { name, columns, included } => {
-                    self.set_primary_key(table, name.clone(), (columns, included), chosen)?
+                Constraint::PrimaryKey { name, columns, included, deferral } => {
+                    self.set_primary_key(table, name.clone(), (columns, included, *deferral), chosen)?
                 }
-                Constraint::Unique { name, columns, included, nulls_equal } => {
-                    self.add_unique(table, name.clone(), (columns, included, *nulls_equal), chosen)?;
+                Constraint::Unique { name, columns, included, nulls_equal, deferral } => {
+                    let how = (*nulls_equal, *deferral);
+                    self.add_unique(table, name.clone(), (columns, included), how, chosen)?;
                 }
                 Constraint::UsingIndex { place, .. } => {
                     let error =

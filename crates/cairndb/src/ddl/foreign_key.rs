@@ -116,6 +116,13 @@ fn joined(table: &Table, columns: &[usize]) -> String {
 /// The referenced columns: those given, or the primary key. They must be unique.
 fn referenced_positions(parent: &Table, given: &[String], count: usize) -> Result<Vec<usize>> {
     let invalid = |message: String| Err(Error::new(SqlState::INVALID_FOREIGN_KEY, message));
+    let may_wait = |what: &str| {
+        let message = format!("cannot use a deferrable {what} for referenced table \"{}\"", parent.name);
+        Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+    };
+    if given.is_empty() && parent.deferrable_primary_key().is_some() {
+        return Err(may_wait("primary key"));
+    }
     if given.is_empty() && parent.primary_key.is_empty() {
         return invalid(format!("there is no primary key for referenced table \"{}\"", parent.name))
             .map_err(|error: Error| Error::new(SqlState::UNDEFINED_OBJECT, error.message()));
@@ -135,10 +142,14 @@ fn referenced_positions(parent: &Table, given: &[String], count: usize) -> Resul
         return invalid("number of referencing and referenced columns for foreign key disagree".to_string());
     }
     let same = |key: &[usize]| key.len() == count && key.iter().all(|column| positions.contains(column));
-    let indexed = |index: &std::sync::Arc<crate::catalog::Index>| {
-        index.is_unique_of_all() && same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>())
+    let of_columns = |index: &&std::sync::Arc<crate::catalog::Index>| {
+        same(&index.columns.iter().map(|part| part.column).collect::<Vec<_>>())
     };
-    if !same(&parent.primary_key) && !parent.indexes.iter().any(indexed) {
+    let mut indexes = parent.indexes.iter().filter(of_columns);
+    if !same(&parent.primary_key) && !indexes.clone().any(|index| index.is_unique_of_all()) {
+        if indexes.any(|index| index.is_deferrable()) {
+            return Err(may_wait("unique constraint"));
+        }
         return invalid(format!(
             "there is no unique constraint matching given keys for referenced table \"{}\"",
             parent.name

@@ -26,6 +26,9 @@ pub(super) fn build_index(dml: &DmlContext<'_>, rows: &Reader, table: &Table, in
     if index.is_inverted() {
         return build_inverted(dml, rows, table, index);
     }
+    if index.is_deferrable() {
+        refuse_duplicates(dml, rows, table, &index.immediate())?;
+    }
     let mut last = Vec::new();
     sorted_entries(dml, rows, table, index)?.for_each(|entry, row_key| {
         // Only entries of unique indexes without NULL have values; only these can be there twice.
@@ -37,6 +40,19 @@ pub(super) fn build_index(dml: &DmlContext<'_>, rows: &Reader, table: &Table, in
             last.extend_from_slice(entry);
         }
         Ok(dml.tx.put(index.tree, entry, row_key)?)
+    })
+}
+
+/// SQLSTATE 23505 where two rows have the same key in a unique index.
+fn refuse_duplicates(dml: &DmlContext<'_>, rows: &Reader, table: &Table, index: &Index) -> Result<()> {
+    let mut last = Vec::new();
+    sorted_entries(dml, rows, table, index)?.for_each(|entry, row_key| {
+        if !row_key.is_empty() && last == entry {
+            return Err(duplicate_entry(dml, rows, (table, index), row_key));
+        }
+        last.clear();
+        last.extend_from_slice(entry);
+        Ok(())
     })
 }
 

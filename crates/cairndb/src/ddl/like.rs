@@ -11,7 +11,8 @@ use super::names::Chosen;
 use super::rewrite::rename_table;
 use crate::bind::{definition_fields, named_as_view, resolve_check, resolve_generated};
 use crate::catalog::{
-    Check, Column, Commentable, Definition, Identity, Index, ObjectName, Relation, RowExpression, Sequence, Table,
+    Check, Column, Commentable, Deferral, Definition, Identity, Index, ObjectName, Relation, RowExpression, Sequence,
+    Table,
 };
 use crate::command::{CreateIndex, IndexKey, IndexPart, Like, SequenceOptions};
 use crate::{Error, Result, SqlState};
@@ -78,15 +79,18 @@ impl Ddl<'_> {
             positions.iter().filter_map(|&at| source.columns.get(at)).map(|column| column.name.clone()).collect()
         };
         if !source.primary_key.is_empty() {
-            let columns = (&*names(&source.primary_key), &*names(&source.primary_key_included));
+            let columns = (&*names(&source.primary_key), &*names(&source.primary_key_included), Deferral::Never);
             self.set_primary_key(table, None, columns, chosen)?;
             self.copy_index_comments(like, source.primary_key_id, table.primary_key_id)?;
         }
         for index in &source.indexes {
             let keys: Vec<usize> = index.columns.iter().map(|part| part.column).collect();
-            if index.constraint {
-                let columns = (&*names(&keys), &*names(&index.included), index.nulls_equal);
-                self.add_unique(table, None, columns, chosen)?;
+            let (columns, included) = (&*names(&keys), &*names(&index.included));
+            if index.primary {
+                self.set_primary_key(table, None, (columns, included, index.deferral), chosen)?;
+            } else if index.constraint {
+                let how = (index.nulls_equal, index.deferral);
+                self.add_unique(table, None, (columns, included), how, chosen)?;
             } else {
                 let create = self.index_like(index, source, table);
                 let (mut new, named_by) = described(&create, table, &self.catalog)?;

@@ -1,4 +1,5 @@
-//! What a transaction owes to foreign keys that are looked at when it commits, and the constraint triggers that run then.
+//! What a transaction owes to foreign keys and to UNIQUE and PRIMARY KEY that are looked at when it commits, and the constraint
+//! triggers that run then.
 //!
 //! Only what was wrong when its statement ended is put down; whatever makes something wrong later is put down then. What was
 //! put right stays: ROLLBACK TO may bring it back. At COMMIT each is looked at as the rows are then. Triggers stay, too, once
@@ -11,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::DmlContext;
 use super::foreign_keys::ForeignKeys;
 use super::triggers::{Late, Running};
-use crate::catalog::{Deferral, ForeignKey, ObjectId, Trigger};
+use crate::catalog::{Deferral, ObjectId, Trigger};
 use crate::{Result, Value};
 
 /// See the module.
@@ -47,11 +48,11 @@ pub(crate) struct DeferredMark {
     ran: u64,
 }
 
-/// Something to be looked at, by a foreign key of a table.
+/// Something to be looked at, by a constraint of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Owed {
     pub(super) table: ObjectId,
-    /// The foreign key.
+    /// The foreign key; of UNIQUE and PRIMARY KEY the index.
     pub(super) key: ObjectId,
     pub(super) what: What,
 }
@@ -62,6 +63,8 @@ pub(super) enum What {
     Reference(Vec<u8>),
     /// Rows referred to these values, which went.
     Orphans(Vec<Value>),
+    /// Several rows had these columns in the index.
+    Several(Vec<u8>),
 }
 
 impl Deferred {
@@ -69,17 +72,13 @@ impl Deferred {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is looked at when the transaction commits.
-    pub(super) fn puts_off(&self, key: &ForeignKey) -> bool {
-        self.waits(key.id, key.deferral)
-    }
-
     /// Whether it runs when the transaction commits.
     pub(super) fn puts_off_trigger(&self, trigger: &Trigger) -> bool {
         trigger.deferral.is_some_and(|deferral| self.waits(trigger.id, deferral))
     }
 
-    fn waits(&self, constraint: ObjectId, deferral: Deferral) -> bool {
+    /// Whether a constraint is looked at when the transaction commits.
+    pub(super) fn waits(&self, constraint: ObjectId, deferral: Deferral) -> bool {
         if deferral == Deferral::Never {
             return false;
         }

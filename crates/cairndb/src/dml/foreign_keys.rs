@@ -1,4 +1,5 @@
-//! Foreign keys: checked and acted upon when a statement has written all its rows.
+//! Foreign keys: checked and acted upon when a statement has written all its rows. UNIQUE and PRIMARY KEY that may wait are
+//! checked then, too.
 //!
 //! Referenced rows that went away or changed are *events*, worked off in order; the actions they cause (CASCADE, SET
 //! NULL, SET DEFAULT) write rows and so make more events, in one flat loop, however long the chain. Then the new
@@ -11,14 +12,14 @@ use std::sync::Arc;
 
 use super::DmlContext;
 use super::deferred::{Owed, What};
-use super::referencing::{Found, find_rows};
+use super::referencing::{Found, find_rows, second_with};
 use super::row::{
-    ChangeBuffers, DeleteBuffers, Env, Lookup, ReferenceChecks, RowChange, RowDelete, Rules, Stop, Stored, Target,
-    Trees, Violation, Wanted, converted, exists, look_up, still_referenced,
+    ChangeBuffers, DeleteBuffers, Entries, Env, Lookup, ReferenceChecks, RowChange, RowDelete, Rules, Stop, Stored,
+    Target, Trees, Violation, Wanted, converted, exists, look_up, still_referenced,
 };
 use super::triggers::{Changed, Running, TableTriggers, TransitionRows, has_trigger};
 use crate::bind::bind_default;
-use crate::catalog::{ObjectId, ReferentialAction, Table, Timing, TriggerEvent};
+use crate::catalog::{Deferral, ObjectId, ReferentialAction, Table, Timing, TriggerEvent};
 use crate::plan::Expr;
 use crate::types::{DataType, cast};
 use crate::{Error, Result, SqlState, Value};
@@ -29,6 +30,7 @@ pub(super) struct ForeignKeys<'a> {
     events: VecDeque<Event>,
     pending: Vec<Pending>,
     orphans: Vec<Orphans>,
+    several: Vec<Several>,
     targets: Few<ObjectId, Arc<Target>>,
     /// What actions do to rows of a table that refer by its foreign key at a position.
     actions: Few<(ObjectId, usize, ReferentialAction), Arc<RowChange>>,
@@ -105,7 +107,29 @@ struct Orphans {
     values: Vec<Value>,
 }
 
+/// Rows that have the same columns in the index at `index`, at present.
+struct Several {
+    table: Arc<Table>,
+    index: usize,
+    key: Vec<u8>,
+}
+
 impl ReferenceChecks for ForeignKeys<'_> {
+    fn guarded(&mut self, table: &Arc<Table>, index: usize, key: &[u8]) -> Result<(), Stop> {
+        let known = |several: &Several| several.table.id == table.id && several.index == index && several.key == key;
+        if !self.several.last().is_some_and(known) && self.second_of(table, index, key)?.is_some() {
+            self.several.push(Several { table: table.clone(), index, key: key.to_vec() });
+            self.held += size_of::<Several>() + key.len();
+            if self.held > self.context.exec.memory_budget {
+                let error = Error::new(SqlState::OUT_OF_MEMORY, "out of memory");
+                let hint =
+                    "Keys that a statement gives to several rows are kept until its end: change fewer rows at once.";
+                return Err(error.with_hint(hint).into());
+            }
+        }
+        Ok(())
+    }
+
     fn refers(&mut self, trees: &mut dyn Trees, rules: &Rules, key: &[u8], lookups: &[Lookup]) -> Result<(), Stop> {
         for (&position, lookup) in rules.references.iter().zip(lookups) {
             self.refers_by(trees, &rules.target, position, key, lookup)?;
@@ -150,6 +174,7 @@ impl<'a> ForeignKeys<'a> {
             events: VecDeque::new(),
             pending: Vec::new(),
             orphans: Vec::new(),
+            several: Vec::new(),
             targets: Few::new(),
             actions: Few::new(),
             found: Few::new(),
@@ -265,38 +290,59 @@ impl<'a> ForeignKeys<'a> {
             self.context.exec.check()?;
             self.act(&event)?;
         }
+        for Several { table, index: at, key } in std::mem::take(&mut self.several) {
+            if let Some(error) = self.what_is_double(&table, at, &key)? {
+                let index = &table.indexes[at];
+                self.settle(error, table.id, (index.id, index.deferral), || What::Several(key))?;
+            }
+        }
         for pending in std::mem::take(&mut self.pending) {
             if let Some(error) = self.what_is_missing(&pending)? {
                 let Pending { target, position, key, .. } = pending;
-                self.settle(error, &target.table, position, || What::Reference(key))?;
+                let foreign_key = &target.table.foreign_keys[position];
+                let constraint = (foreign_key.id, foreign_key.deferral);
+                self.settle(error, target.table.id, constraint, || What::Reference(key))?;
             }
         }
         for orphans in std::mem::take(&mut self.orphans) {
             if let Some(error) = self.who_is_orphaned(&orphans)? {
                 let Orphans { child, position, values, .. } = orphans;
-                self.settle(error, &child, position, || What::Orphans(values))?;
+                let foreign_key = &child.foreign_keys[position];
+                let constraint = (foreign_key.id, foreign_key.deferral);
+                self.settle(error, child.id, constraint, || What::Orphans(values))?;
             }
         }
         Ok(())
     }
 
-    /// The error, unless the table's foreign key at `position` is looked at when the transaction commits.
-    fn settle(&self, error: Error, table: &Table, position: usize, what: impl FnOnce() -> What) -> Result<()> {
-        let key = &table.foreign_keys[position];
-        match self.context.deferred.filter(|deferred| deferred.puts_off(key)) {
+    /// The error, unless the constraint of the table is looked at when the transaction commits.
+    fn settle(
+        &self,
+        error: Error,
+        table: ObjectId,
+        (key, deferral): (ObjectId, Deferral),
+        what: impl FnOnce() -> What,
+    ) -> Result<()> {
+        match self.context.deferred.filter(|deferred| deferred.waits(key, deferral)) {
             Some(deferred) => {
-                deferred.owe(Owed { table: table.id, key: key.id, what: what() });
+                deferred.owe(Owed { table, key, what: what() });
                 Ok(())
             }
             None => Err(error),
         }
     }
 
-    /// What a statement before has put off, to be looked at now. A foreign key that is gone asks nothing any more.
+    /// What a statement before has put off, to be looked at now. A constraint that is gone asks nothing any more.
     pub(super) fn take(&mut self, owed: Owed) -> Result<()> {
         let Some(child) = self.context.catalog.table_by_id(owed.table) else { return Ok(()) };
+        if let What::Several(key) = owed.what {
+            let index = child.indexes.iter().position(|index| index.id == owed.key);
+            self.several.extend(index.map(|index| Several { table: child.clone(), index, key }));
+            return Ok(());
+        }
         let Some(position) = child.foreign_keys.iter().position(|key| key.id == owed.key) else { return Ok(()) };
         match owed.what {
+            What::Several(_) => {}
             What::Reference(key) => {
                 let (target, lookup) = (self.target(child)?, Lookup::default());
                 self.pending.push(Pending { target, position, key, lookup });
@@ -482,6 +528,24 @@ impl<'a> ForeignKeys<'a> {
         let program = Arc::new(RowChange::new(target, catalog, assigned, None, (None, 0)));
         self.actions.insert(place, program.clone());
         Ok(program)
+    }
+
+    /// The key of the second row that has these columns in the index.
+    fn second_of(&self, table: &Table, index: usize, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let index = table.indexes.get(index).ok_or_else(|| Error::internal("an index is missing"))?;
+        second_with(table, index, key, self.context.tx.reader())
+    }
+
+    /// The error, where several rows have these columns in the index. SQLSTATE 23505.
+    fn what_is_double(&self, table: &Arc<Table>, index: usize, key: &[u8]) -> Result<Option<Error>> {
+        let Some(row_key) = self.second_of(table, index, key)? else { return Ok(None) };
+        let row = self.context.tx.reader().get(table.tree, &row_key)?.unwrap_or_default();
+        let entries = Entries::of(table, &table.indexes[index], self.context.catalog)?;
+        let name = &table.indexes[index].name;
+        let message = format!("duplicate key value violates unique constraint \"{name}\"");
+        let detail = entries.key_detail(&row_key, &row, self.context.exec)?;
+        let error = Error::new(SqlState::UNIQUE_VIOLATION, message).with_detail(format!("{detail} already exists."));
+        Ok(Some(error.with_constraint(name)))
     }
 
     /// The error, where the row refers to what is not there.

@@ -112,6 +112,21 @@ fn scan_index(
     Ok(found)
 }
 
+/// The key of the second row whose entries in an index have these columns; `None`: no two rows have.
+pub(super) fn second_with(table: &Table, index: &Index, columns: &[u8], reader: &Reader) -> Result<Option<Vec<u8>>> {
+    let end = successor(columns);
+    let mut cursor = reader.cursor(index.tree, Bound::Included(columns), upper(&end))?;
+    let mut first = false;
+    while let Some((key, value)) = cursor.next()? {
+        let row_key = index.row_key(table, key, value)?;
+        // What was put down may be of another type than the columns are now.
+        if key.len() - row_key.len() == columns.len() && std::mem::replace(&mut first, true) {
+            return Ok(Some(row_key.to_vec()));
+        }
+    }
+    Ok(None)
+}
+
 /// The least key after all that begin with `prefix`; `None`: there is none.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xff)?;

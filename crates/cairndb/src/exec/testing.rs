@@ -6,7 +6,7 @@ use cairn_storage::{Options, Store, TreeId};
 
 use super::hesitant::hesitantly;
 use super::{BatchSizes, ExecContext, execute};
-use crate::catalog::{Column, Index, IndexColumn, ObjectId, Table, TableLayout};
+use crate::catalog::{Apart, Column, Index, IndexColumn, ObjectId, Table, TableLayout};
 use crate::functions::{Aggregate, Function, aggregate_overloads, exact_overload};
 use crate::plan::{
     AggregateCall, Expr, Field, KeyRange, PhysicalNode as N, PhysicalPlan, SortKey, Subplan, SubqueryKind,
@@ -56,12 +56,12 @@ impl Fixture {
             transaction.put(table.tree, &key, &value).unwrap();
             for index in &table.indexes {
                 let mut entry = vec![];
-                let exclusive = index.encode_entry_with(&key, &mut entry, |part, out| {
+                let apart = index.encode_entry_with(&key, &mut entry, |part, out| {
                     let (value, data_type) = (&row[part.column], table.columns[part.column].data_type);
                     key::encode_value(value, data_type, part.descending, part.nulls_first, out);
                     Ok::<_, std::convert::Infallible>(value.is_null())
                 });
-                let value = if exclusive == Ok(true) { &*key } else { &[] };
+                let value = if apart == Ok(Apart::AtOnce) { &*key } else { &[] };
                 transaction.put(index.tree, &entry, value).unwrap();
             }
         }
@@ -116,6 +116,8 @@ fn index(tree: TreeId, columns: &[usize], unique: bool, descending: bool) -> Ind
         predicate: None,
         included: Vec::new(),
         inverted: None,
+        deferral: Default::default(),
+        primary: false,
     }
 }
 

@@ -50,6 +50,8 @@ pub(super) fn index(catalog: &mut Catalog, table: &str, name: &str, columns: &[u
         predicate: None,
         included: Vec::new(),
         inverted: None,
+        deferral: Default::default(),
+        primary: false,
     };
     entry.indexes.push(Arc::new(index));
     catalog.objects_mut().add_table(Arc::new(entry));

@@ -24,6 +24,16 @@ impl Indexed<'_> {
         self.secondary.map_or(&table.primary_key_included, |index| &index.included)
     }
 
+    /// Whether it is of the primary key.
+    pub(super) fn is_primary(&self) -> bool {
+        self.secondary.is_none_or(|index| index.primary)
+    }
+
+    /// When its constraint is looked at.
+    pub(super) fn deferral(&self) -> Deferral {
+        self.secondary.map_or(Deferral::Never, |index| index.deferral)
+    }
+
     /// Whether a constraint made it.
     pub(super) fn is_constraint(&self) -> bool {
         self.secondary.is_none_or(|index| index.constraint)
@@ -42,7 +52,7 @@ pub(super) fn indexes(table: &Table) -> impl Iterator<Item = Indexed<'_>> {
         id: index.id,
         name: &index.name,
         columns: index.columns.iter().map(|part| part.column).collect(),
-        unique: index.unique,
+        unique: index.unique || index.is_deferrable(),
         secondary: Some(index),
     }))
 }
@@ -106,15 +116,23 @@ fn closes_at_end(text: &str) -> bool {
 /// PRIMARY KEY, UNIQUE.
 pub(super) fn key(table: &Table, of: &Indexed) -> String {
     let kind = match of.secondary {
-        None => "PRIMARY KEY",
+        _ if of.is_primary() => "PRIMARY KEY",
         Some(index) if index.nulls_equal => "UNIQUE NULLS NOT DISTINCT",
-        Some(_) => "UNIQUE",
+        _ => "UNIQUE",
     };
     let included = match names(table, of.included(table)).as_slice() {
         [] => String::new(),
         names => format!(" INCLUDE ({})", names.join(", ")),
     };
-    format!("{kind} ({}){included}", names(table, &of.columns).join(", "))
+    format!("{kind} ({}){included}{}", names(table, &of.columns).join(", "), deferral(of.deferral()))
+}
+
+fn deferral(deferral: Deferral) -> &'static str {
+    match deferral {
+        Deferral::Never => "",
+        Deferral::Immediate => " DEFERRABLE",
+        Deferral::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+    }
 }
 
 /// CHECK.
@@ -136,11 +154,7 @@ pub(super) fn foreign_key(catalog: &Catalog, table: &Table, key: &ForeignKey) ->
             text.extend([event, rule(action)]);
         }
     }
-    text.push_str(match key.deferral {
-        Deferral::Never => "",
-        Deferral::Immediate => " DEFERRABLE",
-        Deferral::Deferred => " DEFERRABLE INITIALLY DEFERRED",
-    });
+    text.push_str(deferral(key.deferral));
     if !key.valid {
         text.push_str(" NOT VALID");
     }

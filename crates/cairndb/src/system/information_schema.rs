@@ -360,7 +360,7 @@ fn constraints(table: &Table) -> Vec<(&str, &'static str, Vec<usize>)> {
     let unique = table.indexes.iter().filter(|index| index.constraint);
     let unique = unique.map(|index| {
         let columns = index.columns.iter().map(|part| part.column).collect();
-        (index.name.as_str(), "UNIQUE", columns)
+        (index.name.as_str(), if index.primary { "PRIMARY KEY" } else { "UNIQUE" }, columns)
     });
     let foreign = table.foreign_keys.iter().map(|key| (key.name.as_str(), "FOREIGN KEY", key.columns.clone()));
     let checks = table.checks.iter().map(|check| (check.name.as_str(), "CHECK", Vec::new()));
@@ -374,7 +374,9 @@ fn table_constraints(catalog: &Catalog, rows: &mut Rows) {
             let constraint = [text(DATABASE), schema.clone(), text(name)];
             let of = [text(DATABASE), schema.clone(), text(&table.name), text(kind)];
             let key = table.foreign_keys.iter().find(|key| kind == "FOREIGN KEY" && key.name == name);
-            let deferral = key.map_or(Deferral::Never, |key| key.deferral);
+            let index =
+                table.indexes.iter().find(|index| kind != "FOREIGN KEY" && index.constraint && index.name == name);
+            let deferral = key.map(|key| key.deferral).or(index.map(|index| index.deferral)).unwrap_or_default();
             let is = [deferral != Deferral::Never, deferral == Deferral::Deferred, true];
             let rest = is.map(yes_or_no);
             rows.add(constraint.into_iter().chain(of).chain(rest).collect());

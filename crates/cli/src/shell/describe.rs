@@ -206,7 +206,8 @@ fn index_line(index: &Index) -> String {
     let columns: Vec<String> = index.columns.iter().map(index_column).collect();
     let filter = index.filter.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
     let nulls = if index.nulls_equal { " NULLS NOT DISTINCT" } else { "" };
-    format!("\"{}\" {kind}({}){nulls}{filter}", index.name, columns.join(", "))
+    let deferral = deferral(index.deferrable, index.initially_deferred);
+    format!("\"{}\" {kind}({}){nulls}{filter}{deferral}", index.name, columns.join(", "))
 }
 
 fn index_column(column: &IndexedColumn) -> String {
@@ -224,6 +225,14 @@ fn not_valid(valid: bool) -> &'static str {
     if valid { "" } else { " NOT VALID" }
 }
 
+fn deferral(deferrable: bool, initially_deferred: bool) -> &'static str {
+    match (deferrable, initially_deferred) {
+        (_, true) => " DEFERRABLE INITIALLY DEFERRED",
+        (true, false) => " DEFERRABLE",
+        (false, false) => "",
+    }
+}
+
 fn foreign_key_line(key: &ForeignKey) -> String {
     let (own, target) = (key.columns.join(", "), plain(&key.referenced_table));
     let action = |event: &str, action: ForeignKeyAction| match action {
@@ -232,11 +241,7 @@ fn foreign_key_line(key: &ForeignKey) -> String {
     };
     let (update, delete) = (action("UPDATE", key.on_update), action("DELETE", key.on_delete));
     let columns = key.referenced_columns.join(", ");
-    let deferral = match (key.deferrable, key.initially_deferred) {
-        (_, true) => " DEFERRABLE INITIALLY DEFERRED",
-        (true, false) => " DEFERRABLE",
-        (false, false) => "",
-    };
+    let deferral = deferral(key.deferrable, key.initially_deferred);
     format!(
         "\"{}\" FOREIGN KEY ({own}) REFERENCES {target}({columns}){update}{delete}{deferral}{}",
         key.name,

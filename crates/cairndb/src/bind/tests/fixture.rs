@@ -97,6 +97,8 @@ fn unique(table: &str, columns: &str, positions: &[usize]) -> Arc<Index> {
         predicate: None,
         included: Vec::new(),
         inverted: None,
+        deferral: Default::default(),
+        primary: false,
     })
 }
 

@@ -156,10 +156,14 @@ impl RowChange {
         !self.moves
             && !self.is_told
             && self.rules.target.table.triggers.is_empty()
-            && !self.indexes.iter().any(|&at| self.rules.target.table.indexes[at].is_inverted())
+            && !self.changed_indexes().any(|index| index.is_inverted() || index.is_deferrable())
             && self.rules.are_evaluable()
             && self.filter.iter().chain(self.returning.iter().flatten()).all(env::is_evaluable)
             && self.assignments.iter().all(Assignment::is_evaluable)
+    }
+
+    fn changed_indexes(&self) -> impl Iterator<Item = &Index> {
+        self.indexes.iter().map(|&at| &*self.rules.target.table.indexes[at])
     }
 
     /// Whether nothing is looked at for it but the row itself and its entries.
@@ -227,7 +231,7 @@ impl RowChange {
         }
     }
 
-    /// Tells that the row is another, if somebody may refer to it.
+    /// Tells that the row is another, if somebody may refer to it; and of keys that others may have for a while.
     pub(crate) fn note(
         &self,
         key: &[u8],
@@ -236,10 +240,13 @@ impl RowChange {
         buffers: &ChangeBuffers,
         checks: &mut dyn ReferenceChecks,
     ) -> Result<(), Stop> {
+        let target = &*self.rules.target;
+        for (at, .., after) in self.changed(buffers) {
+            after.guarded().map_or(Ok(()), |key| checks.guarded(&target.table, at, key))?;
+        }
         if !self.is_told {
             return Ok(());
         }
-        let target = &*self.rules.target;
         let old = target.layout.decode(key, &buffers.old)?;
         let new = self.with_new(key, beside, env, buffers, |new| {
             let columns = 0..target.table.columns.len();
@@ -445,7 +452,7 @@ impl RowChange {
         }
         for (at, index, before, after) in self.changed(buffers) {
             let is_own = !taken && !before.absent && before.key == after.key;
-            if after.exclusive && !is_own && exists(trees, index.tree, &after.key)? {
+            if after.is_exclusive() && !is_own && exists(trees, index.tree, &after.key)? {
                 return Err(Violation::Duplicate(Some(at)).into());
             }
         }

@@ -93,7 +93,7 @@ impl Conflict {
                 Arbiter::Index(arbiter) => arbiter == at,
                 Arbiter::PrimaryKey => false,
             };
-            if named && entry.exclusive && look_up(trees, index.tree, &entry.key, existing)? {
+            if named && entry.is_exclusive() && look_up(trees, index.tree, &entry.key, existing)? {
                 return Ok(true);
             }
         }

@@ -3,7 +3,7 @@
 use super::violation::named_key;
 use super::{Env, Stop, Stored, Trees, env};
 use crate::bind::bind_index;
-use crate::catalog::{Catalog, Index, Table, TableLayout};
+use crate::catalog::{Apart, Catalog, Index, Table, TableLayout};
 use crate::exec::{Columns, Datum, ExecContext};
 use crate::inverted::{ITEM_BYTES, add_items, note_key};
 use crate::plan::{BoundIndex, Expr};
@@ -15,8 +15,8 @@ use crate::{Error, Result, Value};
 pub(crate) struct Entry {
     /// Of an inverted index: the items, ascending, each once.
     pub(super) key: Vec<u8>,
-    /// Unique and without NULL: its value is the row's key, and it must not be there yet.
-    pub(super) exclusive: bool,
+    /// [`Apart::AtOnce`]: its value is the row's key, and it must not be there yet.
+    pub(super) apart: Apart,
     /// The index has none of the row.
     pub(super) absent: bool,
 }
@@ -49,7 +49,7 @@ impl Entry {
         // Buffers are used for whatever table comes next.
         self.absent = false;
         self.key.clear();
-        self.exclusive = of.index.encode_entry_with(row_key, &mut self.key, |part, out| {
+        self.apart = of.index.encode_entry_with(row_key, &mut self.key, |part, out| {
             let value = row.column(part.column)?;
             let data_type = of.table.columns[part.column].data_type;
             key::encode_ref(value.get(), data_type, part.descending, part.nulls_first, out);
@@ -73,14 +73,14 @@ impl Entry {
             Some(predicate) => !env::eval(predicate, row, env)?.is_true(),
             None => false,
         };
-        self.exclusive = false;
+        self.apart = Apart::Never;
         if self.absent {
             return Ok(());
         }
         if of.index.is_inverted() {
             return self.encode_items(of, row, env);
         }
-        self.exclusive = of.index.encode_entry_with(row_key, &mut self.key, |part, out| {
+        self.apart = of.index.encode_entry_with(row_key, &mut self.key, |part, out| {
             let (value, data_type) = (of.key_value(part.column, row, env)?, of.key_type(part.column)?);
             key::encode_ref(value.get(), data_type, part.descending, part.nulls_first, out);
             Ok::<_, Stop>(value.is_null())
@@ -92,7 +92,7 @@ impl Entry {
     #[cold]
     fn encode_items(&mut self, of: Indexed<'_>, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
         self.key.clear();
-        (self.exclusive, self.absent) = (false, false);
+        (self.apart, self.absent) = (Apart::Never, false);
         let mut items = Vec::new();
         let classes = of.index.inverted.iter().flat_map(|inverted| &inverted.classes);
         for ((at, part), class) in of.index.columns.iter().enumerate().zip(classes) {
@@ -103,6 +103,21 @@ impl Entry {
         items.dedup();
         items.iter().for_each(|item| self.key.extend_from_slice(&item.to_be_bytes()));
         Ok(())
+    }
+
+    /// Unique and without NULL: it must not be there yet.
+    #[inline]
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.apart == Apart::AtOnce
+    }
+
+    /// Its columns, where no other row may have the same in the end.
+    #[inline]
+    pub(super) fn guarded(&self) -> Option<&[u8]> {
+        match self.apart {
+            Apart::Later(length) if !self.absent => self.key.get(..length),
+            _ => None,
+        }
     }
 
     fn items(&self) -> impl Iterator<Item = &[u8]> {
@@ -165,7 +180,7 @@ impl Entry {
 
     /// The entry's value.
     pub(super) fn value<'k>(&self, row_key: &'k [u8]) -> &'k [u8] {
-        if self.exclusive { row_key } else { &[] }
+        if self.is_exclusive() { row_key } else { &[] }
     }
 }
 

@@ -61,7 +61,7 @@ impl RowInsert {
     pub(crate) fn is_evaluable(&self) -> bool {
         self.rules.are_evaluable()
             && self.rules.target.table.triggers.is_empty()
-            && !self.rules.target.table.indexes.iter().any(|index| index.is_inverted())
+            && !self.rules.target.table.indexes.iter().any(|index| index.is_inverted() || index.is_deferrable())
             && self.conflict.as_ref().is_none_or(Conflict::is_evaluable)
             && self.returning.iter().flatten().all(env::is_evaluable)
     }
@@ -155,7 +155,7 @@ impl RowInsert {
         let target = &*self.rules.target;
         let (table, is_keyed) = (&target.table, !target.layout.has_row_numbers());
         for (at, (index, entry)) in table.indexes.iter().zip(entries).enumerate() {
-            if entry.exclusive && exists(trees, index.tree, &entry.key)? {
+            if entry.is_exclusive() && exists(trees, index.tree, &entry.key)? {
                 // The primary key is the first to be told.
                 let is_taken = is_keyed && exists(trees, table.tree, key)?;
                 return Err(Violation::Duplicate((!is_taken).then_some(at)).into());
@@ -168,6 +168,9 @@ impl RowInsert {
         }
         for (index, entry) in table.indexes.iter().zip(entries).filter(|(_, entry)| !entry.absent) {
             entry.put(trees, index, key, None)?;
+        }
+        for (at, entry) in (0..table.indexes.len()).zip(entries) {
+            entry.guarded().map_or(Ok(()), |key| checks.guarded(table, at, key))?;
         }
         Ok(())
     }

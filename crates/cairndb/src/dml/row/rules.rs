@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::entry::grow;
 use super::env::{self, Env};
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
-use crate::Value;
 use crate::catalog::{Table, TriggerEvent};
 use crate::exec::Columns;
 use crate::types::ValueRef;
+use crate::{Error, Value};
 
 /// The rules that a kind of change can break.
 #[derive(Debug)]
@@ -110,6 +110,9 @@ pub(crate) trait ReferenceChecks {
     /// these columns.
     fn replaced(&mut self, table: &Arc<Table>, old: Vec<Value>, new: Option<Vec<Value>>, assigned: &Arc<[usize]>);
 
+    /// A row has come to these columns of the index at a position, which no other may have in the end.
+    fn guarded(&mut self, table: &Arc<Table>, index: usize, key: &[u8]) -> Result<(), Stop>;
+
     /// A row that triggers are to see was inserted.
     fn inserted(&mut self, _table: &Arc<Table>, _new: Vec<Value>) {}
 
@@ -140,6 +143,10 @@ impl ReferenceChecks for AtOnce {
     }
 
     fn replaced(&mut self, _: &Arc<Table>, _: Vec<Value>, _: Option<Vec<Value>>, _: &Arc<[usize]>) {}
+
+    fn guarded(&mut self, _: &Arc<Table>, _: usize, _: &[u8]) -> Result<(), Stop> {
+        Err(Error::internal("a key that may wait is looked at by a statement of one row").into())
+    }
 }
 
 impl super::Reference {

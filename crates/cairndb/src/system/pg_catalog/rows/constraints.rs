@@ -35,12 +35,13 @@ fn constraint(id: ObjectId, name: &str, schema: ObjectId, kind: &str) -> Vec<(&'
 pub(in crate::system::pg_catalog) fn pg_constraint(catalog: &Catalog, rows: &mut Rows) {
     for table in catalog.tables() {
         for index in indexes(table).filter(Indexed::is_constraint) {
-            let mut row =
-                constraint(index.id, index.name, table.schema, if index.secondary.is_some() { "u" } else { "p" });
+            let mut row = constraint(index.id, index.name, table.schema, if index.is_primary() { "p" } else { "u" });
             row.extend([
                 ("conrelid", oid(table.id)),
                 ("conindid", oid(index.id)),
                 ("conkey", small_ints(numbers(table, &index.columns).into_iter())),
+                ("condeferrable", yes(index.deferral() != Deferral::Never)),
+                ("condeferred", yes(index.deferral() == Deferral::Deferred)),
             ]);
             rows.put(row);
         }

@@ -5,7 +5,7 @@ use super::{
     operator_class, owner, small, storage, vector, yes,
 };
 use crate::Value;
-use crate::catalog::{Catalog, Index, ObjectId, Relation, Table};
+use crate::catalog::{Catalog, Deferral, Index, ObjectId, Relation, Table};
 use crate::system::describe::{self, Indexed, in_parentheses, indexes};
 use crate::system::reg::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, schema_oid};
 use crate::system::{Rows, maybe, text, view_columns};
@@ -194,8 +194,8 @@ pub(in crate::system::pg_catalog) fn pg_index(catalog: &Catalog, rows: &mut Rows
                 ("indnkeyatts", small(index.columns.len())),
                 ("indisunique", yes(index.unique)),
                 ("indnullsnotdistinct", yes(secondary.is_some_and(|index| index.nulls_equal))),
-                ("indisprimary", yes(secondary.is_none())),
-                ("indimmediate", yes(true)),
+                ("indisprimary", yes(index.is_primary())),
+                ("indimmediate", yes(index.deferral() == Deferral::Never)),
                 ("indisvalid", yes(true)),
                 ("indisready", yes(true)),
                 ("indislive", yes(true)),
