@@ -469,3 +469,39 @@ fn random_queries_agree() -> Result<()> {
     let queries: Vec<String> = (0..count).map(|_| generator.query()).collect();
     agree(&conn, &queries.iter().map(String::as_str).collect::<Vec<_>>())
 }
+
+/// Where only parts of documents are asked for, the scan gives those; whoever asks for the document as well gets it once.
+#[test]
+fn scans_read_parts_of_documents() -> Result<()> {
+    let conn = Database::open_in_memory()?.connect()?;
+    conn.execute_script(
+        r#"CREATE TABLE document (id int PRIMARY KEY, body jsonb);
+           CREATE INDEX document_n ON document (((body ->> 'n')::int));
+           INSERT INTO document SELECT i, format('{"n": %s, "text": "%s"}', i, repeat('x', 700))::jsonb
+               FROM generate_series(1, 1000) i"#,
+    )?;
+    let scan = |query: &str| -> Result<String> {
+        let mut rows = conn.query(&format!("EXPLAIN (VERBOSE, COSTS off) {query}"), ())?;
+        let mut lines = vec![];
+        while let Some(row) = rows.next()? {
+            lines.push(row.get::<String>(0)?);
+        }
+        let at = lines.iter().position(|line| line.contains("Scan")).unwrap_or(0);
+        Ok(lines[at..].join("\n"))
+    };
+    for (query, output) in [
+        (
+            "SELECT sum((body ->> 'n')::int) FROM document",
+            "Seq Scan on document\n        Output: (document.body ->> 'n'::text)",
+        ),
+        (
+            "SELECT body -> 'n' ->> 0 FROM document WHERE body ->> 'text' <> ''",
+            "Filter: ((document.body ->> 'text'::text) <> ''::text)",
+        ),
+        ("SELECT body, body ->> 'n' FROM document", "Output: document.body"),
+    ] {
+        let plan = scan(query)?;
+        assert!(plan.contains(output), "{query}\n{plan}");
+    }
+    Ok(())
+}

@@ -106,9 +106,10 @@ impl Builder<'_> {
 
     fn scan(&self, plan: &PhysicalPlan) -> Result<BoxOperator> {
         match &plan.node {
-            N::TableScan { table, columns, ranges, filter, reverse } => {
+            N::TableScan { table, columns, fields, ranges, filter, reverse } => {
                 let ranges = KeyRanges::new(table.tree, KeyPart::of_table(table), ranges, *reverse, self.context)?;
-                Ok(Box::new(TableScan::new(ranges, RowReader::new(table, columns), self.optional(filter)?)))
+                let reader = RowReader::with_fields(table, columns, fields)?;
+                Ok(Box::new(TableScan::new(ranges, reader, self.optional(filter)?)))
             }
             N::IndexScan { table, index, columns, ranges, filter, reverse, covering } => {
                 let parts = KeyPart::of_index(table, index);

@@ -194,7 +194,7 @@ pub(super) fn scan_columns(table: &Arc<Table>, columns: &[usize], ranges: Vec<Ke
     let data_type = |&c: &usize| table.columns.get(c).map_or(BIG, |column| column.data_type);
     let types: Vec<DataType> = columns.iter().map(data_type).collect();
     let (table, columns) = (table.clone(), columns.to_vec());
-    plan(&types, N::TableScan { table, columns, ranges, filter: None, reverse: false })
+    plan(&types, N::TableScan { table, columns, fields: vec![], ranges, filter: None, reverse: false })
 }
 
 pub(super) fn filter(input: PhysicalPlan, predicate: Expr) -> PhysicalPlan {

@@ -291,6 +291,11 @@ impl Function {
         matches!(self.kernel, Kernel::Closure(_))
     }
 
+    /// The engine's own, and neither made for a type nor wrapped.
+    pub(crate) fn is_built_in(&self) -> bool {
+        matches!(self.kernel, Kernel::Plain(_) | Kernel::Typed(_))
+    }
+
     /// The function of the schema's that it is.
     pub(crate) fn routine(&self) -> Option<&Arc<Routine>> {
         if let Kernel::Stored(routine) = &self.kernel { Some(routine) } else { None }

@@ -388,7 +388,8 @@ fn by_items((shape, keyed): (&TableShape, &Keyed<'_>), index: &Arc<Index>, infos
     let rows = (all * selectivity_of_all(&shape.conditions, infos)).clamp(1.0, matched.max(1.0));
     let filters = shape.conditions.len() as f64 * cost::OPERATOR;
     // Each item is looked for in lists and in notes.
-    let total = 2.0 * items.len() as f64 * cost::LOOKUP + matched * (cost::ENTRY + cost::LOOKUP + cost::ROW + filters);
+    let row = cost::row_by_entry(table_width(&shape.table));
+    let total = 2.0 * items.len() as f64 * cost::LOOKUP + matched * (row + filters);
     Some(AccessPath {
         index: Some(index.clone()),
         ranges: vec![],
@@ -456,7 +457,7 @@ fn estimate(
     let entry = match (&path.index, path.covering) {
         (None, _) => cost::sequential(1.0, width) + cost::ROW,
         (Some(_), true) => cost::sequential(1.0, row_width(infos)) + cost::ENTRY + cost::ROW / 2.0,
-        (Some(_), false) => cost::ENTRY + cost::LOOKUP + cost::ROW,
+        (Some(_), false) => cost::row_by_entry(width),
     };
     let total = ranges * cost::LOOKUP + matched * (entry + filters);
     (matched, Estimate { startup: 0.0, total, rows, width: row_width(infos) })

@@ -26,6 +26,11 @@ pub(super) fn sequential(rows: f64, width: f64) -> f64 {
     rows * (width + ROW_OVERHEAD) / PAGE_BYTES * PAGE
 }
 
+/// Finding a row of `width` bytes by an index's entry, and reading it: never less than reading it where the row before was.
+pub(super) fn row_by_entry(width: f64) -> f64 {
+    ENTRY + LOOKUP + ROW + sequential(1.0, width)
+}
+
 /// Sorting `rows` rows, of which `kept` are wanted.
 pub(super) fn sort(rows: f64, kept: f64) -> f64 {
     rows * kept.min(rows).max(2.0).log2() * 2.0 * OPERATOR

@@ -508,8 +508,14 @@ impl Explainer<'_> {
             texts.enumerate().map(|(place, text)| short(text, plan, place)).collect()
         };
         match &plan.node {
-            N::TableScan { table, columns, .. }
-            | N::IndexScan { table, columns, .. }
+            N::TableScan { table, columns, fields, .. } => {
+                let mut names = self.table_columns(table, columns);
+                let all: Vec<usize> = (0..table.columns.len()).collect();
+                let all = self.table_columns(table, &all);
+                names.extend(fields.iter().map(|field| self.print(&all, field)));
+                names
+            }
+            N::IndexScan { table, columns, .. }
             | N::ItemScan { table, columns, .. }
             | N::PointGet { table, columns, .. } => self.table_columns(table, columns),
             N::Project { input, exprs } => printed(input, exprs),

@@ -42,6 +42,7 @@ mod pushdown;
 mod refs;
 mod scan;
 mod sorted;
+mod stored_fields;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -66,5 +67,6 @@ pub use optimize::optimize;
 pub use options::OptimizerOptions;
 pub use physical::{KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan, Subplan};
 pub(crate) use refs::is_volatile;
+pub(crate) use stored_fields::stored_field;
 pub(crate) use walk::children as expr_children;
 pub use window::{FrameBound, FrameExclusion, FrameUnit, WindowCall, WindowFrame, Windowed};

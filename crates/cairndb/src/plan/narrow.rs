@@ -22,7 +22,7 @@ pub(super) fn narrow(plan: &mut PhysicalPlan) {
     }
 }
 
-fn has_subplan(expr: &Expr) -> bool {
+pub(super) fn has_subplan(expr: &Expr) -> bool {
     matches!(expr, Expr::Subplan(_) | Expr::Subquery(_)) || walk::children(expr).any(has_subplan)
 }
 
@@ -47,7 +47,7 @@ fn narrow_input(plan: &mut PhysicalPlan) {
     }
 }
 
-fn position(kept: &[usize], column: usize) -> usize {
+pub(super) fn position(kept: &[usize], column: usize) -> usize {
     kept.iter().position(|&kept| kept == column).unwrap_or(column)
 }
 

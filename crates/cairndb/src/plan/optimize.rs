@@ -14,6 +14,7 @@ use super::physical::PhysicalPlan;
 use super::planner::Planner;
 use super::prune::prune_all;
 use super::pushdown::push_down;
+use super::stored_fields::read_fields;
 use super::walk::Facts;
 use crate::catalog::Catalog;
 use crate::sql::with_deep_stack;
@@ -65,6 +66,9 @@ fn run(plan: LogicalPlan, options: &OptimizerOptions, facts: Facts) -> Result<Ph
     }
     let mut physical = Arc::unwrap_or_clone(best);
     narrow(&mut physical);
+    if options.rewrites {
+        read_fields(&mut physical);
+    }
     number::assign(&mut physical);
     Ok(physical)
 }

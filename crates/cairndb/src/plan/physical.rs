@@ -97,9 +97,12 @@ pub enum PhysicalNode {
         table: Arc<Table>,
         /// Positions in `table.columns`; `usize::MAX` is the hidden row number of a table without primary key.
         columns: Vec<usize>,
+        /// What comes behind the columns: parts of documents ([`stored_field`](super::stored_field)), over the table's
+        /// columns.
+        fields: Vec<Expr>,
         /// Over the primary key's columns; see [`KeyRange`].
         ranges: Vec<KeyRange>,
-        /// Over `columns`.
+        /// Over `columns` and `fields`.
         filter: Option<Expr>,
         /// From the last key to the first.
         reverse: bool,

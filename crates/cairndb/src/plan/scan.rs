@@ -66,7 +66,7 @@ impl Planner<'_> {
                 let items = path.items.into_iter().map(item).collect::<Result<_>>()?;
                 N::ItemScan { table, index, columns, items, filter }
             }
-            None => N::TableScan { table, columns, ranges, filter, reverse },
+            None => N::TableScan { table, columns, fields: vec![], ranges, filter, reverse },
             Some(index) => N::IndexScan { table, index, columns, ranges, filter, reverse, covering: path.covering },
         };
         let estimate = path.estimate;

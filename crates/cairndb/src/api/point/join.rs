@@ -153,7 +153,7 @@ impl JoinSource {
                 let (source, index) = (JoinSource::default(), Some(&**index));
                 source.with_several((table, index, columns), only_prefix(ranges)?, filter.as_ref(), catalog)
             }
-            PhysicalNode::TableScan { table, columns, ranges, filter, reverse: false } => {
+            PhysicalNode::TableScan { table, columns, fields, ranges, filter, reverse: false } if fields.is_empty() => {
                 let source = JoinSource::default();
                 source.with_several((table, None, columns), only_prefix(ranges)?, filter.as_ref(), catalog)
             }

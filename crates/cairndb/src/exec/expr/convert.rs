@@ -5,7 +5,7 @@ use crate::exec::context::Cx;
 use crate::exec::decimals::Decimals;
 use crate::exec::vector::{Data, Operand, Representation, Vector};
 use crate::functions;
-use crate::types::DataType;
+use crate::types::{DataType, from_text};
 use crate::{Error, Result, Value};
 
 /// How to convert.
@@ -96,8 +96,17 @@ pub(super) fn cast(input: Operand, from: DataType, to: DataType, len: usize, cx:
         Operand::Constant(value) => Ok(Operand::Constant(convert(&value)?)),
         Operand::Vector(vector) => {
             let mut result = Vector::with_capacity(to, len);
+            // What is written as text is read where it lies.
+            let written = match vector.data() {
+                Data::Bytes(strings) if from.is_string() && !to.is_string() => Some(strings),
+                _ => None,
+            };
             for row in 0..len {
-                result.push(&convert(&vector.value(row))?)?;
+                let text = written.filter(|_| !vector.is_null(row)).and_then(|strings| strings.text(row));
+                result.push(&match text {
+                    Some(text) => from_text(text, to, &cx.context().eval)?,
+                    None => convert(&vector.value(row))?,
+                })?;
             }
             Ok(result.into())
         }

@@ -2,6 +2,7 @@
 //! where the type has a representation of its own.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use cairn_storage::LeafEntries;
 
@@ -10,6 +11,8 @@ use crate::catalog::{ColumnPlace, Table, TableLayout};
 use crate::exec::decimals::Decimals;
 use crate::exec::expr::IntegerLimits;
 use crate::exec::vector::{Data, Vector};
+use crate::functions::json::Field;
+use crate::plan::{Expr, stored_field};
 use crate::types::key::IntegerStart;
 use crate::types::row::{ColumnBytes, Nulls, NullsOfRows, RowLayout, decode_raw, interval_from_raw};
 use crate::types::{DataType, key};
@@ -40,6 +43,8 @@ struct Stored {
     variable: Vec<(Option<usize>, usize)>,
     /// Output columns that these rows do not have, and what they are there instead.
     missing: Vec<(usize, Value)>,
+    /// Parts of documents: (variable column, row column, output column, part).
+    fields: Vec<(usize, usize, usize, Arc<Field>)>,
     /// What the filter above asks of fixed-width columns.
     sieves: Vec<Sieve>,
     /// By row, then by variable column up to the last wanted one: where its bytes lie in the row.
@@ -67,6 +72,32 @@ impl RowReader {
             reader.add(output, column);
         }
         reader
+    }
+
+    /// As [`RowReader::new`], and behind the columns the parts of documents that `fields` are.
+    pub(crate) fn with_fields(table: &Table, columns: &[usize], fields: &[Expr]) -> Result<RowReader> {
+        let mut reader = RowReader::new(table, columns);
+        for field in fields {
+            let (column, field) = stored_field(field).ok_or_else(|| Error::internal("not a part of a document"))?;
+            let output = reader.types.len();
+            reader.types.push(field.data_type());
+            reader.add_field(output, column, Arc::new(field))?;
+        }
+        Ok(reader)
+    }
+
+    fn add_field(&mut self, output: usize, column: usize, field: Arc<Field>) -> Result<()> {
+        let ColumnPlace::Row(position) = self.layout.place(column) else {
+            return Err(Error::internal("a part of a key's column"));
+        };
+        self.now.add_field(self.layout.row(), (output, position), &field);
+        for (stored, past) in self.past.iter_mut().zip(self.layout.past()) {
+            match past.places[position] {
+                Some(position) => stored.add_field(&past.row, (output, position), &field),
+                None => stored.missing.push((output, field.of_value(&self.layout.missing_value(position))?)),
+            }
+        }
+        Ok(())
     }
 
     fn add(&mut self, output: usize, column: usize) {
@@ -252,14 +283,27 @@ impl Stored {
     fn add(&mut self, layout: &RowLayout, output: usize, position: usize) {
         match layout.bytes_of(position) {
             ColumnBytes::Variable => {
-                let variable = layout.variable_columns();
-                let Some(nth) = variable.iter().position(|&column| column == position) else { return };
-                let missing = self.variable.len()..=nth;
-                self.variable.extend(missing.map(|nth| (None, variable[nth])));
-                self.variable[nth].0 = Some(output);
+                if let Some(nth) = self.want(layout, position) {
+                    self.variable[nth].0 = Some(output);
+                }
             }
             place => self.fixed.push((output, position, place)),
         }
+    }
+
+    fn add_field(&mut self, layout: &RowLayout, (output, position): (usize, usize), field: &Arc<Field>) {
+        if let Some(nth) = self.want(layout, position) {
+            self.fields.push((nth, position, output, field.clone()));
+        }
+    }
+
+    /// Where among the variable columns this one is: its bytes are looked for from now on.
+    fn want(&mut self, layout: &RowLayout, position: usize) -> Option<usize> {
+        let variable = layout.variable_columns();
+        let nth = variable.iter().position(|&column| column == position)?;
+        let missing = self.variable.len()..=nth;
+        self.variable.extend(missing.map(|nth| (None, variable[nth])));
+        Some(nth)
     }
 
     fn limit(&mut self, limits: &[IntegerLimits]) {
@@ -308,6 +352,10 @@ impl Stored {
             let Some(output) = output else { continue };
             let value = |at: usize| rows[at].get(values[at * width + nth].clone());
             push_variable_column(rows, (column, value), nulls, &mut out[output])?;
+        }
+        for (nth, column, output, field) in &self.fields {
+            let value = |at: usize| rows[at].get(values[at * width + nth].clone());
+            push_field(rows, (*column, value), nulls, (field, &mut out[*output]))?;
         }
         Ok(())
     }
@@ -464,4 +512,35 @@ fn push_variable_column<'r>(
     }
     push_validity(rows, column, nulls, out);
     if damaged { Err(corrupted()) } else { Ok(()) }
+}
+
+/// Appends a part of each document of a variable column.
+fn push_field<'r>(
+    rows: &[&'r [u8]],
+    (column, raw): (usize, impl Fn(usize) -> Option<&'r [u8]>),
+    nulls: impl Nulls,
+    (field, out): (&Field, &mut Vector),
+) -> Result<()> {
+    let mut buffer = String::new();
+    for (at, row) in rows.iter().enumerate() {
+        let found = match nulls.is_null(row, column) {
+            true => None,
+            false => field.of_stored(raw(at).ok_or_else(corrupted)?)?,
+        };
+        match (found, out.data_mut()) {
+            (None, _) => out.push_null(),
+            (Some(part), Data::Bytes(strings)) => {
+                buffer.clear();
+                match part.text(&mut buffer)? {
+                    Some(text) => {
+                        strings.push(text.as_bytes());
+                        out.push_valid();
+                    }
+                    None => out.push_null(),
+                }
+            }
+            (Some(part), _) => out.push(&part.to_value())?,
+        }
+    }
+    Ok(())
 }

@@ -2,9 +2,9 @@
 
 use super::{INTEGER, JSON, JSONB, TEXT, part, part_text, strings, texts};
 use crate::Result;
-use crate::functions::Declared;
 use crate::functions::catalogue::Catalogue;
 use crate::functions::support::wrong_arguments;
+use crate::functions::{Declared, Function};
 use crate::types::{DataType, Document, Value};
 
 static BY_KEY: [[DataType; 2]; 2] = [[JSON, TEXT], [JSONB, TEXT]];
@@ -16,13 +16,13 @@ static EXTRACT: [([DataType; 2], [&str; 2]); 2] = [
 
 pub(super) fn register(catalogue: &mut Catalogue) {
     for types in BY_KEY.iter().chain(&BY_POSITION) {
-        catalogue.add("->", types, types[0], |args, _| step(args).map(part));
-        catalogue.add("->>", types, TEXT, |args, _| part_text(step(args)?));
+        catalogue.add("->", types, types[0], |args, _| found(args).map(part));
+        catalogue.add("->>", types, TEXT, |args, _| part_text(found(args)?));
     }
     for document in [JSON, JSONB].map(Declared::Type) {
         let args = [document, Declared::Type(texts())];
-        catalogue.add_polymorphic("#>", &args, document, |_, args, _| along(args).map(part));
-        catalogue.add_polymorphic("#>>", &args, Declared::Type(TEXT), |_, args, _| part_text(along(args)?));
+        catalogue.add_polymorphic("#>", &args, document, |_, args, _| found(args).map(part));
+        catalogue.add_polymorphic("#>>", &args, Declared::Type(TEXT), |_, args, _| part_text(found(args)?));
     }
     for (types, [whole, as_text]) in &EXTRACT {
         catalogue.add(whole, types, types[0], |args, _| extract(args).map(part)).variadic();
@@ -30,24 +30,58 @@ pub(super) fn register(catalogue: &mut Catalogue) {
     }
 }
 
-fn step(args: &[Value]) -> Result<Option<Document<'_>>> {
-    match args {
-        [document, Value::Text(key)] => Document::of(document)?.field(key),
-        [document, Value::Integer(index)] => {
-            let document = Document::of(document)?;
+/// What an operator gives of the part that it finds.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    pub(super) as_text: bool,
+    is_path: bool,
+}
+
+impl Access {
+    /// That of an operator of `jsonb`; `None`: the function is none.
+    pub(super) fn of(function: &Function) -> Option<Access> {
+        let (as_text, is_path) = match &*function.name {
+            "->" => (false, false),
+            "->>" => (true, false),
+            "#>" => (false, true),
+            "#>>" => (true, true),
+            _ => return None,
+        };
+        let of_jsonb = function.is_built_in() && matches!(*function.args, [JSONB, _]);
+        of_jsonb.then_some(Access { as_text, is_path })
+    }
+
+    /// Whether the operator's right operand can be this.
+    pub(super) fn takes(self, key: &Value) -> bool {
+        match key {
+            Value::Text(_) | Value::Integer(_) => !self.is_path,
+            Value::Array(_) => self.is_path,
+            _ => false,
+        }
+    }
+}
+
+/// The part of a document that the right operand names.
+pub(super) fn step<'d>(document: Document<'d>, key: &Value) -> Result<Option<Document<'d>>> {
+    match key {
+        Value::Text(key) => document.field(key),
+        Value::Integer(index) => {
             // A `jsonb` that is a scalar is its own first element: PostgreSQL keeps it as an array of one.
             let whole = matches!((document, index), (Document::Node(_), 0 | -1)) && document.kind()?.is_scalar();
             if whole { Ok(Some(document)) } else { document.at((*index).into()) }
         }
-        _ => Err(wrong_arguments(args)),
+        Value::Array(path) => match strings(path) {
+            Some(path) => document.path(path.into_iter()),
+            None => Ok(None),
+        },
+        _ => Err(wrong_arguments(std::slice::from_ref(key))),
     }
 }
 
-fn along(args: &[Value]) -> Result<Option<Document<'_>>> {
-    let [document, Value::Array(path)] = args else { return Err(wrong_arguments(args)) };
-    match strings(path) {
-        Some(path) => Document::of(document)?.path(path.into_iter()),
-        None => Ok(None),
+fn found(args: &[Value]) -> Result<Option<Document<'_>>> {
+    match args {
+        [document, key] => step(Document::of(document)?, key),
+        _ => Err(wrong_arguments(args)),
     }
 }
 

@@ -5,12 +5,14 @@ mod change;
 mod construct;
 mod contain;
 mod describe;
+mod field;
 mod path;
 mod populate;
 mod rows;
 mod subscript;
 mod write;
 
+pub(crate) use field::Field;
 pub use populate::{Populate, populated};
 pub use rows::{JsonRows, rows_of_document};
 pub use subscript::{element_at, with_element};

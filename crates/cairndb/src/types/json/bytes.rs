@@ -64,6 +64,11 @@ impl<'a> Node<'a> {
         self.0
     }
 
+    /// Whether it can have parts.
+    pub(super) fn is_container(self) -> bool {
+        self.0.first().is_some_and(|head| matches!(head & KIND, ARRAY | OBJECT))
+    }
+
     /// Looks at it, not at what is in it.
     pub(crate) fn read(self) -> Result<Json<'a>> {
         let (&head, rest) = self.0.split_first().ok_or_else(damaged)?;
@@ -93,8 +98,7 @@ impl Node<'_> {
         let Some(depth) = depth.checked_sub(1) else { return Ok(false) };
         for part in items.parts().skip(values) {
             let part = part?;
-            let nested = part.first().is_some_and(|head| matches!(head & KIND, ARRAY | OBJECT));
-            if nested && !Node(part).is_within(depth)? {
+            if Node(part).is_container() && !Node(part).is_within(depth)? {
                 return Ok(false);
             }
         }
@@ -215,13 +219,29 @@ impl<'a> Items<'a> {
 
     /// The value of an object's key.
     pub(crate) fn get(&self, key: &str) -> Result<Option<Node<'a>>> {
-        let (mut low, mut high) = (0, self.len);
+        // A search for each width: most of what it does is reading ends.
+        let found = match self.width {
+            1 => self.search(key.as_bytes(), |end: &[u8; 1]| end[0].into()),
+            2 => self.search(key.as_bytes(), |end| u16::from_le_bytes(*end).into()),
+            _ => self.search(key.as_bytes(), |end| u32::from_le_bytes(*end) as usize),
+        };
+        found?.map(|at| self.value(at)).transpose()
+    }
+
+    /// Which of an object's keys it is.
+    #[inline]
+    fn search<const WIDTH: usize>(&self, key: &[u8], number: impl Fn(&[u8; WIDTH]) -> usize) -> Result<Option<usize>> {
+        let (ends, _) = self.ends.as_chunks::<WIDTH>();
+        let keys = ends.get(..self.len).ok_or_else(damaged)?;
+        let (mut low, mut high) = (0, keys.len());
         while low < high {
             let middle = low.midpoint(high);
-            match key_order(self.part(middle)?, key.as_bytes()) {
+            let start = if middle == 0 { 0 } else { number(&keys[middle - 1]) };
+            let found = self.data.get(start..number(&keys[middle])).ok_or_else(damaged)?;
+            match key_order(found, key) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
-                Ordering::Equal => return self.value(middle).map(Some),
+                Ordering::Equal => return Ok(Some(middle)),
             }
         }
         Ok(None)

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::input::unquoted;
+use super::output::write_scalar;
 use super::scan::Scan;
-use super::{Json, Jsonb, Node, write_node};
+use super::{DEPTH_MAX, Json, Jsonb, Node, write_node};
 use crate::types::Value;
 use crate::{Error, Result};
 
@@ -54,6 +55,20 @@ impl<'a> Document<'a> {
             Value::Json(text) => Ok(Document::Text(text)),
             Value::Jsonb(document) => Ok(Document::Node(document.root())),
             _ => Err(Error::internal(format!("{value:?} is no document"))),
+        }
+    }
+
+    /// That of a `jsonb` with these bytes, of which nothing was looked at yet: what is asked of it fails where they are
+    /// damaged.
+    pub(crate) fn of_stored(bytes: &'a [u8]) -> Document<'a> {
+        Document::Node(Node::of(bytes))
+    }
+
+    /// Looks at all that is in it, if it is an array or object.
+    pub(crate) fn check_parts(self) -> Result<()> {
+        match self {
+            Document::Node(node) if node.is_container() => node.check(DEPTH_MAX),
+            _ => Ok(()),
         }
     }
 
@@ -170,19 +185,34 @@ impl<'a> Document<'a> {
 
     /// As `->>` gives it: NULL for null, a string without its quotes.
     pub(crate) fn to_text(self) -> Result<Value> {
+        let mut text = String::new();
+        Ok(self.text(&mut text)?.map_or(Value::Null, Value::text))
+    }
+
+    /// As [`Document::to_text`]; what has to be written is written to the buffer, which is empty.
+    pub(crate) fn text<'t>(self, buffer: &'t mut String) -> Result<Option<&'t str>>
+    where
+        'a: 't,
+    {
         Ok(match self {
             Document::Text(text) => match self.kind()? {
-                Kind::Null => Value::Null,
-                Kind::String => Value::text(unquoted(text)?),
-                _ => Value::text(text),
+                Kind::Null => None,
+                Kind::String => {
+                    *buffer = unquoted(text)?;
+                    Some(buffer)
+                }
+                _ => Some(text),
             },
             Document::Node(node) => match node.read()? {
-                Json::Null => Value::Null,
-                Json::String(text) => Value::text(text),
-                _ => {
-                    let mut text = String::new();
-                    write_node(node, &mut text)?;
-                    Value::text(text)
+                Json::Null => None,
+                Json::String(text) => Some(text),
+                Json::Array(_) | Json::Object(_) => {
+                    write_node(node, buffer)?;
+                    Some(buffer)
+                }
+                scalar => {
+                    write_scalar(&scalar, buffer);
+                    Some(buffer)
                 }
             },
         })

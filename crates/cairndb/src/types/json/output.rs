@@ -31,11 +31,11 @@ pub(crate) fn write_node(node: Node<'_>, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-fn write_scalar(scalar: &Json<'_>, out: &mut String) {
+pub(super) fn write_scalar(scalar: &Json<'_>, out: &mut String) {
     match scalar {
         Json::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
         // Writing to a String cannot fail.
-        Json::Number(value) => _ = write!(out, "{value}"),
+        Json::Number(value) => _ = value.write_text(out),
         Json::String(text) => write_quoted(text, out),
         Json::Null | Json::Array(_) | Json::Object(_) => out.push_str("null"),
     }

@@ -124,29 +124,63 @@ fn parse_digits(text: &str) -> Result<BigInt> {
     text.parse().map_err(|_| overflow())
 }
 
-impl fmt::Display for Numeric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Numeric {
+    /// Writes it as it is shown.
+    pub fn write_text(&self, f: &mut impl fmt::Write) -> fmt::Result {
         match &self.0 {
             Repr::NaN => f.write_str("NaN"),
             Repr::Infinity => f.write_str("Infinity"),
             Repr::NegativeInfinity => f.write_str("-Infinity"),
-            Repr::Small { mantissa, scale: 0 } => write!(f, "{mantissa}"),
             Repr::Small { mantissa, scale } => {
-                write_scaled(f, *mantissa < 0, &mantissa.unsigned_abs().to_string(), *scale)
+                write_scaled(f, *mantissa < 0, Digits::of(mantissa.unsigned_abs()).as_str(), *scale)
             }
             Repr::Big(big) => write_scaled(f, self.signum() < 0, &big.mantissa.magnitude().to_string(), big.scale),
         }
     }
 }
 
-fn write_scaled(f: &mut fmt::Formatter<'_>, negative: bool, digits: &str, scale: u16) -> fmt::Result {
-    let scale = usize::from(scale);
-    let sign = if negative { "-" } else { "" };
-    if scale == 0 {
-        return write!(f, "{sign}{digits}");
+impl fmt::Display for Numeric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_text(f)
     }
-    match digits.len().checked_sub(scale) {
-        Some(whole) if whole > 0 => write!(f, "{sign}{}.{}", &digits[..whole], &digits[whole..]),
-        _ => write!(f, "{sign}0.{digits:0>scale$}"),
+}
+
+/// Written piece by piece: the formatting machinery takes longer than the digits.
+fn write_scaled(out: &mut impl fmt::Write, negative: bool, digits: &str, scale: u16) -> fmt::Result {
+    if negative {
+        out.write_char('-')?;
+    }
+    if scale == 0 {
+        return out.write_str(digits);
+    }
+    let (whole, fraction) = digits.split_at(digits.len().saturating_sub(scale.into()));
+    out.write_str(if whole.is_empty() { "0" } else { whole })?;
+    out.write_char('.')?;
+    for _ in fraction.len()..scale.into() {
+        out.write_char('0')?;
+    }
+    out.write_str(fraction)
+}
+
+/// The digits of a number.
+struct Digits {
+    /// From `start` on.
+    bytes: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    fn of(mut number: u64) -> Digits {
+        let mut digits = Digits { bytes: [b'0'; 20], start: 20 };
+        while number > 0 || digits.start == 20 {
+            digits.start -= 1;
+            digits.bytes[digits.start] = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
+        digits
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[self.start..]).unwrap_or_default()
     }
 }

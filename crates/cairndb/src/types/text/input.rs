@@ -72,6 +72,10 @@ pub fn parse_bool(text: &str) -> Result<bool> {
 
 /// Reads an integer of the width of `T`, which PostgreSQL calls `type_name`.
 pub fn parse_integer<T: TryFrom<i64>>(text: &str, type_name: &str) -> Result<T> {
+    // Most have nothing around them.
+    if let Some(value) = text.parse::<i64>().ok().and_then(|value| T::try_from(value).ok()) {
+        return Ok(value);
+    }
     let trimmed = text.trim_matches(|c: char| c.is_ascii_whitespace());
     let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
