@@ -15,6 +15,7 @@ use cairn_storage::{self as storage, Acknowledge, Durability, Losses};
 use super::control::{aborted, sole};
 use super::point::{self, Miss, PointPlan};
 use super::prepared::{Access, Body, Prepared};
+use super::rows::{FewRows, add_row};
 use super::runner::{Runner, next_seen};
 use super::sequences::StatementSequences;
 use super::session::SessionState;
@@ -198,7 +199,12 @@ impl Connection {
 
     /// Runs what came as text as a point statement, if it is one and nothing is out of the ordinary. Who prepares statements
     /// has tried that before.
-    fn run_as_point(&self, statement: &Runnable, prepared: &Prepared, params: &dyn Params) -> Result<Option<Executed>> {
+    fn run_as_point(
+        &self,
+        statement: &Runnable,
+        prepared: &Arc<Prepared>,
+        params: &dyn Params,
+    ) -> Result<Option<Executed>> {
         let session = self.state.borrow();
         let read_only = session.transaction.as_ref().is_some_and(|open| open.read_only);
         let (Some(plan), None) = (prepared.point(), &statement.kept) else { return Ok(None) };
@@ -208,26 +214,25 @@ impl Connection {
         let (columns, tag) = (prepared.fields(), tag_of(statement.parsed.syntax()));
         let mut buffers = self.point_buffers()?;
         let done = match plan {
-            PointPlan::Select(_) | PointPlan::Aggregate(_) => {
-                let copy = |row: RowRef<'_>| (0..columns.len()).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
-                let row = point::read(self, &session, (prepared, plan), params, &mut buffers, copy);
-                row.map(|row| (0, row.transpose()))
+            PointPlan::Select(_) | PointPlan::Rows(_) | PointPlan::Aggregate(_) => {
+                let mut rows = Ok(FewRows::default());
+                let add = |row: RowRef<'_>| add_row(&mut rows, row, columns.len());
+                let read = point::read(self, &session, (prepared, plan), params, &mut buffers, add);
+                read.map(|()| (0, rows.map(|rows| Rows::few(prepared.clone(), rows))))
             }
             _ => {
                 let acknowledge = Acknowledge::Now(session.settings.durability);
                 let written = point::write(self, &session, (prepared, plan), (params, acknowledge), &mut buffers);
                 written.map(|(affected, _)| {
-                    let row =
-                        (affected > 0 && !columns.is_empty()).then(|| std::mem::take(&mut buffers.write.returned));
-                    (affected, Ok(row))
+                    let row = (affected > 0).then(|| std::mem::take(&mut buffers.write.returned));
+                    (affected, Ok(Rows::buffered(columns.to_vec(), row.into_iter().collect())))
                 })
             }
         };
         match done {
-            Ok((affected, row)) => {
-                let row = row?.into_iter().collect();
-                let rows = (!columns.is_empty()).then(|| Rows::buffered(columns.to_vec(), row));
-                Ok(Some(Executed { tag, affected, rows }))
+            Ok((affected, rows)) => {
+                let rows = rows?;
+                Ok(Some(Executed { tag, affected, rows: (!columns.is_empty()).then_some(rows) }))
             }
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => Err(error),

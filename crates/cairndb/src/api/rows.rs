@@ -1,11 +1,13 @@
 //! Result rows.
 
 use std::cell::{Cell, OnceCell};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::FromValue;
+use super::prepared::Prepared;
+use super::{FromValue, RowRef};
 use crate::exec::{Batch, NoAnswer, RowStream};
 use crate::plan::{Field, PhysicalPlan};
 use crate::types::ValueRef;
@@ -24,12 +26,60 @@ pub struct Rows {
 
 enum Columns {
     Own(Vec<Field>),
+    Statement(Arc<Prepared>),
     Plan(Arc<PhysicalPlan>),
 }
 
 enum RowSource {
-    Buffered { rows: std::vec::IntoIter<Vec<Value>>, current: Vec<Value> },
-    Stream { stream: Box<RowStream>, current: BatchRow },
+    Buffered {
+        rows: std::vec::IntoIter<Vec<Value>>,
+        current: Vec<Value>,
+    },
+    /// `next` counts from 0.
+    Few {
+        rows: FewRows,
+        next: usize,
+    },
+    Stream {
+        stream: Box<RowStream>,
+        current: BatchRow,
+    },
+}
+
+/// The rows of a statement that has few, one behind the other.
+#[derive(Default)]
+pub(super) struct FewRows {
+    values: Vec<Value>,
+    len: usize,
+}
+
+impl FewRows {
+    /// Appends a row with this many columns.
+    pub(super) fn push(&mut self, row: RowRef<'_>, width: usize) -> Result<()> {
+        if self.values.capacity() == 0 {
+            self.values.reserve_exact(width);
+        }
+        for column in 0..width {
+            self.values.push(row.value(column)?);
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    fn row(&self, at: usize) -> &[Value] {
+        let width = self.values.len() / self.len.max(1);
+        self.values.get(at * width..(at + 1) * width).unwrap_or(&[])
+    }
+}
+
+/// Appends a row to those so far; what can not be read is the end.
+pub(super) fn add_row(rows: &mut Result<FewRows>, row: RowRef<'_>, width: usize) -> ControlFlow<()> {
+    if let Ok(few) = rows
+        && let Err(error) = few.push(row, width)
+    {
+        *rows = Err(error);
+    }
+    if rows.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
 }
 
 /// A row of a batch. Its values are read where they lie, and copied only if all are asked for.
@@ -103,6 +153,11 @@ impl Rows {
         Rows::new(Columns::Own(columns), source)
     }
 
+    /// What a point statement gave.
+    pub(super) fn few(statement: Arc<Prepared>, rows: FewRows) -> Rows {
+        Rows::new(Columns::Statement(statement), RowSource::Few { rows, next: 0 })
+    }
+
     pub(crate) fn stream(stream: RowStream) -> Rows {
         let columns = Columns::Plan(stream.plan().clone());
         Rows::new(columns, RowSource::Stream { stream: Box::new(stream), current: BatchRow::new() })
@@ -172,7 +227,7 @@ impl Rows {
     fn step_in_batch(&mut self) -> bool {
         match &mut self.source {
             RowSource::Stream { current, .. } => current.step(),
-            RowSource::Buffered { .. } => false,
+            RowSource::Buffered { .. } | RowSource::Few { .. } => false,
         }
     }
 
@@ -182,6 +237,7 @@ impl Rows {
         self.count += 1;
         let values = match &self.source {
             RowSource::Buffered { current, .. } => RowValues::Own(current),
+            RowSource::Few { rows, next } => RowValues::Own(rows.row(*next - 1)),
             RowSource::Stream { current, .. } => RowValues::Batch(current),
         };
         Row { columns: self.columns.fields(), values }
@@ -214,6 +270,8 @@ impl Rows {
                 Some(row) => *current = row,
                 None => return Ok(false),
             },
+            RowSource::Few { rows, next } if *next < rows.len => *next += 1,
+            RowSource::Few { .. } => return Ok(false),
             RowSource::Stream { stream, current } => {
                 let batch = match time {
                     Some(time) => stream.next_within(time)?,
@@ -239,6 +297,7 @@ impl Columns {
     fn fields(&self) -> &[Field] {
         match self {
             Columns::Own(fields) => fields,
+            Columns::Statement(prepared) => prepared.fields(),
             Columns::Plan(plan) => &plan.fields,
         }
     }

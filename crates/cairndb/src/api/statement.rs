@@ -1,5 +1,6 @@
 //! Prepared statements.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use cairn_storage::Acknowledge;
@@ -8,6 +9,7 @@ use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
 use super::point::{self, Miss, PointPlan};
 use super::prepared::Prepared;
+use super::rows::{FewRows, add_row};
 use super::session::SessionState;
 use super::{Connection, Params, Row, RowRef, Rows, Ticket};
 use crate::exec::Kept;
@@ -73,11 +75,11 @@ impl<'c> Statement<'c> {
             };
             return Ok(Rows::buffered(self.columns().to_vec(), returned.into_iter().collect()));
         }
-        let width = self.columns().len();
-        let copy = |row: RowRef<'_>| (0..width).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
-        if let Some(found) = self.read_point(&params, copy)? {
-            let row = found.transpose()?;
-            return Ok(Rows::buffered(self.columns().to_vec(), row.into_iter().collect()));
+        let (width, mut rows) = (self.columns().len(), Ok(FewRows::default()));
+        if self.read_point(&params, |row| add_row(&mut rows, row, width))?
+            && let Some(prepared) = &self.runnable.prepared
+        {
+            return Ok(Rows::few(prepared.clone(), rows?));
         }
         Ok(self.run(&params)?.rows.unwrap_or_else(Rows::empty))
     }
@@ -112,10 +114,13 @@ impl<'c> Statement<'c> {
     /// The row lies in a page of the database for as long as `read` runs: it should be short, and what it runs on the same
     /// connection may fail with SQLSTATE 55006.
     pub fn query_point<R>(&mut self, params: impl Params, read: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
-        let mut read = Some(read);
-        let once = |row: RowRef<'_>| read.take().map(|read| read(row));
-        if let Some(found) = self.read_point(&params, once)? {
-            return Ok(found.flatten());
+        let (mut read, mut done) = (Some(read), None);
+        let once = |row: RowRef<'_>| {
+            done = read.take().map(|read| read(row));
+            ControlFlow::Break(())
+        };
+        if self.read_point(&params, once)? || done.is_some() {
+            return Ok(done);
         }
         if self.returns_rows()
             && let Some((affected, _)) = self.write_point(&params, self.now())?
@@ -132,19 +137,20 @@ impl<'c> Statement<'c> {
         Ok(row.and_then(|row| read.take().map(|read| read(RowRef::values(row)))))
     }
 
-    /// Runs the statement as a point SELECT, if it is one; `None`: the general path must.
-    fn read_point<R>(&mut self, params: &dyn Params, read: impl FnMut(RowRef<'_>) -> R) -> Result<Option<Option<R>>> {
-        let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
-        let Some(plan) = prepared.point().filter(|plan| !plan.is_write()) else { return Ok(None) };
+    /// Runs the statement as a point SELECT, if it is one, whose rows are handed to `read` until it breaks; `false`: the
+    /// general path must.
+    fn read_point(&mut self, params: &dyn Params, read: impl FnMut(RowRef<'_>) -> ControlFlow<()>) -> Result<bool> {
+        let Some(prepared) = &self.runnable.prepared else { return Ok(false) };
+        let Some(plan) = prepared.point().filter(|plan| !plan.is_write()) else { return Ok(false) };
         let state = self.connection.state.borrow();
         let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);
         if state.failed() || !is_fit {
-            return Ok(None);
+            return Ok(false);
         }
         let mut buffers = self.connection.point_buffers()?;
         match in_time(&state, || point::read(self.connection, &state, (prepared, plan), params, &mut buffers, read)) {
-            Ok(found) => Ok(Some(found)),
-            Err(Miss::General | Miss::Unfit) => Ok(None),
+            Ok(()) => Ok(true),
+            Err(Miss::General | Miss::Unfit) => Ok(false),
             Err(Miss::Error(error)) => {
                 state.fail();
                 Err(error)

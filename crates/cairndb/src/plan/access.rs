@@ -465,11 +465,16 @@ fn estimate(
 
 /// Whether an index entry tells all columns of the shape.
 pub(super) fn is_covering(shape: &TableShape, index: &Index) -> bool {
-    shape.columns.iter().all(|&column| {
+    tells_all(&shape.table, index, &shape.columns)
+}
+
+/// Whether an index entry tells all of a table's columns that are asked for.
+pub(super) fn tells_all(table: &Table, index: &Index, columns: &[usize]) -> bool {
+    columns.iter().all(|&column| {
         let in_entry = index.columns.iter().any(|key| key.column == column)
-            || shape.table.primary_key.contains(&column)
+            || table.primary_key.contains(&column)
             || column == usize::MAX;
-        in_entry && shape.table.columns.get(column).is_none_or(|column| is_decodable(column.data_type))
+        in_entry && table.columns.get(column).is_none_or(|column| is_decodable(column.data_type))
     })
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::access::tells_all;
 use super::expr::Expr;
 use super::number::{children_mut, node_exprs_mut};
 use super::physical::{PhysicalNode as N, PhysicalPlan};
@@ -74,5 +75,8 @@ fn narrow_scan(scan: &mut PhysicalPlan, mut used: BTreeSet<usize>) -> Option<Vec
     }
     *columns = kept.iter().map(|&column| columns[column]).collect();
     scan.fields = kept.iter().map(|&column| scan.fields[column].clone()).collect();
+    if let N::IndexScan { table, index, columns, covering, .. } = &mut scan.node {
+        *covering |= tells_all(table, index, columns);
+    }
     Some(kept)
 }

@@ -8,7 +8,7 @@ use super::walk::{rewrite, rewrite_plan, walk, walk_plan};
 use crate::types::Value;
 
 /// The columns of the current row that `expr` uses, also from inside subqueries.
-pub(super) fn used_columns(expr: &Expr) -> BTreeSet<usize> {
+pub(crate) fn used_columns(expr: &Expr) -> BTreeSet<usize> {
     let mut used = BTreeSet::new();
     add_used_columns(expr, &mut used);
     used

@@ -149,7 +149,7 @@ impl JoinSource {
                 let left = JoinSource::of(left, catalog)?;
                 left.with_several((table, index.as_deref(), columns), keys, residual.as_ref(), catalog)
             }
-            PhysicalNode::IndexScan { table, index, columns, ranges, filter, reverse: false, covering: false } => {
+            PhysicalNode::IndexScan { table, index, columns, ranges, filter, reverse: false, .. } => {
                 let (source, index) = (JoinSource::default(), Some(&**index));
                 source.with_several((table, index, columns), only_prefix(ranges)?, filter.as_ref(), catalog)
             }
@@ -363,6 +363,14 @@ impl Step {
         };
         let (layout, index) = (catalog.layout(table), index.as_ref().map(|index| index.tree));
         Some(Step { table: table.clone(), layout, index, key, first: 0, outer: false, on: None, rest: None })
+    }
+
+    /// The columns of earlier steps' rows that its key is made of, each with its step.
+    pub(super) fn columns_asked(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.key.iter().filter_map(|part| match &part.source {
+            Source::Column { step, column } => Some((*step, *column)),
+            Source::Operand(_) => None,
+        })
     }
 
     /// What else an outer join asks of the row.

@@ -13,15 +13,17 @@
 //!   Values that are computed, not given, pass through `eval`, which allocates where a function makes a string.
 
 mod aggregate;
-#[cfg(test)]
-mod aggregate_tests;
 mod arguments;
 mod delete;
+mod few;
+#[cfg(test)]
+mod few_tests;
 mod insert;
 mod join;
 mod key;
 mod place;
 mod row_ref;
+mod rows;
 mod run;
 mod select;
 mod shape;
@@ -45,6 +47,7 @@ pub(super) use aggregate::PointAggregate;
 pub(super) use delete::PointDelete;
 pub(super) use insert::PointInsert;
 pub use row_ref::RowRef;
+pub(super) use rows::PointRows;
 pub(super) use run::{read, write};
 pub(super) use select::PointSelect;
 use shape::PointSource;
@@ -54,7 +57,9 @@ pub(super) use update::PointUpdate;
 #[derive(Debug)]
 pub(super) enum PointPlan {
     Select(Box<PointSelect>),
-    /// Of few rows that begin with a key.
+    /// The few rows that begin with a key.
+    Rows(Box<PointRows>),
+    /// Of such rows.
     Aggregate(Box<PointAggregate>),
     /// With the sequences that it draws a value from.
     Insert(Box<PointInsert>, Box<[Arc<Sequence>]>),
@@ -69,9 +74,10 @@ impl PointPlan {
     pub(super) fn of(body: &Body, parameters: usize, catalog: &Catalog) -> Option<PointPlan> {
         let Body::Plan(plan) = body else { return None };
         let PhysicalNode::Modify { change, rows } = &plan.node else {
-            let of_few = || Some(PointPlan::Aggregate(Box::new(PointAggregate::of(plan, catalog)?)));
             let of_one = PointSelect::of(plan, catalog).map(|plan| PointPlan::Select(Box::new(plan)));
-            return of_one.or_else(of_few);
+            let of_few = || Some(PointPlan::Rows(Box::new(PointRows::of(plan, catalog)?)));
+            let aggregate = || Some(PointPlan::Aggregate(Box::new(PointAggregate::of(plan, catalog)?)));
+            return of_one.or_else(of_few).or_else(aggregate);
         };
         // Some run whether or not there are rows.
         if !change.table().triggers.is_empty() {
@@ -146,6 +152,7 @@ impl PointPlan {
     fn is_plain(&self) -> bool {
         match self {
             PointPlan::Select(plan) => plan.is_plain(),
+            PointPlan::Rows(plan) => plan.is_plain(),
             // Of the answers something may be computed.
             PointPlan::Aggregate(_) => false,
             PointPlan::Insert(plan, _) => plan.is_plain(),
@@ -164,12 +171,12 @@ impl PointPlan {
     }
 
     pub(super) fn is_write(&self) -> bool {
-        !matches!(self, PointPlan::Select(_) | PointPlan::Aggregate(_))
+        !matches!(self, PointPlan::Select(_) | PointPlan::Rows(_) | PointPlan::Aggregate(_))
     }
 
     /// Whether it reads or writes one row by its whole key.
     pub(super) fn is_of_one_row(&self) -> bool {
-        !matches!(self, PointPlan::Aggregate(_))
+        !matches!(self, PointPlan::Rows(_) | PointPlan::Aggregate(_))
     }
 
     /// The sequences that it draws a value from.
@@ -237,6 +244,7 @@ pub(super) struct Buffers {
     drawn: Vec<i64>,
     eval: EvalContext,
     select: select::Scratch,
+    rows: rows::Scratch,
     aggregate: aggregate::Scratch,
     pub(super) write: WriteBuffers,
 }

@@ -1,12 +1,13 @@
 //! Runs a point write: where, and with what.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
 use cairn_storage::{Acknowledge, Ticket};
 
 use super::arguments::{Arguments, all_fit, fit};
 use super::place::Place;
-use super::{Buffers, Miss, PointAggregate, PointPlan, PointSelect, RowRef, WriteBuffers};
+use super::{Buffers, Miss, PointAggregate, PointPlan, PointRows, PointSelect, RowRef, WriteBuffers};
 use crate::api::prepared::Prepared;
 use crate::api::session::SessionState;
 use crate::api::{Connection, Params, Row};
@@ -17,21 +18,52 @@ use crate::types::{EvalContext, ShownSettings};
 
 type Written = Result<(u64, Option<Ticket>), Miss>;
 
-/// Runs a statement's point plan, which is a SELECT, in the newest durable state.
+/// Runs a statement's point plan, which is a SELECT, in the newest durable state: its rows are handed to `read`, until it
+/// breaks. Where it fails some may have been handed over.
 #[inline]
-pub(in crate::api) fn read<R>(
+pub(in crate::api) fn read(
     connection: &Connection,
     state: &SessionState,
     (prepared, plan): (&Prepared, &PointPlan),
     given: &dyn Params,
     buffers: &mut Buffers,
-    read: impl FnMut(RowRef<'_>) -> R,
-) -> Result<Option<R>, Miss> {
+    mut read: impl FnMut(RowRef<'_>) -> ControlFlow<()>,
+) -> Result<(), Miss> {
     match plan {
-        PointPlan::Select(plan) => read_row(connection, state, (prepared, plan), given, buffers, read),
-        PointPlan::Aggregate(plan) => read_answers(connection, state, (prepared, plan), given, buffers, read),
+        PointPlan::Select(plan) => read_row(connection, state, (prepared, plan), given, buffers, read).map(drop),
+        PointPlan::Rows(plan) => read_rows(connection, state, (prepared, plan), given, buffers, read),
+        PointPlan::Aggregate(plan) => {
+            read_answers(connection, state, (prepared, plan), given, buffers, |row| read(row)).map(drop)
+        }
         _ => Err(Miss::General),
     }
+}
+
+/// A few rows; in an open transaction they are the general path's.
+fn read_rows(
+    connection: &Connection,
+    state: &SessionState,
+    (prepared, plan): (&Prepared, &PointRows),
+    given: &dyn Params,
+    buffers: &mut Buffers,
+    read: impl FnMut(RowRef<'_>) -> ControlFlow<()>,
+) -> Result<(), Miss> {
+    if state.transaction.is_some() {
+        return Err(Miss::General);
+    }
+    let Buffers { rows, eval, fitted, .. } = buffers;
+    let session = &mut connection.session.borrow_mut();
+    let fits = all_fit(given, &prepared.parameters);
+    if fits && plan.is_plain() {
+        return plan.run(session, prepared.schema_stamp(), Env::of_point(given, eval), rows, read);
+    }
+    refresh(eval, state);
+    fitted.clear();
+    if !fits {
+        fit(given, &prepared.parameters, eval, fitted)?;
+    }
+    let arguments = Arguments { given, fitted, drawn: &[] };
+    plan.run(session, prepared.schema_stamp(), Env::of_point(&arguments, eval), rows, read)
 }
 
 #[inline]
@@ -155,7 +187,7 @@ fn run_point(
         PointPlan::Update(plan) => plan.run(place, stamp, env, buffers),
         PointPlan::Delete(plan) => plan.run(place, stamp, env, buffers),
         PointPlan::Nothing => place.nothing(stamp),
-        PointPlan::Select(_) | PointPlan::Aggregate(_) => Err(Miss::General),
+        PointPlan::Select(_) | PointPlan::Rows(_) | PointPlan::Aggregate(_) => Err(Miss::General),
     }
 }
 

@@ -19,7 +19,7 @@ pub(in crate::api) struct PointSelect {
     pub(super) outputs: Box<[Output]>,
     /// Outputs that are not lent from the rows.
     computed: Box<[Expr]>,
-    filters: Box<[Expr]>,
+    pub(super) filters: Box<[Expr]>,
 }
 
 /// Where an output column comes from.
@@ -54,7 +54,7 @@ impl PointSelect {
         PointSelect::new(Box::new([step]), row.filter.into_iter().collect(), outputs)
     }
 
-    fn new(steps: Box<[Step]>, filters: Box<[Expr]>, outputs: &[Expr]) -> Option<PointSelect> {
+    pub(super) fn new(steps: Box<[Step]>, filters: Box<[Expr]>, outputs: &[Expr]) -> Option<PointSelect> {
         if !filters.iter().chain(steps.iter().filter_map(Step::condition)).all(is_evaluable) {
             return None;
         }
@@ -129,7 +129,7 @@ impl PointSelect {
         Ok(Some(read(RowRef::stored(StoredRow { plan: self, rows: &rows, computed, params: env.params }))))
     }
 
-    fn compute(&self, row: &dyn Columns<Stop>, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Stop> {
+    pub(super) fn compute(&self, row: &dyn Columns<Stop>, env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Stop> {
         out.clear();
         for expr in &self.computed {
             out.push(eval(expr, row, env)?.into_value());

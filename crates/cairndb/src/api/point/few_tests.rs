@@ -1,8 +1,10 @@
-//! Aggregates of few rows are what the general path gives: every aggregate, over every type, NULLs, errors, and groups of
-//! no rows, few and many.
+//! Few rows, and aggregates of few rows, are what the general path gives: every aggregate, over every type, NULLs, errors,
+//! and groups of no rows, few and many.
 
-use super::aggregate::FEW;
-use super::{Miss, PointPlan, RowRef, read};
+use std::ops::ControlFlow;
+
+use super::few::FEW;
+use super::{Miss, RowRef, read};
 use crate::api::{Connection, Statement};
 use crate::{Database, Result, Value};
 
@@ -122,29 +124,35 @@ const SOURCES: [&str; 9] = [
 
 const ABOVE: [&str; 5] = ["", "", "", " HAVING count(*) > 1", " HAVING sum(a) % 2 = 0"];
 
-/// What the statement answers for the parent as a point statement; `None`: it leaves that to the general path.
-fn answered(connection: &Connection, statement: &Statement<'_>, parent: i64) -> Option<Option<Vec<Value>>> {
+/// The statement's rows for the parent as a point statement; `None`: it leaves them to the general path.
+fn answered(connection: &Connection, statement: &Statement<'_>, parent: i64) -> Option<Vec<Vec<Value>>> {
     let prepared = statement.plan().expect("a plan");
-    let plan = prepared.point().filter(|plan| matches!(plan, PointPlan::Aggregate(_)))?;
+    let plan = prepared.point().filter(|plan| !plan.is_of_one_row())?;
     let width = statement.columns().len();
-    let copy = |row: RowRef<'_>| (0..width).map(|at| row.value(at)).collect::<Result<Vec<_>>>();
+    let mut all = vec![];
+    let copy = |row: RowRef<'_>| {
+        all.push((0..width).map(|at| row.value(at)).collect::<Result<Vec<_>>>().expect("whole rows"));
+        ControlFlow::Continue(())
+    };
     let state = connection.state.borrow();
     let mut buffers = connection.point_buffers().expect("free buffers");
     match read(connection, &state, (prepared, plan), &(parent,), &mut buffers, copy) {
-        Ok(row) => Some(row.transpose().expect("whole rows")),
+        Ok(()) => Some(all),
         Err(Miss::General | Miss::Unfit) => None,
         Err(Miss::Error(error)) => panic!("{error}"),
     }
 }
 
 /// What the general path answers.
-fn general(connection: &Connection, sql: &str, parent: i64) -> std::result::Result<Option<Vec<Value>>, String> {
+fn general(connection: &Connection, sql: &str, parent: i64) -> std::result::Result<Vec<Vec<Value>>, String> {
     connection.execute("BEGIN", ()).expect("begins");
     let all = || {
         let mut rows = connection.query(sql, (parent,))?;
-        let row = rows.next()?.map(|row| row.values().to_vec());
-        assert!(rows.next()?.is_none(), "one row");
-        Ok(row)
+        let mut all = vec![];
+        while let Some(row) = rows.next()? {
+            all.push(row.values().to_vec());
+        }
+        Ok(all)
     };
     let answer = all().map_err(|error: crate::Error| format!("{error:?}"));
     connection.execute("ROLLBACK", ()).expect("rolls back");
@@ -191,6 +199,68 @@ fn aggregates_over_joins_filters_and_having_are_what_the_general_path_gives() {
         }
         assert!(direct > 150, "{source}: {direct}");
     }
+}
+
+/// What a row of `t` gives.
+const ROWS: [&str; 8] = [
+    "t.id",
+    "t.id, t.parent",
+    "t.*",
+    "t.s, t.l, t.j, t.d, t.n, t.v, t.c, t.x",
+    "t.a + t.small, upper(t.v), $1 + t.id",
+    "t.j ->> 'g', t.l[1], t.f / 2",
+    "100 / (t.a - 5)",
+    "count(*) OVER ()",
+];
+
+#[test]
+fn few_rows_are_what_the_general_path_gives() {
+    let connection = filled();
+    for source in SOURCES {
+        let mut direct = 0;
+        for row in ROWS {
+            direct += compare(&connection, &format!("SELECT {row} FROM {source}"));
+        }
+        // The general path computes windows; one row divides by zero.
+        assert!(direct > 30, "{source}: {direct}");
+    }
+    assert_eq!(compare(&connection, "SELECT count(*) OVER () FROM t WHERE parent = $1"), 0);
+}
+
+#[test]
+fn few_rows_of_several_tables_and_by_all_kinds_of_keys() {
+    let connection = filled();
+    connection
+        .execute_script(
+            "CREATE INDEX t_json ON t (((j ->> 'g')::bigint));\
+             CREATE INDEX wide_s ON wide (upper(s) DESC NULLS LAST, a);",
+        )
+        .expect("indexes");
+    for (sql, least) in [
+        ("SELECT no, s FROM line WHERE owner = $1", SIZES.len() - 2),
+        ("SELECT no FROM line WHERE owner = $1", SIZES.len() - 2),
+        ("SELECT a FROM heap WHERE owner = $1", SIZES.len() - 2),
+        ("SELECT b, s, a FROM wide WHERE parent = $1 AND a = 3", SIZES.len() - 2),
+        ("SELECT p.name, t.id, t.s FROM parent p JOIN t ON t.parent = p.id WHERE p.id = $1", SIZES.len() - 2),
+        ("SELECT p.name, t.id FROM t JOIN parent p ON p.id = t.parent WHERE t.parent = $1", SIZES.len() - 2),
+        ("SELECT l.no, p.name FROM line l LEFT JOIN parent p ON p.id = l.a WHERE l.owner = $1", SIZES.len() - 2),
+        ("SELECT id FROM t WHERE (j ->> 'g')::bigint = $1", SIZES.len()),
+        ("SELECT id, s, j FROM t WHERE (j ->> 'g')::bigint = $1 AND a > 3", SIZES.len()),
+        ("SELECT id, a FROM wide WHERE upper(s) = 'X2' AND a = $1", SIZES.len() / 2),
+    ] {
+        let direct = compare(&connection, sql);
+        assert!(direct >= least, "{sql}: {direct}");
+    }
+}
+
+#[test]
+fn who_wants_the_first_row_gets_no_more() {
+    let connection = filled();
+    let mut statement = connection.prepare("SELECT id, 100 / (id - 202) FROM t WHERE parent = $1").expect("prepares");
+    // The second row of this parent divides by zero.
+    assert_eq!(statement.query_point((2i64,), |row| row.get_i64(0)).expect("a row"), Some(Some(102)));
+    assert!(statement.query((2i64,)).and_then(|mut rows| rows.exhaust()).is_err());
+    assert_eq!(statement.query_point((99i64,), |row| row.get_i64(0)).expect("no row"), None);
 }
 
 #[test]
