@@ -1,7 +1,8 @@
 //! Which workloads there are.
 
 use super::{
-    analytics, bulk, commit, concurrent, dispatch, documents, embedded, fields, held, kv, live, memory, pipelined,
+    analytics, bulk, commit, concurrent, dispatch, documents, embedded, fields, held, indexed, kv, live, memory,
+    pipelined,
 };
 use super::{read, recovery, reporting, short, stalls, syscalls, text, triggers, validation, vote, windows};
 use crate::Result;
@@ -18,6 +19,7 @@ pub struct Workload {
 /// In the order in which `all` runs them.
 pub const ALL: &[Workload] = &[
     Workload { name: "commit", about: "single-row UPDATE by key, each durable", run: commit::run },
+    Workload { name: "indexed", about: "INSERT into two secondary indexes, each durable", run: indexed::run },
     Workload { name: "read", about: "prepared point SELECT, hot; one and two threads", run: read::run },
     Workload { name: "bulk", about: "bulk insert, 1,000 rows per transaction; file size", run: bulk::run },
     Workload { name: "concurrent", about: "many threads of durable upserts and updates", run: concurrent::run },

@@ -11,6 +11,7 @@ mod embedded;
 mod fields;
 pub mod filling;
 mod held;
+mod indexed;
 mod kv;
 mod list;
 mod live;

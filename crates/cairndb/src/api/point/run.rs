@@ -27,14 +27,12 @@ pub(in crate::api) fn read(
     (prepared, plan): (&Prepared, &PointPlan),
     given: &dyn Params,
     buffers: &mut Buffers,
-    mut read: impl FnMut(RowRef<'_>) -> ControlFlow<()>,
+    read: impl FnMut(RowRef<'_>) -> ControlFlow<()>,
 ) -> Result<(), Miss> {
     match plan {
         PointPlan::Select(plan) => read_row(connection, state, (prepared, plan), given, buffers, read).map(drop),
         PointPlan::Rows(plan) => read_rows(connection, state, (prepared, plan), given, buffers, read),
-        PointPlan::Aggregate(plan) => {
-            read_answers(connection, state, (prepared, plan), given, buffers, |row| read(row)).map(drop)
-        }
+        PointPlan::Aggregate(plan) => read_answers(connection, state, (prepared, plan), given, buffers, read).map(drop),
         _ => Err(Miss::General),
     }
 }
