@@ -17,6 +17,7 @@ mod exec;
 mod functions;
 mod inverted;
 mod plan;
+pub mod reference;
 mod routine;
 pub mod salvage;
 mod sql;

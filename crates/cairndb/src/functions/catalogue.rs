@@ -235,6 +235,11 @@ impl Function {
         })
     }
 
+    /// The type of its answer, as declared.
+    pub(crate) fn declared_result(&self) -> Declared {
+        declared_result(self.polymorphic.as_deref(), self.returns)
+    }
+
     /// Whether some argument's type follows from the call.
     pub(crate) fn is_polymorphic(&self) -> bool {
         self.polymorphic.is_some()
@@ -378,6 +383,11 @@ impl Aggregate {
         })
     }
 
+    /// As [`Function::declared_result`].
+    pub(crate) fn declared_result(&self) -> Declared {
+        declared_result(self.polymorphic.as_deref(), self.returns)
+    }
+
     /// As [`Function::is_polymorphic`].
     pub(crate) fn is_polymorphic(&self) -> bool {
         self.polymorphic.is_some()
@@ -400,6 +410,12 @@ impl Aggregate {
         let (args, returns) = resolve(declared, self.args.len(), args)?;
         Some(Arc::new(Aggregate { args, returns, polymorphic: None, ..Aggregate::clone(self) }))
     }
+}
+
+/// The last of what a polymorphic entry declares is its answer.
+pub(super) fn declared_result(polymorphic: Option<&[Declared]>, returns: DataType) -> Declared {
+    let fixed = if returns == ANY { Declared::Any } else { Declared::Type(returns) };
+    polymorphic.and_then(|declared| declared.last().copied()).unwrap_or(fixed)
 }
 
 /// The argument types and the result's of a polymorphic entry in a call.

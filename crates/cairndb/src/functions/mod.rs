@@ -51,4 +51,4 @@ pub use series::Series;
 pub use signature::{Declared, decide};
 pub(crate) use users::Volatility;
 pub use users::{AggregateFunction, Arguments, FunctionOptions};
-pub use window::{WindowFunction, WindowKind, window_overloads};
+pub use window::{WindowFunction, WindowKind, window_names, window_overloads};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::catalogue::resolve;
+use super::catalogue::{declared_result, resolve};
 use super::{ANY, Declared};
 use crate::types::DataType;
 
@@ -71,6 +71,11 @@ impl WindowFunction {
         Some(self.polymorphic.as_ref().map_or(Declared::Type(data_type), |declared| declared[index]))
     }
 
+    /// The type of its answer, as declared.
+    pub(crate) fn declared_result(&self) -> Declared {
+        declared_result(self.polymorphic.as_deref(), self.returns)
+    }
+
     /// As [`Function::is_polymorphic`](super::Function::is_polymorphic).
     pub(crate) fn is_polymorphic(&self) -> bool {
         self.polymorphic.is_some()
@@ -111,6 +116,11 @@ static WINDOW_FUNCTIONS: LazyLock<Vec<Arc<WindowFunction>>> = LazyLock::new(|| {
     }
     all
 });
+
+/// Their names, each once.
+pub fn window_names() -> impl Iterator<Item = &'static str> {
+    WINDOW_FUNCTIONS.chunk_by(|one, next| one.name == next.name).filter_map(|group| Some(group.first()?.name))
+}
 
 /// All overloads of the window function `name` (lower case); empty: no such function.
 pub fn window_overloads(name: &str) -> &'static [Arc<WindowFunction>] {

@@ -1,0 +1,185 @@
+//! What is not there of PostgreSQL's SQL, and what is there but otherwise; each with an example that tests run.
+
+/// Something that PostgreSQL has and CairnDB refuses.
+#[derive(Clone, Copy, Debug)]
+pub struct Unsupported {
+    /// What.
+    pub what: &'static str,
+    /// A statement that is refused, behind `CREATE TABLE t (a integer PRIMARY KEY, b text)`.
+    pub example: &'static str,
+    /// The SQLSTATE.
+    pub state: &'static str,
+    /// What to do instead, or why it is not there.
+    pub instead: &'static str,
+}
+
+/// Something that both have and that means another thing here.
+#[derive(Clone, Copy, Debug)]
+pub struct Difference {
+    /// What.
+    pub what: &'static str,
+    /// A query of one value, or a statement.
+    pub example: &'static str,
+    /// What it gives here.
+    pub here: Answer,
+    /// What it gives in PostgreSQL 15.
+    pub postgresql: Answer,
+    /// The reason.
+    pub why: &'static str,
+}
+
+/// What an example gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It runs, and the first row's first value is this text.
+    Value(&'static str),
+    /// It runs.
+    Done,
+    /// It fails with this SQLSTATE.
+    Error(&'static str),
+}
+
+const fn not(what: &'static str, example: &'static str, state: &'static str, instead: &'static str) -> Unsupported {
+    Unsupported { what, example, state, instead }
+}
+
+const NOT_THERE: &str = "0A000";
+const NO_FUNCTION: &str = "42883";
+
+/// What is refused.
+pub static UNSUPPORTED: &[Unsupported] = &[
+    not("Databases and tablespaces", "CREATE DATABASE other", NOT_THERE, "a database is a file: open another one"),
+    not("Tablespaces", "CREATE TABLESPACE s LOCATION '/tmp/s'", NOT_THERE, "a database is one file"),
+    not(
+        "Roles",
+        "CREATE ROLE somebody",
+        NOT_THERE,
+        "whoever can open the file may do everything; GRANT and OWNER TO say in a NOTICE that they do nothing",
+    ),
+    not("Row security", "CREATE POLICY p ON t", NOT_THERE, "there are no roles; use views"),
+    not("LISTEN and NOTIFY", "LISTEN news", NOT_THERE, "not yet"),
+    not(
+        "Partitioned tables",
+        "CREATE TABLE p (a integer) PARTITION BY RANGE (a)",
+        NOT_THERE,
+        "use one table and an index",
+    ),
+    not("Inheritance", "CREATE TABLE child () INHERITS (t)", NOT_THERE, "use LIKE, or a foreign key to the parent"),
+    not("Rules", "CREATE RULE r AS ON INSERT TO t DO NOTHING", NOT_THERE, "use triggers"),
+    not("Event triggers", "CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()", NOT_THERE, "not planned"),
+    not("Replication", "CREATE PUBLICATION p FOR TABLE t", NOT_THERE, "use backup"),
+    not("Foreign data", "CREATE FOREIGN DATA WRAPPER w", NOT_THERE, "use COPY, or functions of the host program"),
+    not(
+        "Functions in other languages",
+        "CREATE FUNCTION f() RETURNS integer LANGUAGE c AS 'f'",
+        NOT_THERE,
+        "write them in SQL or PL/pgSQL, or register a closure of the host program",
+    ),
+    not(
+        "Own aggregates in SQL",
+        "CREATE AGGREGATE a (integer) (SFUNC = int4pl, STYPE = integer)",
+        NOT_THERE,
+        "register an aggregate of the host program",
+    ),
+    not(
+        "Own operators and casts",
+        "CREATE OPERATOR === (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4eq)",
+        NOT_THERE,
+        "call a function",
+    ),
+    not(
+        "Collations other than \"C\"",
+        "CREATE COLLATION german (locale = 'de_DE')",
+        NOT_THERE,
+        "sort in the host program",
+    ),
+    not("Range types", "CREATE TYPE r AS RANGE (subtype = integer)", NOT_THERE, "two columns and a CHECK"),
+    not(
+        "Exclusion constraints",
+        "CREATE TABLE e (a integer, EXCLUDE USING gist (a WITH =))",
+        NOT_THERE,
+        "use UNIQUE, or a trigger",
+    ),
+    not(
+        "Extended statistics",
+        "CREATE STATISTICS s ON a, b FROM t",
+        NOT_THERE,
+        "statistics keep themselves, by column",
+    ),
+    not("Money", "SELECT '1'::money", NOT_THERE, "use numeric"),
+    not("Network addresses", "SELECT '127.0.0.1'::inet", NOT_THERE, "use text"),
+    not("XML", "SELECT '<a/>'::xml", NOT_THERE, "use text"),
+    not("Bit strings", "SELECT B'101'", NOT_THERE, "use bytea or integers"),
+    not("Geometry", "SELECT point(1, 2)", NO_FUNCTION, "use two columns"),
+    not("Text search", "SELECT to_tsvector('a')", NO_FUNCTION, "use LIKE, or regular expressions"),
+    not("Large objects", "SELECT lo_create(0)", NO_FUNCTION, "use bytea: up to 1 GiB lies in a row"),
+    not("Locks on tables", "LOCK TABLE t", NOT_THERE, "transactions are serializable without"),
+    not(
+        "SKIP LOCKED",
+        "SELECT * FROM t FOR UPDATE SKIP LOCKED",
+        NOT_THERE,
+        "take a job by UPDATE ... RETURNING: who loses to another is run again",
+    ),
+    not("Two-phase commit", "PREPARE TRANSACTION 'x'", NOT_THERE, "not planned"),
+    not("Sharing snapshots", "SET TRANSACTION SNAPSHOT 'x'", NOT_THERE, "read all in one transaction"),
+    not("Unlogged tables", "CREATE UNLOGGED TABLE u (a integer)", NOT_THERE, "use TEMPORARY, or a weaker durability"),
+    not("Programs", "COPY t FROM PROGRAM 'ls'", "42501", "the host program gives the data: COPY FROM STDIN"),
+    not("Configuration files", "ALTER SYSTEM SET work_mem = '1MB'", NOT_THERE, "use SET, or the options of opening"),
+    not("Checkpoints by hand", "CHECKPOINT", NOT_THERE, "they are never waited for"),
+];
+
+/// What is otherwise.
+pub static DIFFERENCES: &[Difference] = &[
+    Difference {
+        what: "Isolation",
+        example: "SHOW transaction_isolation",
+        here: Answer::Value("serializable"),
+        postgresql: Answer::Value("read committed"),
+        why: "every transaction is serializable, whatever level it asks for: readers never wait, and a writer that loses \
+              to another fails with 40001 (statements on their own run again by themselves)",
+    },
+    Difference {
+        what: "Indexes' methods",
+        example: "CREATE INDEX ON t USING hash (b)",
+        here: Answer::Done,
+        postgresql: Answer::Done,
+        why: "hash, brin and spgist become btree, which a NOTICE says: what they answer a btree answers too",
+    },
+    Difference {
+        what: "OLD and NEW in RETURNING",
+        example: "INSERT INTO t VALUES (1, 'x') RETURNING new.b",
+        here: Answer::Value("x"),
+        postgresql: Answer::Error("42P01"),
+        why: "as in PostgreSQL 18",
+    },
+    Difference {
+        what: "RETURNING of MERGE",
+        example: "MERGE INTO t USING (VALUES (1)) s (a) ON t.a = s.a WHEN NOT MATCHED THEN INSERT VALUES (s.a, 'x') \
+                  RETURNING merge_action()",
+        here: Answer::Value("INSERT"),
+        postgresql: Answer::Error("42601"),
+        why: "as in PostgreSQL 17",
+    },
+    Difference {
+        what: "Disabled triggers and foreign keys",
+        example: "CREATE TABLE child (a integer REFERENCES t); ALTER TABLE child DISABLE TRIGGER ALL; \
+                  INSERT INTO child VALUES (1)",
+        here: Answer::Error("23503"),
+        postgresql: Answer::Done,
+        why: "foreign keys are no triggers here: they are always checked",
+    },
+    Difference {
+        what: "Rows' places",
+        example: "SELECT ctid FROM t",
+        here: Answer::Error("42703"),
+        postgresql: Answer::Done,
+        why: "a row lies where its key says; use the primary key",
+    },
+    Difference {
+        what: "Versions",
+        example: "SELECT version() LIKE 'CairnDB%'",
+        here: Answer::Value("t"),
+        postgresql: Answer::Value("f"),
+        why: "server_version is 15.0, so that clients know what to expect",
+    },
+];

@@ -1,0 +1,16 @@
+//! What SQL there is, as data: the shell's help and `docs/sql.md` are made of it.
+
+mod differences;
+mod routines;
+mod statements;
+
+pub use differences::{Answer, DIFFERENCES, Difference, UNSUPPORTED, Unsupported};
+pub use routines::{Routine, RoutineKind, SET_RETURNING, routines};
+pub use statements::{STATEMENTS, Statement};
+
+use crate::types::TYPES;
+
+/// A type's name, as errors and `pg_typeof` give it, and its other names.
+pub fn types() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    TYPES.iter().map(|info| (info.name, info.other_names))
+}

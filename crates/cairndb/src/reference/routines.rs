@@ -1,0 +1,112 @@
+//! The functions, operators, aggregates and window functions.
+
+use crate::functions::{
+    Aggregate, Declared, Function, WindowFunction, aggregate_overloads, function_names, overloads, window_names,
+    window_overloads,
+};
+use crate::types::DataType;
+
+/// One function, for some argument types.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Routine {
+    /// How it is called.
+    pub kind: RoutineKind,
+    /// Its name, or the operator.
+    pub name: String,
+    /// The types of its arguments.
+    pub arguments: Vec<String>,
+    /// The type of its answer.
+    pub returns: String,
+    /// The last argument may be given several times.
+    pub variadic: bool,
+}
+
+/// How a function is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RoutineKind {
+    /// Between or before its operands.
+    Operator,
+    /// By its name.
+    Function,
+    /// Over a group's rows.
+    Aggregate,
+    /// With OVER.
+    Window,
+}
+
+/// Functions in FROM (and in select lists) that return rows: the name, and what is returned.
+pub static SET_RETURNING: &[(&str, &str)] = &[
+    ("generate_series(start, stop [, step])", "numbers or timestamps from start to stop"),
+    ("generate_subscripts(array, dimension [, reverse])", "the subscripts of an array"),
+    ("unnest(array, ...)", "the elements of arrays, side by side"),
+    ("json[b]_array_elements[_text](document)", "an array's elements"),
+    ("json[b]_each[_text](document)", "an object's keys and values"),
+    ("json[b]_object_keys(document)", "an object's keys"),
+    ("json[b]_populate_record[set](row, document)", "rows of a composite type"),
+    ("json[b]_to_record[set](document) AS name (column type, ...)", "rows of the columns given"),
+    ("jsonb_path_query(document, path [, variables [, silent]])", "what a path finds"),
+    ("regexp_matches(text, pattern [, flags])", "the parts of each match"),
+    ("regexp_split_to_table(text, pattern [, flags])", "the text between matches"),
+    ("string_to_table(text, delimiter [, null])", "the parts of a text"),
+];
+
+/// All of them in order, without what belongs to one connection or schema.
+pub fn routines() -> Vec<Routine> {
+    let functions = function_names().flat_map(overloads).map(|function| of_function(function));
+    let aggregates = function_names().flat_map(aggregate_overloads).map(|aggregate| of_aggregate(aggregate));
+    let windows = window_names().flat_map(window_overloads).map(|function| of_window(function));
+    let mut all: Vec<Routine> = functions.chain(aggregates).chain(windows).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn of_function(function: &Function) -> Routine {
+    let is_name = function.name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    Routine {
+        kind: if is_name { RoutineKind::Function } else { RoutineKind::Operator },
+        name: function.name.to_string(),
+        arguments: arguments(function.args.len(), |at| function.declared(at)),
+        returns: shown(function.declared_result()),
+        variadic: function.variadic,
+    }
+}
+
+fn of_aggregate(aggregate: &Aggregate) -> Routine {
+    Routine {
+        kind: RoutineKind::Aggregate,
+        name: aggregate.name.to_string(),
+        arguments: arguments(aggregate.args.len(), |at| aggregate.declared(at)),
+        returns: shown(aggregate.declared_result()),
+        variadic: false,
+    }
+}
+
+fn of_window(function: &WindowFunction) -> Routine {
+    Routine {
+        kind: RoutineKind::Window,
+        name: function.name.to_owned(),
+        arguments: arguments(function.args.len(), |at| function.declared(at)),
+        returns: shown(function.declared_result()),
+        variadic: false,
+    }
+}
+
+fn arguments(count: usize, declared: impl Fn(usize) -> Option<Declared>) -> Vec<String> {
+    (0..count).map(|at| shown(declared(at).unwrap_or(Declared::Any))).collect()
+}
+
+/// As PostgreSQL names it.
+fn shown(declared: Declared) -> String {
+    match declared {
+        Declared::Type(DataType::Unknown) | Declared::Any => "any".to_owned(),
+        Declared::Type(data_type) => data_type.type_name().to_string(),
+        Declared::NonArray => "anynonarray".to_owned(),
+        Declared::Element => "anyelement".to_owned(),
+        Declared::Array => "anyarray".to_owned(),
+        Declared::Enum => "anyenum".to_owned(),
+        Declared::Record => "record".to_owned(),
+        Declared::Compatible => "anycompatible".to_owned(),
+        Declared::CompatibleArray => "anycompatiblearray".to_owned(),
+    }
+}
