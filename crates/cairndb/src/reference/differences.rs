@@ -125,6 +125,13 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     not("Unlogged tables", "CREATE UNLOGGED TABLE u (a integer)", NOT_THERE, "use TEMPORARY, or a weaker durability"),
     not("Programs", "COPY t FROM PROGRAM 'ls'", "42501", "the host program gives the data: COPY FROM STDIN"),
     not("Configuration files", "ALTER SYSTEM SET work_mem = '1MB'", NOT_THERE, "use SET, or the options of opening"),
+    not(
+        "REINDEX",
+        "REINDEX TABLE t",
+        NOT_THERE,
+        "indexes need none: `cairn verify` finds a damaged one; drop and create it",
+    ),
+    not("CLUSTER", "CLUSTER t USING t_pkey", NOT_THERE, "rows lie in the primary key's order"),
     not("Checkpoints by hand", "CHECKPOINT", NOT_THERE, "they are never waited for"),
 ];
 
@@ -132,7 +139,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
 pub static DIFFERENCES: &[Difference] = &[
     Difference {
         what: "Isolation",
-        example: "SHOW transaction_isolation",
+        example: "BEGIN ISOLATION LEVEL READ COMMITTED; SHOW transaction_isolation",
         here: Answer::Value("serializable"),
         postgresql: Answer::Value("read committed"),
         why: "every transaction is serializable, whatever level it asks for: readers never wait, and a writer that loses \

@@ -223,7 +223,6 @@ pub static STATEMENTS: &[Statement] = &[
     ),
     of("ANALYZE", "ANALYZE [table [(columns)], ...]", "ANALYZE book"),
     of("VACUUM", "VACUUM [(FULL)] [table]", "VACUUM"),
-    of("REINDEX", "REINDEX INDEX | TABLE | SCHEMA | DATABASE name", "REINDEX TABLE book"),
     of(
         "SET",
         "SET [LOCAL | SESSION] setting = value | DEFAULT\nRESET setting | ALL\nSHOW setting | ALL",

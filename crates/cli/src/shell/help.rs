@@ -1,5 +1,7 @@
 //! What `\?` and `\h` say.
 
+use cairndb::reference::{STATEMENTS, Statement};
+
 /// The backslash commands.
 pub const COMMANDS: &str = "\
 General
@@ -28,63 +30,16 @@ Looks
 
 Statements end with a semicolon. Ctrl-C stops the running statement, Ctrl-D leaves.";
 
-/// Name and syntax of the statements that are written often.
-const STATEMENTS: [(&str, &str); 24] = [
-    ("ALTER TABLE", "ALTER TABLE name ADD [COLUMN] column type ... | DROP [COLUMN] column | RENAME ..."),
-    ("ANALYZE", "ANALYZE [table]"),
-    ("BEGIN", "BEGIN | START TRANSACTION"),
-    ("COMMIT", "COMMIT"),
-    (
-        "CREATE INDEX",
-        "CREATE [UNIQUE] INDEX [IF NOT EXISTS] [name] ON table [USING btree|gin] (column [ASC|DESC] [NULLS FIRST|LAST], ...)",
-    ),
-    ("CREATE MATERIALIZED VIEW", "CREATE MATERIALIZED VIEW [IF NOT EXISTS] name [(columns)] AS query [WITH [NO] DATA]"),
-    (
-        "CREATE SEQUENCE",
-        "CREATE SEQUENCE [IF NOT EXISTS] name [START n] [INCREMENT n] [MINVALUE n] [MAXVALUE n] [CYCLE]",
-    ),
-    (
-        "CREATE TABLE",
-        "CREATE TABLE [IF NOT EXISTS] name (\n    column type [NOT NULL] [DEFAULT expression] [PRIMARY KEY] [UNIQUE] [CHECK (condition)]\n        \
-         [REFERENCES table (column) [ON DELETE action]] [GENERATED ... AS IDENTITY], ...\n    \
-         [CONSTRAINT name] PRIMARY KEY | UNIQUE | CHECK | FOREIGN KEY ...\n)",
-    ),
-    ("CREATE VIEW", "CREATE [OR REPLACE] VIEW name [(columns)] AS query"),
-    ("DELETE", "DELETE FROM table [WHERE condition] [RETURNING ...]"),
-    ("DROP INDEX", "DROP INDEX [IF EXISTS] name, ..."),
-    ("DROP MATERIALIZED VIEW", "DROP MATERIALIZED VIEW [IF EXISTS] name, ... [CASCADE]"),
-    ("DROP TABLE", "DROP TABLE [IF EXISTS] name, ... [CASCADE]"),
-    ("DROP VIEW", "DROP VIEW [IF EXISTS] name, ..."),
-    ("EXPLAIN", "EXPLAIN [ANALYZE] statement"),
-    (
-        "INSERT",
-        "INSERT INTO table [(columns)] VALUES (...), ... | query\n    \
-         [ON CONFLICT [(columns)] DO NOTHING | DO UPDATE SET ...] [RETURNING ...]",
-    ),
-    ("REFRESH MATERIALIZED VIEW", "REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH [NO] DATA]"),
-    ("RELEASE SAVEPOINT", "RELEASE [SAVEPOINT] name"),
-    ("ROLLBACK", "ROLLBACK [TO [SAVEPOINT] name]"),
-    ("SAVEPOINT", "SAVEPOINT name"),
-    (
-        "SELECT",
-        "[WITH name AS (query), ...]\nSELECT [DISTINCT] expression [AS name], ... FROM table [JOIN ...] [WHERE condition]\n    \
-         [GROUP BY ... [HAVING condition]] [UNION | INTERSECT | EXCEPT query]\n    \
-         [ORDER BY expression [ASC|DESC] [NULLS FIRST|LAST], ...] [LIMIT n] [OFFSET n]",
-    ),
-    ("TRUNCATE", "TRUNCATE [TABLE] name, ..."),
-    ("UPDATE", "UPDATE table SET column = expression, ... [FROM ...] [WHERE condition] [RETURNING ...]"),
-    ("VALUES", "VALUES (expression, ...), ..."),
-];
-
-/// The syntax of the statements whose name begins with `wanted`; all their names without one.
+/// The syntax of the statements whose name begins with `wanted`, or that it begins with; all their names without one.
 pub fn statements(wanted: &str) -> String {
     let wanted = wanted.trim_end_matches(';').trim().to_ascii_uppercase();
     if wanted.is_empty() {
-        let names: Vec<&str> = STATEMENTS.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = STATEMENTS.iter().map(|statement| statement.name).collect();
         return format!("Syntax of: {}", names.join(", "));
     }
-    let found: Vec<&str> =
-        STATEMENTS.iter().filter(|(name, _)| name.starts_with(&wanted)).map(|(_, syntax)| *syntax).collect();
+    let is_it = |name: &str| name.starts_with(&wanted) || wanted.starts_with(name);
+    let found = STATEMENTS.iter().filter(|statement| is_it(statement.name)).map(|statement| statement.syntax);
+    let found: Vec<&str> = found.collect();
     match found.is_empty() {
         true => format!("No help for \"{wanted}\"; \\h lists what there is."),
         false => found.join("\n\n"),
@@ -93,9 +48,9 @@ pub fn statements(wanted: &str) -> String {
 
 /// The first words of statements.
 pub fn first_words() -> impl Iterator<Item = &'static str> {
-    let first = |(name, _): &(&'static str, &str)| name.split(' ').next().unwrap_or(name);
-    let mut words: Vec<&str> =
-        STATEMENTS.iter().map(first).chain(["RESET", "SET", "SHOW", "START", "TABLE", "WITH"]).collect();
+    let first = |statement: &'static Statement| statement.name.split(' ').next().unwrap_or(statement.name);
+    let more = ["CLOSE", "DEALLOCATE", "EXECUTE", "FETCH", "MOVE", "RESET", "SHOW", "START", "WITH"];
+    let mut words: Vec<&str> = STATEMENTS.iter().map(first).chain(more).collect();
     words.sort_unstable();
     words.dedup();
     words.into_iter()
