@@ -358,6 +358,79 @@ fn subqueries_as_joins_agree() -> Result<()> {
     )
 }
 
+/// Tables of very different sizes, so that semi and anti joins begin from the side that is not written first.
+#[test]
+fn semi_and_anti_joins_from_either_side_agree() -> Result<()> {
+    let conn = sample()?;
+    conn.execute_script(
+        "CREATE TABLE many (id int PRIMARY KEY, k int, l bigint, t text);
+         CREATE TABLE more (k int, l int, v int);
+         CREATE INDEX more_k_l ON more (k, l);
+         INSERT INTO many SELECT n, nullif(n % 97, 13), nullif(n % 11, 3), 's' || n % 5 FROM generate_series(1, 1500) s(n);
+         INSERT INTO more SELECT nullif(n % 300, 13), nullif(n % 7, 3), n % 50 FROM generate_series(1, 2500) s(n)",
+    )?;
+    let reads = "Hash Right Semi Join|Hash Right Anti Join";
+    let queries = [
+        "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM many WHERE many.k = a.x)",
+        "SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM many WHERE many.k = a.id)",
+        "SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM many WHERE many.k = a.x AND many.l > a.y)",
+        "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM many WHERE many.k = a.x AND many.l = a.y AND many.t <> a.s)",
+        "SELECT id FROM a WHERE x IN (SELECT k FROM many WHERE l = 4) ORDER BY id DESC",
+        "SELECT id FROM many WHERE k IN (SELECT x FROM a WHERE y = 2)",
+        "SELECT id FROM many WHERE id IN (SELECT x FROM a)",
+        "SELECT id FROM many WHERE (k, l) IN (SELECT x, y FROM a)",
+        "SELECT id FROM many WHERE (k, k) IN (SELECT x, y FROM a)",
+        "SELECT id FROM many WHERE k + 1 IN (SELECT x FROM a WHERE y = 2)",
+        "SELECT k, v FROM more WHERE k IN (SELECT x FROM a WHERE y = 2)",
+        "SELECT k, v FROM more WHERE (k, l) IN (SELECT x, y FROM a WHERE id < 20)",
+        "SELECT k, v FROM more WHERE l IN (SELECT x FROM a WHERE a.id = more.k)",
+        "SELECT count(*) FROM more, many WHERE more.k = many.k AND many.id IN (SELECT x FROM a WHERE y < 4)",
+        "SELECT count(*) FROM more, many WHERE more.k = many.id AND more.k IN (SELECT x FROM a) AND many.l IN (SELECT y FROM a)",
+        "SELECT count(*), sum(v) FROM more WHERE (k, l) IN (SELECT many.id, a.y FROM a, many WHERE a.x = many.k)",
+        "SELECT many.id, d.y FROM many LEFT JOIN d ON d.x = many.l WHERE many.k IN (SELECT y FROM a WHERE s = 's1')",
+        "SELECT many.id, d.y FROM many LEFT JOIN d ON d.x = many.l AND d.y = 's1' WHERE d.y IN (SELECT s FROM a WHERE x = 1)",
+        "SELECT many.id FROM many LEFT JOIN d ON d.x = many.id WHERE coalesce(d.x, 7) IN (SELECT x FROM a WHERE y = 1)",
+        "SELECT id FROM many WHERE k IN (SELECT x FROM a WHERE y = 2) AND NOT EXISTS (SELECT 1 FROM more WHERE more.k = many.k AND more.v = many.l)",
+        "SELECT id FROM many WHERE k IN (SELECT x FROM a WHERE y = 2) AND l NOT IN (SELECT id FROM b WHERE id < 5)",
+        "SELECT (SELECT count(*) FROM many WHERE k IN (SELECT x FROM a WHERE a.y = d.x)) FROM d",
+        "SELECT (SELECT count(*) FROM a WHERE NOT EXISTS (SELECT 1 FROM many WHERE many.k = a.x + d.x)) FROM d",
+    ];
+    agree(&conn, &queries)?;
+    let plans =
+        queries.iter().map(|sql| conn.query_map(&format!("EXPLAIN {sql}"), (), |row| row.get::<String>(0))?.collect());
+    let plans: Vec<String> = plans.collect::<Result<Vec<Vec<String>>>>()?.concat();
+    assert!(reads.split('|').all(|wanted| plans.iter().any(|line| line.contains(wanted))), "{plans:#?}");
+    Ok(())
+}
+
+/// Each is decided about by itself: all groups, the groups that are asked for, or one row after the other.
+#[test]
+fn scalar_aggregates_in_any_way_agree() -> Result<()> {
+    let conn = sample()?;
+    conn.execute_script(
+        "CREATE TABLE big (id int PRIMARY KEY, k int, l int, v numeric(8,2));
+         CREATE INDEX big_k ON big (k, l);
+         INSERT INTO big SELECT n, nullif(n % 500, 13), nullif(n % 7, 3), n % 50 FROM generate_series(1, 4000) s(n)",
+    )?;
+    let queries = [
+        "SELECT id, (SELECT sum(v) FROM big WHERE big.k = a.id) FROM a WHERE id = 5",
+        "SELECT id, (SELECT sum(v) FROM big WHERE big.k = a.id) FROM a",
+        "SELECT id, (SELECT sum(v) FROM big WHERE big.k = a.id), (SELECT count(*) FROM big WHERE big.l = a.x) FROM a",
+        "SELECT id, (SELECT sum(v) FROM big b2 WHERE b2.l = big.l) FROM big WHERE k IN (SELECT x FROM a WHERE y = 1)",
+        "SELECT b.id FROM a, b WHERE a.id = b.a_id AND a.s = 's1' AND b.n < (SELECT avg(v) FROM big WHERE big.k = a.x)",
+        "SELECT b.id FROM a, b WHERE a.id = b.a_id AND b.n < (SELECT avg(v) FROM big WHERE big.k = a.x AND big.l = b.x)",
+        "SELECT b.id FROM a LEFT JOIN b ON a.id = b.a_id WHERE a.y = 1 AND 9 > (SELECT count(*) FROM big WHERE big.k = b.x)",
+        "SELECT id FROM a WHERE x IN (SELECT x FROM b WHERE n > 3 AND n < (SELECT avg(v) FROM big WHERE k = b.a_id AND l = b.x))",
+        "SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.x = a.x AND n < (SELECT max(v) FROM big WHERE k = b.a_id))",
+        "WITH t AS MATERIALIZED (SELECT * FROM a WHERE y = 2) SELECT id, (SELECT sum(v) FROM big WHERE k = t.x) FROM t",
+        "SELECT q.z, (SELECT sum(v) FROM big WHERE k = q.z) FROM (SELECT x + 1 AS z FROM a WHERE y = 2) q",
+        "SELECT q.x, (SELECT sum(v) FROM big WHERE k = q.x) FROM (SELECT DISTINCT x FROM a WHERE y = 2) q",
+        "SELECT id, (SELECT count(*) FROM big WHERE k = a.x AND v > (SELECT avg(n) FROM b WHERE b.x = big.l)) FROM a WHERE y = 2",
+        "SELECT id, (SELECT max((SELECT sum(v) FROM big WHERE k = b.x)) FROM b WHERE b.a_id = a.id) FROM a WHERE y < 3",
+    ];
+    agree(&conn, &queries)
+}
+
 /// Random queries over the sample, the same ones in every run.
 struct Generator(u64);
 

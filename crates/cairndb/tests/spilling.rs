@@ -68,6 +68,9 @@ fn joins_of_every_kind() {
         "SELECT b.id, o.* FROM (SELECT * FROM big WHERE id % 3 = 0) b FULL JOIN other o ON b.grp = o.k AND b.id > 100",
         "SELECT id FROM big b WHERE EXISTS (SELECT 1 FROM other o WHERE o.k = b.grp AND o.v <> b.name)",
         "SELECT v FROM other o WHERE NOT EXISTS (SELECT 1 FROM big b WHERE b.grp = o.k)",
+        "SELECT k, v FROM other o WHERE NOT EXISTS (SELECT 1 FROM big b WHERE b.grp = o.k AND b.name <> o.v)",
+        "SELECT k, v FROM other o WHERE EXISTS (SELECT 1 FROM big b WHERE b.grp = o.k)",
+        "SELECT v FROM other o WHERE EXISTS (SELECT 1 FROM big b WHERE b.grp = o.k AND b.name <> o.v)",
         "SELECT a.id, b.id FROM big a JOIN big b ON a.name = b.name AND a.note = b.note WHERE a.id < 4000",
         "SELECT count(*), min(b.id) FROM big b JOIN other o ON coalesce(b.note, 'none') = coalesce(repeat('x', o.k % 50), 'none')",
     ]);

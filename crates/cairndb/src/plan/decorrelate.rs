@@ -6,13 +6,16 @@
 //! - A correlated scalar aggregate whose correlation is by `=` becomes a left join with the aggregate grouped by the
 //!   inner sides. At most one group matches a row; where none does, aggregates are NULL and counts are made 0 again,
 //!   which is what aggregating no rows gives. Only aggregates whose arguments cannot fail are moved, because groups are
-//!   computed that no row asks for.
+//!   computed that no row asks for. Whether that is done, and whether the rows that are grouped are first reduced to
+//!   those that are asked for, is decided for each of them by what the whole statement then costs.
 //! - A lateral join whose correlation can be pulled out becomes an ordinary one.
 //!
 //! Everything else stays a subquery of its expression.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::askers::askers;
 use super::cte::take_with;
 use super::expr::{AggregateCall, Expr, QuantifiedOp, Subquery, SubqueryKind};
 use super::logical::{Field, JoinKind, LogicalPlan};
@@ -20,21 +23,46 @@ use super::nulls::{may_be_null, nullable_columns};
 use super::pull::{Pulled, join_condition, pull};
 use super::refs::{
     conjunction, conjuncts, drop_level, expr_uses_outer_row, filtered, has_subquery, identity, is_volatile,
-    is_volatile_plan, used_columns, uses_outer_row,
+    is_volatile_plan, substitute, used_columns, uses_outer_row,
 };
 use super::walk;
 use crate::functions::{AggregateKind, Function, Operator};
 use crate::types::{DataType, Value};
 
-/// What to do, and what was done.
-pub(super) struct Decorrelation {
-    /// Also turn scalar aggregates into joins.
-    pub(super) scalars: bool,
-    /// A scalar aggregate could be turned into a join, whether or not it was.
-    pub(super) found_scalar: bool,
+/// What becomes of a correlated scalar aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    /// A join with all groups.
+    Grouped,
+    /// A join with the groups that some row asks for.
+    GroupedForAskers,
+    /// It stays as it is, and runs for each row.
+    AsWritten,
 }
 
-impl Decorrelation {
+/// What to do, and what was done.
+pub(super) struct Decorrelation<'c> {
+    choices: &'c [Scalar],
+    /// The scalar aggregates met so far that could be turned into joins, whether or not they were.
+    pub(super) scalars: usize,
+    /// Inside one of them, whose own are not counted.
+    inside: bool,
+}
+
+impl<'c> Decorrelation<'c> {
+    /// `choices`: for each of the scalar aggregates in the order in which they are met; all groups for those that follow.
+    pub(super) fn new(choices: &'c [Scalar]) -> Self {
+        Decorrelation { choices, scalars: 0, inside: false }
+    }
+
+    fn choose(&mut self) -> Scalar {
+        if self.inside {
+            return Scalar::Grouped;
+        }
+        self.scalars += 1;
+        self.choices.get(self.scalars - 1).copied().unwrap_or(Scalar::Grouped)
+    }
+
     /// Rewrites the whole plan, from the leaves up.
     pub(super) fn plan(&mut self, mut plan: LogicalPlan) -> LogicalPlan {
         for (input, _) in walk::inputs_mut(&mut plan) {
@@ -141,12 +169,15 @@ impl Decorrelation {
                 SubqueryKind::Scalar { .. } => scalar_side(&subquery.plan, width),
                 _ => None,
             };
-            let Some(side) = side else { return input };
-            self.found_scalar = true;
-            if !self.scalars {
-                return input;
+            let Some(mut side) = side else { return input };
+            match self.choose() {
+                Scalar::AsWritten => return input,
+                Scalar::GroupedForAskers => side.keep_asked(&input),
+                Scalar::Grouped => {}
             }
+            let inside = std::mem::replace(&mut self.inside, true);
             let right = self.plan(side.right);
+            self.inside = inside;
             *expr = side.value;
             return join(JoinKind::Left, input, right, side.on);
         }
@@ -242,6 +273,29 @@ struct ScalarSide {
     on: Vec<Expr>,
     /// The subquery's value, over the joined row.
     value: Expr,
+}
+
+impl ScalarSide {
+    /// Groups only the rows whose keys some row of the join's left side has.
+    fn keep_asked(&mut self, left: &LogicalPlan) {
+        let width = left.fields().len();
+        let used: BTreeSet<usize> = self.on.iter().flat_map(used_columns).filter(|&column| column < width).collect();
+        let used: Vec<usize> = used.into_iter().collect();
+        let Some((asking, places)) = askers(left, &used) else { return };
+        let LogicalPlan::Aggregate { input, group_by, .. } = &mut self.right else { return };
+        let grouped = input.fields().len();
+        // A condition's columns: the left side's, which `asking` has, and the groups' keys, of which the input has the
+        // expressions.
+        let types = identity(left);
+        let mut columns = types.clone();
+        for (column, place) in used.into_iter().zip(places) {
+            columns[column] = Expr::Column { index: grouped + place, data_type: types[column].data_type() };
+        }
+        columns.extend(group_by.iter().cloned());
+        let mut on = self.on.clone();
+        on.iter_mut().for_each(|part| substitute(part, &columns));
+        take_with(input, |input| join(JoinKind::Semi, input, asking, on));
+    }
 }
 
 fn scalar_side(plan: &LogicalPlan, width: usize) -> Option<ScalarSide> {

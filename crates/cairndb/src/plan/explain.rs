@@ -543,14 +543,14 @@ impl Explainer<'_> {
             }
             N::IndexJoin { kind, left, table, columns, .. } => {
                 let mut names = self.columns(left);
-                if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+                if kind.shows_right() {
                     names.extend(self.table_columns(table, columns));
                 }
                 names
             }
             N::HashJoin { kind, left, right, .. } | N::NestedLoopJoin { kind, left, right, .. } => {
-                let mut names = self.columns(left);
-                if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+                let mut names = if kind.shows_left() { self.columns(left) } else { vec![] };
+                if kind.shows_right() {
                     names.extend(self.columns(right));
                 }
                 names
@@ -634,6 +634,8 @@ fn kind_name(kind: JoinKind) -> &'static str {
         JoinKind::Full => "Full",
         JoinKind::Semi => "Semi",
         JoinKind::Anti => "Anti",
+        JoinKind::RightSemi => "Right Semi",
+        JoinKind::RightAnti => "Right Anti",
     }
 }
 

@@ -4,7 +4,7 @@ use super::access::TableShape;
 use super::cost;
 use super::estimate::ColumnInfo;
 use super::expr::Expr;
-use super::join_graph::{JoinGraph, Units, is_graph, unit_count};
+use super::join_graph::{JoinGraph, Keys, Units, is_graph, unit_count};
 use super::join_method::{Candidate, IndexLookup, Method, Pair};
 use super::join_order::{Tree, choose};
 use super::logical::{Field, JoinKind, LogicalPlan, SortKey};
@@ -136,6 +136,10 @@ impl Planner<'_> {
                 let columns = (unit.first..unit.first + unit.width()).collect();
                 Ok(Joined { planned: unit.planned.clone(), columns })
             }
+            Tree::Keys(unit) => match &graph.units[*unit].keys {
+                Some(Keys { planned, columns }) => Ok(Joined { planned: planned.clone(), columns: columns.clone() }),
+                None => Err(crate::Error::internal("a semi join without keys")),
+            },
             Tree::Join { left, right, chosen } => {
                 let sets = (left.units(), right.units());
                 let (left, right) = (self.tree(graph, left)?, self.tree(graph, right)?);
@@ -154,10 +158,10 @@ impl Planner<'_> {
     ) -> Result<Joined> {
         let estimates = (left.planned.estimate(), right.planned.estimate());
         let options = self.options;
-        let pair = Pair::new(graph, options, (sets.0, estimates.0), (sets.1, estimates.1));
+        let pair = Pair::new(graph, options, (sets.0, estimates.0), (sets.1, estimates.1), chosen.way);
         let joined = match &chosen.method {
             Method::Hash => self.hash_join(&pair, pair.kind(), left, right)?,
-            Method::HashRight => self.hash_join(&pair.swapped(), JoinKind::Right, right, left)?,
+            Method::HashRight => self.hash_join(&pair.swapped(), exchanged(pair.kind()), right, left)?,
             Method::NestedLoop => self.nested_loop(&pair, left, right)?,
             Method::Index(lookup) => self.index_join(&pair, left, right, lookup)?,
         };
@@ -266,6 +270,15 @@ impl Planner<'_> {
     }
 }
 
+/// The kind of a join whose sides change places.
+fn exchanged(kind: JoinKind) -> JoinKind {
+    match kind {
+        JoinKind::Semi => JoinKind::RightSemi,
+        JoinKind::Anti => JoinKind::RightAnti,
+        _ => JoinKind::Right,
+    }
+}
+
 type Made = (N, Vec<usize>, Vec<ColumnInfo>);
 
 fn both_sides(left: &Joined, right: &Joined) -> Vec<usize> {
@@ -275,6 +288,7 @@ fn both_sides(left: &Joined, right: &Joined) -> Vec<usize> {
 fn output(kind: JoinKind, left: &Joined, right: &Joined) -> (Vec<usize>, Vec<ColumnInfo>) {
     match kind {
         JoinKind::Semi | JoinKind::Anti => (left.columns.clone(), left.planned.columns.clone()),
+        JoinKind::RightSemi | JoinKind::RightAnti => (right.columns.clone(), right.planned.columns.clone()),
         _ => (both_sides(left, right), [left.planned.columns.clone(), right.planned.columns.clone()].concat()),
     }
 }

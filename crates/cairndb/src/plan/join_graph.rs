@@ -3,17 +3,22 @@
 //! Columns of all units are numbered through ("global" columns); sets of units are bit masks. A unit of an outer, semi
 //! or anti join may be joined once everything that its ON refers to is there: with that rule these joins commute with
 //! inner ones and with each other, because conditions on a NULL-extended side that reject NULLs have made that join
-//! inner before, and conditions that do not are applied after it.
+//! inner before, and conditions that do not are applied after it. A semi join by equalities may be had as an inner join
+//! with the different rows of its unit, which then comes in any order.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::access::TableShape;
 use super::closure::column_equality;
 use super::estimate::ColumnInfo;
 use super::expr::Expr;
+use super::join_method::hashable;
 use super::logical::{Field, JoinKind, LogicalPlan};
 use super::planner::{Planned, Planner};
 use super::refs::{conjuncts, has_correlated_subquery, is_volatile, mapped, used_columns};
+use super::scan::column_index;
+use super::unique::is_unique;
 use crate::Result;
 use crate::functions::Function;
 
@@ -35,6 +40,26 @@ pub(super) struct Unit {
     pub(super) required: Units,
     /// Cost of the subqueries in `on`, for each row.
     subqueries: f64,
+    /// Of a semi join by equalities alone: its different rows, each of which a row finds once at most. With them the
+    /// semi join is an inner one, and may come first.
+    pub(super) keys: Option<Keys>,
+}
+
+/// The different rows of a semi join's unit, as far as the join asks for them.
+pub(super) struct Keys {
+    pub(super) planned: Planned,
+    /// The global columns of a row.
+    pub(super) columns: Vec<usize>,
+}
+
+/// What a join of two sets takes them for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    AsWritten,
+    /// The left set is the unit of a semi join, of which each different row is taken once.
+    LeftKeys,
+    /// The same of the right set.
+    RightKeys,
 }
 
 impl Unit {
@@ -81,6 +106,8 @@ pub(super) struct JoinGraph {
     pub(super) equal: Vec<EqualColumns>,
     /// Other conditions.
     pub(super) conditions: Vec<Condition>,
+    /// What the semi joins that have keys ask for, where those are joined like any other unit; with the semi join's unit.
+    keys: Vec<(Units, Condition)>,
     /// A unit whose order the result is to have: it is the first of those on the left side of every join, and stays there.
     pub(super) leading: Units,
     /// Output columns of all units, by global column.
@@ -182,21 +209,55 @@ impl JoinGraph {
         let mut first = 0;
         for ((position, draft), own) in collector.drafts.into_iter().enumerate().zip(single) {
             let own = own.into_iter().map(|part| mapped(part, &|column| column - first)).collect();
+            let key = if planner.options.reorder_joins { graph.key_of(position, &draft) } else { vec![] };
             let plan = super::refs::filtered(draft.plan, own);
             let on_units = draft.on.iter().fold(0, |units, part| units | graph.units_of(part));
             let shape = TableShape::of(&plan);
             graph.fields.extend(plan.fields());
+            let own: Vec<usize> = key.iter().map(|column| column - first).collect();
+            let differ = is_unique(&plan, &own);
             let planned = planner.lower(plan)?;
+            let keys = (!key.is_empty()).then(|| planner.keys_of(&planned, (key, &own), differ)).transpose()?;
             graph.infos.extend(planned.columns.iter().cloned());
             let required = on_units & !(1 << position);
             let subqueries = planner.subquery_cost(&draft.on)?;
-            graph.units.push(Unit { kind: draft.kind, planned, shape, first, on: draft.on, required, subqueries });
+            if keys.is_some() {
+                let condition =
+                    |part: &Expr| Condition { expr: part.clone(), units: graph.units_of(part), subqueries: 0.0 };
+                let conditions: Vec<_> = draft.on.iter().map(|part| (1 << position, condition(part))).collect();
+                graph.keys.extend(conditions);
+            }
+            graph.units.push(Unit {
+                kind: draft.kind,
+                planned,
+                shape,
+                first,
+                on: draft.on,
+                required,
+                subqueries,
+                keys,
+            });
             first += draft.width;
         }
         for condition in &mut graph.conditions {
             condition.subqueries = planner.subquery_cost(std::slice::from_ref(&condition.expr))?;
         }
         Ok((graph, output))
+    }
+
+    /// The columns, of a semi join's unit, of which the condition says what each equals, and nothing else; none if it says
+    /// more.
+    fn key_of(&self, position: usize, draft: &Draft) -> Vec<usize> {
+        let unit: Units = 1 << position;
+        let within = |columns: &BTreeSet<usize>| columns.iter().all(|&column| self.unit_of(column) == unit);
+        let outside = |columns: &BTreeSet<usize>| columns.iter().all(|&column| self.unit_of(column) != unit);
+        let own_column = |part: &Expr| {
+            hashable(part, &|columns| (outside(columns), within(columns)))?;
+            let Expr::Call { args, .. } = part else { return None };
+            args.iter().filter_map(column_index).find(|&column| self.unit_of(column) == unit)
+        };
+        let given: Option<BTreeSet<usize>> = draft.on.iter().map(own_column).collect();
+        given.filter(|_| draft.kind == JoinKind::Semi).into_iter().flatten().collect()
     }
 
     /// Sorts the conditions into equalities, those of several units, and (returned) those of each inner unit alone.
@@ -290,10 +351,12 @@ impl JoinGraph {
     }
 
     /// The conditions that become applicable when `left` and `right` are joined.
-    pub(super) fn between(&self, left: Units, right: Units) -> Between {
+    pub(super) fn between(&self, left: Units, right: Units, way: Way) -> Between {
         let both = left | right;
-        let outer = self.outer_unit(right);
-        let applicable = self.conditions.iter().filter(|Condition { units, .. }| {
+        let outer = self.outer_unit(right).filter(|_| way == Way::AsWritten);
+        let of_keys = self.keys.iter().filter(|(unit, _)| outer.is_none() || *unit != right);
+        let all = self.conditions.iter().chain(of_keys.map(|(_, condition)| condition));
+        let applicable = all.filter(|Condition { units, .. }| {
             *units != 0 && units & !both == 0 && units & !left != 0 && (outer.is_some() || units & !right != 0)
         });
         let mut between = Between::default();
@@ -330,20 +393,41 @@ impl JoinGraph {
     }
 
     /// Whether some condition ties the two sets together.
-    pub(super) fn is_connected(&self, left: Units, right: Units) -> bool {
-        if let Some(unit) = self.outer_unit(right) {
+    pub(super) fn is_connected(&self, left: Units, right: Units, way: Way) -> bool {
+        if let (Some(unit), Way::AsWritten) = (self.outer_unit(right), way) {
             return unit.required != 0;
         }
         let ties = |units: Units| units & left != 0 && units & right != 0;
+        let becomes_known = |condition: &Condition| condition.units & !(left | right) == 0 && ties(condition.units);
         self.equal.iter().any(|equal| ties(equal.units))
-            || self.conditions.iter().any(|condition| condition.units & !(left | right) == 0 && ties(condition.units))
+            || self.conditions.iter().any(becomes_known)
+            || self.keys.iter().any(|(_, condition)| becomes_known(condition))
     }
 
-    /// Whether `right` may be joined to `left` at all.
-    pub(super) fn is_allowed(&self, left: Units, right: Units) -> bool {
-        self.outer_unit(left).is_none()
-            && right & self.leading == 0
-            && self.outer_unit(right).is_none_or(|unit| unit.required & !left == 0)
+    /// How `right` may be joined to `left`, if at all.
+    pub(super) fn ways(&self, left: Units, right: Units) -> impl Iterator<Item = Way> {
+        let has_keys = |unit: Option<&Unit>| unit.is_some_and(|unit| unit.keys.is_some());
+        let (of_left, of_right) = (self.outer_unit(left), self.outer_unit(right));
+        let is_met = of_right.is_none_or(|unit| unit.required & !left == 0);
+        let as_written = of_left.is_none() && is_met;
+        let left_keys = has_keys(of_left) && of_right.is_none();
+        // Where a semi join is possible it is no worse.
+        let right_keys = has_keys(of_right) && of_left.is_none() && !is_met;
+        let ways = [(as_written, Way::AsWritten), (left_keys, Way::LeftKeys), (right_keys, Way::RightKeys)];
+        let keeps_order = right & self.leading == 0;
+        ways.into_iter().filter(move |(is_possible, _)| *is_possible && keeps_order).map(|(_, way)| way)
+    }
+}
+
+impl Planner<'_> {
+    /// The different values of these columns, global and of the unit's own row; `differ`: of two rows they never are the same.
+    fn keys_of(&mut self, unit: &Planned, (columns, own): (Vec<usize>, &[usize]), differ: bool) -> Result<Keys> {
+        let fields: Vec<Field> = own.iter().map(|&column| unit.plan.fields[column].clone()).collect();
+        let exprs = own.iter().zip(&fields);
+        let exprs = exprs.map(|(&index, field)| Expr::Column { index, data_type: field.data_type }).collect();
+        let shown = self.project(unit.clone(), exprs, fields)?;
+        let planned = if differ { shown } else { self.different(shown) };
+        Ok(Keys { planned, columns })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::cost;
 use super::estimate::{ColumnInfo, join_equality, selectivity, table_rows, unique_keys};
 use super::expr::Expr;
-use super::join_graph::{Between, JoinGraph, Unit, Units};
+use super::join_graph::{Between, JoinGraph, Unit, Units, Way};
 use super::keys::{key_column, key_value};
 use super::logical::JoinKind;
 use super::options::OptimizerOptions;
@@ -21,7 +21,7 @@ use crate::types::DataType;
 pub(super) enum Method {
     /// Build the right side, probe with the left.
     Hash,
-    /// A left join with the sides exchanged: build the left side, keep its rows.
+    /// With the sides exchanged: build the left side, keep its rows.
     HashRight,
     NestedLoop,
     Index(IndexLookup),
@@ -46,6 +46,7 @@ pub(super) struct IndexLookup {
 /// A join considered.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
+    pub(super) way: Way,
     pub(super) method: Method,
     pub(super) estimate: Estimate,
 }
@@ -56,6 +57,7 @@ pub(super) struct Pair<'g> {
     pub(super) options: &'g OptimizerOptions,
     pub(super) left: (Units, Estimate),
     pub(super) right: (Units, Estimate),
+    way: Way,
     pub(super) on: Vec<Expr>,
     pub(super) after: Vec<Expr>,
     /// Cost of the subqueries in the conditions, for each row.
@@ -68,15 +70,27 @@ impl<'g> Pair<'g> {
     pub(super) fn new(
         graph: &'g JoinGraph,
         options: &'g OptimizerOptions,
-        left: (Units, Estimate),
-        right: (Units, Estimate),
+        mut left: (Units, Estimate),
+        mut right: (Units, Estimate),
+        way: Way,
     ) -> Pair<'g> {
-        let Between { on, after, subqueries, subqueries_after } = graph.between(left.0, right.0);
-        Pair { graph, options, left, right, on, after, subqueries, subqueries_after }
+        let Between { on, after, subqueries, subqueries_after } = graph.between(left.0, right.0, way);
+        let side = match way {
+            Way::AsWritten => None,
+            Way::LeftKeys => Some(&mut left),
+            Way::RightKeys => Some(&mut right),
+        };
+        if let Some(side) = side
+            && let Some(keys) = graph.outer_unit(side.0).and_then(|unit| unit.keys.as_ref())
+        {
+            side.1 = keys.planned.estimate();
+        }
+        Pair { graph, options, left, right, way, on, after, subqueries, subqueries_after }
     }
 
     pub(super) fn kind(&self) -> JoinKind {
-        self.graph.outer_unit(self.right.0).map_or(JoinKind::Inner, |unit| unit.kind)
+        let outer = self.graph.outer_unit(self.right.0).filter(|_| self.way == Way::AsWritten);
+        outer.map_or(JoinKind::Inner, |unit| unit.kind)
     }
 
     /// The only unit on the right.
@@ -97,7 +111,12 @@ impl<'g> Pair<'g> {
                 best = candidate;
             }
         };
-        if hashable && self.kind() == JoinKind::Left && self.left.0 & self.graph.leading == 0 {
+        // (A semi or anti join keeps the left side's order all the same.)
+        let may_exchange = match self.kind() {
+            JoinKind::Left => self.left.0 & self.graph.leading == 0,
+            kind => kind != JoinKind::Inner,
+        };
+        if hashable && may_exchange {
             consider(self.hash_right(rows));
         }
         if self.options.indexes && self.options.index_joins {
@@ -115,7 +134,7 @@ impl<'g> Pair<'g> {
         let after = (self.after.len() as f64 * cost::OPERATOR + self.subqueries_after) * checked
             + self.subqueries * rows.max(self.left.1.rows);
         let total = total + rows * cost::ROW / 2.0 + after;
-        Candidate { method, estimate: Estimate { startup, total, rows, width } }
+        Candidate { way: self.way, method, estimate: Estimate { startup, total, rows, width } }
     }
 
     fn nested_loop(&self, rows: f64) -> Candidate {
@@ -136,8 +155,10 @@ impl<'g> Pair<'g> {
 
     fn hash_right(&self, rows: f64) -> Candidate {
         let ((_, left), (_, right)) = (self.left, self.right);
-        let startup = left.total + left.rows * cost::HASH_BUILD + cost::sequential(left.rows, left.width);
-        let total = startup + right.total + right.rows * cost::HASH_PROBE;
+        let built = left.total + left.rows * cost::HASH_BUILD + cost::sequential(left.rows, left.width);
+        let residual = self.on.len().saturating_sub(1) as f64 * cost::OPERATOR;
+        let total = built + right.total + right.rows * (cost::HASH_PROBE + residual);
+        let startup = if self.kind() == JoinKind::Left { built } else { total };
         self.candidate(Method::HashRight, startup, total, rows)
     }
 
@@ -171,7 +192,8 @@ impl<'g> Pair<'g> {
 
     /// Every key of the right unit's table that the condition gives values for.
     fn lookups(&self) -> Vec<IndexLookup> {
-        let Some(shape) = self.right_unit().and_then(|unit| unit.shape.as_ref()) else { return vec![] };
+        let in_table = self.right_unit().filter(|_| self.way != Way::RightKeys);
+        let Some(shape) = in_table.and_then(|unit| unit.shape.as_ref()) else { return vec![] };
         let table = &shape.table;
         let primary = table.primary_key.iter();
         let primary: Vec<IndexColumn> =
@@ -296,9 +318,18 @@ impl<'g> Pair<'g> {
         self.after.iter().map(|part| selectivity(part, &self.graph.infos)).product()
     }
 
-    /// The share of left rows with a match: as many values as the right side has of the left's.
+    /// The share of left rows with a match: as many values as the right side has of the left's, however often it has
+    /// them.
     fn matched_share(&self, share: f64) -> f64 {
-        (share * self.right.1.rows).clamp(0.0, 1.0).max(0.01)
+        let (mut values, mut equal) = (1.0, 1.0);
+        for part in &self.on {
+            if let Some((Expr::Column { .. }, Expr::Column { index, .. })) = self.hash_keys(part) {
+                values *= self.graph.infos[index].distinct;
+                equal *= self.condition_share(part);
+            }
+        }
+        let by_values = if values > 1.0 { equal * values.min(self.right.1.rows) } else { 1.0 };
+        (share * self.right.1.rows).min(by_values).clamp(0.01, 1.0)
     }
 
     /// The selectivity of the conditions, in which equalities that cover a unique key of a table count as that key.

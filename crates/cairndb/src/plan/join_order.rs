@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::join_graph::{JoinGraph, Units};
+use super::join_graph::{JoinGraph, Units, Way};
 use super::join_method::{Candidate, Pair};
 use super::options::OptimizerOptions;
 use super::physical::Estimate;
@@ -16,14 +16,20 @@ const DYNAMIC_MAX: usize = 9;
 #[derive(Clone, Debug)]
 pub(super) enum Tree {
     Unit(usize),
-    Join { left: Box<Tree>, right: Box<Tree>, chosen: Candidate },
+    /// The different rows of a semi join's unit.
+    Keys(usize),
+    Join {
+        left: Box<Tree>,
+        right: Box<Tree>,
+        chosen: Candidate,
+    },
 }
 
 impl Tree {
     /// The unit whose order it has.
     pub(super) fn first(&self) -> usize {
         match self {
-            Tree::Unit(unit) => *unit,
+            Tree::Unit(unit) | Tree::Keys(unit) => *unit,
             Tree::Join { left, .. } => left.first(),
         }
     }
@@ -31,9 +37,22 @@ impl Tree {
     /// The units in it.
     pub(super) fn units(&self) -> Units {
         match self {
-            Tree::Unit(unit) => 1 << unit,
+            Tree::Unit(unit) | Tree::Keys(unit) => 1 << unit,
             Tree::Join { left, right, .. } => left.units() | right.units(),
         }
+    }
+
+    fn join(left: Tree, right: Tree, chosen: Candidate) -> Tree {
+        let keys = |tree: Tree| match tree {
+            Tree::Unit(unit) => Tree::Keys(unit),
+            other => other,
+        };
+        let (left, right) = match chosen.way {
+            Way::AsWritten => (left, right),
+            Way::LeftKeys => (keys(left), right),
+            Way::RightKeys => (left, keys(right)),
+        };
+        Tree::Join { left: Box::new(left), right: Box::new(right), chosen }
     }
 }
 
@@ -58,7 +77,12 @@ pub(super) fn choose(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tr
 fn as_written(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
     let mut parts = leaves(graph).into_iter();
     let first = parts.next()?;
-    Some(parts.fold(first, |left, right| joined(graph, options, left, right)).tree)
+    let join = |left: Part, right: Part| {
+        let sets = ((left.units, left.estimate), (right.units, right.estimate));
+        let chosen = Pair::new(graph, options, sets.0, sets.1, Way::AsWritten).best(None);
+        left.joined(right, chosen)
+    };
+    Some(parts.fold(first, join).tree)
 }
 
 /// A set on its way to the whole.
@@ -77,25 +101,39 @@ fn leaves(graph: &JoinGraph) -> Vec<Part> {
     graph.units.iter().enumerate().map(part).collect()
 }
 
-fn candidate(graph: &JoinGraph, options: &OptimizerOptions, left: &Part, right: &Part) -> Candidate {
-    Pair::new(graph, options, (left.units, left.estimate), (right.units, right.estimate)).best(None)
+/// The cheapest way to join two sets, if they can be joined; if `connected`, by a condition.
+fn candidate(
+    graph: &JoinGraph,
+    options: &OptimizerOptions,
+    (left, right): ((Units, Estimate), (Units, Estimate)),
+    connected: bool,
+    rows: &mut Option<f64>,
+) -> Option<Candidate> {
+    let ways = graph.ways(left.0, right.0).filter(|&way| !connected || graph.is_connected(left.0, right.0, way));
+    let candidates = ways.map(|way| {
+        let pair = Pair::new(graph, options, left, right, way);
+        let rows = *rows.get_or_insert_with(|| pair.rows());
+        pair.best(Some(rows))
+    });
+    candidates.min_by(|a, b| a.estimate.total.total_cmp(&b.estimate.total))
 }
 
-fn joined(graph: &JoinGraph, options: &OptimizerOptions, left: Part, right: Part) -> Part {
-    let chosen = candidate(graph, options, &left, &right);
-    let (units, estimate) = (left.units | right.units, chosen.estimate);
-    Part { tree: Tree::Join { left: Box::new(left.tree), right: Box::new(right.tree), chosen }, units, estimate }
+impl Part {
+    fn joined(self, right: Part, chosen: Candidate) -> Part {
+        let (units, estimate) = (self.units | right.units, chosen.estimate);
+        Part { tree: Tree::join(self.tree, right.tree, chosen), units, estimate }
+    }
 }
 
 /// Joins, again and again, the two parts that give the fewest rows.
 fn greedy(graph: &JoinGraph, options: &OptimizerOptions) -> Option<Tree> {
     let mut parts = leaves(graph);
     while parts.len() > 1 {
-        let (left, right) =
+        let (left, right, chosen) =
             cheapest_pair(graph, options, &parts, true).or_else(|| cheapest_pair(graph, options, &parts, false))?;
         let right_part = parts.remove(right);
         let left_part = parts.remove(if right < left { left - 1 } else { left });
-        parts.push(joined(graph, options, left_part, right_part));
+        parts.push(left_part.joined(right_part, chosen));
     }
     parts.pop().map(|part| part.tree)
 }
@@ -105,21 +143,19 @@ fn cheapest_pair(
     options: &OptimizerOptions,
     parts: &[Part],
     connected: bool,
-) -> Option<(usize, usize)> {
-    let mut best: Option<(f64, f64, usize, usize)> = None;
+) -> Option<(usize, usize, Candidate)> {
+    let mut best: Option<(usize, usize, Candidate)> = None;
+    let rank = |Candidate { estimate, .. }: &Candidate| (estimate.rows, estimate.total);
     for (i, left) in parts.iter().enumerate() {
-        for (j, right) in parts.iter().enumerate() {
-            let allowed = i != j && graph.is_allowed(left.units, right.units);
-            if !allowed || (connected && !graph.is_connected(left.units, right.units)) {
-                continue;
-            }
-            let Estimate { rows, total, .. } = candidate(graph, options, left, right).estimate;
-            if best.is_none_or(|(least, cost, ..)| (rows, total) < (least, cost)) {
-                best = Some((rows, total, i, j));
+        for (j, right) in parts.iter().enumerate().filter(|(j, _)| *j != i) {
+            let sets = ((left.units, left.estimate), (right.units, right.estimate));
+            let found = candidate(graph, options, sets, connected, &mut None);
+            if let Some(found) = found.filter(|found| best.as_ref().is_none_or(|best| rank(found) < rank(&best.2))) {
+                best = Some((i, j, found));
             }
         }
     }
-    best.map(|(.., i, j)| (i, j))
+    best
 }
 
 /// The best tree of every set that can be made, from small sets to large ones.
@@ -155,15 +191,11 @@ fn best_split(
     while left != 0 {
         let right = set & !left;
         if let (Some(a), Some(b)) = (entries.get(&left), entries.get(&right))
-            && graph.is_allowed(left, right)
-            && (!connected || graph.is_connected(left, right))
+            && let Some(chosen) =
+                candidate(graph, options, ((left, a.estimate), (right, b.estimate)), connected, &mut rows)
+            && best.as_ref().is_none_or(|best| chosen.estimate.total < best.estimate.total)
         {
-            let pair = Pair::new(graph, options, (left, a.estimate), (right, b.estimate));
-            let rows = *rows.get_or_insert_with(|| pair.rows());
-            let chosen = pair.best(Some(rows));
-            if best.as_ref().is_none_or(|best| chosen.estimate.total < best.estimate.total) {
-                best = Some(Entry { estimate: chosen.estimate, split: Some((left, right, chosen)) });
-            }
+            best = Some(Entry { estimate: chosen.estimate, split: Some((left, right, chosen)) });
         }
         left = (left - 1) & set;
     }
@@ -173,10 +205,6 @@ fn best_split(
 fn tree(entries: &HashMap<Units, Entry>, set: Units) -> Option<Tree> {
     match &entries.get(&set)?.split {
         None => Some(Tree::Unit(set.trailing_zeros() as usize)),
-        Some((left, right, chosen)) => Some(Tree::Join {
-            left: Box::new(tree(entries, *left)?),
-            right: Box::new(tree(entries, *right)?),
-            chosen: chosen.clone(),
-        }),
+        Some((left, right, chosen)) => Some(Tree::join(tree(entries, *left)?, tree(entries, *right)?, chosen.clone())),
     }
 }

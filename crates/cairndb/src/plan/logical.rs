@@ -198,6 +198,22 @@ pub enum JoinKind {
     Semi,
     /// Left rows without one.
     Anti,
+    /// Right rows with a partner: a semi join with its sides exchanged. Hash joins only.
+    RightSemi,
+    /// Right rows without one. Hash joins only.
+    RightAnti,
+}
+
+impl JoinKind {
+    /// Whether the left side's columns are in the result.
+    pub fn shows_left(self) -> bool {
+        !matches!(self, JoinKind::RightSemi | JoinKind::RightAnti)
+    }
+
+    /// Whether the right side's columns are in the result.
+    pub fn shows_right(self) -> bool {
+        !matches!(self, JoinKind::Semi | JoinKind::Anti)
+    }
 }
 
 /// Which set operation.

@@ -296,16 +296,24 @@ impl Planner<'_> {
             return self.lower(input);
         }
         let input = self.lower(input)?;
+        if whole {
+            return Ok(self.different(input));
+        }
         let below = input.estimate();
         let fields = input.plan.fields.clone();
-        let keys = if whole { columns_of(&input.plan) } else { on.clone() };
-        let rows = group_count(&keys, &input);
+        let rows = group_count(&on, &input);
         let total = below.total + below.rows * cost::HASH_BUILD;
-        let node = match whole {
-            true => N::Distinct { input: input.plan },
-            false => N::DistinctOn { input: input.plan, on: self.exprs(on)? },
-        };
+        let node = N::DistinctOn { input: input.plan, on: self.exprs(on)? };
         Ok(Planned::new(node, fields, input.columns, below.startup, total, rows))
+    }
+
+    /// Each different row once.
+    pub(super) fn different(&self, input: Planned) -> Planned {
+        let below = input.estimate();
+        let fields = input.plan.fields.clone();
+        let rows = group_count(&columns_of(&input.plan), &input);
+        let total = below.total + below.rows * cost::HASH_BUILD;
+        Planned::new(N::Distinct { input: input.plan }, fields, input.columns, below.startup, total, rows)
     }
 
     fn set_operation(

@@ -3,6 +3,7 @@
 
 mod access;
 mod analyze;
+mod askers;
 mod closure;
 mod cost;
 mod cte;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::cte;
-use super::decorrelate::Decorrelation;
+use super::decorrelate::{Decorrelation, Scalar};
 use super::flatten::flatten;
 use super::fold::fold_plan;
 use super::logical::LogicalPlan;
@@ -24,6 +24,8 @@ use crate::{Error, Result, SqlState};
 const SHALLOW_DEPTH: usize = 40;
 /// What is built and run on 2 MiB of stack in a debug build (see `sql::limits`).
 const DEPTH_MAX: usize = 450;
+/// So many correlated scalar aggregates are decided about; each takes planning the statement twice more.
+const SCALARS_MAX: usize = 6;
 
 /// Rewrites a logical plan and chooses how to run it.
 ///
@@ -48,21 +50,16 @@ fn check_depth(depth: usize) -> Result<()> {
 }
 
 fn run(plan: LogicalPlan, options: &OptimizerOptions, facts: Facts) -> Result<PhysicalPlan> {
-    // Only a query in an expression can become a join, and so be planned in two ways.
+    // Only a query in an expression can become a join, and so be planned in several ways.
     let written = facts.subqueries.then(|| plan.clone());
-    let (joined, found_scalar) = rewrite(plan, options, facts, true);
+    let (joined, scalars) = rewrite(plan, options, facts, &[]);
     if facts.depth > SHALLOW_DEPTH {
         // Subqueries that were made one may have put their expressions into each other.
         check_depth(Facts::of(&joined).depth)?;
     }
     let mut best = Planner::new(options).lower(joined)?.plan;
-    if let Some(written) = written.filter(|_| found_scalar) {
-        // A correlated aggregate may be cheaper as it was written: few rows ask, and an index answers.
-        let (correlated, _) = rewrite(written, options, facts, false);
-        let other = Planner::new(options).lower(correlated)?.plan;
-        if other.estimate.total < best.estimate.total {
-            best = other;
-        }
+    if let Some(written) = written.filter(|_| scalars > 0) {
+        best = choose_scalars(&written, (options, facts), scalars.min(SCALARS_MAX), best)?;
     }
     let mut physical = Arc::unwrap_or_clone(best);
     narrow(&mut physical);
@@ -73,23 +70,52 @@ fn run(plan: LogicalPlan, options: &OptimizerOptions, facts: Facts) -> Result<Ph
     Ok(physical)
 }
 
+/// Decides for each of the correlated scalar aggregates, one after the other, how it is computed. `best`: where all are
+/// joins.
+fn choose_scalars(
+    written: &LogicalPlan,
+    (options, facts): (&OptimizerOptions, Facts),
+    scalars: usize,
+    mut best: Arc<PhysicalPlan>,
+) -> Result<Arc<PhysicalPlan>> {
+    let mut choices = vec![Scalar::Grouped; scalars];
+    for place in 0..scalars {
+        for choice in [Scalar::AsWritten, Scalar::GroupedForAskers] {
+            let before = std::mem::replace(&mut choices[place], choice);
+            let (plan, _) = rewrite(written.clone(), options, facts, &choices);
+            let other = Planner::new(options).lower(plan)?.plan;
+            if other.estimate.total < best.estimate.total {
+                best = other;
+            } else {
+                choices[place] = before;
+            }
+        }
+    }
+    Ok(best)
+}
+
 /// The rewritten plan of a subquery.
 pub(super) fn rewritten(plan: LogicalPlan, options: &OptimizerOptions) -> LogicalPlan {
     let facts = Facts::of(&plan);
-    rewrite(plan, options, facts, true).0
+    rewrite(plan, options, facts, &[]).0
 }
 
-/// All rewrites that find something to do; whether a correlated scalar aggregate could become a join (as it does if
-/// `scalars`).
-fn rewrite(mut plan: LogicalPlan, options: &OptimizerOptions, facts: Facts, scalars: bool) -> (LogicalPlan, bool) {
+/// All rewrites that find something to do; how many correlated scalar aggregates could become joins (as they do, unless
+/// `choices` say otherwise).
+fn rewrite(
+    mut plan: LogicalPlan,
+    options: &OptimizerOptions,
+    facts: Facts,
+    choices: &[Scalar],
+) -> (LogicalPlan, usize) {
     if !options.rewrites {
-        return (plan, false);
+        return (plan, 0);
     }
     fold_plan(&mut plan);
     if facts.with {
         plan = cte::inline(plan);
     }
-    let mut decorrelation = Decorrelation { scalars, found_scalar: false };
+    let mut decorrelation = Decorrelation::new(choices);
     // A lateral join is as good as a query in an expression.
     if options.decorrelate && (facts.subqueries || facts.joins) {
         plan = decorrelation.plan(plan);
@@ -97,5 +123,5 @@ fn rewrite(mut plan: LogicalPlan, options: &OptimizerOptions, facts: Facts, scal
     if facts.joins || facts.with || facts.subqueries || facts.nested {
         plan = flatten(plan);
     }
-    (prune_all(push_down(plan)), decorrelation.found_scalar)
+    (prune_all(push_down(plan)), decorrelation.scalars)
 }

@@ -166,9 +166,9 @@ pub enum PhysicalNode {
         exprs: Vec<Expr>,
     },
     /// Builds a table of the right side, probes it with the left's rows, whose order it keeps (`Right` and `Full`: the
-    /// unmatched right rows come last).
+    /// unmatched right rows come last). `RightSemi`, `RightAnti`: right rows only, in their order, when the left's were read.
     HashJoin {
-        /// `Semi`, `Anti`: the output is the left row.
+        /// `Semi`, `Anti`: the output is the left row; `RightSemi`, `RightAnti`: the right row.
         kind: JoinKind,
         /// The probe side.
         left: Arc<PhysicalPlan>,

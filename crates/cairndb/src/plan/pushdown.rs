@@ -193,7 +193,7 @@ impl Join {
                 self.push_inner(conditions, strict)
             }
             JoinKind::Right => push(self.flipped(), conditions, strict),
-            JoinKind::Full => {
+            JoinKind::Full | JoinKind::RightSemi | JoinKind::RightAnti => {
                 let join = self.rebuilt(vec![], vec![], &Columns::new(), &Columns::new());
                 filtered(join, conditions)
             }

@@ -31,6 +31,7 @@ pub(super) fn order_of(plan: &PhysicalPlan) -> Vec<SortKey> {
         N::IndexScan { table, index, columns, ranges, reverse, .. } => {
             order_of_key(&index.columns, table, columns, (ranges, *reverse))
         }
+        N::HashJoin { kind: JoinKind::RightSemi | JoinKind::RightAnti, right, .. } => order_of(right),
         // Whose output begins with the left side's columns.
         N::HashJoin { kind, left, .. } | N::NestedLoopJoin { kind, left, .. } | N::IndexJoin { kind, left, .. } => {
             match kind {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::pairs::{Chunk, Pairing, unmatched_right};
+use super::pairs::{Chunk, Pairing, keeps_left, notes_right, right_alone};
 use super::spilled::{SpilledJoin, Splitter};
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::bitmap::Bitmap;
@@ -24,8 +24,10 @@ struct Built {
     rows: Rows,
     keys: Vec<Arc<Vector>>,
     table: HashTable,
-    /// Right and full joins: the rows that found a match.
+    /// Where right rows are in the result for having a match, or for having none: those that have one.
     seen: Option<Bitmap>,
+    /// How many have none so far, where nothing but that is asked.
+    unseen: usize,
 }
 
 /// The left batch being probed.
@@ -73,8 +75,8 @@ pub(crate) struct HashJoin {
     reading: Option<RowsBuilder>,
     built: Option<Built>,
     probe: Option<Probe>,
-    /// Right and full joins, once the left side is at its end: the next right row to look at.
-    unmatched: Option<usize>,
+    /// Where the right side's rows come last, once the left side is at its end: the next one to look at.
+    last: Option<usize>,
     charge: Charge,
     pub(super) spilled: Option<SpilledJoin>,
 }
@@ -108,15 +110,10 @@ impl HashJoin {
             reading: None,
             built: None,
             probe: None,
-            unmatched: None,
+            last: None,
             charge: Charge::default(),
             spilled: None,
         }
-    }
-
-    /// Whether right rows without a match are in the result.
-    pub(super) fn keeps_right(&self) -> bool {
-        matches!(self.pairing.kind(), JoinKind::Right | JoinKind::Full)
     }
 
     /// Reads the right side, until it is in memory or turns out to be too large.
@@ -146,8 +143,9 @@ impl HashJoin {
         let rows = self.take_read();
         let keys = evaluate_keys(&mut self.right_keys, rows.frame(), cx)?;
         let table = HashTable::build(hash_rows(&keys, rows.len), |row| keys.iter().any(|key| key.is_null(row)));
-        let seen = self.keeps_right().then(|| Bitmap::filled(rows.len, false));
-        self.built = Some(Built { rows, keys, table, seen });
+        let seen = notes_right(self.pairing.kind()).then(|| Bitmap::filled(rows.len, false));
+        let unseen = rows.len;
+        self.built = Some(Built { rows, keys, table, seen, unseen });
         self.stage = Stage::Joining;
         Ok(())
     }
@@ -210,7 +208,7 @@ impl HashJoin {
     fn forget_pass(&mut self, cx: Cx<'_>) {
         self.built = None;
         self.probe = None;
-        self.unmatched = None;
+        self.last = None;
         self.pairing.reset();
         self.charge.clear(cx.shared);
     }
@@ -218,7 +216,7 @@ impl HashJoin {
     /// Whether the left side need not be read: nothing in the right can match, and nothing else is asked for.
     fn is_hopeless(&self) -> bool {
         let is_empty = self.built.as_ref().is_some_and(|built| built.rows.len == 0);
-        is_empty && matches!(self.pairing.kind(), JoinKind::Inner | JoinKind::Right | JoinKind::Semi)
+        is_empty && !keeps_left(self.pairing.kind())
     }
 
     fn next_probe(&mut self, cx: Cx<'_>) -> Step<Option<Probe>> {
@@ -236,6 +234,26 @@ pub(super) fn evaluate_keys(keys: &mut [Evaluator], frame: Frame<'_>, cx: Cx<'_>
 }
 
 impl Probe {
+    /// Notes which right rows have a match among these, where nothing but that is asked. Right rows of equal keys find
+    /// one together.
+    fn note(&self, built: &mut Built) {
+        let Some(seen) = &mut built.seen else { return };
+        let may_be_null = self.keys.iter().any(|key| key.validity().is_some());
+        for (row, &first) in self.firsts.iter().enumerate() {
+            let mut entry = if may_be_null && self.keys.iter().any(|key| key.is_null(row)) { NO_ROW } else { first };
+            while entry != NO_ROW {
+                if rows_equal(&self.keys, row, &built.keys, entry as usize) {
+                    if seen.get(entry as usize) {
+                        break;
+                    }
+                    seen.set(entry as usize);
+                    built.unseen -= 1;
+                }
+                entry = built.table.after(entry);
+            }
+        }
+    }
+
     /// The next candidates, about `count` at most.
     fn chunk(&mut self, built: &Built, count: usize, first_is_enough: bool) -> Chunk {
         let (keys, right) = (std::mem::take(&mut self.keys), &built.keys);
@@ -301,25 +319,36 @@ impl Probe {
 }
 
 impl HashJoin {
-    /// The next rows, where the right side is in memory. While `unmatched` is set they are right rows without a match.
+    /// The next rows, where the right side is in memory. While `last` is set they are right rows alone.
     fn next_joined(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
         let max = cx.context().batch_sizes.max.max(1);
+        let kind = self.pairing.kind();
         loop {
             cx.check()?;
-            if let (Some(start), Some(built)) = (self.unmatched, &self.built) {
+            if let (Some(start), Some(built)) = (self.last, &self.built) {
                 let Some(seen) = &built.seen else { return Ok(None) };
-                let (batch, next) = unmatched_right(&self.left_types, &built.rows.columns, seen, start, max);
-                self.unmatched = Some(next);
+                let left: &[DataType] = if kind.shows_left() { &self.left_types } else { &[] };
+                let wanted = kind == JoinKind::RightSemi;
+                let (batch, next) = right_alone(left, &built.rows.columns, (seen, wanted), start, max);
+                self.last = Some(next);
                 return Ok(batch);
             }
             if self.probe.is_none() && !self.is_hopeless() {
                 self.probe = self.next_probe(cx)?;
             }
             let (Some(probe), Some(built)) = (&mut self.probe, &mut self.built) else {
-                self.unmatched = Some(0);
+                self.last = Some(0);
                 continue;
             };
             cx.take_turn()?;
+            if self.pairing.only_notes() {
+                probe.note(built);
+                self.probe = None;
+                if built.unseen == 0 {
+                    self.last = Some(0);
+                }
+                continue;
+            }
             let chunk = probe.chunk(built, max, self.pairing.first_is_enough());
             let batch = self.pairing.join(&probe.batch, &built.rows.columns, chunk, built.seen.as_mut(), cx)?;
             if probe.row >= probe.batch.len() {
@@ -341,10 +370,10 @@ impl Operator for HashJoin {
                 Stage::SplittingLeft(..) => self.split_left(cx)?,
                 Stage::Joining => {
                     let batch = self.next_joined(cx)?;
-                    let unmatched = self.unmatched.is_some();
+                    let is_last = self.last.is_some();
                     match (&mut self.spilled, batch) {
                         (None, batch) => return Ok(batch),
-                        (Some(spilled), Some(batch)) => spilled.put(batch, unmatched, cx)?,
+                        (Some(spilled), Some(batch)) => spilled.put(batch, is_last, cx)?,
                         (Some(_), None) => self.next_pass(cx)?,
                     }
                 }
@@ -361,7 +390,7 @@ impl Operator for HashJoin {
         }
         self.left.reset(cx);
         self.probe = None;
-        self.unmatched = None;
+        self.last = None;
         self.pairing.reset();
         if !self.right_is_fixed || was_spilled {
             self.right.reset(cx);
@@ -372,6 +401,7 @@ impl Operator for HashJoin {
             self.charge.clear(cx.shared);
         } else if let Some(built) = &mut self.built {
             built.seen = built.seen.as_ref().map(|seen| Bitmap::filled(seen.len(), false));
+            built.unseen = built.rows.len;
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Nested loops: every left row with every right row; the right side kept, or run anew for each left row (lateral).
 
-use super::pairs::{Chunk, Pairing, unmatched_right};
+use super::pairs::{Chunk, Pairing, notes_right, right_alone};
 use crate::exec::batch::{Batch, row_number};
 use crate::exec::bitmap::Bitmap;
 use crate::exec::context::{Charge, Cx, OuterRow};
 use crate::exec::operator::{BoxOperator, Operator, Step};
 use crate::exec::rows::{Rows, RowsBuilder, collect};
-use crate::plan::{Field, JoinKind};
+use crate::plan::Field;
 use crate::{DataType, Value};
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl NestedLoopJoin {
             self.kept = Some(rows);
         }
         let len = self.kept.as_ref().map_or(0, |kept| kept.len);
-        let notes = matches!(self.pairing.kind(), JoinKind::Right | JoinKind::Full);
+        let notes = notes_right(self.pairing.kind());
         if notes && self.seen.is_none() {
             self.seen = Some(Bitmap::filled(len, false));
         }
@@ -96,7 +96,7 @@ impl Operator for NestedLoopJoin {
             let Some(kept) = &self.kept else { return Ok(None) };
             if let Some(start) = self.unmatched {
                 let Some(seen) = &self.seen else { return Ok(None) };
-                let (batch, next) = unmatched_right(&self.left_types, &kept.columns, seen, start, max);
+                let (batch, next) = right_alone(&self.left_types, &kept.columns, (seen, false), start, max);
                 self.unmatched = Some(next);
                 return Ok(batch);
             }

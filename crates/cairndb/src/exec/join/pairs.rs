@@ -42,6 +42,11 @@ impl Pairing {
         Pairing { kind, residual, left_width, matched: false }
     }
 
+    /// Pairs are asked for nothing but which right rows are in one.
+    pub(super) fn only_notes(&self) -> bool {
+        self.residual.is_none() && !self.kind.shows_left()
+    }
+
     /// One candidate that passes settles a left row: the others need not be looked for.
     pub(super) fn first_is_enough(&self) -> bool {
         self.residual.is_none() && matches!(self.kind, JoinKind::Semi | JoinKind::Anti)
@@ -77,6 +82,8 @@ impl Pairing {
         }
         let pairs = match self.kind {
             JoinKind::Inner | JoinKind::Right => (chunk.left, chunk.right),
+            // They come last.
+            JoinKind::RightSemi | JoinKind::RightAnti => return Ok(None),
             _ => self.settle(&chunk),
         };
         Ok(self.output(left, right, &pairs.0, &pairs.1))
@@ -136,7 +143,7 @@ impl Pairing {
             return None;
         }
         let mut columns = gather_shared(left.columns(), left.len(), l);
-        if !matches!(self.kind, JoinKind::Semi | JoinKind::Anti) {
+        if self.kind.shows_right() {
             columns.append(&mut gather_shared(right, right.first().map_or(0, |column| column.len()), r));
         }
         Some(Batch::new(columns, l.len()))
@@ -149,19 +156,29 @@ fn gather_shared(columns: &[Arc<Vector>], len: usize, rows: &[u32]) -> Vec<Arc<V
     if same { columns.to_vec() } else { columns.iter().map(|column| Arc::new(column.gather(rows))).collect() }
 }
 
-/// Rows of the right side without a match, from `start` on, at most `count`, with NULLs for the left side; and where
-/// to go on.
-pub(super) fn unmatched_right(
+/// Whether left rows without a match are in the result.
+pub(super) fn keeps_left(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Left | JoinKind::Full | JoinKind::Anti)
+}
+
+/// Whether right rows come last, for having a match or for having none.
+pub(super) fn notes_right(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Right | JoinKind::Full | JoinKind::RightSemi | JoinKind::RightAnti)
+}
+
+/// Rows of the right side that have a match, or have none, from `start` on, at most `count`, with NULLs for the left
+/// side's columns; and where to go on.
+pub(super) fn right_alone(
     left_types: &[crate::DataType],
     right: &[Arc<Vector>],
-    seen: &Bitmap,
+    (seen, wanted): (&Bitmap, bool),
     start: usize,
     count: usize,
 ) -> (Option<Batch>, usize) {
     let mut rows = vec![];
     let mut position = start;
     while position < seen.len() && rows.len() < count {
-        if !seen.get(position) {
+        if seen.get(position) == wanted {
             rows.push(row_number(position));
         }
         position += 1;

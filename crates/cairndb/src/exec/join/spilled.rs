@@ -1,13 +1,14 @@
 //! A hash join whose right side did not fit: both sides in partitions, which are joined one by one.
 //!
-//! Left rows carry their numbers, and so do right rows where those without a match are in the result; the output of each
-//! partition is in their order, so merging restores the order of the join in memory: the left's, then the unmatched
-//! right rows in the right's.
+//! Left rows carry their numbers, and so do right rows where some are in the result by themselves; the output of each
+//! partition is in their order, so merging restores the order of the join in memory: the left's, then the right rows
+//! that come alone in the right's.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::hash_join::{HashJoin, evaluate_keys};
+use super::pairs::{keeps_left, notes_right};
 use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
 use crate::exec::expr::{Evaluator, Frame};
@@ -29,8 +30,10 @@ pub(super) struct SpilledJoin {
     inputs: Option<[BoxOperator; 2]>,
     /// Partitions of both sides that are still to come.
     pending: Vec<(Partition, Partition)>,
-    matched: Option<Outputs>,
-    unmatched: Option<Outputs>,
+    /// Of left rows, with the right rows that match them.
+    paired: Option<Outputs>,
+    /// Of right rows alone.
+    alone: Option<Outputs>,
     output: VecDeque<NumberedOutput>,
 }
 
@@ -42,30 +45,26 @@ impl SpilledJoin {
             entered: false,
             inputs: None,
             pending: vec![],
-            matched: None,
-            unmatched: None,
+            paired: None,
+            alone: None,
             output: VecDeque::new(),
         }
     }
 
-    /// Whether right rows without a match are in the result, and so carry numbers.
+    /// Whether right rows may be in the result without having a match.
     fn keeps_right(&self) -> bool {
-        matches!(self.kind, JoinKind::Right | JoinKind::Full)
-    }
-
-    fn keeps_left(&self) -> bool {
-        matches!(self.kind, JoinKind::Left | JoinKind::Full | JoinKind::Anti)
+        notes_right(self.kind) && self.kind != JoinKind::RightSemi
     }
 
     /// `fields`: of the right rows as they come now, numbered ones from the second split on.
     pub(super) fn split_right(&self, fields: &[Field], level: u32, cx: Cx<'_>) -> Result<Splitter> {
         let types = fields.iter().map(|field| field.data_type);
-        Splitter::new(types, self.keeps_right() && level == 1, self.keeps_right(), level, cx)
+        Splitter::new(types, notes_right(self.kind) && level == 1, self.keeps_right(), level, cx)
     }
 
     pub(super) fn split_left(&self, types: &[DataType], level: u32, cx: Cx<'_>) -> Result<Splitter> {
         let numbered = (level > 1).then_some(DataType::BigInt);
-        Splitter::new(types.iter().copied().chain(numbered), level == 1, self.keeps_left(), level, cx)
+        Splitter::new(types.iter().copied().chain(numbered), level == 1, keeps_left(self.kind), level, cx)
     }
 
     /// Both sides were split.
@@ -84,20 +83,19 @@ impl SpilledJoin {
     fn enter(join: &mut HashJoin, cx: Cx<'_>) -> Result<()> {
         let right: Vec<DataType> = join.right_fields.iter().map(|field| field.data_type).collect();
         let left = join.left_types.clone();
-        let keeps_right = join.keeps_right();
-        if keeps_right {
+        let notes_right = notes_right(join.pairing.kind());
+        if notes_right {
             join.right_fields.push(Field { name: String::new(), data_type: DataType::BigInt });
         }
         let Some(spilled) = &mut join.spilled else { return Ok(()) };
         spilled.left_width = left.len();
         spilled.entered = true;
-        let both = match spilled.kind {
-            JoinKind::Semi | JoinKind::Anti => left,
-            _ => [left, right].concat(),
-        };
-        let types: Arc<[DataType]> = both.into_iter().chain([DataType::BigInt]).collect();
-        spilled.matched = Some(Outputs::create(types.clone(), cx)?);
-        spilled.unmatched = keeps_right.then(|| Outputs::create(types, cx)).transpose()?;
+        let (shows_left, shows_right) = (spilled.kind.shows_left(), spilled.kind.shows_right());
+        let left = left.into_iter().filter(|_| shows_left);
+        let right = right.into_iter().filter(|_| shows_right);
+        let types: Arc<[DataType]> = left.chain(right).chain([DataType::BigInt]).collect();
+        spilled.paired = shows_left.then(|| Outputs::create(types.clone(), cx)).transpose()?;
+        spilled.alone = notes_right.then(|| Outputs::create(types, cx)).transpose()?;
         Ok(())
     }
 
@@ -113,32 +111,32 @@ impl SpilledJoin {
         let inputs = [(&mut join.left, left.run), (&mut join.right, right.run)];
         let before = inputs.map(|(input, run)| std::mem::replace(input, RunScan::operator(run, cx)));
         spilled.inputs.get_or_insert(before);
-        spilled.matched.iter_mut().chain(&mut spilled.unmatched).for_each(Outputs::begin);
+        spilled.paired.iter_mut().chain(&mut spilled.alone).for_each(Outputs::begin);
         Some(right.level)
     }
 
     fn has_results(&self, left: &Run, right: &Run) -> bool {
-        let left_counts = !left.is_empty() && (!right.is_empty() || self.keeps_left());
+        let left_counts = !left.is_empty() && (!right.is_empty() || keeps_left(self.kind));
         left_counts || !right.is_empty() && self.keeps_right()
     }
 
     /// Takes rows of the partition begun last.
-    pub(super) fn put(&mut self, batch: Batch, unmatched: bool, cx: Cx<'_>) -> Result<()> {
-        if unmatched {
-            return self.unmatched.as_mut().map_or(Ok(()), |outputs| outputs.push(&batch, cx));
+    pub(super) fn put(&mut self, batch: Batch, alone: bool, cx: Cx<'_>) -> Result<()> {
+        if alone {
+            return self.alone.as_mut().map_or(Ok(()), |outputs| outputs.push(&batch, cx));
         }
         let len = batch.len();
         let mut columns = batch.into_columns();
-        if self.keeps_right() {
+        if notes_right(self.kind) {
             columns.pop();
         }
         let number = columns.remove(self.left_width);
         columns.push(number);
-        self.matched.as_mut().map_or(Ok(()), |outputs| outputs.push(&Batch::new(columns, len), cx))
+        self.paired.as_mut().map_or(Ok(()), |outputs| outputs.push(&Batch::new(columns, len), cx))
     }
 
     pub(super) fn finish(&mut self, cx: Cx<'_>) -> Result<()> {
-        for outputs in [self.matched.take(), self.unmatched.take()].into_iter().flatten() {
+        for outputs in [self.paired.take(), self.alone.take()].into_iter().flatten() {
             self.output.push_back(outputs.merge(cx)?);
         }
         Ok(())
@@ -156,7 +154,7 @@ impl SpilledJoin {
 
     /// Gives the join its own inputs back.
     pub(super) fn leave(self, join: &mut HashJoin) {
-        if self.entered && self.keeps_right() {
+        if self.entered && notes_right(self.kind) {
             join.right_fields.pop();
         }
         if let Some([left, right]) = self.inputs {
