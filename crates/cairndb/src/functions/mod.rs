@@ -49,6 +49,7 @@ pub use operator::Operator;
 use register::register_all;
 pub use series::Series;
 pub use signature::{Declared, decide};
+pub(crate) use strings::{characters, substring_bounds};
 pub(crate) use users::Volatility;
 pub use users::{AggregateFunction, Arguments, FunctionOptions};
 pub use window::{WindowFunction, WindowKind, window_names, window_overloads};

@@ -1,6 +1,6 @@
 //! String functions. Positions and lengths count characters.
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, Kernel};
 use super::support::{call, check_length, invalid_parameter};
 use super::{ANY, Declared, Function, Operator};
 use crate::types::{DataType, EvalContext, Value, compare_blank_padded, to_text};
@@ -237,7 +237,32 @@ fn bounds(start: i64, length: Option<i64>, size: usize) -> Result<(usize, usize)
 
 fn substring(source: &str, start: i64, length: Option<i64>) -> Result<Value> {
     let (from, to) = bounds(start, length, source.len())?;
-    text(source.chars().skip(from).take(to - from).collect::<String>())
+    text(String::from_utf8_lossy(characters(source.as_bytes(), from, to)).into_owned())
+}
+
+/// The characters of a text from one place to another.
+pub(crate) fn characters(text: &[u8], from: usize, to: usize) -> &[u8] {
+    let until = text.get(..to).unwrap_or(text);
+    if until.is_ascii() {
+        return until.get(from..).unwrap_or(&[]);
+    }
+    let mut begins = text.iter().enumerate().filter(|(_, byte)| **byte & 0xc0 != 0x80).map(|(at, _)| at);
+    let start = begins.nth(from).unwrap_or(text.len());
+    let end = if to > from { begins.nth(to - from - 1).unwrap_or(text.len()) } else { start };
+    &text[start..end.max(start)]
+}
+
+/// Which characters a call of `substring` takes, by its other arguments; `None`: it is of another function, or fails.
+pub(crate) fn substring_bounds(function: &Function, others: &[Value]) -> Option<(usize, usize)> {
+    let is_ours = matches!(function.kernel, Kernel::Plain(_)) && matches!(&*function.name, "substring" | "substr");
+    match others {
+        _ if !is_ours || function.args.first() != Some(&TEXT) => None,
+        [Value::Integer(start)] => bounds((*start).into(), None, usize::MAX).ok(),
+        [Value::Integer(start), Value::Integer(length)] => {
+            bounds((*start).into(), Some((*length).into()), usize::MAX).ok()
+        }
+        _ => None,
+    }
 }
 
 fn position(source: &str, part: &str) -> Result<Value> {

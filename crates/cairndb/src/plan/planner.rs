@@ -10,7 +10,7 @@ use super::logical::{Field, SortKey};
 use super::optimize;
 use super::options::OptimizerOptions;
 use super::physical::{Estimate, PhysicalNode, PhysicalPlan, Subplan};
-use super::refs::{conjuncts, has_subquery, outer_columns};
+use super::refs::{conjuncts, has_correlated_subquery, has_subquery, outer_columns};
 use super::walk;
 use super::window::WindowCall;
 use crate::Result;
@@ -103,12 +103,14 @@ impl<'a> Planner<'a> {
         Ok(expr)
     }
 
-    /// A predicate: conjuncts with subqueries are evaluated last.
+    /// A predicate: of its conjuncts those with the fewest operators come first, as in PostgreSQL, and those that run a
+    /// query for each row last.
     pub(super) fn predicate(&mut self, parts: Vec<Expr>) -> Result<Option<Expr>> {
-        let parts = parts.into_iter().flat_map(conjuncts);
-        let (dear, cheap): (Vec<_>, Vec<_>) = parts.partition(has_subquery);
-        let all = cheap.into_iter().chain(dear).collect();
-        self.optional(super::refs::conjunction(all))
+        let mut parts: Vec<Expr> = parts.into_iter().flat_map(conjuncts).collect();
+        if parts.len() > 1 {
+            parts.sort_by_cached_key(|part| (has_correlated_subquery(part), operators(part)));
+        }
+        self.optional(super::refs::conjunction(parts))
     }
 
     /// What the subqueries in logical expressions cost for each row.
@@ -136,6 +138,15 @@ impl<'a> Planner<'a> {
         }
         Ok(())
     }
+}
+
+/// How many operators are evaluated for a row, subqueries aside.
+fn operators(expr: &Expr) -> usize {
+    let itself = match expr {
+        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => 0,
+        _ => 1,
+    };
+    itself + walk::children(expr).map(operators).sum::<usize>()
 }
 
 /// What evaluating expressions costs: once, and for each row.

@@ -10,7 +10,7 @@ use super::in_list::InSet;
 use super::pattern::Pattern;
 use super::subplan::SubplanEvaluator;
 use crate::exec::context::ExecContext;
-use crate::functions::{Function, Operator};
+use crate::functions::{Function, Operator, substring_bounds};
 use crate::plan::Expr;
 use crate::types::DataType;
 use crate::{Error, Result, SqlState, Value};
@@ -139,6 +139,7 @@ fn finish(node: Node, data_type: DataType) -> Evaluator {
             | Node::Outer { .. }
             | Node::Compare { .. }
             | Node::Widen(_)
+            | Node::Unpad(_)
             | Node::Relabel(_)
             | Node::Logic { .. }
             | Node::Not(_)
@@ -160,7 +161,9 @@ fn each_child(node: &Node, visit: &mut dyn FnMut(&Evaluator)) {
             args.iter().for_each(visit);
         }
         Node::Like { input, .. }
+        | Node::Substring { input, .. }
         | Node::Widen(input)
+        | Node::Unpad(input)
         | Node::Relabel(input)
         | Node::Cast(input)
         | Node::Not(input)
@@ -184,12 +187,26 @@ fn each_child(node: &Node, visit: &mut dyn FnMut(&Evaluator)) {
 }
 
 /// A function call, by a kernel where there is one.
-fn call(function: Arc<Function>, args: Vec<Evaluator>) -> Node {
+fn call(function: Arc<Function>, mut args: Vec<Evaluator>) -> Node {
+    if let Some((from, to)) = substring(&function, &args) {
+        return Node::Substring { input: Box::new(args.swap_remove(0)), from, to };
+    }
     match (function.op, <[Evaluator; 2]>::try_from(args)) {
         (Some(op), Ok(pair)) => binary(function, op, pair),
         (_, Ok(pair)) => Node::Call { function, args: pair.into() },
         (_, Err(args)) => Node::Call { function, args },
     }
+}
+
+/// The characters that a call of `substring` takes, where they are the same of each text.
+fn substring(function: &Function, args: &[Evaluator]) -> Option<(usize, usize)> {
+    let constant = |arg: &Evaluator| match &arg.node {
+        Node::Constant(value) => Some(value.clone()),
+        _ => None,
+    };
+    let (_, others) = args.split_first().filter(|(_, others)| !others.is_empty() && function.op.is_none())?;
+    let others: Option<Vec<Value>> = others.iter().map(constant).collect();
+    substring_bounds(function, &others?)
 }
 
 fn binary(function: Arc<Function>, op: Operator, pair: [Evaluator; 2]) -> Node {
@@ -278,6 +295,7 @@ fn cast(input: Box<Evaluator>, to: DataType) -> Node {
     match conversion(input.data_type, to) {
         Conversion::Relabel => Node::Relabel(input),
         Conversion::Widen => Node::Widen(input),
+        Conversion::Unpad => Node::Unpad(input),
         Conversion::Each => Node::Cast(input),
     }
 }

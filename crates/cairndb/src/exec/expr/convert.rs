@@ -1,6 +1,7 @@
 //! Casts over vectors.
 
-use super::native::Native;
+use super::native::{Native, is_null_constant};
+use crate::exec::byte_strings::ByteStrings;
 use crate::exec::context::Cx;
 use crate::exec::decimals::Decimals;
 use crate::exec::vector::{Data, Operand, Representation, Vector};
@@ -15,6 +16,8 @@ pub(super) enum Conversion {
     Relabel,
     /// A kernel that cannot fail.
     Widen,
+    /// The padding of `char(n)` goes.
+    Unpad,
     /// Value by value.
     Each,
 }
@@ -24,6 +27,7 @@ pub(super) fn conversion(from: DataType, to: DataType) -> Conversion {
     use DataType::*;
     match (from, to) {
         _ if from == to => Conversion::Relabel,
+        (Char(_), Text | Varchar(None)) => Conversion::Unpad,
         (Text | Varchar(_), Text | Varchar(None)) | (Numeric(_), Numeric(None)) => Conversion::Relabel,
         (Time(_), Time(None)) | (Timestamp(_), Timestamp(None)) => Conversion::Relabel,
         (TimestampTz(_), TimestampTz(None)) | (Interval(_), Interval(None)) => Conversion::Relabel,
@@ -84,6 +88,28 @@ fn decimals<T: Copy + Into<i64>>(values: &[T]) -> Data {
 
 fn map<T: Copy, R: Native>(values: &[T], convert: impl Fn(T) -> R) -> Data {
     R::wrap(values.iter().map(|&value| convert(value)).collect())
+}
+
+/// Strings without the blanks at their ends.
+pub(super) fn unpad(input: Operand, to: DataType, len: usize) -> Result<Operand> {
+    map_strings(input, to, len, |string| {
+        let kept = string.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+        &string[..kept]
+    })
+}
+
+/// A part of each string, which must not begin or end inside a character.
+pub(super) fn map_strings(input: Operand, to: DataType, len: usize, part: impl Fn(&[u8]) -> &[u8]) -> Result<Operand> {
+    if is_null_constant(&input) {
+        return Ok(input);
+    }
+    let constant = matches!(input, Operand::Constant(_));
+    let input = input.into_vector(DataType::Text, if constant { 1 } else { len })?;
+    let Data::Bytes(strings) = input.data() else { return Err(Error::internal("a text of another kind")) };
+    let mut parts = ByteStrings::with_capacity(strings.len());
+    parts.extend((0..strings.len()).map(|row| part(strings.get(row))), strings.memory_bytes());
+    let result = Vector::from_parts(to, Data::Bytes(parts), input.validity().cloned());
+    Ok(if constant { Operand::Constant(result.value(0)) } else { result.into() })
 }
 
 /// Any conversion, value by value.

@@ -16,7 +16,7 @@ use crate::exec::batch::Batch;
 use crate::exec::context::Cx;
 use crate::exec::row_eval;
 use crate::exec::vector::{Data, Operand, Representation, Vector};
-use crate::functions::{Function, Operator};
+use crate::functions::{Function, Operator, characters};
 use crate::plan::SequenceOp;
 use crate::types::DataType;
 use crate::{Error, Result, Value};
@@ -86,12 +86,20 @@ pub(super) enum Node {
         /// The pattern was made from a parameter.
         given: bool,
     },
+    /// The characters of a text from one place to another.
+    Substring {
+        input: Box<Evaluator>,
+        from: usize,
+        to: usize,
+    },
     Call {
         function: Arc<Function>,
         args: Vec<Evaluator>,
     },
     /// A conversion with a kernel: no value is out of the target's range.
     Widen(Box<Evaluator>),
+    /// Strings of `char(n)` without their padding.
+    Unpad(Box<Evaluator>),
     /// The same values under another type's name.
     Relabel(Box<Evaluator>),
     Cast(Box<Evaluator>),
@@ -187,6 +195,11 @@ impl Evaluator {
             Node::Like { pattern, negated, input, .. } => like(pattern, *negated, input.eval(frame, cx)?, frame.len),
             Node::Call { function, args } => eval_call(function, args, data_type, frame, cx),
             Node::Widen(input) => convert::widen(input.eval(frame, cx)?, data_type),
+            Node::Unpad(input) => convert::unpad(input.eval(frame, cx)?, data_type, frame.len),
+            Node::Substring { input, from, to } => {
+                let (from, to) = (*from, *to);
+                convert::map_strings(input.eval(frame, cx)?, data_type, frame.len, |text| characters(text, from, to))
+            }
             Node::Relabel(input) => Ok(convert::relabel(input.eval(frame, cx)?, data_type)),
             Node::Cast(input) => {
                 let from = input.data_type;

@@ -22,9 +22,13 @@ impl Evaluator {
                 rebind_all(args.as_mut_slice(), parameters)
             }
             Node::Call { args, .. } | Node::Logic { args, .. } | Node::Coalesce(args) => rebind_all(args, parameters),
-            Node::Widen(input) | Node::Relabel(input) | Node::Cast(input) | Node::Not(input) | Node::IsNull(input) => {
-                input.rebind(parameters)
-            }
+            Node::Widen(input)
+            | Node::Unpad(input)
+            | Node::Substring { input, .. }
+            | Node::Relabel(input)
+            | Node::Cast(input)
+            | Node::Not(input)
+            | Node::IsNull(input) => input.rebind(parameters),
             Node::InList { input, list, .. } => input.rebind(parameters) && rebind_all(list, parameters),
             Node::Case(_) | Node::Subplan(_) | Node::Sequence { .. } => false,
         }
