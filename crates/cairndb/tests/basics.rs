@@ -32,7 +32,7 @@ fn explain_shows_the_plan_and_explain_analyze_runs_it() -> Result<()> {
     let shape = ["Insert on t", "  ->  CTE Scan on gone", "        CTE gone", "          ->  Delete on t"];
     assert_eq!(plan[..4], shape);
     let plan = lines(&format!("EXPLAIN (ANALYZE, COSTS OFF) {gone}"))?;
-    let deleted = plan.iter().find(|line| line.contains("Delete on t (actual time="));
+    let deleted = plan.iter().find(|line| line.contains("Delete on t (actual time=") && line.contains(".."));
     assert!(deleted.is_some_and(|line| line.contains("rows=1")), "{plan:?}");
     assert_eq!(conn.query_row("SELECT n FROM t WHERE id = 7", (), |row| row.get::<i64>(0))?, 11);
     let plan = lines("EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*), n + 1 FROM t WHERE id > 1 GROUP BY n")?;
@@ -41,6 +41,99 @@ fn explain_shows_the_plan_and_explain_analyze_runs_it() -> Result<()> {
     assert!(!lines("EXPLAIN SELECT n FROM t")?.iter().any(|line| line.contains("Output")));
     lines("EXPLAIN DELETE FROM t")?;
     assert_eq!(conn.query_row("SELECT count(*) FROM t", (), |row| row.get::<i64>(0))?, 2);
+    Ok(())
+}
+
+/// Steps that have no operator of their own (a lookup, a hash table, a sort of a few rows) as well as the others.
+#[test]
+fn explain_tells_of_every_node_what_was_expected_and_what_happened() -> Result<()> {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, n int, s text); CREATE TABLE u (k int, v int);
+         INSERT INTO t SELECT g, g % 3, repeat('x', 50) FROM generate_series(1, 3000) g(g);
+         INSERT INTO u SELECT g % 500, g FROM generate_series(1, 2000) g(g); ANALYZE",
+    )?;
+    let lines = |sql: &str| conn.query_map(sql, (), |row| row.get::<String>(0))?.collect::<Result<Vec<_>>>();
+    let queries = [
+        "SELECT x.s, y.v FROM u y JOIN t x ON x.id = y.v WHERE y.k = 7",
+        "SELECT x.n, y.n FROM t x JOIN t y ON x.n = y.id",
+        "SELECT n, s FROM t ORDER BY s, n LIMIT 3",
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 10) SELECT * FROM r a, r b",
+        "SELECT count(*) FROM t q WHERE n = (SELECT max(v) FROM u WHERE u.k = q.n) OR id IN (SELECT v FROM u)",
+    ];
+    let is_node = |line: &&String| line.contains("->  ") || !line.starts_with(' ');
+    for query in queries {
+        let plan = lines(&format!("EXPLAIN (ANALYZE, SUMMARY OFF, TIMING OFF) {query}"))?;
+        let untold = |line: &&String| {
+            !line.contains("  (cost=") || !(line.contains(" (actual rows=") || line.contains("(never executed)"))
+        };
+        let untold: Vec<&String> = plan.iter().filter(is_node).filter(untold).collect();
+        assert!(untold.is_empty(), "{untold:#?} of {plan:#?}");
+        let quiet = lines(&format!("EXPLAIN (COSTS OFF) {query}"))?;
+        assert!(!quiet.iter().any(|line| line.contains("cost=") || line.contains("actual")), "{quiet:#?}");
+    }
+    let plan = lines(&format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) {}", queries[0]))?;
+    let told = [
+        "Nested Loop (actual rows=4 loops=1)",
+        "  ->  Seq Scan on u y (actual rows=4 loops=1)",
+        "        Filter: (y.k = 7)",
+        "  ->  Index Scan using t_pkey on t x (actual rows=1 loops=4)",
+        "        Index Cond: (id = y.v)",
+    ];
+    assert_eq!(plan, told);
+    let plan = lines(&format!(
+        "EXPLAIN (COSTS OFF) {}",
+        "SELECT 1 FROM t JOIN t y ON t.n = y.id JOIN (SELECT * FROM t) q ON q.n = y.n"
+    ))?;
+    for name in ["on t", "on t y", "on t t_1"] {
+        assert!(
+            plan.iter().any(|line| line.ends_with(name) || line.contains(&format!("{name} "))),
+            "{name} in {plan:#?}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn every_option_of_explain_changes_what_is_told_or_is_refused() -> Result<()> {
+    let conn = connect();
+    conn.execute_script(
+        "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t SELECT g, g FROM generate_series(1, 500) g",
+    )?;
+    let text = |options: &str| -> Result<String> {
+        let sql = format!("EXPLAIN ({options}) SELECT sum(n) FROM t WHERE id > 7");
+        let lines = conn.query_map(&sql, (), |row| row.get::<String>(0))?.collect::<Result<Vec<_>>>()?;
+        Ok(lines.join("\n"))
+    };
+    let told = |options: &str, wanted: &str| -> Result<()> {
+        let found = text(options)?;
+        assert!(found.contains(wanted), "{wanted} with {options}: {found}");
+        Ok(())
+    };
+    told("ANALYZE", "Execution Time: ")?;
+    assert!(!text("ANALYZE, SUMMARY OFF")?.contains("Time: "));
+    told("SUMMARY", "Planning Time: ")?;
+    assert!(!text("SUMMARY")?.contains("Execution Time"));
+    told("ANALYZE, TIMING OFF", "(actual rows=493 loops=1)")?;
+    told("ANALYZE, BUFFERS", "Buffers: shared hit=")?;
+    told("ANALYZE, BUFFERS, FORMAT JSON", "\"Shared Hit Blocks\": ")?;
+    told("ANALYZE, BUFFERS, FORMAT YAML", "Shared Hit Blocks: ")?;
+    assert!(!text("ANALYZE")?.contains("Buffers"));
+    assert!(!text("SETTINGS")?.contains("Settings"));
+    conn.execute("SET enable_hashjoin = off", ())?;
+    told("SETTINGS", "Settings: enable_hashjoin = 'off'")?;
+    told("SETTINGS, FORMAT JSON", "\"enable_hashjoin\": \"off\"")?;
+    told("SETTINGS, FORMAT YAML", "  Settings: \n    enable_hashjoin: \"off\"")?;
+    for (options, code) in [
+        ("TIMING", "22023"),
+        ("ANALYZE, WAL", "0A000"),
+        ("FORMAT XML", "0A000"),
+        ("FORMAT HTML", "22023"),
+        ("GENERIC_PLAN", "42601"),
+        ("MEMORY", "42601"),
+    ] {
+        assert_eq!(text(options).unwrap_err().sqlstate().0, code, "{options}");
+    }
     Ok(())
 }
 

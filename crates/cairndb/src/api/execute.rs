@@ -510,6 +510,7 @@ impl Connection {
             spill: self.spill.with_limit(limits.temp_file_limit),
             batch_sizes: BatchSizes::up_to(prepared.options.batch_rows),
             analyze: false,
+            buffers: false,
         };
         if state.catalog.has_routines() {
             let caller: Arc<Runner> = Arc::new(self.runner(&context, state, &session));

@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 use super::Rows;
 use super::execute::Executed;
 use super::prepared::{Body, Prepared};
+use super::settings::changed_switches;
 use crate::bind::BoundExplain;
-use crate::command::ExplainFormat;
+use crate::command::{ExplainFormat, Told};
 use crate::dml::{self, DmlContext};
 use crate::exec::{self, ExecContext, NodeStatistics};
-use crate::plan::{ExplainOptions, Field, PhysicalPlan, explain as plan_lines, explain_json, explain_yaml, explained};
+use crate::plan::{
+    ExplainOptions, ExplainedWhole, Field, PhysicalPlan, explain as plan_lines, explain_json, explain_yaml, explained,
+};
 use crate::types::DataType;
 use crate::{Error, Result, Value};
 
@@ -21,33 +24,39 @@ pub(super) fn explain(
     context: &ExecContext,
     dml: Option<&DmlContext<'_>>,
 ) -> Result<Executed> {
-    let started = Instant::now();
+    let told = explain.told;
+    let pages = || told.buffers.then(|| context.reader.pages_used());
+    let (started, before) = (Instant::now(), pages());
     let body = Body::plan(explain.statement.clone(), &prepared.catalog, &prepared.options)?;
-    let planning = started.elapsed();
+    let (planning, after) = (started.elapsed(), pages());
     let started = Instant::now();
     let Body::Plan(plan) = &body else { return Err(Error::unsupported("EXPLAIN of this statement")) };
-    let actual = if explain.analyze { Some(run(plan, context, dml, prepared.calls_writers())?) } else { None };
+    let actual = match told.analyze {
+        true => Some(run(plan, context, dml, (prepared.calls_writers(), told.buffers))?),
+        false => None,
+    };
     let execution = started.elapsed();
-    let options = ExplainOptions { costs: explain.costs, verbose: explain.verbose, actual: actual.as_deref() };
-    if explain.format != ExplainFormat::Text {
-        let mut times = vec![];
-        if actual.is_some() && explain.timing {
-            times = vec![("Planning Time", millis(planning)), ("Execution Time", millis(execution))];
+    let Told { costs, verbose, timing, buffers, .. } = told;
+    let options = ExplainOptions { costs, verbose, actual: actual.as_deref(), timing, buffers };
+    let mut whole = ExplainedWhole {
+        settings: told.settings.then(|| changed_switches(&prepared.options)),
+        planning_pages: before.zip(after).map(|(before, after)| (after.0 - before.0, after.1 - before.1)),
+        times: vec![],
+    };
+    if told.summary {
+        whole.times.push(("Planning Time", millis(planning)));
+        whole.times.extend(actual.is_some().then(|| ("Execution Time", millis(execution))));
+    }
+    Ok(match told.format {
+        ExplainFormat::Json => document(DataType::Json, explain_json(&explained(plan, options), &whole)),
+        ExplainFormat::Yaml => document(DataType::Text, explain_yaml(&explained(plan, options), &whole)),
+        ExplainFormat::Text => {
+            let lines = plan_lines(plan, options).into_iter().chain(whole.lines());
+            let fields = vec![Field { name: "QUERY PLAN".to_string(), data_type: DataType::Text }];
+            let rows = lines.map(|line| vec![Value::text(line)]).collect();
+            Executed::rows("EXPLAIN", Rows::buffered(fields, rows))
         }
-        let shown = explained(plan, options);
-        return Ok(match explain.format {
-            ExplainFormat::Json => document(DataType::Json, explain_json(&shown, &times, explain.timing)),
-            _ => document(DataType::Text, explain_yaml(&shown, &times, explain.timing)),
-        });
-    }
-    let mut lines = plan_lines(plan, options);
-    if actual.is_some() && explain.timing {
-        lines.push(format!("Planning Time: {} ms", millis(planning)));
-        lines.push(format!("Execution Time: {} ms", millis(execution)));
-    }
-    let fields = vec![Field { name: "QUERY PLAN".to_string(), data_type: DataType::Text }];
-    let rows = lines.into_iter().map(|line| vec![Value::text(line)]).collect();
-    Ok(Executed::rows("EXPLAIN", Rows::buffered(fields, rows)))
+    })
 }
 
 /// One row.
@@ -66,10 +75,10 @@ fn run(
     plan: &Arc<PhysicalPlan>,
     context: &ExecContext,
     dml: Option<&DmlContext<'_>>,
-    calls_writers: bool,
+    (calls_writers, buffers): (bool, bool),
 ) -> Result<Vec<NodeStatistics>> {
     let mut context = context.clone();
-    context.analyze = true;
+    (context.analyze, context.buffers) = (true, buffers);
     if let Some(dml) = dml {
         return Ok(dml::run(plan, &DmlContext { exec: &context, ..*dml }, calls_writers)?.statistics);
     }

@@ -199,6 +199,26 @@ impl ShownSettings for Settings {
     }
 }
 
+/// The planner's switches that are not as they are by default, with what they are.
+pub(super) fn changed_switches(options: &OptimizerOptions) -> Vec<(&'static str, &'static str)> {
+    let is = |options: &OptimizerOptions, name| optimizer_switch(&mut options.clone(), name).map(|on| *on);
+    let defaults = OptimizerOptions::default();
+    let changed = SWITCHES.iter().filter(|name| is(options, name) != is(&defaults, name));
+    changed.map(|name| (*name, if is(options, name) == Some(true) { "on" } else { "off" })).collect()
+}
+
+/// Names of the planner's switches.
+const SWITCHES: &[&str] = &[
+    "enable_rewrites",
+    "enable_decorrelation",
+    "enable_join_reorder",
+    "enable_indexscan",
+    "enable_hashjoin",
+    "enable_indexjoin",
+    "enable_ordering",
+    "enable_point_statements",
+];
+
 fn optimizer_switch<'o>(options: &'o mut OptimizerOptions, name: &str) -> Option<&'o mut bool> {
     Some(match name {
         "enable_rewrites" => &mut options.rewrites,

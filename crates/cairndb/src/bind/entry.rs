@@ -177,11 +177,11 @@ impl Binder<'_> {
     }
 
     fn explain(&mut self, explain: &Explain) -> Result<BoundStatement> {
-        let Explain { analyze, verbose, costs, timing, format, statement } = *explain;
+        let Explain { told, statement } = *explain;
         let mut statement = self.statement(statement)?;
         if let BoundStatement::Insert(insert) = &mut statement {
             insert.source.as_plan();
         }
-        Ok(BoundStatement::Explain(Box::new(BoundExplain { analyze, verbose, costs, timing, format, statement })))
+        Ok(BoundStatement::Explain(Box::new(BoundExplain { told, statement })))
     }
 }

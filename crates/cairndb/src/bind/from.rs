@@ -184,7 +184,9 @@ impl<'a> Binder<'a> {
                 scope.width = fields.len();
                 scope.relations.iter_mut().for_each(|relation| relation.is_recursive = true);
             }
-            return Ok(Item::plain((LogicalPlan::CteScan { id, fields }, scope)));
+            let alias = naming.map(|naming| name_text(self.tree, naming.name)).filter(|alias| *alias != plain);
+            let alias = alias.map(Arc::from);
+            return Ok(Item::plain((LogicalPlan::CteScan { id, alias, fields }, scope)));
         }
         if let Some(rows) = self.rows_variable(parts) {
             return self.rows_of_variable(plain, rows, naming);
@@ -308,7 +310,6 @@ impl<'a> Binder<'a> {
         naming: Option<Naming>,
     ) -> Result<Item> {
         let width = table.columns.len();
-        let plan = self.scan_of(table, (0..width).collect())?;
         let mut columns = known_columns(reference, table);
         if let Some(naming) = naming {
             self.check_column_count("table", columns.len(), naming)?;
@@ -317,6 +318,7 @@ impl<'a> Binder<'a> {
             }
         }
         let alias = naming.map_or(called, |naming| name_text(self.tree, naming.name)).to_owned();
+        let plan = self.scan_of(table, (0..width).collect(), &alias)?;
         let schema = naming.is_none().then(|| reference.schema.clone());
         let relation = known_relation(alias, schema, table, columns);
         Ok(Item::plain((plan, Scope::of(relation, width))))
@@ -329,8 +331,8 @@ impl<'a> Binder<'a> {
         naming: Option<Naming>,
     ) -> Result<Item> {
         let width = table.columns.len();
-        let plan = self.scan_of(table, (0..width).collect())?;
         let name = naming.map_or(called, |naming| name_text(self.tree, naming.name));
+        let plan = self.scan_of(table, (0..width).collect(), name)?;
         let schema = match reference {
             Some(reference) => Some(reference.schema.clone()),
             None => self.schema_of(table.schema),

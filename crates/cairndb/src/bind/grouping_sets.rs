@@ -161,7 +161,7 @@ impl Binder<'_> {
         groupings: &[Vec<usize>],
     ) -> Result<LogicalPlan> {
         let id = self.new_cte_id();
-        let scan = LogicalPlan::CteScan { id, fields: input.fields() };
+        let scan = LogicalPlan::CteScan { id, alias: None, fields: input.fields() };
         let mut body: Option<LogicalPlan> = None;
         for set in sets {
             for group in groups {

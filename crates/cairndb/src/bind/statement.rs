@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::rows::ConstantRows;
 use crate::catalog::Table;
-use crate::command::ExplainFormat;
+use crate::command::Told;
 use crate::plan::{Expr, Field, LogicalPlan};
 
 /// A statement, understood.
@@ -193,16 +193,8 @@ pub struct Returning {
 /// EXPLAIN.
 #[derive(Clone, Debug)]
 pub struct BoundExplain {
-    /// Run it and tell what happened.
-    pub analyze: bool,
-    /// Say more.
-    pub verbose: bool,
-    /// Show estimates (`COSTS OFF` hides them).
-    pub costs: bool,
-    /// Show actual times (`TIMING OFF` hides them).
-    pub timing: bool,
-    /// How it is told.
-    pub format: ExplainFormat,
+    /// What is told of it.
+    pub told: Told,
     /// The explained statement.
     pub statement: BoundStatement,
 }

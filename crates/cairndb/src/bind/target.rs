@@ -154,13 +154,14 @@ impl Binder<'_> {
         let name = alias.map_or(table.name.as_str(), |alias| name_text(self.tree, alias));
         let schema = self.schema_of(table.schema).filter(|_| alias.is_none());
         let scope = Scope::of_table(name.to_owned(), schema, table, columns.len());
-        Ok((self.scan_of(table, columns)?, scope))
+        Ok((self.scan_of(table, columns, name)?, scope))
     }
 
-    /// The scan of a table's columns.
-    pub(super) fn scan_of(&self, table: &Arc<Table>, columns: Vec<usize>) -> Result<LogicalPlan> {
+    /// The scan of a table's columns, by the name that the query calls it.
+    pub(super) fn scan_of(&self, table: &Arc<Table>, columns: Vec<usize>, name: &str) -> Result<LogicalPlan> {
         let indexes = bound_indexes(table, self.catalog)?;
-        Ok(LogicalPlan::Scan { table: Arc::clone(table), columns, indexes })
+        let alias = (name != table.name).then(|| name.into());
+        Ok(LogicalPlan::Scan { table: Arc::clone(table), columns, indexes, alias })
     }
 
     /// SET: positions and converted values.

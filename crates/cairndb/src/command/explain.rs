@@ -9,12 +9,29 @@ use crate::{Error, Result, SqlState};
 /// EXPLAIN's options, and the statement that is explained: one with a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Explain {
-    pub(crate) analyze: bool,
-    pub(crate) verbose: bool,
-    pub(crate) costs: bool,
-    pub(crate) timing: bool,
-    pub(crate) format: ExplainFormat,
+    pub(crate) told: Told,
     pub(crate) statement: Id<Statement>,
+}
+
+/// What EXPLAIN tells, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// The statement runs, and what happened is told.
+    pub analyze: bool,
+    /// Every node's output columns.
+    pub verbose: bool,
+    /// Estimates.
+    pub costs: bool,
+    /// Pages that were looked at, in memory or in the file.
+    pub buffers: bool,
+    /// Settings of the planner that are not the default.
+    pub settings: bool,
+    /// How long each node took.
+    pub timing: bool,
+    /// How long planning and running took.
+    pub summary: bool,
+    /// As what it is told.
+    pub format: ExplainFormat,
 }
 
 /// How EXPLAIN answers.
@@ -29,9 +46,6 @@ pub enum ExplainFormat {
     Yaml,
 }
 
-/// Options of PostgreSQL's that can only be off.
-const MISSING: &[&str] = &["buffers", "settings", "wal", "generic_plan", "memory"];
-
 impl Explain {
     /// The statement's EXPLAIN.
     pub(crate) fn of(parsed: &ParsedStatement) -> Result<Explain> {
@@ -42,30 +56,46 @@ impl Explain {
             let words = explained.first_part()?.first_words();
             return Err(explained.unsupported(format!("EXPLAIN of {words}")));
         };
-        let mut explain = Explain {
+        let mut told = Told {
             analyze: command.part("analyze_word").is_some(),
             verbose: command.has(TokenKind::Verbose),
             costs: true,
-            timing: true,
+            buffers: false,
+            settings: false,
+            timing: false,
+            summary: false,
             format: ExplainFormat::Text,
-            statement,
         };
-        command.parts("utility_option").try_for_each(|option| explain.set(option))?;
-        Ok(explain)
+        let mut said = (None, None);
+        command.parts("utility_option").try_for_each(|option| told.set(option, &mut said))?;
+        let (timing, summary) = said;
+        if timing == Some(true) && !told.analyze {
+            let error = Error::new(SqlState::INVALID_PARAMETER_VALUE, "EXPLAIN option TIMING requires ANALYZE");
+            return Err(command.here(error));
+        }
+        told.timing = timing.unwrap_or(told.analyze);
+        told.summary = summary.unwrap_or(told.analyze);
+        Ok(Explain { told, statement })
     }
+}
 
-    fn set(&mut self, option: Clause<'_>) -> Result<()> {
+impl Told {
+    /// `timing`, `summary`: where the statement says so; otherwise they are as ANALYZE is.
+    fn set(&mut self, option: Clause<'_>, (timing, summary): &mut (Option<bool>, Option<bool>)) -> Result<()> {
         let name = option_name(option);
         match name.as_str() {
             "analyze" => self.analyze = is_on(option)?,
             "verbose" => self.verbose = is_on(option)?,
             "costs" => self.costs = is_on(option)?,
-            "timing" => self.timing = is_on(option)?,
+            "buffers" => self.buffers = is_on(option)?,
+            "settings" => self.settings = is_on(option)?,
+            "timing" => *timing = Some(is_on(option)?),
+            "summary" => *summary = Some(is_on(option)?),
             "format" => self.format = format(option)?,
-            "summary" | "serialize" => return Err(missing(option)),
-            name if MISSING.contains(&name) => {
+            "wal" => {
                 if is_on(option)? {
-                    return Err(missing(option));
+                    let error = option.unsupported("EXPLAIN (WAL)");
+                    return Err(error.with_hint("Changes go to the log when their transaction commits."));
                 }
             }
             name => {
@@ -112,15 +142,11 @@ fn format(option: Clause<'_>) -> Result<ExplainFormat> {
         Some("text") => Ok(ExplainFormat::Text),
         Some("json") => Ok(ExplainFormat::Json),
         Some("yaml") => Ok(ExplainFormat::Yaml),
-        Some("xml") => Err(missing(option)),
+        Some("xml") => Err(option.unsupported("EXPLAIN (FORMAT XML)").with_hint("Ask for TEXT, JSON or YAML.")),
         Some(other) => {
             let message = format!("unrecognized value for EXPLAIN option \"format\": \"{other}\"");
             Err(option.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)))
         }
         None => Err(option.here(Error::new(SqlState::SYNTAX_ERROR, "format requires a parameter"))),
     }
-}
-
-fn missing(option: Clause<'_>) -> Error {
-    option.unsupported(format!("EXPLAIN ({})", option_name(option).to_ascii_uppercase()))
 }

@@ -41,7 +41,7 @@ pub(crate) use cursor::{CursorCommand, DeclareCursor, Direction};
 pub(crate) use domain::{AlterDomain, CreateDomain, DomainChange, DomainCheck};
 pub(crate) use drop::DropRelations;
 pub(crate) use explain::Explain;
-pub use explain::ExplainFormat;
+pub use explain::{ExplainFormat, Told};
 pub(crate) use extension::CreateExtension;
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};

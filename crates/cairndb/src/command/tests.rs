@@ -78,8 +78,8 @@ fn what_cannot_be_done_is_refused_with_its_name_and_place() {
         ("^commit prepared 'x'", "COMMIT PREPARED"),
         ("^lock table t", "LOCK TABLE"),
         ("^checkpoint", "CHECKPOINT"),
-        ("explain (^buffers) select 1", "EXPLAIN (BUFFERS)"),
-        ("explain (analyze, ^format xml) select 1", "EXPLAIN (FORMAT)"),
+        ("explain (analyze, ^wal) select 1", "EXPLAIN (WAL)"),
+        ("explain (analyze, ^format xml) select 1", "EXPLAIN (FORMAT XML)"),
         ("explain ^create table t as select 1", "EXPLAIN of CREATE TABLE"),
     ] {
         let place = text.find('^').expect(text) + 1;
@@ -136,7 +136,8 @@ fn what_says_what_is_so_anyway_is_taken() {
     }
     let parsed = parse_one("explain (buffers off, format text, costs 0, analyze) select 1").expect("parses");
     let explain = Explain::of(&parsed).expect("options");
-    assert!(explain.analyze && !explain.costs && explain.timing);
+    let told = explain.told;
+    assert!(told.analyze && !told.costs && told.timing && told.summary);
 }
 
 #[test]

@@ -131,7 +131,7 @@ pub(crate) fn plan_insert(
     let change = Arc::new(Change::Insert(InsertPlan::new(bound, catalog)?));
     let fields = change.fields().to_vec();
     let node = PhysicalNode::Modify { change, rows: ModifiedRows::Constants(Arc::new(rows)) };
-    Ok(PhysicalPlan { id: 0, fields, estimate: Default::default(), node })
+    Ok(PhysicalPlan { id: 0, fields, estimate: Default::default(), node, alias: None })
 }
 
 /// What a statement did.

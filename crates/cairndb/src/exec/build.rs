@@ -172,7 +172,8 @@ impl Builder<'_> {
     }
 
     fn index_join(&self, plan: &PhysicalPlan, input: BoxOperator) -> Result<BoxOperator> {
-        let N::IndexJoin { kind, left, table, index, columns, keys, unique, residual, covering } = &plan.node else {
+        let N::IndexJoin { kind, left, table, index, columns, keys, unique, residual, covering, .. } = &plan.node
+        else {
             return Err(crate::Error::internal("not an index join"));
         };
         table.refuse_unpopulated()?;
@@ -275,12 +276,15 @@ struct Counted {
 
 impl Operator for Counted {
     fn next(&mut self, cx: Cx<'_>) -> Step<Option<Batch>> {
+        let pages = || cx.context().buffers.then(|| cx.context().reader.pages_used());
+        let before = pages();
         let started = Instant::now();
         let outer = cx.shared.running.replace(self.id);
         let batch = self.operator.next(cx);
         cx.shared.running.set(outer);
         if let Some(counters) = cx.shared.counters.get(self.id) {
             counters.add_time(started.elapsed());
+            before.zip(pages()).into_iter().for_each(|(before, after)| counters.add_pages(before, after));
             batch.iter().for_each(|batch| counters.add(batch.as_ref().map(Batch::len)));
         }
         batch

@@ -98,6 +98,8 @@ pub struct ExecContext {
     pub batch_sizes: BatchSizes,
     /// Count rows and measure the time of each plan node (`EXPLAIN ANALYZE`).
     pub analyze: bool,
+    /// And the pages that each looks at.
+    pub buffers: bool,
 }
 
 fn has_passed(deadline: Option<Instant>) -> bool {
@@ -131,6 +133,7 @@ impl ExecContext {
             spill: SpillSpace::default(),
             batch_sizes: BatchSizes::default(),
             analyze: false,
+            buffers: false,
         }
     }
 
@@ -228,6 +231,21 @@ impl Shared {
     /// A buffer to be used and given back at once.
     pub(crate) fn spill_buffer(&self) -> RefMut<'_, Vec<u8>> {
         self.spill_buffer.borrow_mut()
+    }
+
+    /// Has the running node's lookups done by `f`, which says how many rows they found, and counts them if somebody asks.
+    pub(crate) fn looked_up<T>(&self, f: impl FnOnce() -> Result<T>, rows: impl FnOnce(&T) -> usize) -> Result<T> {
+        if self.counters.is_empty() {
+            return f();
+        }
+        let started = Instant::now();
+        let found = f()?;
+        if let Some(counters) = self.counters_of(self.running.get()) {
+            let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            counters.inner_nanos.set(counters.inner_nanos.get().saturating_add(nanos));
+            counters.inner_rows.set(counters.inner_rows.get() + rows(&found) as u64);
+        }
+        Ok(found)
     }
 
     /// Counts bytes that the running node spilled.
@@ -336,6 +354,13 @@ pub(crate) struct NodeCounters {
     batches: Cell<u64>,
     loops: Cell<u64>,
     nanos: Cell<u64>,
+    first_nanos: Cell<u64>,
+    /// A run goes on that has given something.
+    begun: Cell<bool>,
+    inner_rows: Cell<u64>,
+    inner_nanos: Cell<u64>,
+    pages_hit: Cell<u64>,
+    pages_read: Cell<u64>,
     held_bytes: Cell<usize>,
     memory_bytes_max: Cell<usize>,
     spilled_bytes: Cell<u64>,
@@ -354,6 +379,15 @@ impl NodeCounters {
     pub(crate) fn add_time(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.nanos.set(self.nanos.get().saturating_add(nanos));
+        if !self.begun.get() {
+            self.first_nanos.set(self.first_nanos.get().saturating_add(nanos));
+        }
+    }
+
+    /// Notes the pages that were used between two readings of the store's counters.
+    pub(crate) fn add_pages(&self, before: (u64, u64), after: (u64, u64)) {
+        self.pages_hit.set(self.pages_hit.get() + after.0.saturating_sub(before.0));
+        self.pages_read.set(self.pages_read.get() + after.1.saturating_sub(before.1));
     }
 
     /// Notes what a node's `next` gave; `rows` `None`: it came to its end.
@@ -363,8 +397,12 @@ impl NodeCounters {
             Some(rows) => {
                 add(&self.rows, rows as u64);
                 add(&self.batches, 1);
+                self.begun.set(true);
             }
-            None => add(&self.loops, 1),
+            None => {
+                add(&self.loops, 1);
+                self.begun.set(false);
+            }
         }
     }
 
@@ -374,6 +412,11 @@ impl NodeCounters {
             batches: self.batches.get(),
             loops: self.loops.get(),
             nanos: self.nanos.get(),
+            first_nanos: self.first_nanos.get(),
+            inner_rows: self.inner_rows.get(),
+            inner_nanos: self.inner_nanos.get(),
+            pages_hit: self.pages_hit.get(),
+            pages_read: self.pages_read.get(),
             memory_bytes_max: self.memory_bytes_max.get() as u64,
             spilled_bytes: self.spilled_bytes.get(),
             spill_files: self.spill_files.get(),

@@ -173,7 +173,13 @@ pub(super) fn call(name: &str, args: Vec<Expr>) -> Expr {
 
 pub(super) fn plan(types: &[DataType], node: N) -> PhysicalPlan {
     let field = |(i, &data_type): (usize, &DataType)| Field { name: format!("c{i}"), data_type };
-    PhysicalPlan { id: 0, fields: types.iter().enumerate().map(field).collect(), estimate: Default::default(), node }
+    PhysicalPlan {
+        id: 0,
+        fields: types.iter().enumerate().map(field).collect(),
+        estimate: Default::default(),
+        node,
+        alias: None,
+    }
 }
 
 fn types_of(plan: &PhysicalPlan) -> Vec<DataType> {

@@ -26,6 +26,7 @@ const RANGES_MAX: usize = 256;
 #[derive(Clone, Debug)]
 pub(super) struct TableShape {
     pub(super) table: Arc<Table>,
+    pub(super) alias: Option<Arc<str>>,
     pub(super) columns: Vec<usize>,
     pub(super) indexes: Option<Arc<BoundIndexes>>,
     pub(super) conditions: Vec<Expr>,
@@ -35,8 +36,9 @@ impl TableShape {
     /// The shape, if the plan has it.
     pub(super) fn of(plan: &LogicalPlan) -> Option<TableShape> {
         match plan {
-            LogicalPlan::Scan { table, columns, indexes } => Some(TableShape {
+            LogicalPlan::Scan { table, columns, indexes, alias } => Some(TableShape {
                 table: table.clone(),
+                alias: alias.clone(),
                 columns: columns.clone(),
                 indexes: indexes.clone(),
                 conditions: vec![],

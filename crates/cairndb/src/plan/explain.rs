@@ -3,11 +3,12 @@
 //! Projections have no line of their own (every node computes its output there), a filter is shown with the node that
 //! it filters, and the inner side of an index join is shown as the index scan that it runs for each outer row.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::expr::Expr;
 use super::logical::{JoinKind, SetOperator};
+use super::lower::ROUNDS;
 use super::number::node_exprs;
 use super::physical::{Estimate, ItemCondition, KeyRange, PhysicalNode as N, PhysicalPlan, Subplan};
 use super::print::{Names, subplan_name};
@@ -27,6 +28,10 @@ pub struct ExplainOptions<'a> {
     pub verbose: bool,
     /// What happened (by node id), after the query was run.
     pub actual: Option<&'a [NodeStatistics]>,
+    /// How long each node took.
+    pub timing: bool,
+    /// The pages that each used.
+    pub buffers: bool,
 }
 
 /// A node as it is shown.
@@ -42,6 +47,10 @@ pub struct ShownNode {
     pub(super) kind: Vec<(&'static str, String)>,
     pub(super) estimate: Option<Estimate>,
     pub(super) actual: Option<NodeStatistics>,
+    /// Its time is told.
+    pub(super) timing: bool,
+    /// Its pages are told: found in memory, waited for.
+    pub(super) pages: Option<(u64, u64)>,
     /// What it held and wrote to temporary files, in lines' and in properties' words.
     pub(super) memory: Option<(String, Vec<(&'static str, u64)>)>,
     pub(super) details: Vec<Detail>,
@@ -69,8 +78,10 @@ impl Detail {
 
 /// The plan as a tree of what is told of it.
 pub fn explained(plan: &PhysicalPlan, options: ExplainOptions<'_>) -> ShownNode {
-    let mut explainer =
-        Explainer { options, outer: vec![], qualified: options.verbose || relation_count(plan) > 1, working: vec![] };
+    let mut names = RelationNames::default();
+    names.add(plan);
+    let qualified = options.verbose || names.of_nodes.len() > 1;
+    let mut explainer = Explainer { options, outer: vec![], qualified, names: names.of_nodes, working: vec![] };
     explainer.node(plan, "")
 }
 
@@ -79,12 +90,51 @@ pub fn explain(plan: &PhysicalPlan, options: ExplainOptions<'_>) -> Vec<String> 
     super::explain_format::lines(&explained(plan, options))
 }
 
+/// What each relation is called: as in the query, with a number where several are called the same.
+#[derive(Default)]
+struct RelationNames {
+    of_nodes: HashMap<usize, String>,
+    taken: BTreeSet<String>,
+}
+
+impl RelationNames {
+    fn add(&mut self, plan: &PhysicalPlan) {
+        plan.children().into_iter().for_each(|child| self.add(child));
+        if let Some(relation) = relation_of(plan) {
+            let called = plan.alias.as_deref().unwrap_or(relation);
+            let numbered = (1..).map(|number| format!("{called}_{number}"));
+            let name = std::iter::once(called.to_owned()).chain(numbered).find(|name| !self.taken.contains(name));
+            let name = name.unwrap_or_default();
+            self.taken.insert(name.clone());
+            self.of_nodes.insert(plan.id, name);
+        }
+        let mut subplans = vec![];
+        node_exprs(&plan.node).into_iter().for_each(|expr| add_subplans(expr, &mut subplans));
+        subplans.iter().for_each(|subplan| self.add(&subplan.plan));
+    }
+}
+
+/// The relation that a node reads by itself.
+fn relation_of(plan: &PhysicalPlan) -> Option<&str> {
+    match &plan.node {
+        N::TableScan { table, .. }
+        | N::IndexScan { table, .. }
+        | N::ItemScan { table, .. }
+        | N::PointGet { table, .. }
+        | N::IndexJoin { table, .. } => Some(&table.name),
+        N::CteScan { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
 struct Explainer<'a> {
     options: ExplainOptions<'a>,
     /// Names of the outer rows' columns.
     outer: Vec<Vec<String>>,
     /// Column names carry their table's.
     qualified: bool,
+    /// Of the relations, by node.
+    names: HashMap<usize, String>,
     /// Recursive queries whose step is being shown.
     working: Vec<usize>,
 }
@@ -146,18 +196,44 @@ impl Explainer<'_> {
             title: self.title(plan),
             kind: self.kind(plan),
             estimate: self.options.costs.then_some(top.estimate),
-            actual: self.options.actual.and_then(|actual| actual.get(top.id)).cloned(),
+            actual: self.actual(top),
+            timing: self.options.timing,
+            pages: self.actual(top).filter(|_| self.options.buffers).map(|own| (own.pages_hit, own.pages_read)),
             memory: self.memory(top).or_else(|| self.memory(plan)),
             details: own,
             children,
         }
     }
 
-    /// A step that has no node of its own, with the estimate of its input.
-    fn step(&self, title: &str, relationship: &'static str, input: Option<&PhysicalPlan>) -> ShownNode {
-        let estimate = input.filter(|_| self.options.costs).map(|input| input.estimate);
+    /// A step that has no node of its own.
+    fn step(
+        &self,
+        title: &str,
+        relationship: &'static str,
+        estimate: Estimate,
+        actual: Option<NodeStatistics>,
+    ) -> ShownNode {
+        let estimate = self.options.costs.then_some(estimate);
         let kind = vec![("Node Type", title.to_owned())];
-        ShownNode { title: title.to_owned(), kind, relationship, estimate, ..ShownNode::default() }
+        let timing = self.options.timing;
+        ShownNode { title: title.to_owned(), kind, relationship, estimate, actual, timing, ..ShownNode::default() }
+    }
+
+    fn actual(&self, plan: &PhysicalPlan) -> Option<NodeStatistics> {
+        self.options.actual.and_then(|actual| actual.get(plan.id)).cloned()
+    }
+
+    /// What the query calls the relation that a node reads.
+    fn relation<'s>(&'s self, plan: &'s PhysicalPlan) -> &'s str {
+        self.names.get(&plan.id).map(String::as_str).or(relation_of(plan)).unwrap_or_default()
+    }
+
+    /// A relation, and what it is called where that is something else.
+    fn relation_title(&self, plan: &PhysicalPlan) -> String {
+        match (relation_of(plan).unwrap_or_default(), self.relation(plan)) {
+            (relation, called) if relation == called => relation.to_owned(),
+            (relation, called) => format!("{relation} {called}"),
+        }
     }
 
     fn collect_subplans(&self, plan: &PhysicalPlan, details: &mut Details) {
@@ -173,7 +249,7 @@ impl Explainer<'_> {
     fn evaluated_on(&self, plan: &PhysicalPlan) -> Vec<String> {
         match &plan.node {
             N::IndexJoin { left, table, columns, .. } => {
-                [self.columns(left), self.table_columns(table, columns)].concat()
+                [self.columns(left), self.table_columns(plan, table, columns)].concat()
             }
             _ if plan.children().is_empty() => self.columns(plan),
             _ => plan.children().into_iter().flat_map(|child| self.columns(child)).collect(),
@@ -183,7 +259,10 @@ impl Explainer<'_> {
     fn children(&mut self, plan: &PhysicalPlan) -> Vec<ShownNode> {
         match &plan.node {
             N::HashJoin { left, right, .. } => {
-                let mut hash = self.step("Hash", "Inner", Some(right));
+                // All of its rows come before the first is looked for.
+                let estimate = Estimate { startup: right.estimate.total, ..right.estimate };
+                let actual = self.actual(right).map(|read| NodeStatistics { first_nanos: read.nanos, ..read });
+                let mut hash = self.step("Hash", "Inner", estimate, actual);
                 let left = self.node(left, "Outer");
                 hash.children = vec![self.node(right, "Outer")];
                 vec![left, hash]
@@ -199,14 +278,23 @@ impl Explainer<'_> {
                 }
                 vec![shown, inner]
             }
-            N::IndexJoin { left, table, index, keys, covering, .. } => {
+            N::IndexJoin { left, table, index, keys, covering, inner, .. } => {
+                let lookups = self.actual(left).zip(self.actual(plan)).map(|(left, own)| NodeStatistics {
+                    rows: own.inner_rows,
+                    loops: left.rows,
+                    nanos: own.inner_nanos,
+                    ..NodeStatistics::default()
+                });
                 let shown = self.node(left, "Outer");
                 let columns = self.columns(left);
                 let kind = if *covering { "Index Only Scan" } else { "Index Scan" };
                 let name = key_name(table, index.as_deref());
-                let mut inner = self.step(kind, "Inner", None);
-                inner.title = format!("{kind} using {name} on {}", table.name);
-                inner.kind.extend([("Index Name", name), ("Relation Name", table.name.clone())]);
+                let mut inner = self.step(kind, "Inner", *inner, lookups);
+                inner.title = format!("{kind} using {name} on {}", self.relation_title(plan));
+                let names = [table.name.clone(), self.relation(plan).to_owned()];
+                let [relation, alias] = names;
+                inner.kind.push(("Scan Direction", "Forward".to_owned()));
+                inner.kind.extend([("Index Name", name), ("Relation Name", relation), ("Alias", alias)]);
                 let conditions = keys.iter().zip(key_columns(table, index.as_deref()));
                 let conditions = conditions.map(|(key, column)| format!("({column} = {})", self.print(&columns, key)));
                 let conditions: Vec<String> = conditions.collect();
@@ -215,7 +303,9 @@ impl Explainer<'_> {
             }
             N::TopN { input, keys, .. } => {
                 let columns = self.columns(input);
-                let mut sort = self.step("Sort", "Outer", Some(input));
+                let startup = plan.estimate.startup;
+                let estimate = Estimate { startup, total: startup, ..input.estimate };
+                let mut sort = self.step("Sort", "Outer", estimate, self.actual(plan));
                 let names = Names { columns: &columns, outer: &self.outer };
                 sort.details.push(Detail::list("Sort Key", keys.iter().map(|key| names.sort_key(key)).collect()));
                 sort.children = vec![self.node(input, "Outer")];
@@ -236,7 +326,15 @@ impl Explainer<'_> {
                 Some(ShownNode { heading: Some(format!("CTE {name}")), ..shown })
             }
             N::RecursiveCte { id, name, base, step, .. } => {
-                let mut union = self.step("Recursive Union", "InitPlan", None);
+                let (first, each) = (base.estimate, step.estimate);
+                let (rows, total) = (first.rows + each.rows * ROUNDS, first.total + each.total * ROUNDS);
+                let estimate = Estimate { rows, total, ..first };
+                let actual = self.actual(base).zip(self.actual(step)).map(|(first, rounds)| NodeStatistics {
+                    rows: first.rows + rounds.rows,
+                    nanos: first.nanos + rounds.nanos,
+                    ..first
+                });
+                let mut union = self.step("Recursive Union", "InitPlan", estimate, actual);
                 union.heading = Some(format!("CTE {name}"));
                 let base = self.node(base, "Outer");
                 self.working.push(*id);
@@ -251,13 +349,14 @@ impl Explainer<'_> {
 
     /// What the node is, by PostgreSQL's names of properties.
     fn kind(&self, plan: &PhysicalPlan) -> Vec<(&'static str, String)> {
+        let alias = self.relation(plan).to_owned();
         let scan = |kind: &str, table: &Table, key: Option<(String, bool)>| {
             let mut all = vec![("Node Type", kind.to_owned())];
             if let Some((key, reverse)) = key {
                 all.push(("Scan Direction", if reverse { "Backward" } else { "Forward" }.to_owned()));
                 all.push(("Index Name", key));
             }
-            all.extend([("Relation Name", table.name.clone()), ("Alias", table.name.clone())]);
+            all.extend([("Relation Name", table.name.clone()), ("Alias", alias.clone())]);
             all
         };
         let named = |kind: &str| vec![("Node Type", kind.to_owned())];
@@ -299,7 +398,7 @@ impl Explainer<'_> {
             }
             N::CteScan { id, name } => {
                 let kind = if self.working.contains(id) { "WorkTable Scan" } else { "CTE Scan" };
-                vec![("Node Type", kind.to_owned()), ("CTE Name", name.clone()), ("Alias", name.clone())]
+                vec![("Node Type", kind.to_owned()), ("CTE Name", name.clone()), ("Alias", alias.clone())]
             }
             N::TableFunction { name, .. } => {
                 let kind = ("Node Type", "Function Scan".to_owned());
@@ -321,20 +420,21 @@ impl Explainer<'_> {
     }
 
     fn title(&self, plan: &PhysicalPlan) -> String {
+        let relation = self.relation_title(plan);
         match &plan.node {
             N::Values { rows } if rows.len() > 1 => "Values Scan on \"*VALUES*\"".into(),
             N::Values { .. } => "Result".into(),
             N::TableScan { table, ranges, reverse, .. } => match (is_full(ranges), reverse) {
-                (true, false) => format!("Seq Scan on {}", table.name),
-                (_, reverse) => index_title("Index Scan", *reverse, &key_name(table, None), table),
+                (true, false) => format!("Seq Scan on {relation}"),
+                (_, reverse) => index_title("Index Scan", *reverse, &key_name(table, None), &relation),
             },
-            N::IndexScan { table, index, reverse, covering, .. } => {
+            N::IndexScan { index, reverse, covering, .. } => {
                 let kind = if *covering { "Index Only Scan" } else { "Index Scan" };
-                index_title(kind, *reverse, &index.name, table)
+                index_title(kind, *reverse, &index.name, &relation)
             }
-            N::ItemScan { table, index, .. } => index_title("Index Scan", false, &index.name, table),
+            N::ItemScan { index, .. } => index_title("Index Scan", false, &index.name, &relation),
             N::PointGet { table, index, .. } => {
-                index_title("Index Scan", false, &key_name(table, index.as_deref()), table)
+                index_title("Index Scan", false, &key_name(table, index.as_deref()), &relation)
             }
             N::HashJoin { kind, .. } => match kind_name(*kind) {
                 "" => "Hash Join".into(),
@@ -356,8 +456,8 @@ impl Explainer<'_> {
                 let op = if *op == SetOperator::Except { "Except" } else { "Intersect" };
                 format!("HashSetOp {op}{}", if *all { " All" } else { "" })
             }
-            N::CteScan { id, name } if self.working.contains(id) => format!("WorkTable Scan on {name}"),
-            N::CteScan { name, .. } => format!("CTE Scan on {name}"),
+            N::CteScan { id, .. } if self.working.contains(id) => format!("WorkTable Scan on {relation}"),
+            N::CteScan { .. } => format!("CTE Scan on {relation}"),
             N::TableFunction { name, .. } => format!("Function Scan on {name}"),
             N::Modify { change, .. } => format!("{} on {}", change.verb(), change.table().name),
             N::Filter { .. } | N::Project { .. } | N::Cte { .. } | N::RecursiveCte { .. } => "Result".into(),
@@ -423,7 +523,7 @@ impl Explainer<'_> {
                 on.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))).collect()
             }
             N::IndexJoin { left, table, columns: shown, residual, .. } => {
-                let both = [columns(left), self.table_columns(table, shown)].concat();
+                let both = [columns(left), self.table_columns(plan, table, shown)].concat();
                 residual.iter().map(|on| Detail::of("Join Filter", self.print(&both, on))).collect()
             }
             N::Aggregate { input, group_by, .. } => {
@@ -494,8 +594,8 @@ impl Explainer<'_> {
         all_of(&parts)
     }
 
-    fn table_columns(&self, table: &Table, columns: &[usize]) -> Vec<String> {
-        let prefix = if self.qualified { format!("{}.", table.name) } else { String::new() };
+    fn table_columns(&self, plan: &PhysicalPlan, table: &Table, columns: &[usize]) -> Vec<String> {
+        let prefix = if self.qualified { format!("{}.", self.relation(plan)) } else { String::new() };
         let name = |column: &usize| table.columns.get(*column).map_or("ctid", |column| &column.name);
         columns.iter().map(|column| format!("{prefix}{}", name(column))).collect()
     }
@@ -509,15 +609,15 @@ impl Explainer<'_> {
         };
         match &plan.node {
             N::TableScan { table, columns, fields, .. } => {
-                let mut names = self.table_columns(table, columns);
+                let mut names = self.table_columns(plan, table, columns);
                 let all: Vec<usize> = (0..table.columns.len()).collect();
-                let all = self.table_columns(table, &all);
+                let all = self.table_columns(plan, table, &all);
                 names.extend(fields.iter().map(|field| self.print(&all, field)));
                 names
             }
             N::IndexScan { table, columns, .. }
             | N::ItemScan { table, columns, .. }
-            | N::PointGet { table, columns, .. } => self.table_columns(table, columns),
+            | N::PointGet { table, columns, .. } => self.table_columns(plan, table, columns),
             N::Project { input, exprs } => printed(input, exprs),
             N::Aggregate { input, group_by, aggregates, .. } => {
                 let mut names = printed(input, group_by);
@@ -544,7 +644,7 @@ impl Explainer<'_> {
             N::IndexJoin { kind, left, table, columns, .. } => {
                 let mut names = self.columns(left);
                 if kind.shows_right() {
-                    names.extend(self.table_columns(table, columns));
+                    names.extend(self.table_columns(plan, table, columns));
                 }
                 names
             }
@@ -562,7 +662,10 @@ impl Explainer<'_> {
             | N::Distinct { input }
             | N::DistinctOn { input, .. } => self.columns(input),
             N::Cte { body, .. } | N::RecursiveCte { body, .. } => self.columns(body),
-            N::CteScan { name, .. } => plan.fields.iter().map(|field| format!("{name}.{}", field.name)).collect(),
+            N::CteScan { .. } => {
+                let name = self.relation(plan);
+                plan.fields.iter().map(|field| format!("{name}.{}", field.name)).collect()
+            }
             N::Values { .. }
             | N::Append { .. }
             | N::SetOperation { .. }
@@ -587,22 +690,6 @@ fn add_subplans(expr: &Expr, found: &mut Vec<Subplan>) {
     walk::children(expr).for_each(|child| add_subplans(child, found));
 }
 
-fn relation_count(plan: &PhysicalPlan) -> usize {
-    let own = match &plan.node {
-        N::TableScan { .. }
-        | N::IndexScan { .. }
-        | N::ItemScan { .. }
-        | N::PointGet { .. }
-        | N::IndexJoin { .. }
-        | N::CteScan { .. } => 1,
-        _ => 0,
-    };
-    let mut subplans = vec![];
-    node_exprs(&plan.node).into_iter().for_each(|expr| add_subplans(expr, &mut subplans));
-    let below: usize = plan.children().into_iter().map(|child| relation_count(child)).sum();
-    own + below + subplans.iter().map(|subplan| relation_count(&subplan.plan)).sum::<usize>()
-}
-
 fn is_full(ranges: &[KeyRange]) -> bool {
     ranges.iter().all(|range| range.prefix.is_empty() && range.lower.is_none() && range.upper.is_none())
 }
@@ -622,8 +709,8 @@ fn key_columns(table: &Table, index: Option<&Index>) -> Vec<String> {
     columns.iter().map(|&column| table.key_name(column)).collect()
 }
 
-fn index_title(kind: &str, reverse: bool, key: &str, table: &Table) -> String {
-    format!("{kind}{} using {key} on {}", if reverse { " Backward" } else { "" }, table.name)
+fn index_title(kind: &str, reverse: bool, key: &str, relation: &str) -> String {
+    format!("{kind}{} using {key} on {relation}", if reverse { " Backward" } else { "" })
 }
 
 fn kind_name(kind: JoinKind) -> &'static str {

@@ -10,6 +10,7 @@ enum Property {
     /// As it is written.
     Number(String),
     Texts(Vec<String>),
+    Node(Properties),
     Nodes(Vec<Properties>),
 }
 
@@ -36,8 +37,14 @@ fn add_lines(node: &ShownNode, indent: usize, arrow: &str, lines: &mut Vec<Strin
             title.push_str(" (never executed)");
         } else {
             let loops = actual.loops.max(1) as f64;
-            let (time, rows) = (actual.nanos as f64 / loops / 1e6, actual.rows as f64 / loops);
-            let _ = write!(title, " (actual time={time:.3} rows={rows:.0} loops={loops:.0})");
+            title.push_str(" (actual ");
+            if node.timing {
+                let millis = |nanos: u64| nanos as f64 / loops / 1e6;
+                let (first, all) = (millis(actual.first_nanos), millis(actual.nanos));
+                let _ = write!(title, "time={first:.3}..{all:.3} ");
+            }
+            let rows = actual.rows as f64 / loops;
+            let _ = write!(title, "rows={rows:.0} loops={loops:.0})");
         }
     }
     lines.push(title);
@@ -46,6 +53,7 @@ fn add_lines(node: &ShownNode, indent: usize, arrow: &str, lines: &mut Vec<Strin
     let detail = |detail: &Detail| format!("{pad}{}: {}", detail.label, detail.parts.join(", "));
     lines.extend(node.details.iter().map(detail));
     lines.extend(node.memory.iter().map(|(line, _)| format!("{pad}{line}")));
+    lines.extend(node.pages.and_then(buffers).map(|line| format!("{pad}{line}")));
     for child in &node.children {
         let deeper = match &child.heading {
             Some(heading) => {
@@ -58,17 +66,61 @@ fn add_lines(node: &ShownNode, indent: usize, arrow: &str, lines: &mut Vec<Strin
     }
 }
 
-/// What is told of the whole, besides the plan: a name and milliseconds.
-pub type Times = [(&'static str, String)];
+/// Pages found in memory and waited for, where there were any.
+fn buffers((hit, read): (u64, u64)) -> Option<String> {
+    let told = [("hit", hit), ("read", read)].into_iter().filter(|(_, pages)| *pages > 0);
+    let told: Vec<String> = told.map(|(name, pages)| format!(" {name}={pages}")).collect();
+    (!told.is_empty()).then(|| format!("Buffers: shared{}", told.concat()))
+}
+
+/// What is told of the whole, besides the plan.
+#[derive(Default)]
+pub struct Whole {
+    /// Settings that are not the default.
+    pub settings: Option<Vec<(&'static str, &'static str)>>,
+    /// Pages that planning found in memory, and waited for.
+    pub planning_pages: Option<(u64, u64)>,
+    /// A name and milliseconds.
+    pub times: Vec<(&'static str, String)>,
+}
+
+impl Whole {
+    /// As lines, behind the plan's.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![];
+        if let Some(settings) = self.settings.as_ref().filter(|settings| !settings.is_empty()) {
+            let settings: Vec<String> = settings.iter().map(|(name, value)| format!("{name} = '{value}'")).collect();
+            lines.push(format!("Settings: {}", settings.join(", ")));
+        }
+        if let Some(pages) = self.planning_pages.and_then(buffers) {
+            lines.extend(["Planning:".to_owned(), format!("  {pages}")]);
+        }
+        lines.extend(self.times.iter().map(|(name, millis)| format!("{name}: {millis} ms")));
+        lines
+    }
+
+    fn properties(&self, plan: &ShownNode) -> Properties {
+        let mut all: Properties = vec![("Plan", Property::Node(properties(plan)))];
+        if let Some(settings) = &self.settings {
+            let settings = settings.iter().map(|(name, value)| (*name, Property::Text((*value).to_owned())));
+            all.push(("Settings", Property::Node(settings.collect())));
+        }
+        all.extend(self.planning_pages.map(|pages| ("Planning", Property::Node(page_properties(pages).into()))));
+        all.extend(self.times.iter().map(|(name, millis)| (*name, Property::Number(millis.clone()))));
+        all
+    }
+}
+
+fn page_properties((hit, read): (u64, u64)) -> [(&'static str, Property); 2] {
+    let number = |pages: u64| Property::Number(pages.to_string());
+    [("Shared Hit Blocks", number(hit)), ("Shared Read Blocks", number(read))]
+}
 
 /// As a JSON document.
-pub fn json(node: &ShownNode, times: &Times, timing: bool) -> String {
-    let mut out = String::from("[\n  {\n    \"Plan\": ");
-    json_object(&properties(node, timing), 4, &mut out);
-    for (name, millis) in times {
-        let _ = write!(out, ",\n    \"{name}\": {millis}");
-    }
-    out.push_str("\n  }\n]");
+pub fn json(node: &ShownNode, whole: &Whole) -> String {
+    let mut out = String::from("[\n  ");
+    json_object(&whole.properties(node), 2, &mut out);
+    out.push_str("\n]");
     out
 }
 
@@ -80,6 +132,7 @@ fn json_object(of: &Properties, indent: usize, out: &mut String) {
         match property {
             Property::Text(text) => out.push_str(&quoted(text)),
             Property::Number(number) => out.push_str(number),
+            Property::Node(node) => json_object(node, indent + 2, out),
             Property::Texts(texts) => {
                 let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
                 let _ = write!(out, "[{}]", texts.join(", "));
@@ -105,12 +158,9 @@ fn quoted(text: &str) -> String {
 }
 
 /// As a YAML document.
-pub fn yaml(node: &ShownNode, times: &Times, timing: bool) -> String {
-    let mut out = String::from("- Plan: ");
-    yaml_object(&properties(node, timing), 4, true, &mut out);
-    for (name, millis) in times {
-        let _ = write!(out, "\n  {name}: {millis}");
-    }
+pub fn yaml(node: &ShownNode, whole: &Whole) -> String {
+    let mut out = String::from("- ");
+    yaml_object(&whole.properties(node), 2, false, &mut out);
     out
 }
 
@@ -125,6 +175,7 @@ fn yaml_object(of: &Properties, indent: usize, breaks: bool, out: &mut String) {
         match property {
             Property::Text(text) => out.push_str(&quoted(text)),
             Property::Number(number) => out.push_str(number),
+            Property::Node(node) => yaml_object(node, indent + 2, true, out),
             Property::Texts(texts) => texts.iter().for_each(|text| {
                 let _ = write!(out, "\n{pad}  - {}", quoted(text));
             }),
@@ -136,7 +187,7 @@ fn yaml_object(of: &Properties, indent: usize, breaks: bool, out: &mut String) {
     }
 }
 
-fn properties(node: &ShownNode, timing: bool) -> Properties {
+fn properties(node: &ShownNode) -> Properties {
     let number = |number: f64, digits: usize| Property::Number(format!("{number:.digits$}"));
     let mut all: Properties = vec![];
     let text = |name: &'static str, text: &str| (name, Property::Text(text.to_owned()));
@@ -159,7 +210,8 @@ fn properties(node: &ShownNode, timing: bool) -> Properties {
     if let Some(actual) = &node.actual {
         let loops = actual.loops.max(u64::from(actual.batches > 0));
         let each = |sum: f64| if loops == 0 { 0.0 } else { sum / loops as f64 };
-        if timing {
+        if node.timing {
+            all.push(("Actual Startup Time", number(each(actual.first_nanos as f64 / 1e6), 3)));
             all.push(("Actual Total Time", number(each(actual.nanos as f64 / 1e6), 3)));
         }
         all.push(("Actual Rows", number(each(actual.rows as f64), 0)));
@@ -175,8 +227,9 @@ fn properties(node: &ShownNode, timing: bool) -> Properties {
     if let Some((_, numbers)) = &node.memory {
         all.extend(numbers.iter().map(|(name, number)| (*name, Property::Number(number.to_string()))));
     }
+    node.pages.into_iter().for_each(|pages| all.extend(page_properties(pages)));
     if !node.children.is_empty() {
-        all.push(("Plans", Property::Nodes(node.children.iter().map(|child| properties(child, timing)).collect())));
+        all.push(("Plans", Property::Nodes(node.children.iter().map(properties).collect())));
     }
     all
 }

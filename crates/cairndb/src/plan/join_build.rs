@@ -169,7 +169,9 @@ impl Planner<'_> {
         let fields = columns.iter().map(|&column| graph.fields[column].clone()).collect();
         let estimate = chosen.estimate;
         let planned = Planned::new(node, fields, infos, estimate.startup, estimate.total, estimate.rows);
-        let joined = Joined { planned, columns };
+        let looked_up = matches!(chosen.method, Method::Index(_)).then(|| pair.right_unit()?.shape.as_ref());
+        let alias = looked_up.flatten().and_then(|shape| shape.alias.clone());
+        let joined = Joined { planned: planned.called(alias), columns };
         let after = pair.after.iter().map(|part| joined.localized(part.clone())).collect();
         let Joined { planned, columns } = joined;
         Ok(Joined { planned: self.filter(planned, after)?, columns })
@@ -222,6 +224,7 @@ impl Planner<'_> {
             unique: lookup.unique,
             residual,
             covering: lookup.index.as_ref().is_some_and(|index| super::access::is_covering(shape, index)),
+            inner: lookup.estimate(unit.planned.estimate().width),
         };
         Ok((node, columns, infos))
     }

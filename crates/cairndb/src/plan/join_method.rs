@@ -43,6 +43,23 @@ pub(super) struct IndexLookup {
     covering: bool,
 }
 
+impl IndexLookup {
+    /// What reading one of the rows found costs.
+    fn entry_cost(&self) -> f64 {
+        match (&self.index, self.covering) {
+            (None, _) => cost::ROW,
+            (Some(_), true) => cost::ENTRY + cost::ROW / 2.0,
+            (Some(_), false) => cost::ENTRY + cost::LOOKUP + cost::ROW,
+        }
+    }
+
+    /// Of one lookup.
+    pub(super) fn estimate(&self, width: f64) -> Estimate {
+        let total = cost::LOOKUP + self.matches * self.entry_cost();
+        Estimate { startup: 0.0, total, rows: self.matches.max(1.0), width }
+    }
+}
+
 /// A join considered.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
@@ -147,10 +164,10 @@ impl<'g> Pair<'g> {
 
     fn hash(&self, rows: f64) -> Candidate {
         let ((_, left), (_, right)) = (self.left, self.right);
-        let startup = right.total + right.rows * cost::HASH_BUILD + cost::sequential(right.rows, right.width);
+        let built = right.total + right.rows * cost::HASH_BUILD + cost::sequential(right.rows, right.width);
         let residual = self.on.len().saturating_sub(1) as f64 * cost::OPERATOR;
-        let total = startup + left.total + left.rows * (cost::HASH_PROBE + residual);
-        self.candidate(Method::Hash, startup, total, rows)
+        let total = built + left.total + left.rows * (cost::HASH_PROBE + residual);
+        self.candidate(Method::Hash, built + left.startup, total, rows)
     }
 
     fn hash_right(&self, rows: f64) -> Candidate {
@@ -158,7 +175,7 @@ impl<'g> Pair<'g> {
         let built = left.total + left.rows * cost::HASH_BUILD + cost::sequential(left.rows, left.width);
         let residual = self.on.len().saturating_sub(1) as f64 * cost::OPERATOR;
         let total = built + right.total + right.rows * (cost::HASH_PROBE + residual);
-        let startup = if self.kind() == JoinKind::Left { built } else { total };
+        let startup = if self.kind() == JoinKind::Left { built + right.startup } else { total };
         self.candidate(Method::HashRight, startup, total, rows)
     }
 
@@ -168,12 +185,7 @@ impl<'g> Pair<'g> {
             JoinKind::Semi | JoinKind::Anti => lookup.matches.min(2.0),
             _ => lookup.matches,
         };
-        let each = match (&lookup.index, lookup.covering) {
-            (None, _) => cost::ROW,
-            (Some(_), true) => cost::ENTRY + cost::ROW / 2.0,
-            (Some(_), false) => cost::ENTRY + cost::LOOKUP + cost::ROW,
-        };
-        let total = left.total + left.rows * (cost::LOOKUP + seen * (each + cost::OPERATOR));
+        let total = left.total + left.rows * (cost::LOOKUP + seen * (lookup.entry_cost() + cost::OPERATOR));
         self.candidate(Method::Index(lookup), left.startup, total, rows)
     }
 

@@ -11,7 +11,7 @@ use super::expr::Expr;
 use super::fold::fold;
 use super::logical::LogicalPlan;
 use super::options::OptimizerOptions;
-use super::refs::{conjunction, conjuncts_of, has_subquery, is_volatile};
+use super::refs::{cheapest_first, conjunction, conjuncts_of, has_subquery, is_volatile};
 use crate::catalog::{Index, Table};
 
 /// At most one row of a table, by the whole of a unique key.
@@ -42,7 +42,7 @@ pub(crate) fn keyed_row(plan: &mut LogicalPlan, options: &OptimizerOptions) -> O
     }
     let PointKey { index, key, answered } = only_point(table, columns, &conditions)?;
     let rest = conditions.into_iter().enumerate().filter(|(place, _)| !answered.contains(place));
-    let filter = conjunction(rest.map(|(_, condition)| condition.clone()).collect());
+    let filter = conjunction(cheapest_first(rest.map(|(_, condition)| condition.clone()).collect()));
     Some(KeyedRow { table: table.clone(), index, key, filter })
 }
 

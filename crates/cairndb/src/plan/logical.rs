@@ -37,6 +37,8 @@ pub enum LogicalPlan {
         columns: Vec<usize>,
         /// What the table's indexes rest on; `None`: nothing but columns.
         indexes: Option<Arc<BoundIndexes>>,
+        /// What the query calls the table, if not by its name.
+        alias: Option<Arc<str>>,
     },
     /// Rows for which the predicate is true.
     Filter {
@@ -160,6 +162,8 @@ pub enum LogicalPlan {
     CteScan {
         /// Unique in the statement.
         id: usize,
+        /// What the query calls it, if not by its name.
+        alias: Option<Arc<str>>,
         /// The output columns.
         fields: Vec<Field>,
     },
@@ -238,6 +242,16 @@ pub struct SortKey {
     pub nulls_first: bool,
 }
 
+/// The columns of a table at these positions.
+pub(super) fn scanned_fields(table: &Table, columns: &[usize]) -> Vec<Field> {
+    let field = |&at: &usize| match table.columns.get(at) {
+        Some(column) => Field { name: column.name.clone(), data_type: column.data_type },
+        // The hidden row number of a table without primary key.
+        None => Field { name: String::new(), data_type: DataType::BigInt },
+    };
+    columns.iter().map(field).collect()
+}
+
 impl LogicalPlan {
     /// Whether an output column has no type yet.
     pub(crate) fn has_unknown_fields(&self) -> bool {
@@ -258,14 +272,7 @@ impl LogicalPlan {
             | LogicalPlan::CteScan { fields, .. }
             | LogicalPlan::TableFunction { fields, .. } => fields.clone(),
             LogicalPlan::Modify { change, .. } => change.fields().to_vec(),
-            LogicalPlan::Scan { table, columns, .. } => columns
-                .iter()
-                .map(|&c| match table.columns.get(c) {
-                    Some(column) => Field { name: column.name.clone(), data_type: column.data_type },
-                    // The hidden row number of a table without primary key.
-                    None => Field { name: String::new(), data_type: DataType::BigInt },
-                })
-                .collect(),
+            LogicalPlan::Scan { table, columns, .. } => scanned_fields(table, columns),
             LogicalPlan::Filter { input, .. }
             | LogicalPlan::Sort { input, .. }
             | LogicalPlan::Limit { input, .. }

@@ -17,7 +17,7 @@ use crate::Result;
 use crate::types::Value;
 
 /// Rows that a recursive query's rounds are taken to multiply its base by.
-const ROUNDS: f64 = 10.0;
+pub(super) const ROUNDS: f64 = 10.0;
 
 impl Planner<'_> {
     /// The physical plan of `plan`.
@@ -70,11 +70,11 @@ impl Planner<'_> {
                 let node = N::RecursiveCte { id, name, base: base.plan, step: step.plan, all, body: body.plan };
                 Ok(Planned::new(node, fields, body.columns, rest.startup, total, rest.rows))
             }
-            LogicalPlan::CteScan { id, .. } => {
+            LogicalPlan::CteScan { id, alias, .. } => {
                 let known = self.ctes.get(&id).cloned();
                 let CteInfo { name, rows, columns } = known.unwrap_or_else(|| unknown_cte(id, &fields));
                 let total = rows * cost::ROW;
-                Ok(Planned::new(N::CteScan { id, name }, fields, columns, 0.0, total, rows))
+                Ok(Planned::new(N::CteScan { id, name }, fields, columns, 0.0, total, rows).called(alias))
             }
             LogicalPlan::Modify { change, input } => {
                 let input = self.lower(*input)?;

@@ -55,7 +55,7 @@ mod window;
 pub use analyze::StatisticsBuilder;
 pub(crate) use equal::same_expr;
 pub use explain::{ExplainOptions, explain, explained};
-pub use explain_format::{json as explain_json, yaml as explain_yaml};
+pub use explain_format::{Whole as ExplainedWhole, json as explain_json, yaml as explain_yaml};
 pub use expr::{
     AggregateCall, Expr, NEW_BASE, OLD_BASE, QuantifiedOp, ROW_PRESENT, SequenceOp, Subquery, SubqueryKind,
 };

@@ -33,6 +33,8 @@ pub struct PhysicalPlan {
     pub estimate: Estimate,
     /// What it does.
     pub node: PhysicalNode,
+    /// What the query calls the relation that it reads (of an index join: that it looks up), if not by its name.
+    pub alias: Option<Arc<str>>,
 }
 
 /// The rows that a statement changes, or makes new ones from.
@@ -215,6 +217,8 @@ pub enum PhysicalNode {
         residual: Option<Expr>,
         /// As in `IndexScan`.
         covering: bool,
+        /// What is expected of one lookup.
+        inner: Estimate,
     },
     /// Output: the group expressions, then the aggregates, in the order of the groups' first rows. Without group expressions one
     /// row always.

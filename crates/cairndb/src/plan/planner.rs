@@ -10,7 +10,7 @@ use super::logical::{Field, SortKey};
 use super::optimize;
 use super::options::OptimizerOptions;
 use super::physical::{Estimate, PhysicalNode, PhysicalPlan, Subplan};
-use super::refs::{conjuncts, has_correlated_subquery, has_subquery, outer_columns};
+use super::refs::{cheapest_first, conjuncts, has_subquery, outer_columns};
 use super::walk;
 use super::window::WindowCall;
 use crate::Result;
@@ -36,7 +36,15 @@ impl Planned {
         let rows = rows.max(1.0);
         let columns = columns.into_iter().map(|column| column.within(rows)).collect();
         let estimate = Estimate { startup, total: total.max(startup), rows, width };
-        Planned { plan: Arc::new(PhysicalPlan { id: 0, fields, estimate, node }), columns }
+        Planned { plan: Arc::new(PhysicalPlan { id: 0, fields, estimate, node, alias: None }), columns }
+    }
+
+    /// The relation that the node reads goes by this name in the query.
+    pub(super) fn called(mut self, alias: Option<Arc<str>>) -> Planned {
+        if alias.is_some() {
+            Arc::make_mut(&mut self.plan).alias = alias;
+        }
+        self
     }
 
     pub(super) fn estimate(&self) -> Estimate {
@@ -103,14 +111,10 @@ impl<'a> Planner<'a> {
         Ok(expr)
     }
 
-    /// A predicate: of its conjuncts those with the fewest operators come first, as in PostgreSQL, and those that run a
-    /// query for each row last.
+    /// A predicate of these conjuncts.
     pub(super) fn predicate(&mut self, parts: Vec<Expr>) -> Result<Option<Expr>> {
-        let mut parts: Vec<Expr> = parts.into_iter().flat_map(conjuncts).collect();
-        if parts.len() > 1 {
-            parts.sort_by_cached_key(|part| (has_correlated_subquery(part), operators(part)));
-        }
-        self.optional(super::refs::conjunction(parts))
+        let parts = parts.into_iter().flat_map(conjuncts).collect();
+        self.optional(super::refs::conjunction(cheapest_first(parts)))
     }
 
     /// What the subqueries in logical expressions cost for each row.
@@ -138,15 +142,6 @@ impl<'a> Planner<'a> {
         }
         Ok(())
     }
-}
-
-/// How many operators are evaluated for a row, subqueries aside.
-fn operators(expr: &Expr) -> usize {
-    let itself = match expr {
-        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => 0,
-        _ => 1,
-    };
-    itself + walk::children(expr).map(operators).sum::<usize>()
 }
 
 /// What evaluating expressions costs: once, and for each row.

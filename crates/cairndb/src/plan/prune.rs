@@ -34,10 +34,10 @@ fn with_used<'e>(required: &Columns, exprs: impl IntoIterator<Item = &'e Expr>) 
 
 fn prune(plan: LogicalPlan, required: &Columns) -> (LogicalPlan, Vec<usize>) {
     match plan {
-        LogicalPlan::Scan { table, columns, indexes } => {
+        LogicalPlan::Scan { table, columns, indexes, alias } => {
             let kept: Vec<usize> = (0..columns.len()).filter(|column| required.contains(column)).collect();
             let columns = kept.iter().map(|&column| columns[column]).collect();
-            (LogicalPlan::Scan { table, columns, indexes }, kept)
+            (LogicalPlan::Scan { table, columns, indexes, alias }, kept)
         }
         LogicalPlan::Project { input, exprs, fields } => {
             let keep = |column: usize, expr: &Expr| required.contains(&column) || is_volatile(expr);

@@ -203,6 +203,24 @@ pub(super) fn conjuncts_of(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
+/// Conjuncts in the order in which they are evaluated: those with the fewest operators first, as in PostgreSQL, and those
+/// that run a query for each row last.
+pub(super) fn cheapest_first(mut parts: Vec<Expr>) -> Vec<Expr> {
+    if parts.len() > 1 {
+        parts.sort_by_cached_key(|part| (has_correlated_subquery(part), operators(part)));
+    }
+    parts
+}
+
+/// How many operators are evaluated for a row, subqueries aside.
+fn operators(expr: &Expr) -> usize {
+    let itself = match expr {
+        Expr::Literal { .. } | Expr::Column { .. } | Expr::Outer { .. } | Expr::Parameter { .. } => 0,
+        _ => 1,
+    };
+    itself + super::walk::children(expr).map(operators).sum::<usize>()
+}
+
 /// Joins by AND; nothing for none.
 pub(super) fn conjunction(mut parts: Vec<Expr>) -> Option<Expr> {
     match parts.len() {

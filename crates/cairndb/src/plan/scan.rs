@@ -3,7 +3,7 @@
 use super::access::{AccessPath, TableShape, gives_order, paths};
 use super::cost;
 use super::expr::Expr;
-use super::logical::{LogicalPlan, SortKey};
+use super::logical::{SortKey, scanned_fields};
 use super::number::node_exprs;
 use super::physical::{Estimate, ItemCondition, KeyBound, KeyRange, PhysicalNode as N};
 use super::planner::{ExprCost, Planned, Planner};
@@ -55,7 +55,7 @@ impl Planner<'_> {
         let filter = self.predicate(rest.map(|(_, condition)| condition.clone()).collect())?;
         let ranges = path.ranges.into_iter().map(|range| self.range(range)).collect::<Result<Vec<_>>>()?;
         let (table, columns) = (shape.table.clone(), shape.columns.clone());
-        let fields = LogicalPlan::Scan { table: table.clone(), columns: columns.clone(), indexes: None }.fields();
+        let fields = scanned_fields(&table, &columns);
         let node = match path.index {
             index if path.point => {
                 let key = ranges.into_iter().next().map(|range| range.prefix).unwrap_or_default();
@@ -80,7 +80,7 @@ impl Planner<'_> {
         };
         let startup = estimate.startup + once;
         let total = estimate.total + once + subqueries * path.matched;
-        Ok(Planned::new(node, fields, shape.infos(), startup, total, estimate.rows))
+        Ok(Planned::new(node, fields, shape.infos(), startup, total, estimate.rows).called(shape.alias.clone()))
     }
 
     fn range(&mut self, range: KeyRange) -> Result<KeyRange> {

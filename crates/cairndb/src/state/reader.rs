@@ -25,6 +25,13 @@ impl Reader {
         Reader { database: database.clone(), temporary: temporary.cloned() }
     }
 
+    /// See [`storage::Reader::pages_used`].
+    pub(crate) fn pages_used(&self) -> (u64, u64) {
+        let (hits, misses) = self.database.pages_used();
+        let (more, waited) = self.temporary.as_ref().map_or((0, 0), storage::Reader::pages_used);
+        (hits + more, misses + waited)
+    }
+
     /// Of the database alone.
     pub(crate) fn database(&self) -> &storage::Reader {
         &self.database

@@ -253,6 +253,13 @@ impl Reader {
         }
     }
 
+    /// How many pages of the store were found in memory, and how many were waited for, since it was opened: by all who
+    /// read it.
+    pub fn pages_used(&self) -> (u64, u64) {
+        let engine = self.handle().engine();
+        (engine.pages.slots.hits_and_searches().0, engine.counters.page_misses.get())
+    }
+
     /// Calls `read` with the value under `key`; `None` where there is none.
     pub fn get_with<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         match &self.0 {

@@ -299,7 +299,7 @@ impl Operator for IndexJoin {
             cx.check()?;
             cx.take_turn()?;
             let mut vectors = self.vectors();
-            let chunk = self.chunk(max, &mut vectors, cx)?;
+            let chunk = cx.shared.looked_up(|| self.chunk(max, &mut vectors, cx), |chunk| chunk.left.len())?;
             let columns: Vec<Arc<Vector>> = vectors.into_iter().map(Arc::new).collect();
             let Some((batch, keys)) = self.batch.take() else { return Ok(None) };
             let output = self.pairing.join(&batch, &columns, chunk, None, cx)?;

@@ -177,6 +177,7 @@ fn index_joins_look_up_by_primary_key_and_by_index() {
                         unique,
                         residual,
                         covering,
+                        inner: Default::default(),
                     };
                     let rows = fixture.rows(&plan(&output_types(kind, 2, columns.len()), node)).unwrap();
                     let cut: Rows = right.iter().map(|row| columns.iter().map(|&c| row[c].clone()).collect()).collect();
