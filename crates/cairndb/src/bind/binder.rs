@@ -104,6 +104,8 @@ pub(super) struct Binder<'a> {
     pub(super) is_call: bool,
     /// What a recursive term that is bound next hands on.
     pub(super) carried: Option<Carried>,
+    /// Columns of the view that the statement changes which can be read only, and what can not be done to them.
+    pub(super) computed: Option<(Vec<String>, String)>,
 }
 
 impl<'a> Binder<'a> {
@@ -136,6 +138,7 @@ impl<'a> Binder<'a> {
             relations: 0,
             is_call,
             carried: None,
+            computed: None,
         }
     }
 
@@ -203,6 +206,7 @@ impl<'a> Binder<'a> {
             relations: self.relations,
             is_call: false,
             carried: None,
+            computed: None,
         };
         let result = with_room(self.levels, depth, |levels| {
             inner.levels = levels;

@@ -21,8 +21,8 @@ impl Binder<'_> {
             return Err(self.at(Error::unsupported("WHERE CURRENT OF"), tree.span(cursor)));
         }
         let target = tree.get(delete.table);
-        let table = self.target_table(target.name, "delete from")?;
-        let mut joined = self.target_scan(&table, target.alias)?;
+        let changed = self.target_table(target.name, "delete from")?;
+        let mut joined = self.target_scan(&changed, target.alias)?;
         let target_width = joined.1.width;
         for item in tree.list(delete.using) {
             joined = self.add_item(Some(joined), item, None)?;
@@ -35,12 +35,15 @@ impl Binder<'_> {
         }
         let returning = match delete.returning {
             None => None,
-            clause => self.returning(clause, &returning_scope(&scope, target_width, &table), &table)?,
+            clause => {
+                let scope = returning_scope(&scope, target_width, &changed.table);
+                self.returning(clause, &scope, &changed)?
+            }
         };
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         if scope.width > target_width + extra {
             plan = with_values(plan, target_width, vec![], extra);
         }
-        Ok(BoundDelete { table, source: plan, returning })
+        Ok(BoundDelete { table: changed.table, source: plan, returning })
     }
 }

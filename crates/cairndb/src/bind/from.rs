@@ -26,7 +26,7 @@ use crate::types::{CastContext, CompositeType, DataType};
 use crate::{Error, Result, SqlState};
 
 /// Views within views.
-const VIEW_DEPTH_MAX: usize = 32;
+pub(super) const VIEW_DEPTH_MAX: usize = 32;
 
 /// A FROM item and its names. `lateral`: `Outer { level: 1 }` in the plan is the row to the left.
 pub(super) struct Item {

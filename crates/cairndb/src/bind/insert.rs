@@ -12,6 +12,7 @@ use super::context::{Clause, Context};
 use super::query::{column_spans, span_at};
 use super::scope::{Env, Scope};
 use super::statement::{BoundInsert, InsertSource, OnConflict, Returning};
+use super::updatable::TargetTable;
 use crate::catalog::{Column, Table};
 use crate::plan::{Expr, Field, LogicalPlan};
 use crate::sql::name_text;
@@ -63,9 +64,12 @@ impl Binder<'_> {
     }
 
     fn plain_insert(&mut self, insert: &Insert) -> Result<BoundInsert> {
-        let table = self.target_table(insert.table, "insert into")?;
-        let columns = self.insert_columns(&table, insert.columns)?;
-        let mut targets = Targets::new(&table, columns, insert.columns, insert.overriding);
+        let changed = self.target_table(insert.table, "insert into")?;
+        let columns = match insert.columns.is_empty() {
+            true => changed.columns(),
+            false => self.insert_columns(&changed.seen, insert.columns)?,
+        };
+        let mut targets = Targets::new(&changed.seen, columns, insert.columns, insert.overriding);
         let source = match insert.source {
             None => InsertSource::Plan(self.default_row(&mut targets)?),
             Some(query) => match self.plain_values(query) {
@@ -73,24 +77,30 @@ impl Binder<'_> {
                 None => InsertSource::Plan(self.insert_query(query, &mut targets)?),
             },
         };
-        let (on_conflict, returning) = self.behind_rows(insert, &table)?;
-        Ok(BoundInsert { source, on_conflict, returning, table })
+        let (on_conflict, returning) = self.behind_rows(insert, &changed)?;
+        Ok(BoundInsert { source, on_conflict, returning, table: changed.table })
     }
 
     /// ON CONFLICT and RETURNING, which see the table's columns.
-    fn behind_rows(&mut self, insert: &Insert, table: &Arc<Table>) -> Result<(Option<OnConflict>, Option<Returning>)> {
+    fn behind_rows(
+        &mut self,
+        insert: &Insert,
+        changed: &TargetTable,
+    ) -> Result<(Option<OnConflict>, Option<Returning>)> {
         if insert.conflict.is_none() && insert.returning.is_none() {
             return Ok((None, None));
         }
-        let alias = insert.alias.map(|alias| name_text(self.tree, alias));
-        let name = alias.unwrap_or(&table.name).to_owned();
-        let schema = self.schema_of(table.schema).filter(|_| alias.is_none());
-        let scope = Scope::of_table(name, schema, table, table.columns.len());
+        let scope = self.target_scope(changed, insert.alias, changed.table.columns.len());
         let on_conflict = match insert.conflict {
             None => None,
-            Some(clause) => Some(self.on_conflict(clause, table, &scope)?),
+            Some(clause) => {
+                if let Some(span) = changed.face.as_ref().map(|_| self.tree.span(clause)) {
+                    return Err(self.at(Error::unsupported("ON CONFLICT in an INSERT into a view"), span));
+                }
+                Some(self.on_conflict(clause, &changed.table, &scope)?)
+            }
         };
-        Ok((on_conflict, self.returning(insert.returning, &scope, table)?))
+        Ok((on_conflict, self.returning(insert.returning, &scope, changed)?))
     }
 
     pub(super) fn insert_columns(&self, table: &Table, names: List<AssignmentTarget>) -> Result<Vec<usize>> {
@@ -191,6 +201,9 @@ impl Binder<'_> {
     /// `extra`: the first value that has no column.
     fn check_width(&self, width: usize, targets: &Targets, extra: Option<Span>) -> Result<()> {
         let message = match width.cmp(&targets.columns.len()) {
+            std::cmp::Ordering::Greater if targets.names.is_empty() && self.computed.is_some() => {
+                return Err(self.not_given(targets.table));
+            }
             std::cmp::Ordering::Greater => "INSERT has more expressions than target columns",
             std::cmp::Ordering::Less if !targets.names.is_empty() => "INSERT has more target columns than expressions",
             _ => return Ok(()),
@@ -198,6 +211,15 @@ impl Binder<'_> {
         let lacking = self.tree.nth(targets.names, width).map(|name| self.tree.span(name));
         let span = extra.or(lacking).unwrap_or(NOWHERE);
         Err(self.at(Error::new(SqlState::SYNTAX_ERROR, message), span))
+    }
+
+    /// There is a value for a column of a view that can be read only: the first of them is told.
+    fn not_given(&self, view: &Table) -> Error {
+        let (names, what) = self.computed.clone().unwrap_or_default();
+        let name = names.first().map_or("", String::as_str);
+        let message = format!("cannot {what} \"{name}\" of view \"{}\"", view.name);
+        let detail = "View columns that are not columns of their base relation are not updatable.";
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_detail(detail)
     }
 
     /// A row, made in place: there may be very many.

@@ -40,8 +40,9 @@ impl Binder<'_> {
         let clauses: Vec<MergeClause> = tree.list(merge.clauses).map(|clause| tree.get(clause)).collect();
         self.refuse_unreachable(merge.clauses)?;
         let target = tree.get(merge.table);
-        let table = self.target_table(target.name, "merge into")?;
-        let (scan, target_scope) = self.target_scan(&table, target.alias)?;
+        let changed = self.target_table(target.name, "merge into")?;
+        let (scan, target_scope) = self.target_scan(&changed, target.alias)?;
+        let table = changed.table.clone();
         let target_width = target_scope.width;
         let source = self.item(merge.source, None, None)?;
         let (source_width, source_scope) = (source.scope.width, source.scope);
@@ -95,7 +96,7 @@ impl Binder<'_> {
             clause => {
                 let seen = returning_scope(&sides.both, target_width, &table);
                 self.merge_action = Some(table.columns.len() + source_width);
-                let returning = self.returning(clause, &seen, &table);
+                let returning = self.returning(clause, &seen, &changed);
                 self.merge_action = None;
                 returning?
             }

@@ -46,6 +46,7 @@ mod subquery;
 mod system;
 mod target;
 mod trigger;
+mod updatable;
 mod update;
 mod windows;
 mod with;
@@ -65,6 +66,7 @@ pub use statement::{
     InsertSource, MergeStep, OnConflict, Returning,
 };
 pub(crate) use trigger::bind_when;
+pub(crate) use updatable::updatable_columns;
 
 #[cfg(test)]
 mod tests;

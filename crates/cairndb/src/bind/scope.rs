@@ -255,7 +255,7 @@ pub(super) fn columns_in(expr: &Expr, mut found: impl FnMut(usize)) {
     });
 }
 
-fn shift(expr: &mut Expr, by: usize) {
+pub(super) fn shift(expr: &mut Expr, by: usize) {
     walk::rewrite(expr, 0, &mut |expr, depth| match expr {
         Expr::Column { index, data_type } if depth == 0 => {
             Some(Expr::Column { index: index + by, data_type: *data_type })

@@ -12,9 +12,10 @@ use super::context::{Clause, Context};
 use super::index::bound_indexes;
 use super::nearest::nearest;
 use super::operators::row_of;
-use super::scope::{Env, Relation, Scope};
+use super::scope::{Env, Named, Relation, Scope, shift};
 use super::statement::Returning;
-use crate::catalog::{self, Column, RelationKind, Table};
+use super::updatable::TargetTable;
+use crate::catalog::{self, Column, RelationKind, Table, View};
 use crate::plan::{Expr, Field, LogicalPlan, NEW_BASE, OLD_BASE, ROW_PRESENT, SequenceOp};
 use crate::sql::name_text;
 use crate::types::DataType;
@@ -25,9 +26,10 @@ const ROW_NUMBER: usize = usize::MAX;
 
 impl Binder<'_> {
     /// The table that a statement changes.
-    pub(super) fn target_table(&self, name: Id<QualifiedName>, verb: &str) -> Result<Arc<Table>> {
+    pub(super) fn target_table(&mut self, name: Id<QualifiedName>, verb: &'static str) -> Result<TargetTable> {
         let tree = self.tree;
         let parts = tree.get(name).parts;
+        self.computed = None;
         let not_merged = |relation: &str, kind: &str| {
             let message = format!("cannot execute MERGE on relation \"{relation}\"");
             let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
@@ -64,10 +66,30 @@ impl Binder<'_> {
             }
             Some(catalog::Relation::Table(table)) => {
                 self.rests.borrow_mut().add_written(table);
-                Ok(Arc::clone(table))
+                Ok(TargetTable::plain(Arc::clone(table)))
             }
-            Some(catalog::Relation::View(view)) => not_updatable(&view.name),
+            Some(catalog::Relation::View(view)) if verb == "merge into" => not_updatable(&view.name),
+            Some(catalog::Relation::View(view)) => {
+                self.target_view(view, verb).map_err(|error| self.at(error, tree.span(name)))
+            }
             _ => Err(self.no_relation(name)),
+        }
+    }
+
+    /// The table behind a view. SQLSTATE 55000 where there is none, or more.
+    fn target_view(&mut self, view: &Arc<View>, verb: &'static str) -> Result<TargetTable> {
+        match self.updatable(view, verb != "delete from")? {
+            Ok((table, face)) => {
+                self.rests.borrow_mut().add_written(&table);
+                let computed: Vec<String> = face.computed().map(str::to_owned).collect();
+                self.computed = (!computed.is_empty()).then(|| (computed, format!("{verb} column")));
+                Ok(TargetTable::of_view(table, view, face))
+            }
+            Err((view, reason)) => {
+                let message = format!("cannot {verb} view \"{view}\"");
+                let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_detail(reason);
+                Err(error.with_hint("Change the rows of the tables that it is made of."))
+            }
         }
     }
 
@@ -93,6 +115,13 @@ impl Binder<'_> {
     fn named_column(&self, table: &Table, column: Id<Name>) -> Result<usize> {
         let name = name_text(self.tree, column);
         table.columns.iter().position(|column| column.name == name).ok_or_else(|| {
+            if let Some((_, what)) = self.computed.as_ref().filter(|(names, _)| names.iter().any(|known| known == name))
+            {
+                let message = format!("cannot {what} \"{name}\" of view \"{}\"", table.name);
+                let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                let detail = "View columns that are not columns of their base relation are not updatable.";
+                return self.at(error.with_detail(detail), self.tree.span(column));
+            }
             let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
             let error = Error::new(SqlState::UNDEFINED_COLUMN, message);
             let names = table.columns.iter().map(|column| (column.name.as_str(), &column.name));
@@ -146,15 +175,28 @@ impl Binder<'_> {
     }
 
     /// The scan and the names of an updated or deleted table: its columns, then its hidden row number if it has one.
-    pub(super) fn target_scan(&self, table: &Arc<Table>, alias: Option<Id<Name>>) -> Result<(LogicalPlan, Scope)> {
+    pub(super) fn target_scan(&self, target: &TargetTable, alias: Option<Id<Name>>) -> Result<(LogicalPlan, Scope)> {
+        let table = &target.table;
         let columns: Vec<usize> = match table.primary_key.as_slice() {
             [] => (0..table.columns.len()).chain([ROW_NUMBER]).collect(),
             _ => (0..table.columns.len()).collect(),
         };
-        let name = alias.map_or(table.name.as_str(), |alias| name_text(self.tree, alias));
-        let schema = self.schema_of(table.schema).filter(|_| alias.is_none());
-        let scope = Scope::of_table(name.to_owned(), schema, table, columns.len());
-        Ok((self.scan_of(table, columns, name)?, scope))
+        let scope = self.target_scope(target, alias, columns.len());
+        let name = alias.map_or(target.seen.name.as_str(), |alias| name_text(self.tree, alias));
+        let scan = self.scan_of(table, columns, name)?;
+        let filter = target.face.as_ref().and_then(|face| face.filter.clone());
+        let plan = match filter {
+            Some(predicate) => LogicalPlan::Filter { input: Box::new(scan), predicate },
+            None => scan,
+        };
+        Ok((plan, scope))
+    }
+
+    /// The names of a table that is changed, whose row is so wide.
+    pub(super) fn target_scope(&self, target: &TargetTable, alias: Option<Id<Name>>, width: usize) -> Scope {
+        let name = alias.map_or(target.seen.name.as_str(), |alias| name_text(self.tree, alias));
+        let schema = self.schema_of(target.seen.schema).filter(|_| alias.is_none());
+        target.scope(name.to_owned(), schema, width)
     }
 
     /// The scan of a table's columns, by the name that the query calls it.
@@ -327,12 +369,12 @@ impl Binder<'_> {
         &mut self,
         returning: Option<Id<ast::Returning>>,
         scope: &Scope,
-        table: &Table,
+        target: &TargetTable,
     ) -> Result<Option<Returning>> {
         let Some(id) = returning else { return Ok(None) };
         let ast::Returning { old, new, targets } = self.tree.get(id);
         let with_both = match self.names_old_or_new(id) {
-            true => Some(self.with_old_and_new(scope, table, [old, new])?),
+            true => Some(self.with_old_and_new(scope, target, [old, new])?),
             false => None,
         };
         let env = Env { scope: with_both.as_ref().unwrap_or(scope), outer: None, within: None };
@@ -355,7 +397,7 @@ impl Binder<'_> {
     }
 
     /// The scope with the rows OLD and NEW, which are seen by those names only, unless others are given.
-    fn with_old_and_new(&self, scope: &Scope, table: &Table, names: [Option<Id<Name>>; 2]) -> Result<Scope> {
+    fn with_old_and_new(&self, scope: &Scope, target: &TargetTable, names: [Option<Id<Name>>; 2]) -> Result<Scope> {
         let mut scope = scope.clone();
         scope.columns_mut();
         let rows = [("old", OLD_BASE), ("new", NEW_BASE)];
@@ -371,12 +413,17 @@ impl Binder<'_> {
                     return Err(self.at(error, self.tree.span(name)));
                 }
             }
-            let column = |(at, column): (usize, &Column)| {
-                (column.name.clone(), Expr::Column { index: base + at, data_type: column.data_type })
-            };
-            let mut row = Relation::new(alias.to_owned(), table.columns.iter().enumerate().map(column).collect());
+            let mut columns: Vec<Named> = target
+                .scope(String::new(), None, 0)
+                .columns()
+                .map(|(name, expr)| (name.to_owned(), expr.into_owned()))
+                .collect();
+            columns.iter_mut().for_each(|(_, expr)| shift(expr, base));
+            let mut row = Relation::new(alias.to_owned(), columns);
             row.present = Some(base + ROW_PRESENT);
-            row.row_type = Some(super::composite::row_type(table, self.catalog)?);
+            if target.face.is_none() {
+                row.row_type = Some(super::composite::row_type(&target.table, self.catalog)?);
+            }
             scope.relations.push(row);
         }
         Ok(scope)

@@ -21,8 +21,8 @@ impl Binder<'_> {
             return Err(self.at(Error::unsupported("WHERE CURRENT OF"), tree.span(cursor)));
         }
         let target = tree.get(update.table);
-        let table = self.target_table(target.name, "update")?;
-        let mut joined = self.target_scan(&table, target.alias)?;
+        let changed = self.target_table(target.name, "update")?;
+        let mut joined = self.target_scan(&changed, target.alias)?;
         let target_width = joined.1.width;
         for item in tree.list(update.from) {
             joined = self.add_item(Some(joined), item, None)?;
@@ -34,16 +34,19 @@ impl Binder<'_> {
             plan = LogicalPlan::Filter { input: Box::new(plan), predicate };
         }
         let mut context = Context::new(Some(&env), Clause::Update);
-        let assignments = self.assignments(&table, update.assignments, &mut context)?;
+        let assignments = self.assignments(&changed.seen, update.assignments, &mut context)?;
         let returning = match update.returning {
             None => None,
-            clause => self.returning(clause, &returning_scope(&scope, target_width, &table), &table)?,
+            clause => {
+                let scope = returning_scope(&scope, target_width, &changed.table);
+                self.returning(clause, &scope, &changed)?
+            }
         };
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         let (assigned, values): (Vec<usize>, Vec<Expr>) = assignments.into_iter().unzip();
         let source = with_values(plan, target_width, values, extra);
         let is_joined = tree.list(update.from).len() > 0;
-        Ok(BoundUpdate { table, source, assigned, returning, is_joined })
+        Ok(BoundUpdate { table: changed.table, source, assigned, returning, is_joined })
     }
 }
 

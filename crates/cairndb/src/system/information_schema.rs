@@ -2,6 +2,7 @@
 
 use super::{Rows, SystemRelation, maybe, schema_name, text, type_name, type_schema, view_columns, yes_or_no};
 use crate::Value;
+use crate::bind::updatable_columns;
 use crate::catalog::RelationKind::View;
 use crate::catalog::{Catalog, Column, Deferral, ForeignKey, ReferentialAction, Relation, Table};
 use crate::types::DataType::{self, Integer, Text};
@@ -196,14 +197,14 @@ fn schemata(catalog: &Catalog, rows: &mut Rows) {
 fn tables(catalog: &Catalog, rows: &mut Rows) {
     for (schema, id) in catalog.schemas() {
         for (name, relation) in catalog.relations_in(id) {
-            let (kind, is_table) = match relation {
+            let (kind, is_insertable) = match relation {
                 Relation::Table(table) if table.is_materialized() => continue,
                 Relation::Table(table) if table.is_temporary() => ("LOCAL TEMPORARY", true),
                 Relation::Table(_) => ("BASE TABLE", true),
-                Relation::View(_) => ("VIEW", false),
+                Relation::View(view) => ("VIEW", updatable_columns(view, catalog).is_some()),
                 _ => continue,
             };
-            let insertable = yes_or_no(is_table);
+            let insertable = yes_or_no(is_insertable);
             rows.add(vec![text(DATABASE), text(schema), text(name), text(kind), insertable, text("NO"), Value::Null]);
         }
     }
@@ -336,8 +337,13 @@ fn columns(catalog: &Catalog, rows: &mut Rows) {
                     }
                 }
                 Relation::View(view) => {
+                    let updatable = updatable_columns(view, catalog).unwrap_or_default();
                     for (at, field) in view_columns(catalog, view, rows).iter().enumerate() {
-                        rows.add(column(place(&field.name), at + 1, field.data_type, None));
+                        let mut row = column(place(&field.name), at + 1, field.data_type, None);
+                        if let Some(is_updatable) = row.last_mut() {
+                            *is_updatable = yes_or_no(updatable.get(at) == Some(&true));
+                        }
+                        rows.add(row);
                     }
                 }
                 _ => {}
@@ -350,7 +356,8 @@ fn views(catalog: &Catalog, rows: &mut Rows) {
     for view in catalog.views() {
         let query = Value::text(catalog.text_of(&view.query));
         let place = [text(DATABASE), schema_name(catalog, view.schema), text(&view.name)];
-        rows.add(place.into_iter().chain([query, text("NONE"), text("NO"), text("NO")]).collect());
+        let is_updatable = yes_or_no(updatable_columns(view, catalog).is_some());
+        rows.add(place.into_iter().chain([query, text("NONE"), is_updatable.clone(), is_updatable]).collect());
     }
 }
 

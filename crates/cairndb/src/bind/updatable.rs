@@ -1,0 +1,261 @@
+//! Views through which rows are changed: those that show rows of one table, and columns of it under names of their own.
+//!
+//! A statement on such a view is one on the table. Names mean what they mean in the view, what the view computes can be read and
+//! not be given, and of the rows only the view's are there.
+
+use std::sync::Arc;
+
+use cairn_parser::{self as ast, Id, Name, Query, QueryBody, SelectQuantifier, TableRef};
+
+use super::ParameterTypes;
+use super::binder::Binder;
+use super::context::{Clause, Context};
+use super::definition::known_columns;
+use super::from::VIEW_DEPTH_MAX;
+use super::scope::{Env, Named, Relation, Scope};
+use crate::catalog::{self, Catalog, Reference, Table, View};
+use crate::plan::{Expr, LogicalPlan};
+use crate::sql::name_text;
+use crate::{Error, Result, SqlState};
+
+/// The table that a statement changes, and how the statement sees it.
+pub(super) struct TargetTable {
+    /// Whose rows are changed.
+    pub(super) table: Arc<Table>,
+    /// The same with the names that the statement has for it and its columns.
+    pub(super) seen: Arc<Table>,
+    /// `None`: as it is.
+    pub(super) face: Option<Face>,
+}
+
+/// What a view shows of a table. Expressions are over the table's columns.
+pub(super) struct Face {
+    pub(super) columns: Vec<Named>,
+    /// The rows that it shows; `None`: all.
+    pub(super) filter: Option<Expr>,
+}
+
+/// The table behind a view, and what the view shows of it; or why the view's rows can not be changed: which view it is, and
+/// PostgreSQL's word for what it has.
+pub(super) type Found = std::result::Result<(Arc<Table>, Face), (String, &'static str)>;
+
+const SINGLE: &str = "Views that do not select from a single table or view are not automatically updatable.";
+
+impl TargetTable {
+    /// A table without a view before it.
+    pub(super) fn plain(table: Arc<Table>) -> TargetTable {
+        TargetTable { seen: table.clone(), table, face: None }
+    }
+
+    pub(super) fn of_view(table: Arc<Table>, view: &View, face: Face) -> TargetTable {
+        let mut seen = Table::clone(&table);
+        (seen.name, seen.schema) = (view.name.clone(), view.schema);
+        for (at, column) in seen.columns.iter_mut().enumerate() {
+            // No name has such a character.
+            column.name = face.name_of(at).map_or_else(|| format!("\0{at}"), str::to_owned);
+        }
+        TargetTable { table, seen: Arc::new(seen), face: Some(face) }
+    }
+
+    /// The positions that values without names of columns go to.
+    pub(super) fn columns(&self) -> Vec<usize> {
+        match &self.face {
+            None => (0..self.table.columns.len()).collect(),
+            Some(face) => face.columns.iter().map_while(|(_, expr)| column_of(expr)).collect(),
+        }
+    }
+
+    /// The names that a statement has for the columns, at the beginning of a row that is `width` wide.
+    pub(super) fn scope(&self, alias: String, schema: Option<String>, width: usize) -> Scope {
+        match &self.face {
+            None => Scope::of_table(alias, schema, &self.table, width),
+            Some(face) => {
+                let mut relation = Relation::new(alias, face.columns.clone());
+                relation.schema = schema;
+                Scope::of(relation, width)
+            }
+        }
+    }
+}
+
+impl Face {
+    /// What the view calls a column of the table that it shows as it is.
+    fn name_of(&self, column: usize) -> Option<&str> {
+        self.columns.iter().find(|(_, expr)| column_of(expr) == Some(column)).map(|(name, _)| name.as_str())
+    }
+
+    /// The columns that can be read only.
+    pub(super) fn computed(&self) -> impl Iterator<Item = &str> {
+        let is_first =
+            |at: usize, column: usize| self.columns[..at].iter().all(|(_, expr)| column_of(expr) != Some(column));
+        let is_given = move |at: usize, expr: &Expr| column_of(expr).is_some_and(|column| is_first(at, column));
+        let columns = self.columns.iter().enumerate();
+        columns.filter(move |(at, (_, expr))| !is_given(*at, expr)).map(|(_, (name, _))| name.as_str())
+    }
+}
+
+fn column_of(expr: &Expr) -> Option<usize> {
+    if let Expr::Column { index, .. } = expr { Some(*index) } else { None }
+}
+
+impl Binder<'_> {
+    /// The table whose rows a view shows, and how. `is_given`: whether rows get values, for which it has to have columns.
+    pub(super) fn updatable(&mut self, view: &View, is_given: bool) -> Result<Found> {
+        let parsed = crate::sql::parse_query(&view.query.text)?;
+        if self.views.contains(&view.id) || self.views.len() >= VIEW_DEPTH_MAX {
+            let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
+            return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+        }
+        self.views.push(view.id);
+        let bind = |binder: &mut Binder<'_>| binder.updatable_query(parsed.query, &view.name, is_given);
+        let found = self.isolated(&view.query, (&parsed.tree, parsed.depth), bind);
+        self.views.pop();
+        Ok(found?.map(|(table, mut face)| {
+            face.columns.iter_mut().zip(&view.columns).for_each(|((known, _), name)| known.clone_from(name));
+            (table, face)
+        }))
+    }
+
+    fn updatable_query(&mut self, query: Id<Query>, view: &str, is_given: bool) -> Result<Found> {
+        let tree = self.tree;
+        let refused = |reason: &'static str| Ok(Err((view.to_owned(), reason)));
+        if let Some(reason) = reason_in_syntax(tree, query) {
+            return refused(reason);
+        }
+        let QueryBody::Select { targets, from, filter, .. } = tree.get(tree.get(query).body) else {
+            return refused(SINGLE);
+        };
+        let Some(TableRef::Table { name, alias, .. }) = tree.nth(from, 0).map(|item| tree.get(item)) else {
+            return refused(SINGLE);
+        };
+        let known = self.definition.and_then(|definition| definition.reference_at(tree.span(name).start)).cloned();
+        let Some(reference) = known else { return refused(SINGLE) };
+        let Some(relation) = self.catalog.relation_by_id(reference.object).cloned() else { return refused(SINGLE) };
+        self.rests.borrow_mut().add(&relation);
+        let (table, inner) = match self.shown_of(&relation, &reference, is_given)? {
+            Some(Ok(shown)) => shown,
+            Some(Err(inner)) => return Ok(Err(inner)),
+            None => return refused(SINGLE),
+        };
+        // What it is made of, and that it can be bound.
+        if let Some(reason) = reason_in_plan(&self.query(query, None)?) {
+            return refused(reason);
+        }
+        let (called, columns) = self.named_columns(alias, name, inner.columns);
+        let width = table.columns.len();
+        let scope = Scope::of(Relation::new(called, columns), width);
+        let env = Env { scope: &scope, outer: None, within: None };
+        let own = filter.map(|condition| self.filter(condition, &env)).transpose()?;
+        let outputs = self.outputs(targets, &mut Context::new(Some(&env), Clause::Select))?;
+        let columns: Vec<Named> =
+            outputs.into_iter().map(|output| Ok((output.name, self.known(output.expr)?))).collect::<Result<_>>()?;
+        if is_given && !columns.iter().any(|(_, expr)| column_of(expr).is_some()) {
+            return refused("Views that have no updatable columns are not automatically updatable.");
+        }
+        let filter = match (inner.filter, own) {
+            (Some(inner), Some(own)) => Some(Expr::And(vec![inner, own])),
+            (inner, own) => inner.or(own),
+        };
+        Ok(Ok((table, Face { columns, filter })))
+    }
+
+    /// What a relation shows of a table, under the names that a definition has for its columns; `None`: it is nothing of a table.
+    fn shown_of(
+        &mut self,
+        relation: &catalog::Relation,
+        reference: &Reference,
+        is_given: bool,
+    ) -> Result<Option<Found>> {
+        Ok(match relation {
+            catalog::Relation::Table(table) if !table.is_materialized() => {
+                let columns = known_columns(reference, table);
+                let columns = columns.into_iter().filter_map(|(name, expr)| Some((name, expr?))).collect();
+                Some(Ok((table.clone(), Face { columns, filter: None })))
+            }
+            catalog::Relation::View(view) => Some(self.updatable(view, is_given)?.map(|(table, mut face)| {
+                face.columns.truncate(reference.columns.len());
+                let names = face.columns.iter_mut().zip(&reference.columns);
+                names.for_each(|((name, _), known)| name.clone_from(&known.name));
+                (table, face)
+            })),
+            _ => None,
+        })
+    }
+
+    /// The name of an item in FROM, and its columns under the names that its alias gives them.
+    fn named_columns(
+        &self,
+        alias: Option<Id<ast::Alias>>,
+        name: Id<ast::QualifiedName>,
+        mut columns: Vec<Named>,
+    ) -> (String, Vec<Named>) {
+        let tree = self.tree;
+        let text = |name: Id<Name>| name_text(tree, name).to_owned();
+        let plain = tree.list(tree.get(name).parts).next_back().map(text).unwrap_or_default();
+        let Some(ast::Alias { name, columns: names, .. }) = alias.map(|alias| tree.get(alias)) else {
+            return (plain, columns);
+        };
+        columns.iter_mut().zip(tree.list(names)).for_each(|((known, _), name)| *known = text(name));
+        (name.map_or(plain, text), columns)
+    }
+}
+
+/// Of each column of a view whether it can be given values; `None`: rows of the view can not be changed.
+pub(crate) fn updatable_columns(view: &View, catalog: &Catalog) -> Option<Vec<bool>> {
+    let (mut parameters, parsed) = (ParameterTypes::default(), crate::sql::parse_query("SELECT 1").ok()?);
+    let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth);
+    let (_, face) = binder.updatable(view, true).ok()?.ok()?;
+    let computed: Vec<&str> = face.computed().collect();
+    Some(face.columns.iter().map(|(name, _)| !computed.contains(&name.as_str())).collect())
+}
+
+/// What stands in a query that more than one row of a table may be behind.
+fn reason_in_syntax(tree: &ast::Tree<'_>, query: Id<Query>) -> Option<&'static str> {
+    let Query { with, body, limit, offset, .. } = tree.get(query);
+    let body = tree.get(body);
+    let found = match body {
+        QueryBody::SetOperation { .. } => {
+            [(true, "Views containing UNION, INTERSECT, or EXCEPT are not automatically updatable."); 3]
+        }
+        QueryBody::Select { quantifier, group_by, having, .. } => [
+            (quantifier != SelectQuantifier::All, "Views containing DISTINCT are not automatically updatable."),
+            (!group_by.is_empty(), "Views containing GROUP BY are not automatically updatable."),
+            (having.is_some(), "Views containing HAVING are not automatically updatable."),
+        ],
+        _ => [(false, SINGLE); 3],
+    };
+    let item = match body {
+        QueryBody::Select { from, .. } if tree.len(from) == 1 => tree.nth(from, 0).map(|item| tree.get(item)),
+        _ => None,
+    };
+    let around = [
+        (with.is_some(), "Views containing WITH are not automatically updatable."),
+        (limit.is_some() || offset.is_some(), "Views containing LIMIT or OFFSET are not automatically updatable."),
+        (
+            matches!(item, Some(TableRef::Table { sample: Some(_), .. })),
+            "Views containing TABLESAMPLE are not automatically updatable.",
+        ),
+        (!matches!(item, Some(TableRef::Table { .. })), SINGLE),
+    ];
+    found.into_iter().chain(around).find_map(|(is_there, reason)| is_there.then_some(reason))
+}
+
+/// What a query of one relation is made of that has no row of a table behind each of its own.
+fn reason_in_plan(plan: &LogicalPlan) -> Option<&'static str> {
+    let mut plan = plan;
+    loop {
+        plan = match plan {
+            LogicalPlan::Filter { input, .. }
+            | LogicalPlan::Sort { input, .. }
+            | LogicalPlan::Project { input, .. } => input,
+            LogicalPlan::Aggregate { .. } => {
+                return Some("Views that return aggregate functions are not automatically updatable.");
+            }
+            LogicalPlan::Window { .. } => {
+                return Some("Views that return window functions are not automatically updatable.");
+            }
+            LogicalPlan::Scan { .. } => return None,
+            _ => return Some("Views that return set-returning functions are not automatically updatable."),
+        };
+    }
+}
