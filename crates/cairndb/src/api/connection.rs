@@ -8,7 +8,6 @@ use std::time::Duration;
 use cairn_parser::Room;
 use cairn_storage::Losses;
 
-use super::cursors::Cursors;
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
 use super::named::NamedStatements;
@@ -57,7 +56,6 @@ pub struct Connection {
     room: RefCell<Room>,
     /// What PREPARE and DECLARE made.
     pub(super) named: RefCell<NamedStatements>,
-    pub(super) cursors: RefCell<Cursors>,
     /// What functions have of the session, and the notices.
     pub(super) routines: Arc<RoutineSession>,
 }
@@ -88,7 +86,6 @@ impl Connection {
             insert_room: Cell::default(),
             room: RefCell::default(),
             named: RefCell::default(),
-            cursors: RefCell::default(),
             routines: Arc::default(),
             database,
         })

@@ -5,21 +5,27 @@
 //! - It ends with its transaction, with the savepoint that it was declared behind, or, WITH HOLD, with the session: then COMMIT
 //!   reads what is left, and keeps it on disk beyond `work_mem`.
 
-use std::cell::RefMut;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, TryLockError};
 
-use super::execute::{Executed, Runnable};
-use super::prepared::{Access, Body};
+use super::execute::{Executed, Runnable, verb_of};
+use super::prepared::{Access, Body, Prepared};
+use super::runner::{RoutineSession, Runner};
 use super::{Connection, Params, Rows};
+use crate::catalog::Routine;
 use crate::command::{CursorCommand, DeclareCursor, Direction};
-use crate::exec::{Keep, ScrolledRows, execute_kept, only_forward};
+use crate::exec::{ExecContext, Keep, ScrolledRows, execute_kept, only_forward};
+use crate::plan::Field;
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::{Error, Result, SqlState, Value};
 
 /// By name.
 pub(super) type Cursors = BTreeMap<String, Cursor>;
+
+/// The depth of a cursor that a function opened in a statement on its own, with which it ends.
+pub(super) const OF_STATEMENT: usize = usize::MAX;
 
 /// See the module.
 pub(super) struct Cursor {
@@ -35,11 +41,119 @@ pub(super) struct Cursor {
     failed: bool,
 }
 
-impl Connection {
+impl std::fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cursor at {}", self.position)
+    }
+}
+
+impl RoutineSession {
     /// SQLSTATE 55006 while rows of one are read, which may call functions.
-    fn cursors_mut(&self) -> Result<RefMut<'_, Cursors>> {
-        let busy = |_| Error::new(SqlState::OBJECT_IN_USE, "a cursor of this session is being read");
-        self.cursors.try_borrow_mut().map_err(busy)
+    fn cursors_mut(&self) -> Result<MutexGuard<'_, Cursors>> {
+        match self.cursors.try_lock() {
+            Ok(cursors) => Ok(cursors),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::new(SqlState::OBJECT_IN_USE, "a cursor of this session is being read"))
+            }
+        }
+    }
+}
+
+/// SQLSTATE 0A000 for a cursor over a plan that changes rows while it is read.
+fn refuse_writers(prepared: &Prepared) -> Result<()> {
+    if !prepared.calls_writers() {
+        return Ok(());
+    }
+    let error = Error::unsupported("a cursor over functions that may change rows");
+    Err(error.with_hint("Declare the functions STABLE, if they change nothing."))
+}
+
+fn keep_of(scroll: Option<bool>) -> Keep {
+    match scroll {
+        Some(true) => Keep::All,
+        Some(false) => Keep::Nothing,
+        None => Keep::WhileSmall,
+    }
+}
+
+/// What functions do with cursors, which are the session's.
+impl Runner {
+    /// Opens one, over what its function sees now; its name, which is made where none is said.
+    pub(crate) fn open_cursor(
+        &self,
+        name: Option<String>,
+        prepared: &Prepared,
+        context: &ExecContext,
+        routine: &Routine,
+        scroll: Option<bool>,
+    ) -> Result<String> {
+        let Some(plan) = prepared.plan()?.filter(|_| !prepared.writes()) else {
+            let message = format!("cannot open {} query as cursor", verb_of(&prepared.parsed));
+            return Err(Error::new(SqlState("42P11"), message));
+        };
+        refuse_writers(prepared)?;
+        let mut context = context.clone();
+        context.reader = self.reader_for_cursor(routine, context.reader)?;
+        let rows = ScrolledRows::new(execute_kept(plan.clone(), context, None)?, keep_of(scroll));
+        let mut cursors = self.session.cursors_mut()?;
+        let name = name.unwrap_or_else(|| {
+            format!("<unnamed portal {}>", self.session.portals.fetch_add(1, Ordering::Relaxed) + 1)
+        });
+        if cursors.contains_key(&name) {
+            return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already in use")));
+        }
+        let depth = Some(self.cursor_depth);
+        let cursor = Cursor { rows, scroll, hold: false, depth, position: 0, at_end: false, failed: false };
+        cursors.insert(name.clone(), cursor);
+        Ok(name)
+    }
+
+    /// The rows come to, of these fields, and how many.
+    pub(crate) fn fetch_cursor(&self, name: &str, direction: Direction) -> Result<(Vec<Field>, Vec<Vec<Value>>, u64)> {
+        let mut cursors = self.session.cursors_mut()?;
+        let cursor = cursors.get_mut(name).ok_or_else(|| unknown(name))?;
+        cursor.rows.begin_statement(self.base.deadline);
+        let mut rows = Vec::new();
+        let count = cursor.fetch(direction, &mut |row| {
+            // Of several, as MOVE comes to them, nobody wants more than one.
+            if rows.is_empty() {
+                rows.push(row);
+            }
+        });
+        let count = count.inspect_err(|_| cursor.failed = true)?;
+        Ok((cursor.rows.fields().to_vec(), rows, count))
+    }
+
+    pub(crate) fn close_cursor(&self, name: &str) -> Result<()> {
+        self.session.cursors_mut()?.remove(name).map(drop).ok_or_else(|| unknown(name))
+    }
+
+    /// The names of those that are open.
+    pub(super) fn open_cursors(&self) -> Vec<String> {
+        self.session.cursors_mut().map_or_else(|_| Vec::new(), |cursors| cursors.keys().cloned().collect())
+    }
+
+    /// What was done since these were open is undone.
+    pub(super) fn close_cursors_but(&self, kept: &[String]) {
+        if let Ok(mut cursors) = self.session.cursors_mut() {
+            cursors.retain(|name, _| kept.contains(name));
+        }
+    }
+}
+
+impl Connection {
+    fn cursors_mut(&self) -> Result<MutexGuard<'_, Cursors>> {
+        self.routines.cursors_mut()
+    }
+
+    /// A statement on its own is over, and what its functions opened.
+    pub(super) fn end_cursors_of_statement(&self) {
+        if let Ok(mut cursors) = self.cursors_mut()
+            && !cursors.is_empty()
+        {
+            cursors.retain(|_, cursor| cursor.depth != Some(OF_STATEMENT));
+        }
     }
 
     /// Whether there are cursors.
@@ -87,17 +201,10 @@ impl Connection {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        let keep = match scroll {
-            Some(true) => Keep::All,
-            Some(false) => Keep::Nothing,
-            None => Keep::WhileSmall,
-        };
+        let keep = keep_of(*scroll);
         let rows = self.with_state(|state| {
             let prepared = self.plan(&mut runnable, state)?;
-            if prepared.calls_writers() {
-                let error = Error::unsupported("a cursor over functions that may change rows");
-                return Err(error.with_hint("Declare the functions STABLE, if they change nothing."));
-            }
+            refuse_writers(&prepared)?;
             let mut context = self.context(&prepared, state, params)?;
             if let Some(open) = &self.state.borrow().transaction {
                 context.reader = open.tx.reader_of_now()?;

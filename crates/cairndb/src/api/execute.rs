@@ -13,12 +13,13 @@ use cairn_parser::Statement as Syntax;
 use cairn_storage::{self as storage, Acknowledge, Durability, Losses};
 
 use super::control::{aborted, sole};
+use super::cursors::OF_STATEMENT;
 use super::point::{self, Miss, PointPlan};
 use super::prepared::{Access, Body, Prepared};
 use super::rows::{FewRows, add_row};
 use super::runner::{Runner, next_seen};
 use super::sequences::StatementSequences;
-use super::session::SessionState;
+use super::session::{OpenTransaction, SessionState};
 use super::statement_cache::TextHash;
 use super::{Connection, Notice, Params, RowRef, Rows, parameters};
 use crate::catalog::{Catalog, CatalogStamp, Index, ObjectId, SearchPath, note_all};
@@ -109,6 +110,15 @@ fn back_off(attempt: u32) {
     match attempt {
         0..4 => std::thread::yield_now(),
         _ => std::thread::sleep(std::time::Duration::from_micros(u64::from(attempt) * 20)),
+    }
+}
+
+/// Ends what a statement's functions opened, however the statement ends.
+struct EndOfStatement<'a>(&'a Connection);
+
+impl Drop for EndOfStatement<'_> {
+    fn drop(&mut self) {
+        self.0.end_cursors_of_statement();
     }
 }
 
@@ -361,6 +371,7 @@ impl Connection {
         params: &dyn Params,
         (lost, deadline): (&mut Losses, Option<Instant>),
     ) -> Result<Executed> {
+        let _ending = EndOfStatement(self);
         let (stamp, catalog) = self.catalog_at(tx.reader())?;
         let (tx, has_lost) = (Arc::new(tx), lost.times() > 0);
         // DO calls functions, whether or not there are any yet.
@@ -383,6 +394,7 @@ impl Connection {
 
     /// Commits a statement's own transaction.
     fn commit_alone(&self, tx: Arc<Transaction>, (lost, deadline): (&mut Losses, Option<Instant>)) -> Result<()> {
+        self.end_cursors_of_statement();
         self.before_commit(&tx)?;
         let durability = self.state.borrow().settings.durability;
         let committed = self.commit_in_time(sole(tx)?, durability, lost, deadline);
@@ -537,6 +549,7 @@ impl Connection {
             triggers: AtomicUsize::new(0),
             busy: Mutex::default(),
             noted: AtomicBool::new(false),
+            cursor_depth: session.transaction.as_ref().map_or(OF_STATEMENT, OpenTransaction::depth),
         }
     }
 

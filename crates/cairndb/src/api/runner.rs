@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::Notice;
+use super::cursors::Cursors;
 use super::database::Shared;
 use super::notice::Notices;
 use super::prepared::Prepared;
@@ -53,12 +54,15 @@ pub(crate) struct Runner {
     pub(super) busy: Mutex<Vec<ObjectId>>,
     /// That plans rest on the schema was noted in the transaction.
     pub(super) noted: AtomicBool,
+    /// Of the cursors that are opened.
+    pub(super) cursor_depth: usize,
 }
 
 /// Where a block with EXCEPTION goes back to.
 pub(crate) struct RoutineSavepoint {
     state: Savepoint,
     deferred: Option<DeferredMark>,
+    cursors: Vec<String>,
 }
 
 /// What functions have of their session.
@@ -66,6 +70,10 @@ pub(crate) struct RoutineSavepoint {
 pub(crate) struct RoutineSession {
     pub(super) compiled: CompiledRoutines,
     pub(super) notices: Notices,
+    /// What DECLARE and functions opened.
+    pub(super) cursors: Mutex<Cursors>,
+    /// How many cursors got a name that nobody said.
+    pub(super) portals: AtomicU64,
     /// What the last INSERT within a function has left.
     insert_room: Mutex<InsertRoom>,
 }
@@ -265,6 +273,14 @@ impl Runner {
         exec::execute(plan.clone(), context).map(Some)
     }
 
+    /// What a cursor reads that a function opens, whatever is changed later.
+    pub(super) fn reader_for_cursor(&self, routine: &Routine, callers: Reader) -> Result<Reader> {
+        match self.transaction()? {
+            Some(tx) if routine.may_write() => Ok(tx.reader_of_now()?),
+            _ => Ok(callers),
+        }
+    }
+
     fn shared(&self) -> Result<Arc<Shared>> {
         self.shared.upgrade().ok_or_else(|| Error::internal("the database is closed"))
     }
@@ -345,11 +361,13 @@ impl Runner {
     pub(crate) fn savepoint(&self) -> Result<Option<RoutineSavepoint>> {
         let savepoint = self.transaction()?.map(|tx| tx.savepoint()).transpose()?;
         let deferred = self.deferred.as_ref().map(|deferred| deferred.mark());
-        Ok(savepoint.map(|state| RoutineSavepoint { state, deferred }))
+        let cursors = self.open_cursors();
+        Ok(savepoint.map(|state| RoutineSavepoint { state, deferred, cursors }))
     }
 
     pub(crate) fn rollback_to(&self, savepoint: Option<&RoutineSavepoint>) -> Result<()> {
         let (Some(savepoint), Some(tx)) = (savepoint, self.transaction()?) else { return Ok(()) };
+        self.close_cursors_but(&savepoint.cursors);
         tx.rollback_to(&savepoint.state)?;
         if let (Some(deferred), Some(mark)) = (&self.deferred, &savepoint.deferred) {
             deferred.go_back(mark);
@@ -405,6 +423,7 @@ impl ddl::Session for Runner {
             depth: AtomicUsize::new(self.depth.load(Ordering::Relaxed)),
             triggers: AtomicUsize::new(self.triggers.load(Ordering::Relaxed)),
             noted: AtomicBool::new(false),
+            cursor_depth: self.cursor_depth,
         })
     }
 }

@@ -31,7 +31,10 @@ enum Accepts {
     OneOf(&'static [&'static str], &'static [&'static str]),
 }
 
-/// Settings that dumps and drivers set and whose effect is none here: kept, and shown. With what SHOW says before.
+const PLAN_CACHE_MODES: &[&str] = &["auto", "force_generic_plan", "force_custom_plan"];
+
+/// Settings that dumps and drivers set and whose effect is none here: kept, and shown. With what SHOW says before. Those that
+/// tell PostgreSQL's planner which ways to go never change what a query answers.
 const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("application_name", "", Accepts::Anything),
     ("bytea_output", "hex", Accepts::Only(&["hex"])),
@@ -43,6 +46,26 @@ const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("default_tablespace", "", Accepts::Only(&["", "pg_default"])),
     ("default_toast_compression", "pglz", Accepts::Only(&["pglz", "lz4"])),
     ("default_with_oids", "off", Accepts::Only(&["off", "false", "0", "no"])),
+    ("enable_async_append", "on", Accepts::Boolean),
+    ("enable_bitmapscan", "on", Accepts::Boolean),
+    ("enable_gathermerge", "on", Accepts::Boolean),
+    ("enable_hashagg", "on", Accepts::Boolean),
+    ("enable_hashjoin", "on", Accepts::Boolean),
+    ("enable_incremental_sort", "on", Accepts::Boolean),
+    ("enable_indexonlyscan", "on", Accepts::Boolean),
+    ("enable_indexscan", "on", Accepts::Boolean),
+    ("enable_material", "on", Accepts::Boolean),
+    ("enable_memoize", "on", Accepts::Boolean),
+    ("enable_mergejoin", "on", Accepts::Boolean),
+    ("enable_nestloop", "on", Accepts::Boolean),
+    ("enable_parallel_append", "on", Accepts::Boolean),
+    ("enable_parallel_hash", "on", Accepts::Boolean),
+    ("enable_partition_pruning", "on", Accepts::Boolean),
+    ("enable_partitionwise_aggregate", "off", Accepts::Boolean),
+    ("enable_partitionwise_join", "off", Accepts::Boolean),
+    ("enable_seqscan", "on", Accepts::Boolean),
+    ("enable_sort", "on", Accepts::Boolean),
+    ("enable_tidscan", "on", Accepts::Boolean),
     ("escape_string_warning", "on", Accepts::Boolean),
     ("extra_float_digits", "1", Accepts::Only(&["1", "2", "3"])),
     (
@@ -50,7 +73,9 @@ const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
         "postgres",
         Accepts::OneOf(&["postgres"], &["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
     ),
+    ("jit", "on", Accepts::Boolean),
     ("lock_timeout", "0", Accepts::Duration),
+    ("plan_cache_mode", "auto", Accepts::OneOf(PLAN_CACHE_MODES, PLAN_CACHE_MODES)),
     ("quote_all_identifiers", "off", Accepts::Boolean),
     ("row_security", "on", Accepts::Boolean),
     ("session_replication_role", "origin", Accepts::OneOf(&["origin", "local"], &["origin", "replica", "local"])),

@@ -8,6 +8,7 @@ mod catalogue;
 mod clock;
 mod comparison;
 pub mod composite;
+mod encoding;
 mod enums;
 mod extract;
 mod formatting;

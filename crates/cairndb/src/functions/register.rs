@@ -2,8 +2,8 @@
 
 use super::catalogue::Catalogue;
 use super::{
-    arithmetic, arrays, clock, comparison, enums, extract, formatting, json, like, math, quoting, random, regex,
-    strings, system, temporal,
+    arithmetic, arrays, clock, comparison, encoding, enums, extract, formatting, json, like, math, quoting, random,
+    regex, strings, system, temporal,
 };
 
 pub(super) fn register_all(catalogue: &mut Catalogue) {
@@ -14,6 +14,7 @@ pub(super) fn register_all(catalogue: &mut Catalogue) {
     like::register(catalogue);
     regex::register(catalogue);
     quoting::register(catalogue);
+    encoding::register(catalogue);
     math::register(catalogue);
     random::register(catalogue);
     extract::register(catalogue);

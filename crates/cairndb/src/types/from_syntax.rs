@@ -41,7 +41,6 @@ const MISSING: &[&str] = &[
     "point",
     "polygon",
     "record",
-    "refcursor",
     "regclass",
     "regcollation",
     "regconfig",
@@ -240,6 +239,8 @@ impl DataType {
         match name {
             "bpchar" => return Some(DataType::Char(0)),
             "char" | "character" => return Some(DataType::Char(1)),
+            // A cursor's name.
+            "refcursor" => return Some(DataType::Text),
             _ => {}
         }
         let known = TYPES.iter().find(|info| info.name == name || info.other_names.contains(&name));

@@ -100,6 +100,7 @@ fn one(
     reference.run(PATIENCE).map_err(|error| error.to_string())?;
     ours.run(PATIENCE).map_err(|error| error.to_string())?;
     let report = compare_script(setup, script, reference.as_mut(), ours.as_mut());
+    let report = report.map_err(|error| error.to_string())?;
     println!("{name:<28}{report}\n{}", report.explain(arguments.examples));
     all.merge(&report);
     Ok(())

@@ -1,5 +1,9 @@
 //! A script's statements on both sides, and what differs.
 
+use std::fs::Permissions;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+
 use super::{Report, Statement};
 use crate::engine::{Answer, Failure, Session};
 
@@ -11,30 +15,68 @@ pub fn compare_script(
     script: &[Statement],
     reference: &mut dyn Session,
     ours: &mut dyn Session,
-) -> Report {
+) -> std::io::Result<Report> {
     for statement in prepare {
         // What one of the two does not have is missing for the script, which tells it.
-        let _ = (run(reference, statement), run(ours, statement));
+        let _ = run_both(statement, reference, ours)?;
     }
     let mut report = Report::default();
     for statement in script {
-        let (reference, ours) = (run(reference, statement), run(ours, statement));
+        let (reference, ours) = run_both(statement, reference, ours)?;
         report.add(statement, difference(&statement.sql, &reference, &ours), reference.is_err());
     }
-    report
+    Ok(report)
 }
 
-fn run(session: &mut dyn Session, statement: &Statement) -> Outcome {
-    let lower = statement.sql.trim_start().to_ascii_lowercase();
-    match &statement.data {
-        Some(data) => session.copy_in(&statement.sql, data.as_bytes()),
-        None if lower.starts_with("copy") && lower.contains("to stdout") => {
-            let bytes = session.copy_out(&statement.sql)?;
-            let lines = String::from_utf8_lossy(&bytes).lines().map(|line| vec![Some(line.to_owned())]).collect();
-            Ok(Answer { rows: lines, ..Answer::default() })
-        }
-        None => session.run(&statement.sql),
+/// A COPY reads its data from a file there, and from the caller here.
+fn run_both(
+    statement: &Statement,
+    reference: &mut dyn Session,
+    ours: &mut dyn Session,
+) -> std::io::Result<(Outcome, Outcome)> {
+    let sql = statement.sql.as_str();
+    let lower = sql.trim_start().to_ascii_lowercase();
+    if let Some(data) = &statement.data {
+        let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o644)).tempfile()?;
+        file.write_all(data.as_bytes())?;
+        let there = exchange_source(sql, &format!("'{}'", file.path().display()));
+        let here = exchange_source(sql, "STDIN");
+        return Ok((reference.run(&there), ours.copy_in(&here, data.as_bytes())));
     }
+    if let Some((path, here)) = file_source(sql).filter(|_| lower.starts_with("copy")) {
+        let ours = match std::fs::read(path) {
+            Ok(data) => ours.copy_in(&here, &data),
+            Err(_) => ours.run(sql),
+        };
+        return Ok((reference.run(sql), ours));
+    }
+    if lower.starts_with("copy") && lower.contains("to stdout") {
+        return Ok((copy_out(reference, sql), copy_out(ours, sql)));
+    }
+    Ok((reference.run(sql), ours.run(sql)))
+}
+
+fn copy_out(session: &mut dyn Session, sql: &str) -> Outcome {
+    let bytes = session.copy_out(sql)?;
+    let lines = String::from_utf8_lossy(&bytes).lines().map(|line| vec![Some(line.to_owned())]).collect();
+    Ok(Answer { rows: lines, ..Answer::default() })
+}
+
+/// The statement with another source behind FROM.
+fn exchange_source(sql: &str, source: &str) -> String {
+    let lower = sql.to_ascii_lowercase();
+    let found = ["stdin", "stdout"].iter().filter_map(|word| Some((lower.find(word)?, word.len()))).min();
+    match found {
+        Some((at, length)) => format!("{}{source}{}", &sql[..at], &sql[at + length..]),
+        None => sql.to_owned(),
+    }
+}
+
+/// The file that a COPY reads, and the statement as it reads from the caller.
+fn file_source(sql: &str) -> Option<(&str, String)> {
+    let at = sql.to_ascii_lowercase().find("from '")? + "from ".len();
+    let end = at + 1 + sql[at + 1..].find('\'')?;
+    Some((&sql[at + 1..end], format!("{}STDIN{}", &sql[..at], &sql[end + 1..])))
 }
 
 /// Why two outcomes of a statement differ; `None`: they agree.

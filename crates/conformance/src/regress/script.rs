@@ -132,8 +132,9 @@ impl Reader {
 }
 
 fn reads_data(sql: &str) -> bool {
-    let lower = sql.to_ascii_lowercase();
-    lower.starts_with("copy ") && lower.contains("from stdin")
+    let words: Vec<String> = sql.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let from = |pair: &[String]| pair[0] == "from" && matches!(pair[1].trim_end_matches(';'), "stdin" | "stdout");
+    words.first().is_some_and(|first| first == "copy") && words.windows(2).any(from)
 }
 
 /// Where a command of psql's begins in a line that begins outside strings and comments.

@@ -160,10 +160,10 @@ impl PlPgSql {
             TriggerVariables { new, old, tables, about }
         });
         let block = parser.body()?;
-        let Parser { scopes, variables, names, .. } = parser;
+        let Parser { scopes, variables, names, cursors, .. } = parser;
         let kinds = Arc::new(kinds_of(&variables));
         let _ = names.set(Names { scopes: Arc::new(scopes), variables: kinds });
-        Ok(PlPgSql { body: Body { variables, block }, inputs, outputs, found, trigger })
+        Ok(PlPgSql { body: Body { variables, cursors, block }, inputs, outputs, found, trigger })
     }
 
     /// Runs it as a trigger's function; the row that it returns.

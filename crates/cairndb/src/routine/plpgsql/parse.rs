@@ -1,6 +1,8 @@
 //! Reads a body: PL/pgSQL's own words here, everything else as pieces of SQL (`Fragment`), which end where PL/pgSQL's
 //! words say.
 
+mod cursor;
+
 use std::sync::{Arc, OnceLock};
 
 use cairn_parser::token::{Lexer, Placeholders};
@@ -10,8 +12,8 @@ use super::conditions::code_of;
 use super::fragment::{Fragment, Names};
 use super::scope::{Scope, Scopes};
 use super::tree::{
-    Block, Case, Condition, Declared, Handlers, Into, Item, Kind, Level, Loop, Over, Place, Query, Raise, RaiseOption,
-    Shape, Statement,
+    Block, BoundCursor, Case, Condition, Declared, Handlers, Into, Item, Kind, Level, Loop, Over, Place, Query, Raise,
+    RaiseOption, Shape, Statement,
 };
 use crate::sql::parse_expression;
 use crate::types::DataType;
@@ -35,6 +37,7 @@ pub(super) struct Parser<'a> {
     pub(super) scopes: Scopes,
     pub(super) scope: usize,
     pub(super) variables: Vec<Declared>,
+    pub(super) cursors: Vec<BoundCursor>,
     pub(super) names: Arc<OnceLock<Names>>,
     depth: usize,
 }
@@ -58,8 +61,8 @@ impl<'a> Parser<'a> {
             }
         }
         let scopes = Scopes(vec![Scope::default()]);
-        let (variables, names) = (Vec::new(), Arc::default());
-        Ok(Parser { text, tokens, at: 0, types, scopes, scope: 0, variables, names, depth: 0 })
+        let (variables, cursors, names) = (Vec::new(), Vec::new(), Arc::default());
+        Ok(Parser { text, tokens, at: 0, types, scopes, scope: 0, variables, cursors, names, depth: 0 })
     }
 
     /// A variable that is in sight from here on.
@@ -254,7 +257,7 @@ impl<'a> Parser<'a> {
             return self.expect(";");
         }
         if self.is("cursor") || self.is("no") || self.is("scroll") {
-            return Err(Error::unsupported("a cursor variable"));
+            return self.cursor_declaration(&name, declares);
         }
         let constant = self.eat("constant");
         let kind = self.kind()?;
@@ -454,9 +457,10 @@ impl<'a> Parser<'a> {
                 let text = format!("SELECT * FROM {text}");
                 Statement::Call(Fragment::call(&text, self.scope, &self.names)?)
             }
-            word @ ("open" | "fetch" | "close" | "move") => {
-                return Err(Error::unsupported(format!("{} in PL/pgSQL", word.to_uppercase())));
-            }
+            "open" => self.open()?,
+            "fetch" => self.fetch()?,
+            "move" => self.moved()?,
+            "close" => self.close()?,
             word @ ("commit" | "rollback") => {
                 return Err(Error::unsupported(format!("{} in PL/pgSQL", word.to_uppercase())));
             }
@@ -618,6 +622,9 @@ impl<'a> Parser<'a> {
             // Its bounds do not see it.
             let variable = self.add(&name, Kind::Value(DataType::Integer));
             return Ok(Over::Range { variable, from, to, step, reverse });
+        }
+        if let Some(over) = self.over_cursor()? {
+            return Ok(over);
         }
         let places = self.places()?;
         let into = Into { places, strict: false };

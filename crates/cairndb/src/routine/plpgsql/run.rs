@@ -1,6 +1,7 @@
 //! Runs a body: its control flow. What statements do is beside it.
 
 mod assign;
+mod cursor;
 mod give;
 mod message;
 mod sql;
@@ -276,6 +277,9 @@ impl<'a> Run<'a> {
                     return Err(Error::unsupported("CALL of a procedure with OUT parameters in PL/pgSQL"));
                 }
             }
+            Statement::Open(variable, opening) => self.open_cursor(*variable, opening)?,
+            Statement::Fetch(variable, way, into) => self.fetch(*variable, way, into.as_ref())?,
+            Statement::Close(variable) => self.close_cursor(*variable)?,
             Statement::Null => {}
         }
         Ok(Flow::Next)
@@ -360,6 +364,7 @@ impl<'a> Run<'a> {
                 self.frame.set(self.code.found, Value::Boolean(found));
                 Ok(over.unwrap_or(Flow::Next))
             }
+            Over::Cursor(row, variable, args) => self.over_cursor(repeated, (*row, *variable), args),
             Over::Array(place, slice, array) => {
                 let (value, data_type) = self.value(array)?;
                 let Some(element) = data_type.element() else {

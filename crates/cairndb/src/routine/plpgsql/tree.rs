@@ -10,7 +10,19 @@ use crate::types::{CompositeType, DataType};
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(super) variables: Vec<Declared>,
+    pub(super) cursors: Vec<BoundCursor>,
     pub(super) block: Block,
+}
+
+/// A variable that is a cursor over a query of its own.
+#[derive(Debug)]
+pub(super) struct BoundCursor {
+    /// It holds the cursor's name.
+    pub(super) variable: usize,
+    pub(super) scroll: Option<bool>,
+    /// Variables that the query sees.
+    pub(super) arguments: Vec<usize>,
+    pub(super) query: Query,
 }
 
 /// A variable.
@@ -111,6 +123,42 @@ pub(super) enum Statement {
     Null,
     /// CALL, as a query of the procedure's row.
     Call(Fragment),
+    /// OPEN of the cursor that a variable names.
+    Open(usize, Opening),
+    /// FETCH, and where the row goes; MOVE, where it goes nowhere.
+    Fetch(usize, Way, Option<Into>),
+    Close(usize),
+}
+
+/// What a cursor is opened for.
+#[derive(Debug)]
+pub(super) enum Opening {
+    /// Its own query, with values of its arguments.
+    Bound(Vec<(usize, Fragment)>),
+    /// This query. SCROLL or NO SCROLL, if one was said.
+    Query(Option<bool>, Query),
+}
+
+/// Where FETCH and MOVE go.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) kind: WayKind,
+    pub(super) count: Count,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WayKind {
+    Forward,
+    Backward,
+    Absolute,
+    Relative,
+}
+
+#[derive(Debug)]
+pub(super) enum Count {
+    All,
+    Number(i64),
+    Given(Fragment),
 }
 
 /// CASE as a statement.
@@ -141,6 +189,8 @@ pub(super) enum Over {
         reverse: bool,
     },
     Query(Into, Query),
+    /// Rows, one by one in the first variable, of the bound cursor that is the second.
+    Cursor(usize, usize, Vec<(usize, Fragment)>),
     /// FOREACH, over so many dimensions at a time (0: over the elements).
     Array(Place, usize, Fragment),
 }
