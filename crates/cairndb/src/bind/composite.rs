@@ -312,9 +312,11 @@ impl Binder<'_> {
     }
 
     /// A side of an outer join that may be missing, with a column that says where it is not; if the statement may ask for a
-    /// whole row of it.
+    /// whole row of it, or for its `tableoid`.
     pub(super) fn with_presence(&self, (plan, mut scope): Side) -> Side {
-        let asked = |relation: &scope::Relation| relation.present.is_none() && self.names_row(&relation.alias);
+        let names_table = self.names_row("tableoid");
+        let asked =
+            |relation: &scope::Relation| relation.present.is_none() && (names_table || self.names_row(&relation.alias));
         let mut relations = scope.relations.iter_mut().filter(|relation| asked(relation)).peekable();
         if relations.peek().is_none() {
             return (plan, scope);

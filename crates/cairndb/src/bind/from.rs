@@ -15,7 +15,7 @@ use super::routine::Named;
 use super::rows_from::RowsCall;
 use super::scope::{Env, Relation, Scope};
 use crate::catalog::{self, ObjectId, ObjectName, Reference, RelationKind, RoutineKind, Table, View};
-use crate::functions::arrays::{ROWS_OF_ARRAY, is_about_partitions, is_set_function};
+use crate::functions::arrays::{ROWS_OF_ARRAY, STRING_TO_TABLE, is_about_partitions, is_set_function};
 use crate::functions::json::{JsonRows, Populate, populated};
 use crate::functions::regex;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, walk};
@@ -682,7 +682,7 @@ impl<'a> Binder<'a> {
         if matches!(name, "unnest" | "generate_subscripts") {
             return self.rows_of_array(name, args, span);
         }
-        if matches!(name, regex::MATCHES | regex::SPLIT_TO_TABLE) {
+        if matches!(name, regex::MATCHES | regex::SPLIT_TO_TABLE | STRING_TO_TABLE) {
             let types: Vec<DataType> = args.iter().map(|(arg, _)| arg.data_type()).collect();
             let mut converted = vec![];
             for (arg, at) in args {

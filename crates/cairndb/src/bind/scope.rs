@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use cairn_parser::{Id, List, Name};
+use cairn_parser::{Id, List, Name, Span};
 
 use super::binder::{Binder, NOWHERE};
 use super::context::Context;
@@ -16,8 +16,9 @@ use super::nearest::nearest;
 use crate::catalog::Table;
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{list_span, name_text};
-use crate::types::CompositeType;
-use crate::{Error, Result, SqlState};
+use crate::system::oid_of;
+use crate::types::{CompositeType, DataType};
+use crate::{Error, Result, SqlState, Value};
 
 /// A named expression over the row.
 pub(super) type Named = (String, Expr);
@@ -290,6 +291,9 @@ impl Binder<'_> {
                 self.note_use(env.scope, &first);
                 return Ok(seen_from(first, level));
             }
+            if let Some(found) = self.system_column(name, &env.scope.relations, span)? {
+                return Ok(seen_from(Cow::Owned(found), level));
+            }
             (next, level) = (env.outer, level + 1);
         }
         let error = Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"));
@@ -321,6 +325,9 @@ impl Binder<'_> {
                 Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span))
             }
             _ => {
+                if let Some(found) = self.system_column(name, std::slice::from_ref(relation), span)? {
+                    return Ok(seen_from(Cow::Owned(found), level));
+                }
                 let message = format!("column {}.{name} does not exist", relation.alias);
                 let error = hinted(Error::new(SqlState::UNDEFINED_COLUMN, message), name, env);
                 Err(self.at(error, span))
@@ -359,6 +366,34 @@ impl Binder<'_> {
         }
         let span = qualifier.first().map_or(NOWHERE, |first| self.tree.span(*first));
         Err(self.at(self.no_entry(alias, env), span))
+    }
+}
+
+/// The columns that every table has in PostgreSQL, behind those that it says.
+const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
+
+impl Binder<'_> {
+    /// `tableoid` of the table among these relations. The others tell where PostgreSQL keeps a row, and which transactions
+    /// wrote it: SQLSTATE 0A000.
+    fn system_column(&self, name: &str, relations: &[Relation], span: Span) -> Result<Option<Expr>> {
+        if !SYSTEM_COLUMNS.contains(&name) {
+            return Ok(None);
+        }
+        let mut tables = relations.iter().filter_map(|relation| Some((relation.table.as_ref()?, relation.present)));
+        let Some(((table, _), present)) = tables.next() else { return Ok(None) };
+        if tables.next().is_some() {
+            let message = format!("column reference \"{name}\" is ambiguous");
+            return Err(self.at(Error::new(SqlState::AMBIGUOUS_COLUMN, message), span));
+        }
+        if name != "tableoid" {
+            let error = Error::unsupported(format!("the system column \"{name}\""));
+            return Err(self.at(error.with_hint("Rows are told apart by the table's key."), span));
+        }
+        let oid = Expr::Literal { value: Value::BigInt(oid_of(table.id)), data_type: DataType::BigInt };
+        let Some(present) = present else { return Ok(Some(oid)) };
+        let missing = Expr::IsNull(Box::new(Expr::Column { index: present, data_type: DataType::Boolean }));
+        let branches = vec![(missing, super::coerce::null(DataType::BigInt))];
+        Ok(Some(Expr::Case { branches, otherwise: Some(Box::new(oid)), data_type: DataType::BigInt }))
     }
 }
 

@@ -31,7 +31,6 @@ const MISSING: &[&str] = &[
     "macaddr",
     "macaddr8",
     "money",
-    "name",
     "nummultirange",
     "numrange",
     "oid",
@@ -68,6 +67,9 @@ const MISSING: &[&str] = &[
     "xid8",
     "xml",
 ];
+
+/// Letters of a `name`.
+const NAME_LENGTH_MAX: u32 = 63;
 
 /// Looks for a type that a user made: by schema, where one is said, and name.
 pub(crate) type UsersTypes<'u> = &'u dyn Fn(Option<&str>, &str) -> Result<Option<DataType>>;
@@ -239,6 +241,8 @@ impl DataType {
         match name {
             "bpchar" => return Some(DataType::Char(0)),
             "char" | "character" => return Some(DataType::Char(1)),
+            // What is longer is refused, where PostgreSQL cuts it.
+            "name" => return Some(DataType::Varchar(Some(NAME_LENGTH_MAX))),
             // A cursor's name.
             "refcursor" => return Some(DataType::Text),
             _ => {}

@@ -87,6 +87,8 @@ fn what_cannot_be_done_is_refused_by_its_name_at_its_place() {
     for (text, what) in [
         ("select 1 ^into x", "SELECT INTO"),
         ("select 1 from generate_series(1, ^stop => 2)", "argument stop => 2"),
+        ("select ^ctid from artist", "the system column \"ctid\""),
+        ("select 1 from artist as a where ^a.xmin is null", "the system column \"xmin\""),
         ("delete from artist where current of ^c", "WHERE CURRENT OF"),
         ("update artist set name = 'a' where current of ^c", "WHERE CURRENT OF"),
         ("insert into artist (^name[1]) values ('a')", "an assignment to an element of an array in this place"),

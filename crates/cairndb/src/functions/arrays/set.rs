@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::text::parts;
 use crate::functions::json::{JsonRows, rows_of_document};
 use crate::functions::support::wrong_arguments;
 use crate::functions::{Series, regex};
@@ -27,9 +28,13 @@ pub enum SetRows {
 /// The rows of an array, in their columns: no function that can be called, for its name is none.
 pub const ROWS_OF_ARRAY: &str = "";
 
+/// The parts of a text as rows.
+pub const STRING_TO_TABLE: &str = "string_to_table";
+
 /// There is a function of this name that returns rows.
 pub fn is_set_function(name: &str) -> bool {
     is_about_partitions(name)
+        || name == STRING_TO_TABLE
         || matches!(name, "generate_series" | "unnest" | "generate_subscripts" | regex::MATCHES | regex::SPLIT_TO_TABLE)
         || JsonRows::named(name).is_some()
 }
@@ -57,6 +62,7 @@ impl SetRows {
                 _ => Ok(SetRows::Rows(vec![].into_iter())),
             },
             regex::MATCHES | regex::SPLIT_TO_TABLE => Ok(SetRows::Parts(regex::rows(name, args)?.into_iter(), 1)),
+            STRING_TO_TABLE => Ok(SetRows::Parts(parts(args)?.unwrap_or_default().into_iter(), 1)),
             _ if is_about_partitions(name) => Ok(SetRows::Rows(vec![].into_iter())),
             _ => match JsonRows::named(name) {
                 Some(rows) => {

@@ -47,8 +47,13 @@ fn join(_: &Function, args: &[Value], context: &EvalContext) -> Result<Value> {
 }
 
 fn split(args: &[Value], _: &EvalContext) -> Result<Value> {
+    Ok(parts(args)?.map_or(Value::Null, |parts| Array::new(TEXT, parts).into()))
+}
+
+/// The parts of a text between delimiters; without a text none.
+pub(super) fn parts(args: &[Value]) -> Result<Option<Vec<Value>>> {
     let (text, delimiter, null) = match args {
-        [Value::Null, ..] => return Ok(Value::Null),
+        [Value::Null, ..] => return Ok(None),
         [Value::Text(text), delimiter] => (text, delimiter.as_str(), None),
         [Value::Text(text), delimiter, null] => (text, delimiter.as_str(), null.as_str()),
         _ => return Err(wrong_arguments(args)),
@@ -61,5 +66,5 @@ fn split(args: &[Value], _: &EvalContext) -> Result<Value> {
         Some("") => vec![value(text)],
         Some(delimiter) => text.split(delimiter).map(value).collect(),
     };
-    Ok(Array::new(TEXT, parts).into())
+    Ok(Some(parts))
 }
