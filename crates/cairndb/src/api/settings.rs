@@ -34,7 +34,7 @@ enum Accepts {
 const PLAN_CACHE_MODES: &[&str] = &["auto", "force_generic_plan", "force_custom_plan"];
 
 /// Settings that dumps and drivers set and whose effect is none here: kept, and shown. With what SHOW says before. Those that
-/// tell PostgreSQL's planner which ways to go never change what a query answers.
+/// tell PostgreSQL's planner which ways to go never change what a query answers. (Some of them mean something here: `optimizer_switch`.)
 const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("application_name", "", Accepts::Anything),
     ("bytea_output", "hex", Accepts::Only(&["hex"])),
@@ -50,10 +50,8 @@ const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("enable_bitmapscan", "on", Accepts::Boolean),
     ("enable_gathermerge", "on", Accepts::Boolean),
     ("enable_hashagg", "on", Accepts::Boolean),
-    ("enable_hashjoin", "on", Accepts::Boolean),
     ("enable_incremental_sort", "on", Accepts::Boolean),
     ("enable_indexonlyscan", "on", Accepts::Boolean),
-    ("enable_indexscan", "on", Accepts::Boolean),
     ("enable_material", "on", Accepts::Boolean),
     ("enable_memoize", "on", Accepts::Boolean),
     ("enable_mergejoin", "on", Accepts::Boolean),
