@@ -178,7 +178,7 @@ pub static DIFFERENCES: &[Difference] = &[
     Difference {
         what: "Rows' places",
         example: "SELECT ctid FROM t",
-        here: Answer::Error("42703"),
+        here: Answer::Error("0A000"),
         postgresql: Answer::Done,
         why: "a row lies where its key says; use the primary key",
     },
