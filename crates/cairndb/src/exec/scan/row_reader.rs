@@ -339,6 +339,7 @@ impl Stored {
         let width = self.variable.len();
         if let [(Some(output), column)] = *self.variable
             && layout.variable_columns().len() == 1
+            && self.fields.is_empty()
         {
             let value = |at: usize| layout.only_variable(rows[at], nulls);
             return push_variable_column(rows, (column, value), nulls, &mut out[output]);
