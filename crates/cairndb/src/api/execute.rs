@@ -209,12 +209,7 @@ impl Connection {
 
     /// Runs what came as text as a point statement, if it is one and nothing is out of the ordinary. Who prepares statements
     /// has tried that before.
-    fn run_as_point(
-        &self,
-        statement: &Runnable,
-        prepared: &Arc<Prepared>,
-        params: &dyn Params,
-    ) -> Result<Option<Executed>> {
+    fn run_as_point(&self, statement: &Runnable, prepared: &Prepared, params: &dyn Params) -> Result<Option<Executed>> {
         let session = self.state.borrow();
         let read_only = session.transaction.as_ref().is_some_and(|open| open.read_only);
         let (Some(plan), None) = (prepared.point(), &statement.kept) else { return Ok(None) };
@@ -228,7 +223,7 @@ impl Connection {
                 let mut rows = Ok(FewRows::default());
                 let add = |row: RowRef<'_>| add_row(&mut rows, row, columns.len());
                 let read = point::read(self, &session, (prepared, plan), params, &mut buffers, add);
-                read.map(|()| (0, rows.map(|rows| Rows::few(prepared.clone(), rows))))
+                read.map(|()| (0, rows.map(|rows| Rows::few(prepared, rows))))
             }
             _ => {
                 let acknowledge = Acknowledge::Now(session.settings.durability);

@@ -156,6 +156,14 @@ impl Prepared {
         self.point.get_or_init(of_body).as_ref()
     }
 
+    /// The plan of the general path, if it was made.
+    pub(super) fn planned(&self) -> Option<&Arc<PhysicalPlan>> {
+        match self.body.get()? {
+            Body::Plan(plan) => Some(plan),
+            Body::Explain(_) | Body::Utility => None,
+        }
+    }
+
     /// The plan; none of a command.
     pub(crate) fn plan(&self) -> Result<Option<&Arc<PhysicalPlan>>> {
         Ok(match self.body()? {

@@ -26,15 +26,10 @@ pub struct Rows {
 
 enum Columns {
     Own(Vec<Field>),
-    Statement(Arc<Prepared>),
     Plan(Arc<PhysicalPlan>),
 }
 
 enum RowSource {
-    Buffered {
-        rows: std::vec::IntoIter<Vec<Value>>,
-        current: Vec<Value>,
-    },
     /// `next` counts from 0.
     Few {
         rows: FewRows,
@@ -46,7 +41,7 @@ enum RowSource {
     },
 }
 
-/// The rows of a statement that has few, one behind the other.
+/// Rows that are there, one behind the other.
 #[derive(Default)]
 pub(super) struct FewRows {
     values: Vec<Value>,
@@ -149,13 +144,18 @@ impl BatchRow {
 
 impl Rows {
     pub(crate) fn buffered(columns: Vec<Field>, rows: Vec<Vec<Value>>) -> Rows {
-        let source = RowSource::Buffered { rows: rows.into_iter(), current: Vec::new() };
-        Rows::new(Columns::Own(columns), source)
+        let len = rows.len();
+        let values = rows.into_iter().flatten().collect();
+        Rows::new(Columns::Own(columns), RowSource::Few { rows: FewRows { values, len }, next: 0 })
     }
 
     /// What a point statement gave.
-    pub(super) fn few(statement: Arc<Prepared>, rows: FewRows) -> Rows {
-        Rows::new(Columns::Statement(statement), RowSource::Few { rows, next: 0 })
+    pub(super) fn few(statement: &Prepared, rows: FewRows) -> Rows {
+        let columns = match statement.planned() {
+            Some(plan) => Columns::Plan(plan.clone()),
+            None => Columns::Own(statement.fields().to_vec()),
+        };
+        Rows::new(columns, RowSource::Few { rows, next: 0 })
     }
 
     pub(crate) fn stream(stream: RowStream) -> Rows {
@@ -227,7 +227,7 @@ impl Rows {
     fn step_in_batch(&mut self) -> bool {
         match &mut self.source {
             RowSource::Stream { current, .. } => current.step(),
-            RowSource::Buffered { .. } | RowSource::Few { .. } => false,
+            RowSource::Few { .. } => false,
         }
     }
 
@@ -236,7 +236,6 @@ impl Rows {
     fn row(&mut self) -> Row<'_> {
         self.count += 1;
         let values = match &self.source {
-            RowSource::Buffered { current, .. } => RowValues::Own(current),
             RowSource::Few { rows, next } => RowValues::Own(rows.row(*next - 1)),
             RowSource::Stream { current, .. } => RowValues::Batch(current),
         };
@@ -256,7 +255,7 @@ impl Rows {
     }
 
     fn fail(&mut self, error: Error) -> Error {
-        self.source = RowSource::Buffered { rows: Vec::new().into_iter(), current: Vec::new() };
+        self.source = RowSource::Few { rows: FewRows::default(), next: 0 };
         if let Some(failed) = &self.transaction_failed {
             failed.store(true, Ordering::Relaxed);
         }
@@ -266,10 +265,6 @@ impl Rows {
     /// Comes to the next batch, or the next row that is none of a batch, in time if there is a limit.
     fn advance_source(&mut self, time: Option<Duration>) -> std::result::Result<bool, NoAnswer> {
         match &mut self.source {
-            RowSource::Buffered { rows, current } => match rows.next() {
-                Some(row) => *current = row,
-                None => return Ok(false),
-            },
             RowSource::Few { rows, next } if *next < rows.len => *next += 1,
             RowSource::Few { .. } => return Ok(false),
             RowSource::Stream { stream, current } => {
@@ -297,7 +292,6 @@ impl Columns {
     fn fields(&self) -> &[Field] {
         match self {
             Columns::Own(fields) => fields,
-            Columns::Statement(prepared) => prepared.fields(),
             Columns::Plan(plan) => &plan.fields,
         }
     }

@@ -79,7 +79,7 @@ impl<'c> Statement<'c> {
         if self.read_point(&params, |row| add_row(&mut rows, row, width))?
             && let Some(prepared) = &self.runnable.prepared
         {
-            return Ok(Rows::few(prepared.clone(), rows?));
+            return Ok(Rows::few(prepared, rows?));
         }
         Ok(self.run(&params)?.rows.unwrap_or_else(Rows::empty))
     }
