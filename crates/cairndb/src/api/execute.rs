@@ -223,7 +223,7 @@ impl Connection {
                 let mut rows = Ok(FewRows::default());
                 let add = |row: RowRef<'_>| add_row(&mut rows, row, columns.len());
                 let read = point::read(self, &session, (prepared, plan), params, &mut buffers, add);
-                read.map(|()| (0, rows.map(|rows| Rows::few(prepared, rows))))
+                read.map(|_| (0, rows.map(|rows| Rows::few(prepared, rows))))
             }
             _ => {
                 let acknowledge = Acknowledge::Now(session.settings.durability);

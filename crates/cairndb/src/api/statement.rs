@@ -76,7 +76,7 @@ impl<'c> Statement<'c> {
             return Ok(Rows::buffered(self.columns().to_vec(), returned.into_iter().collect()));
         }
         let (width, mut rows) = (self.columns().len(), Ok(FewRows::default()));
-        if self.read_point(&params, |row| add_row(&mut rows, row, width))?
+        if self.read_point(&params, |row| add_row(&mut rows, row, width))?.is_some()
             && let Some(prepared) = &self.runnable.prepared
         {
             return Ok(Rows::few(prepared, rows?));
@@ -114,13 +114,10 @@ impl<'c> Statement<'c> {
     /// The row lies in a page of the database for as long as `read` runs: it should be short, and what it runs on the same
     /// connection may fail with SQLSTATE 55006.
     pub fn query_point<R>(&mut self, params: impl Params, read: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
-        let (mut read, mut done) = (Some(read), None);
-        let once = |row: RowRef<'_>| {
-            done = read.take().map(|read| read(row));
-            ControlFlow::Break(())
-        };
-        if self.read_point(&params, once)? || done.is_some() {
-            return Ok(done);
+        let mut read = Some(read);
+        let once = |row: RowRef<'_>| ControlFlow::Break(read.take().map(|read| read(row)));
+        if let Some(found) = self.read_point(&params, once)? {
+            return Ok(found.flatten());
         }
         if self.returns_rows()
             && let Some((affected, _)) = self.write_point(&params, self.now())?
@@ -137,20 +134,24 @@ impl<'c> Statement<'c> {
         Ok(row.and_then(|row| read.take().map(|read| read(RowRef::values(row)))))
     }
 
-    /// Runs the statement as a point SELECT, if it is one, whose rows are handed to `read` until it breaks; `false`: the
-    /// general path must.
-    fn read_point(&mut self, params: &dyn Params, read: impl FnMut(RowRef<'_>) -> ControlFlow<()>) -> Result<bool> {
-        let Some(prepared) = &self.runnable.prepared else { return Ok(false) };
-        let Some(plan) = prepared.point().filter(|plan| !plan.is_write()) else { return Ok(false) };
+    /// Runs the statement as a point SELECT, if it is one, whose rows are handed to `read` until it breaks, with what
+    /// it breaks with; `None`: the general path must.
+    fn read_point<R>(
+        &mut self,
+        params: &dyn Params,
+        read: impl FnMut(RowRef<'_>) -> ControlFlow<R>,
+    ) -> Result<Option<Option<R>>> {
+        let Some(prepared) = &self.runnable.prepared else { return Ok(None) };
+        let Some(plan) = prepared.point().filter(|plan| !plan.is_write()) else { return Ok(None) };
         let state = self.connection.state.borrow();
         let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);
         if state.failed() || !is_fit {
-            return Ok(false);
+            return Ok(None);
         }
         let mut buffers = self.connection.point_buffers()?;
         match in_time(&state, || point::read(self.connection, &state, (prepared, plan), params, &mut buffers, read)) {
-            Ok(()) => Ok(true),
-            Err(Miss::General | Miss::Unfit) => Ok(false),
+            Ok(found) => Ok(Some(found)),
+            Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => {
                 state.fail();
                 Err(error)

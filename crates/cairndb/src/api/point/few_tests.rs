@@ -132,12 +132,12 @@ fn answered(connection: &Connection, statement: &Statement<'_>, parent: i64) -> 
     let mut all = vec![];
     let copy = |row: RowRef<'_>| {
         all.push((0..width).map(|at| row.value(at)).collect::<Result<Vec<_>>>().expect("whole rows"));
-        ControlFlow::Continue(())
+        ControlFlow::<()>::Continue(())
     };
     let state = connection.state.borrow();
     let mut buffers = connection.point_buffers().expect("free buffers");
     match read(connection, &state, (prepared, plan), &(parent,), &mut buffers, copy) {
-        Ok(()) => Some(all),
+        Ok(_) => Some(all),
         Err(Miss::General | Miss::Unfit) => None,
         Err(Miss::Error(error)) => panic!("{error}"),
     }

@@ -19,41 +19,48 @@ use crate::types::{EvalContext, ShownSettings};
 type Written = Result<(u64, Option<Ticket>), Miss>;
 
 /// Runs a statement's point plan, which is a SELECT, in the newest durable state: its rows are handed to `read`, until it
-/// breaks. Where it fails some may have been handed over.
+/// breaks, with what it breaks with. Where it fails some may have been handed over.
 #[inline]
-pub(in crate::api) fn read(
+pub(in crate::api) fn read<R>(
     connection: &Connection,
     state: &SessionState,
     (prepared, plan): (&Prepared, &PointPlan),
     given: &dyn Params,
     buffers: &mut Buffers,
-    read: impl FnMut(RowRef<'_>) -> ControlFlow<()>,
-) -> Result<(), Miss> {
-    match plan {
-        PointPlan::Select(plan) => read_row(connection, state, (prepared, plan), given, buffers, read).map(drop),
-        PointPlan::Rows(plan) => read_rows(connection, state, (prepared, plan), given, buffers, read),
-        PointPlan::Aggregate(plan) => read_answers(connection, state, (prepared, plan), given, buffers, read).map(drop),
-        _ => Err(Miss::General),
-    }
+    read: impl FnMut(RowRef<'_>) -> ControlFlow<R>,
+) -> Result<Option<R>, Miss> {
+    let last = match plan {
+        PointPlan::Select(plan) => read_row(connection, state, (prepared, plan), given, buffers, read)?,
+        PointPlan::Rows(plan) => return read_rows(connection, state, (prepared, plan), given, buffers, read),
+        PointPlan::Aggregate(plan) => read_answers(connection, state, (prepared, plan), given, buffers, read)?,
+        _ => return Err(Miss::General),
+    };
+    Ok(last.and_then(ControlFlow::break_value))
 }
 
 /// A few rows; in an open transaction they are the general path's.
-fn read_rows(
+fn read_rows<R>(
     connection: &Connection,
     state: &SessionState,
     (prepared, plan): (&Prepared, &PointRows),
     given: &dyn Params,
     buffers: &mut Buffers,
-    read: impl FnMut(RowRef<'_>) -> ControlFlow<()>,
-) -> Result<(), Miss> {
+    mut read: impl FnMut(RowRef<'_>) -> ControlFlow<R>,
+) -> Result<Option<R>, Miss> {
     if state.transaction.is_some() {
         return Err(Miss::General);
     }
     let Buffers { rows, eval, fitted, .. } = buffers;
     let session = &mut connection.session.borrow_mut();
+    let mut last = None;
+    let each = |row: RowRef<'_>| {
+        last = read(row).break_value();
+        if last.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
     let fits = all_fit(given, &prepared.parameters);
     if fits && plan.is_plain() {
-        return plan.run(session, prepared.schema_stamp(), Env::of_point(given, eval), rows, read);
+        plan.run(session, prepared.schema_stamp(), Env::of_point(given, eval), rows, each)?;
+        return Ok(last);
     }
     refresh(eval, state);
     fitted.clear();
@@ -61,7 +68,8 @@ fn read_rows(
         fit(given, &prepared.parameters, eval, fitted)?;
     }
     let arguments = Arguments { given, fitted, drawn: &[] };
-    plan.run(session, prepared.schema_stamp(), Env::of_point(&arguments, eval), rows, read)
+    plan.run(session, prepared.schema_stamp(), Env::of_point(&arguments, eval), rows, each)?;
+    Ok(last)
 }
 
 #[inline]
