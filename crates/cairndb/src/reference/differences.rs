@@ -48,7 +48,7 @@ const NO_FUNCTION: &str = "42883";
 
 /// What is refused.
 pub static UNSUPPORTED: &[Unsupported] = &[
-    not("Databases and tablespaces", "CREATE DATABASE other", NOT_THERE, "a database is a file: open another one"),
+    not("Databases", "CREATE DATABASE other", NOT_THERE, "a database is a file: open another one"),
     not("Tablespaces", "CREATE TABLESPACE s LOCATION '/tmp/s'", NOT_THERE, "a database is one file"),
     not(
         "Roles",
@@ -112,7 +112,7 @@ pub static UNSUPPORTED: &[Unsupported] = &[
     not("Bit strings", "SELECT B'101'", NOT_THERE, "use bytea or integers"),
     not("Geometry", "SELECT point(1, 2)", NO_FUNCTION, "use two columns"),
     not("Text search", "SELECT to_tsvector('a')", NO_FUNCTION, "use LIKE, or regular expressions"),
-    not("Large objects", "SELECT lo_create(0)", NO_FUNCTION, "use bytea: up to 1 GiB lies in a row"),
+    not("Large objects", "SELECT lo_create(0)", NO_FUNCTION, "use bytea"),
     not("Locks on tables", "LOCK TABLE t", NOT_THERE, "transactions are serializable without"),
     not(
         "SKIP LOCKED",
@@ -150,7 +150,7 @@ pub static DIFFERENCES: &[Difference] = &[
         example: "CREATE INDEX ON t USING hash (b)",
         here: Answer::Done,
         postgresql: Answer::Done,
-        why: "hash, brin and spgist become btree, which a NOTICE says: what they answer a btree answers too",
+        why: "hash and brin become btree, which a NOTICE says: what they answer a btree answers too",
     },
     Difference {
         what: "OLD and NEW in RETURNING",

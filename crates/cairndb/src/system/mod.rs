@@ -232,3 +232,18 @@ pub(crate) fn type_name(data_type: DataType) -> String {
 pub(crate) fn oid_of(id: ObjectId) -> i64 {
     i64::from(id.0) + 16384
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_relation_is_there_twice() {
+        for relations in [information_schema::RELATIONS, usage::RELATIONS, pg_catalog::RELATIONS] {
+            let mut names: Vec<&str> = relations.iter().map(|relation| relation.name).collect();
+            names.sort_unstable();
+            let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+            assert!(!names.is_empty() && twice.is_empty(), "{twice:?}");
+        }
+    }
+}

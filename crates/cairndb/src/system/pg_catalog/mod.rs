@@ -601,20 +601,6 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
         rows: rows::pg_sequences,
     },
     SystemRelation {
-        name: "pg_matviews",
-        kind: View,
-        columns: &[
-            ("schemaname", Text),
-            ("matviewname", Text),
-            ("matviewowner", Text),
-            ("tablespace", Text),
-            ("hasindexes", Boolean),
-            ("ispopulated", Boolean),
-            ("definition", Text),
-        ],
-        rows: none,
-    },
-    SystemRelation {
         name: "pg_rules",
         kind: View,
         columns: &[("schemaname", Text), ("tablename", Text), ("rulename", Text), ("definition", Text)],
