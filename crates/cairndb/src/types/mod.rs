@@ -51,6 +51,7 @@ pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero};
 pub(crate) use regex_error::invalid_regex;
+pub(crate) use text::plain_integer;
 pub use text::{from_text, to_text, write_text};
 pub use value::{Interval, Value};
 pub use value_ref::{Elements, ToArray, ValueRef};

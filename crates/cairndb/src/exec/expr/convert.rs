@@ -6,7 +6,7 @@ use crate::exec::context::Cx;
 use crate::exec::decimals::Decimals;
 use crate::exec::vector::{Data, Operand, Representation, Vector};
 use crate::functions;
-use crate::types::{DataType, from_text};
+use crate::types::{DataType, from_text, plain_integer};
 use crate::{Error, Result, Value};
 
 /// How to convert.
@@ -121,6 +121,11 @@ pub(super) fn cast(input: Operand, from: DataType, to: DataType, len: usize, cx:
     match input {
         Operand::Constant(value) => Ok(Operand::Constant(convert(&value)?)),
         Operand::Vector(vector) => {
+            if from.is_string()
+                && let Some(data) = plain_integers(&vector, to, len)
+            {
+                return Ok(Vector::from_parts(to, data, vector.validity().cloned()).into());
+            }
             let mut result = Vector::with_capacity(to, len);
             // What is written as text is read where it lies.
             let written = match vector.data() {
@@ -137,4 +142,23 @@ pub(super) fn cast(input: Operand, from: DataType, to: DataType, len: usize, cx:
             Ok(result.into())
         }
     }
+}
+
+/// What strings are as integers; `None`: some have more than their digits, or do not fit, or it is another type.
+fn plain_integers(vector: &Vector, to: DataType, len: usize) -> Option<Data> {
+    match to {
+        DataType::SmallInt => plain_integers_of::<i16>(vector, len),
+        DataType::Integer => plain_integers_of::<i32>(vector, len),
+        DataType::BigInt => plain_integers_of::<i64>(vector, len),
+        _ => None,
+    }
+}
+
+fn plain_integers_of<T: Native + TryFrom<i64>>(vector: &Vector, len: usize) -> Option<Data> {
+    let Data::Bytes(strings) = vector.data() else { return None };
+    let read = |row| match vector.is_null(row) {
+        true => Some(T::default()),
+        false => T::try_from(plain_integer(strings.get(row))?).ok(),
+    };
+    (0..len).map(read).collect::<Option<Vec<T>>>().map(T::wrap)
 }

@@ -245,3 +245,50 @@ fn quantified_comparisons_know_three_values() {
         assert_eq!(&quantified(op, quantifier, left, &rows), expected, "{left:?} {op} {quantifier:?} {rows:?}");
     }
 }
+
+#[test]
+fn texts_become_integers_alike_alone_and_among_others() -> Result<()> {
+    const SYNTAX: SqlState = SqlState::INVALID_TEXT_REPRESENTATION;
+    const RANGE: SqlState = SqlState::NUMERIC_VALUE_OUT_OF_RANGE;
+    let cases = [
+        ("7", Ok(7)),
+        ("-0", Ok(0)),
+        ("-32768", Ok(-32768)),
+        ("32768", Err(RANGE)),
+        (" +5\t", Ok(5)),
+        ("007", Ok(7)),
+        ("0000000000000000000000012", Ok(12)),
+        ("999999999999999999999", Err(RANGE)),
+        ("", Err(SYNTAX)),
+        ("-", Err(SYNTAX)),
+        ("--1", Err(SYNTAX)),
+        ("- 1", Err(SYNTAX)),
+        ("1_0", Err(SYNTAX)),
+        ("1.0", Err(SYNTAX)),
+        ("٣", Err(SYNTAX)),
+    ];
+    let cast = |to| Expr::Cast { input: Box::new(Expr::Column { index: 0, data_type: TEXT }), to };
+    for (text, expected) in cases {
+        let expected = expected.map(Value::SmallInt);
+        for others in [&[][..], &["12", "-3"]] {
+            let mut rows: Vec<Vec<Value>> = others.iter().map(|other| vec![Value::text(*other)]).collect();
+            rows.push(vec![Value::Null]);
+            rows.push(vec![Value::text(text)]);
+            let found = project_rows(&[TEXT], &rows, cast(DataType::SmallInt));
+            match (found, &expected) {
+                (Ok(found), Ok(expected)) => {
+                    assert_eq!(found.last(), Some(expected), "{text:?}");
+                    assert_eq!(found[others.len()], Value::Null);
+                }
+                (Err(error), Err(state)) => assert_eq!(error.sqlstate(), *state, "{text:?}"),
+                (found, expected) => panic!("{text:?} is {found:?} and not {expected:?}"),
+            }
+        }
+    }
+    let ends = [i64::MIN, -999_999_999_999_999_999, 999_999_999_999_999_999, i64::MAX];
+    let rows: Vec<_> = ends.iter().map(|end| vec![Value::text(end.to_string())]).collect();
+    assert_eq!(project_rows(&[TEXT], &rows, cast(BIG))?, ends.map(Value::BigInt));
+    let beyond = project_rows(&[TEXT], &[vec![Value::text("9223372036854775808")]], cast(BIG));
+    assert_eq!(beyond.map_err(|error| error.sqlstate()), Err(RANGE));
+    Ok(())
+}

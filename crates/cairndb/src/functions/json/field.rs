@@ -87,6 +87,17 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_all_sizes_keep_their_digits() -> Result<()> {
+        let numbers = ["0", "-7", "0.00", "-0.05", "1.50", "9223372036854775807", "-9223372036854775808"];
+        let long = ["9223372036854775808", "-0.123456789012345678901234567890", "100000000000000000000"];
+        for number in numbers.into_iter().chain(long) {
+            let document: Jsonb = format!(r#"{{"n": {number}}}"#).parse()?;
+            assert_eq!(text(&field(&["n"]), document.as_bytes())?.as_deref(), Some(number));
+        }
+        Ok(())
+    }
+
+    #[test]
     fn damaged_bytes_give_an_error_or_another_value() -> Result<()> {
         let document: Jsonb = r#"{"a": -12345678901234567890.5, "bb": {"k": [true, null, "x"]}, "c": "é"}"#.parse()?;
         let whole = document.as_bytes();

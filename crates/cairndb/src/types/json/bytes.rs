@@ -69,6 +69,15 @@ impl<'a> Node<'a> {
         self.0.first().is_some_and(|head| matches!(head & KIND, ARRAY | OBJECT))
     }
 
+    /// Digits and scale of a number that has no more digits than most; `None`: it is something else, or damaged.
+    #[inline]
+    pub(super) fn small_number(self) -> Option<(i64, u16)> {
+        match self.0.split_first()? {
+            (&NUMBER, rest) => Numeric::small_from_bytes(rest),
+            _ => None,
+        }
+    }
+
     /// Looks at it, not at what is in it.
     pub(crate) fn read(self) -> Result<Json<'a>> {
         let (&head, rest) = self.0.split_first().ok_or_else(damaged)?;

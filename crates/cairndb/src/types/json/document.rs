@@ -6,7 +6,7 @@ use super::input::unquoted;
 use super::output::write_scalar;
 use super::scan::Scan;
 use super::{DEPTH_MAX, Json, Jsonb, Node, write_node};
-use crate::types::Value;
+use crate::types::{Numeric, Value};
 use crate::{Error, Result};
 
 /// A value of type `json` or `jsonb`, or a part of one.
@@ -194,6 +194,13 @@ impl<'a> Document<'a> {
     where
         'a: 't,
     {
+        if let Document::Node(node) = self
+            && let Some((mantissa, scale)) = node.small_number()
+        {
+            // Writing to a String cannot fail.
+            _ = Numeric::small(mantissa, scale).write_text(buffer);
+            return Ok(Some(buffer));
+        }
         Ok(match self {
             Document::Text(text) => match self.kind()? {
                 Kind::Null => None,

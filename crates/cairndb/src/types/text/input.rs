@@ -73,7 +73,7 @@ pub fn parse_bool(text: &str) -> Result<bool> {
 /// Reads an integer of the width of `T`, which PostgreSQL calls `type_name`.
 pub fn parse_integer<T: TryFrom<i64>>(text: &str, type_name: &str) -> Result<T> {
     // Most have nothing around them.
-    if let Some(value) = text.parse::<i64>().ok().and_then(|value| T::try_from(value).ok()) {
+    if let Some(value) = plain_integer(text.as_bytes()).and_then(|value| T::try_from(value).ok()) {
         return Ok(value);
     }
     let trimmed = text.trim_matches(|c: char| c.is_ascii_whitespace());
@@ -86,6 +86,27 @@ pub fn parse_integer<T: TryFrom<i64>>(text: &str, type_name: &str) -> Result<T> 
         let message = format!("value \"{text}\" is out of range for type {type_name}");
         Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
     })
+}
+
+/// The integer that a text is which consists of at most 18 digits, a minus before them or not; `None`: it is another text.
+#[inline]
+pub(crate) fn plain_integer(text: &[u8]) -> Option<i64> {
+    let (digits, sign) = match text {
+        [b'-', digits @ ..] => (digits, -1),
+        digits => (digits, 1),
+    };
+    if !(1..=18).contains(&digits.len()) {
+        return None;
+    }
+    let mut number = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + i64::from(digit);
+    }
+    Some(sign * number)
 }
 
 /// Reads `\x0aff`, or text with `\\` and `\ooo` escapes.
