@@ -26,6 +26,8 @@ pub enum Broken {
     AnswerEarly,
     /// Who learns of a failure does not tell others who wait.
     FailureUntold,
+    /// Who watches is not told what a batch changed.
+    WatchersForgotten,
     /// Nobody is woken to write the next batch.
     NoNextLeader,
     /// The block that two batches share is written with the first one's header unfinished.

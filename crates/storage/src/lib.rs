@@ -50,6 +50,6 @@ pub use stats::Stats;
 pub use store::{Doubt, Loss, Lost, Salvage, Store, Uncertain, UncertainEntry, Verified, salvage, salvage_with};
 pub use tree::{LeafEntries, TreeShape};
 pub use txn::{
-    Acknowledge, Cursor, KeyList, Lookup, PointReader, PointWriter, Reader, SampleSize, Savepoint, Session, Snapshot,
-    Ticket, Transaction, TransactionWriter, WriteError,
+    Acknowledge, Changed, Cursor, Interest, KeyList, KeyRanges, Lookup, Observer, PointReader, PointWriter, ReadNotes,
+    Reader, SampleSize, Savepoint, Session, Snapshot, Step, Ticket, Transaction, TransactionWriter, WriteError,
 };

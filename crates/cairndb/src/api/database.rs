@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use cairn_storage::{Reader, Store};
 
+use super::live::LiveQueries;
 use super::sequences::SequenceValues;
 use super::{Connection, Options};
 use crate::Result;
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     pub(crate) row_numbers: RowNumbers,
     pub(crate) sequences: SequenceValues,
     spilled: Arc<SpillTotals>,
+    pub(super) live: LiveQueries,
 }
 
 impl Shared {
@@ -63,6 +65,7 @@ impl Shared {
             row_numbers: RowNumbers::default(),
             sequences: SequenceValues::default(),
             spilled: Arc::default(),
+            live: LiveQueries::default(),
         }))
     }
 

@@ -11,7 +11,7 @@ use super::point::PointPlan;
 use super::session::OpenTransaction;
 use crate::Result;
 use crate::bind::{BoundExplain, BoundStatement, ParameterTypes, bind_statement};
-use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, note_all, note_keys};
+use crate::catalog::{Catalog, CatalogStamp, Rests, SearchPath, Table, note_all, note_keys};
 use crate::command::{self, CommandKind};
 use crate::dml;
 use crate::plan::{Field, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, Sizes, optimize};
@@ -170,6 +170,11 @@ impl Prepared {
             Body::Plan(plan) => Some(plan),
             Body::Explain(_) | Body::Utility => None,
         })
+    }
+
+    /// The tables that it reads.
+    pub(super) fn tables(&self) -> Vec<Arc<Table>> {
+        self.rests.tables(false).cloned().collect()
     }
 
     /// Whether it calls functions that may change rows.

@@ -89,6 +89,8 @@ pub struct Function {
     /// Every call may answer anew (`random()`): never folded, never hoisted. Functions that are neither immutable nor
     /// volatile (`now()`) have one answer within a statement.
     pub volatile: bool,
+    /// What it answers follows the clock (`now()`).
+    pub(crate) clock: bool,
     /// What operator this is, for typed kernels and the optimizer; operand types are `args`.
     pub op: Option<Operator>,
     /// Gives the answers. A strict function's is never called with NULL: see [`Function::call`].
@@ -286,6 +288,7 @@ impl Function {
             strict: false,
             immutable: checked.immutable,
             volatile: false,
+            clock: false,
             op: None,
             kernel: Kernel::Checked { check: checked.check, calls: checked.calls },
         }
@@ -337,6 +340,7 @@ impl Function {
             // Calls are not made beforehand: what stands in the body may be another one by then.
             immutable: false,
             volatile: routine.volatility == Volatility::Volatile,
+            clock: false,
             op: None,
             kernel: Kernel::Stored(Arc::new(routine)),
         }
@@ -490,6 +494,7 @@ impl Catalogue {
             strict: true,
             immutable: true,
             volatile: false,
+            clock: false,
             op: None,
             kernel: Kernel::Plain(eval),
         };
@@ -530,6 +535,12 @@ impl Function {
     }
     pub(super) fn stable(&mut self) -> &mut Function {
         self.immutable = false;
+        self
+    }
+    /// Its answer follows the clock.
+    pub(super) fn of_the_clock(&mut self) -> &mut Function {
+        self.immutable = false;
+        self.clock = true;
         self
     }
     pub(super) fn volatile(&mut self) -> &mut Function {

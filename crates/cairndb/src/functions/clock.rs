@@ -27,23 +27,23 @@ fn clock(catalogue: &mut Catalogue) {
     for name in ["now", "transaction_timestamp", "current_timestamp"] {
         catalogue
             .add(name, &[], DataType::TIMESTAMPTZ, |_, context| Ok(Value::TimestampTz(context.transaction_timestamp)))
-            .stable();
+            .of_the_clock();
     }
     catalogue
         .add("statement_timestamp", &[], DataType::TIMESTAMPTZ, |_, context| {
             Ok(Value::TimestampTz(context.statement_timestamp))
         })
-        .stable();
+        .of_the_clock();
     catalogue
         .add("clock_timestamp", &[], DataType::TIMESTAMPTZ, |_, _| Ok(Value::TimestampTz(clock_micros())))
         .volatile();
-    catalogue.add("current_date", &[], Date, |_, context| Ok(Value::Date(today(context) as i32))).stable();
+    catalogue.add("current_date", &[], Date, |_, context| Ok(Value::Date(today(context) as i32))).of_the_clock();
     catalogue
         .add("localtimestamp", &[], DataType::TIMESTAMP, |_, context| Ok(Value::Timestamp(local_now(context))))
-        .stable();
+        .of_the_clock();
     catalogue
         .add("localtime", &[], DataType::TIME, |_, context| Ok(Value::Time(split_timestamp(local_now(context)).1)))
-        .stable();
+        .of_the_clock();
     catalogue.add("to_timestamp", &[Double], DataType::TIMESTAMPTZ, call!((Double seconds) from_epoch(*seconds)));
 }
 
@@ -228,7 +228,7 @@ fn ages(catalogue: &mut Catalogue) {
                 age(today(context) * MICROS_PER_DAY, *t)
             }),
         )
-        .stable();
+        .of_the_clock();
     catalogue
         .add(
             "age",
@@ -238,7 +238,7 @@ fn ages(catalogue: &mut Catalogue) {
                 age(today(context) * MICROS_PER_DAY, Zone::of(context).to_local(*t))
             }),
         )
-        .stable();
+        .of_the_clock();
     catalogue.add(
         "justify_days",
         &[DataType::INTERVAL],

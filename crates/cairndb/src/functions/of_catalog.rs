@@ -60,6 +60,7 @@ impl Function {
             // The plan rests on the schema.
             immutable: true,
             volatile: false,
+            clock: false,
             op: None,
             kernel: Kernel::Asked(Asked { what, catalog }),
         }

@@ -211,6 +211,7 @@ pub(crate) fn function<R: Into<Value>>(
         strict: options.strict,
         immutable: options.volatility == Volatility::Immutable,
         volatile: options.volatility == Volatility::Volatile,
+        clock: false,
         op: None,
         kernel: Kernel::Closure(Arc::new(guarded)),
     }

@@ -50,6 +50,7 @@ mod testing;
 mod tests;
 mod unique;
 pub(crate) mod walk;
+mod watched;
 mod window;
 
 pub use analyze::StatisticsBuilder;
@@ -70,4 +71,5 @@ pub use physical::{KeyBound, KeyRange, ModifiedRows, PhysicalNode, PhysicalPlan,
 pub(crate) use refs::{is_volatile, used_columns};
 pub(crate) use stored_fields::stored_field;
 pub(crate) use walk::children as expr_children;
+pub(crate) use watched::{columns_read, refuse_unwatchable, result_key, trees_read};
 pub use window::{FrameBound, FrameExclusion, FrameUnit, WindowCall, WindowFrame, Windowed};

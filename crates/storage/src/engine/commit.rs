@@ -93,7 +93,8 @@ impl Engine {
                 None => Ok(()),
             },
             Durability::Interval | Durability::Off => {
-                if mode == Durability::Interval {
+                // Who watches hears of what is durable only.
+                if mode == Durability::Interval || self.watch.is_on() {
                     self.signals.raise(Signal::Interval);
                 }
                 // Unless an earlier commit still has to be durable first.
@@ -171,6 +172,10 @@ impl Engine {
         let written = written.and_then(|durable| self.publisher.life.check(Act::Log).map(|()| durable));
         let published = written.as_ref().ok().and_then(|_| cut.take().map(|cut| self.publish(cut))).or(too_early);
 
+        if written.is_ok() {
+            self.watch.look(&batch);
+        }
+
         let mut writer = self.lock_writer();
         self.count(&batch, took);
         writer.batch.give_back(batch.buffer);
@@ -189,8 +194,14 @@ impl Engine {
         drop(writer);
         leading.end();
         match written {
-            Ok(_) => self.publisher.wake(number, woken),
-            Err(_) => self.publisher.wake_everybody(),
+            Ok(durable) => {
+                self.publisher.wake(number, woken);
+                self.watch.wake(durable);
+            }
+            Err(_) => {
+                self.publisher.wake_everybody();
+                self.watch.call();
+            }
         }
         if was_idle {
             self.signals.raise(Signal::Active);

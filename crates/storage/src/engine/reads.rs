@@ -21,7 +21,7 @@ const JOINED: usize = 4;
 pub(crate) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 /// A range of keys with its own bounds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KeyRange {
     lower: Bound<Box<[u8]>>,
     upper: Bound<Box<[u8]>>,
@@ -39,6 +39,14 @@ impl KeyRange {
     fn is_empty(&self) -> bool {
         let (lower, upper) = self.bounds();
         is_empty(lower, upper)
+    }
+
+    /// The key, if it is the only one.
+    pub(crate) fn as_point(&self) -> Option<&[u8]> {
+        match (&self.lower, &self.upper) {
+            (Bound::Included(lower), Bound::Included(upper)) if lower == upper => Some(lower),
+            _ => None,
+        }
     }
 
     fn holds(&self, key: &[u8]) -> bool {

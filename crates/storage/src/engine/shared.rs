@@ -53,6 +53,8 @@ pub(crate) struct Engine {
     /// Whoever lost often, and what commits wait for while it has its turn.
     pub(crate) turns: super::turns::Turns,
     pub(crate) signals: Signals,
+    /// What whoever watches is told.
+    pub(crate) watch: super::watch::Watch,
 }
 
 /// The log's checksum chain.

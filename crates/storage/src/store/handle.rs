@@ -14,7 +14,7 @@ use crate::io::{LockGuard, LockOutcome};
 use crate::log::log_path;
 use crate::stats::Stats;
 use crate::sync::{Mutex, Ordering};
-use crate::txn::{Session, Snapshot, Transaction};
+use crate::txn::{Interest, Observer, Session, Snapshot, Transaction};
 use crate::{Error, Options, Result};
 
 /// An open database. Cheap to clone. It is closed, with a last checkpoint, when its last clone and everything that
@@ -48,6 +48,7 @@ impl Opened {
         // One closes at a time.
         let mut background = self.background.lock();
         let settled = self.settle();
+        self.engine.watch.close();
         drop(background.take());
         settled?;
         if self.engine.publisher.life.stage() == Stage::ReadOnly {
@@ -163,6 +164,26 @@ impl Store {
     /// A handle for point statements; one per connection.
     pub fn session(&self) -> Result<Session> {
         Session::new(&self.handle)
+    }
+
+    /// As `snapshot`, of a state that no crash takes back, whatever the durability of its commits.
+    pub fn durable_snapshot(&self) -> Result<Snapshot> {
+        let snapshot = self.snapshot()?;
+        let (engine, position) = (self.engine(), snapshot.position());
+        if engine.durable() < position {
+            engine.wait_durable(engine.lock_writer(), position)?;
+        }
+        Ok(snapshot)
+    }
+
+    /// Starts a thread, as the database's surroundings do it; the returned closure waits for its end.
+    pub fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> Result<crate::Join> {
+        self.engine().env.host.spawn(name, work).map_err(Error::io("start a thread"))
+    }
+
+    /// Watches the database from now on; `None` while somebody else does.
+    pub fn observe(&self) -> Result<Option<(Observer, Interest)>> {
+        Observer::begin(&self.handle)
     }
 
     /// Counters since the database was opened.

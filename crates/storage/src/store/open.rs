@@ -14,7 +14,7 @@ use crate::engine::copies::{self, CatalogCopy};
 use crate::engine::lists::{decode_directory, decode_runs, read_chain};
 use crate::engine::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
 use crate::engine::{
-    Chain, Changes, Dropped, Engine, Publisher, Queue, Signals, Spares, Stage, Trees, VersionPtr, Writer,
+    Chain, Changes, Dropped, Engine, Publisher, Queue, Signals, Spares, Stage, Trees, VersionPtr, Watch, Writer,
 };
 use crate::env::Environment;
 use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, Overlay};
@@ -304,6 +304,7 @@ fn assemble(
         pressure_us: AtomicU64::new(0),
         turns: Default::default(),
         signals: Signals::default(),
+        watch: Watch::default(),
     }
 }
 

@@ -59,7 +59,7 @@ impl Cursor {
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
-            Source::Snapshot(view) => tree.next(&view.handle.engine().pages, *slot),
+            Source::Snapshot(view, _) => tree.next(&view.handle.engine().pages, *slot),
             // The lock keeps the transaction from ending, and its pages from being freed, during the step.
             Source::Transaction(private, _) => {
                 let _state = private.lock()?;
@@ -81,7 +81,7 @@ impl Cursor {
     ) -> Result<Option<R>> {
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
-            Source::Snapshot(view) => tree.next_entries(&view.handle.engine().pages, *slot, limit, read),
+            Source::Snapshot(view, _) => tree.next_entries(&view.handle.engine().pages, *slot, limit, read),
             Source::Transaction(private, _) => {
                 let _state = private.lock()?;
                 tree.next_entries(&private.handle().engine().pages, *slot, limit, read)
@@ -94,7 +94,7 @@ impl Cursor {
         self.backward = true;
         let Cursor { reader, slot, tree, .. } = self;
         match &reader.0 {
-            Source::Snapshot(view) => tree.prev(&view.handle.engine().pages, *slot),
+            Source::Snapshot(view, _) => tree.prev(&view.handle.engine().pages, *slot),
             Source::Transaction(private, _) => {
                 let _state = private.lock()?;
                 tree.prev(&private.handle().engine().pages, *slot)
@@ -115,27 +115,32 @@ impl Cursor {
 
     /// Remembers only what was passed over as read, and lets go of the transaction's pages.
     fn close_read(&mut self) {
-        let (Source::Transaction(private, _), Some((number, lower, upper))) = (&self.reader.0, self.read.take()) else {
-            return;
-        };
-        let Ok(mut state) = private.lock() else { return };
-        if let Some(stamp) = self.held.take() {
-            state.holds.let_go(stamp);
-        }
+        let Some((number, lower, upper)) = self.read.take() else { return };
         let last = self.tree.last_key();
         let (lower, upper) = (as_slice(&lower), as_slice(&upper));
-        if last.is_empty() && broken::is(Broken::EmptyRanges) {
-            return state.reads.close(number, Some((Bound::Excluded(b"none"), Bound::Excluded(b"none"))));
-        }
-        match (self.tree.is_exhausted(), self.backward) {
-            (true, _) => state.reads.close(number, None),
-            (false, false) => state.reads.close(number, Some((lower, Bound::Included(last)))),
-            (false, true) => state.reads.close(number, Some((Bound::Included(last), upper))),
+        let part = match (self.tree.is_exhausted(), self.backward) {
+            _ if last.is_empty() && broken::is(Broken::EmptyRanges) => {
+                Some((Bound::Excluded(&b"none"[..]), Bound::Excluded(&b"none"[..])))
+            }
+            (true, _) => None,
+            (false, false) => Some((lower, Bound::Included(last))),
+            (false, true) => Some((Bound::Included(last), upper)),
+        };
+        match &self.reader.0 {
+            Source::Transaction(private, _) => {
+                let Ok(mut state) = private.lock() else { return };
+                if let Some(stamp) = self.held.take() {
+                    state.holds.let_go(stamp);
+                }
+                state.reads.close(number, part);
+            }
+            Source::Snapshot(_, Some(notes)) => notes.lock().close(number, part),
+            Source::Snapshot(_, None) => {}
         }
     }
 }
 
-/// The root to walk; in a transaction also the stamp under which its pages are kept, and the range noted as read.
+/// The root to walk; in a transaction also the stamp under which its pages are kept; where reads are noted, the range.
 fn begin(
     reader: &Reader,
     tree: TreeId,
@@ -143,7 +148,12 @@ fn begin(
     upper: Bound<&[u8]>,
 ) -> Result<(PageRef, Option<u64>, Option<Noted>)> {
     match &reader.0 {
-        Source::Snapshot(view) => Ok((view.root(tree)?, None, None)),
+        Source::Snapshot(view, None) => Ok((view.root(tree)?, None, None)),
+        Source::Snapshot(view, Some(notes)) => {
+            let root = view.root(tree)?;
+            let number = notes.lock().open(tree, lower, upper);
+            Ok((root, None, Some((number, lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec)))))
+        }
         Source::Transaction(private, then) => {
             let mut state = private.lock()?;
             let (root, held) = match then {

@@ -71,7 +71,12 @@ impl Lookup {
     /// As [`Reader::get_with`].
     pub fn get_with<R>(&mut self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         match &self.reader.0 {
-            Source::Snapshot(view) => get_at(&view.handle, self.slot, view.root(tree)?, key, read),
+            Source::Snapshot(view, notes) => {
+                if let Some(notes) = notes {
+                    notes.lock().key(tree, key);
+                }
+                get_at(&view.handle, self.slot, view.root(tree)?, key, read)
+            }
             Source::Transaction(..) => self.reader.get_with(tree, key, read),
         }
     }
@@ -92,7 +97,7 @@ impl Lookup {
         let mut done = from;
         while done < keys.len() {
             let found = match &self.reader.0 {
-                Source::Snapshot(view) => {
+                Source::Snapshot(view, notes) => {
                     let (pages, root) = (&view.handle.engine().pages, view.root(tree)?);
                     let pin = pages.slots.pin(self.slot)?;
                     let mut values = [&[][..]; GROUP];
@@ -102,6 +107,10 @@ impl Lookup {
                         Err(Stop::Miss(_)) => 0,
                         found => found.map_err(Error::from)?,
                     };
+                    if let Some(notes) = notes {
+                        let mut notes = notes.lock();
+                        (done..done + found).for_each(|at| notes.key(tree, keys.get(at)));
+                    }
                     if found > 0 {
                         read(done, &values[..found])?;
                     }

@@ -6,6 +6,7 @@ mod cursor;
 mod holds;
 mod latest;
 mod lookup;
+mod observer;
 mod own;
 mod parts;
 mod point;
@@ -22,6 +23,7 @@ mod validate;
 
 pub use cursor::Cursor;
 pub use lookup::{KeyList, Lookup};
+pub use observer::{Changed, Interest, KeyRanges, Observer, ReadNotes, Step};
 pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};
 pub(crate) use reader::Claimed;
 pub use reader::{Reader, Snapshot};

@@ -8,9 +8,9 @@ use super::cursor::Cursor;
 use super::lookup::Lookup;
 use super::savepoint::Savepoint;
 use super::state::Private;
-use crate::engine::{Engine, Handle, Version};
+use crate::engine::{Engine, Handle, Reads, Version};
 use crate::page::{Owner, PAGES_ONLY, PageRef, SlotId};
-use crate::sync::Ordering;
+use crate::sync::{Mutex, Ordering};
 use crate::tree::{Difference, Next, Value, overflow_value};
 use crate::{Error, Result, TreeId};
 
@@ -114,12 +114,12 @@ pub struct Snapshot(Reader);
 
 impl Snapshot {
     pub(crate) fn newest(handle: &Arc<Handle>) -> Result<Snapshot> {
-        Ok(Snapshot(Reader(Source::Snapshot(Arc::new(View::newest(handle)?)))))
+        Ok(Snapshot(Reader(Source::Snapshot(Arc::new(View::newest(handle)?), None))))
     }
 
     /// As `newest`, and never ended by force: for copies and checks, which end by themselves.
     pub(crate) fn unending(handle: &Arc<Handle>) -> Result<Snapshot> {
-        Ok(Snapshot(Reader(Source::Snapshot(Arc::new(View::unending(handle)?)))))
+        Ok(Snapshot(Reader(Source::Snapshot(Arc::new(View::unending(handle)?), None))))
     }
 
     /// For reading.
@@ -139,7 +139,7 @@ impl Snapshot {
 
     pub(crate) fn view(&self) -> &Arc<View> {
         match &self.0.0 {
-            Source::Snapshot(view) => view,
+            Source::Snapshot(view, _) => view,
             Source::Transaction(..) => unreachable!("a snapshot reads a version"),
         }
     }
@@ -240,7 +240,8 @@ pub struct Reader(pub(crate) Source);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    Snapshot(Arc<View>),
+    /// With what notes its reads, if anything does.
+    Snapshot(Arc<View>, Option<Arc<Mutex<Reads>>>),
     /// With the state of its own that is read, where that is not the present one.
     Transaction(Arc<Private>, Option<Arc<Savepoint>>),
 }
@@ -248,7 +249,7 @@ pub(crate) enum Source {
 impl Reader {
     pub(crate) fn handle(&self) -> &Arc<Handle> {
         match &self.0 {
-            Source::Snapshot(view) => &view.handle,
+            Source::Snapshot(view, _) => &view.handle,
             Source::Transaction(private, _) => private.handle(),
         }
     }
@@ -263,7 +264,10 @@ impl Reader {
     /// Calls `read` with the value under `key`; `None` where there is none.
     pub fn get_with<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         match &self.0 {
-            Source::Snapshot(view) => {
+            Source::Snapshot(view, notes) => {
+                if let Some(notes) = notes {
+                    notes.lock().key(tree, key);
+                }
                 let claimed = Claimed::new(view.handle.engine())?;
                 get_at(&view.handle, claimed.slot.following(view.slot), view.root(tree)?, key, read)
             }
@@ -280,7 +284,7 @@ impl Reader {
     /// A slot for looking at the state's pages: it notices when the state is ended.
     pub(super) fn claim_slot(&self) -> Result<SlotId> {
         let (holder, owner) = match &self.0 {
-            Source::Snapshot(view) => (view.slot, view.owner),
+            Source::Snapshot(view, _) => (view.slot, view.owner),
             Source::Transaction(private, _) => (private.lock()?.slot()?, Owner::Held),
         };
         Ok(self.handle().engine().pages.slots.claim(owner, PAGES_ONLY)?.following(holder))
@@ -300,7 +304,7 @@ impl Reader {
     /// Changes whenever the tree's content changes; equal stamps mean equal content. 0 for an empty tree.
     pub fn tree_stamp(&self, tree: TreeId) -> Result<u64> {
         match &self.0 {
-            Source::Snapshot(view) => view.root(tree).map(|root| root.birth),
+            Source::Snapshot(view, _) => view.root(tree).map(|root| root.birth),
             Source::Transaction(private, None) => private.lock()?.tree_stamp(private.engine(), tree),
             Source::Transaction(private, Some(then)) => Ok(private.lock()?.root_then(then, tree)?.birth),
         }
@@ -308,18 +312,27 @@ impl Reader {
 
     /// As [`Reader::note_read`], of single keys.
     pub fn note_keys<'k>(&self, tree: TreeId, keys: impl Iterator<Item = &'k [u8]>) -> Result<()> {
-        if let Source::Transaction(private, _) = &self.0 {
-            let mut state = private.lock()?;
-            keys.for_each(|key| state.note_key(tree, key));
+        match &self.0 {
+            Source::Transaction(private, _) => {
+                let mut state = private.lock()?;
+                keys.for_each(|key| state.note_key(tree, key));
+            }
+            Source::Snapshot(_, Some(notes)) => {
+                let mut notes = notes.lock();
+                keys.for_each(|key| notes.key(tree, key));
+            }
+            Source::Snapshot(_, None) => {}
         }
         Ok(())
     }
 
-    /// Remembers a range as read without reading it, as a cached plan rests on catalog entries. Outside transactions
-    /// there is nothing to remember.
+    /// Remembers a range as read without reading it, as a cached plan rests on catalog entries. Where nothing
+    /// notes what is read, there is nothing to remember.
     pub fn note_read(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<()> {
-        if let Source::Transaction(private, _) = &self.0 {
-            private.lock()?.note_range(tree, (lower, upper));
+        match &self.0 {
+            Source::Transaction(private, _) => private.lock()?.note_range(tree, (lower, upper)),
+            Source::Snapshot(_, Some(notes)) => notes.lock().range(tree, lower, upper),
+            Source::Snapshot(_, None) => {}
         }
         Ok(())
     }

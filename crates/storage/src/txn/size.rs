@@ -77,7 +77,7 @@ impl Reader {
 
     fn at_root<R>(&self, tree: TreeId, look: impl FnOnce(&Engine, SlotId, PageRef) -> Result<R>) -> Result<R> {
         match &self.0 {
-            Source::Snapshot(view) => {
+            Source::Snapshot(view, _) => {
                 let slot = self.claim_slot()?;
                 let engine = view.handle.engine();
                 let looked = view.root(tree).and_then(|root| look(engine, slot, root));

@@ -74,6 +74,7 @@ pub(super) fn form(
         strict: false,
         immutable: true,
         volatile: false,
+        clock: false,
         op: None::<Operator>,
         kernel: Kernel::Typed(eval),
     })

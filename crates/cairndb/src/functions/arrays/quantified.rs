@@ -35,6 +35,7 @@ pub fn quantified(op: &Arc<Function>, all: bool, array: DataType) -> Option<Arc<
         strict: false,
         immutable: op.immutable,
         volatile: op.volatile,
+        clock: false,
         op: None,
         kernel: Kernel::Quantified(Quantifier { op: op.clone(), all }),
     }))

@@ -41,6 +41,7 @@ fn form(entry: u64, name: &'static str, args: Box<[DataType]>, eval: Typed) -> A
         strict: false,
         immutable: true,
         volatile: false,
+        clock: false,
         op: None,
         kernel: Kernel::Typed(eval),
     })

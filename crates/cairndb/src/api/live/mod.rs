@@ -1,0 +1,318 @@
+//! Live queries: results that are kept current, told as changes.
+
+mod query;
+mod result;
+mod service;
+mod subscriber;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use query::{Definition, not_a_query};
+use result::RowBytes;
+pub(crate) use service::LiveQueries;
+use service::{Identity, Subscription};
+use subscriber::{End, Taken};
+
+use super::execute::Runnable;
+use super::prepared::{Access, Body};
+use super::{Connection, Params, Row};
+use crate::exec::ExecContext;
+use crate::plan::Field;
+use crate::types::EvalContext;
+use crate::{Database, Error, Result, SqlState, Value};
+
+/// A query whose result is kept current: first the whole result, then, after commits that change it, what changed.
+///
+/// - Every state that is told is the query's result in one committed, durable state of the database, none older than the last.
+/// - Commits that do not change what the query reads cost it nothing; a result that stays the same is not told.
+/// - Who takes changes slower than they come gets them together: the net change since what was taken last. No writer waits.
+///
+/// It ends with an error when a table of it is dropped, or altered so that the result's columns are others, and quietly when
+/// the database is closed. Dropping it ends it.
+///
+/// ```
+/// let db = cairndb::Database::open_in_memory()?;
+/// let conn = db.connect()?;
+/// conn.execute_script("CREATE TABLE task (id int PRIMARY KEY, title text, done bool); INSERT INTO task VALUES (1, 'live', false)")?;
+/// let mut open = conn.live("SELECT id, title FROM task WHERE NOT done", ())?;
+/// assert_eq!(open.next_change()?.expect("the result").added().count(), 1);
+///
+/// conn.execute("INSERT INTO task VALUES (2, 'feed', false)", ())?;
+/// let change = open.next_change()?.expect("a change");
+/// let added: Vec<String> = change.added().map(|row| row.get("title")).collect::<Result<_, _>>()?;
+/// assert_eq!(added, ["feed"]);
+///
+/// conn.execute("UPDATE task SET title = 'live queries' WHERE id = 1", ())?;
+/// let change = open.next_change()?.expect("a change");
+/// let (old, new) = change.updated().next().expect("a row");
+/// assert_eq!((old.get::<String>(1)?, new.get::<String>(1)?), ("live".into(), "live queries".into()));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+pub struct LiveQuery {
+    subscription: Subscription,
+    ended: bool,
+    /// Keeps the database open; let go of last.
+    _database: Database,
+}
+
+impl fmt::Debug for LiveQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LiveQuery")
+    }
+}
+
+/// What changed in a live query's result, from one state of the database to a newer one.
+#[derive(Clone, Debug)]
+pub struct LiveChange {
+    fields: Arc<[Field]>,
+    position: u64,
+    is_first: bool,
+    added: Vec<Vec<Value>>,
+    removed: Vec<Vec<Value>>,
+    updated: Vec<(Vec<Value>, Vec<Value>)>,
+}
+
+impl LiveChange {
+    /// The log position of the state that the result is now of: greater from change to change.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// This is the whole result, and all its rows are [added](LiveChange::added), in the query's order.
+    pub fn is_first(&self) -> bool {
+        self.is_first
+    }
+
+    /// Rows that came.
+    pub fn added(&self) -> impl Iterator<Item = Row<'_>> {
+        self.added.iter().map(|row| Row::new(&self.fields, row))
+    }
+
+    /// Rows that went.
+    pub fn removed(&self) -> impl Iterator<Item = Row<'_>> {
+        self.removed.iter().map(|row| Row::new(&self.fields, row))
+    }
+
+    /// Rows that are others now, each as it was and as it is; by the result's [key](LiveQuery::key). Where it has none, such
+    /// rows are removed and added.
+    pub fn updated(&self) -> impl Iterator<Item = (Row<'_>, Row<'_>)> {
+        self.updated.iter().map(|(old, new)| (Row::new(&self.fields, old), Row::new(&self.fields, new)))
+    }
+}
+
+impl LiveQuery {
+    /// The result's columns.
+    pub fn columns(&self) -> &[Field] {
+        &self.subscription.fields
+    }
+
+    /// Positions of columns of which no two rows of the result have the same values: by these rows are told as updated.
+    /// No columns: there is one row at most. `None`: the plan does not show that there are any.
+    pub fn key(&self) -> Option<&[usize]> {
+        self.subscription.key.as_deref()
+    }
+
+    /// Waits for the next change; the first is the whole result. `None`: the database was closed.
+    ///
+    /// # Errors
+    ///
+    /// Why the query ended: a table was dropped or altered, or running it failed. After that, `None`.
+    pub fn next_change(&mut self) -> Result<Option<LiveChange>> {
+        self.take(None)
+    }
+
+    /// As `next_change`, for at most so long; `None` also: nothing has changed so far.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveQuery::next_change`].
+    pub fn next_change_within(&mut self, time: Duration) -> Result<Option<LiveChange>> {
+        self.take(Some(Instant::now() + time))
+    }
+
+    /// For tasks of an asynchronous program: the next change, or its waker is woken once there is one.
+    ///
+    /// # Errors
+    ///
+    /// See [`LiveQuery::next_change`].
+    pub fn poll_change(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<LiveChange>>> {
+        if self.ended {
+            return Poll::Ready(Ok(None));
+        }
+        match self.subscription.subscriber.poll(context.waker()) {
+            Ok(None) => Poll::Pending,
+            taken => Poll::Ready(self.told(taken)),
+        }
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Calls `each` with every change, the whole result first, on a thread of its own, until the query ends (the error, if it
+    /// was one, is the last call's) or the returned guard is dropped. A panic in `each` ends this watching and nothing else.
+    pub fn on_change(self, mut each: impl FnMut(Result<LiveChange>) + Send + 'static) -> Result<LiveGuard> {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (seen, subscriber) = (stopped.clone(), self.subscription.subscriber.clone());
+        let store = self._database.shared.store.clone();
+        let mut live = self;
+        let work = move || {
+            loop {
+                let change = live.next_change();
+                if seen.load(std::sync::atomic::Ordering::SeqCst) {
+                    return;
+                }
+                let is_last = change.is_err();
+                match change.transpose() {
+                    None => return,
+                    Some(change) => each(change),
+                }
+                if is_last {
+                    return;
+                }
+            }
+        };
+        let _ = store.spawn("cairn-live-call", Box::new(work))?;
+        Ok(LiveGuard { stopped, subscriber })
+    }
+
+    fn take(&mut self, until: Option<Instant>) -> Result<Option<LiveChange>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let taken = self.subscription.subscriber.take(until);
+        self.told(taken)
+    }
+
+    fn told(&mut self, taken: Result<Option<Taken>, End>) -> Result<Option<LiveChange>> {
+        match taken {
+            Ok(taken) => taken.map(|taken| self.change_of(taken)).transpose(),
+            Err(end) => {
+                self.ended = true;
+                match end {
+                    End::Closed => Ok(None),
+                    End::Failed(error) => Err(error),
+                }
+            }
+        }
+    }
+
+    fn change_of(&self, taken: Taken) -> Result<LiveChange> {
+        let Subscription { form, fields, key, .. } = &self.subscription;
+        let decode = |rows: Vec<RowBytes>| rows.iter().map(|row| form.decode(row)).collect::<Result<Vec<_>>>();
+        let (mut added, mut removed) = (decode(taken.added)?, decode(taken.removed)?);
+        let mut updated = Vec::new();
+        if let Some(key) = key {
+            pair(key, &mut added, &mut removed, &mut updated);
+        }
+        let fields = fields.clone();
+        Ok(LiveChange { fields, position: taken.position, is_first: taken.is_first, added, removed, updated })
+    }
+}
+
+/// Rows that went and rows that came of the same key are rows that changed.
+fn pair(
+    key: &[usize],
+    added: &mut Vec<Vec<Value>>,
+    removed: &mut Vec<Vec<Value>>,
+    updated: &mut Vec<(Vec<Value>, Vec<Value>)>,
+) {
+    if added.is_empty() || removed.is_empty() {
+        return;
+    }
+    let key_of = |row: &[Value]| key.iter().map(|&at| row[at].clone()).collect::<Vec<Value>>();
+    let mut gone: std::collections::HashMap<Vec<Value>, Vec<Value>> =
+        removed.drain(..).map(|row| (key_of(&row), row)).collect();
+    added.retain_mut(|row| match gone.remove(&key_of(row)) {
+        Some(old) => {
+            updated.push((old, std::mem::take(row)));
+            false
+        }
+        None => true,
+    });
+    removed.extend(gone.into_values());
+}
+
+/// Changes until the query ends: an iterator of them.
+impl Iterator for LiveQuery {
+    type Item = Result<LiveChange>;
+
+    fn next(&mut self) -> Option<Result<LiveChange>> {
+        self.next_change().transpose()
+    }
+}
+
+/// From [`LiveQuery::on_change`]: dropping it ends the calls (one that runs is not waited for).
+#[must_use = "dropping it ends the calls"]
+pub struct LiveGuard {
+    stopped: Arc<AtomicBool>,
+    subscriber: Arc<subscriber::Subscriber>,
+}
+
+impl fmt::Debug for LiveGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LiveGuard")
+    }
+}
+
+impl Drop for LiveGuard {
+    fn drop(&mut self) {
+        self.stopped.store(true, std::sync::atomic::Ordering::SeqCst);
+        self.subscriber.end(End::Closed);
+    }
+}
+
+impl Connection {
+    /// Watches a query's result: see [`LiveQuery`]. The session's settings are those that it has now.
+    ///
+    /// # Errors
+    ///
+    /// - 42601: it is no query. 0A000, with the part of it that is in the way: its result may change without a commit (`now()`,
+    ///   `random()`, values of sequences), or it reads temporary tables.
+    /// - 25001: in an open transaction, whose changes nobody else sees.
+    /// - What running the query fails with.
+    pub fn live(&self, sql: &str, params: impl Params) -> Result<LiveQuery> {
+        if self.in_transaction() {
+            let error = Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "a live query cannot begin in a transaction");
+            return Err(error.with_hint("Commit first: what a live query tells of is committed."));
+        }
+        let Runnable { parsed, .. } = self.runnable(sql)?;
+        if Access::of(&parsed) != Access::Read {
+            return Err(not_a_query());
+        }
+        let mut runnable = Runnable { parsed: parsed.clone(), prepared: None, hash: None, kept: None };
+        let context = self.with_state(|state| {
+            let prepared = self.plan(&mut runnable, state)?;
+            match prepared.body()? {
+                Body::Plan(_) => self.context(&prepared, state, &params),
+                _ => Err(not_a_query()),
+            }
+        })?;
+        let settings = self.state.borrow().settings.clone();
+        let path = settings.search_path.clone();
+        let parameters = &context.parameters;
+        // What users wrote in Rust is the session's own.
+        let identity = path.functions.is_empty().then(|| Identity {
+            text: sql.into(),
+            context: format!("{:?} {:?} {} {:?}", parameters, path.schemas, settings.time_zone, settings.others).into(),
+        });
+        let eval = EvalContext { caller: None, ..(*context.eval).clone() };
+        let context = ExecContext {
+            eval: Arc::new(eval),
+            interrupt: Arc::default(),
+            deadline: None,
+            transaction_deadline: None,
+            sequences: None,
+            ..context
+        };
+        let options = settings.optimizer.clone();
+        let definition = Definition { parsed, path, options, context };
+        let subscription = self.shared().live.subscribe(self.shared(), definition, identity)?;
+        Ok(LiveQuery { subscription, ended: false, _database: self.database.clone() })
+    }
+}

@@ -1,0 +1,392 @@
+//! Keeps the live queries of a database current: one thread, as long as there are any.
+//!
+//! ```text
+//! commit -> (leader) keys that somebody is interested in -> this thread: which queries, and do they look at what changed?
+//!        -> each of them to the new state -> net change to each subscriber
+//! ```
+//! What must hold:
+//! - A query that begins says first that it is interested in all of its tables, then takes its state, then runs, and then says
+//!   what it has really read: so no commit is missed that its state does not have.
+//! - A query that read more than before in a newer state looks whether that has changed since, before it relies on being told.
+//! - The thread waits for no subscriber, and for no query that runs elsewhere (its first time): that is looked at again.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+
+use cairn_storage::{Changed, Interest, Observer, Snapshot, Step};
+
+use super::query::{Definition, Query, Relevant};
+use super::result::{RowForm, Weights};
+use super::subscriber::{End, Subscriber};
+use crate::api::database::Shared;
+use crate::plan::Field;
+use crate::{Error, Result, SqlState};
+
+/// The live queries of a database.
+#[derive(Default)]
+pub(crate) struct LiveQueries {
+    running: Mutex<Option<Arc<Service>>>,
+}
+
+/// While there are some.
+struct Service {
+    shared: Weak<Shared>,
+    interest: Interest,
+    queries: Mutex<Queries>,
+    next_id: AtomicU64,
+}
+
+#[derive(Default)]
+struct Queries {
+    by_id: HashMap<u64, Arc<Shown>>,
+    by_identity: HashMap<Identity, u64>,
+    /// Those that have to be brought to a state of at least this position: what changed was not told them, being busy, or
+    /// not having said yet that they look at it.
+    behind: BTreeMap<u64, u64>,
+    /// The thread is gone, or about to be: begin another.
+    is_over: bool,
+}
+
+/// Queries that are the same in all of this share one maintenance.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    pub(super) text: Box<str>,
+    /// Values and types of the parameters, and the settings that results depend on.
+    pub(super) context: Box<str>,
+}
+
+/// A query and who watches it.
+struct Shown {
+    id: u64,
+    identity: Option<Identity>,
+    query: Mutex<Query>,
+    /// Apart, for who asks while the query runs.
+    relevant: Mutex<Arc<Relevant>>,
+    subscribers: Mutex<Vec<Arc<Subscriber>>>,
+}
+
+/// One who watches.
+pub(super) struct Subscription {
+    service: Arc<Service>,
+    shown: Arc<Shown>,
+    pub(super) subscriber: Arc<Subscriber>,
+    pub(super) fields: Arc<[Field]>,
+    pub(super) key: Option<Arc<[usize]>>,
+    pub(super) form: Arc<RowForm>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LiveQueries {
+    /// Watches a query.
+    pub(super) fn subscribe(
+        &self,
+        shared: &Arc<Shared>,
+        definition: Definition,
+        identity: Option<Identity>,
+    ) -> Result<Subscription> {
+        loop {
+            let service = self.service(shared)?;
+            if let Some(subscription) = service.subscribe(shared, &definition, identity.as_ref())? {
+                return Ok(subscription);
+            }
+        }
+    }
+
+    fn service(&self, shared: &Arc<Shared>) -> Result<Arc<Service>> {
+        let mut running = locked(&self.running);
+        if let Some(service) = &*running
+            && !locked(&service.queries).is_over
+        {
+            return Ok(service.clone());
+        }
+        let (observer, interest) = loop {
+            // The last thread may not have let go of it yet.
+            match shared.store.observe()? {
+                Some(began) => break began,
+                None => std::thread::yield_now(),
+            }
+        };
+        let service = Arc::new(Service {
+            shared: Arc::downgrade(shared),
+            interest,
+            queries: Mutex::default(),
+            next_id: AtomicU64::new(1),
+        });
+        let watching = service.clone();
+        let _ = shared.store.spawn("cairn-live", Box::new(move || watching.run(observer)))?;
+        *running = Some(service.clone());
+        Ok(service)
+    }
+}
+
+impl Service {
+    /// `None`: the thread is gone.
+    fn subscribe(
+        self: &Arc<Service>,
+        shared: &Shared,
+        definition: &Definition,
+        identity: Option<&Identity>,
+    ) -> Result<Option<Subscription>> {
+        let shown = loop {
+            let mut queries = locked(&self.queries);
+            if queries.is_over {
+                return Ok(None);
+            }
+            let known = identity.and_then(|identity| queries.by_identity.get(identity));
+            if let Some(shown) = known.and_then(|id| queries.by_id.get(id)).cloned() {
+                drop(queries);
+                if let Some(subscription) = self.join(&shown) {
+                    return Ok(Some(subscription));
+                }
+                continue;
+            }
+            let query = Query::new(definition.clone(), shared, &shared.store.snapshot()?)?;
+            let shown = Arc::new(Shown {
+                id: self.next_id.fetch_add(1, Ordering::Relaxed),
+                identity: identity.cloned(),
+                relevant: Mutex::new(query.relevant()),
+                query: Mutex::new(query),
+                subscribers: Mutex::default(),
+            });
+            queries.by_id.insert(shown.id, shown.clone());
+            if let Some(identity) = identity {
+                queries.by_identity.insert(identity.clone(), shown.id);
+            }
+            break shown;
+        };
+        let began = self.begin(shared, &shown);
+        if let Err(error) = began {
+            self.end(&shown, &End::Failed(error.clone()));
+            self.interest.call();
+            return Err(error);
+        }
+        // Whoever passed it by while it ran.
+        self.interest.call();
+        Ok(Some(self.join(&shown).ok_or_else(|| Error::internal("a live query ended as it began"))?))
+    }
+
+    /// Runs the query for the first time.
+    fn begin(&self, shared: &Shared, shown: &Shown) -> Result<()> {
+        let mut query = locked(&shown.query);
+        self.interest.set(shown.id, query.wide_ranges()?);
+        let snapshot = shared.store.durable_snapshot()?;
+        query.advance(shared, &snapshot)?;
+        self.interest.set(shown.id, query.ranges.clone());
+        *locked(&shown.relevant) = query.relevant();
+        Ok(())
+    }
+
+    /// One more who watches the query; `None`: it has ended.
+    fn join(self: &Arc<Service>, shown: &Arc<Shown>) -> Option<Subscription> {
+        let query = locked(&shown.query);
+        let queries = locked(&self.queries);
+        if !queries.by_id.contains_key(&shown.id) {
+            return None;
+        }
+        let subscriber = Arc::new(Subscriber::default());
+        subscriber.begin(query.rows.in_order(), query.position);
+        locked(&shown.subscribers).push(subscriber.clone());
+        drop(queries);
+        Some(Subscription {
+            service: self.clone(),
+            shown: shown.clone(),
+            subscriber,
+            fields: query.fields.clone(),
+            key: query.key.clone(),
+            form: query.form.clone(),
+        })
+    }
+
+    fn forget(&self, shown: &Shown) {
+        locked(&self.queries).forget(shown);
+        self.interest.forget(shown.id);
+    }
+
+    /// Ends the query for all who watch it.
+    fn end(&self, shown: &Shown, end: &End) {
+        self.forget(shown);
+        for subscriber in locked(&shown.subscribers).drain(..) {
+            subscriber.end(end.clone());
+        }
+    }
+
+    /// The thread.
+    fn run(&self, mut observer: Observer) {
+        loop {
+            let step = observer.next(None);
+            let Some(shared) = self.shared.upgrade() else { break };
+            match step {
+                Ok(Some(step)) => self.take_step(&shared, &step),
+                Ok(None) => {}
+                Err(error) => {
+                    let end = match error {
+                        cairn_storage::Error::Closed => End::Closed,
+                        error => End::Failed(error.into()),
+                    };
+                    let mut queries = locked(&self.queries);
+                    queries.is_over = true;
+                    let all: Vec<_> = queries.by_id.values().cloned().collect();
+                    drop(queries);
+                    all.iter().for_each(|shown| self.end(shown, &end));
+                    return;
+                }
+            }
+            self.look_again(&shared, observer.state());
+            let mut queries = locked(&self.queries);
+            if queries.by_id.is_empty() {
+                queries.is_over = true;
+                return;
+            }
+        }
+        locked(&self.queries).is_over = true;
+    }
+
+    /// Brings those queries to the step's newer state that may tell it from the older.
+    fn take_step(&self, shared: &Shared, step: &Step) {
+        let mut affected = BTreeSet::new();
+        let told = step.each(&mut |changed| {
+            let mut add = |id| {
+                if !affected.contains(&id) && self.is_told(id, changed) {
+                    affected.insert(id);
+                }
+            };
+            match changed {
+                Changed::Entry(tree, key, ..) => step.who(tree, key, &mut add),
+                Changed::Dropped(tree) => step.who_of(tree, &mut add),
+                Changed::Anything => locked(&self.queries).by_id.keys().copied().for_each(add),
+            }
+        });
+        if told.is_err() {
+            // What can not be told is found out by who reads it.
+            affected.extend(locked(&self.queries).by_id.keys());
+        }
+        for id in affected {
+            self.advance(shared, id, step.newer());
+        }
+    }
+
+    fn is_told(&self, id: u64, changed: Changed<'_>) -> bool {
+        let shown = locked(&self.queries).by_id.get(&id).cloned();
+        shown.is_some_and(|shown| {
+            let relevant = locked(&shown.relevant).clone();
+            relevant.is_told(changed)
+        })
+    }
+
+    /// Those that are behind, as far as this state helps; for the rest the thread is called once there is a newer one.
+    fn look_again(&self, shared: &Shared, state: Option<&Snapshot>) {
+        let behind = std::mem::take(&mut locked(&self.queries).behind);
+        for (id, wanted) in behind {
+            if let Some(state) = state {
+                self.advance(shared, id, state);
+            }
+            if state.is_none_or(|state| state.position() < wanted) {
+                self.note_behind(id, wanted);
+            }
+        }
+    }
+
+    fn note_behind(&self, id: u64, wanted: u64) {
+        let mut queries = locked(&self.queries);
+        if queries.by_id.contains_key(&id) {
+            let known = queries.behind.entry(id).or_insert(wanted);
+            *known = wanted.max(*known);
+        }
+    }
+
+    fn advance(&self, shared: &Shared, id: u64, state: &Snapshot) {
+        let Some(shown) = locked(&self.queries).by_id.get(&id).cloned() else { return };
+        let mut query = match shown.query.try_lock() {
+            Ok(query) => query,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                self.note_behind(id, state.position());
+                return;
+            }
+        };
+        if state.position() <= query.position {
+            return;
+        }
+        let advanced = catch_unwind(AssertUnwindSafe(|| self.bring(shared, &shown, &mut query, state)));
+        match advanced.unwrap_or_else(|panic| Err(panicked(&*panic))) {
+            Ok(change) => {
+                let mut subscribers = locked(&shown.subscribers);
+                subscribers.retain(|subscriber| !subscriber.is_gone());
+                if !change.is_empty() {
+                    for subscriber in subscribers.iter() {
+                        subscriber.change(&change, query.rows.in_order(), query.position);
+                    }
+                }
+            }
+            Err(error) => {
+                drop(query);
+                self.end(&shown, &End::Failed(error));
+            }
+        }
+    }
+
+    fn bring(&self, shared: &Shared, shown: &Shown, query: &mut Query, state: &Snapshot) -> Result<Weights> {
+        let before = query.ranges.clone();
+        let change = query.advance(shared, state)?;
+        *locked(&shown.relevant) = query.relevant();
+        if query.ranges != before {
+            let is_current = self.interest.set_since(shown.id, query.ranges.clone(), &before, state)?;
+            if !is_current {
+                self.note_behind(shown.id, state.position() + 1);
+                self.interest.call();
+            }
+        }
+        Ok(change)
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+    Error::new(SqlState::INTERNAL_ERROR, format!("the live query panicked: {text}"))
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.subscriber.leave();
+        let mut subscribers = locked(&self.shown.subscribers);
+        subscribers.retain(|subscriber| !Arc::ptr_eq(subscriber, &self.subscriber));
+        // Who joins holds the list of queries, too: nobody comes in between.
+        let is_last = subscribers.is_empty();
+        drop(subscribers);
+        if is_last {
+            self.service.leave(&self.shown);
+        }
+    }
+}
+
+impl Service {
+    /// Forgets a query that nobody watches, and has the thread end that has none left.
+    fn leave(&self, shown: &Shown) {
+        let mut queries = locked(&self.queries);
+        if locked(&shown.subscribers).is_empty() {
+            queries.forget(shown);
+            self.interest.forget(shown.id);
+        }
+        drop(queries);
+        self.interest.call();
+    }
+}
+
+impl Queries {
+    fn forget(&mut self, shown: &Shown) {
+        self.by_id.remove(&shown.id);
+        self.behind.remove(&shown.id);
+        if let Some(identity) = &shown.identity
+            && self.by_identity.get(identity) == Some(&shown.id)
+        {
+            self.by_identity.remove(identity);
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! Live queries: what is told is the result, commit after commit, whatever is done to the tables.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use cairndb::{Connection, Database, Durability, LiveChange, LiveQuery, Options, Result};
+
+const SOON: Duration = Duration::from_secs(30);
+const A_WHILE: Duration = Duration::from_millis(60);
+
+fn database(script: &str) -> (Database, Connection) {
+    let database = Database::open_in_memory().unwrap();
+    let conn = database.connect().unwrap();
+    conn.execute_script(script).unwrap();
+    (database, conn)
+}
+
+fn text(row: &cairndb::Row<'_>) -> String {
+    row.values().iter().map(|value| value.to_string()).collect::<Vec<_>>().join("|")
+}
+
+/// A change as lines: `+` came, `-` went, `~` changed.
+fn lines(change: &LiveChange) -> Vec<String> {
+    let added = change.added().map(|row| format!("+{}", text(&row)));
+    let removed = change.removed().map(|row| format!("-{}", text(&row)));
+    let updated = change.updated().map(|(old, new)| format!("~{} -> {}", text(&old), text(&new)));
+    added.chain(removed).chain(updated).collect()
+}
+
+fn next(live: &mut LiveQuery) -> Vec<String> {
+    lines(&live.next_change_within(SOON).unwrap().expect("a change"))
+}
+
+fn nothing(live: &mut LiveQuery) {
+    let change = live.next_change_within(A_WHILE).unwrap();
+    assert!(change.is_none(), "{:?}", change.map(|change| lines(&change)));
+}
+
+const TASKS: &str = "CREATE TABLE task (id int PRIMARY KEY, owner text, title text, done bool DEFAULT false);
+    CREATE INDEX ON task (owner);
+    INSERT INTO task VALUES (1, 'ada', 'one'), (2, 'bob', 'two'), (3, 'ada', 'three');";
+
+#[test]
+fn the_result_comes_first_and_then_what_changes_it() {
+    let (_database, conn) = database(TASKS);
+    let mut live = conn.live("SELECT id, title FROM task WHERE owner = $1 ORDER BY id DESC", ("ada",)).unwrap();
+    assert_eq!(live.key(), Some(&[0][..]));
+    let first = live.next_change_within(SOON).unwrap().unwrap();
+    assert!(first.is_first());
+    assert_eq!(lines(&first), ["+3|three", "+1|one"]);
+    conn.execute("INSERT INTO task VALUES (4, 'ada', 'four')", ()).unwrap();
+    assert_eq!(next(&mut live), ["+4|four"]);
+    conn.execute("UPDATE task SET title = 'ONE' WHERE id = 1", ()).unwrap();
+    assert_eq!(next(&mut live), ["~1|one -> 1|ONE"]);
+    conn.execute("UPDATE task SET owner = 'bob' WHERE id = 3", ()).unwrap();
+    assert_eq!(next(&mut live), ["-3|three"]);
+    // Not of ada's; of a column that the query does not show; nothing at all; undone.
+    conn.execute("INSERT INTO task VALUES (5, 'bob', 'five')", ()).unwrap();
+    conn.execute("UPDATE task SET done = true WHERE id = 1", ()).unwrap();
+    conn.execute("UPDATE task SET title = 'ONE' WHERE id = 1", ()).unwrap();
+    conn.execute_script("BEGIN; DELETE FROM task; ROLLBACK").unwrap();
+    nothing(&mut live);
+    conn.execute_script("BEGIN; DELETE FROM task WHERE id = 1; INSERT INTO task VALUES (9, 'ada', 'nine'); COMMIT")
+        .unwrap();
+    assert_eq!(next(&mut live), ["+9|nine", "-1|ONE"]);
+}
+
+#[test]
+fn who_is_slow_gets_the_net_change() {
+    let (_database, conn) = database(TASKS);
+    let mut live = conn.live("SELECT id, title FROM task", ()).unwrap();
+    let mut other = conn.live("SELECT id, title FROM task", ()).unwrap();
+    assert_eq!(next(&mut live).len(), 3);
+    let mut position = 0;
+    for round in 0..50 {
+        conn.execute("UPDATE task SET title = $1 WHERE id = 2", (format!("round {round}"),)).unwrap();
+        conn.execute("INSERT INTO task VALUES ($1, 'eve', 'short')", (100 + round,)).unwrap();
+        conn.execute("DELETE FROM task WHERE id = $1", (100 + round,)).unwrap();
+        let change = live.next_change_within(SOON).unwrap().unwrap();
+        assert!(change.position() > position);
+        position = change.position();
+    }
+    // Taken for the first time only now.
+    let until = Instant::now() + SOON;
+    loop {
+        let change = other.next_change_within(SOON).unwrap().expect("the last state");
+        if lines(&change).iter().any(|line| line.ends_with("2|round 49")) {
+            break;
+        }
+        assert!(Instant::now() < until);
+    }
+}
+
+#[test]
+fn what_can_not_be_watched_says_why() {
+    let (_database, conn) = database(TASKS);
+    conn.execute_script(
+        "CREATE SEQUENCE s; CREATE TEMP TABLE mine (a int);
+         CREATE FUNCTION far(a int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN a; END'",
+    )
+    .unwrap();
+    let refused = |sql: &str| {
+        let error = conn.live(sql, ()).expect_err(sql);
+        format!("{} {}", error.sqlstate().0, error.hint().unwrap_or_default())
+    };
+    assert_eq!(refused("SELECT now()"), "0A000 What now says changes without a commit. Give the time as a parameter.");
+    assert!(refused("SELECT 1 FROM task WHERE current_date > '2020-01-01'").contains("Give the time"));
+    assert!(refused("SELECT age(timestamp '2020-01-01')").starts_with("0A000"));
+    assert!(refused("SELECT random()").contains("random"));
+    assert!(refused("SELECT (SELECT nextval('s'))").contains("sequences"));
+    assert!(refused("SELECT far(id) FROM task").contains("far"));
+    assert!(refused("SELECT * FROM mine").contains("session's own"));
+    assert!(refused("DELETE FROM task").starts_with("42601"));
+    assert!(refused("WITH gone AS (DELETE FROM task RETURNING id) SELECT * FROM gone").starts_with("42601"));
+    assert!(refused("EXPLAIN SELECT 1").starts_with("42601"));
+    assert!(refused("SELECT nothing FROM task").starts_with("42703"));
+    conn.execute("BEGIN", ()).unwrap();
+    assert!(refused("SELECT 1").starts_with("25001"));
+    conn.execute("ROLLBACK", ()).unwrap();
+    assert!(conn.live("SELECT $1::int", ()).is_err());
+}
+
+#[test]
+fn tables_that_are_altered_are_followed_or_end_it() {
+    let (_database, conn) = database(TASKS);
+    let mut live = conn.live("SELECT id, title FROM task", ()).unwrap();
+    assert_eq!(next(&mut live).len(), 3);
+    conn.execute_script("ALTER TABLE task ADD COLUMN more int DEFAULT 7; CREATE INDEX ON task (title); ANALYZE task")
+        .unwrap();
+    conn.execute("INSERT INTO task (id, title) VALUES (4, 'four')", ()).unwrap();
+    assert_eq!(next(&mut live), ["+4|four"]);
+    conn.execute("TRUNCATE task", ()).unwrap();
+    assert_eq!(next(&mut live).len(), 4);
+    conn.execute("INSERT INTO task (id, title) VALUES (5, 'five')", ()).unwrap();
+    assert_eq!(next(&mut live), ["+5|five"]);
+    conn.execute("ALTER TABLE task RENAME TO job", ()).unwrap();
+    let error = live.next_change_within(SOON).expect_err("the name is gone");
+    assert_eq!(error.sqlstate().0, "42P01");
+    assert!(live.has_ended() && live.next_change_within(SOON).unwrap().is_none());
+
+    let mut live = conn.live("SELECT * FROM job", ()).unwrap();
+    next(&mut live);
+    conn.execute("ALTER TABLE job DROP COLUMN done", ()).unwrap();
+    assert_eq!(live.next_change_within(SOON).expect_err("other columns").sqlstate().0, "0A000");
+    let mut live = conn.live("SELECT id FROM job", ()).unwrap();
+    next(&mut live);
+    conn.execute("DROP TABLE job", ()).unwrap();
+    assert_eq!(live.next_change_within(SOON).expect_err("dropped").sqlstate().0, "42P01");
+}
+
+#[test]
+fn closing_the_database_ends_it_quietly() {
+    let (database, conn) = database(TASKS);
+    let mut live = conn.live("SELECT id FROM task", ()).unwrap();
+    let mut waiting = conn.live("SELECT id FROM task", ()).unwrap();
+    next(&mut live);
+    next(&mut waiting);
+    let thread = std::thread::spawn(move || waiting.next_change().unwrap().is_none());
+    conn.execute("INSERT INTO task VALUES (7, 'x', 'y')", ()).unwrap();
+    drop(conn);
+    database.close().unwrap();
+    // The last change may come first.
+    while live.next_change_within(SOON).unwrap().is_some() {}
+    assert!(live.has_ended());
+    let _ = thread.join().unwrap();
+}
+
+#[test]
+fn a_callback_hears_of_everything_and_its_panic_harms_nobody() {
+    let (_database, conn) = database(TASKS);
+    let (send, heard) = mpsc::channel();
+    let live = conn.live("SELECT count(*) FROM task", ()).unwrap();
+    let guard = live.on_change(move |change| send.send(lines(&change.unwrap())).unwrap()).unwrap();
+    let panics = conn.live("SELECT count(*) FROM task", ()).unwrap();
+    let _panics = panics.on_change(|_| panic!("a consumer's own fault")).unwrap();
+    assert_eq!(heard.recv_timeout(SOON).unwrap(), ["+3"]);
+    conn.execute("DELETE FROM task WHERE id = 1", ()).unwrap();
+    assert_eq!(heard.recv_timeout(SOON).unwrap(), ["~3 -> 2"]);
+    drop(guard);
+    conn.execute("DELETE FROM task WHERE id = 2", ()).unwrap();
+    assert!(heard.recv_timeout(SOON).is_err());
+}
+
+/// Applies changes to what is known of a result.
+#[derive(Default)]
+struct Known {
+    rows: BTreeMap<String, i64>,
+}
+
+impl Known {
+    fn apply(&mut self, change: &LiveChange) {
+        let mut add = |row: String, weight: i64| *self.rows.entry(row).or_insert(0) += weight;
+        change.added().for_each(|row| add(text(&row), 1));
+        change.removed().for_each(|row| add(text(&row), -1));
+        change.updated().for_each(|(old, new)| {
+            assert_ne!(text(&old), text(&new));
+            add(text(&old), -1);
+            add(text(&new), 1);
+        });
+        self.rows.retain(|row, count| {
+            assert!(*count >= 0, "{row} went that was not there");
+            *count > 0
+        });
+    }
+
+    fn of(conn: &Connection, sql: &str) -> BTreeMap<String, i64> {
+        let mut rows = BTreeMap::new();
+        let all = conn.query_map(sql, (), |row| Ok(text(&row))).unwrap();
+        for row in all.collect::<Result<Vec<_>>>().unwrap() {
+            *rows.entry(row).or_insert(0) += 1;
+        }
+        rows
+    }
+}
+
+const QUERIES: [&str; 22] = [
+    "SELECT * FROM a",
+    "SELECT n FROM a WHERE id = 3",
+    "SELECT id, t FROM a WHERE n BETWEEN 2 AND 4",
+    "SELECT id FROM a WHERE t LIKE '%1%'",
+    "SELECT count(*), sum(n), avg(n), min(t), max(n) FROM a",
+    "SELECT n, count(*), sum(id) FROM a GROUP BY n",
+    "SELECT n, max(t) FROM a GROUP BY n HAVING count(*) > 1",
+    "SELECT a.id, b.v FROM a JOIN b ON b.a = a.id",
+    "SELECT a.id, b.v FROM a LEFT JOIN b ON b.a = a.id",
+    "SELECT a.id, b.v FROM a FULL JOIN b ON b.a = a.id AND b.v > 2",
+    "SELECT x.id, y.id FROM a x JOIN a y ON y.n = x.n AND y.id < x.id",
+    "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.a = a.id)",
+    "SELECT id FROM a WHERE id NOT IN (SELECT a FROM b WHERE a IS NOT NULL)",
+    "SELECT id, (SELECT sum(v) FROM b WHERE b.a = a.id) FROM a",
+    "SELECT DISTINCT n FROM a",
+    "SELECT id, n FROM a ORDER BY n DESC, id LIMIT 3",
+    "SELECT id FROM a ORDER BY id OFFSET 2",
+    "SELECT n FROM a UNION SELECT v FROM b",
+    "SELECT n FROM a EXCEPT ALL SELECT v FROM b",
+    "SELECT id, rank() OVER (PARTITION BY n ORDER BY id) FROM a",
+    "WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < (SELECT count(*) FROM b)) SELECT i FROM r",
+    "SELECT v, total FROM shown",
+];
+
+const SCHEMA: &str = "CREATE TABLE a (id int PRIMARY KEY, n int, t text); CREATE INDEX ON a (n);
+    CREATE TABLE b (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a int, v int); CREATE INDEX ON b (a);
+    CREATE VIEW shown AS SELECT v, count(*) AS total FROM b GROUP BY v;";
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+fn statement(random: &mut Random) -> String {
+    let (id, n) = (random.below(8), random.below(6));
+    match random.below(16) {
+        0..4 => format!("INSERT INTO a VALUES ({id}, {n}, 't{n}') ON CONFLICT (id) DO UPDATE SET n = excluded.n"),
+        4..6 => format!("UPDATE a SET t = 'u{id}{n}' WHERE n = {n}"),
+        6 => format!("UPDATE a SET n = n + 1 WHERE id <= {id}"),
+        7 => format!("DELETE FROM a WHERE id = {id}"),
+        8..11 => format!("INSERT INTO b (a, v) VALUES ({id}, {n}), (NULL, {id})"),
+        11 => format!("UPDATE b SET a = {n} WHERE a = {id}"),
+        12 => format!("DELETE FROM b WHERE v = {n}"),
+        13 => format!("DELETE FROM b WHERE id % 3 = {}", n % 3),
+        14 => "UPDATE a SET n = n".to_owned(),
+        _ => {
+            format!("INSERT INTO a SELECT g, g % 5, 'm' FROM generate_series(20, {}) g ON CONFLICT DO NOTHING", 20 + id)
+        }
+    }
+}
+
+/// Random histories: what is told adds up to the result, in the end and whenever it is looked at.
+fn history(seed: u64, rounds: u64, durability: Durability) {
+    let options = Options::default().durability(durability);
+    let database = Database::open_in_memory_with(options).unwrap();
+    let conn = database.connect().unwrap();
+    conn.execute_script(SCHEMA).unwrap();
+    let mut random = Random(seed);
+    let mut watched: Vec<(LiveQuery, Known)> =
+        QUERIES.iter().map(|sql| (conn.live(sql, ()).expect(sql), Known::default())).collect();
+    for round in 0..rounds {
+        match random.below(24) {
+            0 => conn.execute("TRUNCATE b", ()).map(drop),
+            1 => conn.execute_script("CREATE INDEX extra ON a (t); ANALYZE a"),
+            2 => conn.execute_script("DROP INDEX IF EXISTS extra"),
+            3 => conn.execute_script(
+                "BEGIN; ALTER TABLE a ADD COLUMN later int DEFAULT 4; ALTER TABLE a DROP COLUMN later; COMMIT",
+            ),
+            4..10 => conn.transaction(|tx| {
+                for _ in 0..random.below(6) {
+                    tx.execute(&statement(&mut random), ())?;
+                }
+                Ok(())
+            }),
+            10 => {
+                conn.execute("BEGIN", ()).unwrap();
+                conn.execute(&statement(&mut random), ()).unwrap();
+                conn.execute("ROLLBACK", ()).map(drop)
+            }
+            _ => conn.execute(&statement(&mut random), ()).map(drop),
+        }
+        .or_else(|error| if error.sqlstate().0 == "42P07" { Ok(()) } else { Err(error) })
+        .unwrap();
+        if random.below(4) > 0 && round + 1 < rounds {
+            continue;
+        }
+        for ((live, known), sql) in watched.iter_mut().zip(QUERIES) {
+            let wanted = Known::of(&conn, sql);
+            let until = Instant::now() + SOON;
+            while known.rows != wanted {
+                assert!(Instant::now() < until, "seed {seed}, {sql}: {:?} instead of {wanted:?}", known.rows);
+                match live.next_change_within(Duration::from_secs(2)).expect(sql) {
+                    Some(change) => known.apply(&change),
+                    None => assert!(!live.has_ended(), "{sql}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_told_adds_up_to_the_result() {
+    for seed in 0..6 {
+        history(seed, 60, Durability::Full);
+    }
+}
+
+#[test]
+fn what_is_told_adds_up_in_weak_modes_too() {
+    for (seed, durability) in [(100, Durability::Interval), (101, Durability::Off), (102, Durability::Group)] {
+        history(seed, 40, durability);
+    }
+}
+
+/// Several write at once: every state that is told is the result in one state. (The sum never changes in one.)
+#[test]
+fn no_state_is_a_mix() {
+    let (database, conn) = database("CREATE TABLE account (id int PRIMARY KEY, amount int)");
+    conn.execute("INSERT INTO account SELECT g, 100 FROM generate_series(1, 20) g", ()).unwrap();
+    let mut live = conn.live("SELECT id, amount FROM account", ()).unwrap();
+    let mut sum = conn.live("SELECT sum(amount) FROM account", ()).unwrap();
+    assert_eq!(next(&mut sum), ["+2000"]);
+    let writers: Vec<_> = (0..3u64)
+        .map(|seed| {
+            let conn = database.connect().unwrap();
+            std::thread::spawn(move || {
+                let mut random = Random(seed);
+                for _ in 0..150 {
+                    let (from, to) = (1 + random.below(20) as i32, 1 + random.below(20) as i32);
+                    conn.transaction(|tx| {
+                        tx.execute("UPDATE account SET amount = amount - 1 WHERE id = $1", (from,))?;
+                        tx.execute("UPDATE account SET amount = amount + 1 WHERE id = $1", (to,))
+                    })
+                    .unwrap();
+                }
+            })
+        })
+        .collect();
+    let (mut amounts, mut position) = (BTreeMap::<i32, i64>::new(), 0);
+    let mut take = |live: &mut LiveQuery, time: Duration| {
+        let Some(change) = live.next_change_within(time).unwrap() else { return false };
+        assert!(change.position() > position);
+        position = change.position();
+        let all = change.added().chain(change.updated().map(|(_, new)| new));
+        all.for_each(|row| drop(amounts.insert(row.get(0).unwrap(), row.get(1).unwrap())));
+        assert_eq!(amounts.values().sum::<i64>(), 2000);
+        true
+    };
+    while writers.iter().any(|writer| !writer.is_finished()) {
+        take(&mut live, Duration::from_millis(5));
+    }
+    writers.into_iter().for_each(|writer| writer.join().unwrap());
+    while take(&mut live, Duration::from_millis(200)) {}
+    nothing(&mut sum);
+    assert_eq!(
+        amounts,
+        conn.query_map("SELECT id, amount FROM account", (), |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+            .collect::<Result<_>>()
+            .unwrap()
+    );
+}
+
+/// Subscriptions come and go while others write; each begins with a state and hears of all that follows.
+#[test]
+fn subscriptions_begin_while_others_write() {
+    let (database, conn) = database(
+        "CREATE TABLE counter (id int PRIMARY KEY, n int); INSERT INTO counter SELECT g, 0 FROM generate_series(1, 10) g",
+    );
+    let writer = {
+        let conn = database.connect().unwrap();
+        std::thread::spawn(move || {
+            for n in 1..=1500 {
+                conn.execute("UPDATE counter SET n = $1 WHERE id = $2", (n, 1 + n % 10)).unwrap();
+            }
+        })
+    };
+    let mut watched = Vec::new();
+    while !writer.is_finished() && watched.len() < 300 {
+        let id = (watched.len() % 10) as i32 + 1;
+        let sql = if watched.len() % 3 == 0 {
+            "SELECT n FROM counter WHERE id >= $1 AND id <= $1"
+        } else {
+            "SELECT n FROM counter WHERE id = $1"
+        };
+        watched.push((id, conn.live(sql, (id,)).unwrap()));
+        if watched.len() % 7 == 0 {
+            watched.swap_remove(0);
+        }
+    }
+    writer.join().unwrap();
+    for (id, live) in &mut watched {
+        let wanted: i32 = conn.query_row("SELECT n FROM counter WHERE id = $1", (*id,), |row| row.get(0)).unwrap();
+        let (mut last, until) = (-1, Instant::now() + SOON);
+        while last != wanted {
+            assert!(Instant::now() < until, "{id}: {last} instead of {wanted}");
+            if let Some(change) = live.next_change_within(Duration::from_secs(1)).unwrap() {
+                let all = change.added().chain(change.updated().map(|(_, new)| new));
+                last = all.last().unwrap().get(0).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What the leader of a batch leaves to whoever watches: which of the keys that somebody is interested in it changed.
+//!
+//! What must hold:
+//! - Where nobody watches, a leader looks at one word.
+//! - A leader looks at its batch after it has published its version and before it says that the batch is durable. So who says
+//!   what he is interested in, and takes a snapshot then, hears of every commit that the snapshot does not have; and
+//!   of a version that is durable all that changed was told.
+//! - What is left grows no further than a bound: beyond it "anything may have changed" is left.
+//! - Whoever watches is woken for what he is interested in. For all else only once in a while, to let go of the version
+//!   that he compares with: pages are kept for it.
+
+use std::time::Duration;
+
+use super::interests::Interests;
+use super::ops::{Op, Ops};
+use super::reads::KeyRange;
+use crate::TreeId;
+use crate::broken::{self, Broken};
+use crate::log::format::{BATCH_HEADER, read_record};
+use crate::log::{RecordKind, SealedBatch};
+use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
+
+/// Batches of more bytes are not looked through.
+const LOOKED_THROUGH: usize = 64 << 10;
+/// Keys left, beyond which anything may have changed; and bytes of them.
+const KEYS: usize = 16 << 10;
+const KEY_BYTES: usize = 1 << 20;
+/// Whoever watches lets go of his version after so many batches, or so many bytes of log.
+const BATCHES: u64 = 256;
+const BYTES: u64 = 4 << 20;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    is_on: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    interests: Interests,
+    touched: Touched,
+    /// What was written since the watcher looked last.
+    batches: u64,
+    bytes: u64,
+    /// The watcher waits for the log to be durable up to here.
+    awaited: Option<u64>,
+    /// He is to look, whether or not something has changed.
+    is_called: bool,
+    is_closed: bool,
+}
+
+/// Keys that may have changed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Touched {
+    /// One behind the other; of each its tree, and where it ends.
+    keys: Vec<u8>,
+    points: Vec<(TreeId, usize)>,
+    /// Trees that were dropped.
+    trees: Vec<TreeId>,
+    /// Anything may have changed.
+    anything: bool,
+}
+
+impl Touched {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.points.is_empty() && self.trees.is_empty() && !self.anything
+    }
+
+    pub(crate) fn may_be_anything(&self) -> bool {
+        self.anything
+    }
+
+    pub(crate) fn dropped(&self) -> &[TreeId] {
+        &self.trees
+    }
+
+    /// The keys, each once, in order.
+    pub(crate) fn keys(&self) -> Vec<(TreeId, &[u8])> {
+        let starts = std::iter::once(0).chain(self.points.iter().map(|&(_, end)| end));
+        let mut keys: Vec<_> =
+            starts.zip(&self.points).map(|(start, &(tree, end))| (tree, &self.keys[start..end])).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// Adds what `other` has.
+    pub(crate) fn append(&mut self, other: Touched) {
+        self.anything |= other.anything;
+        let before = self.keys.len();
+        self.keys.extend_from_slice(&other.keys);
+        self.points.extend(other.points.iter().map(|(tree, end)| (*tree, before + end)));
+        self.trees.extend(other.trees);
+        self.bound();
+    }
+
+    fn add(&mut self, tree: TreeId, key: &[u8]) {
+        self.keys.extend_from_slice(key);
+        self.points.push((tree, self.keys.len()));
+        self.bound();
+    }
+
+    fn bound(&mut self) {
+        if self.anything || self.points.len() > KEYS || self.keys.len() > KEY_BYTES {
+            *self = Touched { anything: true, ..Touched::default() };
+        }
+    }
+}
+
+/// What a watcher is woken for.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) touched: Touched,
+    /// The database was closed: nothing changes any more.
+    pub(crate) is_closed: bool,
+    /// Somebody called.
+    pub(crate) is_called: bool,
+}
+
+impl Watch {
+    /// Begins to watch; false if somebody does already.
+    pub(crate) fn begin(&self) -> bool {
+        !self.is_on.swap(true, Ordering::SeqCst)
+    }
+
+    /// Nobody watches any more.
+    pub(crate) fn end(&self) {
+        let mut state = self.state.lock();
+        *state = State { is_closed: state.is_closed, ..State::default() };
+        self.is_on.store(false, Ordering::SeqCst);
+    }
+
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::SeqCst)
+    }
+
+    /// Looks at what a batch changed, that was written and published.
+    #[inline]
+    pub(super) fn look(&self, batch: &SealedBatch) {
+        if self.is_on() && !broken::is(Broken::WatchersForgotten) {
+            self.look_through(batch);
+        }
+    }
+
+    #[cold]
+    fn look_through(&self, batch: &SealedBatch) {
+        let mut state = self.state.lock();
+        let State { interests, touched, .. } = &mut *state;
+        if interests.is_empty() {
+            return;
+        }
+        let whole = batch.length.checked_sub(BATCH_HEADER).filter(|length| *length <= LOOKED_THROUGH);
+        let records = whole.map(|length| &batch.buffer[batch.start + BATCH_HEADER..][..length]);
+        if records.is_none_or(|mut records| look_at_records(&mut records, interests, touched).is_none()) {
+            touched.anything = true;
+            touched.bound();
+        }
+        state.batches += 1;
+        state.bytes += batch.length as u64;
+    }
+
+    /// The log is durable up to `durable`: wakes the watcher, if that is something to him.
+    #[inline]
+    pub(super) fn wake(&self, durable: u64) {
+        if self.is_on() {
+            self.wake_watcher(durable);
+        }
+    }
+
+    #[cold]
+    fn wake_watcher(&self, durable: u64) {
+        let state = self.state.lock();
+        if state.is_due() || state.awaited.is_some_and(|awaited| awaited <= durable) {
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Has the watcher look, whether or not something has changed.
+    pub(crate) fn call(&self) {
+        self.state.lock().is_called = true;
+        self.changed.notify_all();
+    }
+
+    /// Nothing is written any more.
+    pub(crate) fn close(&self) {
+        self.state.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// What `owner` is interested in from now on; `None`: in nothing more.
+    pub(crate) fn set_interests(&self, owner: u64, ranges: Option<Vec<(TreeId, KeyRange)>>) {
+        let interests = &mut self.state.lock().interests;
+        match ranges {
+            Some(ranges) => interests.set(owner, ranges),
+            None => interests.forget(owner),
+        }
+    }
+
+    /// Has a look at what everybody is interested in. Leaders wait meanwhile.
+    pub(crate) fn with_interests<R>(&self, look: impl FnOnce(&Interests) -> R) -> R {
+        look(&self.state.lock().interests)
+    }
+
+    /// Sleeps until there is something to look at, or for at most so long, and takes it.
+    pub(crate) fn wait(&self, longest: Option<Duration>) -> Call {
+        let mut state = self.state.lock();
+        if !state.is_due() {
+            state = self.sleep(state, longest);
+        }
+        state.take()
+    }
+
+    /// Takes what there is.
+    pub(crate) fn take(&self) -> Call {
+        self.state.lock().take()
+    }
+
+    /// Puts back what has to be looked at again.
+    pub(crate) fn leave(&self, touched: &Touched) {
+        self.state.lock().touched.append(touched.clone());
+    }
+
+    /// Sleeps until the log is durable up to `position`, or for no reason, and takes what there is then.
+    pub(crate) fn wait_durable(&self, position: u64, durable: impl FnOnce() -> u64) -> Call {
+        let mut state = self.state.lock();
+        state.awaited = Some(position);
+        if durable() < position && !state.is_closed {
+            state = self.sleep(state, Some(Duration::from_millis(100)));
+        }
+        state.awaited = None;
+        state.take()
+    }
+
+    fn sleep<'a>(&self, state: MutexGuard<'a, State>, longest: Option<Duration>) -> MutexGuard<'a, State> {
+        match longest {
+            Some(longest) => self.changed.wait_for(state, longest),
+            None => self.changed.wait(state),
+        }
+    }
+}
+
+impl State {
+    fn is_due(&self) -> bool {
+        !self.touched.is_empty() || self.is_called || self.is_closed || self.batches >= BATCHES || self.bytes >= BYTES
+    }
+
+    fn take(&mut self) -> Call {
+        (self.batches, self.bytes) = (0, 0);
+        let is_called = std::mem::take(&mut self.is_called);
+        Call { touched: std::mem::take(&mut self.touched), is_closed: self.is_closed, is_called }
+    }
+}
+
+/// Adds the keys that somebody is interested in; `None`: it can not be told from the records.
+fn look_at_records(records: &mut &[u8], interests: &Interests, touched: &mut Touched) -> Option<()> {
+    while !records.is_empty() {
+        let (kind, operations) = read_record(records)?;
+        // Parts of a transaction that is not committed yet are looked at with the rest of it: not at all.
+        match kind {
+            RecordKind::Commit => {}
+            RecordKind::Part { .. } => continue,
+            RecordKind::CommitParts { .. } => return None,
+        }
+        for op in Ops::new(operations) {
+            match op.ok()? {
+                Op::Drop { tree } if interests.is_any_of(tree) => touched.trees.push(tree),
+                Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key }
+                    if !touched.anything && interests.is_any_in(tree, key) =>
+                {
+                    touched.add(tree, key);
+                }
+                _ => {}
+            }
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,460 @@
+//! Watching the database: what changed from one durable state to the next, of what somebody is interested in.
+//!
+//! ```text
+//! interest in what a reader noted -> Observer::next: older and newer state, keys that may differ -> Step::each: those that do
+//! ```
+//! What must hold:
+//! - Only states are told that are durable, one after the other, none before an earlier one.
+//! - Of every key that somebody is interested in, and whose entry differs between the two states of a step, the step tells.
+//!   (Interests that were added while the step was awaited may be told of more.)
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::reader::{Reader, Snapshot, Source};
+use crate::engine::{Act, Handle, KeyRange, Reads, Touched};
+use crate::sync::Mutex;
+use crate::{Error, Result, TreeId};
+
+/// Keys and ranges of keys: what a reader read, and what somebody is interested in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyRanges(Vec<(TreeId, KeyRange)>);
+
+impl KeyRanges {
+    /// All keys of all the trees.
+    pub fn of_trees(trees: impl Iterator<Item = TreeId>) -> KeyRanges {
+        KeyRanges(trees.map(|tree| (tree, KeyRange::new((Bound::Unbounded, Bound::Unbounded)))).collect())
+    }
+
+    /// Adds a range.
+    pub fn add(&mut self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) {
+        self.0.push((tree, KeyRange::new((lower, upper))));
+    }
+
+    /// How many keys and ranges there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Notes what is read through a [`Reader`].
+#[derive(Clone)]
+pub struct ReadNotes(Arc<Mutex<Reads>>);
+
+impl fmt::Debug for ReadNotes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReadNotes")
+    }
+}
+
+impl ReadNotes {
+    /// What was read so far: at least that. Beyond a bound neighbours are joined.
+    pub fn ranges(&self) -> KeyRanges {
+        KeyRanges(self.0.lock().to_sorted_ranges())
+    }
+}
+
+impl Snapshot {
+    /// A reader of this state that notes what is read.
+    pub fn noting(&self) -> (Reader, ReadNotes) {
+        let notes = Arc::new(Mutex::new(Reads::default()));
+        (Reader(Source::Snapshot(self.view().clone(), Some(notes.clone()))), ReadNotes(notes))
+    }
+}
+
+/// Where everybody who watches says what he is interested in. Cheap to clone.
+#[derive(Clone)]
+pub struct Interest {
+    handle: Arc<Handle>,
+}
+
+impl fmt::Debug for Interest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interest")
+    }
+}
+
+impl Interest {
+    /// `owner` is interested in these from now on, and in nothing else. Of a commit that a snapshot does not have which is
+    /// taken hereafter, the observer will tell.
+    pub fn set(&self, owner: u64, ranges: KeyRanges) {
+        self.handle.engine().watch.set_interests(owner, Some(ranges.0));
+    }
+
+    /// As `set`, by who has read these in a state that is not the newest any more, and said before that he is interested in
+    /// `before`: whether the others are the same in the newest. If not, he has to look again: he was not told.
+    pub fn set_since(&self, owner: u64, ranges: KeyRanges, before: &KeyRanges, state: &Snapshot) -> Result<bool> {
+        let known: HashSet<&(TreeId, KeyRange)> = before.0.iter().collect();
+        let more: Vec<_> = ranges.0.iter().filter(|range| !known.contains(range)).cloned().collect();
+        self.set(owner, ranges);
+        let newest = Snapshot::newest(&self.handle)?;
+        if newest.position() == state.position() {
+            return Ok(true);
+        }
+        let root = |snapshot: &Snapshot, tree| snapshot.view().root(tree).ok();
+        for (tree, range) in more {
+            if root(state, tree) == root(&newest, tree) {
+                continue;
+            }
+            let mut differs = false;
+            let (lower, upper) = range.bounds();
+            state.diff(&newest, tree, lower, upper, |_, _, _| {
+                differs = true;
+                false
+            })?;
+            if differs {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// `owner` is interested in nothing any more.
+    pub fn forget(&self, owner: u64) {
+        self.handle.engine().watch.set_interests(owner, None);
+    }
+
+    /// Has [`Observer::next`] return, whether or not something has changed.
+    pub fn call(&self) {
+        self.handle.engine().watch.call();
+    }
+}
+
+/// Watches a database; there is one at a time.
+pub struct Observer {
+    handle: Arc<Handle>,
+    /// The state that was told last; `None` if it was ended by force.
+    last: Option<Snapshot>,
+    touched: Touched,
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}
+
+/// From one durable state to the next.
+#[derive(Debug)]
+pub struct Step {
+    handle: Arc<Handle>,
+    older: Option<Snapshot>,
+    newer: Snapshot,
+    touched: Touched,
+}
+
+/// What a step tells of.
+#[derive(Clone, Copy, Debug)]
+pub enum Changed<'a> {
+    /// An entry differs: its key, and what stood and stands there.
+    Entry(TreeId, &'a [u8], Option<&'a [u8]>, Option<&'a [u8]>),
+    /// A tree is not there any more.
+    Dropped(TreeId),
+    /// What was there before is not known any more: anything may have changed.
+    Anything,
+}
+
+impl Observer {
+    /// `None`: somebody observes already.
+    pub(crate) fn begin(handle: &Arc<Handle>) -> Result<Option<(Observer, Interest)>> {
+        if !handle.engine().watch.begin() {
+            return Ok(None);
+        }
+        let mut observer = Observer { handle: handle.clone(), last: None, touched: Touched::default() };
+        observer.last = Some(Snapshot::newest(handle)?);
+        Ok(Some((observer, Interest { handle: handle.clone() })))
+    }
+
+    /// The state that the next step begins with.
+    pub fn state(&self) -> Option<&Snapshot> {
+        self.last.as_ref()
+    }
+
+    /// Its log position.
+    pub fn position(&self) -> Option<u64> {
+        self.last.as_ref().map(Snapshot::position)
+    }
+
+    /// Waits until something has changed that somebody is interested in, for at most so long; `None`: nothing did, or
+    /// somebody [called](Interest::call).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`] once the database was closed; why it failed, once it did.
+    pub fn next(&mut self, longest: Option<Duration>) -> Result<Option<Step>> {
+        let engine = self.handle.engine();
+        let call = engine.watch.wait(longest);
+        self.touched.append(call.touched);
+        let newer = Snapshot::newest(&self.handle)?;
+        let position = newer.position();
+        // In a weak mode more can be seen than is durable. What is durable was looked at.
+        while engine.durable() < position && !call.is_closed {
+            engine.publisher.life.check(Act::Log)?;
+            let call = engine.watch.wait_durable(position, || engine.durable());
+            self.touched.append(call.touched);
+            if call.is_called {
+                engine.watch.call();
+            }
+        }
+        // What was left meanwhile may be of commits that this state has, or of later ones.
+        let call = engine.watch.take();
+        let is_newest = Snapshot::newest(&self.handle)?.position() == position;
+        if !is_newest && !call.touched.is_empty() {
+            engine.watch.leave(&call.touched);
+        }
+        self.touched.append(call.touched);
+        let older = self.last.replace(newer.clone());
+        if self.touched.is_empty() {
+            return if call.is_closed { Err(Error::Closed) } else { Ok(None) };
+        }
+        let touched = std::mem::take(&mut self.touched);
+        Ok(Some(Step { handle: self.handle.clone(), older, newer, touched }))
+    }
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        self.handle.engine().watch.end();
+    }
+}
+
+impl Step {
+    /// The state before.
+    pub fn older(&self) -> Option<&Snapshot> {
+        self.older.as_ref()
+    }
+
+    /// The state after.
+    pub fn newer(&self) -> &Snapshot {
+        &self.newer
+    }
+
+    /// Calls `each` with every change of what somebody is interested in.
+    pub fn each(&self, each: &mut dyn FnMut(Changed<'_>)) -> Result<()> {
+        let Some(older) = &self.older else {
+            each(Changed::Anything);
+            return Ok(());
+        };
+        match self.each_since(older, each) {
+            Err(Error::SnapshotTooOld) => each(Changed::Anything),
+            done => return done,
+        }
+        Ok(())
+    }
+
+    fn each_since(&self, older: &Snapshot, each: &mut dyn FnMut(Changed<'_>)) -> Result<()> {
+        let watch = &self.handle.engine().watch;
+        if self.touched.may_be_anything() {
+            let trees = watch.with_interests(|interests| interests.trees().collect::<Vec<_>>());
+            for tree in trees {
+                self.each_of(older, tree, each)?;
+            }
+            return Ok(());
+        }
+        let dropped = self.touched.dropped();
+        dropped.iter().for_each(|tree| each(Changed::Dropped(*tree)));
+        let root = |snapshot: &Snapshot, tree| snapshot.view().root(tree).ok();
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        let get = |snapshot: &Snapshot, tree: TreeId, key: &[u8], into: &mut Vec<u8>| {
+            into.clear();
+            match root(snapshot, tree) {
+                Some(_) => snapshot.reader().get_with(tree, key, |value| into.extend_from_slice(value)),
+                None => Ok(None),
+            }
+        };
+        for (tree, key) in self.touched.keys() {
+            if dropped.contains(&tree) {
+                continue;
+            }
+            let was = get(older, tree, key, &mut before)?;
+            let is = get(&self.newer, tree, key, &mut after)?;
+            if was != is || before != after {
+                each(Changed::Entry(tree, key, was.map(|()| &before[..]), is.map(|()| &after[..])));
+            }
+        }
+        Ok(())
+    }
+
+    /// All that changed in a tree, of what somebody is interested in.
+    fn each_of(&self, older: &Snapshot, tree: TreeId, each: &mut dyn FnMut(Changed<'_>)) -> Result<()> {
+        let is_there = |snapshot: &Snapshot| snapshot.view().root(tree).is_ok();
+        if is_there(older) && !is_there(&self.newer) {
+            each(Changed::Dropped(tree));
+            return Ok(());
+        }
+        let watch = &self.handle.engine().watch;
+        older.diff(&self.newer, tree, Bound::Unbounded, Bound::Unbounded, |key, was, is| {
+            if watch.with_interests(|interests| interests.is_any_in(tree, key)) {
+                each(Changed::Entry(tree, key, was, is));
+            }
+            true
+        })
+    }
+
+    /// Calls `each` with everybody who is interested in the key; some more than once.
+    pub fn who(&self, tree: TreeId, key: &[u8], each: &mut dyn FnMut(u64)) {
+        self.handle.engine().watch.with_interests(|interests| interests.each(tree, key, each));
+    }
+
+    /// As `who`, of some key of the tree.
+    pub fn who_of(&self, tree: TreeId, each: &mut dyn FnMut(u64)) {
+        self.handle.engine().watch.with_interests(|interests| interests.each_of(tree, each));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Durability, Options, Store};
+
+    const NOW: Option<Duration> = Some(Duration::ZERO);
+    const SOON: Option<Duration> = Some(Duration::from_secs(20));
+
+    fn store() -> (Store, TreeId, TreeId) {
+        let store = Store::open_in_memory(Options::default()).unwrap();
+        let tx = store.begin().unwrap();
+        let (a, b) = (tx.create_tree().unwrap(), tx.create_tree().unwrap());
+        for key in [b"a", b"b", b"c", b"d"] {
+            tx.put(a, key, b"old").unwrap();
+            tx.put(b, key, b"old").unwrap();
+        }
+        tx.commit(None).unwrap();
+        (store, a, b)
+    }
+
+    fn told(step: &Step) -> Vec<String> {
+        let mut told = Vec::new();
+        let text = |value: Option<&[u8]>| value.map_or("-".into(), |value| String::from_utf8_lossy(value).into_owned());
+        step.each(&mut |changed| {
+            told.push(match changed {
+                Changed::Entry(_, key, was, is) => format!("{} {} {}", text(Some(key)), text(was), text(is)),
+                Changed::Dropped(_) => "dropped".into(),
+                Changed::Anything => "anything".into(),
+            });
+        })
+        .unwrap();
+        told
+    }
+
+    fn put(store: &Store, tree: TreeId, key: &[u8], value: &[u8]) {
+        let tx = store.begin().unwrap();
+        tx.put(tree, key, value).unwrap();
+        tx.commit(None).unwrap();
+    }
+
+    #[test]
+    fn what_somebody_is_interested_in_is_told_and_nothing_else() {
+        let (store, a, b) = store();
+        let (mut observer, interest) = store.observe().unwrap().unwrap();
+        assert!(store.observe().unwrap().is_none());
+        let (reader, notes) = store.snapshot().unwrap().noting();
+        reader.get(a, b"b").unwrap();
+        let mut cursor = reader.cursor(b, Bound::Included(b"a"), Bound::Unbounded).unwrap();
+        cursor.next().unwrap();
+        cursor.next().unwrap();
+        drop(cursor);
+        interest.set(1, notes.ranges());
+        put(&store, a, b"a", b"new");
+        put(&store, b, b"c", b"new");
+        assert!(observer.next(NOW).unwrap().is_none());
+        put(&store, a, b"b", b"new");
+        put(&store, b, b"aa", b"new");
+        put(&store, b, b"b", b"old");
+        let step = observer.next(SOON).unwrap().unwrap();
+        assert_eq!(told(&step), ["b old new", "aa - new"]);
+        let mut who = Vec::new();
+        step.who(b, b"aa", &mut |owner| who.push(owner));
+        assert_eq!(who, [1]);
+        interest.forget(1);
+        put(&store, a, b"b", b"newer");
+        assert!(observer.next(NOW).unwrap().is_none());
+        drop(observer);
+        assert!(store.observe().unwrap().is_some());
+    }
+
+    #[test]
+    fn large_transactions_and_dropped_trees_are_told_too() {
+        let (store, a, b) = store();
+        let (mut observer, interest) = store.observe().unwrap().unwrap();
+        let mut ranges = KeyRanges::default();
+        ranges.add(a, Bound::Included(b"b"), Bound::Excluded(b"d"));
+        interest.set(1, ranges);
+        interest.set(2, KeyRanges::of_trees([b].into_iter()));
+        let tx = store.begin().unwrap();
+        for number in 0..40_000u32 {
+            tx.put(a, &[b"x".as_slice(), &number.to_be_bytes()].concat(), &[7; 100]).unwrap();
+        }
+        tx.delete(a, b"c").unwrap();
+        tx.commit(None).unwrap();
+        assert_eq!(told(&observer.next(SOON).unwrap().unwrap()), ["c old -"]);
+        let tx = store.begin().unwrap();
+        tx.drop_tree(b).unwrap();
+        tx.commit(None).unwrap();
+        let step = observer.next(SOON).unwrap().unwrap();
+        assert_eq!(told(&step), ["dropped"]);
+        let mut who = Vec::new();
+        step.who_of(b, &mut |owner| who.push(owner));
+        assert_eq!(who, [2]);
+    }
+
+    /// It was told as soon as it could be seen.
+    #[test]
+    fn what_is_told_is_durable() {
+        for mode in [Durability::Interval, Durability::Off] {
+            let (store, a, _) = store();
+            let (mut observer, interest) = store.observe().unwrap().unwrap();
+            interest.set(1, KeyRanges::of_trees([a].into_iter()));
+            for round in 0..20u8 {
+                let tx = store.begin().unwrap();
+                tx.put(a, b"b", &[b'0' + round]).unwrap();
+                tx.commit(Some(mode)).unwrap();
+                let step = observer.next(SOON).unwrap().unwrap();
+                assert!(store.engine().durable() >= step.newer().position());
+                assert_eq!(told(&step).len(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn closing_ends_it_and_a_call_wakes_it() {
+        let (store, a, _) = store();
+        let (mut observer, interest) = store.observe().unwrap().unwrap();
+        interest.set(1, KeyRanges::of_trees([a].into_iter()));
+        let watcher = std::thread::spawn(move || {
+            let called = observer.next(SOON).unwrap().is_none();
+            (called, observer.next(SOON).is_ok_and(|step| step.is_some()), observer.next(SOON).is_err())
+        });
+        interest.call();
+        std::thread::sleep(Duration::from_millis(50));
+        put(&store, a, b"b", b"last");
+        std::thread::sleep(Duration::from_millis(50));
+        store.close().unwrap();
+        assert_eq!(watcher.join().unwrap(), (true, true, true));
+    }
+
+    /// Pages of every state since were kept.
+    #[test]
+    fn whoever_watches_what_does_not_change_keeps_no_old_state() {
+        let (store, a, b) = store();
+        let (mut observer, interest) = store.observe().unwrap().unwrap();
+        interest.set(1, KeyRanges::of_trees([a].into_iter()));
+        let began = observer.position().unwrap();
+        let watcher = std::thread::spawn(move || {
+            let step = observer.next(SOON).unwrap();
+            (step.is_none(), observer.position().unwrap())
+        });
+        for number in 0..2000u32 {
+            put(&store, b, b"b", &number.to_be_bytes());
+        }
+        let (is_none, position) = watcher.join().unwrap();
+        assert!(is_none && position > began);
+    }
+}
