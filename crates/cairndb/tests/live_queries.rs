@@ -363,7 +363,9 @@ fn no_state_is_a_mix() {
         assert!(change.position() > position);
         position = change.position();
         let all = change.added().chain(change.updated().map(|(_, new)| new));
-        all.for_each(|row| drop(amounts.insert(row.get(0).unwrap(), row.get(1).unwrap())));
+        for row in all {
+            amounts.insert(row.get(0).unwrap(), row.get(1).unwrap());
+        }
         assert_eq!(amounts.values().sum::<i64>(), 2000);
         true
     };

@@ -195,22 +195,26 @@ impl Observer {
         self.touched.append(call.touched);
         let newer = Snapshot::newest(&self.handle)?;
         let position = newer.position();
+        // What is left from here on may be of commits that this state has, or of later ones.
+        let mut later = Touched::default();
         // In a weak mode more can be seen than is durable. What is durable was looked at.
         while engine.durable() < position && !call.is_closed {
             engine.publisher.life.check(Act::Log)?;
             let call = engine.watch.wait_durable(position, || engine.durable());
-            self.touched.append(call.touched);
+            later.append(call.touched);
             if call.is_called {
                 engine.watch.call();
             }
         }
-        // What was left meanwhile may be of commits that this state has, or of later ones.
-        let call = engine.watch.take();
-        let is_newest = Snapshot::newest(&self.handle)?.position() == position;
-        if !is_newest && !call.touched.is_empty() {
-            engine.watch.leave(&call.touched);
+        let last_call = engine.watch.take();
+        later.append(last_call.touched);
+        if last_call.is_called {
+            engine.watch.call();
         }
-        self.touched.append(call.touched);
+        if !later.is_empty() && Snapshot::newest(&self.handle)?.position() != position {
+            engine.watch.leave(&later);
+        }
+        self.touched.append(later);
         let older = self.last.replace(newer.clone());
         if self.touched.is_empty() {
             return if call.is_closed { Err(Error::Closed) } else { Ok(None) };
@@ -378,6 +382,23 @@ mod tests {
         assert!(observer.next(NOW).unwrap().is_none());
         drop(observer);
         assert!(store.observe().unwrap().is_some());
+    }
+
+    #[test]
+    fn who_was_told_of_a_commit_can_watch_it_at_once() {
+        let (store, a, _) = store();
+        let (mut observer, interest) = store.observe().unwrap().unwrap();
+        interest.set(1, KeyRanges::of_trees([a].into_iter()));
+        put(&store, a, b"b", b"new");
+        assert_eq!(told(&observer.next(NOW).unwrap().unwrap()), ["b old new"]);
+    }
+
+    #[test]
+    fn a_batch_that_is_not_looked_at_is_noticed() {
+        crate::broken::must_be_caught(
+            crate::broken::Broken::WatchersForgotten,
+            who_was_told_of_a_commit_can_watch_it_at_once,
+        );
     }
 
     #[test]

@@ -216,6 +216,7 @@ impl LiveQuery {
 }
 
 /// Rows that went and rows that came of the same key are rows that changed.
+#[expect(clippy::mutable_key_type, reason = "a path's pattern has caches, which its hash does not look at")]
 fn pair(
     key: &[usize],
     added: &mut Vec<Vec<Value>>,
