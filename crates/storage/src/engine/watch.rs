@@ -30,11 +30,17 @@ const BATCHES: u64 = 256;
 const BYTES: u64 = 4 << 20;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watch {
     is_on: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
+}
+
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch { is_on: AtomicBool::new(false), state: Mutex::default(), changed: Condvar::new() }
+    }
 }
 
 #[derive(Debug, Default)]
