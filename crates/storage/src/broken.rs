@@ -62,6 +62,14 @@ pub enum Broken {
     SavepointKeepsOperations,
     /// Rolling back to a savepoint keeps what a short transaction wrote since.
     SavepointKeepsList,
+    /// Rolling back to a savepoint keeps what was appended since.
+    SavepointKeepsAppends,
+    /// Who waits for what is appended is not told.
+    AppendsUntold,
+    /// Who takes what was appended takes what is not durable, too.
+    AppendsUndurable,
+    /// Recovery puts what was appended where the record begins.
+    AppendsMisplaced,
     /// Batches of earlier uses of the log's space pass for new ones.
     StaleBatches,
     /// A batch's checksum is not looked at.

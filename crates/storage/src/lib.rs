@@ -40,7 +40,7 @@ mod txn;
 
 #[cfg(feature = "counters")]
 pub use counted::counted;
-pub use engine::Losses;
+pub use engine::{AppendKey, Losses};
 pub use env::{Environment, Host, Join, QuietHost, RealHost};
 pub use error::{Error, Result};
 pub use io::SyncMethod;
@@ -50,6 +50,7 @@ pub use stats::Stats;
 pub use store::{Doubt, Loss, Lost, Salvage, Store, Uncertain, UncertainEntry, Verified, salvage, salvage_with};
 pub use tree::{LeafEntries, TreeShape};
 pub use txn::{
-    Acknowledge, Changed, Cursor, Interest, KeyList, KeyRanges, Lookup, Observer, PointReader, PointWriter, ReadNotes,
-    Reader, SampleSize, Savepoint, Session, Snapshot, Step, Ticket, Transaction, TransactionWriter, WriteError,
+    Acknowledge, AppendListener, Appended, Changed, Cursor, Interest, KeyList, KeyRanges, Lookup, Observer,
+    PointReader, PointWriter, ReadNotes, Reader, SampleSize, Savepoint, Session, Snapshot, Step, Ticket, Transaction,
+    TransactionWriter, WriteError,
 };

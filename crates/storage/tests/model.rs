@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cairn_storage::broken::{self, Broken};
 use cairn_storage::io::MemFs;
-use cairn_storage::{Durability, Environment, Options, Reader, RealHost, Snapshot, Store, TreeId};
+use cairn_storage::{AppendKey, Durability, Environment, Losses, Options, Reader, RealHost, Snapshot, Store, TreeId};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -166,9 +166,15 @@ fn run(page_size: usize, seed: u64, rounds: usize) {
     let mut store = Store::open_with("model", options(page_size), env.clone()).unwrap();
     let mut models: BTreeMap<TreeId, Model> = BTreeMap::from([(TreeId::CATALOG, Model::new())]);
     let mut earlier: Option<(Snapshot, BTreeMap<TreeId, Model>)> = None;
+    let feed = feed(&store);
+    models.insert(feed, Model::new());
     for round in 0..rounds {
         let mut after = models.clone();
         let transaction = store.begin().unwrap();
+        let mut appended = Appended::default();
+        if rng.below(3) == 0 {
+            appended.some(&transaction, feed, &mut rng, page_size);
+        }
         if rng.below(8) == 0 {
             after.insert(transaction.create_tree().unwrap(), Model::new());
         }
@@ -188,6 +194,8 @@ fn run(page_size: usize, seed: u64, rounds: usize) {
         if rng.below(4) == 0 {
             let before = after.clone();
             let savepoint = transaction.savepoint().unwrap();
+            let kept = appended.entries.len();
+            appended.some(&transaction, feed, &mut rng, page_size);
             let tree = *after.keys().next().unwrap();
             for _ in 0..rng.below(30) {
                 change(&transaction, tree, after.get_mut(&tree).unwrap(), &mut rng, page_size);
@@ -196,13 +204,16 @@ fn run(page_size: usize, seed: u64, rounds: usize) {
             if rng.below(2) == 0 {
                 transaction.rollback_to(&savepoint).unwrap();
                 after = before;
+                appended.entries.truncate(kept);
             }
         }
         match rng.below(10) {
             0 => transaction.rollback(),
             _ => {
                 let modes = [Durability::Full, Durability::Group, Durability::Interval, Durability::Off];
-                transaction.commit(Some(modes[rng.below(4) as usize])).unwrap();
+                let mode = Some(modes[rng.below(4) as usize]);
+                let position = transaction.commit_or_note(mode, &mut Losses::default(), &|| false).unwrap();
+                after.get_mut(&feed).unwrap().extend(appended.keyed(position));
                 models = after;
             }
         }
@@ -237,6 +248,37 @@ fn run(page_size: usize, seed: u64, rounds: usize) {
     let stats = store.stats();
     let in_use = stats.pages_total - stats.pages_free;
     assert!(in_use <= pages.pages + 40, "{in_use} pages are in use, {} belong to something", pages.pages);
+}
+
+/// A tree to append to.
+fn feed(store: &Store) -> TreeId {
+    let transaction = store.begin().unwrap();
+    let feed = transaction.create_tree().unwrap();
+    transaction.commit(None).unwrap();
+    feed
+}
+
+/// What a transaction appended.
+#[derive(Default)]
+struct Appended {
+    entries: Vec<(u32, Vec<u8>)>,
+    times: u32,
+}
+
+impl Appended {
+    fn some(&mut self, transaction: &cairn_storage::Transaction, feed: TreeId, rng: &mut Rng, page_size: usize) {
+        for _ in 0..rng.below(5) {
+            let value = rng.value(page_size);
+            transaction.append(feed, &value).unwrap();
+            self.entries.push((self.times, value));
+            self.times += 1;
+        }
+    }
+
+    fn keyed(self, position: Option<u64>) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+        let key = move |ordinal| AppendKey::new(position.unwrap_or_default(), ordinal).bytes().to_vec();
+        self.entries.into_iter().map(move |(ordinal, value)| (key(ordinal), value))
+    }
 }
 
 fn change(transaction: &cairn_storage::Transaction, tree: TreeId, model: &mut Model, rng: &mut Rng, page_size: usize) {
@@ -337,6 +379,11 @@ fn small_pages_agree_with_a_sorted_map() {
 #[test]
 fn a_place_that_is_kept_too_long_is_noticed() {
     broken::must_be_caught(Broken::PlaceKept, small_pages_agree_with_a_sorted_map);
+}
+
+#[test]
+fn what_is_appended_in_spite_of_a_savepoint_is_noticed() {
+    broken::must_be_caught(Broken::SavepointKeepsAppends, small_pages_agree_with_a_sorted_map);
 }
 
 #[test]

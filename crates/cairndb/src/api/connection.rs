@@ -58,6 +58,8 @@ pub struct Connection {
     pub(super) named: RefCell<NamedStatements>,
     /// What functions have of the session, and the notices.
     pub(super) routines: Arc<RoutineSession>,
+    /// The position of the last commit; 0 before the first.
+    pub(super) committed: Cell<u64>,
 }
 
 /// Stops the statement that a connection is running, from another thread. Cheap to clone.
@@ -87,6 +89,7 @@ impl Connection {
             room: RefCell::default(),
             named: RefCell::default(),
             routines: Arc::default(),
+            committed: Cell::new(0),
             database,
         })
     }

@@ -353,7 +353,10 @@ impl Connection {
         let in_time = || exec::check_statement(&self.interrupt, deadline);
         match tx.commit_or_note(durability, lost, &|| in_time().is_err()) {
             Err(error @ storage::Error::GivenUp) => in_time().and(Err(error.into())),
-            done => done.map_err(conflict),
+            done => {
+                self.committed.set(done.map_err(conflict)?.unwrap_or(self.committed.get()));
+                Ok(())
+            }
         }
     }
 

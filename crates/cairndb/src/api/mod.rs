@@ -19,6 +19,7 @@ mod outcome;
 mod parameters;
 mod params;
 mod point;
+mod position;
 mod prepared;
 mod rows;
 mod runner;

@@ -57,7 +57,7 @@ pub(crate) fn settle(store: &Store, tree: TreeId, gives_up: &dyn Fn() -> bool) -
         };
         let Some(next) = next else { return Ok(()) };
         match transaction.commit_or_note(None, &mut lost, gives_up) {
-            Ok(()) => {
+            Ok(_) => {
                 (lost, tries) = (Losses::default(), 0);
                 from = next;
             }

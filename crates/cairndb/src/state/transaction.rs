@@ -166,7 +166,7 @@ impl Transaction {
         durability: Option<Durability>,
         lost: &mut Losses,
         gives_up: &dyn Fn() -> bool,
-    ) -> Result<()> {
+    ) -> Result<Option<u64>> {
         let Some(Temporary { tx, origin, store }) = self.temporary else {
             return self.database.commit_or_note(durability, lost, gives_up);
         };
@@ -175,14 +175,14 @@ impl Transaction {
             // What needs pages gets them now.
             tx.reader_of_now().map_err(full)?;
         }
-        self.database.commit_or_note(durability, lost, gives_up)?;
+        let position = self.database.commit_or_note(durability, lost, gives_up)?;
         tx.commit(None).map_err(full)?;
-        store.tidy()
+        store.tidy().map(|()| position)
     }
 
     /// As `commit_or_note`, of what needs no second try.
     pub(crate) fn commit(self) -> Result<()> {
-        self.commit_or_note(None, &mut Losses::default(), &|| false)
+        self.commit_or_note(None, &mut Losses::default(), &|| false).map(drop)
     }
 
     /// Rolls back now; whatever still refers to the transaction hears that it has ended.

@@ -57,6 +57,7 @@ impl Engine {
                 return self
                     .with_pages(slot, |pin| writer.edit(pages, pin, tree, root).patch(key, offset, bytes, |_| ()));
             }
+            Op::Append { .. } => unreachable!("its commit made a put of it"),
             Op::Create { .. } | Op::Drop { .. } => unreachable!("these are no changes inside a tree"),
         }
         Ok(Patched::Done)

@@ -7,7 +7,7 @@
 
 use super::copies::{self, CatalogCopy};
 use super::lists::{encode_directory, encode_runs, pieces, push_number, write_chain};
-use super::meta::{META_BYTES, Meta};
+use super::meta::{APPENDS, META_BYTES, Meta};
 use super::shared::{Dropped, Engine};
 use super::stage::{Act, Stage};
 use super::version::Trees;
@@ -296,6 +296,29 @@ impl Engine {
             }
             count = needed - (own_pages.len() - first);
         }
+    }
+
+    /// Has the meta page say that the log may have appends, before the first. Not under the commit lock.
+    pub(crate) fn allow_appends(&self) -> Result<()> {
+        match self.allows_appends.load(Ordering::Acquire) {
+            true => Ok(()),
+            false => self.say_appends(),
+        }
+    }
+
+    #[cold]
+    fn say_appends(&self) -> Result<()> {
+        let mut state = self.checkpoint.lock();
+        self.publisher.life.check(Act::Change)?;
+        if self.allows_appends.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let incompatible = state.meta.incompatible | APPENDS;
+        let meta = Meta { incompatible, sequence: state.meta.sequence + 1, ..state.meta.clone() };
+        self.write_meta(&meta)?;
+        state.meta = meta;
+        self.allows_appends.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Writes a meta page in its turn, and syncs it.

@@ -72,6 +72,14 @@ impl Engine {
         end
     }
 
+    /// As `append`, of a commit with appends, which were applied as those of a record that ends at `position`.
+    pub(crate) fn append_at(&self, writer: &mut Writer, kind: RecordKind, operations: &[u8], position: u64) -> u64 {
+        let end = self.append(writer, kind, operations);
+        assert_eq!(end, position, "the keys of what was appended are those of another record");
+        writer.has_appends = true;
+        end
+    }
+
     /// Waits as the durability mode says for the commit up to `position`, which was just appended.
     pub(crate) fn acknowledge<'a>(&'a self, writer: WriterGuard<'a>, position: u64, mode: Durability) -> Result<()> {
         self.wait_as(mode, writer, position).map_err(Error::of_appended_commit)
@@ -94,7 +102,7 @@ impl Engine {
             },
             Durability::Interval | Durability::Off => {
                 // Who watches hears of what is durable only.
-                if mode == Durability::Interval || self.watch.is_on() {
+                if mode == Durability::Interval || self.watch.is_on() || self.appended.is_on() {
                     self.signals.raise(Signal::Interval);
                 }
                 // Unless an earlier commit still has to be durable first.
@@ -160,6 +168,7 @@ impl Engine {
         if cut.is_some() {
             writer.queue.will_publish();
         }
+        let has_appends = std::mem::take(&mut writer.has_appends);
         let mut batch = writer.batch.seal();
         let was_idle = writer.queue.end_idle(records);
         drop(writer);
@@ -197,15 +206,25 @@ impl Engine {
             Ok(durable) => {
                 self.publisher.wake(number, woken);
                 self.watch.wake(durable);
+                if has_appends && !broken::is(Broken::AppendsUntold) {
+                    self.appended.ring();
+                }
             }
             Err(_) => {
                 self.publisher.wake_everybody();
                 self.watch.call();
+                self.ring_all();
             }
         }
         if was_idle {
             self.signals.raise(Signal::Active);
         }
+    }
+
+    /// Whoever waits for commits is to look: there will be none.
+    pub(crate) fn ring_all(&self) {
+        self.published.ring();
+        self.appended.ring();
     }
 
     /// Has frames made free ahead of need.

@@ -26,6 +26,8 @@ use crate::{Error, Result};
 pub(crate) const META_BYTES: usize = 512;
 /// Epochs that the meta page can tell of; a checkpoint shortens the list.
 pub(crate) const EPOCHS_MAX: usize = 12;
+/// The log may have operations that append: who does not know them can not recover from it. Set before the first, for good.
+pub(crate) const APPENDS: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"CairnDB\n";
 const FORMAT: u32 = 1;
@@ -35,6 +37,8 @@ const LOG_PLACES: usize = 144 + 24 * EPOCHS_MAX;
 /// A meta page's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Meta {
+    /// Features without which the file can not be opened.
+    pub(crate) incompatible: u32,
     pub(crate) page_size: u32,
     /// Closed cleanly: no log is needed.
     pub(crate) clean: bool,
@@ -72,6 +76,7 @@ impl Meta {
         out[..META_BYTES].fill(0);
         out[..8].copy_from_slice(MAGIC);
         put_u32(out, 8, FORMAT);
+        put_u32(out, 20, self.incompatible);
         put_u32(out, 24, self.page_size);
         put_u32(out, 28, self.clean as u32);
         out[32..48].copy_from_slice(&self.database.to_le_bytes());
@@ -105,7 +110,8 @@ impl Meta {
             return MetaPage::Damaged;
         }
         let format = get_u32(bytes, 8);
-        if format > FORMAT || get_u32(bytes, 20) != 0 {
+        let incompatible = get_u32(bytes, 20);
+        if format > FORMAT || incompatible & !APPENDS != 0 {
             return MetaPage::Newer(format);
         }
         // The cache is made of such pages: a forged size must not ask for memory.
@@ -116,6 +122,7 @@ impl Meta {
         let count = (get_u32(bytes, 140) as usize).min(EPOCHS_MAX);
         let word = |i: usize| get_u64(bytes, 48 + 8 * i);
         MetaPage::Whole(Box::new(Meta {
+            incompatible,
             page_size,
             clean: get_u32(bytes, 28) == 1,
             database: u128::from_le_bytes(bytes[32..48].try_into().expect("sixteen bytes")),
@@ -177,6 +184,7 @@ mod tests {
 
     fn example() -> Meta {
         Meta {
+            incompatible: APPENDS,
             page_size: 4096,
             clean: true,
             database: 77,

@@ -3,6 +3,7 @@
 
 mod announced;
 mod apply;
+mod bell;
 pub(crate) mod checkpoint;
 mod commit;
 pub(crate) mod copies;
@@ -23,8 +24,10 @@ mod version;
 mod watch;
 mod writer;
 
+pub(crate) use bell::Bell;
 pub(crate) use commit::WriterGuard;
 pub(crate) use handle::Handle;
+pub use ops::AppendKey;
 pub(crate) use ops::{Op, OpList, OpMark, OpStream, Ops};
 pub(crate) use publisher::{Publisher, Queue};
 pub(crate) use reads::{Bounds, KeyRange, Noted, Reads, is_before, is_behind};

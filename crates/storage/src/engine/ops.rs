@@ -8,9 +8,14 @@
 //! 5 tree                       create a tree (and go on with it)
 //! 6 tree                       drop a tree
 //! 7                            reserved: add to a counter
+//! 8 ordinal vallen value       append: put, under a key that the commit gives
 //! ```
 //! Numbers are LEB128. Tree 0 precedes the first operation. A tree is its number shifted left by one; bit 0 says that it is
 //! derived from others (an index), so that a consumer of the log can pass over its operations.
+//!
+//! The key of an append is the log position behind the record that commits it, and its ordinal, which is no other's of the
+//! transaction ([`AppendKey`]). So it is known where the record is appended, and is the same wherever the record is read; and
+//! keys of later commits are greater.
 
 use crate::TreeId;
 use crate::log::format::{read_varint, varint_into};
@@ -27,16 +32,31 @@ pub(crate) enum Op<'a> {
     Put { tree: TreeId, key: &'a [u8], value: &'a [u8] },
     Patch { tree: TreeId, key: &'a [u8], offset: usize, bytes: &'a [u8] },
     Delete { tree: TreeId, key: &'a [u8] },
+    Append { tree: TreeId, ordinal: u32, value: &'a [u8] },
     Create { tree: TreeId },
     Drop { tree: TreeId },
 }
 
 impl<'a> Op<'a> {
-    /// The key of the entry that it changes; `None`: it makes or drops a tree.
+    /// The key of the entry that it changes; `None`: it makes or drops a tree, or only its commit says it.
     pub(crate) fn key(&self) -> Option<&'a [u8]> {
         match *self {
             Op::Put { key, .. } | Op::Patch { key, .. } | Op::Delete { key, .. } => Some(key),
-            Op::Create { .. } | Op::Drop { .. } => None,
+            Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => None,
+        }
+    }
+
+    /// What it is in a commit whose record ends at `position`: an append is the put that it stands for.
+    pub(crate) fn at<'k>(self, position: u64, key: &'k mut AppendKey) -> Op<'k>
+    where
+        'a: 'k,
+    {
+        match self {
+            Op::Append { tree, ordinal, value } => {
+                *key = AppendKey::new(position, ordinal);
+                Op::Put { tree, key: &key.0, value }
+            }
+            op => op,
         }
     }
 
@@ -45,9 +65,38 @@ impl<'a> Op<'a> {
             Op::Put { tree, .. }
             | Op::Patch { tree, .. }
             | Op::Delete { tree, .. }
+            | Op::Append { tree, .. }
             | Op::Create { tree }
             | Op::Drop { tree } => tree,
         }
+    }
+}
+
+/// The key of an entry that was appended: eight bytes of log position, four of ordinal, which sort like these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AppendKey([u8; AppendKey::BYTES]);
+
+impl AppendKey {
+    /// Bytes of such a key.
+    pub const BYTES: usize = 12;
+
+    /// Of the commit whose record ends at `position`.
+    pub fn new(position: u64, ordinal: u32) -> AppendKey {
+        let mut bytes = [0; AppendKey::BYTES];
+        bytes[..8].copy_from_slice(&position.to_be_bytes());
+        bytes[8..].copy_from_slice(&ordinal.to_be_bytes());
+        AppendKey(bytes)
+    }
+
+    /// Position and ordinal, of a key of such bytes.
+    pub fn read(key: &[u8]) -> Option<(u64, u32)> {
+        let (position, ordinal) = key.split_first_chunk::<8>()?;
+        Some((u64::from_be_bytes(*position), u32::from_be_bytes(ordinal.try_into().ok()?)))
+    }
+
+    /// The key's bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
     }
 }
 
@@ -124,6 +173,13 @@ impl OpList {
     pub(crate) fn delete(&mut self, tree: TreeId, key: &[u8]) {
         self.begin(tree, 4);
         self.slice(key);
+    }
+
+    pub(crate) fn append(&mut self, tree: TreeId, ordinal: u32, value: &[u8]) {
+        self.bytes.reserve(value.len() + PUT_BYTES);
+        self.begin(tree, 8);
+        self.number(ordinal.into());
+        self.slice(value);
     }
 
     pub(crate) fn create(&mut self, tree: TreeId) {
@@ -232,6 +288,11 @@ impl<'a> Ops<'a> {
                     Op::Create { tree: TreeId(self.tree) }
                 }
                 6 => Op::Drop { tree: TreeId(self.tree_number()?) },
+                8 => Op::Append {
+                    tree,
+                    ordinal: u32::try_from(read_varint(&mut self.bytes)?).ok()?,
+                    value: self.slice()?,
+                },
                 _ => return None,
             });
         }
@@ -334,6 +395,7 @@ mod tests {
         list.cut(mark);
         list.delete(b, &[9; 200]);
         list.create(TreeId::new(8, true));
+        list.append(a, 70_000, b"entry");
         list.drop_tree(a);
         let ops: Vec<_> = Ops::new(list.bytes()).map(Result::unwrap).collect();
         let expected = [
@@ -341,6 +403,7 @@ mod tests {
             Op::Patch { tree: b, key: b"", offset: 200, bytes: b"xy" },
             Op::Delete { tree: b, key: &[9; 200] },
             Op::Create { tree: TreeId::new(8, true) },
+            Op::Append { tree: a, ordinal: 70_000, value: b"entry" },
             Op::Drop { tree: a },
         ];
         assert_eq!(ops, expected);

@@ -395,6 +395,7 @@ impl Engine {
         if !changes.drops.is_empty() || !changes.chains.is_empty() {
             self.drop_later(number, &changes);
         }
+        self.published.ring();
         (VersionPtr::from_raw(old), changes)
     }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::bell::Bell;
 use super::publisher::Publisher;
 use super::signals::Signals;
 use super::stage::Act;
@@ -14,7 +15,7 @@ use crate::log::format::BLOCK;
 use crate::log::{SealedBatch, Segments};
 use crate::page::{Owner, PageRef, Pages, SlotId};
 use crate::stats::Counters;
-use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::{Durability, Error, Options, Result, SyncMethod};
 
 /// How often an operation is begun again with frames made free for it, which others may take first.
@@ -55,6 +56,12 @@ pub(crate) struct Engine {
     pub(crate) signals: Signals,
     /// What whoever watches is told.
     pub(crate) watch: super::watch::Watch,
+    /// Whether the meta page says that the log may have appends.
+    pub(crate) allows_appends: AtomicBool,
+    /// Rung when readers see a newer version.
+    pub(crate) published: Bell,
+    /// Rung when commits that appended are durable.
+    pub(crate) appended: Bell,
 }
 
 /// The log's checksum chain.

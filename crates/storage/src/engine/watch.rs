@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use super::interests::Interests;
-use super::ops::{Op, Ops};
+use super::ops::{AppendKey, Op, Ops};
 use super::reads::KeyRange;
 use crate::TreeId;
 use crate::broken::{self, Broken};
@@ -158,9 +158,10 @@ impl Watch {
         if interests.is_empty() {
             return;
         }
+        let begin = batch.position + BATCH_HEADER as u64;
         let whole = batch.length.checked_sub(BATCH_HEADER).filter(|length| *length <= LOOKED_THROUGH);
         let records = whole.map(|length| &batch.buffer[batch.start + BATCH_HEADER..][..length]);
-        if records.is_none_or(|mut records| look_at_records(&mut records, interests, touched).is_none()) {
+        if records.is_none_or(|mut records| look_at_records(&mut records, begin, interests, touched).is_none()) {
             touched.anything = true;
             touched.bound();
         }
@@ -262,9 +263,11 @@ impl State {
 }
 
 /// Adds the keys that somebody is interested in; `None`: it can not be told from the records.
-fn look_at_records(records: &mut &[u8], interests: &Interests, touched: &mut Touched) -> Option<()> {
+fn look_at_records(records: &mut &[u8], begin: u64, interests: &Interests, touched: &mut Touched) -> Option<()> {
+    let length = records.len();
     while !records.is_empty() {
         let (kind, operations) = read_record(records)?;
+        let (position, mut key) = (begin + (length - records.len()) as u64, AppendKey::default());
         // Parts of a transaction that is not committed yet are looked at with the rest of it: not at all.
         match kind {
             RecordKind::Commit => {}
@@ -272,7 +275,7 @@ fn look_at_records(records: &mut &[u8], interests: &Interests, touched: &mut Tou
             RecordKind::CommitParts { .. } => return None,
         }
         for op in Ops::new(operations) {
-            match op.ok()? {
+            match op.ok()?.at(position, &mut key) {
                 Op::Drop { tree } if interests.is_any_of(tree) => touched.trees.push(tree),
                 Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key }
                     if !touched.anything && interests.is_any_in(tree, key) =>

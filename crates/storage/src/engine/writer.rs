@@ -61,6 +61,8 @@ pub(crate) struct Writer {
     pub(crate) batch: OpenBatch,
     /// Position behind the last record.
     pub(crate) appended: u64,
+    /// The open batch has commits that appended.
+    pub(crate) has_appends: bool,
     pub(crate) queue: Queue,
     /// Transactions that have parts in the log.
     pub(crate) open_parts: Vec<OpenParts>,

@@ -1,7 +1,7 @@
 //! The batch being filled, in memory.
 
 use super::format::{
-    BATCH_HEADER, BLOCK, RecordKind, SEGMENT_HEADER, SegmentHeader, align8, record_size, write_record,
+    BATCH_HEADER, BLOCK, RecordKind, SEGMENT_HEADER, SegmentHeader, align8, record_length, record_size, write_record,
 };
 use super::segments::Segments;
 use crate::io::AlignedBuf;
@@ -160,6 +160,12 @@ impl OpenBatch {
         self.start = SEGMENT_HEADER;
         self.shared = 0;
         Ok(())
+    }
+
+    /// The position behind a record with so many bytes of operations, if it is the next one, for which room was reserved.
+    pub(crate) fn end_with(&self, kind: RecordKind, operations: usize) -> u64 {
+        let header = if self.records == 0 { BATCH_HEADER } else { 0 };
+        self.end() + header as u64 + record_length(kind, operations)
     }
 
     /// Appends a record for which room was reserved; returns the position behind it.

@@ -214,6 +214,15 @@ pub(crate) fn write_record(kind: RecordKind, operations: &[u8], mut push: impl F
     push(operations);
 }
 
+/// The bytes that `write_record` hands over.
+pub(crate) fn record_length(kind: RecordKind, operations: usize) -> u64 {
+    let varint_length = |number: u64| u64::from((64 - (number | 1).leading_zeros()).div_ceil(7));
+    let (_, part) = kind.tag();
+    let head = part.into_iter().flat_map(|(transaction, at)| [transaction, at]).map(varint_length).sum::<u64>() + 1;
+    let length = head + operations as u64;
+    varint_length(length) + length
+}
+
 /// Takes a record off the front of a batch's records.
 pub(crate) fn read_record<'a>(bytes: &mut &'a [u8]) -> Option<(RecordKind, &'a [u8])> {
     let length = read_varint(bytes)? as usize;

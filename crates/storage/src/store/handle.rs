@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::background::Background;
 use super::open;
@@ -14,7 +15,7 @@ use crate::io::{LockGuard, LockOutcome};
 use crate::log::log_path;
 use crate::stats::Stats;
 use crate::sync::{Mutex, Ordering};
-use crate::txn::{Interest, Observer, Session, Snapshot, Transaction};
+use crate::txn::{AppendListener, Interest, Observer, Session, Snapshot, Transaction};
 use crate::{Error, Options, Result};
 
 /// An open database. Cheap to clone. It is closed, with a last checkpoint, when its last clone and everything that
@@ -49,6 +50,7 @@ impl Opened {
         let mut background = self.background.lock();
         let settled = self.settle();
         self.engine.watch.close();
+        self.engine.ring_all();
         drop(background.take());
         settled?;
         if self.engine.publisher.life.stage() == Stage::ReadOnly {
@@ -184,6 +186,17 @@ impl Store {
     /// Watches the database from now on; `None` while somebody else does.
     pub fn observe(&self) -> Result<Option<(Observer, Interest)>> {
         Observer::begin(&self.handle)
+    }
+
+    /// Hears of commits that append from now on.
+    pub fn listen_to_appends(&self) -> AppendListener {
+        AppendListener::new(&self.handle)
+    }
+
+    /// Waits until a snapshot has the commit at this log position, for at most so long; false: it has not so far. Soon after
+    /// `gives_up` returns true it fails with [`Error::GivenUp`].
+    pub fn wait_visible(&self, position: u64, longest: Option<Duration>, gives_up: &dyn Fn() -> bool) -> Result<bool> {
+        self.engine().wait_visible(position, longest, gives_up)
     }
 
     /// Counters since the database was opened.

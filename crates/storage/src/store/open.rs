@@ -12,7 +12,7 @@ use crate::broken::{self, Broken};
 use crate::engine::checkpoint::CheckpointState;
 use crate::engine::copies::{self, CatalogCopy};
 use crate::engine::lists::{decode_directory, decode_runs, read_chain};
-use crate::engine::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
+use crate::engine::meta::{self, APPENDS, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
 use crate::engine::{
     Chain, Changes, Dropped, Engine, Publisher, Queue, Signals, Spares, Stage, Trees, VersionPtr, Watch, Writer,
 };
@@ -23,7 +23,7 @@ use crate::log::{self, Epoch, OpenBatch, Scan, ScanEnd, Segments, log_path, scan
 use crate::page::layout::Kind;
 use crate::page::{PageRef, Pages};
 use crate::stats::Counters;
-use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::tree::{Scratch, is_well_formed};
 use crate::{Error, Options, Result, TreeId};
 
@@ -77,6 +77,7 @@ fn create(path: &Path, options: &Options, env: &Environment) -> Result<()> {
     let how = OpenHow { create: Create::New, read_only: false, direct: false };
     let file = files.open(unfinished, how).map_err(cannot_open(path))?;
     let meta = Meta {
+        incompatible: 0,
         page_size: options.page_size as u32,
         clean: true,
         database: (env.host.random() as u128) << 64 | env.host.random() as u128,
@@ -286,6 +287,7 @@ fn assemble(
             changed: false,
             batch: OpenBatch::new(meta.position, 1, 0, false, 0),
             appended: meta.position,
+            has_appends: false,
             queue: Queue::default(),
             open_parts: Vec::new(),
             scratch: Scratch::default(),
@@ -305,6 +307,9 @@ fn assemble(
         turns: Default::default(),
         signals: Signals::default(),
         watch: Watch::default(),
+        allows_appends: AtomicBool::new(meta.incompatible & APPENDS != 0),
+        published: Default::default(),
+        appended: Default::default(),
     }
 }
 

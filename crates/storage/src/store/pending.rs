@@ -5,7 +5,7 @@
 //! operations on different keys may change places. Those on one key keep theirs: the order is by tree, the key's first
 //! bytes, then where in the log.
 
-use crate::engine::{Op, Ops};
+use crate::engine::{AppendKey, Op, Ops};
 use crate::page::prefetch;
 use crate::{Result, TreeId};
 
@@ -23,20 +23,25 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Adds a list of operations. `Ok(false)`, and nothing added, if one of them makes or drops a tree: it must keep its
+    /// Adds the operations of a commit whose record ends at `position`. `Ok(false)`, and nothing added, if one of them makes or drops a tree: it must keep its
     /// place among the others. `Err(())` for bytes that are no operations.
-    pub(super) fn add(&mut self, operations: &[u8]) -> Result<bool, ()> {
+    pub(super) fn add(&mut self, operations: &[u8], position: u64) -> Result<bool, ()> {
         let (base, count) = (self.bytes.len(), self.order.len());
         self.bytes.extend_from_slice(operations);
         let mut ops = Ops::new(operations);
         while let Some(op) = ops.next() {
-            let (Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key }) = op? else {
-                self.bytes.truncate(base);
-                self.order.truncate(count);
-                return Ok(false);
+            let (tree, head) = match op? {
+                Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key } => (tree, head(key)),
+                // Its key begins with it.
+                Op::Append { tree, .. } => (tree, position),
+                Op::Create { .. } | Op::Drop { .. } => {
+                    self.bytes.truncate(base);
+                    self.order.truncate(count);
+                    return Ok(false);
+                }
             };
             let at = base + ops.last_begin();
-            self.order.push(u128::from(tree.0) << 96 | u128::from(head(key)) << 32 | at as u128);
+            self.order.push(u128::from(tree.0) << 96 | u128::from(head) << 32 | at as u128);
         }
         Ok(true)
     }
@@ -59,7 +64,8 @@ impl Pending {
                 prefetch(bytes(later));
             }
             let op = Ops::one_at(bytes(entry), TreeId((entry >> 96) as u32));
-            each(op.expect("it was read before"))
+            let mut key = AppendKey::default();
+            each(op.expect("it was read before").at((entry >> 32) as u64, &mut key))
         });
         self.order.clear();
         self.bytes.clear();
@@ -89,7 +95,7 @@ mod tests {
                 ops.put(TreeId(u32::from(key % 2) + 1), &[key; 20], &[round]);
                 ops.delete(TreeId(7), &[key, round]);
             }
-            assert_eq!(pending.add(ops.bytes()), Ok(true));
+            assert_eq!(pending.add(ops.bytes(), u64::from(round)), Ok(true));
         }
         let mut seen = Vec::new();
         let note = |op: Op<'_>| {
@@ -110,8 +116,8 @@ mod tests {
         ops.put(TreeId(3), b"key", b"value");
         ops.drop_tree(TreeId(3));
         let mut pending = Pending::default();
-        assert_eq!(pending.add(ops.bytes()), Ok(false));
+        assert_eq!(pending.add(ops.bytes(), 0), Ok(false));
         assert!(pending.bytes.is_empty() && pending.order.is_empty());
-        assert_eq!(pending.add(&[99]), Err(()));
+        assert_eq!(pending.add(&[99], 0), Err(()));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::pending::Pending;
 use crate::broken::{self, Broken};
-use crate::engine::{Engine, Op, OpStream, Ops, SPILL};
+use crate::engine::{AppendKey, Engine, Op, OpStream, Ops, SPILL};
 use crate::io::File;
 use crate::log::format::read_record;
 use crate::log::{Pieces, RecordKind, Visited};
@@ -51,6 +51,10 @@ impl<'a> Replay<'a> {
             let (kind, operations) = read_record(&mut records).ok_or_else(broken)?;
             let read = (batch.records.len() - records.len()) as u64;
             let is_new = broken::is(Broken::ReplayTooMuch) || start + read > self.position;
+            let end = match broken::is(Broken::AppendsMisplaced) {
+                false => start + read,
+                true => start + read - operations.len() as u64,
+            };
             match kind {
                 RecordKind::Part { transaction, at } => {
                     let offset = batch.offset + read - operations.len() as u64;
@@ -58,12 +62,12 @@ impl<'a> Replay<'a> {
                     // Earlier parts may be missing: of a transaction that the checkpoint has. The commit record tells.
                     let _complete = pieces.push(at, offset, operations);
                 }
-                RecordKind::Commit if is_new => self.commit(operations, broken)?,
+                RecordKind::Commit if is_new => self.commit(operations, end, broken)?,
                 RecordKind::CommitParts { transaction, at } => {
                     let mut pieces = self.parts.remove(&transaction).unwrap_or_default();
                     pieces.cut(at);
                     if is_new {
-                        self.commit_parts(file, &pieces, at, operations, broken)?;
+                        self.commit_parts(file, &pieces, (at, end), operations, broken)?;
                     }
                 }
                 RecordKind::Commit => {}
@@ -72,10 +76,12 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn commit(&mut self, operations: &[u8], broken: impl Fn() -> Error) -> Result<()> {
-        if !self.pending.has_room_for(operations.len()) || !self.pending.add(operations).map_err(|()| broken())? {
+    /// `end`: the position behind the record.
+    fn commit(&mut self, operations: &[u8], end: u64, broken: impl Fn() -> Error) -> Result<()> {
+        let has_room = self.pending.has_room_for(operations.len());
+        if !has_room || !self.pending.add(operations, end).map_err(|()| broken())? {
             self.flush()?;
-            Ops::new(operations).try_for_each(|op| self.apply(op.map_err(|()| broken())?))?;
+            Ops::new(operations).try_for_each(|op| self.apply_at(op.map_err(|()| broken())?, end))?;
         }
         self.engine.counters.commits.add(1);
         if self.pending.is_full() { self.flush() } else { Ok(()) }
@@ -97,7 +103,7 @@ impl<'a> Replay<'a> {
         &mut self,
         file: &Arc<dyn File>,
         pieces: &Pieces,
-        at: u64,
+        (at, end): (u64, u64),
         last: &[u8],
         broken: impl Fn() -> Error,
     ) -> Result<()> {
@@ -108,18 +114,24 @@ impl<'a> Replay<'a> {
             let mut operations = Vec::with_capacity(at as usize + last.len());
             pieces.read(file, at, &mut operations, |_| Ok(()))?;
             operations.extend_from_slice(last);
-            return self.commit(&operations, broken);
+            return self.commit(&operations, end, broken);
         }
         self.flush()?;
         let (mut stream, mut buffer) = (OpStream::default(), Vec::new());
-        pieces.read(file, at, &mut buffer, |bytes| stream.read(bytes, |op| self.apply(op)))?;
+        pieces.read(file, at, &mut buffer, |bytes| stream.read(bytes, |op| self.apply_at(op, end)))?;
         buffer.extend_from_slice(last);
-        stream.read(&mut buffer, |op| self.apply(op))?;
+        stream.read(&mut buffer, |op| self.apply_at(op, end))?;
         if !buffer.is_empty() {
             return Err(broken());
         }
         self.engine.counters.commits.add(1);
         self.flush()
+    }
+
+    /// Of a commit whose record ends at `end`.
+    fn apply_at(&mut self, op: Op<'_>, end: u64) -> Result<()> {
+        let mut key = AppendKey::default();
+        self.apply(op.at(end, &mut key))
     }
 
     fn apply(&mut self, op: Op<'_>) -> Result<()> {

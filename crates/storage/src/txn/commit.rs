@@ -14,7 +14,7 @@ use super::transaction::Transaction;
 use super::validate::{self, Effort};
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, GivesUp, Losses, Noted, Op, Signal, Trees, Writer, WriterGuard};
-use crate::log::OpenBatch;
+use crate::log::{OpenBatch, RecordKind};
 use crate::page::{PageRef, SlotId};
 use crate::{Durability, Error, Result, TreeId};
 
@@ -31,19 +31,19 @@ impl Transaction {
         durability: Option<Durability>,
         lost: Option<&mut Losses>,
         gives_up: GivesUp<'_>,
-    ) -> Result<()> {
+    ) -> Result<Option<u64>> {
         let engine = self.private.engine();
         let mode = durability.unwrap_or(engine.options.durability);
-        match self.append(lost, gives_up)? {
-            Some((writer, position)) => engine.acknowledge(writer, position, mode),
-            None => Ok(()),
+        match self.append_changes(lost, gives_up)? {
+            Some((writer, position)) => engine.acknowledge(writer, position, mode).map(|()| Some(position)),
+            None => Ok(None),
         }
     }
 
     pub(super) fn commit_pipelined(self) -> Result<Ticket> {
         let handle = self.private.handle().clone();
         let engine = handle.engine();
-        let position = match self.append(None, None)? {
+        let position = match self.append_changes(None, None)? {
             Some((mut writer, position)) => {
                 writer.queue.must_be_durable(position);
                 position
@@ -55,7 +55,11 @@ impl Transaction {
     }
 
     /// Everything up to the record in the batch; the commit lock is still held. `None`: there was nothing to commit.
-    fn append(&self, lost: Option<&mut Losses>, gives_up: GivesUp<'_>) -> Result<Option<(WriterGuard<'_>, u64)>> {
+    fn append_changes(
+        &self,
+        lost: Option<&mut Losses>,
+        gives_up: GivesUp<'_>,
+    ) -> Result<Option<(WriterGuard<'_>, u64)>> {
         let private = &self.private;
         let engine = private.engine();
         let mut state = private.lock()?;
@@ -94,7 +98,7 @@ impl State {
     /// that was written often has one place in the list, but each of its operations one in the record.
     fn is_all_short(&self, engine: &Engine) -> Result<bool> {
         let fits = self.ops.bytes().len() <= OpenBatch::record_limit(engine.segments()?.size());
-        Ok(fits && self.trees.is_empty() && !self.own.is_empty() && self.parts.is_unused())
+        Ok(fits && self.trees.is_empty() && self.parts.is_unused() && !(self.own.is_empty() && self.appends.is_empty()))
     }
 
     /// With private trees.
@@ -197,7 +201,9 @@ impl State {
         }
         match self.ops.sent() > 0 {
             false => engine.turns.before(engine, self.ops.bytes()),
-            true => engine.turns.before_trees(engine, self.trees.iter().map(|tree| tree.id)),
+            true => {
+                engine.turns.before_trees(engine, self.trees.iter().map(|tree| tree.id).chain(self.appends.trees()))
+            }
         }
     }
 
@@ -209,12 +215,37 @@ impl State {
         mut writer: WriterGuard<'e>,
         last: usize,
     ) -> Result<(WriterGuard<'e>, u64)> {
-        self.apply(engine, slot, &mut writer)?;
         let kind = self.parts.commit_record(self.ops.sent() + last as u64);
-        let position = engine.append(&mut writer, kind, &self.ops.bytes()[last..]);
+        let position = self.end_of_record(&writer, kind, last);
+        self.apply(engine, slot, &mut writer, position)?;
+        let position = self.append_record(engine, &mut writer, kind, last, position);
         self.parts.close(&mut writer);
         engine.counters.commits.add(1);
         Ok((writer, position))
+    }
+
+    /// Where the record of the operations from `last` on will end, if something is appended by it: it is part of the keys.
+    pub(super) fn end_of_record(&self, writer: &Writer, kind: RecordKind, last: usize) -> u64 {
+        match self.appends.is_empty() {
+            true => 0,
+            false => writer.batch.end_with(kind, self.ops.bytes().len() - last),
+        }
+    }
+
+    /// Appends the record of the operations from `last` on, which `end_of_record` was asked for.
+    pub(super) fn append_record(
+        &self,
+        engine: &Engine,
+        writer: &mut Writer,
+        kind: RecordKind,
+        last: usize,
+        position: u64,
+    ) -> u64 {
+        let operations = &self.ops.bytes()[last..];
+        match self.appends.is_empty() {
+            true => engine.append(writer, kind, operations),
+            false => engine.append_at(writer, kind, operations, position),
+        }
     }
 
     /// Whether the transaction's changes still make sense: no tree of them was dropped, and none that it drops changed.
@@ -252,27 +283,28 @@ impl State {
     /// without the lock. (Not those of a transaction with operations in the log: they may be more than the cache holds,
     /// and are loaded one by one.)
     fn touch(&self, engine: &Engine, slot: SlotId, latest: &Trees) -> Result<()> {
-        if self.ops.sent() > 0 || !self.trees.iter().any(|private| Self::must_reapply(private, latest)) {
+        let again = self.ops.sent() == 0 && self.trees.iter().any(|private| Self::must_reapply(private, latest));
+        if !again && self.appends.is_empty() {
             return Ok(());
         }
         let pin = engine.pages.slots.pin(slot)?;
-        self.for_each_again(engine, latest, |root, key| {
-            crate::tree::get(&engine.pages, &pin, root, key)?;
-            Ok(())
-        })
+        let mut touch = |root, key: &[u8]| Ok(crate::tree::get(&engine.pages, &pin, root, key).map(drop)?);
+        self.for_each_end(|tree| latest.root(tree), &mut touch)?;
+        if again { self.for_each_again(engine, latest, touch) } else { Ok(()) }
     }
 
     /// Loads the pages that `touch` will look for, as far as the newest published state has them: not one for each time
     /// that the commit lock is taken.
     fn touch_published(&self, engine: &Engine, slot: SlotId) -> Result<()> {
-        if self.ops.sent() > 0 {
+        if self.ops.sent() > 0 && self.appends.is_empty() {
             return Ok(());
         }
         let newest = View::unending(&self.base.as_ref().ok_or(Error::Ended)?.handle)?;
-        let slot = slot.following(newest.slot);
-        self.for_each_again(engine, &newest.version().trees, |root, key| {
-            engine.with_pages(slot, |pin| crate::tree::get(&engine.pages, pin, root, key).map(drop))
-        })
+        let (slot, trees) = (slot.following(newest.slot), &newest.version().trees);
+        let mut load =
+            |root, key: &[u8]| engine.with_pages(slot, |pin| crate::tree::get(&engine.pages, pin, root, key).map(drop));
+        self.for_each_end(|tree| trees.root(tree), &mut load)?;
+        if self.ops.sent() > 0 { Ok(()) } else { self.for_each_again(engine, trees, load) }
     }
 
     /// Calls `each` with the root and the key of every operation that must be applied again to `latest`.
@@ -285,7 +317,8 @@ impl State {
         self.parts.for_each(engine, &self.ops, |op| {
             let (tree, key) = match op {
                 Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key } => (tree, key),
-                Op::Create { .. } | Op::Drop { .. } => return Ok(()),
+                // Where those go that are appended is looked at by itself.
+                Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => return Ok(()),
             };
             let again = self.find(tree).is_some_and(|at| Self::must_reapply(&self.trees[at], latest));
             match latest.root(tree).filter(|_| again) {
@@ -295,14 +328,15 @@ impl State {
         })
     }
 
-    fn apply(&mut self, engine: &Engine, slot: SlotId, writer: &mut Writer) -> Result<()> {
+    fn apply(&mut self, engine: &Engine, slot: SlotId, writer: &mut Writer, position: u64) -> Result<()> {
         let again: Vec<TreeId> =
             self.trees.iter().filter(|tree| Self::must_reapply(tree, &writer.trees)).map(|tree| tree.id).collect();
         writer.changed = true;
-        if !again.is_empty() {
-            engine.counters.rebases.add(1);
+        if !again.is_empty() || !self.appends.is_empty() {
+            engine.counters.rebases.add(u64::from(!again.is_empty()));
             let mark = writer.mark(engine.stamp());
-            if let Err(error) = self.reapply(engine, slot, writer, &again) {
+            let reapplied = self.reapply(engine, slot, writer, &again);
+            if let Err(error) = reapplied.and_then(|()| self.put_appends(engine, slot, writer, &again, position)) {
                 writer.undo(mark, &engine.pages);
                 return Err(error);
             }
@@ -316,9 +350,14 @@ impl State {
     }
 
     fn reapply(&self, engine: &Engine, slot: SlotId, writer: &mut Writer, trees: &[TreeId]) -> Result<()> {
-        self.parts.for_each(engine, &self.ops, |op| match trees.contains(&op.tree()) {
-            true => engine.apply(writer, slot, op),
-            false => Ok(()),
+        if trees.is_empty() {
+            return Ok(());
+        }
+        self.parts.for_each(engine, &self.ops, |op| match op {
+            // Behind all else.
+            Op::Append { .. } => Ok(()),
+            op if trees.contains(&op.tree()) => engine.apply(writer, slot, op),
+            _ => Ok(()),
         })
     }
 }

@@ -4,7 +4,7 @@
 //! state instead would copy every page again.
 
 use crate::broken::{self, Broken};
-use crate::engine::{Engine, Op, OpList, OpMark, Ops, Writer};
+use crate::engine::{AppendKey, Engine, Op, OpList, OpMark, Ops, Writer};
 use crate::page::{COMMIT, PageRef, Pin};
 use crate::tree::node::{Cell, Node, inline_limit};
 use crate::tree::{Patched, Value};
@@ -15,6 +15,8 @@ pub(super) struct Latest<'a> {
     pub(super) engine: &'a Engine,
     pub(super) writer: &'a mut Writer,
     pub(super) pin: &'a Pin<'a>,
+    /// Where the record will end, for what it appends.
+    pub(super) position: u64,
     /// What takes each change back, first change first.
     pub(super) undo: &'a mut OpList,
 }
@@ -103,6 +105,10 @@ impl<'a> Latest<'a> {
             Op::Put { tree, key, value } => self.put_if(tree, key, value, |_| true).map(drop),
             Op::Patch { tree, key, offset, bytes } => self.patch(tree, key, offset, bytes),
             Op::Delete { tree, key } => self.delete(tree, key).map(drop),
+            Op::Append { .. } => {
+                let mut key = AppendKey::default();
+                self.apply(op.at(self.position, &mut key))
+            }
             Op::Create { .. } | Op::Drop { .. } => Err(Error::TooLarge),
         }
     }

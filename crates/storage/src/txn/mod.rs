@@ -1,10 +1,13 @@
 //! Snapshots, transactions, and the point path.
 
+mod appended;
+mod appends;
 mod changes;
 mod commit;
 mod cursor;
 mod holds;
 mod latest;
+mod listen;
 mod lookup;
 mod observer;
 mod own;
@@ -21,7 +24,9 @@ mod ticket;
 mod transaction;
 mod validate;
 
+pub use appended::Appended;
 pub use cursor::Cursor;
+pub use listen::AppendListener;
 pub use lookup::{KeyList, Lookup};
 pub use observer::{Changed, Interest, KeyRanges, Observer, ReadNotes, Step};
 pub use point::{Acknowledge, PointReader, PointWriter, Session, WriteError};

@@ -12,9 +12,11 @@ use super::lookup::KeyList;
 use super::reader::Claimed;
 use super::ticket::Ticket;
 use crate::broken::{self, Broken};
-use crate::engine::{Engine, GivesUp, Handle, OpList, Signal, Version};
+use crate::engine::{AppendKey, Engine, GivesUp, Handle, Op, OpList, Ops, Signal, Version};
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{COMMIT, Pin};
+use crate::sync::Ordering;
+use crate::tree::node::inline_limit;
 use crate::tree::{LeafEntries, entries, get, get_group};
 use crate::{Durability, Error, Result, TreeId};
 
@@ -107,14 +109,23 @@ impl Session {
         let Session { handle, ops, undo } = self;
         let engine = handle.engine();
         let (mut full, mut gone) = (0, None);
-        let (mut writer, result) = loop {
+        let (mut writer, appends, result) = loop {
             let room = ROOM.min(OpenBatch::record_limit(engine.segments()?.size()));
             let mut writer = engine.lock_with_room(room)?;
             ops.clear();
             undo.clear();
-            let result = {
+            let (appends, result) = {
                 let pin = engine.pages.slots.pin(COMMIT)?;
-                write(&mut PointWriter { latest: Latest { engine, writer: &mut writer, pin: &pin, undo }, ops })
+                let latest = Latest { engine, writer: &mut writer, pin: &pin, position: 0, undo };
+                let mut point = PointWriter { latest, ops, appends: 0 };
+                let written = write(&mut point);
+                let written = match written {
+                    Ok(written) if point.appends > 0 => {
+                        point.put_appends().map(|()| written).map_err(WriteError::Storage)
+                    }
+                    written => written,
+                };
+                (point.appends, written)
             };
             let turn = result.as_ref().ok().and_then(|_| engine.turns.before(engine, ops.bytes()));
             if result.is_err() || turn.is_some() {
@@ -130,12 +141,18 @@ impl Session {
                     drop(writer);
                     engine.provide_latest(lacked, &mut full, &mut gone)?;
                 }
-                result => break (writer, result),
+                result => break (writer, appends, result),
             }
         };
         let changed = result.is_ok() && !ops.is_empty();
         if changed {
-            engine.append(&mut writer, RecordKind::Commit, ops.bytes());
+            match appends {
+                0 => engine.append(&mut writer, RecordKind::Commit, ops.bytes()),
+                _ => {
+                    let position = writer.batch.end_with(RecordKind::Commit, ops.bytes().len());
+                    engine.append_at(&mut writer, RecordKind::Commit, ops.bytes(), position)
+                }
+            };
             engine.counters.commits.add(1);
         }
         let position = writer.appended;
@@ -215,6 +232,8 @@ impl<'a> PointReader<'a> {
 pub struct PointWriter<'a> {
     latest: Latest<'a>,
     ops: &'a mut OpList,
+    /// How many of them append.
+    appends: u32,
 }
 
 impl fmt::Debug for PointWriter<'_> {
@@ -283,6 +302,29 @@ impl PointWriter<'_> {
         self.latest.patch(tree, key, offset, bytes)?;
         self.ops.patch(tree, key, offset, bytes);
         Ok(())
+    }
+
+    /// Puts the value under a key that the commit gives: its log position and an ordinal ([`AppendKey`]). The closure does not
+    /// see it. [`Error::TooLarge`] for what a transaction has to do.
+    pub fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
+        let engine = self.latest.engine;
+        let is_long = AppendKey::BYTES + value.len() > inline_limit(engine.pages.page_size());
+        if is_long || !engine.allows_appends.load(Ordering::Acquire) {
+            return Err(Error::TooLarge);
+        }
+        self.latest.root(tree)?;
+        self.room(AppendKey::BYTES + value.len())?;
+        self.ops.append(tree, self.appends, value);
+        self.appends += 1;
+        Ok(())
+    }
+
+    /// Does what was left for when it is known where the record ends.
+    #[cold]
+    fn put_appends(&mut self) -> Result<()> {
+        self.latest.position = self.latest.writer.batch.end_with(RecordKind::Commit, self.ops.bytes().len());
+        let appends = Ops::new(self.ops.bytes()).flatten().filter(|op| matches!(op, Op::Append { .. }));
+        appends.into_iter().try_for_each(|op| self.latest.apply(op))
     }
 
     /// Removes `key`; whether it was there.

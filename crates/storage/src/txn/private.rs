@@ -8,6 +8,7 @@ use super::state::State;
 use crate::broken::{self, Broken};
 use crate::engine::{Engine, SPILL};
 use crate::page::{Created, PageRef, Pages, Pin, SlotId};
+use crate::sync::Ordering;
 use crate::tree::{LongValue, TreeEdit, node};
 use crate::{Error, Result, TreeId};
 
@@ -111,6 +112,15 @@ impl State {
     /// To be called when private pages are freed under the stamp that goes on: their ids may come back as others.
     pub(super) fn forget_places(&mut self) {
         self.scratch.forget();
+    }
+
+    /// A new, empty tree.
+    pub(super) fn make_tree(&mut self, engine: &Engine, derived: bool) -> TreeId {
+        let number = engine.next_tree.fetch_add(1, Ordering::Relaxed);
+        let tree = TreeId::new(number, derived);
+        self.add(tree, None);
+        self.ops.create(tree);
+        tree
     }
 
     pub(super) fn add(&mut self, tree: TreeId, base: Option<PageRef>) {

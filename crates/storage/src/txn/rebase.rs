@@ -68,7 +68,14 @@ impl State {
         result.map_err(|error| self.parts.explain(engine, error))
     }
 
-    fn redo_put(&mut self, engine: &Engine, slot: SlotId, at: usize, key: &[u8], value: &[u8]) -> Result<()> {
+    pub(super) fn redo_put(
+        &mut self,
+        engine: &Engine,
+        slot: SlotId,
+        at: usize,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
         let (pages, stamp, tree) = (&engine.pages, self.stamp, self.trees[at].id);
         let long = LongValue::write(pages, tree, stamp, key, value, &mut self.trees[at].created)?;
         engine.with_pages(slot, |pin| self.edit(at, pages, pin).put(key, long.cell(value)).map(drop))
@@ -90,6 +97,8 @@ impl State {
                     }
                 }
             }
+            // The commit does it.
+            Op::Append { .. } => Ok(()),
             Op::Create { .. } | Op::Drop { .. } => Ok(()),
         }
     }

@@ -16,6 +16,7 @@ pub struct Savepoint {
     /// What the list had. Private trees that were made since are given up, so it is all there again.
     own: OwnMark,
     ops: OpMark,
+    appends: OpMark,
     /// While it lives, pages that the savepoint sees are kept.
     _hold: HoldToken,
 }
@@ -55,7 +56,8 @@ impl State {
             chains: tree.chains.len(),
         };
         let trees = self.trees.iter().map(save).collect();
-        Savepoint { trees, own: self.own.mark(), ops: self.ops.mark(), _hold: self.holds.savepoint(self.stamp) }
+        let (own, ops, appends) = (self.own.mark(), self.ops.mark(), self.appends.mark());
+        Savepoint { trees, own, ops, appends, _hold: self.holds.savepoint(self.stamp) }
     }
 
     /// Undoes every change since the savepoint; what was read stays remembered.
@@ -86,6 +88,8 @@ impl State {
             self.ops.cut(savepoint.ops);
             self.parts.cut(&self.ops);
         }
+        let State { appends, trees, .. } = self;
+        appends.cut(savepoint.appends, |tree| trees.iter().any(|private| private.id == tree));
         if broken::is(Broken::SavepointForgetsReads) {
             self.reads = crate::engine::Reads::default();
         }

@@ -33,13 +33,16 @@ impl State {
             }
             tried += 1;
             let applied = match self.is_valid_in(engine, &writer.trees) {
-                Ok(true) => self.apply_short(engine, &mut writer),
+                Ok(true) => {
+                    let position = self.end_of_record(&writer, RecordKind::Commit, 0);
+                    self.apply_short(engine, &mut writer, position).map(|()| position)
+                }
                 Ok(false) => return Ok(None),
                 Err(error) => Err(error),
             };
             match applied {
-                Ok(()) => {
-                    let position = engine.append(&mut writer, RecordKind::Commit, self.ops.bytes());
+                Ok(position) => {
+                    let position = self.append_record(engine, &mut writer, RecordKind::Commit, 0, position);
                     engine.counters.commits.add(1);
                     return Ok(Some((writer, position)));
                 }
@@ -65,10 +68,10 @@ impl State {
     }
 
     /// Applies all operations to the latest state, or none.
-    fn apply_short(&self, engine: &Engine, writer: &mut Writer) -> Result<()> {
+    fn apply_short(&self, engine: &Engine, writer: &mut Writer, position: u64) -> Result<()> {
         let mut undo = OpList::default();
         let applied = engine.pages.slots.pin(COMMIT).and_then(|pin| {
-            let mut latest = Latest { engine, writer, pin: &pin, undo: &mut undo };
+            let mut latest = Latest { engine, writer, pin: &pin, position, undo: &mut undo };
             Ops::new(self.ops.bytes()).try_for_each(|op| latest.apply(op.map_err(|()| Error::TooLarge)?))
         });
         if applied.is_err() {

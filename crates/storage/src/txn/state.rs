@@ -8,6 +8,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::appends::Appends;
 use super::holds::Holds;
 use super::own::OwnWrites;
 use super::parts::Parts;
@@ -40,6 +41,8 @@ pub(crate) struct State {
     pub(super) is_short: bool,
     pub(super) trees: Vec<PrivateTree>,
     pub(super) ops: OpList,
+    /// Of these, what is appended.
+    pub(super) appends: Appends,
     pub(super) parts: Parts,
     pub(super) reads: Reads,
     /// Birth stamp of its unsealed pages.
@@ -66,6 +69,7 @@ impl Private {
             is_short: true,
             trees: Vec::new(),
             ops: OpList::default(),
+            appends: Appends::default(),
             parts: Parts::default(),
             reads: Reads::default(),
             stamp,

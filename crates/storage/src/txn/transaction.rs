@@ -84,12 +84,19 @@ impl Transaction {
     }
 
     fn create(&self, derived: bool) -> Result<TreeId> {
-        let mut state = self.writable()?;
-        let number = self.private.engine().next_tree.fetch_add(1, Ordering::Relaxed);
-        let tree = TreeId::new(number, derived);
-        state.add(tree, None);
-        state.ops.create(tree);
-        Ok(tree)
+        Ok(self.writable()?.make_tree(self.private.engine(), derived))
+    }
+
+    /// Forgets what commits before `position` appended to the tree, of at most so many of them; how many there were. Of
+    /// entries that were not appended, nothing is known.
+    pub fn forget_appended(&self, tree: TreeId, position: u64, most: usize) -> Result<usize> {
+        super::appended::forget(self, tree, position, most)
+    }
+
+    /// Removes a tree as `drop_tree` does, with all that was appended to it.
+    pub fn drop_appended(&self, tree: TreeId) -> Result<()> {
+        super::appended::forget_trees(self, tree)?;
+        self.drop_tree(tree)
     }
 
     /// Makes a tree of this id if there is none: for copies, which keep the ids.
@@ -132,6 +139,16 @@ impl Transaction {
         self.writer()?.delete(tree, key)
     }
 
+    /// See [`Writer::append`].
+    pub fn append(&self, tree: TreeId, value: &[u8]) -> Result<()> {
+        self.writer()?.append(tree, value)
+    }
+
+    /// See [`Writer::ordinal`].
+    pub fn ordinal(&self) -> Result<u32> {
+        self.writer()?.ordinal()
+    }
+
     /// Reads what [`Transaction::reader`] reads now, whatever is written later; keys and ranges are remembered as read as
     /// there. Pages are kept for it while it lives.
     pub fn reader_of_now(&self) -> Result<Reader> {
@@ -155,18 +172,19 @@ impl Transaction {
     /// Fails with [`Error::Conflict`] if something this transaction read was changed since it began, and leaves no
     /// trace then.
     pub fn commit(self, durability: Option<Durability>) -> Result<()> {
-        self.commit_as(durability, None, None)
+        self.commit_as(durability, None, None).map(drop)
     }
 
     /// As `commit`; where it fails with a conflict, `lost` notes what the next try of the same work needs to know
     /// ([`Store::begin_after`](crate::Store::begin_after)). Soon after `gives_up` returns true it waits no longer for a
-    /// transaction that has its turn, and fails with [`Error::GivenUp`].
+    /// transaction that has its turn, and fails with [`Error::GivenUp`]. Returns the log position behind the commit; `None`:
+    /// nothing was changed.
     pub fn commit_or_note(
         self,
         durability: Option<Durability>,
         lost: &mut Losses,
         gives_up: &dyn Fn() -> bool,
-    ) -> Result<()> {
+    ) -> Result<Option<u64>> {
         self.commit_as(durability, Some(lost), Some(gives_up))
     }
 
@@ -260,5 +278,17 @@ impl Writer<'_> {
     /// Removes `key`; whether it was there. Remembers the key as read.
     pub fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         self.state.delete(self.private, tree, key)
+    }
+
+    /// Puts the value under a key that the commit gives: its log position and an ordinal ([`AppendKey`](crate::AppendKey)).
+    /// Neither this transaction nor a savepoint of it sees the entry. It rests on nothing that others do, so they do not
+    /// conflict. Read by [`Reader::appended`].
+    pub fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
+        self.state.append_value(self.private.engine(), tree, value)
+    }
+
+    /// An ordinal between those of what is appended before and after.
+    pub fn ordinal(&mut self) -> Result<u32> {
+        self.state.appends.ordinal()
     }
 }

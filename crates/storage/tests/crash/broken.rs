@@ -71,6 +71,11 @@ fn commits_applied_again_are_noticed() {
 }
 
 #[test]
+fn appends_under_other_keys_after_a_crash_are_noticed() {
+    must_be_caught(Broken::AppendsMisplaced, crash_tests);
+}
+
+#[test]
 fn ignored_sync_errors_are_noticed() {
     must_be_caught(Broken::SyncErrors, || {
         fail_every_sync();

@@ -31,7 +31,7 @@ fn run_to_failure(worker: &mut Worker<'_>) -> Option<Error> {
 fn fail_sync(seed: u64, number: u64) -> bool {
     let what = format!("workload {seed}, failed sync {number}");
     let disk = SimDisk::new(seed);
-    let mut worker = Worker::new(&disk, seed, Shape { steps: 40, ..Shape::of(seed) });
+    let mut worker = Worker::new(&disk, seed, Shape { steps: 40, appends: false, ..Shape::of(seed) });
     disk.fail_sync(number);
     let before = disk.sync_count();
     let Some(error) = run_to_failure(&mut worker) else {
@@ -119,7 +119,7 @@ fn a_full_disk_fails_transactions_and_nothing_else() {
     for seed in 100..160 {
         let what = format!("workload {seed}");
         let disk = SimDisk::new(seed);
-        let mut worker = Worker::new(&disk, seed, Shape { steps: 60, ..Shape::of(seed) });
+        let mut worker = Worker::new(&disk, seed, Shape { steps: 60, appends: false, ..Shape::of(seed) });
         let errors = run_through_failures(&mut worker, &disk, |disk, rng| {
             if rng.one_in(2) {
                 let used: usize = disk.paths().iter().filter_map(|path| disk.snapshot(path)).map(|f| f.len()).sum();
@@ -143,7 +143,7 @@ fn reads_and_writes_that_fail_at_random_lose_nothing_acknowledged() {
     for seed in 200..260 {
         let what = format!("workload {seed}");
         let disk = SimDisk::new(seed);
-        let mut worker = Worker::new(&disk, seed, Shape { steps: 60, ..Shape::of(seed) });
+        let mut worker = Worker::new(&disk, seed, Shape { steps: 60, appends: false, ..Shape::of(seed) });
         let errors = run_through_failures(&mut worker, &disk, |disk, rng| {
             let (reads, writes) = [(50_000, 0), (0, 20_000), (20_000, 5_000)][rng.below(3)];
             disk.fail_randomly(reads, writes);

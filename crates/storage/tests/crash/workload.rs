@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use cairn_storage::io::{Recording, SimDisk};
-use cairn_storage::{Acknowledge, Durability, Error, Options, Result, Store, Transaction, TreeId, WriteError};
+use cairn_storage::{
+    Acknowledge, AppendKey, Durability, Error, Losses, Options, Result, Store, Transaction, TreeId, WriteError,
+};
 
 use super::machine::{self, Rng};
 
@@ -118,6 +120,8 @@ pub struct Shape {
     pub weak_modes: bool,
     pub separate_blocks: bool,
     pub method: cairn_storage::SyncMethod,
+    /// Some commits append. Where one's outcome may be unknown, so is what it appended: not with faults.
+    pub appends: bool,
 }
 
 impl Shape {
@@ -132,6 +136,7 @@ impl Shape {
             weak_modes: rng.one_in(2),
             separate_blocks: rng.one_in(4),
             method: [Auto, Auto, Auto, Dsync, WriteSync][rng.below(5)],
+            appends: rng.one_in(2),
         }
     }
 
@@ -151,7 +156,12 @@ pub struct Worker<'d> {
     pub model: Model,
     pub history: History,
     pub store: Option<Store>,
+    /// What the transaction appended, and how often it did.
+    pub appended: (Vec<Appended>, u32),
 }
+
+/// An entry whose key is still to be given: ordinal, tree and value.
+type Appended = (u32, u32, Vec<u8>);
 
 /// Runs a workload of this seed on a new disk, recording it from the very beginning.
 pub fn run(seed: u64, shape: Shape) -> Run {
@@ -174,7 +184,7 @@ impl<'d> Worker<'d> {
         let mut history = History::default();
         history.committed(digest_model(&model), 0, true, 0);
         let store = machine::open(disk, &options, seed).expect("a new database opens");
-        Worker { disk, shape, options, rng: Rng(!seed), model, history, store: Some(store) }
+        Worker { disk, shape, options, rng: Rng(!seed), model, history, store: Some(store), appended: (Vec::new(), 0) }
     }
 
     pub fn now(&self) -> u64 {
@@ -244,6 +254,7 @@ impl<'d> Worker<'d> {
         let tree = self.tree(&model);
         let (key, value) = (self.key(), self.value(60));
         let (fails, later) = (self.rng.one_in(5), self.rng.one_in(4));
+        let appends = self.shape.appends && self.rng.one_in(2);
         let begun = self.now();
         let mut session = self.store().session()?;
         let acknowledge = if later { Acknowledge::Later } else { Acknowledge::Now(Some(mode)) };
@@ -252,12 +263,19 @@ impl<'d> Worker<'d> {
                 writer.delete(TreeId(tree), &key)?;
             }
             writer.put(TreeId(tree), &key, &value)?;
+            if appends {
+                writer.append(TreeId(tree), &value)?;
+            }
             if fails { Err(WriteError::Caller(())) } else { Ok(()) }
         });
         let result = result.map(|((), ticket)| ticket);
         drop(session);
         match result {
             Ok(ticket) => {
+                if appends {
+                    let key = AppendKey::new(ticket.position(), 0);
+                    model.entry(tree).or_default().insert(key.bytes().to_vec(), value.clone());
+                }
                 model.entry(tree).or_default().insert(key, value);
                 let waited = ticket.wait();
                 self.outcome(waited, model, begun, if later { Durability::Full } else { mode })
@@ -291,6 +309,7 @@ impl<'d> Worker<'d> {
         let store = self.store().clone();
         let transaction = store.begin()?;
         let mut model = self.model.clone();
+        self.appended = (Vec::new(), 0);
         if self.rng.one_in(6) {
             let tree =
                 if self.rng.one_in(2) { transaction.create_tree()? } else { transaction.create_derived_tree()? };
@@ -308,6 +327,7 @@ impl<'d> Worker<'d> {
         }
         if self.rng.one_in(4) {
             let (before, savepoint) = (model.clone(), transaction.savepoint()?);
+            let appended = self.appended.0.len();
             let changes = if self.rng.one_in(6) { 60 } else { self.rng.below(10) };
             for _ in 0..changes {
                 self.change(&transaction, &mut model)?;
@@ -315,6 +335,7 @@ impl<'d> Worker<'d> {
             if self.rng.one_in(2) {
                 transaction.rollback_to(&savepoint)?;
                 model = before;
+                self.appended.0.truncate(appended);
             }
         }
         if self.rng.one_in(10) {
@@ -324,15 +345,25 @@ impl<'d> Worker<'d> {
         self.commit(transaction, model)
     }
 
-    fn commit(&mut self, transaction: Transaction, model: Model) -> Result<()> {
+    fn commit(&mut self, transaction: Transaction, mut model: Model) -> Result<()> {
         let (begun, mode) = (self.now(), self.mode());
         // A commit of nothing promises nothing, in any mode.
         let mode = if transaction.has_changes() { mode } else { Durability::Off };
         let pipelined = self.rng.one_in(8) && mode != Durability::Off;
+        let mut position = None;
         let result = match pipelined {
-            true => transaction.commit_async().and_then(|ticket| ticket.wait()),
-            false => transaction.commit(Some(mode)),
+            true => transaction.commit_async().and_then(|ticket| {
+                position = Some(ticket.position());
+                ticket.wait()
+            }),
+            false => transaction
+                .commit_or_note(Some(mode), &mut Losses::default(), &|| false)
+                .map(|committed| position = committed),
         };
+        for (ordinal, tree, value) in self.appended.0.drain(..) {
+            let key = AppendKey::new(position.unwrap_or_default(), ordinal);
+            model.entry(tree).or_default().insert(key.bytes().to_vec(), value);
+        }
         match self.outcome(result, model, begun, if pipelined { Durability::Full } else { mode }) {
             // It was too large for what log there is, or dropped a tree whose pages an undone point write changed:
             // nothing of it stays.
@@ -363,7 +394,14 @@ impl<'d> Worker<'d> {
         let key = self.key();
         let entries = model.get_mut(&tree).expect("the tree is there");
         let tree = TreeId(tree);
-        match self.rng.below(5) {
+        match self.rng.below(if self.shape.appends { 7 } else { 5 }) {
+            5 | 6 => {
+                let long = self.rng.one_in(self.shape.long);
+                let value = self.value(if long { self.shape.page_size * 6 } else { 50 });
+                transaction.append(tree, &value)?;
+                self.appended.0.push((self.appended.1, tree.0, value));
+                self.appended.1 += 1;
+            }
             0 => {
                 let found = transaction.delete(tree, &key)?;
                 assert_eq!(found, entries.remove(&key).is_some());

@@ -188,13 +188,17 @@ fn run_point(
         }
     };
     let (stamp, shared) = (prepared.schema_stamp(), connection.shared());
-    match point {
+    let written = match point {
         PointPlan::Insert(plan, _) => plan.run(place, stamp, env, buffers, (&shared.store, &shared.row_numbers)),
         PointPlan::Update(plan) => plan.run(place, stamp, env, buffers),
         PointPlan::Delete(plan) => plan.run(place, stamp, env, buffers),
         PointPlan::Nothing => place.nothing(stamp),
         PointPlan::Select(_) | PointPlan::Rows(_) | PointPlan::Aggregate(_) => Err(Miss::General),
+    };
+    if let Ok((1.., Some(ticket))) = &written {
+        connection.committed.set(ticket.position());
     }
+    written
 }
 
 /// What functions see of the session now.

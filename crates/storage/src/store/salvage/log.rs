@@ -10,7 +10,7 @@ use super::rescue::Rescue;
 use super::source::WholeSegments;
 use super::target::UncertainEntry;
 use crate::engine::meta::Meta;
-use crate::engine::{Op, OpStream, Ops};
+use crate::engine::{AppendKey, Op, OpStream, Ops};
 use crate::env::Environment;
 use crate::io::{Create, File, OpenHow};
 use crate::log::format::{BLOCK, LogIdentity, read_record};
@@ -143,7 +143,7 @@ impl Rescue<'_, '_> {
             Op::Put { key, value, .. } => self.target.put(tree, key, value),
             Op::Delete { key, .. } => self.target.delete(tree, key).map(drop),
             Op::Patch { key, offset, bytes, .. } => self.target.patch(tree, key, offset, bytes),
-            Op::Create { .. } | Op::Drop { .. } => Ok(()),
+            Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => Ok(()),
         };
         match done {
             // The row that it changes is among those lost.
@@ -169,7 +169,7 @@ impl Rescue<'_, '_> {
                 }
                 (key, value, Doubt::ChangedLater)
             }
-            Op::Create { .. } | Op::Drop { .. } => return Ok(()),
+            Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => return Ok(()),
         };
         let Some(value) = value else { return Ok(()) };
         self.doubt(UncertainEntry { tree, key: key.to_vec(), value, doubt, page: PageRef::NONE })
@@ -200,7 +200,12 @@ impl Commits {
         let mut records = batch.records;
         while let Some((kind, operations)) = read_record(&mut records) {
             let read = (batch.records.len() - records.len()) as u64;
-            let is_new = start + read > self.position;
+            let end = start + read;
+            let is_new = end > self.position;
+            let each = &mut |op: Op<'_>| {
+                let mut key = AppendKey::default();
+                each(op.at(end, &mut key))
+            };
             match kind {
                 RecordKind::Part { transaction, at } => {
                     let offset = batch.offset + read - operations.len() as u64;
