@@ -40,7 +40,7 @@ pub use convert::FromValue;
 pub use copy::ClientCopy;
 pub use database::Database;
 pub(crate) use database::Shared;
-pub use live::{LiveChange, LiveGuard, LiveQuery};
+pub use live::{LiveChange, LiveGuard, LiveQuery, LiveStatistics};
 pub use notice::Notice;
 pub use options::{Durability, Options};
 pub use outcome::Outcome;

@@ -240,6 +240,8 @@ const SWITCHES: &[&str] = &[
     "enable_indexjoin",
     "enable_ordering",
     "enable_point_statements",
+    "enable_live_changes",
+    "enable_live_runs",
 ];
 
 fn optimizer_switch<'o>(options: &'o mut OptimizerOptions, name: &str) -> Option<&'o mut bool> {
@@ -252,6 +254,8 @@ fn optimizer_switch<'o>(options: &'o mut OptimizerOptions, name: &str) -> Option
         "enable_indexjoin" => &mut options.index_joins,
         "enable_ordering" => &mut options.ordering,
         "enable_point_statements" => &mut options.point_statements,
+        "enable_live_changes" => &mut options.live_changes,
+        "enable_live_runs" => &mut options.live_runs,
         _ => return None,
     })
 }

@@ -7,6 +7,8 @@ use super::batch::Batch;
 use super::build::build;
 use super::context::{Cx, ExecContext, NodeCounters, Shared};
 use super::operator::{BoxOperator, NoAnswer, Step, Writes};
+use super::spill::BatchList;
+use super::with::WithResult;
 use crate::plan::PhysicalPlan;
 use crate::state::Reader;
 use crate::types::EvalContext;
@@ -86,6 +88,28 @@ pub(crate) fn execute_kept(plan: Arc<PhysicalPlan>, context: ExecContext, kept: 
         None => build(&plan, &shared)?,
     };
     Ok(RowStream { plan, shared, operator: Some(operator), home: kept.cloned(), done: false })
+}
+
+/// As [`execute_kept`], of a plan that scans results which are there: each by the number of its `CteScan`. Those of `empty`
+/// have no rows.
+pub(crate) fn execute_over(
+    plan: Arc<PhysicalPlan>,
+    context: ExecContext,
+    kept: &Kept,
+    results: &[(usize, Batch)],
+    empty: &[usize],
+) -> Result<RowStream> {
+    let stream = execute_kept(plan, context, Some(kept))?;
+    let cx = Cx { shared: &stream.shared, outer: None, writes: None };
+    for (id, batch) in results {
+        let mut rows = BatchList::default();
+        rows.push(batch, cx)?;
+        stream.shared.set_with_result(*id, Arc::new(WithResult::complete(rows)));
+    }
+    for id in empty {
+        stream.shared.set_with_result(*id, Arc::new(WithResult::complete(BatchList::default())));
+    }
+    Ok(stream)
 }
 
 impl Drop for RowStream {

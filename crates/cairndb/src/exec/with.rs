@@ -6,7 +6,7 @@ use super::batch::Batch;
 use super::context::{Cx, OuterRow};
 use super::operator::{BoxOperator, Operator, Step};
 use super::spill::BatchList;
-use crate::Error;
+use crate::{Error, Value};
 
 /// The rows of a WITH query, so far, and how to get more. Shared by its scans, which run on one thread at a time.
 pub(crate) struct WithResult(Mutex<State>);
@@ -161,6 +161,16 @@ impl Operator for WithScan {
     fn reset(&mut self, _cx: Cx<'_>) {
         self.result = None;
         self.position = 0;
+    }
+
+    fn park(&mut self) -> bool {
+        self.result = None;
+        self.position = 0;
+        true
+    }
+
+    fn rebind(&mut self, _parameters: &[Value]) -> bool {
+        true
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::access::TableShape;
+use super::changes::CHANGED;
 use super::cost;
 use super::estimate::ColumnInfo;
 use super::expr::{AggregateCall, Expr};
@@ -377,7 +378,11 @@ fn computed(fields: &[Field], rows: f64) -> Vec<ColumnInfo> {
 }
 
 fn unknown_cte(id: usize, fields: &[Field]) -> CteInfo {
-    CteInfo { name: format!("cte_{id}"), rows: 100.0, columns: computed(fields, 100.0) }
+    let (name, rows) = match id.checked_sub(CHANGED) {
+        Some(number) => (format!("changed_{number}"), 1.0),
+        None => (format!("cte_{id}"), 100.0),
+    };
+    CteInfo { name, rows, columns: computed(fields, rows) }
 }
 
 fn columns_of(plan: &Arc<PhysicalPlan>) -> Vec<Expr> {

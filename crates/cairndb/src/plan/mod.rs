@@ -4,6 +4,7 @@
 mod access;
 mod analyze;
 mod askers;
+mod changes;
 mod closure;
 mod cost;
 mod cte;
@@ -54,6 +55,7 @@ mod watched;
 mod window;
 
 pub use analyze::StatisticsBuilder;
+pub(crate) use changes::{ChangedRows, KeptStages, Maintenance, Stage, Term};
 pub(crate) use equal::same_expr;
 pub use explain::{ExplainOptions, explain, explained};
 pub use explain_format::{Whole as ExplainedWhole, json as explain_json, yaml as explain_yaml};

@@ -19,6 +19,10 @@ pub struct OptimizerOptions {
     pub ordering: bool,
     /// Point statements, which do without the general path.
     pub point_statements: bool,
+    /// Live queries are brought to newer states by what changed in their tables.
+    pub live_changes: bool,
+    /// Live queries are run again where that is estimated to cost less; off: only where there is no other way.
+    pub live_runs: bool,
     /// Rows in a batch when it has grown; 0 means `exec`'s default.
     pub batch_rows: usize,
 }
@@ -34,6 +38,8 @@ impl Default for OptimizerOptions {
             index_joins: true,
             ordering: true,
             point_statements: true,
+            live_changes: true,
+            live_runs: true,
             batch_rows: 0,
         }
     }
@@ -52,6 +58,8 @@ impl OptimizerOptions {
             index_joins: false,
             ordering: false,
             point_statements: false,
+            live_changes: false,
+            live_runs: true,
             batch_rows: 0,
         }
     }

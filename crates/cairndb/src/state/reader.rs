@@ -1,4 +1,4 @@
-//! Reading both states.
+//! Reading two states as one: which of them has a tree is told by its number.
 
 use std::ops::Bound;
 
@@ -6,29 +6,58 @@ use cairn_storage::{self as storage, Cursor, Lookup, Result, SampleSize, TreeId,
 
 use super::TemporaryTrees;
 
-/// Reads a state of the database, and the session's temporary one. Cheap to clone.
+/// Reads a state of the database, and another beside it: the session's temporary one, or an earlier one. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Reader {
     database: storage::Reader,
-    temporary: Option<storage::Reader>,
+    beside: Option<Beside>,
+}
+
+/// What has the trees with numbers that no tree of the database has ([`TemporaryTrees::have`]).
+#[derive(Clone, Debug)]
+enum Beside {
+    Temporary(storage::Reader),
+    /// The database as it was before: its trees have the names that [`Reader::tree_before`] gives them.
+    Before(storage::Reader),
 }
 
 impl From<&storage::Reader> for Reader {
     /// Of a session without temporary relations.
     fn from(database: &storage::Reader) -> Reader {
-        Reader { database: database.clone(), temporary: None }
+        Reader { database: database.clone(), beside: None }
     }
 }
 
 impl Reader {
     pub(crate) fn new(database: &storage::Reader, temporary: Option<&storage::Reader>) -> Reader {
-        Reader { database: database.clone(), temporary: temporary.cloned() }
+        Reader { database: database.clone(), beside: temporary.cloned().map(Beside::Temporary) }
+    }
+
+    /// Reads a state, and beside it an earlier one.
+    pub(crate) fn with_before(newer: &storage::Reader, before: &storage::Reader) -> Reader {
+        Reader { database: newer.clone(), beside: Some(Beside::Before(before.clone())) }
+    }
+
+    /// What one of the database's trees is called where it is to be read as it was before.
+    pub(crate) fn tree_before(tree: TreeId) -> TreeId {
+        TreeId(tree.0 + TemporaryTrees::CATALOG.number())
+    }
+
+    /// The tree of the database that is called so: either as it is or as it was before.
+    pub(crate) fn tree_whenever(tree: TreeId) -> TreeId {
+        match TemporaryTrees::have(tree) {
+            true => TreeId(tree.0 - TemporaryTrees::CATALOG.number()),
+            false => tree,
+        }
     }
 
     /// See [`storage::Reader::pages_used`].
     pub(crate) fn pages_used(&self) -> (u64, u64) {
         let (hits, misses) = self.database.pages_used();
-        let (more, waited) = self.temporary.as_ref().map_or((0, 0), storage::Reader::pages_used);
+        let (more, waited) = match &self.beside {
+            Some(Beside::Temporary(other) | Beside::Before(other)) => other.pages_used(),
+            None => (0, 0),
+        };
         (hits + more, misses + waited)
     }
 
@@ -39,52 +68,71 @@ impl Reader {
 
     /// Of what is temporary alone, if the session has any.
     pub(crate) fn temporary(&self) -> Option<&storage::Reader> {
-        self.temporary.as_ref()
-    }
-
-    /// A tree of a session that has no temporary store is not found in the database either.
-    #[inline]
-    fn of(&self, tree: TreeId) -> &storage::Reader {
-        match &self.temporary {
-            Some(temporary) if TemporaryTrees::have(tree) => temporary,
-            _ => &self.database,
+        match &self.beside {
+            Some(Beside::Temporary(temporary)) => Some(temporary),
+            _ => None,
         }
     }
 
+    /// Who has the tree, and what it is called there. A tree that is beside the database is not found in it either.
+    #[inline]
+    fn of(&self, tree: TreeId) -> (&storage::Reader, TreeId) {
+        match &self.beside {
+            Some(beside) if TemporaryTrees::have(tree) => match beside {
+                Beside::Temporary(temporary) => (temporary, tree),
+                Beside::Before(before) => (before, Reader::tree_whenever(tree)),
+            },
+            _ => (&self.database, tree),
+        }
+    }
+
+    /// What whoever has the tree calls it: for a [`Lookup`], which is of one of them.
+    pub(crate) fn known_as(&self, tree: TreeId) -> TreeId {
+        self.of(tree).1
+    }
+
     pub(crate) fn get_with<R>(&self, tree: TreeId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        self.of(tree).get_with(tree, key, read)
+        let (reader, tree) = self.of(tree);
+        reader.get_with(tree, key, read)
     }
 
     pub(crate) fn get(&self, tree: TreeId, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.of(tree).get(tree, key)
+        let (reader, tree) = self.of(tree);
+        reader.get(tree, key)
     }
 
     /// For many gets from this tree.
     pub(crate) fn lookup(&self, tree: TreeId) -> Result<Lookup> {
-        self.of(tree).lookup()
+        self.of(tree).0.lookup()
     }
 
     pub(crate) fn tree_stamp(&self, tree: TreeId) -> Result<u64> {
-        self.of(tree).tree_stamp(tree)
+        let (reader, tree) = self.of(tree);
+        reader.tree_stamp(tree)
     }
 
     pub(crate) fn tree_shape(&self, tree: TreeId) -> Result<TreeShape> {
-        self.of(tree).tree_shape(tree)
+        let (reader, tree) = self.of(tree);
+        reader.tree_shape(tree)
     }
 
     pub(crate) fn tree_entries(&self, tree: TreeId, entry_bytes: f64) -> Result<f64> {
-        self.of(tree).tree_entries(tree, entry_bytes)
+        let (reader, tree) = self.of(tree);
+        reader.tree_entries(tree, entry_bytes)
     }
 
     pub(crate) fn tree_changed(&self, tree: TreeId, since: u64) -> Result<f64> {
-        self.of(tree).tree_changed(tree, since)
+        let (reader, tree) = self.of(tree);
+        reader.tree_changed(tree, since)
     }
 
     pub(crate) fn sample(&self, tree: TreeId, size: SampleSize, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
-        self.of(tree).sample(tree, size, each)
+        let (reader, tree) = self.of(tree);
+        reader.sample(tree, size, each)
     }
 
     pub(crate) fn cursor(&self, tree: TreeId, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor> {
-        self.of(tree).cursor(tree, lower, upper)
+        let (reader, tree) = self.of(tree);
+        reader.cursor(tree, lower, upper)
     }
 }

@@ -30,7 +30,7 @@ pub(crate) use handle::Handle;
 pub use ops::AppendKey;
 pub(crate) use ops::{Op, OpList, OpMark, OpStream, Ops};
 pub(crate) use publisher::{Publisher, Queue};
-pub(crate) use reads::{Bounds, KeyRange, Noted, Reads, is_before, is_behind};
+pub(crate) use reads::{Bounds, KeyRange, Noted, Reads, is_before, is_behind, lower_order, upper_is_below};
 pub(crate) use shared::{Chain, Dropped, Engine};
 pub(crate) use signals::{Signal, Signals};
 pub(crate) use stage::{Act, Stage};

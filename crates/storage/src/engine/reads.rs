@@ -241,7 +241,7 @@ fn coalesce(ranges: &mut Vec<(TreeId, KeyRange)>) {
     *ranges = joined;
 }
 
-pub(super) fn lower_order(bound: Bound<&[u8]>) -> (u8, &[u8], u8) {
+pub(crate) fn lower_order(bound: Bound<&[u8]>) -> (u8, &[u8], u8) {
     match bound {
         Bound::Unbounded => (0, &[], 0),
         Bound::Included(key) => (1, key, 0),
@@ -249,7 +249,7 @@ pub(super) fn lower_order(bound: Bound<&[u8]>) -> (u8, &[u8], u8) {
     }
 }
 
-pub(super) fn upper_is_below(a: Bound<&[u8]>, b: Bound<&[u8]>) -> bool {
+pub(crate) fn upper_is_below(a: Bound<&[u8]>, b: Bound<&[u8]>) -> bool {
     match (a, b) {
         (Bound::Unbounded, _) => false,
         (_, Bound::Unbounded) => true,

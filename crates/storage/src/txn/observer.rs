@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::reader::{Reader, Snapshot, Source};
-use crate::engine::{Act, Handle, KeyRange, Reads, Touched};
+use crate::engine::{Act, Handle, KeyRange, Reads, Touched, is_behind, lower_order, upper_is_below};
 use crate::sync::Mutex;
 use crate::{Error, Result, TreeId};
 
@@ -43,6 +43,51 @@ impl KeyRanges {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Those that do not lie within one of `known`, which (as what was noted) are in order and disjoint.
+    pub fn beyond(&self, known: &KeyRanges) -> KeyRanges {
+        let is_within = |(tree, range): &(TreeId, KeyRange)| {
+            let (lower, upper) = range.bounds();
+            let place = (*tree, lower_order(lower));
+            let behind = known.0.partition_point(|(of, known)| (*of, lower_order(known.bounds().0)) <= place);
+            behind.checked_sub(1).is_some_and(|at| {
+                let (of, known) = &known.0[at];
+                of == tree && !upper_is_below(known.bounds().1, upper)
+            })
+        };
+        KeyRanges(self.0.iter().filter(|range| !is_within(range)).cloned().collect())
+    }
+
+    /// Whether the key lies in one of them, which (as what was noted) are in order and disjoint.
+    pub fn hold(&self, tree: TreeId, key: &[u8]) -> bool {
+        let behind = self.0.partition_point(|(of, range)| {
+            (*of, lower_order(range.bounds().0)) <= (tree, lower_order(Bound::Included(key)))
+        });
+        behind.checked_sub(1).is_some_and(|at| {
+            let (of, range) = &self.0[at];
+            *of == tree && !is_behind(key, &range.bounds())
+        })
+    }
+
+    /// These and `more`, in order and disjoint. Beyond a bound neighbours are joined.
+    pub fn with(&self, more: &KeyRanges) -> KeyRanges {
+        let mut reads = Reads::default();
+        for (tree, range) in self.0.iter().chain(&more.0) {
+            let (lower, upper) = range.bounds();
+            match range.as_point() {
+                Some(key) => reads.key(*tree, key),
+                None => reads.range(*tree, lower, upper),
+            }
+        }
+        KeyRanges(reads.to_sorted_ranges())
+    }
+
+    /// Whether all keys of the tree are among them.
+    pub fn have_all_of(&self, tree: TreeId) -> bool {
+        let unbounded = |range: &KeyRange| matches!(range.bounds(), (Bound::Unbounded, Bound::Unbounded));
+        let at = self.0.partition_point(|(of, _)| *of < tree);
+        self.0[at..].first().is_some_and(|(of, range)| *of == tree && unbounded(range))
+    }
 }
 
 /// Notes what is read through a [`Reader`].
@@ -67,6 +112,28 @@ impl Snapshot {
     pub fn noting(&self) -> (Reader, ReadNotes) {
         let notes = Arc::new(Mutex::new(Reads::default()));
         (Reader(Source::Snapshot(self.view().clone(), Some(notes.clone()))), ReadNotes(notes))
+    }
+}
+
+impl Snapshot {
+    /// Whether `newer` has the same entries in these ranges.
+    pub fn is_same_in(&self, newer: &Snapshot, ranges: &KeyRanges) -> Result<bool> {
+        let root = |snapshot: &Snapshot, tree| snapshot.view().root(tree).ok();
+        for (tree, range) in &ranges.0 {
+            if root(self, *tree) == root(newer, *tree) {
+                continue;
+            }
+            let mut differs = false;
+            let (lower, upper) = range.bounds();
+            self.diff(newer, *tree, lower, upper, |_, _, _| {
+                differs = true;
+                false
+            })?;
+            if differs {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -99,22 +166,7 @@ impl Interest {
         if newest.position() == state.position() {
             return Ok(true);
         }
-        let root = |snapshot: &Snapshot, tree| snapshot.view().root(tree).ok();
-        for (tree, range) in more {
-            if root(state, tree) == root(&newest, tree) {
-                continue;
-            }
-            let mut differs = false;
-            let (lower, upper) = range.bounds();
-            state.diff(&newest, tree, lower, upper, |_, _, _| {
-                differs = true;
-                false
-            })?;
-            if differs {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        state.is_same_in(&newest, &KeyRanges(more))
     }
 
     /// `owner` is interested in nothing any more.

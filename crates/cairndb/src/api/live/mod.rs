@@ -1,5 +1,7 @@
 //! Live queries: results that are kept current, told as changes.
 
+mod changes;
+mod plans;
 mod query;
 mod result;
 mod service;
@@ -11,7 +13,8 @@ use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use query::{Definition, not_a_query};
+pub use query::LiveStatistics;
+use query::{Definition, Surroundings, not_a_query};
 use result::RowBytes;
 pub(crate) use service::LiveQueries;
 use service::{Identity, Subscription};
@@ -20,9 +23,7 @@ use subscriber::{End, Taken};
 use super::execute::Runnable;
 use super::prepared::{Access, Body};
 use super::{Connection, Params, Row};
-use crate::exec::ExecContext;
 use crate::plan::Field;
-use crate::types::EvalContext;
 use crate::{Database, Error, Result, SqlState, Value};
 
 /// A query whose result is kept current: first the whole result, then, after commits that change it, what changed.
@@ -114,6 +115,11 @@ impl LiveQuery {
     /// No columns: there is one row at most. `None`: the plan does not show that there are any.
     pub fn key(&self) -> Option<&[usize]> {
         self.subscription.key.as_deref()
+    }
+
+    /// How it was kept current so far, for all who watch the same query.
+    pub fn statistics(&self) -> LiveStatistics {
+        self.subscription.done()
     }
 
     /// Waits for the next change; the first is the whole result. `None`: the database was closed.
@@ -296,23 +302,16 @@ impl Connection {
         })?;
         let settings = self.state.borrow().settings.clone();
         let path = settings.search_path.clone();
-        let parameters = &context.parameters;
         // What users wrote in Rust is the session's own.
-        let identity = path.functions.is_empty().then(|| Identity {
-            text: sql.into(),
-            context: format!("{:?} {:?} {} {:?}", parameters, path.schemas, settings.time_zone, settings.others).into(),
+        let others = path.functions.is_empty().then(|| {
+            format!("{:?} {} {:?} {:?}", path.schemas, settings.time_zone, settings.others, settings.optimizer)
         });
-        let eval = EvalContext { caller: None, ..(*context.eval).clone() };
-        let context = ExecContext {
-            eval: Arc::new(eval),
-            interrupt: Arc::default(),
-            deadline: None,
-            transaction_deadline: None,
-            sequences: None,
-            ..context
-        };
+        let identity = others
+            .as_ref()
+            .map(|others| Identity { text: sql.into(), context: format!("{:?} {others}", context.parameters).into() });
         let options = settings.optimizer.clone();
-        let definition = Definition { parsed, path, options, context };
+        let settings = others.map(|others| others.into_boxed_str());
+        let definition = Definition { parsed, path, options, surroundings: Surroundings::of(context), settings };
         let subscription = self.shared().live.subscribe(self.shared(), definition, identity)?;
         Ok(LiveQuery { subscription, ended: false, _database: self.database.clone() })
     }

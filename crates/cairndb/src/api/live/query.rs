@@ -1,26 +1,30 @@
-//! One live query: its plan, its result as it was last, and how that is brought to a newer state.
+//! One live query: its plan, its result as it was last, and how that is brought to a newer state: by what changed in its tables
+//! ([`crate::plan::Maintenance`]), or by running it again.
 //!
 //! What must hold:
 //! - Its result is that of its query in one durable state, of the position that it names.
-//! - What it says it is interested in covers all that its result rests on: the rows and ranges that its operators read, and
-//!   what its plan rests on in the catalog.
+//! - What it says it is interested in covers all that its result rests on: the rows and ranges that its operators read, what the
+//!   plans of its changes read since, and what its plan rests on in the catalog.
+//!
+//! Changes outside of what it is interested in are not told, and so not seen by the plans of its changes, which read both states.
+//! That is right as long as what these plans read is the same in both states wherever the query was not interested: then
+//! the untold changes might as well have happened before. It is looked at each time; where it is not so, the query is run again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cairn_storage::{Changed, KeyRanges, Snapshot, TreeId};
+use cairn_storage::{self as storage, Changed, KeyRanges, ReadNotes, Snapshot, TreeId};
 
-use super::result::{ResultRows, RowForm, Weights};
-use crate::api::Prepared;
+use super::changes::Changes;
+use super::plans::{Compiled, Plans};
+use super::result::{ResultRows, RowBytes, Weights};
 use crate::api::database::Shared;
-use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
-use crate::catalog::{Catalog, CatalogStamp, SearchPath, Table, TableLayout};
-use crate::exec::{ExecContext, execute_kept};
-use crate::plan::{Field, OptimizerOptions, PhysicalPlan, columns_read, refuse_unwatchable, result_key, trees_read};
+use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
+use crate::exec::{Batch, BatchSizes, ExecContext, KeptState, SpillSpace, execute_kept, run_term, weight_of};
+use crate::plan::{ChangedRows, OptimizerOptions, PhysicalPlan, columns_read};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
 use crate::types::EvalContext;
-use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState, Value};
 
 /// What a query is, whoever watches it.
@@ -29,34 +33,88 @@ pub(super) struct Definition {
     pub(super) parsed: Arc<ParsedStatement>,
     pub(super) path: Arc<SearchPath>,
     pub(super) options: OptimizerOptions,
-    /// All but the reader.
-    pub(super) context: ExecContext,
+    pub(super) surroundings: Surroundings,
+    /// What else its plan depends on, as text; `None`: on what is the session's own, and nobody else shares it.
+    pub(super) settings: Option<Box<str>>,
+}
+
+/// What an execution of it needs but a state to read. (A reader kept here would keep all pages of its state.)
+#[derive(Clone)]
+pub(super) struct Surroundings {
+    parameters: Arc<[Value]>,
+    eval: Arc<EvalContext>,
+    memory_budget: usize,
+    work_mem: usize,
+    spill: SpillSpace,
+    batch_sizes: BatchSizes,
+}
+
+impl Surroundings {
+    /// Those of a statement of a session.
+    pub(super) fn of(context: ExecContext) -> Surroundings {
+        Surroundings {
+            parameters: context.parameters,
+            eval: Arc::new(EvalContext { caller: None, ..(*context.eval).clone() }),
+            memory_budget: context.memory_budget,
+            work_mem: context.work_mem,
+            spill: context.spill,
+            batch_sizes: context.batch_sizes,
+        }
+    }
+
+    fn over(&self, reader: Reader) -> ExecContext {
+        ExecContext {
+            parameters: self.parameters.clone(),
+            memory_budget: self.memory_budget,
+            work_mem: self.work_mem,
+            spill: self.spill.clone(),
+            batch_sizes: self.batch_sizes,
+            ..ExecContext::new(reader, self.eval.clone())
+        }
+    }
 }
 
 /// See the module.
 pub(super) struct Query {
     definition: Definition,
-    prepared: Arc<Prepared>,
+    pub(super) compiled: Arc<Compiled>,
     /// The catalog that was seen last, and as the query's session sees it.
     seen: (Arc<Catalog>, Arc<Catalog>),
-    pub(super) fields: Arc<[Field]>,
-    /// By which columns rows are told apart.
-    pub(super) key: Option<Arc<[usize]>>,
-    pub(super) form: Arc<RowForm>,
     pub(super) rows: ResultRows,
+    /// What is kept besides the rows, of the same state; made when it is first asked for.
+    kept: Option<KeptState>,
+    /// That can not be kept.
+    keeps_nothing: bool,
     /// The log position of the state that the result is of.
     pub(super) position: u64,
     /// What it read to get there.
-    pub(super) ranges: KeyRanges,
-    relevant: Arc<Relevant>,
+    pub(super) ranges: Arc<KeyRanges>,
+    /// How many ranges it had when it was run last; far more of them are worth running it again.
+    ranges_then: usize,
+    /// All keys of all trees that plans of changes read are in the ranges.
+    reads_all: bool,
+    pub(super) done: Done,
 }
+
+/// How a live query was kept current so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveStatistics {
+    /// Times that the whole query was run, the first one included.
+    pub runs: u64,
+    /// Times that its result was brought to a newer state by what changed in its tables.
+    pub followed: u64,
+    /// Rows that were computed: all of those that runs gave, and those that came by what changed.
+    pub rows: u64,
+}
+
+pub(super) type Done = LiveStatistics;
 
 /// Which changes are none to a query.
 #[derive(Debug, Default)]
 pub(super) struct Relevant(BTreeMap<TreeId, (Arc<TableLayout>, Vec<usize>)>);
 
 impl Relevant {
-    fn of(plan: &PhysicalPlan, catalog: &Catalog, tables: &[Arc<Table>]) -> Relevant {
+    pub(super) fn of(plan: &PhysicalPlan, catalog: &Catalog, tables: &[Arc<Table>]) -> Relevant {
         let read: BTreeMap<TreeId, BTreeSet<usize>> = columns_read(plan);
         let mut relevant = BTreeMap::new();
         for table in tables {
@@ -83,51 +141,52 @@ impl Relevant {
 
 impl Query {
     /// A query that has not run yet. SQLSTATE 0A000 for one that can not be watched.
-    pub(super) fn new(definition: Definition, shared: &Shared, snapshot: &Snapshot) -> Result<Query> {
+    pub(super) fn new(definition: Definition, shared: &Shared, plans: &Plans, snapshot: &Snapshot) -> Result<Query> {
         let (stamp, now) = shared.catalog(snapshot.reader())?;
         let seen = Arc::new(now.under(&definition.path));
-        let prepared = prepare(&definition, (stamp, &seen), snapshot)?;
-        let plan = plan_of(&prepared)?.clone();
-        let types: Vec<_> = plan.fields.iter().map(|field| field.data_type).collect();
-        let relevant = Arc::new(Relevant::of(&plan, &seen, &prepared.tables()));
+        let compiled = plans.compiled(&definition, (stamp, &seen), snapshot)?;
         Ok(Query {
             definition,
-            prepared,
+            compiled,
             seen: (now, seen),
-            fields: plan.fields.clone().into(),
-            key: result_key(&plan).map(Arc::from),
-            form: Arc::new(RowForm::new(&types)),
             rows: ResultRows::default(),
+            kept: None,
+            keeps_nothing: false,
             position: 0,
-            ranges: KeyRanges::default(),
-            relevant,
+            ranges: Arc::default(),
+            ranges_then: 0,
+            reads_all: false,
+            done: Done::default(),
         })
     }
 
     /// All that it could come to read, and more.
-    pub(super) fn wide_ranges(&self) -> Result<KeyRanges> {
-        let mut trees = trees_read(plan_of(&self.prepared)?);
-        trees.insert(TreeId::CATALOG);
-        Ok(KeyRanges::of_trees(trees.into_iter()))
+    pub(super) fn wide_ranges(&self) -> KeyRanges {
+        let trees = self.compiled.trees.iter().copied().chain([TreeId::CATALOG]).collect::<BTreeSet<_>>();
+        KeyRanges::of_trees(trees.into_iter())
     }
 
     pub(super) fn relevant(&self) -> Arc<Relevant> {
-        self.relevant.clone()
+        self.compiled.relevant.clone()
     }
 
-    /// Brings the result to this state, which is durable and not older than the last; what changed.
-    pub(super) fn advance(&mut self, shared: &Shared, snapshot: &Snapshot) -> Result<Weights> {
-        self.look_at_catalog(shared, snapshot)?;
+    /// Brings the result to this state, which is durable and not older than the last, by running it; what changed.
+    pub(super) fn advance(&mut self, shared: &Shared, plans: &Plans, snapshot: &Snapshot) -> Result<Weights> {
+        self.look_at_catalog(shared, plans, snapshot)?;
         let (reader, notes) = snapshot.noting();
-        self.prepared.note(&reader, true)?;
+        self.compiled.prepared.note(&reader, true)?;
         let rows = self.run(Reader::from(&reader))?;
         let change = self.rows.change_to(&rows);
-        (self.rows, self.position, self.ranges) = (rows, snapshot.position(), notes.ranges());
+        let ranges = notes.ranges();
+        self.reads_all = self.compiled.trees.iter().all(|tree| ranges.have_all_of(*tree));
+        (self.rows, self.position, self.kept) = (rows, snapshot.position(), None);
+        (self.ranges_then, self.ranges) = (ranges.len(), Arc::new(ranges));
+        self.done.runs += 1;
         Ok(change)
     }
 
-    /// Plans again where what the plan rests on is another now.
-    fn look_at_catalog(&mut self, shared: &Shared, snapshot: &Snapshot) -> Result<()> {
+    /// Plans again where what the plan rests on is another now; whether it did.
+    fn look_at_catalog(&mut self, shared: &Shared, plans: &Plans, snapshot: &Snapshot) -> Result<bool> {
         let (stamp, now) = shared.catalog(snapshot.reader())?;
         if !Arc::ptr_eq(&now, &self.seen.0) {
             let seen = Arc::new(now.under(&self.definition.path));
@@ -135,61 +194,173 @@ impl Query {
         }
         let seen = &self.seen.1;
         let Definition { options, .. } = &self.definition;
-        if self.prepared.is_current(stamp, seen, options) && self.prepared.fits(&Reader::from(snapshot.reader()))? {
-            return Ok(());
+        let prepared = &self.compiled.prepared;
+        if prepared.is_current(stamp, seen, options) && prepared.fits(&Reader::from(snapshot.reader()))? {
+            return Ok(false);
         }
-        let prepared = prepare(&self.definition, (stamp, seen), snapshot)?;
-        let plan = plan_of(&prepared)?;
-        if plan.fields[..] != self.fields[..] {
+        let compiled = plans.compiled(&self.definition, (stamp, seen), snapshot)?;
+        if compiled.fields[..] != self.compiled.fields[..] {
             let message = "cached plan must not change result type";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                 .with_hint("A table of the live query was altered. Watch the query again."));
         }
-        self.relevant = Arc::new(Relevant::of(plan, seen, &prepared.tables()));
-        self.prepared = prepared;
-        Ok(())
+        (self.compiled, self.kept, self.keeps_nothing) = (compiled, None, false);
+        Ok(true)
     }
 
-    fn run(&self, reader: Reader) -> Result<ResultRows> {
-        let Definition { context, .. } = &self.definition;
-        let now = clock_micros();
-        let eval = EvalContext { transaction_timestamp: now, statement_timestamp: now, ..(*context.eval).clone() };
-        let context = ExecContext { reader, eval: Arc::new(eval), ..context.clone() };
-        let mut stream = execute_kept(plan_of(&self.prepared)?.clone(), context, None)?;
-        let (mut rows, mut values, mut bytes) = (ResultRows::default(), Vec::<Value>::new(), Vec::new());
+    fn run(&mut self, reader: Reader) -> Result<ResultRows> {
+        let context = self.definition.surroundings.over(reader);
+        let Compiled { plan, form, kept, .. } = &*self.compiled;
+        let mut stream = execute_kept(plan.clone(), context, Some(kept))?;
+        let (mut rows, mut values, mut bytes) = (ResultRows::begin(), Vec::<Value>::new(), Vec::new());
         while let Some(mut batch) = stream.next_batch()? {
             batch.check_text();
+            self.done.rows += batch.len() as u64;
             for at in 0..batch.len() {
                 values.clear();
                 batch.read_row(at, &mut values);
-                self.form.encode(&values, &mut bytes);
+                form.encode(&values, &mut bytes);
                 rows.push(&bytes);
             }
         }
         Ok(rows)
     }
-}
 
-fn plan_of(prepared: &Prepared) -> Result<&Arc<PhysicalPlan>> {
-    prepared.plan()?.ok_or_else(|| Error::internal("a live query without a plan"))
-}
-
-fn prepare(
-    definition: &Definition,
-    (stamp, catalog): (CatalogStamp, &Arc<Catalog>),
-    snapshot: &Snapshot,
-) -> Result<Arc<Prepared>> {
-    let mut parameters = ParameterTypes::default();
-    let bound = bind_statement(&definition.parsed, catalog, &mut parameters)?;
-    let BoundStatement::Query(plan) = &bound else { return Err(not_a_query()) };
-    if parameters.uses_temporary() {
-        let error = Error::unsupported("a live query of temporary tables");
-        return Err(error.with_hint("They are the session's own: nobody else changes them."));
+    /// Brings the result to a newer state by what changed; how it changed. `None`: it has to be run again. The changes begin with
+    /// a state in which its result is what it is.
+    pub(super) fn follow(&mut self, shared: &Shared, plans: &Plans, changes: &Changes) -> Result<Option<Weights>> {
+        let Some(older) = changes.older.as_ref().filter(|_| changes.is_complete()) else { return Ok(None) };
+        let newer = &changes.newer;
+        if self.look_at_catalog(shared, plans, newer)? {
+            return Ok(None);
+        }
+        let Some(changed) = self.changed_rows(changes)? else { return Ok(None) };
+        let change = match changed.is_empty() {
+            true => Weights::default(),
+            false => match self.change_by(&changed, older, newer)? {
+                Some(change) => change,
+                None => return Ok(None),
+            },
+        };
+        if !self.rows.add(&change) {
+            return Ok(None);
+        }
+        self.position = newer.position();
+        self.done.followed += 1;
+        Ok(Some(change))
     }
-    refuse_unwatchable(plan)?;
-    let reader = Reader::from(snapshot.reader());
-    Prepared::new(&definition.parsed, stamp, catalog, &definition.options, &reader).map(Arc::new)
+
+    /// What differs in the tables. `None`: it is not known, or too much.
+    fn changed_rows(&mut self, changes: &Changes) -> Result<Option<Vec<(usize, Batch)>>> {
+        let Some(maintenance) = &self.compiled.maintenance else { return Ok(None) };
+        let (mut changed, mut read) = (vec![], KeyRanges::default());
+        for ChangedRows { id, table, columns } in &maintenance.changed {
+            let rows = match self.reads_all {
+                true => changes.all_rows(table, columns)?,
+                false => changes.rows_within(&self.ranges, table, columns, &mut read)?,
+            };
+            match rows {
+                None => return Ok(None),
+                Some(None) => {}
+                Some(Some(batch)) => changed.push((*id, batch)),
+            }
+        }
+        let read = read.beyond(&self.ranges);
+        if !read.is_empty() {
+            self.ranges = Arc::new(self.ranges.with(&read));
+        }
+        let rows_of = |id: &usize| changed.iter().find(|(known, _)| known == id).map_or(0, |(_, batch)| batch.len());
+        let cost = maintenance.terms.iter().map(|term| {
+            let rows = term.reads.iter().map(rows_of).sum::<usize>();
+            term.plan.estimate.total * rows as f64
+        });
+        let whole = maintenance.kept.as_ref().map_or(&self.compiled.plan, |kept| &kept.input);
+        let costs_less = || !self.definition.options.live_runs || cost.sum::<f64>() <= whole.estimate.total.max(1.0);
+        let has_few_ranges = self.ranges.len() <= 4 * self.ranges_then + RANGES_MORE;
+        Ok((!self.keeps_nothing && has_few_ranges && costs_less()).then_some(changed))
+    }
+
+    fn change_by(&mut self, changed: &[(usize, Batch)], older: &Snapshot, newer: &Snapshot) -> Result<Option<Weights>> {
+        let noting = |state: &Snapshot| match self.reads_all {
+            true => (state.reader().clone(), None),
+            false => {
+                let (reader, notes) = state.noting();
+                (reader, Some(notes))
+            }
+        };
+        let ((was, of_older), (is, of_newer)) = (noting(older), noting(newer));
+        let Some(change) = self.changed_result(changed, &was, &is)? else { return Ok(None) };
+        let notes: Vec<ReadNotes> = [of_older, of_newer].into_iter().flatten().collect();
+        drop((was, is));
+        for notes in notes {
+            let more = notes.ranges().beyond(&self.ranges);
+            if more.is_empty() {
+                continue;
+            }
+            if !older.is_same_in(newer, &more)? {
+                return Ok(None);
+            }
+            self.ranges = Arc::new(self.ranges.with(&more));
+        }
+        Ok(Some(change))
+    }
+
+    /// `None`: it can not be told by what changed.
+    fn changed_result(
+        &mut self,
+        changed: &[(usize, Batch)],
+        was: &storage::Reader,
+        is: &storage::Reader,
+    ) -> Result<Option<Weights>> {
+        let compiled = self.compiled.clone();
+        let Some(maintenance) = &compiled.maintenance else { return Ok(None) };
+        let surroundings = self.definition.surroundings.clone();
+        let context = surroundings.over(Reader::with_before(is, was));
+        let mut change = Weights::default();
+        let (mut values, mut bytes, mut rows) = (Vec::<Value>::new(), Vec::new(), 0);
+        let mut add = |values: &[Value], weight: i64| {
+            compiled.form.encode(values, &mut bytes);
+            rows += u64::try_from(weight).unwrap_or(0);
+            change.add(&RowBytes::from(&bytes[..]), weight);
+        };
+        match &maintenance.kept {
+            None => {
+                for (term, kept) in maintenance.terms.iter().zip(&compiled.kept_terms) {
+                    run_term(term, kept, &context, changed, &mut |batch| {
+                        for row in 0..batch.len() {
+                            batch.read_row(row, &mut values);
+                            let weight = weight_of(batch, row)?;
+                            values.pop();
+                            add(&values, weight);
+                        }
+                        Ok(())
+                    })?;
+                }
+            }
+            Some(kept) => {
+                // Put back only when all went well.
+                let state = match self.kept.take() {
+                    Some(state) => Some(state),
+                    None => KeptState::build(kept, &surroundings.over(Reader::from(was)))?,
+                };
+                let Some(mut state) = state else {
+                    self.keeps_nothing = true;
+                    return Ok(None);
+                };
+                let plans = (&maintenance.terms[..], &compiled.kept_terms[..]);
+                if !state.follow(plans, &context, changed, &mut add)? {
+                    return Ok(None);
+                }
+                self.kept = Some(state);
+            }
+        }
+        self.done.rows += rows;
+        Ok(Some(change))
+    }
 }
+
+/// So many ranges more are no matter.
+const RANGES_MORE: usize = 256;
 
 /// SQLSTATE 42601: only queries have results that can be watched.
 pub(super) fn not_a_query() -> Error {

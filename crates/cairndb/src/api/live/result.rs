@@ -37,22 +37,59 @@ impl RowForm {
 #[derive(Debug, Default)]
 pub(super) struct ResultRows {
     rows: HashMap<RowBytes, u64>,
-    /// In the order in which the query gave them.
-    order: Vec<RowBytes>,
+    /// In the order in which the query gave them; `None`: the rows are others since, and their order is not known.
+    order: Option<Vec<RowBytes>>,
 }
 
 impl ResultRows {
+    /// A result of no rows so far, which are pushed in order.
+    pub(super) fn begin() -> ResultRows {
+        ResultRows { rows: HashMap::new(), order: Some(Vec::new()) }
+    }
+
     pub(super) fn push(&mut self, row: &[u8]) {
         let row = match self.rows.get_key_value(row) {
             Some((known, _)) => known.clone(),
             None => RowBytes::from(row),
         };
         *self.rows.entry(row.clone()).or_insert(0) += 1;
-        self.order.push(row);
+        self.order.get_or_insert_default().push(row);
     }
 
-    pub(super) fn in_order(&self) -> &[RowBytes] {
-        &self.order
+    /// The rows as the query gave them, if that is known.
+    pub(super) fn in_order(&self) -> Option<&[RowBytes]> {
+        self.order.as_deref()
+    }
+
+    /// The rows in any order.
+    pub(super) fn in_any_order(&self) -> Vec<RowBytes> {
+        match &self.order {
+            Some(order) => order.clone(),
+            None => {
+                let rows = self.rows.iter();
+                rows.flat_map(|(row, &count)| (0..count).map(move |_| row.clone())).collect()
+            }
+        }
+    }
+
+    /// Adds a change. False, and nothing was added: it takes away what is not there.
+    pub(super) fn add(&mut self, change: &Weights) -> bool {
+        if change.is_empty() {
+            return true;
+        }
+        let left = |row: &RowBytes, weight: i64| self.rows.get(row).copied().unwrap_or(0).checked_add_signed(weight);
+        if change.rows.iter().any(|(row, (weight, _))| left(row, *weight).is_none()) {
+            return false;
+        }
+        self.order = None;
+        for (row, (weight, _)) in &change.rows {
+            let count = self.rows.entry(row.clone()).or_insert(0);
+            *count = count.saturating_add_signed(*weight);
+            if *count == 0 {
+                self.rows.remove(row);
+            }
+        }
+        true
     }
 
     /// What has to be added to `self` to get `newer`.
@@ -60,12 +97,16 @@ impl ResultRows {
         let mut change = Weights::default();
         let weight = |count: Option<&u64>| count.copied().unwrap_or(0).cast_signed();
         // In the order of the newer result, each row once.
-        for row in &newer.order {
+        for row in newer.order.iter().flatten() {
             if !change.has(row) {
                 change.add(row, weight(newer.rows.get(row)) - weight(self.rows.get(row)));
             }
         }
-        for row in &self.order {
+        let known: Vec<&RowBytes> = match &self.order {
+            Some(order) => order.iter().collect(),
+            None => self.rows.keys().collect(),
+        };
+        for row in known {
             if !newer.rows.contains_key(row) && !change.has(row) {
                 change.add(row, -weight(self.rows.get(row)));
             }

@@ -16,9 +16,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
-use cairn_storage::{Changed, Interest, Observer, Snapshot, Step};
+use cairn_storage::{Changed, Interest, KeyRanges, Observer, Snapshot, Step};
 
-use super::query::{Definition, Query, Relevant};
+use super::changes::Changes;
+use super::plans::Plans;
+use super::query::{Definition, Done, Query, Relevant};
 use super::result::{RowForm, Weights};
 use super::subscriber::{End, Subscriber};
 use crate::api::database::Shared;
@@ -36,6 +38,7 @@ struct Service {
     shared: Weak<Shared>,
     interest: Interest,
     queries: Mutex<Queries>,
+    plans: Plans,
     next_id: AtomicU64,
 }
 
@@ -65,6 +68,7 @@ struct Shown {
     query: Mutex<Query>,
     /// Apart, for who asks while the query runs.
     relevant: Mutex<Arc<Relevant>>,
+    done: Mutex<Done>,
     subscribers: Mutex<Vec<Arc<Subscriber>>>,
 }
 
@@ -116,6 +120,7 @@ impl LiveQueries {
             shared: Arc::downgrade(shared),
             interest,
             queries: Mutex::default(),
+            plans: Plans::default(),
             next_id: AtomicU64::new(1),
         });
         let watching = service.clone();
@@ -141,17 +146,18 @@ impl Service {
             let known = identity.and_then(|identity| queries.by_identity.get(identity));
             if let Some(shown) = known.and_then(|id| queries.by_id.get(id)).cloned() {
                 drop(queries);
-                if let Some(subscription) = self.join(&shown) {
+                if let Some(subscription) = self.join(shared, &shown)? {
                     return Ok(Some(subscription));
                 }
                 continue;
             }
-            let query = Query::new(definition.clone(), shared, &shared.store.snapshot()?)?;
+            let query = Query::new(definition.clone(), shared, &self.plans, &shared.store.snapshot()?)?;
             let shown = Arc::new(Shown {
                 id: self.next_id.fetch_add(1, Ordering::Relaxed),
                 identity: identity.cloned(),
                 relevant: Mutex::new(query.relevant()),
                 query: Mutex::new(query),
+                done: Mutex::default(),
                 subscribers: Mutex::default(),
             });
             queries.by_id.insert(shown.id, shown.clone());
@@ -168,39 +174,46 @@ impl Service {
         }
         // Whoever passed it by while it ran.
         self.interest.call();
-        Ok(Some(self.join(&shown).ok_or_else(|| Error::internal("a live query ended as it began"))?))
+        Ok(Some(self.join(shared, &shown)?.ok_or_else(|| Error::internal("a live query ended as it began"))?))
     }
 
     /// Runs the query for the first time.
     fn begin(&self, shared: &Shared, shown: &Shown) -> Result<()> {
         let mut query = locked(&shown.query);
-        self.interest.set(shown.id, query.wide_ranges()?);
+        self.interest.set(shown.id, query.wide_ranges());
         let snapshot = shared.store.durable_snapshot()?;
-        query.advance(shared, &snapshot)?;
-        self.interest.set(shown.id, query.ranges.clone());
+        query.advance(shared, &self.plans, &snapshot)?;
+        self.interest.set(shown.id, KeyRanges::clone(&query.ranges));
         *locked(&shown.relevant) = query.relevant();
+        *locked(&shown.done) = query.done;
         Ok(())
     }
 
     /// One more who watches the query; `None`: it has ended.
-    fn join(self: &Arc<Service>, shown: &Arc<Shown>) -> Option<Subscription> {
-        let query = locked(&shown.query);
+    fn join(self: &Arc<Service>, shared: &Shared, shown: &Arc<Shown>) -> Result<Option<Subscription>> {
+        let mut query = locked(&shown.query);
+        if query.compiled.is_ordered && query.rows.in_order().is_none() {
+            // What came by changes since has no place in the order.
+            let snapshot = shared.store.durable_snapshot()?;
+            let change = self.bring(shared, shown, &mut query, &snapshot, None)?;
+            tell(shown, &change, &query);
+        }
         let queries = locked(&self.queries);
         if !queries.by_id.contains_key(&shown.id) {
-            return None;
+            return Ok(None);
         }
         let subscriber = Arc::new(Subscriber::default());
-        subscriber.begin(query.rows.in_order(), query.position);
+        subscriber.begin(query.rows.in_any_order(), query.position);
         locked(&shown.subscribers).push(subscriber.clone());
         drop(queries);
-        Some(Subscription {
+        Ok(Some(Subscription {
             service: self.clone(),
             shown: shown.clone(),
             subscriber,
-            fields: query.fields.clone(),
-            key: query.key.clone(),
-            form: query.form.clone(),
-        })
+            fields: query.compiled.fields.clone(),
+            key: query.compiled.key.clone(),
+            form: query.compiled.form.clone(),
+        }))
     }
 
     fn forget(&self, shown: &Shown) {
@@ -250,7 +263,9 @@ impl Service {
     /// Brings those queries to the step's newer state that may tell it from the older.
     fn take_step(&self, shared: &Shared, step: &Step) {
         let mut affected = BTreeSet::new();
+        let mut changes = Changes::of(step);
         let told = step.each(&mut |changed| {
+            changes.note(changed);
             let mut add = |id| {
                 if !affected.contains(&id) && self.is_told(id, changed) {
                     affected.insert(id);
@@ -264,10 +279,11 @@ impl Service {
         });
         if told.is_err() {
             // What can not be told is found out by who reads it.
+            changes.note_incomplete();
             affected.extend(locked(&self.queries).by_id.keys());
         }
         for id in affected {
-            self.advance(shared, id, step.newer());
+            self.advance(shared, id, step.newer(), Some(&changes));
         }
     }
 
@@ -284,7 +300,7 @@ impl Service {
         let behind = std::mem::take(&mut locked(&self.queries).behind);
         for (id, wanted) in behind {
             if let Some(state) = state {
-                self.advance(shared, id, state);
+                self.advance(shared, id, state, None);
             }
             if state.is_none_or(|state| state.position() < wanted) {
                 self.note_behind(id, wanted);
@@ -300,8 +316,12 @@ impl Service {
         }
     }
 
-    fn advance(&self, shared: &Shared, id: u64, state: &Snapshot) {
-        let Some(shown) = locked(&self.queries).by_id.get(&id).cloned() else { return };
+    /// `changes`: what led to this state, for who was in the state before.
+    fn advance(&self, shared: &Shared, id: u64, state: &Snapshot, changes: Option<&Changes>) {
+        let queries = locked(&self.queries);
+        let changes = changes.filter(|_| !queries.behind.contains_key(&id));
+        let Some(shown) = queries.by_id.get(&id).cloned() else { return };
+        drop(queries);
         let mut query = match shown.query.try_lock() {
             Ok(query) => query,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -313,17 +333,9 @@ impl Service {
         if state.position() <= query.position {
             return;
         }
-        let advanced = catch_unwind(AssertUnwindSafe(|| self.bring(shared, &shown, &mut query, state)));
+        let advanced = catch_unwind(AssertUnwindSafe(|| self.bring(shared, &shown, &mut query, state, changes)));
         match advanced.unwrap_or_else(|panic| Err(panicked(&*panic))) {
-            Ok(change) => {
-                let mut subscribers = locked(&shown.subscribers);
-                subscribers.retain(|subscriber| !subscriber.is_gone());
-                if !change.is_empty() {
-                    for subscriber in subscribers.iter() {
-                        subscriber.change(&change, query.rows.in_order(), query.position);
-                    }
-                }
-            }
+            Ok(change) => tell(&shown, &change, &query),
             Err(error) => {
                 drop(query);
                 self.end(&shown, &End::Failed(error));
@@ -331,12 +343,31 @@ impl Service {
         }
     }
 
-    fn bring(&self, shared: &Shared, shown: &Shown, query: &mut Query, state: &Snapshot) -> Result<Weights> {
+    fn bring(
+        &self,
+        shared: &Shared,
+        shown: &Shown,
+        query: &mut Query,
+        state: &Snapshot,
+        changes: Option<&Changes>,
+    ) -> Result<Weights> {
         let before = query.ranges.clone();
-        let change = query.advance(shared, state)?;
+        let is_next =
+            |changes: &&Changes| changes.older.as_ref().is_some_and(|older| query.position <= older.position());
+        let followed = match changes.filter(is_next) {
+            // What can not be told by changes, for whatever reason, is found out by running the query.
+            Some(changes) => query.follow(shared, &self.plans, changes).unwrap_or(None),
+            None => None,
+        };
+        let change = match followed {
+            Some(change) => change,
+            None => query.advance(shared, &self.plans, state)?,
+        };
         *locked(&shown.relevant) = query.relevant();
-        if query.ranges != before {
-            let is_current = self.interest.set_since(shown.id, query.ranges.clone(), &before, state)?;
+        *locked(&shown.done) = query.done;
+        if !Arc::ptr_eq(&query.ranges, &before) && query.ranges != before {
+            let ranges = KeyRanges::clone(&query.ranges);
+            let is_current = self.interest.set_since(shown.id, ranges, &before, state)?;
             if !is_current {
                 self.note_behind(shown.id, state.position() + 1);
                 self.interest.call();
@@ -346,10 +377,26 @@ impl Service {
     }
 }
 
+/// Tells those who watch a query how it changed.
+fn tell(shown: &Shown, change: &Weights, query: &Query) {
+    let mut subscribers = locked(&shown.subscribers);
+    subscribers.retain(|subscriber| !subscriber.is_gone());
+    if !change.is_empty() {
+        subscribers.iter().for_each(|subscriber| subscriber.change(change, query.position));
+    }
+}
+
 fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
     Error::new(SqlState::INTERNAL_ERROR, format!("the live query panicked: {text}"))
+}
+
+impl Subscription {
+    /// How its query was kept current so far, for all who watch it.
+    pub(super) fn done(&self) -> Done {
+        *locked(&self.shown.done)
+    }
 }
 
 impl Drop for Subscription {

@@ -1,6 +1,7 @@
 //! What a live query has for one who watches it, and has not told yet.
 //!
-//! What must hold: what is kept is the net change since what was taken last, so it is never more than the result was and is;
+//! What must hold: what is kept is the first result until it is taken, and the net change since (or since what was taken last),
+//! so it is never more than twice what the result was and is;
 //! whoever brings changes waits for nobody who takes them.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,8 +20,9 @@ pub(super) struct Subscriber {
 
 #[derive(Debug, Default)]
 struct Pending {
-    /// The whole result, until it was taken.
-    first: Option<Arc<[RowBytes]>>,
+    /// The whole result as it was at a position, until it was taken.
+    first: Option<(Arc<[RowBytes]>, u64)>,
+    /// What changed since, or since what was taken last.
     change: Weights,
     position: u64,
     ended: Option<End>,
@@ -51,20 +53,16 @@ impl Subscriber {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn begin(&self, rows: &[RowBytes], position: u64) {
+    pub(super) fn begin(&self, rows: Vec<RowBytes>, position: u64) {
         self.put(|pending| {
-            pending.first = Some(rows.into());
+            pending.first = Some((rows.into(), position));
             pending.position = position;
         });
     }
 
-    /// `rows`: the whole result, for who has not taken the first yet.
-    pub(super) fn change(&self, change: &Weights, rows: &[RowBytes], position: u64) {
+    pub(super) fn change(&self, change: &Weights, position: u64) {
         self.put(|pending| {
-            match &mut pending.first {
-                Some(first) => *first = rows.into(),
-                None => pending.change.append(change),
-            }
+            pending.change.append(change);
             pending.position = position;
         });
     }
@@ -129,11 +127,10 @@ impl Subscriber {
 
 impl Pending {
     fn take(&mut self) -> Result<Option<Taken>, End> {
-        let position = self.position;
-        if let Some(first) = self.first.take() {
-            self.change = Weights::default();
+        if let Some((first, position)) = self.first.take() {
             return Ok(Some(Taken { is_first: true, added: first.to_vec(), removed: Vec::new(), position }));
         }
+        let position = self.position;
         if !self.change.is_empty() {
             let change = std::mem::take(&mut self.change);
             let (mut added, mut removed) = (Vec::new(), Vec::new());

@@ -157,6 +157,7 @@ impl IndexJoin {
             Some(lookup) => lookup,
             None => lookup.insert(cx.context().reader.lookup(tree)?),
         };
+        let tree = cx.context().reader.known_as(tree);
         let mut read = |first: usize, values: &[&[u8]]| match found {
             _ if pairing.first_is_enough() => Ok(()),
             Found::Table(reader) => {
@@ -223,7 +224,7 @@ impl IndexJoin {
         let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let lower = Bound::Included(self.encoded.as_slice());
         match &mut self.cursor {
-            Some(cursor) => cursor.restart(tree, lower, upper)?,
+            Some(cursor) => cursor.restart(cx.context().reader.known_as(tree), lower, upper)?,
             None => self.cursor = Some(cx.context().reader.cursor(tree, lower, upper)?),
         }
         self.is_within = true;

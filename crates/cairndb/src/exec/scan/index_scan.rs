@@ -83,7 +83,8 @@ impl EntryReader {
     pub(crate) fn read_rest(&mut self, out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
         let EntryReader { table, source, lookup, .. } = self;
         let Source::Table { reader, keys } = source else { return Ok(()) };
-        let found = made(lookup, table, cx)?.get_each(table.tree, keys, 0, |first, rows| {
+        let tree = cx.context().reader.known_as(table.tree);
+        let found = made(lookup, table, cx)?.get_each(tree, keys, 0, |first, rows| {
             reader.read(of_rows(keys, first, rows.len(), &mut [&[][..]; Lookup::AT_ONCE]), rows, out)
         })?;
         let all = keys.len();
@@ -136,7 +137,7 @@ impl EntryColumns {
 
 /// The row key of an entry.
 #[inline]
-fn row_key<'k>(index_parts: &[KeyPart], key: &'k [u8], value: &'k [u8]) -> Result<&'k [u8]> {
+pub(crate) fn row_key<'k>(index_parts: &[KeyPart], key: &'k [u8], value: &'k [u8]) -> Result<&'k [u8]> {
     if !value.is_empty() {
         return Ok(value);
     }

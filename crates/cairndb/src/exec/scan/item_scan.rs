@@ -90,7 +90,8 @@ impl ItemScan {
 
     fn read(&mut self, out: &mut [Vector], cx: Cx<'_>) -> Result<()> {
         let ItemScan { table, keys, reader, lookup, .. } = self;
-        let found = made(lookup, table, cx)?.get_each(table.tree, keys, 0, |first, rows| {
+        let tree = cx.context().reader.known_as(table.tree);
+        let found = made(lookup, table, cx)?.get_each(tree, keys, 0, |first, rows| {
             reader.read(of_rows(keys, first, rows.len(), &mut [&[][..]; Lookup::AT_ONCE]), rows, out)
         })?;
         if found == keys.len() { Ok(()) } else { Err(missing_row(table)) }

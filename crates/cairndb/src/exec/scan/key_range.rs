@@ -259,7 +259,7 @@ impl KeyRanges {
         let lower = Bound::Included(start.as_slice());
         self.cursor = Some(match self.spare.take() {
             Some(mut cursor) => {
-                cursor.restart(self.tree, lower, upper)?;
+                cursor.restart(cx.context().reader.known_as(self.tree), lower, upper)?;
                 cursor
             }
             None => cx.context().reader.cursor(self.tree, lower, upper)?,

@@ -10,7 +10,7 @@ mod sieve;
 mod sieve_alike;
 mod table_scan;
 
-pub(crate) use index_scan::{EntryReader, IndexScan, of_rows};
+pub(crate) use index_scan::{EntryReader, IndexScan, of_rows, row_key};
 pub(crate) use item_scan::ItemScan;
 pub(crate) use key_range::{KeyPart, KeyRanges, encode_prefix};
 pub(crate) use point_get::PointGet;

@@ -1,0 +1,118 @@
+//! The plans of live queries: queries that differ in their parameters share one.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use cairn_storage::{Snapshot, TreeId};
+
+use super::query::{Definition, Relevant, not_a_query};
+use super::result::RowForm;
+use crate::api::Prepared;
+use crate::bind::{BoundStatement, ParameterTypes, bind_statement};
+use crate::catalog::{Catalog, CatalogStamp};
+use crate::exec::Kept;
+use crate::plan::{Field, LogicalPlan, Maintenance, PhysicalPlan, refuse_unwatchable, result_key, trees_read};
+use crate::state::Reader;
+use crate::{Error, Result};
+
+/// What is the same of a query whatever its parameters are. Immutable, but for operators that wait to be used again.
+pub(super) struct Compiled {
+    pub(super) prepared: Arc<Prepared>,
+    pub(super) plan: Arc<PhysicalPlan>,
+    pub(super) fields: Arc<[Field]>,
+    /// By which columns rows are told apart.
+    pub(super) key: Option<Arc<[usize]>>,
+    pub(super) form: Arc<RowForm>,
+    pub(super) relevant: Arc<Relevant>,
+    /// `None`: the result can only be computed anew.
+    pub(super) maintenance: Option<Maintenance>,
+    /// Its rows come in an order that was asked for.
+    pub(super) is_ordered: bool,
+    /// All trees that its plans read.
+    pub(super) trees: BTreeSet<TreeId>,
+    pub(super) kept: Kept,
+    /// One for each of the maintenance's plans.
+    pub(super) kept_terms: Vec<Kept>,
+}
+
+/// A text, and what else its plan depends on.
+type Identity = (Box<str>, Box<str>);
+
+/// Those that some query uses.
+#[derive(Default)]
+pub(super) struct Plans(Mutex<HashMap<Identity, Weak<Compiled>>>);
+
+impl Plans {
+    /// The plan of a query in a state; `seen`: the catalog as its session sees it.
+    pub(super) fn compiled(
+        &self,
+        definition: &Definition,
+        (stamp, seen): (CatalogStamp, &Arc<Catalog>),
+        snapshot: &Snapshot,
+    ) -> Result<Arc<Compiled>> {
+        let Some(settings) = &definition.settings else { return compile(definition, (stamp, seen), snapshot) };
+        let identity = (definition.parsed.text().into(), settings.clone());
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&identity).and_then(Weak::upgrade);
+        if let Some(known) = known
+            && known.prepared.is_current(stamp, seen, &definition.options)
+            && known.prepared.fits(&Reader::from(snapshot.reader()))?
+        {
+            return Ok(known);
+        }
+        let compiled = compile(definition, (stamp, seen), snapshot)?;
+        let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if plans.len() >= 2 * plans.values().filter(|plan| plan.strong_count() > 0).count() + 16 {
+            plans.retain(|_, plan| plan.strong_count() > 0);
+        }
+        plans.insert(identity, Arc::downgrade(&compiled));
+        Ok(compiled)
+    }
+}
+
+fn compile(
+    definition: &Definition,
+    (stamp, catalog): (CatalogStamp, &Arc<Catalog>),
+    snapshot: &Snapshot,
+) -> Result<Arc<Compiled>> {
+    let mut parameters = ParameterTypes::default();
+    let bound = bind_statement(&definition.parsed, catalog, &mut parameters)?;
+    let BoundStatement::Query(bound) = &bound else { return Err(not_a_query()) };
+    if parameters.uses_temporary() {
+        let error = Error::unsupported("a live query of temporary tables");
+        return Err(error.with_hint("They are the session's own: nobody else changes them."));
+    }
+    refuse_unwatchable(bound)?;
+    let reader = Reader::from(snapshot.reader());
+    let prepared = Arc::new(Prepared::new(&definition.parsed, stamp, catalog, &definition.options, &reader)?);
+    let plan = prepared.plan()?.ok_or_else(|| Error::internal("a live query without a plan"))?.clone();
+    let maintenance = match definition.options.live_changes {
+        true => Maintenance::of(bound, catalog, &definition.options)?,
+        false => None,
+    };
+    let mut trees = trees_read(&plan);
+    for plan in maintenance.iter().flat_map(Maintenance::plans) {
+        trees.extend(trees_read(plan).into_iter().map(Reader::tree_whenever));
+    }
+    let types: Vec<_> = plan.fields.iter().map(|field| field.data_type).collect();
+    Ok(Arc::new(Compiled {
+        fields: plan.fields.clone().into(),
+        key: result_key(&plan).map(Arc::from),
+        form: Arc::new(RowForm::new(&types)),
+        relevant: Arc::new(Relevant::of(&plan, catalog, &prepared.tables())),
+        kept_terms: maintenance.iter().flat_map(|of| &of.terms).map(|_| Kept::default()).collect(),
+        kept: Kept::default(),
+        is_ordered: is_ordered(bound),
+        maintenance,
+        trees,
+        plan,
+        prepared,
+    }))
+}
+
+fn is_ordered(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Sort { .. } => true,
+        LogicalPlan::Project { input, .. } | LogicalPlan::Limit { input, .. } => is_ordered(input),
+        _ => false,
+    }
+}
