@@ -1,6 +1,7 @@
 //! The plans of live queries: queries that differ in their parameters share one.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use cairn_storage::{Snapshot, TreeId};
@@ -30,9 +31,22 @@ pub(super) struct Compiled {
     pub(super) is_ordered: bool,
     /// All trees that its plans read.
     pub(super) trees: BTreeSet<TreeId>,
+    /// The log position of the state in which it was looked at last whether the plans are still right.
+    checked: AtomicU64,
     pub(super) kept: Kept,
     /// One for each of the maintenance's plans.
     pub(super) kept_terms: Vec<Kept>,
+}
+
+impl Compiled {
+    /// Whether its plans were found right in this state, for whichever of its queries.
+    pub(super) fn is_checked(&self, state: &Snapshot) -> bool {
+        self.checked.load(Ordering::Relaxed) == state.position()
+    }
+
+    pub(super) fn note_checked(&self, state: &Snapshot) {
+        self.checked.store(state.position(), Ordering::Relaxed);
+    }
 }
 
 /// A text, and what else its plan depends on.
@@ -100,6 +114,7 @@ fn compile(
         form: Arc::new(RowForm::new(&types)),
         relevant: Arc::new(Relevant::of(&plan, catalog, &prepared.tables())),
         kept_terms: maintenance.iter().flat_map(|of| &of.terms).map(|_| Kept::default()).collect(),
+        checked: AtomicU64::new(0),
         kept: Kept::default(),
         is_ordered: is_ordered(bound),
         maintenance,

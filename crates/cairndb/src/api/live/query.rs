@@ -20,7 +20,9 @@ use super::plans::{Compiled, Plans};
 use super::result::{ResultRows, RowBytes, Weights};
 use crate::api::database::Shared;
 use crate::catalog::{Catalog, SearchPath, Table, TableLayout};
-use crate::exec::{Batch, BatchSizes, ExecContext, KeptState, SpillSpace, execute_kept, run_term, weight_of};
+use crate::exec::{
+    Batch, BatchSizes, Direct, Evaluation, ExecContext, KeptState, SpillSpace, execute_kept, run_term, weight_of,
+};
 use crate::plan::{ChangedRows, OptimizerOptions, PhysicalPlan, columns_read};
 use crate::sql::ParsedStatement;
 use crate::state::Reader;
@@ -85,6 +87,8 @@ pub(super) struct Query {
     kept: Option<KeptState>,
     /// That can not be kept.
     keeps_nothing: bool,
+    /// By plan of a change, a shorter way to its rows where there is one; made when they are first asked for.
+    direct: Vec<Option<Direct>>,
     /// The log position of the state that the result is of.
     pub(super) position: u64,
     /// What it read to get there.
@@ -152,6 +156,7 @@ impl Query {
             rows: ResultRows::default(),
             kept: None,
             keeps_nothing: false,
+            direct: vec![],
             position: 0,
             ranges: Arc::default(),
             ranges_then: 0,
@@ -187,6 +192,9 @@ impl Query {
 
     /// Plans again where what the plan rests on is another now; whether it did.
     fn look_at_catalog(&mut self, shared: &Shared, plans: &Plans, snapshot: &Snapshot) -> Result<bool> {
+        if self.compiled.is_checked(snapshot) {
+            return Ok(false);
+        }
         let (stamp, now) = shared.catalog(snapshot.reader())?;
         if !Arc::ptr_eq(&now, &self.seen.0) {
             let seen = Arc::new(now.under(&self.definition.path));
@@ -196,6 +204,7 @@ impl Query {
         let Definition { options, .. } = &self.definition;
         let prepared = &self.compiled.prepared;
         if prepared.is_current(stamp, seen, options) && prepared.fits(&Reader::from(snapshot.reader()))? {
+            self.compiled.note_checked(snapshot);
             return Ok(false);
         }
         let compiled = plans.compiled(&self.definition, (stamp, seen), snapshot)?;
@@ -205,6 +214,7 @@ impl Query {
                 .with_hint("A table of the live query was altered. Watch the query again."));
         }
         (self.compiled, self.kept, self.keeps_nothing) = (compiled, None, false);
+        self.direct.clear();
         Ok(true)
     }
 
@@ -325,7 +335,17 @@ impl Query {
         };
         match &maintenance.kept {
             None => {
-                for (term, kept) in maintenance.terms.iter().zip(&compiled.kept_terms) {
+                if self.direct.is_empty() {
+                    let direct = maintenance.terms.iter().map(|term| Direct::of(term, &context));
+                    self.direct = direct.collect::<Result<_>>()?;
+                }
+                let evaluation = Evaluation::new(context.clone());
+                let terms = maintenance.terms.iter().zip(&compiled.kept_terms);
+                for ((term, kept), direct) in terms.zip(&mut self.direct) {
+                    if let Some(direct) = direct {
+                        direct.run(changed, &evaluation, &mut add)?;
+                        continue;
+                    }
                     run_term(term, kept, &context, changed, &mut |batch| {
                         for row in 0..batch.len() {
                             batch.read_row(row, &mut values);

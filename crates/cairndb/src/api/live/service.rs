@@ -264,18 +264,17 @@ impl Service {
     fn take_step(&self, shared: &Shared, step: &Step) {
         let mut affected = BTreeSet::new();
         let mut changes = Changes::of(step);
+        let mut asked = BTreeSet::new();
         let told = step.each(&mut |changed| {
             changes.note(changed);
-            let mut add = |id| {
-                if !affected.contains(&id) && self.is_told(id, changed) {
-                    affected.insert(id);
-                }
-            };
+            asked.clear();
+            let mut add = |id| drop(asked.insert(id));
             match changed {
                 Changed::Entry(tree, key, ..) => step.who(tree, key, &mut add),
                 Changed::Dropped(tree) => step.who_of(tree, &mut add),
                 Changed::Anything => locked(&self.queries).by_id.keys().copied().for_each(add),
             }
+            self.add_told(&asked, changed, &mut affected);
         });
         if told.is_err() {
             // What can not be told is found out by who reads it.
@@ -287,12 +286,22 @@ impl Service {
         }
     }
 
-    fn is_told(&self, id: u64, changed: Changed<'_>) -> bool {
-        let shown = locked(&self.queries).by_id.get(&id).cloned();
-        shown.is_some_and(|shown| {
+    /// Adds those of the queries that may tell the difference. Queries of the same plan look at the same columns.
+    fn add_told(&self, asked: &BTreeSet<u64>, changed: Changed<'_>, affected: &mut BTreeSet<u64>) {
+        let queries = locked(&self.queries);
+        let mut last: Option<(Arc<Relevant>, bool)> = None;
+        for id in asked.difference(affected).copied().collect::<Vec<_>>() {
+            let Some(shown) = queries.by_id.get(&id) else { continue };
             let relevant = locked(&shown.relevant).clone();
-            relevant.is_told(changed)
-        })
+            let is_told = match &last {
+                Some((known, is_told)) if Arc::ptr_eq(known, &relevant) => *is_told,
+                _ => relevant.is_told(changed),
+            };
+            last = Some((relevant, is_told));
+            if is_told {
+                affected.insert(id);
+            }
+        }
     }
 
     /// Those that are behind, as far as this state helps; for the rest the thread is called once there is a newer one.

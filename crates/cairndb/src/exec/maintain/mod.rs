@@ -1,9 +1,11 @@
 //! Runs what keeps a result current ([`crate::plan::Maintenance`]): rows that changed go in, rows with weights come out.
 
+mod direct;
 mod groups;
 mod rows;
 mod stages;
 mod top;
 
+pub(crate) use direct::{Direct, Evaluation};
 pub(crate) use rows::{changed_rows, entry_row_key, run_term, weight_of};
 pub(crate) use stages::KeptState;
