@@ -64,9 +64,22 @@ pub fn of_page() -> String {
     [COLOURS, CHART, PAGE].concat()
 }
 
-/// Of a picture that stands alone.
+/// Of a picture that stands alone: with the colours themselves, since many a viewer knows no variables, and shows black
+/// for them. One that knows no media queries shows the light ones.
 pub fn of_picture() -> String {
-    [COLOURS, CHART].concat()
+    let (light, dark) = COLOURS.split_once("@media").unwrap_or((COLOURS, ""));
+    format!("{}@media (prefers-color-scheme: dark) {{{}}}\n", coloured(light), coloured(dark))
+}
+
+/// The charts' style with the colours that these definitions give its variables.
+fn coloured(definitions: &str) -> String {
+    let mut style = CHART.to_string();
+    for definition in definitions.split([';', '{', '}']) {
+        if let Some((name, colour)) = definition.trim().split_once(": ").filter(|(name, _)| name.starts_with("--")) {
+            style = style.replace(&format!("var({name})"), colour);
+        }
+    }
+    style
 }
 
 /// The classes of an engine, which give it the same colour in every chart. A second way to use one (`lmdb, one
@@ -83,6 +96,22 @@ pub fn class_of(engine: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_has_its_colours_without_variables() {
+        let style = of_picture();
+        assert!(!style.contains("var("), "{style}");
+        let (light, dark) = style.split_once("@media").unwrap();
+        assert!(
+            light.contains(".surface { fill: #fff; }") && light.contains("rect.better { fill: #0969da; }"),
+            "{light}"
+        );
+        assert!(
+            dark.contains(".surface { fill: #0d1117; }") && dark.contains("rect.better { fill: #58a6ff; }"),
+            "{dark}"
+        );
+        assert_eq!(style.matches('{').count(), style.matches('}').count());
+    }
 
     #[test]
     fn every_engine_has_a_colour_and_no_floor_has_an_engines() {
