@@ -29,8 +29,8 @@ mod verify;
 pub use api::schema;
 pub use api::{
     ArrayElement, ClientCopy, Connection, Database, Durability, FromValue, InterruptHandle, LiveChange, LiveGuard,
-    LiveQuery, LiveStatistics, Mapped, Notice, Options, Outcome, Params, Row, RowIndex, RowRef, Rows, Statement,
-    Ticket, ToValue, Transaction, Turn, ValueRef,
+    LiveQuery, LiveStatistics, Mapped, Notice, Options, Outcome, Params, RelationSize, Row, RowIndex, RowRef, Rows,
+    Statement, Ticket, ToValue, Transaction, Turn, ValueRef,
 };
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]

@@ -47,7 +47,9 @@ pub use io::SyncMethod;
 pub use names::{PageRef, TreeId};
 pub use options::{Durability, Options};
 pub use stats::Stats;
-pub use store::{Doubt, Loss, Lost, Salvage, Store, Uncertain, UncertainEntry, Verified, salvage, salvage_with};
+pub use store::{
+    Doubt, Loss, Lost, Salvage, Store, TreeSize, Uncertain, UncertainEntry, Verified, salvage, salvage_with,
+};
 pub use tree::{LeafEntries, TreeShape};
 pub use txn::{
     Acknowledge, AppendListener, Appended, Changed, Cursor, Interest, KeyList, KeyRanges, Lookup, Observer,

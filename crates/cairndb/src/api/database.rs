@@ -37,6 +37,9 @@ pub struct Database {
     pub(crate) shared: Arc<Shared>,
 }
 
+/// The path that means a database in memory, by the custom of embedded databases. (A file of that name is `./:memory:`.)
+const IN_MEMORY: &str = ":memory:";
+
 /// What all connections of a database share.
 pub(crate) struct Shared {
     pub(crate) store: Store,
@@ -102,13 +105,16 @@ impl Drop for Shared {
 }
 
 impl Database {
-    /// Opens or creates the database file at `path`.
+    /// Opens or creates the database file at `path`; an empty file becomes a new database, and `:memory:` means one in memory.
     pub fn open(path: impl AsRef<Path>) -> Result<Database> {
         Self::open_with(path, Options::default())
     }
 
-    /// Opens or creates the database file at `path`.
+    /// As [`Database::open`], with options.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Database> {
+        if path.as_ref() == Path::new(IN_MEMORY) {
+            return Self::open_in_memory_with(options);
+        }
         let store = Store::open(path.as_ref(), options.storage())?;
         Ok(Database { shared: Shared::new(store, options)? })
     }

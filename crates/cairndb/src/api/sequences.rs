@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use cairn_storage::{Acknowledge, Durability, Session, Store, TreeId, WriteError};
 
+use super::Connection;
 use super::database::Shared;
 use super::temporary::Temporary;
 use crate::catalog::{Catalog, ObjectId, Sequence};
@@ -164,6 +165,33 @@ impl SequenceValues {
         for (&identity, reserved) in all.iter().filter(|(_, reserved)| reserved.left > 0) {
             let _ = write_entry(&mut session, tree, identity, reserved.last);
         }
+    }
+}
+
+impl Connection {
+    /// Where a sequence stands, which SQL names so: the value that it gave out last and `true`, or the one that it gives out
+    /// first and `false`. It is not a matter of transactions, nor of what they see.
+    ///
+    /// ```
+    /// let conn = cairndb::Database::open_in_memory()?.connect()?;
+    /// conn.execute_script("CREATE SEQUENCE s START 5")?;
+    /// assert_eq!(conn.sequence_value("s")?, (5, false));
+    /// conn.query_row("SELECT nextval('s')", (), |row| row.get::<i64>(0))?;
+    /// assert_eq!(conn.sequence_value("s")?, (5, true));
+    /// # Ok::<(), cairndb::Error>(())
+    /// ```
+    pub fn sequence_value(&self, name: &str) -> Result<(i64, bool)> {
+        let catalog = self.catalog()?;
+        let sequence = catalog.find_sequence(&relation_name(name)?)?;
+        if sequence.id.is_temporary() {
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "temporary sequences are looked at with currval"));
+        }
+        let shared = self.shared();
+        let last = match shared.trees {
+            Some(trees) => shared.sequences.last(&shared.store, trees.sequences, sequence)?,
+            None => None,
+        };
+        Ok(last.map_or((sequence.restarted.unwrap_or(sequence.start), false), |last| (last, true)))
     }
 }
 

@@ -96,6 +96,11 @@ pub trait FileSystem: Send + Sync + Debug {
     /// Renames a file, replacing one that has the new name, at once for every observer.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// As `rename`; where a file of that name exists, its permissions become those of the one that takes its place.
+    fn take_place(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.rename(from, to)
+    }
+
     /// Makes created, removed and renamed entries in the directory of `path_of_file` durable.
     fn sync_directory(&self, path_of_file: &Path) -> io::Result<()>;
 

@@ -54,6 +54,15 @@ impl FileSystem for RealFs {
         fs::rename(from, to)
     }
 
+    fn take_place(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match fs::metadata(to) {
+            Ok(metadata) => fs::set_permissions(from, metadata.permissions())?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        self.rename(from, to)
+    }
+
     fn sync_directory(&self, path_of_file: &Path) -> io::Result<()> {
         match path_of_file.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => system::sync_directory(parent),

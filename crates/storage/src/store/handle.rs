@@ -235,6 +235,11 @@ impl Store {
         super::verify::verify(self)
     }
 
+    /// How much room a tree takes; all of it is read. A tree that is not there takes none.
+    pub fn tree_size(&self, tree: crate::TreeId) -> Result<super::TreeSize> {
+        super::measure::measure(self, tree)
+    }
+
     /// A consistent copy of the newest durable state in a new file, made while the database is in use. The file has its
     /// name once it is whole. `progress` hears of the bytes written so far.
     pub fn backup_to(&self, path: impl AsRef<Path>, progress: &mut dyn FnMut(u64)) -> Result<()> {

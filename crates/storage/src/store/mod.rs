@@ -7,6 +7,7 @@ mod ending;
 mod handle;
 #[cfg(feature = "broken-for-tests")]
 mod invariants;
+mod measure;
 mod open;
 mod pending;
 mod replay;
@@ -14,5 +15,6 @@ mod salvage;
 mod verify;
 
 pub use handle::Store;
+pub use measure::TreeSize;
 pub use salvage::{Doubt, Loss, Lost, Salvage, Uncertain, UncertainEntry, salvage, salvage_with};
 pub use verify::Verified;

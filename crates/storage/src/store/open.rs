@@ -38,6 +38,8 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
             return Err(cannot_open(path)(std::io::ErrorKind::NotFound.into()));
         }
         create(path, options, env)?;
+    } else if !options.read_only && !options.must_exist && is_unused(path, files)? {
+        create(path, options, env)?;
     }
     let how = OpenHow { create: Create::Never, read_only: options.read_only, direct: true };
     let file = files.open(path, how).map_err(cannot_open(path))?;
@@ -56,6 +58,17 @@ pub(crate) fn open(path: &Path, options: &Options, env: &Environment) -> Result<
         false => file,
     };
     start(path, options, env, file, meta, Some(log))
+}
+
+/// Whether somebody made the file, but not yet a database of it, as programs do that ask for the name of a temporary file.
+/// An empty file with a log beside it was a database once.
+fn is_unused(path: &Path, files: &dyn FileSystem) -> Result<bool> {
+    if files.exists(&log_path(path)).map_err(Error::io("look for the log"))? {
+        return Ok(false);
+    }
+    let how = OpenHow { create: Create::Never, read_only: true, direct: false };
+    let file = files.open(path, how).map_err(cannot_open(path))?;
+    Ok(file.len().map_err(Error::io("read the file's length"))? == 0)
 }
 
 fn cannot_open(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
@@ -103,7 +116,7 @@ fn create(path: &Path, options: &Options, env: &Environment) -> Result<()> {
     file.write_at(&pages, 0).map_err(Error::io("write the new database"))?;
     file.sync().map_err(Error::io("sync the new database"))?;
     drop(file);
-    files.rename(unfinished, path).map_err(Error::io("name the new database"))?;
+    files.take_place(unfinished, path).map_err(Error::io("name the new database"))?;
     files.sync_directory(path).map_err(Error::io("sync the new database's directory"))
 }
 
