@@ -10,6 +10,7 @@ mod context;
 mod definition;
 mod delete;
 mod domains;
+mod elsewhere;
 mod entry;
 mod equal;
 mod expr;

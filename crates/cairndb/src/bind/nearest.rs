@@ -5,6 +5,19 @@ const DISTANCE_MAX: usize = 3;
 
 /// The candidates nearest to `name`, if near enough: at most half of it may differ.
 pub(super) fn nearest<'n, T>(name: &str, candidates: impl Iterator<Item = (&'n str, T)>) -> Vec<T> {
+    nearest_by(distance, name, candidates)
+}
+
+/// As [`nearest`], where two letters that changed places are one mistake of typing.
+pub(super) fn nearest_typed<'n, T>(name: &str, candidates: impl Iterator<Item = (&'n str, T)>) -> Vec<T> {
+    nearest_by(typing_distance, name, candidates)
+}
+
+fn nearest_by<'n, T>(
+    distance: impl Fn(&str, &str) -> usize,
+    name: &str,
+    candidates: impl Iterator<Item = (&'n str, T)>,
+) -> Vec<T> {
     let mut best = DISTANCE_MAX.min(name.chars().count() / 2) + 1;
     let mut found = vec![];
     for (candidate, what) in candidates {
@@ -41,6 +54,26 @@ fn distance(left: &str, right: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
+/// As [`distance`], with neighbours that changed places as one step (optimal string alignment).
+fn typing_distance(left: &str, right: &str) -> usize {
+    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
+    let mut rows = vec![vec![0; right.len() + 1]; left.len() + 1];
+    for i in 0..=left.len() {
+        for j in 0..=right.len() {
+            rows[i][j] = match (i, j) {
+                (0, steps) | (steps, 0) => steps,
+                (i, j) => {
+                    let changed = rows[i - 1][j - 1] + usize::from(left[i - 1] != right[j - 1]);
+                    let swapped = i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
+                    let swap = if swapped { rows[i - 2][j - 2] + 1 } else { usize::MAX };
+                    changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(swap)
+                }
+            };
+        }
+    }
+    rows[left.len()][right.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +86,9 @@ mod tests {
         assert_eq!(of("artistid"), ["artist_id"]);
         assert_eq!(of("zzzzz"), Vec::<&str>::new());
         assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(typing_distance("kitten", "sitting"), 3);
+        assert_eq!((distance("cuont", "count"), typing_distance("cuont", "count")), (2, 1));
+        let functions = ["cot", "count", "cos"];
+        assert_eq!(nearest_typed("cuont", functions.iter().map(|n| (*n, *n))), ["count"]);
     }
 }

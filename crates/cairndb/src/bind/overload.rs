@@ -7,7 +7,8 @@ use std::sync::Arc;
 use cairn_parser::Span;
 
 use super::binder::{Binder, NOWHERE};
-use super::nearest::nearest;
+use super::elsewhere::instead_of;
+use super::nearest::nearest_typed;
 use crate::functions::{
     ANY, Aggregate, Declared, Function, Operator, WindowFunction, aggregate_overloads, decide, function_names,
     overloads, window_overloads,
@@ -413,10 +414,14 @@ pub(super) fn no_function(name: &str, types: &[DataType]) -> Error {
     let message = format!("function {name}({}) does not exist", list(types));
     let known =
         !overloads(name).is_empty() || !aggregate_overloads(name).is_empty() || !window_overloads(name).is_empty();
-    let near = if known || name.len() < 4 { vec![] } else { nearest(name, function_names().map(|name| (name, name))) };
-    let hint = match near.as_slice() {
-        [near, ..] => format!("Perhaps you meant the function \"{near}\"."),
-        [] => {
+    let near = match known || name.len() < 4 {
+        true => vec![],
+        false => nearest_typed(name, function_names().map(|name| (name, name))),
+    };
+    let hint = match (instead_of(name).filter(|_| !known), near.as_slice()) {
+        (Some(instead), _) => instead.into(),
+        (None, [near, ..]) => format!("Perhaps you meant the function \"{near}\"."),
+        (None, []) => {
             "No function matches the given name and argument types. You might need to add explicit type casts.".into()
         }
     };
