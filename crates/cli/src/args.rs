@@ -9,11 +9,11 @@ use crate::output::Format;
 
 /// An embedded SQL database: shell and tools.
 ///
-/// Without -c, -f or a pipe on standard input, `cairn FILE` is an interactive shell; \? lists its commands.
+/// Without statements, -c, -f or a pipe on standard input, `cairn FILE` is an interactive shell; \? lists its commands.
 #[derive(Debug, Parser)]
 #[command(name = "cairn", version, args_conflicts_with_subcommands = true)]
 #[command(after_help = "Exit codes: 0 success, 1 a statement or command failed, 2 wrong usage, 3 a script failed,\n\
-                        4 a salvage saved what it could, and something is lost or uncertain.\n\
+                        4 a salvage saved what it could, and something is lost or uncertain; an import left something out.\n\
                         A file named as a subcommand is written with its folder: ./stats")]
 pub struct Cli {
     #[command(subcommand)]
@@ -28,6 +28,9 @@ pub struct ShellArgs {
     /// Database file, created if it does not exist; without it (or as :memory:) the database is in memory
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Run these statements and exit, as -c does
+    #[arg(value_name = "SQL")]
+    pub statements: Vec<String>,
     /// Run these statements (or one backslash command) and exit; may be repeated and mixed with -f
     #[arg(short = 'c', long = "command", value_name = "SQL")]
     pub commands: Vec<String>,
@@ -46,6 +49,9 @@ pub struct ShellArgs {
     /// Refuse every change; the file may be on read-only media
     #[arg(long)]
     pub read_only: bool,
+    /// Do not run ~/.cairnrc (or the file that CAIRNRC names), which an interactive shell runs first
+    #[arg(short = 'X', long)]
+    pub no_rc: bool,
     /// Go on with a script after a statement that failed
     #[arg(long)]
     pub keep_going: bool,
@@ -67,6 +73,32 @@ pub enum Command {
     Backup { file: PathBuf, target: PathBuf },
     /// Give free space in a database file back to the file system
     Compact { file: PathBuf },
+    /// Make a new database of another database's file, and say what is not as it was
+    #[command(subcommand)]
+    Import(Import),
+    /// Write a database as a script that cairn and psql load
+    Dump {
+        file: PathBuf,
+        /// Write to a new file instead of standard output
+        #[arg(short, long, value_name = "SCRIPT")]
+        output: Option<PathBuf>,
+        /// Definitions only, no rows
+        #[arg(long)]
+        schema_only: bool,
+    },
+    /// Show a query's result that stays current, until Ctrl-C
+    ///
+    /// On a terminal it is a table that changes in place; elsewhere every change is a line: + a row that came, - one that went,
+    /// ~ one that is another now. What changes the rows runs in the same process: the statements of standard input, if it is
+    /// no terminal. The watching ends with them.
+    Watch {
+        file: PathBuf,
+        #[arg(value_name = "SELECT")]
+        query: String,
+        /// How lines are written: table is text with tabs
+        #[arg(long, value_enum, default_value_t = Format::Table)]
+        format: Format,
+    },
     /// Save what is left of a damaged database into a new file, and say what is not
     ///
     /// The damaged file is only read. Indexes are made anew. What is lost is told by table and key. Rows of which it can
@@ -80,6 +112,20 @@ pub enum Command {
         /// What `cairn bench --help` explains
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
         words: Vec<OsString>,
+    },
+}
+
+/// Whose file is imported.
+#[derive(Debug, Subcommand)]
+pub enum Import {
+    /// A SQLite file: schema, rows, indexes, views. It is only read
+    Sqlite {
+        file: PathBuf,
+        /// The new database file
+        into: PathBuf,
+        /// Names keep their capital letters, so that SQL has to quote them
+        #[arg(long)]
+        keep_case: bool,
     },
 }
 
@@ -110,10 +156,15 @@ pub fn read() -> (Cli, Vec<Input>) {
 
 fn in_order(matches: &ArgMatches, shell: &ShellArgs) -> Vec<Input> {
     let places = |name| matches.indices_of(name).into_iter().flatten().collect::<Vec<_>>();
-    let statements = shell.commands.iter().cloned().map(Input::Statements);
-    let scripts = shell.scripts.iter().cloned().map(Input::Script);
+    let statements = |texts: &[String]| texts.iter().cloned().map(Input::Statements).collect::<Vec<_>>();
+    let scripts = shell.scripts.iter().cloned().map(Input::Script).collect();
+    let named = [
+        ("statements", statements(&shell.statements)),
+        ("commands", statements(&shell.commands)),
+        ("scripts", scripts),
+    ];
     let mut inputs: Vec<(usize, Input)> =
-        places("commands").into_iter().zip(statements).chain(places("scripts").into_iter().zip(scripts)).collect();
+        named.into_iter().flat_map(|(name, inputs)| places(name).into_iter().zip(inputs)).collect();
     inputs.sort_by_key(|(place, _)| *place);
     inputs.into_iter().map(|(_, input)| input).collect()
 }
@@ -132,6 +183,10 @@ mod tests {
         let matches = Cli::command().get_matches_from(["cairn", "x.cairn", "-f", "a", "-c", "b", "-f", "c"]);
         let cli = Cli::from_arg_matches(&matches).unwrap();
         let expected = [Input::Script("a".into()), Input::Statements("b".into()), Input::Script("c".into())];
+        assert_eq!(in_order(&matches, &cli.shell), expected);
+        let matches = Cli::command().get_matches_from(["cairn", "x.cairn", "select 1", "-c", "b", "stats"]);
+        let cli = Cli::from_arg_matches(&matches).unwrap();
+        let expected = ["select 1", "b", "stats"].map(|text| Input::Statements(text.into()));
         assert_eq!(in_order(&matches, &cli.shell), expected);
     }
 }

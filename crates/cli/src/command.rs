@@ -1,10 +1,11 @@
 //! The command line: which tool runs.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::args::{self, Command, Input, ShellArgs};
+use crate::args::{self, Command, Import, Input, ShellArgs};
 use crate::report::Failure;
-use crate::{bench, demo, maintenance, shell};
+use crate::{bench, demo, dump, maintenance, shell, watch};
 
 /// Does what the process was asked to on its command line.
 pub fn run() -> ExitCode {
@@ -27,8 +28,24 @@ fn dispatch(command: Option<Command>, shell: &ShellArgs, inputs: Vec<Input>) -> 
         Some(Command::Backup { file, target }) => maintenance::backup(&file, &target)?,
         Some(Command::Compact { file }) => maintenance::compact(&file)?,
         Some(Command::Salvage { file, target }) => return maintenance::salvage(&file, &target),
+        Some(Command::Import(Import::Sqlite { file, into, keep_case })) => {
+            return import_sqlite(&file, &into, keep_case);
+        }
+        Some(Command::Dump { file, output, schema_only }) => dump::run(&file, output.as_deref(), schema_only)?,
+        Some(Command::Watch { file, query, format }) => watch::run(&file, &query, format)?,
         Some(Command::Stats { file }) => maintenance::stats(&file)?,
         Some(Command::Bench { words }) => return Ok(bench::run(words)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(feature = "sqlite")]
+fn import_sqlite(file: &Path, into: &Path, keep_case: bool) -> Result<ExitCode, Failure> {
+    crate::import::sqlite(file, into, keep_case)
+}
+
+/// Says how to build it in.
+#[cfg(not(feature = "sqlite"))]
+fn import_sqlite(_: &Path, _: &Path, _: bool) -> Result<ExitCode, Failure> {
+    Err(Failure::Message("this build reads no SQLite files; the feature `sqlite` builds that in".to_string()))
 }

@@ -5,6 +5,9 @@ mod bench;
 mod command;
 mod copy;
 mod demo;
+mod dump;
+#[cfg(feature = "sqlite")]
+mod import;
 mod maintenance;
 mod output;
 mod place;
@@ -12,6 +15,7 @@ mod progress;
 mod report;
 mod shell;
 mod signals;
+mod watch;
 mod words;
 
 pub use command::run;

@@ -12,7 +12,7 @@ use crate::report::Failure;
 use crate::shell::open_file;
 
 /// Opens a database that must exist: a tool that makes an empty one to check it would hide a typing error.
-fn open_existing(path: &Path, options: Options) -> Result<Database, Failure> {
+pub fn open_existing(path: &Path, options: Options) -> Result<Database, Failure> {
     match path.metadata() {
         Err(error) => Err(Failure::file(path, &error)),
         Ok(metadata) if metadata.is_dir() => Err(Failure::Message(format!("{}: is a directory", path.display()))),
@@ -20,8 +20,9 @@ fn open_existing(path: &Path, options: Options) -> Result<Database, Failure> {
     }
 }
 
-/// What `cairn salvage` ends with when something is lost or uncertain, `cairn verify` when rows violate constraints.
-const INCOMPLETE: u8 = 4;
+/// What `cairn salvage` ends with when something is lost or uncertain, `cairn verify` when rows violate constraints, and an
+/// import when something is left out.
+pub const INCOMPLETE: u8 = 4;
 
 /// Checks a whole database, which is only read.
 pub fn verify(path: &Path, constraints: bool) -> Result<ExitCode, Failure> {
@@ -128,17 +129,27 @@ fn show_saved(saved: &Salvaged) {
     }
 }
 
-/// Shows counters and the tables' rows.
+/// Shows what tables and indexes take, and counters.
 pub fn stats(path: &Path) -> Result<(), Failure> {
     let database = open_existing(path, Options::default().read_only(true))?;
-    let connection = database.connect()?;
-    let schema = connection.schema()?;
-    let mut rows = Vec::new();
-    for (table, _) in schema.tables() {
-        let query = format!("SELECT count(*) FROM {}", table.shown);
-        rows.push((table.shown.as_str(), connection.query_row(&query, (), |row| row.get::<u64>(0))?));
-    }
-    show(&format!("{} ({})", path.display(), size(path)?), ["table", "rows"], &rows)?;
+    let bar = progress::busy("reading");
+    let sizes = database.sizes();
+    bar.finish_and_clear();
+    let text = |text: String| Some(text);
+    let row = |size: cairndb::RelationSize| {
+        let name = match size.schema.as_str() {
+            "public" => size.name,
+            schema => format!("{schema}.{}", size.name),
+        };
+        let kind = size.index_of.map_or("table".to_string(), |table| format!("index of {table}"));
+        let fill = if size.pages == 0 { String::new() } else { format!("{:.0} %", size.fill * 100.0) };
+        [name, kind, size.rows.to_string(), size.pages.to_string(), size.bytes.to_string(), fill].map(text).to_vec()
+    };
+    let mut columns = ["name", "kind"].map(Column::text).to_vec();
+    columns.extend(["rows", "pages", "bytes", "fill"].map(Column::number));
+    let title = Some(format!("{} ({})", path.display(), size(path)?));
+    let grid = Grid { title, columns, rows: sizes?.into_iter().map(row).collect(), footer: None };
+    write_grid(&mut std::io::stdout().lock(), grid, &plain_style())?;
     show("storage engine, since it was opened", ["counter", "value"], &database.stats().entries())
 }
 

@@ -149,9 +149,72 @@ fn compacting_makes_the_file_smaller_and_keeps_the_rows() {
 #[test]
 fn statistics_list_the_tables() {
     let folder = tempfile::tempdir().unwrap();
-    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    good(folder.path(), &["x.cairn", "-c", MAKE, "-c", "CREATE INDEX by_v ON t (v)"]);
     let told = good(folder.path(), &["stats", "x.cairn"]);
-    assert!(told.contains(" t     | 5000"), "{told}");
+    assert!(told.contains(" name |"), "{told}");
+    let row = told.lines().find(|line| line.starts_with(" t ")).expect("the table");
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    assert_eq!(cells[1..3], ["table", "5000"], "{told}");
+    let (pages, bytes): (u64, u64) = (cells[3].parse().unwrap(), cells[4].parse().unwrap());
+    assert!(pages > 1 && bytes % pages == 0 && cells[5].ends_with(" %"), "{told}");
+    let row = told.lines().find(|line| line.starts_with(" by_v ")).expect("the index");
+    assert!(row.contains("| index of t | 5000 |"), "{told}");
+}
+
+#[test]
+fn an_empty_file_becomes_a_database_and_keeps_its_permissions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.cairn");
+    fs::write(&path, "").unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let told = bad(folder.path(), &["x.cairn", "--read-only", "select 1"]);
+    assert!(told.contains("58P01"), "{told}");
+    assert_eq!(path.metadata().unwrap().len(), 0);
+    good(folder.path(), &["x.cairn", "create table t (a int)"]);
+    assert!(good(folder.path(), &["x.cairn", "\\dt"]).contains(" t "));
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777, 0o600);
+}
+
+/// Cut off, it was a database once, and its log may hold what is nowhere else.
+#[test]
+fn an_empty_file_with_a_log_beside_it_is_no_new_database() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    drop(Shell::running(folder.path(), "INSERT INTO t VALUES (5001, 'last words')", "INSERT 0 1"));
+    assert!(folder.path().join("x.cairn-log").exists());
+    fs::write(folder.path().join("x.cairn"), "").unwrap();
+    let told = bad(folder.path(), &["x.cairn", "select 1"]);
+    assert!(told.contains("is not a CairnDB database"), "{told}");
+}
+
+#[test]
+fn files_of_other_databases_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.db"), b"SQLite format 3\0 and more").unwrap();
+    let told = bad(folder.path(), &["a.db", "select 1"]);
+    assert!(told.contains("SQLite") && told.contains("cairn import sqlite a.db a.cairn"), "{told}");
+    fs::write(folder.path().join("b.db"), b"checksumDUCK and more").unwrap();
+    let told = bad(folder.path(), &["b.db", "select 1"]);
+    assert!(told.contains("It is a DuckDB database"), "{told}");
+    fs::write(folder.path().join("c.db"), b"something else altogether").unwrap();
+    let told = bad(folder.path(), &["c.db", "select 1"]);
+    assert!(!told.contains("HINT"), "{told}");
+}
+
+#[test]
+fn times_come_behind_results_and_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.sql"), "\\timing on\nselect 1;\nselect 1 / 0;\n").unwrap();
+    let output = Command::new("sh")
+        .args(["-c", "exec \"$0\" -f a.sql 2>&1", env!("CARGO_BIN_EXE_cairn")])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let told = text(&output);
+    let at = |what: &str| told.find(what).unwrap_or_else(|| panic!("{what}: {told}"));
+    assert!(at("(1 row)") < at("Time: ") && at("22012") < told.rfind("Time: ").unwrap(), "{told}");
 }
 
 /// Changes a bit of a row in the file.
@@ -274,4 +337,14 @@ fn verify_needs_no_permission_to_write() {
     assert!(told.contains("is right"), "{told}");
     assert!(fs::read(&path).unwrap() == before, "only read");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else was made");
+}
+
+#[test]
+fn the_name_of_memory_makes_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &[":memory:", "create table t (a int)", "insert into t values (1)"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let database = cairndb::Database::open(":memory:").unwrap();
+    database.connect().unwrap().execute_script("create table t (a int)").unwrap();
+    assert!(!Path::new(":memory:").exists());
 }

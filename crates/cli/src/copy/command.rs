@@ -13,7 +13,7 @@ const PUNCTUATION: &str = "(),";
 pub struct Copy {
     pub source: Source,
     pub direction: Direction,
-    /// `None`: the shell's own output.
+    /// `None`: the shell's own output, or what stands behind the command.
     pub file: Option<PathBuf>,
     pub header: bool,
     pub dialect: Dialect,
@@ -48,6 +48,7 @@ impl Copy {
         }
         let file = match words.next()?.ok_or("a file name is missing")? {
             Word::Bare(word) if word.eq_ignore_ascii_case("stdout") && direction == Direction::To => None,
+            Word::Bare(word) if word.eq_ignore_ascii_case("stdin") && direction == Direction::From => None,
             word => Some(PathBuf::from(word.into_text())),
         };
         let mut copy = Copy { source, direction, file, header: false, dialect: Dialect::default() };

@@ -9,7 +9,13 @@ use super::Column;
 
 /// Writes one row; `first`: it is the first of the array.
 pub fn write_object(out: &mut dyn Write, columns: &[Column], cells: &[Option<String>], first: bool) -> io::Result<()> {
-    let mut line = String::from(if first { "\n{" } else { ",\n{" });
+    let start = if first { "\n" } else { ",\n" };
+    out.write_all((start.to_string() + &object(columns, cells)).as_bytes())
+}
+
+/// A row as an object.
+pub fn object(columns: &[Column], cells: &[Option<String>]) -> String {
+    let mut line = String::from("{");
     for (at, (column, cell)) in columns.iter().zip(cells).enumerate() {
         if at > 0 {
             line.push(',');
@@ -19,7 +25,7 @@ pub fn write_object(out: &mut dyn Write, columns: &[Column], cells: &[Option<Str
         push_value(&mut line, column, cell.as_deref());
     }
     line.push('}');
-    out.write_all(line.as_bytes())
+    line
 }
 
 fn push_value(line: &mut String, column: &Column, cell: Option<&str>) {

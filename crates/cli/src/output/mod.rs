@@ -10,4 +10,5 @@ mod table;
 
 pub use cell::shown;
 pub use csv::Dialect;
-pub use result::{Column, Expanded, Format, Grid, Style, write_grid, write_rows};
+pub use json::object as json_object;
+pub use result::{Column, Expanded, Format, Grid, Style, cells_of, write_grid, write_rows};

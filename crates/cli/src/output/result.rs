@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use cairndb::{EvalContext, TypeCategory, to_text};
-use cairndb::{Field, Rows, Value};
+use cairndb::{Field, Row, Rows, Value};
 use clap::ValueEnum;
 
 use super::{csv, expanded, json, markdown, table};
@@ -89,8 +89,7 @@ pub fn write_rows(out: &mut dyn Write, rows: &mut Rows, style: &Style, context: 
     let columns: Vec<Column> = rows.columns().iter().map(Column::from).collect();
     let mut sink = Sink::new(out, columns, style)?;
     while let Some(row) = rows.next()? {
-        let cells = row.values().iter().map(|value| text_of(value, context)).collect();
-        sink.row(cells)?;
+        sink.row(cells_of(&row, context))?;
     }
     sink.finish()
 }
@@ -105,6 +104,11 @@ pub fn write_grid(out: &mut dyn Write, grid: Grid, style: &Style) -> Result<(), 
         sink.row(row)?;
     }
     sink.finish()
+}
+
+/// A row's values as text.
+pub fn cells_of(row: &Row<'_>, context: &EvalContext) -> Vec<Option<String>> {
+    row.values().iter().map(|value| text_of(value, context)).collect()
 }
 
 fn text_of(value: &Value, context: &EvalContext) -> Option<String> {

@@ -7,18 +7,20 @@ use cairn_parser::token::{KeywordClass, Piece, PieceKind, pieces};
 use console::{Color, Style};
 
 use super::help;
+use super::splitter::is_dot_command;
 
-/// The text with colours; it takes the same room.
-pub fn coloured(text: &str) -> Cow<'_, str> {
-    if text.lines().last().is_some_and(|line| line.trim_start().starts_with('\\')) {
-        return Cow::Borrowed(text);
+/// The line with colours, behind the lines of the same statement that are `begun`; it takes the same room.
+pub fn coloured<'l>(begun: &str, line: &'l str) -> Cow<'l, str> {
+    if line.trim_start().starts_with('\\') || (begun.is_empty() && is_dot_command(line)) {
+        return Cow::Borrowed(line);
     }
-    let mut out = String::with_capacity(text.len() * 2);
-    for piece in pieces(text) {
-        let written = &text[piece.start..piece.end];
-        match colour(piece, written) {
-            Some(colour) => out.push_str(&colour.force_styling(true).apply_to(written).to_string()),
-            None => out.push_str(written),
+    let text = format!("{begun}{line}");
+    let mut out = String::with_capacity(line.len() * 2);
+    for piece in pieces(&text).filter(|piece| piece.end > begun.len()) {
+        let (token, shown) = (&text[piece.start..piece.end], &text[piece.start.max(begun.len())..piece.end]);
+        match colour(piece, token) {
+            Some(colour) => out.push_str(&colour.force_styling(true).apply_to(shown).to_string()),
+            None => out.push_str(shown),
         }
     }
     Cow::Owned(out)
@@ -60,7 +62,7 @@ mod tests {
     #[test]
     fn keywords_constants_and_comments_are_told_apart_and_nothing_is_lost() {
         let text = "SELECT name, 'a', 1 -- x\nFROM t";
-        let shown = coloured(text);
+        let shown = coloured("", text);
         assert_eq!(console::strip_ansi_codes(&shown), text);
         for piece in ["\u{1b}[1mSELECT", "\u{1b}[32m'a'", "\u{1b}[36m1", "\u{1b}[2m-- x", "\u{1b}[1mFROM", " name, "] {
             assert!(shown.contains(piece), "{piece:?} in {shown:?}");
@@ -69,10 +71,17 @@ mod tests {
 
     #[test]
     fn what_is_open_has_its_colour_and_commands_have_none() {
-        assert!(coloured("select 'ab").contains("\u{1b}[32m'ab"));
-        assert!(coloured("select /* ab").contains("\u{1b}[2m/* ab"));
-        assert_eq!(coloured("\\d select"), "\\d select");
-        assert_eq!(coloured(""), "");
+        assert!(coloured("", "select 'ab").contains("\u{1b}[32m'ab"));
+        assert!(coloured("", "select /* ab").contains("\u{1b}[2m/* ab"));
+        assert_eq!(coloured("", "\\d select"), "\\d select");
+        assert_eq!(coloured("", ".mode csv"), ".mode csv");
+        assert_eq!(coloured("", ""), "");
+    }
+
+    #[test]
+    fn a_line_has_the_colours_of_what_began_before_it() {
+        assert_eq!(coloured("select 'a\n", "b', 1"), "\u{1b}[32mb'\u{1b}[0m, \u{1b}[36m1\u{1b}[0m");
+        assert_eq!(coloured("select /* a\n", "b"), "\u{1b}[2mb\u{1b}[0m");
     }
 
     #[test]

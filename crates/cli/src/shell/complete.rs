@@ -1,26 +1,31 @@
 //! What the Tab key offers: keywords, tables, columns, backslash commands and file names, by what may stand there.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::path::Path;
 
 use cairn_parser::token::quote_identifier;
+use cairndb::reference::{Routine, RoutineKind, routines};
 use cairndb::schema::{self, RelationKind, Schema};
 use rustyline::completion::Completer;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
 use super::colours::coloured;
 use super::cursor::{Place, Source, look};
 use super::help;
-use super::splitter::{Piece, Splitter};
 
 /// Backslash commands, without their backslash.
-const COMMANDS: [&str; 19] = [
-    "?", "copy", "d", "di", "dm", "ds", "dt", "dv", "echo", "format", "h", "i", "include", "o", "out", "pset", "q",
-    "timing", "x",
+const COMMANDS: [&str; 40] = [
+    "!", "?", "c", "connect", "copy", "d", "df", "di", "dm", "dn", "ds", "dT", "dt", "dv", "e", "echo", "edit",
+    "format", "g", "gset", "gx", "h", "i", "include", "l", "o", "out", "p", "print", "pset", "q", "r", "reset", "set",
+    "sf", "sv", "timing", "unset", "watch", "x",
 ];
+
+/// Behind so much of a statement its next lines have no colours any more: all of it is looked at with every key.
+const COLOURED_BYTES: usize = 1 << 16;
 
 /// A table or a view, and its columns.
 struct Relation {
@@ -32,6 +37,12 @@ struct Relation {
 #[derive(Default)]
 pub struct Assistant {
     relations: Vec<Relation>,
+    /// Functions and aggregates, once they are asked for.
+    functions: OnceCell<Vec<String>>,
+    /// The line is data: a tab is a tab.
+    pub is_data: bool,
+    /// The lines before the one that is typed, of the same statement.
+    pub begun: String,
 }
 
 impl Assistant {
@@ -98,6 +109,8 @@ impl Assistant {
         found.extend(columns);
         if !word.is_empty() {
             found.extend(keywords(help::KEYWORDS, word));
+            let functions = self.functions.get_or_init(functions);
+            found.extend(functions.iter().filter(|name| name.starts_with(&word.to_lowercase())).cloned());
         }
         found
     }
@@ -116,6 +129,21 @@ impl Assistant {
         };
         (line.len() - word.len(), found)
     }
+}
+
+/// The names of functions with the parenthesis that follows them.
+fn functions() -> Vec<String> {
+    let is_called = |routine: &Routine| {
+        // What is called without parentheses is a keyword.
+        let bare = routine.name.starts_with("current_") || routine.name.ends_with("user");
+        !matches!(routine.kind, RoutineKind::Operator)
+            && routine.name.starts_with(|c: char| c.is_ascii_lowercase())
+            && !bare
+    };
+    let mut names: Vec<String> = routines().into_iter().filter(is_called).map(|routine| routine.name + "(").collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// Those that begin with the word, as SQL writes them.
@@ -164,27 +192,20 @@ fn files(word: &str) -> Vec<String> {
     found
 }
 
-/// The input can be run: it ends a statement, is a backslash command, or is blank.
-pub fn is_complete(input: &str) -> bool {
-    let mut splitter = Splitter::default();
-    let pieces: Vec<Piece> = input.lines().flat_map(|line| splitter.push_line(line)).collect();
-    splitter.is_empty() || matches!(pieces.last(), Some(Piece::Command { .. }))
-}
-
 impl Completer for Assistant {
     type Candidate = String;
 
     fn complete(&self, line: &str, position: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(self.candidates(line, position))
+        if self.is_data {
+            return Ok((position, vec!["\t".to_string()]));
+        }
+        let text = format!("{}{line}", self.begun);
+        let (start, found) = self.candidates(&text, self.begun.len() + position);
+        Ok((start.saturating_sub(self.begun.len()), found))
     }
 }
 
-impl Validator for Assistant {
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let complete = is_complete(context.input());
-        Ok(if complete { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
-    }
-}
+impl Validator for Assistant {}
 
 impl Hinter for Assistant {
     type Hint = String;
@@ -192,7 +213,10 @@ impl Hinter for Assistant {
 
 impl Highlighter for Assistant {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        coloured(line)
+        match self.is_data || self.begun.len() > COLOURED_BYTES {
+            true => Cow::Borrowed(line),
+            false => coloured(&self.begun, line),
+        }
     }
 
     /// A character may change the colour of everything behind it.
@@ -216,7 +240,7 @@ mod tests {
             relation("crew", &["name", "seat", "mission_id"]),
             relation("missions", &["mission_id", "Launch day"]),
         ];
-        Assistant { relations }
+        Assistant { relations, functions: OnceCell::new(), is_data: false, begun: String::new() }
     }
 
     fn at_the_end(text: &str) -> (usize, Vec<String>) {
@@ -233,9 +257,9 @@ mod tests {
 
     #[test]
     fn elsewhere_columns_and_keywords_are_too_in_the_case_that_is_typed() {
-        assert_eq!(at_the_end("select se").1, ["seat", "select", "sequence", "serializable", "set"]);
+        assert_eq!(at_the_end("select se").1, ["seat", "select", "sequence", "serializable", "set", "set_config("]);
         assert_eq!(at_the_end("SEL").1, ["SELECT"]);
-        assert_eq!(at_the_end("select mi").1, ["missions", "mission_id"]);
+        assert_eq!(at_the_end("select mi").1, ["missions", "mission_id", "min(", "min_scale("]);
     }
 
     #[test]
@@ -248,7 +272,10 @@ mod tests {
         assert_eq!(offered("select m.l| from crew c, missions m"), ["\"Launch day\""]);
         assert_eq!(offered("select \"La| from missions"), ["\"Launch day\""]);
         assert_eq!(offered("select 'mi| from missions"), Vec::<String>::new());
-        assert_eq!(offered("insert into crew (se|"), ["seat", "select", "sequence", "serializable", "set"]);
+        assert_eq!(
+            offered("insert into crew (se|"),
+            ["seat", "select", "sequence", "serializable", "set", "set_config("]
+        );
     }
 
     fn quoted(name: &str) -> String {
@@ -262,15 +289,5 @@ mod tests {
         assert_eq!(at_the_end("\\ti"), (1, vec!["timing".to_string()]));
         assert_eq!(at_the_end("\\d cr"), (3, vec!["crew".to_string()]));
         assert_eq!(at_the_end("\\format j"), (8, vec!["json".to_string()]));
-    }
-
-    #[test]
-    fn a_statement_is_complete_with_its_semicolon_and_a_command_with_its_line() {
-        assert!(is_complete("select 1;"));
-        assert!(is_complete("\\d"));
-        assert!(is_complete("  "));
-        assert!(!is_complete("select 1"));
-        assert!(!is_complete("select ';"));
-        assert!(!is_complete("select 1; select"));
     }
 }

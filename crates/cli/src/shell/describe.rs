@@ -46,6 +46,29 @@ pub fn describe(session: &mut Session, command: &str, name: Option<&str>) -> Res
     session.show(grid)
 }
 
+/// Every table and view, or one relation, one after another: what they are made of.
+pub fn describe_all(session: &mut Session, name: Option<&str>) -> Result<(), Failure> {
+    if name.is_some() {
+        return describe(session, "d", name);
+    }
+    let schema = session.schema()?;
+    let is_described =
+        |relation: &&Relation| !matches!(relation.kind, RelationKind::Index(..) | RelationKind::Sequence(_));
+    let names = schema.relations().iter().filter(is_described).map(|found| format!("{}.{}", found.schema, found.name));
+    for name in names.collect::<Vec<_>>() {
+        describe(session, "d", Some(&name))?;
+    }
+    Ok(())
+}
+
+/// Whether a command lists relations by the letters of their kinds: `dt`, `dvm+`.
+pub fn is_list(command: &str) -> bool {
+    let letters = command.strip_prefix('d').map(|letters| letters.strip_suffix('+').unwrap_or(letters));
+    letters.is_some_and(|letters| {
+        !letters.is_empty() && letters.chars().all(|letter| KINDS.iter().any(|(known, _)| *known == letter))
+    })
+}
+
 /// `\dt`, `\di`, `\dv`, `\dm`, `\ds` and `\d` without a name.
 pub fn list(session: &mut Session, command: &str, pattern: Option<&str>) -> Result<(), Failure> {
     let schema = session.schema()?;

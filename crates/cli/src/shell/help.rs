@@ -2,33 +2,60 @@
 
 use cairndb::reference::{STATEMENTS, Statement};
 
+/// What `help` says.
+pub const FIRST: &str = "\
+Statements of SQL end with a semicolon: select 1;
+  \\?   the shell's commands (those of SQLite's shell that begin with a dot mostly work, too)
+  \\h   syntax of SQL statements
+  \\d   tables, views and sequences
+  \\q   leave, as do exit, quit and Ctrl-D";
+
 /// The backslash commands.
 pub const COMMANDS: &str = "\
 General
-  \\q                     leave the shell
+  \\q                     leave the shell (so do exit, quit, Ctrl-D)
   \\?                     this list
   \\h [STATEMENT]         syntax of SQL statements
+  \\c FILE                close this database and open another (:memory: for one in memory)
   \\timing [on|off]       show how long each statement took
   \\echo TEXT             write a line
+  \\! [COMMAND]           run a command of the operating system's shell
+
+The statement that is begun, or the last one again
+  \\g [FILE or |COMMAND]  run it; results go there
+  \\gx                    run it, one line per column
+  \\gset [PREFIX]         its only row becomes variables
+  \\watch [SECONDS] [c=N] run it again and again, until Ctrl-C
+  \\e [FILE]              edit it (VISUAL, EDITOR); what ends with a semicolon runs
+  \\p  \\r                 show it; drop it
+
+Variables
+  \\set [NAME [VALUE]]    list them, or set one; in statements :name is its value, :'name' a string, :\"name\" a name
+  \\unset NAME
 
 Looking around
   \\d [NAME]              all relations, or one table, view, materialized view, index or sequence
   \\dt \\di \\dv \\dm \\ds [NAME]  tables, indexes, views, materialized views, sequences (* and ? stand for more)
   \\d+ \\dt+ ...           the same with comments
+  \\df \\dT \\dn [NAME]     functions, types, schemas
+  \\sf NAME  \\sv NAME     the text of a function, of a view
+  \\l                     the database that is open
 
 Files
   \\i FILE                run the statements and commands of a file
-  \\o [FILE]              write results to a file, or to the terminal again
+  \\o [FILE or |COMMAND]  write results there, or to the terminal again
   \\copy TABLE [(COLUMNS)] FROM|TO FILE [csv header delimiter 'x' quote 'x' null 'text']
-  \\copy (QUERY) TO FILE|stdout [...]
+  \\copy (QUERY) TO FILE|stdout [...]    \\copy TABLE FROM STDIN: the data follows, \\. ends it
 
 Looks
   \\format [table|csv|json|markdown]
-  \\x [on|off|auto]       one line per column
+  \\x [on|off|auto]       one line per column; auto: where a table is wider than the screen
   \\pset null TEXT        what is shown for NULL
   \\pset tuples_only on   rows without names and counts
+  \\pset pager off        long results are not shown by PAGER (or less)
 
-Statements end with a semicolon. Ctrl-C stops the running statement, Ctrl-D leaves.";
+Statements end with a semicolon. Ctrl-C stops the running statement or drops the one that is begun, Ctrl-D leaves.
+Commands of SQLite's shell are understood: .tables .schema .mode .headers .import .read .output .timer .quit ...";
 
 /// The syntax of the statements whose name begins with `wanted`, or that it begins with; all their names without one.
 pub fn statements(wanted: &str) -> String {

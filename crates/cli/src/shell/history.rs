@@ -17,6 +17,13 @@ pub fn file() -> Option<PathBuf> {
     }
 }
 
+/// What an interactive shell runs first: `CAIRNRC`, or `.cairnrc` in the user's folder; none where there is none.
+pub fn rc_file() -> Option<PathBuf> {
+    let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    let named = std::env::var_os("CAIRNRC").map(PathBuf::from);
+    named.or_else(|| Some(PathBuf::from(std::env::var_os(home)?).join(".cairnrc"))).filter(|path| path.is_file())
+}
+
 fn state_folder() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if cfg!(windows) {

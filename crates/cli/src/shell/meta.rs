@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::session::Session;
-use super::{describe, help, script};
+use super::session::{Session, system};
+use super::splitter::{Splitter, is_dot_command};
+use super::variables::expanded;
+use super::{catalog, describe, dot, help, script, statement};
 use crate::copy::{self, Copy, Direction};
 use crate::output::{Expanded, Format};
 use crate::report::Failure;
@@ -14,11 +16,16 @@ use crate::words::Words;
 /// How deep files may include each other with `\i`.
 const MAX_INCLUDES: usize = 16;
 
-/// Runs a command, without its backslash. `depth`: how many files deep.
-pub fn run(session: &mut Session, text: &str, depth: usize) -> Result<(), Failure> {
+/// Runs a command, without its backslash, or a dot command. `depth`: how many files deep.
+/// `splitter` holds the statement that is begun.
+pub fn run(session: &mut Session, text: &str, splitter: &mut Splitter, depth: usize) -> Result<(), Failure> {
+    if is_dot_command(text) && session.restricted.is_none() {
+        return dot::run(session, text, splitter, depth);
+    }
     let text = text.trim();
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    let rest = rest.trim();
+    // Who ends everything with a semicolon need not think of it here.
+    let (name, rest) = (name.trim_end_matches(';'), rest.trim());
     if let Some(key) = session.restricted.clone() {
         return match name == "unrestrict" && rest == key {
             true => {
@@ -30,9 +37,12 @@ pub fn run(session: &mut Session, text: &str, depth: usize) -> Result<(), Failur
             ))),
         };
     }
-    if name == "copy" {
-        return run_copy(session, rest);
+    match name {
+        "copy" => return run_copy(session, rest),
+        "!" => return run_system(session, rest),
+        _ => {}
     }
+    let rest = &*expanded(rest, &session.variables);
     let arguments = arguments(rest)?;
     let first = arguments.first().map(String::as_str);
     match name {
@@ -43,15 +53,45 @@ pub fn run(session: &mut Session, text: &str, depth: usize) -> Result<(), Failur
             Ok(())
         }
         "d" | "d+" => describe::describe(session, name, first),
-        "dt" | "di" | "dv" | "dm" | "ds" | "dt+" | "di+" | "dv+" | "dm+" | "ds+" => {
-            describe::list(session, name, first)
+        _ if describe::is_list(name) => describe::list(session, name, first),
+        "g" => statement::run(session, splitter, rest, false),
+        "gx" => statement::run(session, splitter, rest, true),
+        "gset" => statement::set(session, splitter, rest),
+        "watch" => statement::watch(session, splitter, &arguments),
+        "e" | "edit" => statement::edit(session, splitter, rest),
+        "p" | "print" => {
+            let text = if splitter.is_empty() { session.last().unwrap_or_default() } else { splitter.begun() };
+            let text = text.trim_end().to_string();
+            session.say(if text.is_empty() { "No statement is begun." } else { &text })
+        }
+        "r" | "reset" => {
+            splitter.take_begun();
+            session.say("The statement that was begun is dropped.")
+        }
+        "set" => set_variable(session, &arguments),
+        "unset" => {
+            let name = first.ok_or_else(|| Failure::Message("\\unset: a name is missing".to_string()))?;
+            session.variables.remove(name);
+            Ok(())
+        }
+        "c" | "connect" => {
+            let file = first.ok_or_else(|| Failure::Message("\\c: a file is missing, or :memory:".to_string()))?;
+            session.reopen(Some(Path::new(file)))?;
+            let message = format!("The database is now \"{}\".", session.name());
+            session.say(&message)
+        }
+        "l" | "l+" | "dn" | "dn+" | "df" | "df+" | "dT" | "dT+" | "sf" | "sv" => {
+            catalog::list(session, name.trim_end_matches('+'), first)
         }
         "timing" => toggle_timing(session, first),
         "x" => set_expanded(session, first),
         "format" => set_format(session, first),
         "pset" => set_option(session, &arguments),
         "i" | "include" => include(session, first, depth),
-        "o" | "out" => redirect(session, first),
+        "o" | "out" => match rest.strip_prefix('|') {
+            Some(command) => session.write_to_command(command),
+            None => redirect(session, first),
+        },
         "echo" => session.say(&arguments.join(" ")),
         // As dumps begin, so that nothing in their data is taken for a command.
         "restrict" => match rest {
@@ -74,13 +114,52 @@ fn arguments(text: &str) -> Result<Vec<String>, Failure> {
     Ok(arguments)
 }
 
+/// The COPY that a `\copy .. FROM STDIN` is: its data stands behind it.
+pub fn copy_from_stdin(command: &str) -> Option<String> {
+    let arguments = command.trim_start().strip_prefix("copy").filter(|rest| rest.starts_with(char::is_whitespace))?;
+    let copy = Copy::parse(arguments).ok().filter(|copy| copy.direction == Direction::From && copy.file.is_none())?;
+    Some(copy.statement(Direction::From))
+}
+
+/// `\!`: for a terminal's sake without the shell's own output waiting.
+fn run_system(session: &mut Session, command: &str) -> Result<(), Failure> {
+    session.flush()?;
+    let command = if command.is_empty() { "exec \"${SHELL:-sh}\"" } else { command };
+    let status = system(command).status().map_err(|error| Failure::Message(format!("{command}: {error}")))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Failure::Message(format!("\\!: {status}"))),
+    }
+}
+
+/// `\set`: lists the variables, or sets one to its words put together.
+fn set_variable(session: &mut Session, words: &[String]) -> Result<(), Failure> {
+    match words {
+        [] => {
+            let lines: Vec<String> =
+                session.variables.iter().map(|(name, value)| format!("{name} = '{value}'")).collect();
+            lines.iter().try_for_each(|line| session.say(line))
+        }
+        [name, ..] if !name.chars().all(|c| c.is_alphanumeric() || c == '_') => {
+            Err(Failure::Message(format!("invalid variable name: \"{name}\"")))
+        }
+        [name, values @ ..] => {
+            session.variables.insert(name.clone(), values.concat());
+            Ok(())
+        }
+    }
+}
+
 fn run_copy(session: &mut Session, text: &str) -> Result<(), Failure> {
     let copy = Copy::parse(text).map_err(|problem| Failure::Message(format!("\\copy: {problem}")))?;
     let interrupts = session.interrupts().clone();
     let _running = interrupts.run();
     let count = match (copy.direction, &copy.file) {
         (Direction::From, Some(path)) => copy::import(session.connection(), &copy, path)?,
-        (Direction::From, None) => return Err(Failure::Message("\\copy: a file name is missing".to_string())),
+        (Direction::From, None) => {
+            let message = "\\copy .. FROM STDIN takes its data from behind it, where it stands alone";
+            return Err(Failure::Message(message.to_string()));
+        }
         (Direction::To, file) => {
             let to_own_output = file.is_none();
             let (connection, out) = session.connection_and_out();
@@ -147,12 +226,19 @@ fn set_option(session: &mut Session, arguments: &[String]) -> Result<(), Failure
         ["null"] => session.style.null.clear(),
         ["null", text] => session.style.null = (*text).to_string(),
         ["format", word] => return set_format(session, Some(word)),
+        ["pager", word] => {
+            session.pager = parse_switch(word).ok_or_else(|| unrecognized(word, "\\pset pager", "on or off"))?;
+        }
         ["expanded" | "x", word] => return set_expanded(session, Some(word)),
         ["tuples_only" | "t", word] => {
             let only = parse_switch(word).ok_or_else(|| unrecognized(word, "\\pset tuples_only", "on or off"))?;
             session.style.header = !only;
         }
-        _ => return Err(Failure::Message("\\pset: null, format, expanded or tuples_only, and a value".to_string())),
+        _ => {
+            return Err(Failure::Message(
+                "\\pset: null, format, expanded, pager or tuples_only, and a value".to_string(),
+            ));
+        }
     }
     Ok(())
 }
@@ -167,9 +253,6 @@ fn include(session: &mut Session, path: Option<&str>, depth: usize) -> Result<()
 
 fn redirect(session: &mut Session, path: Option<&str>) -> Result<(), Failure> {
     match path {
-        Some(path) if path.starts_with('|') => {
-            Err(Failure::Message("\\o: the output goes to files only; commands are never run".to_string()))
-        }
         Some(path) => session.write_to_file(&PathBuf::from(path)),
         None => {
             session.write_to_stdout();

@@ -1,17 +1,23 @@
 //! The shell: statements and backslash commands, typed, scripted or given as arguments.
 
+mod catalog;
 mod colours;
 mod complete;
 mod cursor;
 mod describe;
+mod dot;
+mod foreign;
 mod help;
 mod history;
 mod meta;
+mod pager;
 mod prompt;
 mod run;
 mod script;
 mod session;
 mod splitter;
+mod statement;
+mod variables;
 
 pub use run::run;
 pub use session::open_file;

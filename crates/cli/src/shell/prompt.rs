@@ -1,18 +1,19 @@
-//! The interactive shell: reads lines with history, multi-line editing and completion.
+//! The interactive shell: reads lines with history and completion until they make a statement.
 
-use std::path::Path;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use cairndb::ClientCopy;
 use rustyline::config::CompletionType;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 
 use super::complete::Assistant;
-use super::history;
-use super::meta;
 use super::session::{IN_MEMORY, Session};
 use super::splitter::{Piece, Splitter};
+use super::{help, history, meta, script};
 use crate::args::ShellArgs;
 use crate::report::Failure;
 
@@ -21,33 +22,184 @@ const HISTORY_ENTRIES: usize = 10_000;
 
 /// Runs the shell until `\q` or Ctrl-D.
 pub fn run(session: &mut Session, args: &ShellArgs) -> Result<ExitCode, Failure> {
-    let mut editor = editor().map_err(|error| Failure::Message(format!("no line editor: {error}")))?;
+    let editor = editor().map_err(|error| Failure::Message(format!("no line editor: {error}")))?;
     let in_memory = args.file.as_deref().is_none_or(|file| file == Path::new(IN_MEMORY));
     let history = if in_memory { None } else { history::file() };
-    if let Some(path) = &history {
+    let mut prompt =
+        Prompt { editor, history, splitter: Splitter::default(), entry: String::new(), typed: VecDeque::new() };
+    if let Some(path) = &prompt.history {
         // A history that cannot be read is empty.
-        let _ = editor.load_history(path);
+        let _ = prompt.editor.load_history(path);
     }
     println!("cairn {} - \\? for help, \\q to leave", env!("CARGO_PKG_VERSION"));
     if in_memory {
         println!("This database is in memory: it is gone when you leave.");
     }
-    let mut begun = String::new();
+    if !args.no_rc
+        && let Some(path) = history::rc_file()
+        && let Err(failure) = script::include(session, &path, 1)
+        && !matches!(failure, Failure::Told)
+    {
+        eprintln!("{failure}");
+    }
     while !session.quitting() {
-        if let (Some(assistant), Ok(schema)) = (editor.helper_mut(), session.schema()) {
-            assistant.learn(&schema);
-        }
-        match editor.readline_with_initial(&prompt(session), (&std::mem::take(&mut begun), "")) {
-            Ok(input) => {
-                remember(&mut editor, &input, history.as_deref());
-                begun = run_input(session, &input)?;
-            }
-            Err(ReadlineError::Interrupted) => {}
-            Err(ReadlineError::Eof) => break,
-            Err(error) => return Err(Failure::Message(format!("cannot read from the terminal: {error}"))),
+        match prompt.next_line(session)? {
+            Line::Typed(line) => prompt.run_line(session, &line)?,
+            Line::Dropped => prompt.drop_begun(),
+            Line::End => break,
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// See the module's description.
+struct Prompt {
+    editor: Editor<Assistant, FileHistory>,
+    history: Option<PathBuf>,
+    splitter: Splitter,
+    /// What the history gets when the statement ends: its lines.
+    entry: String,
+    /// Lines that came together, by pasting or from the history, and have not been looked at.
+    typed: VecDeque<String>,
+}
+
+/// What came of asking for a line.
+enum Line {
+    Typed(String),
+    /// Ctrl-C.
+    Dropped,
+    /// Ctrl-D.
+    End,
+}
+
+impl Prompt {
+    fn next_line(&mut self, session: &Session) -> Result<Line, Failure> {
+        if self.typed.is_empty()
+            && let Some(assistant) = self.editor.helper_mut()
+        {
+            assistant.begun = self.splitter.begun().to_string();
+            if let Ok(schema) = session.schema() {
+                assistant.learn(&schema);
+            }
+        }
+        let prompt = prompt(session, self.splitter.mark());
+        self.read(&prompt)
+    }
+
+    fn read(&mut self, prompt: &str) -> Result<Line, Failure> {
+        if let Some(line) = self.typed.pop_front() {
+            return Ok(Line::Typed(line));
+        }
+        match self.editor.readline(prompt) {
+            Ok(input) => {
+                self.typed.extend(input.lines().map(str::to_string));
+                Ok(Line::Typed(self.typed.pop_front().unwrap_or_default()))
+            }
+            Err(ReadlineError::Interrupted) => Ok(Line::Dropped),
+            Err(ReadlineError::Eof) => Ok(Line::End),
+            Err(error) => Err(Failure::Message(format!("cannot read from the terminal: {error}"))),
+        }
+    }
+
+    /// Forgets the statement that was begun.
+    fn drop_begun(&mut self) {
+        self.splitter = Splitter::default();
+        self.entry.clear();
+        self.typed.clear();
+    }
+
+    /// Runs what becomes complete with the line; failures are told and the shell goes on.
+    fn run_line(&mut self, session: &mut Session, line: &str) -> Result<(), Failure> {
+        self.entry.push_str(line);
+        let word = line.trim().trim_end_matches(';').trim_end().to_ascii_lowercase();
+        let pieces = match (word.as_str(), self.splitter.mark()) {
+            ("exit" | "quit", '=') => vec![Piece::Command { text: "q".to_string(), line: 0 }],
+            ("help", '=') => {
+                session.say(help::FIRST)?;
+                vec![]
+            }
+            ("exit" | "quit" | "help", _) => {
+                session.say("A statement is begun: Ctrl-C drops it, \\q leaves, ; ends it.")?;
+                self.splitter.push_line(line)
+            }
+            _ => self.splitter.push_line(line),
+        };
+        for piece in pieces {
+            let result = match &piece {
+                Piece::Statement { text, .. } if ClientCopy::of(text) == Some(ClientCopy::In) => {
+                    self.copy_in(session, text)
+                }
+                Piece::Statement { text, .. } => session.execute(text),
+                Piece::Command { text, .. } => match meta::copy_from_stdin(text) {
+                    Some(copy) => self.copy_in(session, &copy),
+                    None => meta::run(session, text, &mut self.splitter, 0),
+                },
+            };
+            match result {
+                Ok(()) | Err(Failure::Told) => {}
+                Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
+                Err(failure) => eprintln!("{failure}"),
+            }
+            session.tell_time()?;
+            if session.quitting() {
+                break;
+            }
+            if session.interrupts().take_requested() {
+                self.drop_begun();
+                break;
+            }
+        }
+        self.remember();
+        Ok(())
+    }
+
+    /// Runs a COPY with the data that is typed or pasted behind it, up to a line of `\.` or Ctrl-D.
+    fn copy_in(&mut self, session: &mut Session, text: &str) -> Result<(), Failure> {
+        session.say("Data for the COPY, line by line; \\. on a line of its own, or Ctrl-D, ends it.")?;
+        let data = self.read_data();
+        self.set_data(false);
+        match data? {
+            Some(data) => session.copy_in(text, data.as_bytes()).and_then(|()| session.flush()),
+            None => Err(Failure::Message("COPY was not run".to_string())),
+        }
+    }
+
+    /// None after Ctrl-C.
+    fn read_data(&mut self) -> Result<Option<String>, Failure> {
+        self.set_data(true);
+        let mut data = String::new();
+        loop {
+            match self.read(">> ")? {
+                Line::Typed(line) if line == "\\." => return Ok(Some(data)),
+                Line::Typed(line) => data = data + &line + "\n",
+                Line::End => return Ok(Some(data)),
+                Line::Dropped => return Ok(None),
+            }
+        }
+    }
+
+    fn set_data(&mut self, is_data: bool) {
+        if let Some(assistant) = self.editor.helper_mut() {
+            assistant.is_data = is_data;
+        }
+    }
+
+    /// Gives the history what was typed, a statement at a time.
+    fn remember(&mut self) {
+        if !self.splitter.is_empty() {
+            self.entry.push('\n');
+            return;
+        }
+        let entry = std::mem::take(&mut self.entry);
+        if entry.trim().is_empty() {
+            return;
+        }
+        let added = self.editor.add_history_entry(entry.trim_end()).unwrap_or(false);
+        if let (true, Some(path)) = (added, &self.history) {
+            // The shell is of use without its history.
+            let _ = self.editor.append_history(path);
+        }
+    }
 }
 
 fn editor() -> rustyline::Result<Editor<Assistant, FileHistory>> {
@@ -61,49 +213,13 @@ fn editor() -> rustyline::Result<Editor<Assistant, FileHistory>> {
     Ok(editor)
 }
 
-fn remember(editor: &mut Editor<Assistant, FileHistory>, input: &str, history: Option<&Path>) {
-    if input.trim().is_empty() {
-        return;
-    }
-    let added = editor.add_history_entry(input.trim_end()).unwrap_or(false);
-    if let (true, Some(path)) = (added, history) {
-        // The shell is of use without its history.
-        let _ = editor.append_history(path);
-    }
-}
-
-/// `name=>`, with `*` in a transaction and `!` in one that failed, as in psql.
-fn prompt(session: &Session) -> String {
+/// `name=>`, with `*` in a transaction and `!` in one that failed, as in psql; instead of `=` what is begun.
+fn prompt(session: &Session, begun: char) -> String {
     let connection = session.connection();
     let mark = match (connection.in_transaction(), connection.transaction_failed()) {
         (_, true) => "!",
         (true, _) => "*",
         _ => "",
     };
-    format!("{}={mark}> ", session.name())
-}
-
-/// Runs what was typed; failures are told and the shell goes on. Gives back a statement that a backslash command
-/// interrupted, to be finished.
-fn run_input(session: &mut Session, input: &str) -> Result<String, Failure> {
-    let mut splitter = Splitter::default();
-    let pieces: Vec<Piece> = input.lines().flat_map(|line| splitter.push_line(line)).collect();
-    for piece in pieces {
-        let result = match &piece {
-            Piece::Statement { text, .. } => session.execute(text),
-            Piece::Command { text, .. } => meta::run(session, text, 0),
-        };
-        match result {
-            Ok(()) | Err(Failure::Told) => {}
-            Err(Failure::BrokenPipe) => return Err(Failure::BrokenPipe),
-            Err(failure) => eprintln!("{failure}"),
-        }
-        if session.quitting() || session.interrupts().requested() {
-            return Ok(String::new());
-        }
-    }
-    Ok(match splitter.finish() {
-        Some(Piece::Statement { text, .. }) => text + "\n",
-        _ => String::new(),
-    })
+    format!("{}{begun}{mark}> ", session.name())
 }

@@ -135,11 +135,21 @@ impl<R: Read> Script<R> {
                 (self.copy_in(session, text), *line)
             }
             Piece::Statement { text, line } => (session.execute(text), *line),
-            Piece::Command { text, line } => (session.flush().and_then(|()| meta::run(session, text, depth)), *line),
+            Piece::Command { text, line } => match meta::copy_from_stdin(text) {
+                Some(copy) if session.restricted.is_none() => (self.copy_in(session, &copy), *line),
+                _ => {
+                    let done = session.flush().and_then(|()| meta::run(session, text, &mut self.splitter, depth));
+                    (done, *line)
+                }
+            },
         };
-        match result {
+        let ended = match result {
             Ok(()) => Ended::Well,
             Err(failure) => self.progress.suspend(|| tell(session, &failure, self.place(line).as_deref())),
+        };
+        match session.tell_time() {
+            Ok(()) => ended,
+            Err(failure) => tell(session, &failure, None),
         }
     }
 

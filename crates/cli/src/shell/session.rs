@@ -3,12 +3,15 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cairndb::schema::Schema;
 use cairndb::{ClientCopy, Connection, Database, Error, Options, Outcome};
 use cairndb::{EvalContext, ZoneName};
 
+use super::variables::{Variables, expanded};
+use super::{foreign, pager};
 use crate::args::ShellArgs;
 use crate::copy::copy_out;
 use crate::output::{Expanded, Format, Grid, Style, shown, write_grid, write_rows};
@@ -26,14 +29,24 @@ pub struct Session {
     database: Database,
     connection: Connection,
     name: String,
+    /// `None`: in memory.
+    file: Option<PathBuf>,
     time_zone: ZoneName,
     out: Box<dyn Write>,
     to_terminal: bool,
     flushed: Instant,
     pub style: Style,
     pub timing: bool,
+    /// How long the last statement took, until it is told.
+    took: Option<Duration>,
     interrupts: Interrupts,
     quitting: bool,
+    /// What `\set` set.
+    pub variables: Variables,
+    /// The statement that ran last, for `\g`, `\e` and `\watch` without another.
+    last: Option<String>,
+    /// Long results go through a pager.
+    pub pager: bool,
     /// After `\restrict`: what `\unrestrict` has to say.
     pub restricted: Option<String>,
 }
@@ -42,8 +55,9 @@ impl Session {
     /// Opens the database and takes over Ctrl-C.
     pub fn open(args: &ShellArgs, interactive: bool) -> Result<Session, Failure> {
         let file = args.file.as_deref().filter(|file| *file != Path::new(IN_MEMORY));
+        let options = Options::default().read_only(args.read_only);
         let database = match file {
-            Some(path) => open_file(path, Options::default().read_only(args.read_only))?,
+            Some(path) => open_file(path, options)?,
             None => Database::open_in_memory()?,
         };
         let connection = database.connect()?;
@@ -53,22 +67,28 @@ impl Session {
             format: args.format,
             header: !args.no_header,
             null: args.null.clone(),
-            expanded: Expanded::Off,
+            // Who looks at it is shown what the screen has room for.
+            expanded: if interactive { Expanded::Auto } else { Expanded::Off },
             terminal_columns: None,
         };
-        let name = file.and_then(Path::file_stem).map_or("memory".into(), |stem| shown(&stem.to_string_lossy()));
+        let name = name_of(file);
         let mut session = Session {
             database,
             connection,
             name,
+            file: file.map(Path::to_path_buf),
             time_zone: EvalContext::now().time_zone,
             out: Box::new(io::sink()),
             to_terminal: false,
             flushed: Instant::now(),
             style,
             timing: false,
+            took: None,
             interrupts,
             quitting: false,
+            variables: Variables::default(),
+            last: None,
+            pager: interactive,
             restricted: None,
         };
         session.write_to_stdout();
@@ -85,6 +105,30 @@ impl Session {
         Ok(self.database.close()?)
     }
 
+    /// Goes on with another database; the one that was open is closed.
+    pub fn reopen(&mut self, file: Option<&Path>) -> Result<(), Failure> {
+        let file = file.filter(|file| *file != Path::new(IN_MEMORY));
+        let database = match file {
+            Some(path) => open_file(path, Options::default())?,
+            None => Database::open_in_memory()?,
+        };
+        let connection = database.connect()?;
+        if self.connection.in_transaction() {
+            eprintln!("WARNING:  the transaction that was still open is rolled back");
+        }
+        self.interrupts.watch(connection.interrupt_handle());
+        self.connection = connection;
+        (self.name, self.file) = (name_of(file), file.map(Path::to_path_buf));
+        self.read_time_zone();
+        std::mem::replace(&mut self.database, database).close()?;
+        Ok(())
+    }
+
+    /// The statement that ran last.
+    pub fn last(&self) -> Option<&str> {
+        self.last.as_deref()
+    }
+
     /// The connection.
     pub fn connection(&self) -> &Connection {
         &self.connection
@@ -98,6 +142,11 @@ impl Session {
     /// What the prompt calls the database.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The file that is open; none where the database is in memory.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// How long work notices Ctrl-C.
@@ -119,6 +168,16 @@ impl Session {
         let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
         self.out.flush()?;
         self.out = Box::new(BufWriter::new(file));
+        self.to_terminal = false;
+        Ok(())
+    }
+
+    /// Results go to a command of the operating system's shell from now on.
+    pub fn write_to_command(&mut self, command: &str) -> Result<(), Failure> {
+        let child = system(command).stdin(Stdio::piped()).spawn();
+        let child = child.map_err(|error| Failure::Message(format!("{command}: {error}")))?;
+        self.out.flush()?;
+        self.out = Box::new(BufWriter::new(Piped(child)));
         self.to_terminal = false;
         Ok(())
     }
@@ -157,6 +216,8 @@ impl Session {
     /// Runs the statements of `text` and writes what they return. That a statement without rows was run, nobody but a
     /// terminal need hear at once: it may wait for [`Session::flush`], which whoever waits for input calls before.
     pub fn execute(&mut self, text: &str) -> Result<(), Failure> {
+        let text = &*expanded(text, &self.variables);
+        self.last = Some(text.to_string());
         match ClientCopy::of(text) {
             None => {}
             Some(ClientCopy::Out) => return self.copy_out(text),
@@ -170,18 +231,17 @@ impl Session {
         let context = self.context();
         let mut failure = None;
         let (mut settings_changed, mut has_rows) = (false, false);
+        let screen = self.screen().filter(|_| self.pager && self.style.format == Format::Table);
         let (out, style) = (self.out.as_mut(), &self.style);
         let result = {
             let _running = self.interrupts.run();
             self.connection.run(text, |outcome| {
                 settings_changed |= changes_settings(&outcome.tag());
                 has_rows |= outcome.rows().is_some();
-                write_outcome(out, outcome, style, &context).map_err(|error| stop_for(error, &mut failure))
+                write_outcome(out, outcome, style, &context, screen).map_err(|error| stop_for(error, &mut failure))
             })
         };
-        if self.timing {
-            writeln!(self.out, "Time: {:.3} ms", started.elapsed().as_secs_f64() * 1e3)?;
-        }
+        self.took = Some(started.elapsed());
         if self.to_terminal || has_rows || result.is_err() || self.flushed.elapsed() >= FLUSH_INTERVAL {
             self.flush()?;
         }
@@ -189,6 +249,14 @@ impl Session {
             self.read_time_zone();
         }
         result.map_err(|error| failure.unwrap_or_else(|| Failure::sql(error, text)))
+    }
+
+    /// Says how long the statement took, where that is wanted: behind its result, or behind why it failed.
+    pub fn tell_time(&mut self) -> Result<(), Failure> {
+        match self.took.take().filter(|_| self.timing) {
+            None => Ok(()),
+            Some(took) => self.say(&format!("Time: {:.3} ms", took.as_secs_f64() * 1e3)),
+        }
     }
 
     /// Runs a COPY FROM STDIN with its data.
@@ -224,9 +292,14 @@ impl Session {
     }
 
     fn terminal_columns(&self) -> Option<usize> {
+        self.screen().map(|(_, columns)| columns)
+    }
+
+    /// Lines and columns of the terminal that results go to.
+    fn screen(&self) -> Option<(usize, usize)> {
         // The system is asked, which takes longer than many a statement.
-        let (_, columns) = self.to_terminal.then(|| console::Term::stdout().size_checked())??;
-        Some(columns.into())
+        let (lines, columns) = self.to_terminal.then(|| console::Term::stdout().size_checked())??;
+        Some((lines.into(), columns.into()))
     }
 
     /// Asks for the time zone that the session has now.
@@ -237,10 +310,46 @@ impl Session {
     }
 }
 
+/// A command for the operating system's shell.
+pub fn system(command: &str) -> Command {
+    let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    let mut run = Command::new(shell);
+    run.args([flag, command]);
+    run
+}
+
+/// A command that results go to; it is waited for.
+struct Piped(Child);
+
+impl Write for Piped {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.stdin.as_mut().map_or(Ok(bytes.len()), |input| input.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.stdin.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for Piped {
+    fn drop(&mut self) {
+        // The end of its input is what it waits for.
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+fn name_of(file: Option<&Path>) -> String {
+    file.and_then(Path::file_stem).map_or("memory".into(), |stem| shown(&stem.to_string_lossy()))
+}
+
 /// Opens the file, and says what it was when it cannot.
 pub fn open_file(path: &Path, options: Options) -> Result<Database, Failure> {
     Database::open_with(path, options).map_err(|error| Failure::Sql {
-        error,
+        error: match foreign::hint(path) {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        },
         text: String::new(),
         context: Some(format!("opening {}", PathBuf::from(path).display())),
     })
@@ -266,13 +375,22 @@ fn write_outcome(
     outcome: &mut Outcome<'_>,
     style: &Style,
     context: &EvalContext,
+    screen: Option<(usize, usize)>,
 ) -> Result<(), Failure> {
     for notice in outcome.notices() {
         out.flush()?;
         eprintln!("{}", shown(&notice.to_string()));
     }
     match outcome.rows() {
-        Some(rows) => write_rows(out, rows, style, context),
+        Some(rows) => match screen {
+            None => write_rows(out, rows, style, context),
+            Some(screen) => {
+                let mut text = Vec::new();
+                write_rows(&mut text, rows, style, context)?;
+                out.flush()?;
+                pager::show(out, &text, screen)
+            }
+        },
         // The other formats are for programs, which want data alone.
         None if style.format == Format::Table && style.header => Ok(writeln!(out, "{}", outcome.tag())?),
         None => Ok(()),

@@ -1,5 +1,6 @@
 //! Cuts typed or scripted text into statements and backslash commands, line by line, as psql does: a statement ends at
-//! a semicolon outside of quotes and comments; a backslash there begins a command that runs to the end of its line.
+//! a semicolon outside of quotes and comments; a backslash there begins a command that runs to the end of its line. Where no
+//! statement is begun, so does a dot with a letter behind it, as in SQLite's shell: no statement begins like that.
 //!
 //! What is a quote and what a comment, the parser's lexer tells. It knows no half tokens, so of one that is open at the
 //! end of a line this looks for the end itself: no line is read twice, however long what it belongs to becomes.
@@ -11,7 +12,7 @@ use cairn_parser::token::{Lexer, Placeholders, TokenKind};
 pub enum Piece {
     /// A statement with its semicolon, if it has one, and the line (from 1) on which it begins.
     Statement { text: String, line: usize },
-    /// A backslash command without its backslash, and its line.
+    /// A backslash command without its backslash, or a dot command with its dot, and its line.
     Command { text: String, line: usize },
 }
 
@@ -42,6 +43,9 @@ impl Splitter {
     pub fn push_line(&mut self, line: &str) -> Vec<Piece> {
         self.line += 1;
         let mut pieces = Vec::new();
+        if self.open.is_none() && is_dot_command(line) && self.is_empty() {
+            return vec![Piece::Command { text: line.trim().to_string(), line: self.line }];
+        }
         let taken = match self.open.as_mut().map_or(Some(0), |open| open.end(line)) {
             Some(end) => {
                 self.open = None;
@@ -123,6 +127,31 @@ impl Splitter {
     /// Nothing begun is waiting for its end.
     pub fn is_empty(&self) -> bool {
         is_blank(&self.buffer)
+    }
+
+    /// The statement that is begun, as far as it was given.
+    pub fn begun(&self) -> &str {
+        &self.buffer
+    }
+
+    /// Takes the statement that is begun out; none where there is nothing to run.
+    pub fn take_begun(&mut self) -> Option<String> {
+        match self.finish() {
+            Some(Piece::Statement { text, .. }) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What a prompt says of what is begun, as psql's does: `=` nothing, `-` a statement, otherwise what is open.
+    pub fn mark(&self) -> char {
+        match &self.open {
+            Some(Open::Comment { .. }) => '*',
+            Some(Open::Quoted { quote, .. }) => char::from(*quote),
+            Some(Open::Dollar { .. }) => '$',
+            None if self.is_empty() => '=',
+            None if is_in_parentheses(&self.buffer) => '(',
+            None => '-',
+        }
     }
 
     fn end_statement(&mut self, pieces: &mut Vec<Piece>, end: &str) {
@@ -243,6 +272,24 @@ fn quote_end(line: &[u8], quote: u8, escapes: bool) -> Option<usize> {
     None
 }
 
+/// A dot and a letter, with which no statement begins.
+pub fn is_dot_command(line: &str) -> bool {
+    line.trim_start().strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+fn is_in_parentheses(text: &str) -> bool {
+    let mut lexer = Lexer::new(text, 0, Placeholders::default());
+    let mut depth = 0_i64;
+    loop {
+        match lexer.next_token().kind {
+            TokenKind::Eof => return depth > 0,
+            TokenKind::LeftParen => depth += 1,
+            TokenKind::RightParen => depth -= 1,
+            _ => {}
+        }
+    }
+}
+
 /// Only blanks and comments: nothing to run.
 fn is_blank(text: &str) -> bool {
     Lexer::new(text, 0, Placeholders::default()).next_token().kind == TokenKind::Eof
@@ -287,6 +334,39 @@ mod tests {
             statement("select 1", 3),
         ];
         assert_eq!(split(text), expected);
+    }
+
+    #[test]
+    fn a_dot_begins_a_command_where_no_statement_is_begun() {
+        let command = |text: &str, line| Piece::Command { text: text.to_string(), line };
+        let expected = [
+            command(".tables", 1),
+            statement("select 1\n.5;", 2),
+            command(".mode csv", 5),
+            statement("-- a\nselect '\n.x'\n.y;", 4),
+        ];
+        assert_eq!(split(".tables\nselect 1\n.5 ;\n-- a\n .mode csv\nselect '\n.x'\n.y;"), expected);
+    }
+
+    #[test]
+    fn the_mark_says_what_is_open() {
+        for (text, mark) in [
+            ("", '='),
+            ("-- a", '='),
+            ("select 1;", '='),
+            ("select", '-'),
+            ("select (1,", '('),
+            ("select ')' from (a", '('),
+            ("select (1)", '-'),
+            ("select 'a", '\''),
+            ("select \"a", '"'),
+            ("select $x$ a", '$'),
+            ("select /* a", '*'),
+        ] {
+            let mut splitter = Splitter::default();
+            splitter.push_line(text);
+            assert_eq!(splitter.mark(), mark, "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,130 @@
+//! `cairn dump`: the database as a script that `cairn` and `psql` load.
+//!
+//! What must hold: it is one state of the database; whatever a statement needs stands before it; and the dump of what it
+//! makes is the same script. What the script is made of is asked of the catalog as PostgreSQL's own tools ask.
+
+mod data;
+mod objects;
+mod order;
+
+use std::fs::File;
+use std::io::{BufWriter, Write, stdout};
+use std::path::Path;
+
+use cairn_parser::token::quote_identifier;
+use cairndb::{Connection, Options};
+
+use crate::maintenance::open_existing;
+use crate::report::Failure;
+
+/// What stands first.
+const HEADER: &str = "\
+--
+-- A dump of a CairnDB database, for cairn and psql
+--
+
+SET statement_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SET check_function_bodies = false;
+SET client_min_messages = warning;
+";
+
+/// Writes the script to `output`, or to standard output.
+pub fn run(file: &Path, output: Option<&Path>, schema_only: bool) -> Result<(), Failure> {
+    let database = open_existing(file, Options::default().read_only(true))?;
+    let connection = database.connect()?;
+    match output {
+        None => {
+            let mut out = BufWriter::new(stdout().lock());
+            write(&connection, &mut out, schema_only)?;
+            out.flush()?;
+        }
+        Some(path) => {
+            let file = File::create_new(path).map_err(|error| Failure::file(path, &error))?;
+            let mut out = BufWriter::new(file);
+            write(&connection, &mut out, schema_only)?;
+            out.flush().and_then(|()| out.get_ref().sync_all()).map_err(|error| Failure::file(path, &error))?;
+        }
+    }
+    drop(connection);
+    Ok(database.close()?)
+}
+
+/// Writes the script, of one state.
+pub fn write(connection: &Connection, out: &mut dyn Write, schema_only: bool) -> Result<(), Failure> {
+    // Names are written with their schemas then.
+    connection.execute_script(
+        "SET search_path = ''; SET timezone = 'UTC'; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    )?;
+    let written = write_all(connection, out, schema_only);
+    connection.execute_script("ROLLBACK; RESET search_path; RESET timezone")?;
+    written
+}
+
+fn write_all(connection: &Connection, out: &mut dyn Write, schema_only: bool) -> Result<(), Failure> {
+    let dump = Dump { connection };
+    writeln!(out, "{HEADER}")?;
+    dump.schemas(out)?;
+    dump.types(out)?;
+    dump.functions(out, false)?;
+    dump.sequences(out)?;
+    dump.tables(out)?;
+    if !schema_only {
+        dump.data(out)?;
+    }
+    dump.sequence_values(out)?;
+    dump.constraints(out, "pg_catalog.strpos('ux', c.contype) > 0")?;
+    dump.indexes(out)?;
+    dump.constraints(out, "c.contype = 'f' OR (c.contype = 'c' AND NOT c.convalidated)")?;
+    dump.functions(out, true)?;
+    dump.views(out)?;
+    dump.triggers(out)?;
+    dump.comments(out)
+}
+
+/// What is dumped.
+struct Dump<'c> {
+    connection: &'c Connection,
+}
+
+/// A row of the catalog's: everything as text.
+type Texts = Vec<Option<String>>;
+
+impl Dump<'_> {
+    /// The rows of a query over the catalog, whose columns are texts.
+    fn rows(&self, sql: &str) -> Result<Vec<Texts>, Failure> {
+        let mut rows = self.connection.query(sql, ()).map_err(|error| Failure::sql(error, sql))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let columns = 0..row.values().len();
+            found.push(columns.map(|at| row.get::<Option<String>>(at)).collect::<cairndb::Result<Texts>>()?);
+        }
+        Ok(found)
+    }
+}
+
+/// The text in a column; empty for NULL.
+fn text(row: &Texts, at: usize) -> &str {
+    row.get(at).and_then(Option::as_deref).unwrap_or_default()
+}
+
+/// A name as SQL has it.
+fn name(plain: &str) -> String {
+    let mut written = String::new();
+    quote_identifier(plain, &mut written);
+    written
+}
+
+/// The name of something in a schema.
+fn full(schema: &str, plain: &str) -> String {
+    format!("{}.{}", name(schema), name(plain))
+}
+
+/// A string as SQL has it.
+fn string(text: &str) -> String {
+    match text.contains('\\') {
+        true => format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
+        false => format!("'{}'", text.replace('\'', "''")),
+    }
+}
