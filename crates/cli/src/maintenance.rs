@@ -54,12 +54,24 @@ pub fn what_is_right(found: &Verified) -> String {
     )
 }
 
+/// Says who can copy a database that is in use.
+fn in_use(failure: Failure) -> Failure {
+    const IN_USE: &str = "55006";
+    match failure {
+        Failure::Sql { error, text, context } if error.sqlstate().0 == IN_USE => {
+            let hint = "Whoever has it open can copy it meanwhile: Database::backup_to.";
+            Failure::Sql { error: error.with_hint(hint), text, context }
+        }
+        failure => failure,
+    }
+}
+
 /// Copies a database to a new file.
 pub fn backup(path: &Path, target: &Path) -> Result<(), Failure> {
     if target.exists() {
         return Err(Failure::Message(format!("{}: exists already; a backup never overwrites", target.display())));
     }
-    let database = open_existing(path, Options::default())?;
+    let database = open_existing(path, Options::default()).map_err(in_use)?;
     let bar = progress::bytes(path.metadata().map_or(0, |metadata| metadata.len()));
     let result = database.backup_with_progress(target, |bytes| bar.set_position(bytes));
     bar.finish_and_clear();

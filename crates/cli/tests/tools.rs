@@ -348,3 +348,62 @@ fn the_name_of_memory_makes_no_file() {
     database.connect().unwrap().execute_script("create table t (a int)").unwrap();
     assert!(!Path::new(":memory:").exists());
 }
+
+/// Two that read are there together; who writes comes before or behind them.
+#[cfg(unix)]
+#[test]
+fn several_processes_may_read_where_nobody_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    good(folder.path(), &["x.cairn", "-c", MAKE]);
+    let reader = |statement: &str, answer: &str| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
+            .args(["x.cairn", "--read-only", "--no-header"])
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        writeln!(child.stdin.as_mut().unwrap(), "{statement};").unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line.trim(), answer);
+        Shell(child)
+    };
+    let readers = [reader("SELECT count(*) FROM t", "5000"), reader("SELECT max(a) FROM t", "5000")];
+    assert!(good(folder.path(), &["stats", "x.cairn"]).contains("5000"));
+    assert!(bad(folder.path(), &["x.cairn", "-c", "SELECT 1"]).contains("55006"));
+    drop(readers);
+    // An owner, and one that was killed: what its log holds is read by both.
+    let owner = Shell::running(folder.path(), "INSERT INTO t VALUES (5001, 'last words')", "INSERT 0 1");
+    assert!(bad(folder.path(), &["x.cairn", "--read-only", "-c", "SELECT 1"]).contains("55006"));
+    drop(owner);
+    let readers = [reader("SELECT max(a) FROM t", "5001"), reader("SELECT count(*) FROM t", "5001")];
+    drop(readers);
+    good(folder.path(), &["x.cairn", "-c", "INSERT INTO t VALUES (5002, 'and on')"]);
+}
+
+#[test]
+fn a_backup_of_what_is_in_use_says_who_can_make_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let _owner = Shell::running(folder.path(), "CREATE TABLE t (a int)", "CREATE TABLE");
+    let told = bad(folder.path(), &["backup", "x.cairn", "y.cairn"]);
+    assert!(told.contains("55006") && told.contains("Database::backup_to"), "{told}");
+}
+
+#[test]
+fn a_copy_given_as_an_argument_reads_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    for copy in ["\\copy t from stdin csv", "COPY t FROM STDIN (FORMAT csv)"] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cairn"))
+            .args(["x.cairn", "CREATE TABLE IF NOT EXISTS t (a int)", copy, "SELECT sum(a) FROM t"])
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(b"1\n2\n").unwrap();
+        let told = text(&child.wait_with_output().unwrap());
+        assert!(told.contains("COPY 2"), "{copy}: {told}");
+    }
+    assert!(good(folder.path(), &["x.cairn", "SELECT sum(a) FROM t"]).contains(" 6"));
+}

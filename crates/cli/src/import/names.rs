@@ -50,7 +50,8 @@ impl Names {
             let taken: BTreeSet<&String> = self.known.values().collect();
             let shortened = |number: usize| {
                 let end = format!("_{number}");
-                format!("{}{end}", &cased[..cased.floor_char_boundary(NAME_BYTES - end.len())])
+                let cut = (0..=NAME_BYTES - end.len()).rev().find(|at| cased.is_char_boundary(*at)).unwrap_or(0);
+                format!("{}{end}", &cased[..cut])
             };
             cased = (1..).map(shortened).find(|name| !taken.contains(name)).unwrap_or_default();
         }

@@ -131,8 +131,8 @@ impl Prompt {
                 }
                 Piece::Statement { text, .. } => session.execute(text),
                 Piece::Command { text, .. } => match meta::copy_from_stdin(text) {
-                    Some(copy) => self.copy_in(session, &copy),
-                    None => meta::run(session, text, &mut self.splitter, 0),
+                    Some(copy) if session.restricted.is_none() => self.copy_in(session, &copy),
+                    _ => meta::run(session, text, &mut self.splitter, 0),
                 },
             };
             match result {

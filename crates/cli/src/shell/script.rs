@@ -153,8 +153,11 @@ impl<R: Read> Script<R> {
         }
     }
 
-    /// Runs a COPY with the data that stands behind it.
+    /// Runs a COPY with the data that stands behind it; behind an argument, where nothing does, with standard input.
     fn copy_in(&mut self, session: &mut Session, text: &str) -> Result<(), Failure> {
+        if self.name.is_none() && self.input.fill_buf().is_ok_and(<[u8]>::is_empty) {
+            return session.copy_in(text, Data::new(&mut stdin().lock()));
+        }
         let mut data = Data::new(&mut self.input);
         let done = session.copy_in(text, &mut data);
         let lines = data.finish().map_err(|error| Failure::Message(format!("cannot read: {error}")));

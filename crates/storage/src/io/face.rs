@@ -106,6 +106,11 @@ pub trait FileSystem: Send + Sync + Debug {
 
     /// Tries to become the one user of the database file `path`, among processes and within this one.
     fn lock(&self, path: &Path) -> io::Result<LockOutcome>;
+
+    /// As `lock`, for who only reads: where the system can tell them apart, several such are there at a time, and no other.
+    fn lock_shared(&self, path: &Path) -> io::Result<LockOutcome> {
+        self.lock(path)
+    }
 }
 
 /// An open file, used by position and from any thread.

@@ -1,4 +1,4 @@
-//! One user of a database at a time, among processes and among the stores of one process.
+//! One writer of a database at a time or any number of readers, among processes and among the stores of one process.
 //!
 //! The lock of `name` is the operating system's lock on the file `name-lock` beside it, which holds the owner's process
 //! id for whoever comes second. The system releases it when the owner dies, so there are no stale locks, only stale
@@ -10,9 +10,15 @@
 //! that neither kind misses the other, nor a second name (a hard link) of the same file. In such a place the
 //! database file is locked before the lock file is looked at: an owner that creates the database has its lock file first.
 
+//!
+//! Who only reads takes a shared lock on the database file, wherever it lies, and leaves no file behind; it gives way to an
+//! owner whose lock file it sees. An owner that finds the database file locked tries again for a moment, since such a reader
+//! may just be giving way. (On Windows, where owners do not lock the database file, readers are owners like others.)
+
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::face::LockOutcome;
 use super::system;
@@ -28,6 +34,18 @@ pub(super) fn lock(path: &Path) -> io::Result<LockOutcome> {
         },
         outcome => outcome,
     }
+}
+
+/// How long an owner waits for readers that give way.
+const GIVING_WAY: Duration = Duration::from_millis(50);
+
+/// As `lock`, for who only reads: beside others that do.
+pub(super) fn lock_shared(path: &Path) -> io::Result<LockOutcome> {
+    if cfg!(windows) {
+        return lock(path);
+    }
+    let database = resolve(path)?;
+    lock_database_only(&database, &lock_path(&database), true)
 }
 
 /// The one path that all names through symbolic links lead to.
@@ -68,10 +86,14 @@ fn lock_by_file(database: &Path, lock_path: &Path) -> io::Result<LockOutcome> {
     let owned = OwnedLockFile { file, path: lock_path.to_owned() };
     // On a full disk the lock holds all the same, only nobody learns the id.
     let _ = system::write_some_at(&owned.file, format!("{}\n", std::process::id()).as_bytes(), 0);
-    match lock_database(database, false)? {
-        DatabaseLock::Busy => Ok(LockOutcome::Busy { pid: None }),
-        DatabaseLock::Held(database) => Ok(LockOutcome::Held(Box::new((database, owned)))),
-        DatabaseLock::Missing => Ok(LockOutcome::Held(Box::new(owned))),
+    let until = Instant::now() + GIVING_WAY;
+    loop {
+        match lock_database(database, false)? {
+            DatabaseLock::Busy if Instant::now() < until => std::thread::sleep(GIVING_WAY / 10),
+            DatabaseLock::Busy => return Ok(LockOutcome::Busy { pid: None }),
+            DatabaseLock::Held(database) => return Ok(LockOutcome::Held(Box::new((database, owned)))),
+            DatabaseLock::Missing => return Ok(LockOutcome::Held(Box::new(owned))),
+        }
     }
 }
 
@@ -110,7 +132,12 @@ fn lock_database(database: &Path, shared: bool) -> io::Result<DatabaseLock> {
 
 fn lock_without_file(database: &Path, lock_path: &Path) -> io::Result<LockOutcome> {
     let writable = fs::OpenOptions::new().write(true).open(database).is_ok();
-    let held = match lock_database(database, !writable)? {
+    lock_database_only(database, lock_path, !writable)
+}
+
+/// The lock on the database file, if nobody has the lock file.
+fn lock_database_only(database: &Path, lock_path: &Path, shared: bool) -> io::Result<LockOutcome> {
+    let held = match lock_database(database, shared)? {
         DatabaseLock::Held(file) => file,
         DatabaseLock::Busy => return busy(lock_path),
         DatabaseLock::Missing => return Err(ErrorKind::NotFound.into()),
@@ -217,6 +244,65 @@ mod tests {
             }
         });
         assert!(wins.load(Ordering::SeqCst) > 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn readers_share_and_keep_owners_out_and_owners_them() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db");
+        assert_eq!(lock_shared(&path).unwrap_err().kind(), ErrorKind::NotFound);
+        fs::write(&path, b"database").unwrap();
+        let readers = [lock_shared(&path).unwrap(), lock_shared(&path).unwrap()];
+        assert!(readers.iter().all(is_held));
+        assert!(!is_held(&lock(&path).unwrap()));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "neither left a file");
+        drop(readers);
+        let held = lock(&path).unwrap();
+        let LockOutcome::Busy { pid } = lock_shared(&path).unwrap() else { panic!("read beside an owner") };
+        assert_eq!(pid, Some(std::process::id()));
+        drop(held);
+        assert!(is_held(&lock_shared(&path).unwrap()));
+        // Another name of the file, and a database that somebody owns who has not created it yet.
+        std::os::unix::fs::symlink(&path, dir.path().join("symbolic")).unwrap();
+        fs::hard_link(&path, dir.path().join("hard")).unwrap();
+        let _held = lock(&path).unwrap();
+        for name in ["symbolic", "hard"] {
+            assert!(!is_held(&lock_shared(&dir.path().join(name)).unwrap()), "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn owners_and_readers_in_a_race_are_never_there_together() {
+        let dir = TempDir::new();
+        let path = dir.path().join("db");
+        fs::write(&path, b"database").unwrap();
+        // Readers below, an owner above.
+        const OWNER: usize = 1 << 16;
+        let inside = AtomicUsize::new(0);
+        let (owned, read) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for of in 0..4 {
+                let (inside, owned, read, path) = (&inside, &owned, &read, &path);
+                scope.spawn(move || {
+                    for _ in 0..if of < 2 { 60 } else { 2000 } {
+                        let (outcome, weight) = match of < 2 {
+                            true => (lock(path).unwrap(), OWNER),
+                            false => (lock_shared(path).unwrap(), 1),
+                        };
+                        if is_held(&outcome) {
+                            let before = inside.fetch_add(weight, Ordering::SeqCst);
+                            assert!(before < OWNER && (weight == 1 || before == 0), "{before} before {weight}");
+                            if weight == OWNER { owned } else { read }.fetch_add(1, Ordering::SeqCst);
+                            thread::yield_now();
+                            inside.fetch_sub(weight, Ordering::SeqCst);
+                        }
+                    }
+                });
+            }
+        });
+        assert!(owned.load(Ordering::SeqCst) > 0 && read.load(Ordering::SeqCst) > 0);
     }
 
     #[cfg(unix)]

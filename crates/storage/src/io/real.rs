@@ -73,6 +73,10 @@ impl FileSystem for RealFs {
     fn lock(&self, path: &Path) -> io::Result<LockOutcome> {
         lock::lock(path)
     }
+
+    fn lock_shared(&self, path: &Path) -> io::Result<LockOutcome> {
+        lock::lock_shared(path)
+    }
 }
 
 #[derive(Debug)]

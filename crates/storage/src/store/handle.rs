@@ -94,7 +94,8 @@ impl Drop for Opened {
 impl Store {
     /// Opens the database file at `path`, or creates it.
     ///
-    /// One process, and one `Store`, has a database open for writing at a time; others get [`Error::Busy`].
+    /// One process, and one `Store`, has a database open for writing at a time; others get [`Error::Busy`]. Where nobody does,
+    /// several may have it open for reading.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Store> {
         Self::open_with(path, options, Environment::real())
     }
@@ -117,7 +118,8 @@ impl Store {
             false => env.files.absolute(path),
         };
         let path = absolute.map_err(|error| Error::CannotOpen { path: path.to_path_buf(), error: Arc::new(error) })?;
-        let lock = match env.files.lock(&path) {
+        let locked = if options.read_only { env.files.lock_shared(&path) } else { env.files.lock(&path) };
+        let lock = match locked {
             Ok(LockOutcome::Held(guard)) => Some(guard),
             Ok(LockOutcome::Busy { pid }) => return Err(Error::Busy { path, pid }),
             Err(error) => return Err(Error::CannotOpen { path, error: Arc::new(error) }),
