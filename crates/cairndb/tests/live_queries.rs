@@ -150,6 +150,28 @@ fn tables_that_are_altered_are_followed_or_end_it() {
 }
 
 #[test]
+fn writes_that_a_query_does_not_read_cost_it_nothing() {
+    let (_database, conn) = database("CREATE TABLE t (id int PRIMARY KEY, n int, other int)");
+    conn.execute("INSERT INTO t SELECT g, 0, 0 FROM generate_series(1, 1000) g", ()).unwrap();
+    let mut live: Vec<_> = (1..=50).map(|id| conn.live("SELECT n FROM t WHERE id = $1", (id,)).unwrap()).collect();
+    for query in &mut live {
+        next(query);
+    }
+    let rows = |live: &[LiveQuery]| live.iter().map(|query| query.statistics().rows).sum::<u64>();
+    let before = rows(&live);
+    for n in 1..=1000 {
+        let id = if n % 20 == 0 { n / 20 } else { 50 + n % 900 };
+        conn.execute("UPDATE t SET n = $1 WHERE id = $2", (n, id)).unwrap();
+        conn.execute("UPDATE t SET other = $1 WHERE id = $2", (n, 1 + n % 50)).unwrap();
+        if n % 20 == 0 {
+            assert_eq!(next(&mut live[(id - 1) as usize]).len(), 1);
+        }
+    }
+    assert_eq!(rows(&live) - before, 50);
+    assert!(live.iter().all(|query| query.statistics().runs == 1));
+}
+
+#[test]
 fn closing_the_database_ends_it_quietly() {
     let (database, conn) = database(TASKS);
     let mut live = conn.live("SELECT id FROM task", ()).unwrap();

@@ -38,7 +38,11 @@ pub const ALL: &[Workload] = &[
     Workload { name: "documents", about: "3 databases of JSON documents, 1 to 64 workers", run: documents::run },
     Workload { name: "dispatch", about: "what a call costs before any work, and what is left", run: dispatch::run },
     Workload { name: "text", about: "statements as text that were never seen before", run: text::run },
-    Workload { name: "live", about: "live queries: notifications, what they cost a writer, and a change of a result", run: live::run },
+    Workload {
+        name: "live",
+        about: "live queries: notifications, what they cost a writer, and a change of a result",
+        run: live::run,
+    },
     Workload { name: "analytics", about: "TPC-H, each query", run: analytics::run },
     Workload { name: "windows", about: "running total and rank of many partitions", run: windows::run },
     Workload { name: "fields", about: "one field of JSON documents of 1 KiB", run: fields::run },

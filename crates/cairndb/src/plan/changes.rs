@@ -301,6 +301,41 @@ fn changed_in(plan: &LogicalPlan, found: &mut Vec<usize>) {
     super::walk::inputs(plan).into_iter().for_each(|(input, _)| changed_in(input, found));
 }
 
+/// Ways to get it wrong, so that the tests can show that they would notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Rows that come to both sides of a join in one step do not meet.
+    BothSidesForgotten,
+    /// Rows of an outer join's left side do not hear of new partners.
+    PartnersForgotten,
+    /// What a group was is not taken away.
+    OldPartKept,
+}
+
+#[cfg(test)]
+thread_local! {
+    static FAULT: std::cell::Cell<Option<Fault>> = const { std::cell::Cell::new(None) };
+}
+
+/// Runs `f`, in which plans of changes are derived with a fault.
+#[cfg(test)]
+pub(crate) fn with_fault<R>(fault: Option<Fault>, f: impl FnOnce() -> R) -> R {
+    let before = FAULT.replace(fault);
+    let result = f();
+    FAULT.set(before);
+    result
+}
+
+#[cfg(test)]
+fn has(fault: Fault) -> bool {
+    FAULT.get() == Some(fault)
+}
+
+#[cfg(not(test))]
+const fn has(_: Fault) -> bool {
+    false
+}
+
 #[derive(Default)]
 struct Deriver {
     changed: Vec<ChangedRows>,
@@ -398,8 +433,9 @@ impl Deriver {
         let (left_width, right_width) = (left.fields().len(), right.fields().len());
         match kind {
             JoinKind::Inner => {
+                let other = if has(Fault::BothSidesForgotten) { &before(right) } else { right };
                 let left_changes = self.change(left)?.into_iter();
-                let mut terms: Vec<_> = left_changes.map(|change| with_right(kind, change, left, right, on)).collect();
+                let mut terms: Vec<_> = left_changes.map(|change| with_right(kind, change, left, other, on)).collect();
                 // The weight comes last already.
                 terms.extend(
                     self.change(right)?.into_iter().map(|change| join(kind, before(left), change, on.cloned())),
@@ -409,7 +445,8 @@ impl Deriver {
             JoinKind::Left | JoinKind::Semi | JoinKind::Anti => {
                 let left_changes = self.change(left)?.into_iter();
                 let mut terms: Vec<_> = left_changes.map(|change| with_right(kind, change, left, right, on)).collect();
-                if let Some(changed) = union(self.change(right)?) {
+                let changed = union(self.change(right)?).filter(|_| !has(Fault::PartnersForgotten));
+                if let Some(changed) = changed {
                     // (The weight behind the changed rows' columns is not asked.)
                     let partners = join(JoinKind::Semi, before(left), changed, on.cloned());
                     for (state, weight) in [(before(right), -1), (right.clone(), 1)] {
@@ -546,7 +583,8 @@ fn again(
     };
     let was = part(keys.clone(), &before);
     let is = part(keys, &Clone::clone);
-    vec![with_weight(was, -1), with_weight(is, 1)]
+    let is = with_weight(is, 1);
+    if has(Fault::OldPartKept) { vec![is] } else { vec![with_weight(was, -1), is] }
 }
 
 /// The rows of `state` for which the expressions have the values of one of the keys. `of`: the plan, whatever the state.

@@ -6,6 +6,8 @@ mod query;
 mod result;
 mod service;
 mod subscriber;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;

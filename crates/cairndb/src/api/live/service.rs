@@ -206,13 +206,17 @@ impl Service {
         subscriber.begin(query.rows.in_any_order(), query.position);
         locked(&shown.subscribers).push(subscriber.clone());
         drop(queries);
+        let compiled = query.compiled.clone();
+        drop(query);
+        // The thread passed the query by if it came meanwhile: perhaps nothing else calls it.
+        self.interest.call();
         Ok(Some(Subscription {
             service: self.clone(),
             shown: shown.clone(),
             subscriber,
-            fields: query.compiled.fields.clone(),
-            key: query.compiled.key.clone(),
-            form: query.compiled.form.clone(),
+            fields: compiled.fields.clone(),
+            key: compiled.key.clone(),
+            form: compiled.form.clone(),
         }))
     }
 

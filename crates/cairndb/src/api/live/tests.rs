@@ -1,0 +1,82 @@
+//! Plans of changes that are derived wrong are noticed by who compares what is told with the query.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::plan::{Fault, with_fault};
+use crate::{Connection, Database, LiveQuery, Row};
+
+const SCHEMA: &str = "CREATE TABLE a (id int PRIMARY KEY, n int NOT NULL); CREATE INDEX ON a (n);
+    CREATE TABLE b (id int PRIMARY KEY, a int NOT NULL); CREATE INDEX ON b (a);
+    INSERT INTO a VALUES (1, 1), (2, 1); INSERT INTO b VALUES (1, 1);
+    SET enable_live_runs = off";
+
+const HISTORY: [&str; 4] = [
+    "BEGIN; INSERT INTO a VALUES (3, 2); INSERT INTO b VALUES (2, 3); COMMIT",
+    "INSERT INTO b VALUES (3, 2)",
+    "UPDATE a SET n = 1 WHERE id = 3",
+    "DELETE FROM b WHERE id = 1",
+];
+
+const QUERIES: [&str; 4] = [
+    "SELECT a.id, b.id FROM a JOIN b ON b.a = a.id",
+    "SELECT a.id, b.id FROM a LEFT JOIN b ON b.a = a.id",
+    "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.a = a.id)",
+    "SELECT n, max(id) FROM a GROUP BY n",
+];
+
+type Rows = BTreeMap<String, i64>;
+
+fn text(row: &Row<'_>) -> String {
+    format!("{:?}", row.values())
+}
+
+fn apply(live: &mut LiveQuery, known: &mut Rows) {
+    while let Some(change) = live.next_change_within(Duration::from_millis(300)).unwrap() {
+        let mut add = |row: &Row<'_>, weight| *known.entry(text(row)).or_insert(0) += weight;
+        change.added().for_each(|row| add(&row, 1));
+        change.removed().for_each(|row| add(&row, -1));
+        change.updated().for_each(|(old, new)| {
+            add(&old, -1);
+            add(&new, 1);
+        });
+        known.retain(|_, count| *count != 0);
+    }
+}
+
+fn result(conn: &Connection, sql: &str) -> Rows {
+    let mut rows = Rows::new();
+    let mut all = conn.query(sql, ()).unwrap();
+    while let Some(row) = all.next().unwrap() {
+        *rows.entry(text(&row)).or_insert(0) += 1;
+    }
+    rows
+}
+
+/// The queries for which something else was told than their results.
+fn told_wrong(fault: Option<Fault>) -> Vec<&'static str> {
+    let database = Database::open_in_memory().unwrap();
+    let conn = database.connect().unwrap();
+    conn.execute_script(SCHEMA).unwrap();
+    let live = |sql| with_fault(fault, || conn.live(sql, ()).unwrap());
+    let mut watched = QUERIES.map(|sql| (sql, live(sql), Rows::new()));
+    let mut wrong = vec![];
+    for step in HISTORY {
+        conn.execute_script(step).unwrap();
+        for (sql, live, known) in &mut watched {
+            apply(live, known);
+            if *known != result(&conn, sql) && !wrong.contains(sql) {
+                wrong.push(*sql);
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn plans_of_changes_that_are_wrong_are_noticed() {
+    assert_eq!(told_wrong(None), Vec::<&str>::new());
+    for fault in [Fault::BothSidesForgotten, Fault::PartnersForgotten, Fault::OldPartKept] {
+        assert!(!told_wrong(Some(fault)).is_empty(), "{fault:?}");
+    }
+}
