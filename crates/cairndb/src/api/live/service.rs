@@ -272,7 +272,9 @@ impl Service {
         let told = step.each(&mut |changed| {
             changes.note(changed);
             asked.clear();
-            let mut add = |id| drop(asked.insert(id));
+            let mut add = |id| {
+                asked.insert(id);
+            };
             match changed {
                 Changed::Entry(tree, key, ..) => step.who(tree, key, &mut add),
                 Changed::Dropped(tree) => step.who_of(tree, &mut add),
