@@ -4,6 +4,7 @@
 //! operands that are needed twice) is charged to a budget, so no statement makes a plan of absurd size.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use cairn_parser::token::{Lexer, Placeholders};
 use cairn_parser::{self as ast, Span, TokenKind};
@@ -12,7 +13,7 @@ use super::ParameterTypes;
 use super::definition::Noted;
 use super::search::Carried;
 use super::star::Stars;
-use crate::catalog::{Catalog, Definition, ObjectId, Rests};
+use crate::catalog::{Catalog, Definition, ObjectId, Rests, Table};
 use crate::plan::{Expr, Field, walk};
 use crate::sql::{ParsedStatement, with_room};
 use crate::{Error, Result, SqlState};
@@ -104,6 +105,8 @@ pub(super) struct Binder<'a> {
     pub(super) is_call: bool,
     /// What a recursive term that is bound next hands on.
     pub(super) carried: Option<Carried>,
+    /// In place of the view that it is the face of, whose rows are of no matter.
+    pub(super) stands: Option<Arc<Table>>,
     /// Columns of the view that the statement changes which can be read only, and what can not be done to them.
     pub(super) computed: Option<(Vec<String>, String)>,
 }
@@ -138,6 +141,7 @@ impl<'a> Binder<'a> {
             relations: 0,
             is_call,
             carried: None,
+            stands: None,
             computed: None,
         }
     }
@@ -206,6 +210,7 @@ impl<'a> Binder<'a> {
             relations: self.relations,
             is_call: false,
             carried: None,
+            stands: self.stands.clone(),
             computed: None,
         };
         let result = with_room(self.levels, depth, |levels| {

@@ -362,13 +362,11 @@ impl<'a> Binder<'a> {
         self.at(error, self.tree.span(name))
     }
 
-    fn view(
-        &mut self,
-        called: &str,
-        (view, reference): (&View, Option<&Reference>),
-        naming: Option<Naming>,
-        span: Span,
-    ) -> Result<Item> {
+    /// The rows of a view.
+    pub(super) fn view_rows(&mut self, view: &View, span: Span) -> Result<LogicalPlan> {
+        if let Some(face) = self.stands.as_ref().filter(|face| face.id == view.id) {
+            return self.scan_of(face, (0..face.columns.len()).collect(), &view.name);
+        }
         if self.views.contains(&view.id) || self.views.len() >= VIEW_DEPTH_MAX {
             let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
             return Err(self.at(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message), span));
@@ -377,7 +375,17 @@ impl<'a> Binder<'a> {
         self.views.push(view.id);
         let plan = self.isolated(&view.query, (&parsed.tree, parsed.depth), |binder| binder.query(parsed.query, None));
         self.views.pop();
-        let plan = plan?;
+        plan
+    }
+
+    fn view(
+        &mut self,
+        called: &str,
+        (view, reference): (&View, Option<&Reference>),
+        naming: Option<Naming>,
+        span: Span,
+    ) -> Result<Item> {
+        let plan = self.view_rows(view, span)?;
         let mut fields = named_as_view(view, plan.fields()).map_err(|error| self.at(error, span))?;
         let width = fields.len();
         if let Some(reference) = reference {

@@ -67,7 +67,7 @@ pub use statement::{
     InsertSource, MergeStep, OnConflict, Returning,
 };
 pub(crate) use trigger::bind_when;
-pub(crate) use updatable::updatable_columns;
+pub(crate) use updatable::{updatable_columns, view_face};
 
 #[cfg(test)]
 mod tests;

@@ -14,8 +14,8 @@ use super::nearest::nearest;
 use super::operators::row_of;
 use super::scope::{Env, Named, Relation, Scope, shift};
 use super::statement::Returning;
-use super::updatable::TargetTable;
-use crate::catalog::{self, Column, RelationKind, Table, View};
+use super::updatable::{Purpose, TargetTable};
+use crate::catalog::{self, Column, RelationKind, Table, TriggerEvent, View};
 use crate::plan::{Expr, Field, LogicalPlan, NEW_BASE, OLD_BASE, ROW_PRESENT, SequenceOp};
 use crate::sql::name_text;
 use crate::types::DataType;
@@ -76,9 +76,14 @@ impl Binder<'_> {
         }
     }
 
-    /// The table behind a view. SQLSTATE 55000 where there is none, or more.
+    /// The table behind a view, or the view as its triggers see it. SQLSTATE 55000 where there is none, or more.
     fn target_view(&mut self, view: &Arc<View>, verb: &'static str) -> Result<TargetTable> {
-        match self.updatable(view, verb != "delete from")? {
+        let (event, doing) = match verb {
+            "insert into" => (TriggerEvent::Insert, "inserting into"),
+            "update" => (TriggerEvent::Update, "updating"),
+            _ => (TriggerEvent::Delete, "deleting from"),
+        };
+        match self.updatable(view, Purpose { event, by_triggers: true })? {
             Ok((table, face)) => {
                 self.rests.borrow_mut().add_written(&table);
                 let computed: Vec<String> = face.computed().map(str::to_owned).collect();
@@ -88,7 +93,8 @@ impl Binder<'_> {
             Err((view, reason)) => {
                 let message = format!("cannot {verb} view \"{view}\"");
                 let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_detail(reason);
-                Err(error.with_hint("Change the rows of the tables that it is made of."))
+                let hint = format!("To enable {doing} the view, provide an INSTEAD OF {} trigger.", event.name());
+                Err(error.with_hint(hint))
             }
         }
     }
@@ -175,15 +181,22 @@ impl Binder<'_> {
     }
 
     /// The scan and the names of an updated or deleted table: its columns, then its hidden row number if it has one.
-    pub(super) fn target_scan(&self, target: &TargetTable, alias: Option<Id<Name>>) -> Result<(LogicalPlan, Scope)> {
+    pub(super) fn target_scan(
+        &mut self,
+        target: &TargetTable,
+        alias: Option<Id<Name>>,
+    ) -> Result<(LogicalPlan, Scope)> {
         let table = &target.table;
         let columns: Vec<usize> = match table.primary_key.as_slice() {
-            [] => (0..table.columns.len()).chain([ROW_NUMBER]).collect(),
+            [] if !table.is_face => (0..table.columns.len()).chain([ROW_NUMBER]).collect(),
             _ => (0..table.columns.len()).collect(),
         };
         let scope = self.target_scope(target, alias, columns.len());
         let name = alias.map_or(target.seen.name.as_str(), |alias| name_text(self.tree, alias));
-        let scan = self.scan_of(table, columns, name)?;
+        let scan = match self.catalog.view_by_id(table.id) {
+            Some(view) => self.view_rows(&view.clone(), NOWHERE)?,
+            None => self.scan_of(table, columns, name)?,
+        };
         let filter = target.face.as_ref().and_then(|face| face.filter.clone());
         let plan = match filter {
             Some(predicate) => LogicalPlan::Filter { input: Box::new(scan), predicate },

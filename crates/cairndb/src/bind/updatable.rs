@@ -2,6 +2,9 @@
 //!
 //! A statement on such a view is one on the table. Names mean what they mean in the view, what the view computes can be read and
 //! not be given, and of the rows only the view's are there.
+//!
+//! Where a view has an INSTEAD OF trigger for what a statement does, the statement ends at that view: in place of the table stands
+//! what the trigger sees of the view ([`view_face`]), whatever the view is made of.
 
 use std::sync::Arc;
 
@@ -10,10 +13,10 @@ use cairn_parser::{self as ast, Id, Name, Query, QueryBody, SelectQuantifier, Ta
 use super::ParameterTypes;
 use super::binder::Binder;
 use super::context::{Clause, Context};
-use super::definition::known_columns;
-use super::from::VIEW_DEPTH_MAX;
+use super::definition::{definition_fields, known_columns};
+use super::from::{VIEW_DEPTH_MAX, named_as_view};
 use super::scope::{Env, Named, Relation, Scope};
-use crate::catalog::{self, Catalog, Reference, Table, View};
+use crate::catalog::{self, Catalog, Column, Reference, Table, TriggerEvent, View};
 use crate::plan::{Expr, LogicalPlan};
 use crate::sql::name_text;
 use crate::{Error, Result, SqlState};
@@ -35,6 +38,14 @@ pub(super) struct Face {
     pub(super) filter: Option<Expr>,
 }
 
+/// What is done to rows of a view.
+#[derive(Clone, Copy)]
+pub(super) struct Purpose {
+    pub(super) event: TriggerEvent,
+    /// INSTEAD OF triggers are asked first.
+    pub(super) by_triggers: bool,
+}
+
 /// The table behind a view, and what the view shows of it; or why the view's rows can not be changed: which view it is, and
 /// PostgreSQL's word for what it has.
 pub(super) type Found = std::result::Result<(Arc<Table>, Face), (String, &'static str)>;
@@ -47,6 +58,7 @@ impl TargetTable {
         TargetTable { seen: table.clone(), table, face: None }
     }
 
+    /// `table`: what is behind the view.
     pub(super) fn of_view(table: Arc<Table>, view: &View, face: Face) -> TargetTable {
         let mut seen = Table::clone(&table);
         (seen.name, seen.schema) = (view.name.clone(), view.schema);
@@ -79,6 +91,14 @@ impl TargetTable {
 }
 
 impl Face {
+    /// All of a table, as it is.
+    fn whole(table: &Table) -> Face {
+        let column = |(index, column): (usize, &Column)| {
+            (column.name.clone(), Expr::Column { index, data_type: column.data_type })
+        };
+        Face { columns: table.columns.iter().enumerate().map(column).collect(), filter: None }
+    }
+
     /// What the view calls a column of the table that it shows as it is.
     fn name_of(&self, column: usize) -> Option<&str> {
         self.columns.iter().find(|(_, expr)| column_of(expr) == Some(column)).map(|(name, _)| name.as_str())
@@ -99,15 +119,20 @@ fn column_of(expr: &Expr) -> Option<usize> {
 }
 
 impl Binder<'_> {
-    /// The table whose rows a view shows, and how. `is_given`: whether rows get values, for which it has to have columns.
-    pub(super) fn updatable(&mut self, view: &View, is_given: bool) -> Result<Found> {
+    /// The table whose rows a view shows, and how.
+    pub(super) fn updatable(&mut self, view: &View, purpose: Purpose) -> Result<Found> {
+        if purpose.by_triggers && view.has_instead_of(purpose.event) {
+            let face = view_face(view, self.catalog)?;
+            let whole = Face::whole(&face);
+            return Ok(Ok((face, whole)));
+        }
         let parsed = crate::sql::parse_query(&view.query.text)?;
         if self.views.contains(&view.id) || self.views.len() >= VIEW_DEPTH_MAX {
             let message = format!("infinite recursion detected in rules for relation \"{}\"", view.name);
             return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
         self.views.push(view.id);
-        let bind = |binder: &mut Binder<'_>| binder.updatable_query(parsed.query, &view.name, is_given);
+        let bind = |binder: &mut Binder<'_>| binder.updatable_query(parsed.query, &view.name, purpose);
         let found = self.isolated(&view.query, (&parsed.tree, parsed.depth), bind);
         self.views.pop();
         Ok(found?.map(|(table, mut face)| {
@@ -116,7 +141,7 @@ impl Binder<'_> {
         }))
     }
 
-    fn updatable_query(&mut self, query: Id<Query>, view: &str, is_given: bool) -> Result<Found> {
+    fn updatable_query(&mut self, query: Id<Query>, view: &str, purpose: Purpose) -> Result<Found> {
         let tree = self.tree;
         let refused = |reason: &'static str| Ok(Err((view.to_owned(), reason)));
         if let Some(reason) = reason_in_syntax(tree, query) {
@@ -132,13 +157,16 @@ impl Binder<'_> {
         let Some(reference) = known else { return refused(SINGLE) };
         let Some(relation) = self.catalog.relation_by_id(reference.object).cloned() else { return refused(SINGLE) };
         self.rests.borrow_mut().add(&relation);
-        let (table, inner) = match self.shown_of(&relation, &reference, is_given)? {
+        let (table, inner) = match self.shown_of(&relation, &reference, purpose)? {
             Some(Ok(shown)) => shown,
             Some(Err(inner)) => return Ok(Err(inner)),
             None => return refused(SINGLE),
         };
         // What it is made of, and that it can be bound.
-        if let Some(reason) = reason_in_plan(&self.query(query, None)?) {
+        let stood = std::mem::replace(&mut self.stands, table.is_face.then(|| table.clone()));
+        let plan = self.query(query, None);
+        self.stands = stood;
+        if let Some(reason) = reason_in_plan(&plan?) {
             return refused(reason);
         }
         let (called, columns) = self.named_columns(alias, name, inner.columns);
@@ -149,7 +177,8 @@ impl Binder<'_> {
         let outputs = self.outputs(targets, &mut Context::new(Some(&env), Clause::Select))?;
         let columns: Vec<Named> =
             outputs.into_iter().map(|output| Ok((output.name, self.known(output.expr)?))).collect::<Result<_>>()?;
-        if is_given && !columns.iter().any(|(_, expr)| column_of(expr).is_some()) {
+        // Rows that get values need columns for them.
+        if purpose.event != TriggerEvent::Delete && !columns.iter().any(|(_, expr)| column_of(expr).is_some()) {
             return refused("Views that have no updatable columns are not automatically updatable.");
         }
         let filter = match (inner.filter, own) {
@@ -164,7 +193,7 @@ impl Binder<'_> {
         &mut self,
         relation: &catalog::Relation,
         reference: &Reference,
-        is_given: bool,
+        purpose: Purpose,
     ) -> Result<Option<Found>> {
         Ok(match relation {
             catalog::Relation::Table(table) if !table.is_materialized() => {
@@ -172,7 +201,7 @@ impl Binder<'_> {
                 let columns = columns.into_iter().filter_map(|(name, expr)| Some((name, expr?))).collect();
                 Some(Ok((table.clone(), Face { columns, filter: None })))
             }
-            catalog::Relation::View(view) => Some(self.updatable(view, is_given)?.map(|(table, mut face)| {
+            catalog::Relation::View(view) => Some(self.updatable(view, purpose)?.map(|(table, mut face)| {
                 face.columns.truncate(reference.columns.len());
                 let names = face.columns.iter_mut().zip(&reference.columns);
                 names.for_each(|((name, _), known)| name.clone_from(&known.name));
@@ -200,11 +229,18 @@ impl Binder<'_> {
     }
 }
 
-/// Of each column of a view whether it can be given values; `None`: rows of the view can not be changed.
+/// What INSTEAD OF triggers of a view see of it.
+pub(crate) fn view_face(view: &View, catalog: &Catalog) -> Result<Arc<Table>> {
+    let fields = named_as_view(view, definition_fields(&view.query, catalog)?)?;
+    Ok(Arc::new(Table::face_of(view, fields.iter().map(|field| field.data_type))))
+}
+
+/// Of each column of a view whether it can be given values; `None`: rows of the view can not be changed. Triggers do not count.
 pub(crate) fn updatable_columns(view: &View, catalog: &Catalog) -> Option<Vec<bool>> {
     let (mut parameters, parsed) = (ParameterTypes::default(), crate::sql::parse_query("SELECT 1").ok()?);
     let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth);
-    let (_, face) = binder.updatable(view, true).ok()?.ok()?;
+    let purpose = Purpose { event: TriggerEvent::Update, by_triggers: false };
+    let (_, face) = binder.updatable(view, purpose).ok()?.ok()?;
     let computed: Vec<&str> = face.computed().collect();
     Some(face.columns.iter().map(|(name, _)| !computed.contains(&name.as_str())).collect())
 }

@@ -55,11 +55,14 @@ const WITH_QUERY: u8 = 16;
 /// The same of a table with UNIQUE or a PRIMARY KEY that may wait: who does not know of them would not keep rows apart.
 const WITH_LATE_KEYS: u8 = 17;
 
+/// That of a view with triggers: who does not know of them would change rows that they keep.
+const WITH_VIEW_RULES: u8 = 18;
+
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_LATE_KEYS;
+const NEWEST: u8 = WITH_VIEW_RULES;
 
 /// Builds one record.
 #[derive(Default)]
@@ -133,6 +136,11 @@ impl Writer {
     /// The record of a table with UNIQUE or a PRIMARY KEY that may wait.
     pub(super) fn entry_with_late_keys() -> Writer {
         Writer { out: vec![WITH_LATE_KEYS], temporary: false }
+    }
+
+    /// The record of a view with triggers.
+    pub(super) fn entry_with_view_rules() -> Writer {
+        Writer { out: vec![WITH_VIEW_RULES], temporary: false }
     }
 
     /// The record of a materialized view.

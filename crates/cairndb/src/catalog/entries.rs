@@ -542,7 +542,11 @@ fn decode_action(number: u64) -> Result<ReferentialAction> {
 }
 
 pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
-    let mut w = Writer::entry();
+    let mut w = match view.triggers.as_slice() {
+        [] => Writer::entry(),
+        _ => Writer::entry_with_view_rules(),
+    };
+    w = w.temporary(view.id.is_temporary());
     w.text(1, &view.name);
     for column in &view.columns {
         w.text(2, column);
@@ -550,13 +554,14 @@ pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
     encode_definition(&view.query, (3, 5), &mut w);
     w.number(4, change);
     w.number(6, view.schema.0.into());
+    for trigger in &view.triggers {
+        w.record(7, |w| encode_trigger(trigger, w));
+    }
     w.finish()
 }
 
 pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
-    let schema = ObjectId::PUBLIC;
-    let mut view =
-        View { id, schema, name: String::new(), columns: Vec::new(), query: Definition::default(), change: 0 };
+    let mut view = View::new(id, ObjectId::PUBLIC, String::new());
     let mut fields = Fields::entry(bytes)?;
     while let Some((tag, value)) = fields.next()? {
         match tag {
@@ -566,6 +571,7 @@ pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
             4 => view.change = codec::number(value)?,
             5 => view.query.references = decode_references(value)?,
             6 => view.schema = ObjectId(codec::number(value)?),
+            7 => view.triggers.push(Arc::new(decode_trigger(value)?)),
             _ => {}
         }
     }
@@ -755,6 +761,7 @@ mod tests {
                 query: Definition { text: "SELECT a, b FROM u".to_string(), references: Some(Vec::new()) },
                 is_populated: true,
             }),
+            is_face: false,
             triggers: vec![Arc::new(Trigger {
                 id: ObjectId(11),
                 name: "tr".to_string(),
@@ -803,7 +810,7 @@ mod tests {
     #[test]
     fn entries_of_an_older_format_are_refused() {
         let (id, schema, name) = (ObjectId(1), ObjectId(2), "v".to_string());
-        let view = View { id, schema, name, columns: vec![], query: "SELECT 1".into(), change: 5 };
+        let view = View { query: "SELECT 1".into(), change: 5, ..View::new(id, schema, name) };
         let mut bytes = encode_view(&view, 5);
         bytes[0] = 1;
         let error = decode_view(ObjectId(1), &bytes).unwrap_err();

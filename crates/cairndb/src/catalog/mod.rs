@@ -42,6 +42,6 @@ pub(crate) use store::{
     load, load_after, load_temporary, load_types, put_statistics, system_trees, temporary_stamp,
 };
 pub use trigger::Trigger;
-pub(crate) use trigger::{Enabled, Timing, TriggerEvent};
+pub(crate) use trigger::{Enabled, Timing, TriggerEvent, Triggered};
 pub use user_types::UserType;
 pub(crate) use user_types::{CompositeParts, Domain, TypeKind, oid_of, type_id};

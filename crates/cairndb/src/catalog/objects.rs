@@ -340,7 +340,7 @@ impl Objects {
         self.relations.get(&schema)?.get(name)
     }
 
-    fn relations(&self) -> impl Iterator<Item = &Relation> {
+    pub(super) fn relations(&self) -> impl Iterator<Item = &Relation> {
         let schemas = self.schemas.values();
         schemas.flat_map(|schema| self.relations_in(*schema)).map(|(_, relation)| relation)
     }

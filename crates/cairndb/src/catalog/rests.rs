@@ -126,6 +126,8 @@ impl Rests {
     pub(crate) fn hold(&self, then: &Catalog, now: &Catalog) -> bool {
         let same = |rest: &Rest| match rest {
             Rest::Table(table) => is_same_table(table, now),
+            // The view is known besides.
+            Rest::Written(face) if face.is_face => true,
             Rest::Written(table) => match now.table_by_id(table.id) {
                 Some(found) => {
                     let (known, found) = (neighbours(table, then), neighbours(found, now));

@@ -76,6 +76,8 @@ pub struct Table {
     pub(crate) triggers: Vec<Arc<Trigger>>,
     /// Its rows are those that a query gave: it is a materialized view.
     pub(crate) materialized: Option<Materialized>,
+    /// It is no table, but what INSTEAD OF triggers of a view see of that: its columns by their places, and its triggers.
+    pub(crate) is_face: bool,
 }
 
 /// What a materialized view is besides a table.
@@ -291,6 +293,8 @@ pub struct View {
     pub columns: Vec<String>,
     /// The query.
     pub query: Definition,
+    /// By name.
+    pub(crate) triggers: Vec<Arc<Trigger>>,
     /// Numbers the changes of the view's entry.
     pub(crate) change: u64,
 }
@@ -348,6 +352,13 @@ pub struct ColumnStatistics {
     pub histogram: Vec<Value>,
     /// Bytes of a value.
     pub average_width: f64,
+}
+
+impl View {
+    /// A view without columns.
+    pub(crate) fn new(id: ObjectId, schema: ObjectId, name: String) -> View {
+        View { id, schema, name, columns: Vec::new(), query: Definition::default(), triggers: Vec::new(), change: 0 }
+    }
 }
 
 impl Column {
@@ -443,6 +454,20 @@ impl Table {
             on_commit: OnCommit::Preserve,
             triggers: Vec::new(),
             materialized: None,
+            is_face: false,
+        }
+    }
+
+    /// What triggers of a view see of it, whose columns have these types.
+    pub(crate) fn face_of(view: &View, types: impl Iterator<Item = DataType>) -> Table {
+        let columns = (1..).zip(view.columns.iter().zip(types));
+        Table {
+            schema: view.schema,
+            columns: columns.map(|(number, (name, data_type))| Column::new(number, name, data_type)).collect(),
+            triggers: view.triggers.clone(),
+            change: view.change,
+            is_face: true,
+            ..Table::new(view.id, view.name.clone(), TreeId::CATALOG)
         }
     }
 

@@ -1,14 +1,16 @@
-//! Triggers of a table, as parts of its entry.
+//! Triggers of a table or a view, as parts of its entry.
+
+use std::sync::Arc;
 
 use super::codec::{self, Fields, Writer, corrupt};
-use super::{Deferral, KnownColumn, ObjectId};
+use super::{Catalog, Deferral, KnownColumn, ObjectId, Relation, Table, View};
 use crate::Result;
 
-/// A trigger of a table.
+/// A trigger of a table or a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trigger {
     pub(crate) id: ObjectId,
-    /// Its name; those of a table run in the order of their names.
+    /// Its name; those of a relation run in the order of their names.
     pub name: String,
     /// The function that it calls.
     pub(crate) routine: ObjectId,
@@ -48,6 +50,83 @@ pub(crate) enum Enabled {
     /// ENABLE REPLICA.
     OnReplica,
     Always,
+}
+
+/// What triggers may be of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Triggered<'c> {
+    Table(&'c Arc<Table>),
+    View(&'c Arc<View>),
+}
+
+impl<'c> Triggered<'c> {
+    pub(crate) fn of(relation: &'c Relation) -> Option<Triggered<'c>> {
+        match relation {
+            Relation::Table(table) => Some(Triggered::Table(table)),
+            Relation::View(view) => Some(Triggered::View(view)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn id(self) -> ObjectId {
+        match self {
+            Triggered::Table(table) => table.id,
+            Triggered::View(view) => view.id,
+        }
+    }
+
+    pub(crate) fn schema(self) -> ObjectId {
+        match self {
+            Triggered::Table(table) => table.schema,
+            Triggered::View(view) => view.schema,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'c str {
+        match self {
+            Triggered::Table(table) => &table.name,
+            Triggered::View(view) => &view.name,
+        }
+    }
+
+    pub(crate) fn triggers(self) -> &'c [Arc<Trigger>] {
+        match self {
+            Triggered::Table(table) => &table.triggers,
+            Triggered::View(view) => &view.triggers,
+        }
+    }
+
+    /// The columns that UPDATE OF names.
+    pub(crate) fn columns_of(self, trigger: &Trigger) -> Vec<&'c str> {
+        let name = |number: u32| match self {
+            Triggered::Table(table) => {
+                table.columns.iter().find(|column| column.number == number).map(|column| column.name.as_str())
+            }
+            Triggered::View(view) => {
+                (1..).zip(&view.columns).find(|(at, _)| *at == number).map(|(_, name)| name.as_str())
+            }
+        };
+        trigger.columns.iter().filter_map(|number| name(*number)).collect()
+    }
+}
+
+impl View {
+    /// Whether triggers do what a statement of this kind would do.
+    pub(crate) fn has_instead_of(&self, event: TriggerEvent) -> bool {
+        self.triggers.iter().any(|trigger| trigger.timing == Timing::InsteadOf && trigger.events.contains(&event))
+    }
+}
+
+impl Catalog {
+    /// All that may have triggers.
+    pub(crate) fn triggered(&self) -> impl Iterator<Item = Triggered<'_>> {
+        self.relations().filter_map(Triggered::of)
+    }
+
+    /// Every trigger, and what it is of.
+    pub(crate) fn triggers(&self) -> impl Iterator<Item = (Triggered<'_>, &Arc<Trigger>)> {
+        self.triggered().flat_map(|of| of.triggers().iter().map(move |trigger| (of, trigger)))
+    }
 }
 
 impl Timing {

@@ -31,6 +31,10 @@ pub(crate) enum Commented {
         table: ObjectName,
         name: String,
     },
+    Trigger {
+        on: ObjectName,
+        name: String,
+    },
     Schema(String),
     Type(ObjectName),
     Database,
@@ -67,6 +71,9 @@ impl Commented {
             Some(_) if commented.has(TokenKind::Constraint) && !commented.has(TokenKind::Domain) => {
                 let table = commented.relation_of(&names)?;
                 Ok(Commented::Constraint { table, name: commented.name()? })
+            }
+            Some(_) if commented.has(TokenKind::Trigger) => {
+                Ok(Commented::Trigger { on: commented.relation_of(&names)?, name: commented.name()? })
             }
             None if named.as_deref() == Some("DATABASE") => Ok(Commented::Database),
             None if named.as_deref() == Some("EXTENSION") && is_built_in(&commented.name()?) => {

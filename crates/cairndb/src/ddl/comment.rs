@@ -23,6 +23,7 @@ impl Ddl<'_> {
                     Error::new(SqlState::UNDEFINED_OBJECT, message)
                 })?
             }
+            Commented::Trigger { on, name } => Commentable::of(self.trigger_named(on, name)?),
         };
         self.store.put_comment(on, comment.text.as_deref().filter(|text| !text.is_empty()))?;
         Ok("COMMENT")

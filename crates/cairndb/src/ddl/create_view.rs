@@ -22,14 +22,14 @@ impl Ddl<'_> {
             self.notice(SqlState("00000"), format!("view \"{name}\" will be a temporary view"));
         }
         let columns = view_columns(create, &fields)?;
-        let id = match self.catalog.relation_in(schema, &name) {
+        let (id, triggers) = match self.catalog.relation_in(schema, &name) {
             None => {
                 self.refuse_type_of_name(schema, &name)?;
-                self.store.allocate_id(schema)?
+                (self.store.allocate_id(schema)?, Vec::new())
             }
             Some(Relation::View(old)) if create.or_replace => {
                 self.check_replacement(old, &columns, &fields)?;
-                old.id
+                (old.id, old.triggers.clone())
             }
             Some(_) if create.or_replace => {
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view")));
@@ -37,7 +37,7 @@ impl Ddl<'_> {
             _ => return Err(already_exists(&name)),
         };
         let replaces = self.catalog.view_by_id(id).is_some();
-        self.store.put_view(&View { id, schema, name, columns, query, change: 0 })?;
+        self.store.put_view(&View { id, schema, name, columns, query, triggers, change: 0 })?;
         self.reload()?;
         if replaces {
             self.refuse_cycle(id)?;

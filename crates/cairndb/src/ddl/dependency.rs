@@ -7,8 +7,11 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::catalog::{Catalog, Column, Definition, ForeignKey, ObjectId, Returns, Routine, Table, type_id};
+use crate::catalog::{
+    Catalog, Column, Definition, ForeignKey, ObjectId, Returns, Routine, Table, Trigger, Triggered, type_id,
+};
 
 /// What can be dropped, or depend on what is dropped. Parts of a table are named by it and an id or a column's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -150,6 +153,7 @@ impl<'c> Graph<'c> {
         for view in catalog.views() {
             graph.add(Object::View(view.id), Bond::Normal, Object::Schema(view.schema));
             graph.add_references(Object::View(view.id), &view.query);
+            graph.add_triggers(Object::View(view.id), &view.triggers);
         }
         for routine in catalog.routines().filter_map(|function| function.routine()) {
             graph.add_routine(routine);
@@ -242,19 +246,25 @@ impl<'c> Graph<'c> {
             check.columns.iter().for_each(|number| self.add(object, Bond::Automatic, Object::Column(id, *number)));
             self.add_references(object, &check.condition);
         }
-        for trigger in &table.triggers {
+        self.add_triggers(Object::Table(id), &table.triggers);
+        for key in &table.foreign_keys {
+            let object = Object::ForeignKey(id, key.id);
+            key.columns.iter().for_each(|position| self.add(object, Bond::Automatic, column(*position)));
+            self.add_foreign_key(object, key);
+        }
+    }
+
+    /// Those of a table or a view.
+    fn add_triggers(&mut self, on: Object, triggers: &[Arc<Trigger>]) {
+        let (Object::Table(id) | Object::View(id)) = on else { return };
+        for trigger in triggers {
             let object = Object::Trigger(id, trigger.id);
-            self.add(object, Bond::Automatic, Object::Table(id));
+            self.add(object, Bond::Automatic, on);
             self.add(object, Bond::Normal, Object::Routine(trigger.routine));
             let used = trigger.known.iter().filter(|column| column.used).map(|column| column.number);
             for number in trigger.columns.iter().copied().chain(used) {
                 self.add(object, Bond::Normal, Object::Column(id, number));
             }
-        }
-        for key in &table.foreign_keys {
-            let object = Object::ForeignKey(id, key.id);
-            key.columns.iter().for_each(|position| self.add(object, Bond::Automatic, column(*position)));
-            self.add_foreign_key(object, key);
         }
     }
 
@@ -365,7 +375,10 @@ impl Object {
             Object::Default(id, number) => {
                 format!("default value for column {} of table {}", column(id, number), table(id))
             }
-            Object::Trigger(id, _) => format!("trigger {} on table {}", constraint_name(catalog, self), table(id)),
+            Object::Trigger(id, _) => {
+                let on = if catalog.view_by_id(id).is_some() { Object::View(id) } else { Object::Table(id) };
+                format!("trigger {} on {}", constraint_name(catalog, self), on.describe(catalog))
+            }
             Object::Index(..) => format!("index {}", constraint_name(catalog, self)),
             Object::PrimaryKey(id) | Object::Unique(id, _) | Object::Check(id, _) | Object::ForeignKey(id, _) => {
                 format!("constraint {} on table {}", constraint_name(catalog, self), table(id))
@@ -389,9 +402,9 @@ fn constraint_name(catalog: &Catalog, object: Object) -> String {
             let table = catalog.table_by_id(table);
             table.and_then(|table| Some(&table.foreign_keys.iter().find(|key| key.id == id)?.name))
         }
-        Object::Trigger(table, id) => {
-            let table = catalog.table_by_id(table);
-            table.and_then(|table| Some(&table.triggers.iter().find(|trigger| trigger.id == id)?.name))
+        Object::Trigger(on, id) => {
+            let on = catalog.relation_by_id(on).and_then(Triggered::of);
+            on.and_then(|on| Some(&on.triggers().iter().find(|trigger| trigger.id == id)?.name))
         }
         _ => None,
     };

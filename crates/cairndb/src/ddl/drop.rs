@@ -8,7 +8,7 @@ use super::dependency::{Doomed, Object, doomed};
 use super::names::{missing, noun};
 use crate::catalog::{
     EXPRESSIONS, EntryKind, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
-    delete_statistics, no_schema,
+    View, delete_statistics, no_schema,
 };
 use crate::command::DropRelations;
 use crate::system;
@@ -124,12 +124,12 @@ impl Ddl<'_> {
 
     fn remove(&mut self, all: &[Doomed]) -> Result<()> {
         let mut parts: BTreeMap<ObjectId, Vec<Object>> = BTreeMap::new();
-        let (mut tables, mut types, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut tables, mut views, mut types, mut conditions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for doomed in all {
             self.forget_comments(doomed.object)?;
             match doomed.object {
                 Object::Table(id) => tables.push(id),
-                Object::View(id) => self.remove_view(id)?,
+                Object::View(id) => views.push(id),
                 Object::Sequence(id) => self.remove_sequence(id)?,
                 Object::Routine(id) => self.remove_routine(id)?,
                 Object::Schema(id) => self.remove_schema(id)?,
@@ -145,12 +145,14 @@ impl Ddl<'_> {
                 | Object::ForeignKey(table, _) => parts.entry(table).or_default().push(doomed.object),
             }
         }
-        let mut parts: Vec<_> = parts.into_iter().filter(|(id, _)| !tables.contains(id)).collect();
+        let stays = |id: &ObjectId| !tables.contains(id) && !views.contains(id);
+        let mut parts: Vec<_> = parts.into_iter().filter(|(id, _)| stays(id)).collect();
         // Nothing may point at a column any more when it goes.
         parts.sort_by_key(|(_, parts)| parts.iter().any(|part| matches!(part, Object::Column(..))));
         for (id, parts) in parts {
             self.remove_parts(id, &parts)?;
         }
+        views.into_iter().try_for_each(|id| self.remove_view(id))?;
         tables.into_iter().try_for_each(|id| self.remove_table(id))?;
         conditions.retain(|(id, _)| !types.contains(id));
         conditions.into_iter().try_for_each(|(id, check)| self.remove_condition(id, check))?;
@@ -189,8 +191,13 @@ impl Ddl<'_> {
         self.store.delete(EntryKind::Sequence, id)
     }
 
-    /// Takes parts out of a table that stays.
+    /// Takes parts out of a table that stays, or triggers from a view.
     fn remove_parts(&mut self, id: ObjectId, parts: &[Object]) -> Result<()> {
+        if let Some(view) = self.catalog.view_by_id(id) {
+            let mut new = View::clone(view);
+            new.triggers.retain(|trigger| !parts.contains(&Object::Trigger(id, trigger.id)));
+            return self.store.put_view(&new);
+        }
         let Some(old) = self.catalog.table_by_id(id).cloned() else { return Ok(()) };
         let mut new = Table::clone(&old);
         let is_gone = |object: Object| parts.contains(&object);

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::context::Ddl;
 use super::dependency::Object;
-use super::names::missing;
-use crate::bind::bind_when;
+use super::names::{missing, plural};
+use crate::bind::{bind_when, view_face};
 use crate::catalog::{
-    Enabled, KnownColumn, Relation, RelationKind, Returns, Routine, Table, Timing, Trigger, TriggerEvent,
+    Enabled, KnownColumn, ObjectId, ObjectName, Relation, RelationKind, Returns, Routine, Table, Timing, Trigger,
+    TriggerEvent, Triggered, View,
 };
 use crate::command::{CreateTrigger, DropTrigger, RenameTrigger, Transition};
 use crate::plan::{Expr, expr_children};
@@ -16,26 +17,16 @@ use crate::{Error, Result, SqlState};
 impl Ddl<'_> {
     pub(super) fn create_trigger(&mut self, create: &CreateTrigger) -> Result<&'static str> {
         let table = match self.relation(&create.table)? {
-            Some(Relation::Table(table)) if table.is_materialized() => {
-                let message = format!("relation \"{}\" cannot have triggers", table.name);
-                let error = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
-                return Err(error.with_detail("This operation is not supported for materialized views."));
+            Some(Relation::Table(table)) if !table.is_materialized() => table.clone(),
+            Some(Relation::View(view)) => view_face(view, &self.catalog)?,
+            Some(other) => {
+                let message = format!("relation \"{}\" cannot have triggers", create.table.name);
+                let detail = format!("This operation is not supported for {}.", plural(other.kind()));
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail));
             }
-            Some(Relation::Table(table)) => table.clone(),
-            Some(Relation::View(view)) => {
-                return Err(Error::unsupported(format!("a trigger of the view \"{}\"", view.name)));
-            }
-            _ => return Err(missing(&self.catalog, &create.table, RelationKind::Table)),
+            None => return Err(self.catalog.no_relation(&create.table)),
         };
-        if create.timing == Timing::InsteadOf {
-            let message = format!("\"{}\" is a table", table.name);
-            let error = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
-            return Err(error.with_detail("Tables cannot have INSTEAD OF triggers."));
-        }
-        if create.per_row && create.events.contains(&TriggerEvent::Truncate) {
-            let message = "TRUNCATE FOR EACH ROW triggers are not supported";
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-        }
+        check_kind(create, &table)?;
         let columns = create.columns.iter().map(|name| number_of(&table, name)).collect::<Result<Vec<u32>>>()?;
         for (at, number) in columns.iter().enumerate() {
             if columns[..at].contains(number) {
@@ -56,12 +47,12 @@ impl Ddl<'_> {
                 format!("trigger \"{}\" for relation \"{}\" is a constraint trigger", create.name, table.name);
             return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
         }
-        let mut new = Table::clone(&table);
+        let mut triggers = table.triggers.clone();
         let id = match existing {
-            Some(at) => new.triggers.remove(at).id,
+            Some(at) => triggers.remove(at).id,
             None => self.store.allocate_id(table.schema)?,
         };
-        new.triggers.push(Arc::new(Trigger {
+        triggers.push(Arc::new(Trigger {
             id,
             name: create.name.clone(),
             routine: routine.id,
@@ -77,10 +68,24 @@ impl Ddl<'_> {
             new_table,
             deferral: create.deferral,
         }));
-        new.triggers.sort_by(|a, b| a.name.cmp(&b.name));
-        self.store.put_table(&new)?;
+        self.put_triggers(table.id, triggers)?;
         self.reload()?;
         Ok("CREATE TRIGGER")
+    }
+
+    /// The triggers of a table or a view are these from now on.
+    fn put_triggers(&mut self, on: ObjectId, mut triggers: Vec<Arc<Trigger>>) -> Result<()> {
+        triggers.sort_by(|a, b| a.name.cmp(&b.name));
+        match self.catalog.view_by_id(on).cloned() {
+            Some(view) => self.store.put_view(&View { triggers, ..View::clone(&view) }),
+            None => self.store.put_table(&Table { triggers, ..Table::clone(&*self.table_of(on)?) }),
+        }
+    }
+
+    /// What triggers are dropped from, or are renamed of; `None`: nothing of the name has any.
+    fn triggered(&self, name: &ObjectName) -> Result<Option<Triggered<'_>>> {
+        let found = self.relation(name)?.and_then(Triggered::of);
+        Ok(found)
     }
 
     fn trigger_function(&self, create: &CreateTrigger) -> Result<Arc<Routine>> {
@@ -134,39 +139,48 @@ impl Ddl<'_> {
     }
 
     pub(super) fn drop_trigger(&mut self, drop: &DropTrigger) -> Result<&'static str> {
-        let table = match self.relation(&drop.table)?.and_then(Relation::table).cloned() {
-            Some(table) => table,
-            None if drop.if_exists => {
+        let Some(on) = self.triggered(&drop.table)? else {
+            if drop.if_exists {
                 let message = format!("relation \"{}\" does not exist, skipping", drop.table);
                 self.notice(SqlState("00000"), message);
                 return Ok("DROP TRIGGER");
             }
-            None => return Err(self.catalog.no_relation(&drop.table)),
+            return Err(self.catalog.no_relation(&drop.table));
         };
-        match table.triggers.iter().find(|trigger| trigger.name == drop.name) {
-            Some(trigger) => self.drop_objects(&[Object::Trigger(table.id, trigger.id)], drop.cascade)?,
+        let found = on.triggers().iter().find(|trigger| trigger.name == drop.name);
+        match found.map(|trigger| Object::Trigger(on.id(), trigger.id)) {
+            Some(trigger) => self.drop_objects(&[trigger], drop.cascade)?,
             None if drop.if_exists => {
                 let message =
                     format!("trigger \"{}\" for relation \"{}\" does not exist, skipping", drop.name, drop.table);
                 self.notice(SqlState("00000"), message);
             }
-            None => return Err(no_trigger(&drop.name, &table)),
+            None => return Err(no_trigger(&drop.name, on.name())),
         }
         Ok("DROP TRIGGER")
     }
 
+    /// The trigger of this name.
+    pub(super) fn trigger_named(&self, on: &ObjectName, name: &str) -> Result<ObjectId> {
+        let on = self.triggered(on)?.ok_or_else(|| self.catalog.no_relation(on))?;
+        let found = on.triggers().iter().find(|trigger| trigger.name == name);
+        found.map(|trigger| trigger.id).ok_or_else(|| no_trigger(name, on.name()))
+    }
+
     pub(super) fn rename_trigger(&mut self, rename: &RenameTrigger) -> Result<&'static str> {
-        let table = self.table(&rename.table)?;
-        if table.triggers.iter().any(|trigger| trigger.name == rename.to) {
-            let message = format!("trigger \"{}\" for relation \"{}\" already exists", rename.to, table.name);
+        let Some(on) = self.triggered(&rename.table)? else {
+            return Err(missing(&self.catalog, &rename.table, RelationKind::Table));
+        };
+        let mut triggers = on.triggers().to_vec();
+        if triggers.iter().any(|trigger| trigger.name == rename.to) {
+            let message = format!("trigger \"{}\" for relation \"{}\" already exists", rename.to, on.name());
             return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
         }
-        let mut new = Table::clone(&table);
-        let trigger = new.triggers.iter_mut().find(|trigger| trigger.name == rename.name);
-        let trigger = trigger.ok_or_else(|| no_trigger(&rename.name, &table))?;
+        let trigger = triggers.iter_mut().find(|trigger| trigger.name == rename.name);
+        let trigger = trigger.ok_or_else(|| no_trigger(&rename.name, on.name()))?;
         Arc::make_mut(trigger).name.clone_from(&rename.to);
-        new.triggers.sort_by(|a, b| a.name.cmp(&b.name));
-        self.store.put_table(&new)?;
+        let id = on.id();
+        self.put_triggers(id, triggers)?;
         self.reload()?;
         Ok("ALTER TRIGGER")
     }
@@ -180,10 +194,39 @@ impl Ddl<'_> {
             found = true;
         }
         if let (false, Some(name)) = (found, name) {
-            return Err(no_trigger(name, table));
+            return Err(no_trigger(name, &table.name));
         }
         self.store.put_table(&new)?;
         self.reload()
+    }
+}
+
+/// Whether a table, or a view, may have a trigger of this kind. SQLSTATE 42809, 0A000.
+fn check_kind(create: &CreateTrigger, on: &Table) -> Result<()> {
+    let of_wrong_kind = |detail: &str| {
+        let message = format!("\"{}\" is a {}", on.name, if on.is_face { "view" } else { "table" });
+        Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail))
+    };
+    let unsupported = |message: &str| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    let is_instead = create.timing == Timing::InsteadOf;
+    match () {
+        () if is_instead && !on.is_face => of_wrong_kind("Tables cannot have INSTEAD OF triggers."),
+        () if on.is_face && create.per_row && !is_instead => {
+            of_wrong_kind("Views cannot have row-level BEFORE or AFTER triggers.")
+        }
+        () if on.is_face && create.events.contains(&TriggerEvent::Truncate) => {
+            of_wrong_kind("Views cannot have TRUNCATE triggers.")
+        }
+        () if create.per_row && create.events.contains(&TriggerEvent::Truncate) => {
+            unsupported("TRUNCATE FOR EACH ROW triggers are not supported")
+        }
+        () if is_instead && !create.per_row => unsupported("INSTEAD OF triggers must be FOR EACH ROW"),
+        () if is_instead && create.when.is_some() => unsupported("INSTEAD OF triggers cannot have WHEN conditions"),
+        () if is_instead && !create.columns.is_empty() => unsupported("INSTEAD OF triggers cannot have column lists"),
+        () if on.is_face && create.transitions.iter().any(|of| of.is_table) => {
+            of_wrong_kind("Triggers on views cannot have transition tables.")
+        }
+        () => Ok(()),
     }
 }
 
@@ -238,8 +281,8 @@ fn number_of(table: &Table, name: &str) -> Result<u32> {
     })
 }
 
-fn no_trigger(name: &str, table: &Table) -> Error {
-    let message = format!("trigger \"{name}\" for table \"{}\" does not exist", table.name);
+fn no_trigger(name: &str, on: &str) -> Error {
+    let message = format!("trigger \"{name}\" for table \"{on}\" does not exist");
     Error::new(SqlState::UNDEFINED_OBJECT, message)
 }
 

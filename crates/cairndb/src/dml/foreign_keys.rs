@@ -163,7 +163,7 @@ impl ReferenceChecks for ForeignKeys<'_> {
         assigned: &[usize],
     ) -> Result<Option<Vec<Value>>, Stop> {
         let triggers = TableTriggers::of(table, self.context.catalog)?;
-        Ok(triggers.before_row(event, old, new, assigned, &mut self.running)?)
+        Ok(triggers.ask_row((event, Timing::Before), old, new, assigned, &mut self.running)?)
     }
 }
 
@@ -219,6 +219,18 @@ impl<'a> ForeignKeys<'a> {
             self.after.push(After::Statement { triggers, table: table.id, event, assigned });
         }
         Ok(())
+    }
+
+    /// INSTEAD OF triggers: the row that they have made, or deleted; `None`: nothing was done.
+    pub(super) fn instead(
+        &mut self,
+        face: &Arc<Table>,
+        event: TriggerEvent,
+        old: Option<Vec<Value>>,
+        new: Option<Vec<Value>>,
+    ) -> Result<Option<Vec<Value>>> {
+        let triggers = TableTriggers::of(face, self.context.catalog)?;
+        triggers.ask_row((event, Timing::InsteadOf), old, new, &[], &mut self.running)
     }
 
     /// A row that AFTER triggers are to see.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::foreign_keys::ForeignKeys;
 use super::source::Source;
 use super::triggers::has_trigger;
-use super::{DeletePlan, DmlContext, InsertPlan, MergePlan, UpdatePlan};
+use super::{DeletePlan, DmlContext, InsertPlan, InsteadPlan, MergePlan, UpdatePlan};
 use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, InsertSource, Returning};
 use crate::catalog::{Catalog, Table, Timing, TriggerEvent};
 use crate::exec::{self, ExecContext, NodeStatistics, SourceRows, Writes};
@@ -25,6 +25,8 @@ pub enum Change {
     Delete(DeletePlan),
     #[allow(missing_docs)]
     Merge(MergePlan),
+    /// Of a view's rows, by its triggers.
+    Instead(InsteadPlan),
 }
 
 impl Change {
@@ -34,6 +36,7 @@ impl Change {
             Change::Update(plan) => &plan.target().table,
             Change::Delete(plan) => &plan.target().table,
             Change::Merge(plan) => &plan.target.table,
+            Change::Instead(plan) => &plan.face,
         }
     }
 
@@ -43,6 +46,11 @@ impl Change {
             Change::Update(_) => "Update",
             Change::Delete(_) => "Delete",
             Change::Merge(_) => "Merge",
+            Change::Instead(plan) => match plan.event {
+                TriggerEvent::Insert => "Insert",
+                TriggerEvent::Update => "Update",
+                _ => "Delete",
+            },
         }
     }
 
@@ -55,6 +63,7 @@ impl Change {
             Change::Update(_) => vec![TriggerEvent::Update],
             Change::Delete(_) => vec![TriggerEvent::Delete],
             Change::Merge(plan) => plan.events(),
+            Change::Instead(plan) => vec![plan.event],
         }
     }
 
@@ -65,6 +74,7 @@ impl Change {
             Change::Insert(plan) => plan.program.updated_columns().into(),
             Change::Delete(_) => Arc::default(),
             Change::Merge(plan) => plan.assigned.clone(),
+            Change::Instead(plan) => plan.assigned.clone(),
         }
     }
 
@@ -74,6 +84,7 @@ impl Change {
             Change::Update(plan) => plan.returning.as_ref(),
             Change::Delete(plan) => plan.returning.as_ref(),
             Change::Merge(plan) => plan.returning.as_ref(),
+            Change::Instead(plan) => plan.returning.as_ref(),
         }
     }
 
@@ -86,19 +97,34 @@ impl Change {
 /// The logical plan of an INSERT that computes its rows.
 pub(crate) fn insert_of(mut bound: BoundInsert, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(bound.source.as_plan());
-    Ok(modify(Change::Insert(InsertPlan::new(bound, catalog)?), input))
+    Ok(modify(insertion(bound, catalog)?, input))
+}
+
+fn insertion(bound: BoundInsert, catalog: &Catalog) -> Result<Change> {
+    Ok(match bound.table.is_face {
+        true => Change::Instead(InsteadPlan::insert(bound)),
+        false => Change::Insert(InsertPlan::new(bound, catalog)?),
+    })
 }
 
 /// The logical plan of an UPDATE.
 pub(crate) fn update_of(mut bound: BoundUpdate, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
-    Ok(modify(Change::Update(UpdatePlan::new(bound, catalog)?), input))
+    let change = match bound.table.is_face {
+        true => Change::Instead(InsteadPlan::update(bound)),
+        false => Change::Update(UpdatePlan::new(bound, catalog)?),
+    };
+    Ok(modify(change, input))
 }
 
 /// The logical plan of a DELETE.
 pub(crate) fn delete_of(mut bound: BoundDelete, catalog: &Catalog) -> Result<LogicalPlan> {
     let input = taken(&mut bound.source);
-    Ok(modify(Change::Delete(DeletePlan::new(bound, catalog)?), input))
+    let change = match bound.table.is_face {
+        true => Change::Instead(InsteadPlan::delete(bound)),
+        false => Change::Delete(DeletePlan::new(bound, catalog)?),
+    };
+    Ok(modify(change, input))
 }
 
 /// The logical plan of a MERGE.
@@ -115,20 +141,20 @@ fn modify(change: Change, input: LogicalPlan) -> LogicalPlan {
     LogicalPlan::Modify { change: Arc::new(change), input: Box::new(input) }
 }
 
-/// The plan of an INSERT; of one of constants there is nothing to choose.
+/// The plan of an INSERT; of one of constants into a table there is nothing to choose.
 pub(crate) fn plan_insert(
     mut bound: BoundInsert,
     catalog: &Catalog,
     options: &OptimizerOptions,
 ) -> Result<PhysicalPlan> {
-    if let InsertSource::Plan(_) = bound.source {
+    if matches!(bound.source, InsertSource::Plan(_)) || bound.table.is_face {
         return optimize(insert_of(bound, catalog)?, catalog, options);
     }
     let nothing = LogicalPlan::Values { rows: vec![], fields: vec![] };
     let InsertSource::Constants(rows) = std::mem::replace(&mut bound.source, InsertSource::Plan(nothing)) else {
         return Err(Error::internal("an INSERT without rows"));
     };
-    let change = Arc::new(Change::Insert(InsertPlan::new(bound, catalog)?));
+    let change = Arc::new(insertion(bound, catalog)?);
     let fields = change.fields().to_vec();
     let node = PhysicalNode::Modify { change, rows: ModifiedRows::Constants(Arc::new(rows)) };
     Ok(PhysicalPlan { id: 0, fields, estimate: Default::default(), node, alias: None })
@@ -210,12 +236,13 @@ pub(super) enum Beside {
     Functions,
 }
 
-/// Whether BEFORE ROW triggers are asked.
+/// Whether triggers are asked for each row before it is changed, or instead.
 fn asks_triggers(plan: &PhysicalPlan) -> bool {
     let asks = match &plan.node {
         PhysicalNode::Modify { change, .. } => {
             let events = change.events();
-            events.iter().any(|event| has_trigger(change.table(), *event, Timing::Before, true))
+            let asks = |event, timing| has_trigger(change.table(), event, timing, true);
+            events.iter().any(|event| asks(*event, Timing::Before) || asks(*event, Timing::InsteadOf))
         }
         _ => false,
     };
@@ -256,6 +283,7 @@ impl Writes for Statement<'_> {
             Change::Update(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
             Change::Delete(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
             Change::Merge(plan) => plan.run(&source(rows)?, self.context, keys, self.beside)?,
+            Change::Instead(plan) => plan.run(&source(rows)?, self.context, keys)?,
         };
         for event in events.iter().rev() {
             keys.after_statement(table, *event, &assigned)?;

@@ -1,4 +1,4 @@
-//! Triggers of the tables that a statement changes.
+//! Triggers of the tables, and views, that a statement changes.
 //!
 //! - What there is to do is compiled once for a table and a version of the catalog ([`TableTriggers`]); a table without
 //!   triggers has nothing.
@@ -207,16 +207,16 @@ impl TableTriggers {
         Ok(eval(when, &rows, context.exec)?.into_value() == Value::Boolean(true))
     }
 
-    /// BEFORE ROW: what the row becomes; `None`: nothing happens to it.
-    pub(super) fn before_row(
+    /// BEFORE ROW and INSTEAD OF: what the row becomes; `None`: nothing happens to it.
+    pub(super) fn ask_row(
         &self,
-        event: TriggerEvent,
+        (event, timing): (TriggerEvent, Timing),
         old: Option<Vec<Value>>,
         mut new: Option<Vec<Value>>,
         assigned: &[usize],
         running: &mut Running<'_>,
     ) -> Result<Option<Vec<Value>>> {
-        for compiled in self.chosen(event, (Timing::Before, true), assigned) {
+        for compiled in self.chosen(event, (timing, true), assigned) {
             if !self.holds(compiled, (old.as_deref(), new.as_deref()), running.context)? {
                 continue;
             }

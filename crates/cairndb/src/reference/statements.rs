@@ -174,8 +174,9 @@ pub static STATEMENTS: &[Statement] = &[
     ),
     of(
         "CREATE TRIGGER",
-        "CREATE [OR REPLACE] [CONSTRAINT] TRIGGER name BEFORE | AFTER INSERT | UPDATE [OF columns] | DELETE | TRUNCATE\n    \
-         [OR ...] ON table [REFERENCING OLD | NEW TABLE AS name ...] [FOR EACH ROW | STATEMENT] [WHEN (condition)]\n    \
+        "CREATE [OR REPLACE] [CONSTRAINT] TRIGGER name BEFORE | AFTER | INSTEAD OF\n    \
+         INSERT | UPDATE [OF columns] | DELETE | TRUNCATE [OR ...] ON table or view\n    \
+         [REFERENCING OLD | NEW TABLE AS name ...] [FOR EACH ROW | STATEMENT] [WHEN (condition)]\n    \
          EXECUTE FUNCTION name ('argument', ...)",
         "CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS
              $$ BEGIN NEW.title := upper(NEW.title); RETURN NEW; END $$;
@@ -185,7 +186,7 @@ pub static STATEMENTS: &[Statement] = &[
     of("CREATE EXTENSION", "CREATE EXTENSION [IF NOT EXISTS] name", "CREATE EXTENSION IF NOT EXISTS plpgsql"),
     of(
         "COMMENT ON",
-        "COMMENT ON TABLE | COLUMN | INDEX | VIEW | SEQUENCE | FUNCTION | TYPE | ... name IS 'text' | NULL",
+        "COMMENT ON TABLE | COLUMN | INDEX | VIEW | SEQUENCE | TRIGGER | TYPE | ... name IS 'text' | NULL",
         "COMMENT ON TABLE book IS 'what was written'",
     ),
     of(

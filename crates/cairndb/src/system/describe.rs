@@ -3,7 +3,7 @@
 use super::{index_columns, names, oid_of};
 use crate::catalog::{
     Catalog, Check, Column, Deferral, ForeignKey, Index, Language, ObjectId, ParameterMode, ReferentialAction,
-    Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, TriggerEvent, quoted,
+    Relation, Returns, Routine, RoutineKind, RoutineParameter, Table, Trigger, TriggerEvent, Triggered, quoted,
 };
 use crate::functions::Volatility;
 use crate::types::DataType;
@@ -212,7 +212,7 @@ pub(super) fn constraint(catalog: &Catalog, oid: i64, pretty: bool) -> Option<St
 }
 
 /// CREATE TRIGGER.
-pub(super) fn trigger(catalog: &Catalog, table: &Table, of: &Trigger, pretty: bool) -> String {
+pub(super) fn trigger(catalog: &Catalog, on: Triggered<'_>, of: &Trigger, pretty: bool) -> String {
     let time = of.timing.name();
     let kind = if of.deferral.is_some() { "CONSTRAINT TRIGGER" } else { "TRIGGER" };
     let deferral = match of.deferral {
@@ -225,8 +225,7 @@ pub(super) fn trigger(catalog: &Catalog, table: &Table, of: &Trigger, pretty: bo
     let tables = tables.filter_map(|(row, name)| Some(format!(" {row} TABLE AS {}", quoted(name.as_ref()?))));
     let tables: String = tables.collect();
     let referencing = if tables.is_empty() { String::new() } else { format!("REFERENCING{tables} ") };
-    let columns = of.columns.iter().filter_map(|number| table.columns.iter().find(|column| column.number == *number));
-    let columns: Vec<String> = columns.map(|column| quoted(&column.name)).collect();
+    let columns: Vec<String> = on.columns_of(of).into_iter().map(quoted).collect();
     let event = |event: &TriggerEvent| match event.name() {
         "UPDATE" if !columns.is_empty() => format!("UPDATE OF {}", columns.join(", ")),
         name => name.to_owned(),
@@ -234,8 +233,8 @@ pub(super) fn trigger(catalog: &Catalog, table: &Table, of: &Trigger, pretty: bo
     let order = [TriggerEvent::Insert, TriggerEvent::Delete, TriggerEvent::Update, TriggerEvent::Truncate];
     let events: Vec<String> = order.iter().filter(|known| of.events.contains(known)).map(event).collect();
     let on = match pretty {
-        true => catalog.table_name(table),
-        false => format!("{}.{}", quoted(catalog.schema_name(table.schema).unwrap_or_default()), quoted(&table.name)),
+        true => catalog.shown(on.schema(), on.name()),
+        false => format!("{}.{}", quoted(catalog.schema_name(on.schema()).unwrap_or_default()), quoted(on.name())),
     };
     let each = if of.per_row { "ROW" } else { "STATEMENT" };
     let when = of.when.as_ref().map_or_else(String::new, |when| format!("WHEN ({}) ", condition(when, pretty)));

@@ -278,11 +278,8 @@ fn indexdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
 
 fn triggerdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
     let oid = oid(args);
-    let found = catalog.tables().find_map(|table| {
-        let trigger = table.triggers.iter().find(|trigger| oid_of(trigger.id) == oid)?;
-        Some(describe::trigger(catalog, table, trigger, is_true(args, 1)))
-    });
-    Ok(some(found))
+    let found = catalog.triggers().find(|(_, trigger)| oid_of(trigger.id) == oid);
+    Ok(some(found.map(|(on, trigger)| describe::trigger(catalog, on, trigger, is_true(args, 1)))))
 }
 
 fn routine<'c>(catalog: &'c Catalog, args: &[Value]) -> Option<&'c Routine> {

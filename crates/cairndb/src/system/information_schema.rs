@@ -4,7 +4,7 @@ use super::{Rows, SystemRelation, maybe, schema_name, text, type_name, type_sche
 use crate::Value;
 use crate::bind::updatable_columns;
 use crate::catalog::RelationKind::View;
-use crate::catalog::{Catalog, Column, Deferral, ForeignKey, ReferentialAction, Relation, Table};
+use crate::catalog::{Catalog, Column, Deferral, ForeignKey, ReferentialAction, Relation, Table, TriggerEvent};
 use crate::types::DataType::{self, Integer, Text};
 use crate::types::datetime::{DIGITS_MAX, IntervalLimit};
 
@@ -105,6 +105,9 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
             ("check_option", Text),
             ("is_updatable", Text),
             ("is_insertable_into", Text),
+            ("is_trigger_updatable", Text),
+            ("is_trigger_deletable", Text),
+            ("is_trigger_insertable_into", Text),
         ],
         rows: views,
     },
@@ -357,7 +360,10 @@ fn views(catalog: &Catalog, rows: &mut Rows) {
         let query = Value::text(catalog.text_of(&view.query));
         let place = [text(DATABASE), schema_name(catalog, view.schema), text(&view.name)];
         let is_updatable = yes_or_no(updatable_columns(view, catalog).is_some());
-        rows.add(place.into_iter().chain([query, text("NONE"), is_updatable.clone(), is_updatable]).collect());
+        let rest = [query, text("NONE"), is_updatable.clone(), is_updatable];
+        let by_triggers = [TriggerEvent::Update, TriggerEvent::Delete, TriggerEvent::Insert];
+        let by_triggers = by_triggers.map(|event| yes_or_no(view.has_instead_of(event)));
+        rows.add(place.into_iter().chain(rest).chain(by_triggers).collect());
     }
 }
 

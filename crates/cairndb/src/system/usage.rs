@@ -6,7 +6,7 @@ use super::{Rows, SystemRelation, maybe, oid_of, schema_name, text, type_name, t
 use crate::Value;
 use crate::catalog::RelationKind::View;
 use crate::catalog::{
-    Catalog, Definition, ObjectId, ParameterMode, Returns, Routine, RoutineKind, Table, Trigger, TriggerEvent,
+    Catalog, Definition, ObjectId, ParameterMode, Returns, Routine, RoutineKind, Table, TriggerEvent,
 };
 use crate::functions::Volatility;
 use crate::types::DataType::{self, Integer, Text};
@@ -356,54 +356,50 @@ fn view_table_usage(catalog: &Catalog, rows: &mut Rows) {
 }
 
 fn triggers(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
-        let same_time = |of: &Trigger, event: TriggerEvent| {
+    for (on, of) in catalog.triggers() {
+        let same_time = |event: TriggerEvent| {
             let kind = (of.timing, of.per_row);
-            let others = table.triggers.iter().filter(move |other| (other.timing, other.per_row) == kind);
+            let others = on.triggers().iter().filter(move |other| (other.timing, other.per_row) == kind);
             let before = others.filter(|other| other.events.contains(&event) && other.name <= of.name);
             i32::try_from(before.count()).unwrap_or(i32::MAX)
         };
-        for of in &table.triggers {
-            let routine = catalog.routine_by_id(of.routine).and_then(|function| function.routine());
-            let called = routine.map_or_else(String::new, |routine| {
-                catalog.shown_routine(routine).split('(').next().unwrap_or_default().to_owned()
-            });
-            let args: Vec<String> = of.args.iter().map(|arg| format!("'{}'", arg.replace('\'', "''"))).collect();
-            // The standard knows none for TRUNCATE.
-            for event in of.events.iter().filter(|event| **event != TriggerEvent::Truncate) {
-                rows.put(vec![
-                    ("trigger_catalog", text(DATABASE)),
-                    ("trigger_schema", schema_name(catalog, table.schema)),
-                    ("trigger_name", text(&of.name)),
-                    ("event_manipulation", text(event.name())),
-                    ("event_object_catalog", text(DATABASE)),
-                    ("event_object_schema", schema_name(catalog, table.schema)),
-                    ("event_object_table", text(&table.name)),
-                    ("action_order", Value::Integer(same_time(of, *event))),
-                    ("action_condition", maybe(of.when.as_deref().map(|when| Value::text(in_parentheses(when))))),
-                    ("action_statement", Value::text(format!("EXECUTE FUNCTION {called}({})", args.join(", ")))),
-                    ("action_orientation", text(if of.per_row { "ROW" } else { "STATEMENT" })),
-                    ("action_timing", text(of.timing.name())),
-                ]);
-            }
+        let routine = catalog.routine_by_id(of.routine).and_then(|function| function.routine());
+        let called = routine.map_or_else(String::new, |routine| {
+            catalog.shown_routine(routine).split('(').next().unwrap_or_default().to_owned()
+        });
+        let args: Vec<String> = of.args.iter().map(|arg| format!("'{}'", arg.replace('\'', "''"))).collect();
+        // The standard knows none for TRUNCATE.
+        for event in of.events.iter().filter(|event| **event != TriggerEvent::Truncate) {
+            rows.put(vec![
+                ("trigger_catalog", text(DATABASE)),
+                ("trigger_schema", schema_name(catalog, on.schema())),
+                ("trigger_name", text(&of.name)),
+                ("event_manipulation", text(event.name())),
+                ("event_object_catalog", text(DATABASE)),
+                ("event_object_schema", schema_name(catalog, on.schema())),
+                ("event_object_table", text(on.name())),
+                ("action_order", Value::Integer(same_time(*event))),
+                ("action_condition", maybe(of.when.as_deref().map(|when| Value::text(in_parentheses(when))))),
+                ("action_statement", Value::text(format!("EXECUTE FUNCTION {called}({})", args.join(", ")))),
+                ("action_orientation", text(if of.per_row { "ROW" } else { "STATEMENT" })),
+                ("action_timing", text(of.timing.name())),
+            ]);
         }
     }
 }
 
 fn triggered_update_columns(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
-        for of in &table.triggers {
-            for column in table.columns.iter().filter(|column| of.columns.contains(&column.number)) {
-                rows.put(vec![
-                    ("trigger_catalog", text(DATABASE)),
-                    ("trigger_schema", schema_name(catalog, table.schema)),
-                    ("trigger_name", text(&of.name)),
-                    ("event_object_catalog", text(DATABASE)),
-                    ("event_object_schema", schema_name(catalog, table.schema)),
-                    ("event_object_table", text(&table.name)),
-                    ("event_object_column", text(&column.name)),
-                ]);
-            }
+    for (on, of) in catalog.triggers() {
+        for column in on.columns_of(of) {
+            rows.put(vec![
+                ("trigger_catalog", text(DATABASE)),
+                ("trigger_schema", schema_name(catalog, on.schema())),
+                ("trigger_name", text(&of.name)),
+                ("event_object_catalog", text(DATABASE)),
+                ("event_object_schema", schema_name(catalog, on.schema())),
+                ("event_object_table", text(on.name())),
+                ("event_object_column", text(column)),
+            ]);
         }
     }
 }

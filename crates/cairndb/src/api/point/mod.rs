@@ -96,7 +96,7 @@ impl PointPlan {
             }
             Change::Update(plan) => PointPlan::Update(Box::new(PointUpdate::of(plan, source?, catalog)?)),
             Change::Delete(plan) => PointPlan::Delete(Box::new(PointDelete::of(plan, source?)?)),
-            Change::Merge(_) => return None,
+            Change::Merge(_) | Change::Instead(_) => return None,
         })
     }
 

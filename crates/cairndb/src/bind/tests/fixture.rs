@@ -35,14 +35,8 @@ pub(super) fn catalog_of(script: &str) -> Catalog {
 
 fn add_view(catalog: &mut Catalog, parsed: &ParsedStatement, create: CreateView) {
     let CreateView { name, columns, query, .. } = create;
-    let view = View {
-        change: 0,
-        id: ObjectId(900),
-        schema: ObjectId::PUBLIC,
-        name: name.name,
-        columns,
-        query: parsed.tree.print(query).as_str().into(),
-    };
+    let query = parsed.tree.print(query).as_str().into();
+    let view = View { columns, query, ..View::new(ObjectId(900), ObjectId::PUBLIC, name.name) };
     catalog.objects_mut().add_view(Arc::new(view));
 }
 

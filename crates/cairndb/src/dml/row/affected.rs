@@ -8,13 +8,13 @@ use crate::plan::{Expr, NEW_BASE, OLD_BASE, ROW_PRESENT};
 use crate::types::ValueRef;
 
 /// The columns that a row has of itself, and those of OLD and NEW.
-pub(super) struct Affected<'a> {
+pub(crate) struct Affected<'a> {
     /// Whichever of the two there is, NEW first; and what stands beside it.
-    pub(super) row: &'a dyn Columns<Stop>,
+    pub(crate) row: &'a dyn Columns<Stop>,
     /// `None`: the row is a new one.
-    pub(super) old: Option<&'a dyn Columns<Stop>>,
+    pub(crate) old: Option<&'a dyn Columns<Stop>>,
     /// `None`: the row is gone.
-    pub(super) new: Option<&'a dyn Columns<Stop>>,
+    pub(crate) new: Option<&'a dyn Columns<Stop>>,
 }
 
 impl Columns<Stop> for Affected<'_> {
@@ -34,7 +34,7 @@ impl Columns<Stop> for Affected<'_> {
 
 impl Affected<'_> {
     /// RETURNING's values.
-    pub(super) fn returning(&self, exprs: &[Expr], env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Stop> {
+    pub(crate) fn returning(&self, exprs: &[Expr], env: Env<'_>, out: &mut Vec<Value>) -> Result<(), Stop> {
         out.clear();
         for expr in exprs {
             out.push(env::eval(expr, self, env)?.into_value());

@@ -11,7 +11,7 @@ pub(super) fn is_limited(data_type: DataType) -> bool {
 
 /// A value as a column keeps it, where that is not as it is (SQLSTATE 22001: it is too long): a string of another length
 /// than `char(n)`'s, or of more characters than `varchar(n)` takes but blanks.
-pub(super) fn fitted(value: ValueRef<'_>, to: DataType, eval: &EvalContext) -> Result<Option<Value>> {
+pub(crate) fn fitted(value: ValueRef<'_>, to: DataType, eval: &EvalContext) -> Result<Option<Value>> {
     let (ValueRef::Text(text), DataType::Varchar(Some(limit)) | DataType::Char(limit)) = (value, to) else {
         return Ok(None);
     };

@@ -32,12 +32,13 @@ mod target;
 mod trees;
 mod violation;
 
+pub(crate) use affected::Affected;
 pub(crate) use change::{ChangeBuffers, RowChange};
 pub(crate) use conflict::{Conflict, Touched};
 pub(crate) use delete::{DeleteBuffers, RowDelete};
 pub(crate) use entry::Entries;
 pub(crate) use env::{Env, NoColumns, eval, has_columns, is_evaluable};
-pub(crate) use fit::settle;
+pub(crate) use fit::{fitted, settle};
 pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};
 pub(crate) use operand::Operand;
 pub(crate) use proposed::{BatchRow, LentRow, Proposed, RowSource, Spare};

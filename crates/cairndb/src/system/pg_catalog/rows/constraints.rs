@@ -113,7 +113,7 @@ pub(in crate::system::pg_catalog) fn pg_description(catalog: &Catalog, rows: &mu
             id if catalog.schemas().any(|(_, schema)| schema == id) => "pg_namespace",
             id if catalog.routine_by_id(id).is_some() => "pg_proc",
             _ if is_constraint() => "pg_constraint",
-            id if catalog.tables().any(|table| table.triggers.iter().any(|of| of.id == id)) => "pg_trigger",
+            id if catalog.triggers().any(|(_, of)| of.id == id) => "pg_trigger",
             _ => "pg_class",
         };
         let of_schema = what == "pg_namespace" && on.id == ObjectId::PUBLIC;

@@ -40,8 +40,12 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
             };
             let table = relation.table();
             let counted = table.and_then(|table| table.statistics.as_ref()).map_or(-1.0, |found| found.rows as f32);
-            let triggers = |table: &Table| {
-                !table.triggers.is_empty() || !table.foreign_keys.is_empty() || !table.referenced_by.is_empty()
+            let has_triggers = match relation {
+                Relation::Table(table) => {
+                    !table.triggers.is_empty() || !table.foreign_keys.is_empty() || !table.referenced_by.is_empty()
+                }
+                Relation::View(view) => !view.triggers.is_empty(),
+                _ => false,
             };
             rows.put(vec![
                 ("oid", oid(id)),
@@ -57,7 +61,7 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
                 ("relnatts", small(columns)),
                 ("relchecks", small(table.map_or(0, |table| table.checks.len()))),
                 ("relhasrules", yes(matches!(kind, "v" | "m"))),
-                ("relhastriggers", yes(table.is_some_and(|table| triggers(table)))),
+                ("relhastriggers", yes(has_triggers)),
                 ("relispopulated", yes(table.is_none_or(|table| table.refuse_unpopulated().is_ok()))),
                 ("relreplident", text(if table.is_some() { "d" } else { "n" })),
             ]);

@@ -84,36 +84,34 @@ pub(in crate::system::pg_catalog) fn pg_proc(catalog: &Catalog, rows: &mut Rows)
 }
 
 pub(in crate::system::pg_catalog) fn pg_trigger(catalog: &Catalog, rows: &mut Rows) {
-    for table in catalog.tables() {
-        for of in &table.triggers {
-            let event = |event: &TriggerEvent| match event {
-                TriggerEvent::Insert => 4,
-                TriggerEvent::Delete => 8,
-                TriggerEvent::Update => 16,
-                TriggerEvent::Truncate => 32,
-            };
-            let timing = match of.timing {
-                Timing::Before => 2,
-                Timing::After => 0,
-                Timing::InsteadOf => 64,
-            };
-            let bits = of.events.iter().map(event).sum::<i16>() | i16::from(of.per_row) | timing;
-            let columns = of.columns.iter().map(|number| Value::SmallInt(*number as i16)).collect();
-            rows.put(vec![
-                ("oid", oid(of.id)),
-                ("tgrelid", oid(table.id)),
-                ("tgname", text(&of.name)),
-                ("tgfoid", oid(of.routine)),
-                ("tgtype", Value::SmallInt(bits)),
-                ("tgenabled", text(of.enabled.code())),
-                ("tgdeferrable", yes(of.deferral.is_some_and(|deferral| deferral != Deferral::Never))),
-                ("tginitdeferred", yes(of.deferral == Some(Deferral::Deferred))),
-                ("tgoldtable", maybe(of.old_table.as_deref().map(text))),
-                ("tgnewtable", maybe(of.new_table.as_deref().map(text))),
-                ("tgnargs", small(of.args.len())),
-                ("tgattr", vector(DataType::SmallInt, columns)),
-                ("tgqual", maybe(of.when.as_deref().map(text))),
-            ]);
-        }
+    for (on, of) in catalog.triggers() {
+        let event = |event: &TriggerEvent| match event {
+            TriggerEvent::Insert => 4,
+            TriggerEvent::Delete => 8,
+            TriggerEvent::Update => 16,
+            TriggerEvent::Truncate => 32,
+        };
+        let timing = match of.timing {
+            Timing::Before => 2,
+            Timing::After => 0,
+            Timing::InsteadOf => 64,
+        };
+        let bits = of.events.iter().map(event).sum::<i16>() | i16::from(of.per_row) | timing;
+        let columns = of.columns.iter().map(|number| Value::SmallInt(*number as i16)).collect();
+        rows.put(vec![
+            ("oid", oid(of.id)),
+            ("tgrelid", oid(on.id())),
+            ("tgname", text(&of.name)),
+            ("tgfoid", oid(of.routine)),
+            ("tgtype", Value::SmallInt(bits)),
+            ("tgenabled", text(of.enabled.code())),
+            ("tgdeferrable", yes(of.deferral.is_some_and(|deferral| deferral != Deferral::Never))),
+            ("tginitdeferred", yes(of.deferral == Some(Deferral::Deferred))),
+            ("tgoldtable", maybe(of.old_table.as_deref().map(text))),
+            ("tgnewtable", maybe(of.new_table.as_deref().map(text))),
+            ("tgnargs", small(of.args.len())),
+            ("tgattr", vector(DataType::SmallInt, columns)),
+            ("tgqual", maybe(of.when.as_deref().map(text))),
+        ]);
     }
 }

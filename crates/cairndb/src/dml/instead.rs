@@ -1,0 +1,113 @@
+//! INSERT, UPDATE and DELETE of a view's rows by INSTEAD OF triggers: each row is theirs, nothing is stored here.
+//!
+//! A row of the source is what it is for a table of the view's columns: the whole row; for UPDATE the new values behind it; then
+//! what else RETURNING sees. Each trigger is given what the one before made of the row; one that returns NULL has done nothing,
+//! the row is not counted, and no other trigger sees it.
+
+use std::sync::Arc;
+
+use super::foreign_keys::ForeignKeys;
+use super::row::{Affected, BatchRow, Env, LentRow, Stop, fitted};
+use super::source::Source;
+use super::{DmlContext, DmlResult};
+use crate::bind::{BoundDelete, BoundInsert, BoundUpdate, Returning};
+use crate::catalog::{Table, TriggerEvent};
+use crate::exec::{Columns, Datum};
+use crate::types::ValueRef;
+use crate::{Result, Value};
+
+/// What INSTEAD OF triggers of a view are asked to do.
+#[derive(Debug)]
+pub(crate) struct InsteadPlan {
+    /// The view as they see it.
+    pub(crate) face: Arc<Table>,
+    pub(crate) event: TriggerEvent,
+    /// Of UPDATE: the columns whose new values stand behind the row.
+    pub(crate) assigned: Arc<[usize]>,
+    pub(crate) returning: Option<Returning>,
+}
+
+/// A row and what the source has behind it, from a place on.
+struct Beside<'a> {
+    row: &'a [Value],
+    source: BatchRow<'a>,
+    extra_at: usize,
+}
+
+impl Columns<Stop> for Beside<'_> {
+    fn column(&self, index: usize) -> Result<Datum<'_>, Stop> {
+        match self.row.get(index) {
+            Some(value) => Ok(Datum::Lent(ValueRef::from(value))),
+            None => self.source.column(index - self.row.len() + self.extra_at),
+        }
+    }
+}
+
+impl InsteadPlan {
+    pub(crate) fn insert(bound: BoundInsert) -> InsteadPlan {
+        let (face, returning, assigned) = (bound.table, bound.returning, Arc::default());
+        InsteadPlan { face, event: TriggerEvent::Insert, assigned, returning }
+    }
+
+    pub(crate) fn update(bound: BoundUpdate) -> InsteadPlan {
+        let (face, returning, assigned) = (bound.table, bound.returning, bound.assigned.into());
+        InsteadPlan { face, event: TriggerEvent::Update, assigned, returning }
+    }
+
+    pub(crate) fn delete(bound: BoundDelete) -> InsteadPlan {
+        let (face, returning, assigned) = (bound.table, bound.returning, Arc::default());
+        InsteadPlan { face, event: TriggerEvent::Delete, assigned, returning }
+    }
+
+    pub(super) fn run(
+        &self,
+        source: &Source,
+        context: &DmlContext<'_>,
+        keys: &mut ForeignKeys<'_>,
+    ) -> Result<DmlResult> {
+        let mut result = DmlResult::default();
+        source.for_each_row(context.exec, |_, row| {
+            let (old, new) = self.rows_of(row, context)?;
+            let Some(done) = keys.instead(&self.face, self.event, old.clone(), new)? else { return Ok(()) };
+            self.return_row((row, old.as_deref(), &done), Env::of(context.exec), &mut result.returned)?;
+            result.add();
+            Ok(())
+        })?;
+        Ok(result)
+    }
+
+    /// The row as it was, and as it is to be.
+    fn rows_of(&self, row: BatchRow<'_>, context: &DmlContext<'_>) -> Result<(Option<Vec<Value>>, Option<Vec<Value>>)> {
+        let width = self.face.columns.len();
+        let given: Vec<Value> = (0..width).map(|column| row.copy(column)).collect();
+        let (old, mut new) = match self.event {
+            TriggerEvent::Insert => (None, given),
+            TriggerEvent::Delete => return Ok((Some(given), None)),
+            _ => (Some(given.clone()), given),
+        };
+        for (at, &column) in self.assigned.iter().enumerate() {
+            new[column] = row.copy(width + at);
+        }
+        for (value, column) in new.iter_mut().zip(&self.face.columns) {
+            if let Some(fitted) = fitted(ValueRef::from(&*value), column.data_type, &context.exec.eval)? {
+                *value = fitted;
+            }
+        }
+        Ok((old, Some(new)))
+    }
+
+    /// What RETURNING says of a row that the triggers have seen to.
+    fn return_row(
+        &self,
+        (source, old, done): (BatchRow<'_>, Option<&[Value]>, &[Value]),
+        env: Env<'_>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        let Some(returning) = &self.returning else { return Ok(()) };
+        let extra_at = self.face.columns.len() + self.assigned.len();
+        let row = Beside { row: done, source, extra_at };
+        let old = old.as_ref().map(|old| old as &dyn Columns<Stop>);
+        let new = (self.event != TriggerEvent::Delete).then_some(&row as &dyn Columns<Stop>);
+        Ok(Affected { row: &row, old, new }.returning(&returning.exprs, env, out)?)
+    }
+}
