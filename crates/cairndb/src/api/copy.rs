@@ -8,8 +8,8 @@ use cairn_parser::token::{Lexer, Placeholders};
 
 use super::execute::{Executed, Runnable};
 use super::{Connection, Rows};
-use crate::bind::{bind_check, bind_default};
-use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table};
+use crate::bind::{bind_check, bind_default, view_face};
+use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table, TriggerEvent};
 use crate::command::{self, Command, Copied, Copy, Endpoint, Forced};
 use crate::copy::{Bad, Header, Records, write_row};
 use crate::dml::row::RowInsert;
@@ -226,7 +226,7 @@ fn source(name: &ObjectName, catalog: &Catalog) -> Result<Arc<Table>> {
     }
 }
 
-/// A table that rows are copied to.
+/// A table that rows are copied to, or what the triggers of a view see of it.
 fn target(name: &ObjectName, catalog: &Catalog) -> Result<Arc<Table>> {
     if system::named(name, catalog).is_some() {
         return Err(system::permission_denied(name));
@@ -236,7 +236,11 @@ fn target(name: &ObjectName, catalog: &Catalog) -> Result<Arc<Table>> {
     match catalog.relation(name) {
         Some(Relation::Table(table)) if table.is_materialized() => Err(refused("materialized view")),
         Some(Relation::Table(table)) => Ok(table.clone()),
-        Some(Relation::View(_)) => Err(refused("view")),
+        Some(Relation::View(view)) if view.has_instead_of(TriggerEvent::Insert) => view_face(view, catalog),
+        Some(Relation::View(_)) => {
+            let hint = "To enable copying to a view, provide an INSTEAD OF INSERT trigger.";
+            Err(refused("view").with_hint(hint))
+        }
         Some(Relation::Sequence(_)) => Err(refused("sequence")),
         Some(Relation::Index(..) | Relation::PrimaryKey(_)) => Err(is_an_index(name)),
         None => Err(catalog.no_relation(name)),
@@ -337,7 +341,7 @@ fn copy_from(
         filter: filter.transpose()?,
         context,
     };
-    let program = RowInsert::plain(&table, context.catalog)?;
+    let program = if table.is_face { None } else { Some(RowInsert::plain(&table, context.catalog)?) };
     let mut records = Records::new(input, copy.format.clone());
     if copy.format.header != Header::No {
         let is_there = records.next().map_err(|bad| load.bad(bad, &records))?;
@@ -345,7 +349,11 @@ fn copy_from(
             records.check_header(&names).map_err(|bad| load.bad(bad, &records))?;
         }
     }
-    load.run(&mut records, Feed::new(&program, context)?)
+    let feed = match &program {
+        Some(program) => Feed::new(program, context)?,
+        None => Feed::instead(&table, context)?,
+    };
+    load.run(&mut records, feed)
 }
 
 /// What the columns that are not copied get.

@@ -1,7 +1,5 @@
 //! ON CONFLICT: which uniqueness decides, and what then happens.
 
-use std::sync::Arc;
-
 use cairn_parser::{self as ast, Id, IndexElement, List, Name};
 
 use super::binder::Binder;
@@ -9,6 +7,7 @@ use super::context::{Clause, Context};
 use super::index::bound_indexes;
 use super::scope::{Env, Scope};
 use super::statement::{Arbiter, ConflictAction, OnConflict};
+use super::updatable::TargetTable;
 use crate::catalog::Table;
 use crate::plan::{Expr, is_implied, same_expr};
 use crate::sql::{list_span, name_text};
@@ -18,12 +17,12 @@ impl Binder<'_> {
     pub(super) fn on_conflict(
         &mut self,
         clause: Id<ast::OnConflict>,
-        table: &Arc<Table>,
+        changed: &TargetTable,
         target: &Scope,
     ) -> Result<OnConflict> {
-        let clause = self.tree.get(clause);
+        let (clause, table) = (self.tree.get(clause), &changed.table);
         let arbiter = match clause.constraint {
-            Some(name) => self.arbiter_of_constraint(table, name)?,
+            Some(name) => self.arbiter_of_constraint(changed, name)?,
             None if clause.index.is_empty() => {
                 (0..table.indexes.len()).try_for_each(|at| arbiter(table, at).map(drop))?;
                 Arbiter::Any
@@ -31,7 +30,7 @@ impl Binder<'_> {
             None => {
                 let env = Env { scope: target, outer: None, within: None };
                 let filter = clause.index_filter.map(|condition| self.filter(condition, &env)).transpose()?;
-                self.arbiter_of_columns(table, clause.index, (target, filter))?
+                self.arbiter_of_columns(changed, clause.index, (target, filter))?
             }
         };
         let action = match clause.update {
@@ -42,7 +41,7 @@ impl Binder<'_> {
                     Error::new(SqlState::SYNTAX_ERROR, message).with_hint("For example, ON CONFLICT (column_name).")
                 );
             }
-            true => self.conflict_update(&clause, table, target)?,
+            true => self.conflict_update(&clause, changed, target)?,
         };
         Ok(OnConflict { arbiter, action })
     }
@@ -50,17 +49,16 @@ impl Binder<'_> {
     fn conflict_update(
         &mut self,
         clause: &ast::OnConflict,
-        table: &Arc<Table>,
+        changed: &TargetTable,
         target: &Scope,
     ) -> Result<ConflictAction> {
         // Unqualified names are the existing row's; the proposed row is seen as `excluded` only.
-        let width = table.columns.len();
-        let mut excluded = Scope::of_table("excluded".to_owned(), None, table, width);
+        let mut excluded = changed.scope("excluded".to_owned(), None, changed.table.columns.len());
         excluded.columns_mut().clear();
         let scope = target.clone().joined(excluded)?;
         let env = Env { scope: &scope, outer: None, within: None };
         let mut context = Context::new(Some(&env), Clause::Update);
-        let assignments = self.assignments(table, clause.assignments, &mut context)?;
+        let assignments = self.assignments(&changed.seen, clause.assignments, &mut context)?;
         let filter = clause.filter.map(|condition| self.filter(condition, &env)).transpose()?;
         Ok(ConflictAction::Update { assignments, filter })
     }
@@ -69,15 +67,16 @@ impl Binder<'_> {
     /// them.
     fn arbiter_of_columns(
         &mut self,
-        table: &Arc<Table>,
+        changed: &TargetTable,
         elements: List<IndexElement>,
         (target, filter): (&Scope, Option<Expr>),
     ) -> Result<Arbiter> {
+        let table = &changed.table;
         let bound = bound_indexes(table, self.catalog)?;
         let tree = self.tree;
         let mut wanted = Vec::with_capacity(tree.len(elements));
         for element in tree.list(elements) {
-            wanted.push(self.arbiter_column(table, element, target)?);
+            wanted.push(self.arbiter_column(changed, element, target)?);
         }
         if !table.primary_key.is_empty() && is_of(&wanted, &table.primary_key, &[]) {
             return Ok(Arbiter::PrimaryKey);
@@ -103,8 +102,8 @@ impl Binder<'_> {
         })
     }
 
-    /// A column of the table, or an expression over its columns.
-    fn arbiter_column(&mut self, table: &Table, element: Id<IndexElement>, target: &Scope) -> Result<Expr> {
+    /// A column of the table or the view, or an expression over its columns.
+    fn arbiter_column(&mut self, changed: &TargetTable, element: Id<IndexElement>, target: &Scope) -> Result<Expr> {
         let tree = self.tree;
         let IndexElement { expr, collation, operator_class, direction, nulls, .. } = tree.get(element);
         let place = tree.span(expr);
@@ -124,21 +123,22 @@ impl Binder<'_> {
             let env = Env { scope: target, outer: None, within: None };
             return Ok(self.operand(expr, &mut Context::new(Some(&env), Clause::IndexKey))?.0);
         };
-        let position = table.columns.iter().position(|column| column.name == name);
-        position.map(|index| Expr::Column { index, data_type: table.columns[index].data_type }).ok_or_else(|| {
+        changed.column_named(&name).ok_or_else(|| {
             let message = format!("column \"{name}\" does not exist");
             self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), place)
         })
     }
 
-    fn arbiter_of_constraint(&self, table: &Table, name: Id<Name>) -> Result<Arbiter> {
-        let plain = name_text(self.tree, name);
-        if table.primary_key_name.as_deref() == Some(plain) {
+    fn arbiter_of_constraint(&self, changed: &TargetTable, name: Id<Name>) -> Result<Arbiter> {
+        let (plain, table) = (name_text(self.tree, name), &changed.table);
+        // A view has no constraints.
+        let is_table = changed.face.is_none();
+        if is_table && table.primary_key_name.as_deref() == Some(plain) {
             return Ok(Arbiter::PrimaryKey);
         }
-        let index = table.indexes.iter().position(|index| index.constraint && index.name == plain);
+        let index = table.indexes.iter().position(|index| is_table && index.constraint && index.name == plain);
         index.map(|at| arbiter(table, at)).transpose()?.ok_or_else(|| {
-            let message = format!("constraint \"{plain}\" for table \"{}\" does not exist", table.name);
+            let message = format!("constraint \"{plain}\" for table \"{}\" does not exist", changed.seen.name);
             self.at(Error::new(SqlState::UNDEFINED_OBJECT, message), self.tree.span(name))
         })
     }

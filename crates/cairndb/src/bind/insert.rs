@@ -78,7 +78,7 @@ impl Binder<'_> {
             },
         };
         let (on_conflict, returning) = self.behind_rows(insert, &changed)?;
-        Ok(BoundInsert { source, on_conflict, returning, table: changed.table })
+        Ok(BoundInsert { source, on_conflict, returning, view_checks: changed.checks(), table: changed.table })
     }
 
     /// ON CONFLICT and RETURNING, which see the table's columns.
@@ -93,12 +93,7 @@ impl Binder<'_> {
         let scope = self.target_scope(changed, insert.alias, changed.table.columns.len());
         let on_conflict = match insert.conflict {
             None => None,
-            Some(clause) => {
-                if let Some(span) = changed.face.as_ref().map(|_| self.tree.span(clause)) {
-                    return Err(self.at(Error::unsupported("ON CONFLICT in an INSERT into a view"), span));
-                }
-                Some(self.on_conflict(clause, &changed.table, &scope)?)
-            }
+            Some(clause) => Some(self.on_conflict(clause, changed, &scope)?),
         };
         Ok((on_conflict, self.returning(insert.returning, &scope, changed)?))
     }

@@ -67,7 +67,8 @@ pub use statement::{
     InsertSource, MergeStep, OnConflict, Returning,
 };
 pub(crate) use trigger::bind_when;
-pub(crate) use updatable::{updatable_columns, view_face};
+pub use updatable::ViewCheck;
+pub(crate) use updatable::{refuse_unchecked, updatable_columns, view_face};
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::rows::ConstantRows;
+use super::updatable::ViewCheck;
 use crate::catalog::Table;
 use crate::command::Told;
 use crate::plan::{Expr, Field, LogicalPlan};
@@ -51,6 +52,8 @@ pub struct BoundInsert {
     pub on_conflict: Option<OnConflict>,
     /// RETURNING, over the new (or updated) row.
     pub returning: Option<Returning>,
+    /// What views that it goes through ask of the row.
+    pub view_checks: Vec<ViewCheck>,
 }
 
 /// Where the rows of an INSERT come from.
@@ -126,6 +129,8 @@ pub struct BoundUpdate {
     pub returning: Option<Returning>,
     /// There are FROM tables: only then a target row may appear more than once.
     pub is_joined: bool,
+    /// What views that it goes through ask of the row.
+    pub view_checks: Vec<ViewCheck>,
 }
 
 /// DELETE. A row of `source` is: the table's columns; where the table has no primary key, its hidden row number; then

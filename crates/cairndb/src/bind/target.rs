@@ -14,7 +14,7 @@ use super::nearest::nearest;
 use super::operators::row_of;
 use super::scope::{Env, Named, Relation, Scope, shift};
 use super::statement::Returning;
-use super::updatable::{Purpose, TargetTable};
+use super::updatable::{Purpose, TargetTable, refuse_subqueries};
 use crate::catalog::{self, Column, RelationKind, Table, TriggerEvent, View};
 use crate::plan::{Expr, Field, LogicalPlan, NEW_BASE, OLD_BASE, ROW_PRESENT, SequenceOp};
 use crate::sql::name_text;
@@ -83,15 +83,18 @@ impl Binder<'_> {
             "update" => (TriggerEvent::Update, "updating"),
             _ => (TriggerEvent::Delete, "deleting from"),
         };
-        match self.updatable(view, Purpose { event, by_triggers: true })? {
+        match self.updatable(view, Purpose::new(event))? {
             Ok((table, face)) => {
                 self.rests.borrow_mut().add_written(&table);
+                if event != TriggerEvent::Delete {
+                    refuse_subqueries(&face.checks)?;
+                }
                 let computed: Vec<String> = face.computed().map(str::to_owned).collect();
                 self.computed = (!computed.is_empty()).then(|| (computed, format!("{verb} column")));
                 Ok(TargetTable::of_view(table, view, face))
             }
             Err((view, reason)) => {
-                let message = format!("cannot {verb} view \"{view}\"");
+                let message = format!("cannot {verb} view \"{}\"", view.name);
                 let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_detail(reason);
                 let hint = format!("To enable {doing} the view, provide an INSTEAD OF {} trigger.", event.name());
                 Err(error.with_hint(hint))

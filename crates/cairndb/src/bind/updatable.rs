@@ -16,8 +16,8 @@ use super::context::{Clause, Context};
 use super::definition::{definition_fields, known_columns};
 use super::from::{VIEW_DEPTH_MAX, named_as_view};
 use super::scope::{Env, Named, Relation, Scope};
-use crate::catalog::{self, Catalog, Column, Reference, Table, TriggerEvent, View};
-use crate::plan::{Expr, LogicalPlan};
+use crate::catalog::{self, Catalog, CheckOption, Column, Reference, Table, TriggerEvent, View};
+use crate::plan::{Expr, LogicalPlan, walk};
 use crate::sql::name_text;
 use crate::{Error, Result, SqlState};
 
@@ -36,6 +36,17 @@ pub(super) struct Face {
     pub(super) columns: Vec<Named>,
     /// The rows that it shows; `None`: all.
     pub(super) filter: Option<Expr>,
+    /// What rows that are given to it must satisfy, the innermost view's first.
+    pub(super) checks: Vec<ViewCheck>,
+}
+
+/// The condition of a view that a row has to satisfy when it is given to it, or to one that is made of it.
+#[derive(Clone, Debug)]
+pub struct ViewCheck {
+    /// The view's name.
+    pub view: String,
+    /// Over the table's columns.
+    pub condition: Expr,
 }
 
 /// What is done to rows of a view.
@@ -44,11 +55,19 @@ pub(super) struct Purpose {
     pub(super) event: TriggerEvent,
     /// INSTEAD OF triggers are asked first.
     pub(super) by_triggers: bool,
+    /// Of a view that this one is made of, WITH CASCADED CHECK OPTION, or of one on the way to it.
+    is_checked: bool,
+}
+
+impl Purpose {
+    pub(super) fn new(event: TriggerEvent) -> Purpose {
+        Purpose { event, by_triggers: true, is_checked: false }
+    }
 }
 
 /// The table behind a view, and what the view shows of it; or why the view's rows can not be changed: which view it is, and
 /// PostgreSQL's word for what it has.
-pub(super) type Found = std::result::Result<(Arc<Table>, Face), (String, &'static str)>;
+pub(super) type Found = std::result::Result<(Arc<Table>, Face), (Arc<View>, &'static str)>;
 
 const SINGLE: &str = "Views that do not select from a single table or view are not automatically updatable.";
 
@@ -67,6 +86,22 @@ impl TargetTable {
             column.name = face.name_of(at).map_or_else(|| format!("\0{at}"), str::to_owned);
         }
         TargetTable { table, seen: Arc::new(seen), face: Some(face) }
+    }
+
+    /// What a name is of the table's row.
+    pub(super) fn column_named(&self, name: &str) -> Option<Expr> {
+        match &self.face {
+            Some(face) => face.columns.iter().find(|(known, _)| known == name).map(|(_, expr)| expr.clone()),
+            None => {
+                let column = |index: usize| Expr::Column { index, data_type: self.table.columns[index].data_type };
+                self.table.column_position(name).map(column)
+            }
+        }
+    }
+
+    /// What views ask of rows that they are given.
+    pub(super) fn checks(&self) -> Vec<ViewCheck> {
+        self.face.as_ref().map_or_else(Vec::new, |face| face.checks.clone())
     }
 
     /// The positions that values without names of columns go to.
@@ -96,7 +131,7 @@ impl Face {
         let column = |(index, column): (usize, &Column)| {
             (column.name.clone(), Expr::Column { index, data_type: column.data_type })
         };
-        Face { columns: table.columns.iter().enumerate().map(column).collect(), filter: None }
+        Face { columns: table.columns.iter().enumerate().map(column).collect(), filter: None, checks: Vec::new() }
     }
 
     /// What the view calls a column of the table that it shows as it is.
@@ -120,7 +155,7 @@ fn column_of(expr: &Expr) -> Option<usize> {
 
 impl Binder<'_> {
     /// The table whose rows a view shows, and how.
-    pub(super) fn updatable(&mut self, view: &View, purpose: Purpose) -> Result<Found> {
+    pub(super) fn updatable(&mut self, view: &Arc<View>, purpose: Purpose) -> Result<Found> {
         if purpose.by_triggers && view.has_instead_of(purpose.event) {
             let face = view_face(view, self.catalog)?;
             let whole = Face::whole(&face);
@@ -132,7 +167,7 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::INVALID_OBJECT_DEFINITION, message));
         }
         self.views.push(view.id);
-        let bind = |binder: &mut Binder<'_>| binder.updatable_query(parsed.query, &view.name, purpose);
+        let bind = |binder: &mut Binder<'_>| binder.updatable_query(parsed.query, view, purpose);
         let found = self.isolated(&view.query, (&parsed.tree, parsed.depth), bind);
         self.views.pop();
         Ok(found?.map(|(table, mut face)| {
@@ -141,9 +176,9 @@ impl Binder<'_> {
         }))
     }
 
-    fn updatable_query(&mut self, query: Id<Query>, view: &str, purpose: Purpose) -> Result<Found> {
+    fn updatable_query(&mut self, query: Id<Query>, view: &Arc<View>, purpose: Purpose) -> Result<Found> {
         let tree = self.tree;
-        let refused = |reason: &'static str| Ok(Err((view.to_owned(), reason)));
+        let refused = |reason: &'static str| Ok(Err((view.clone(), reason)));
         if let Some(reason) = reason_in_syntax(tree, query) {
             return refused(reason);
         }
@@ -157,7 +192,9 @@ impl Binder<'_> {
         let Some(reference) = known else { return refused(SINGLE) };
         let Some(relation) = self.catalog.relation_by_id(reference.object).cloned() else { return refused(SINGLE) };
         self.rests.borrow_mut().add(&relation);
-        let (table, inner) = match self.shown_of(&relation, &reference, purpose)? {
+        let cascades = purpose.is_checked || view.check == Some(CheckOption::Cascaded);
+        let inner = Purpose { is_checked: cascades, ..purpose };
+        let (table, inner) = match self.shown_of(&relation, &reference, inner)? {
             Some(Ok(shown)) => shown,
             Some(Err(inner)) => return Ok(Err(inner)),
             None => return refused(SINGLE),
@@ -181,11 +218,15 @@ impl Binder<'_> {
         if purpose.event != TriggerEvent::Delete && !columns.iter().any(|(_, expr)| column_of(expr).is_some()) {
             return refused("Views that have no updatable columns are not automatically updatable.");
         }
+        let mut checks = inner.checks;
+        if let Some(condition) = own.as_ref().filter(|_| cascades || view.check.is_some()) {
+            checks.push(ViewCheck { view: view.name.clone(), condition: condition.clone() });
+        }
         let filter = match (inner.filter, own) {
             (Some(inner), Some(own)) => Some(Expr::And(vec![inner, own])),
             (inner, own) => inner.or(own),
         };
-        Ok(Ok((table, Face { columns, filter })))
+        Ok(Ok((table, Face { columns, filter, checks })))
     }
 
     /// What a relation shows of a table, under the names that a definition has for its columns; `None`: it is nothing of a table.
@@ -199,7 +240,7 @@ impl Binder<'_> {
             catalog::Relation::Table(table) if !table.is_materialized() => {
                 let columns = known_columns(reference, table);
                 let columns = columns.into_iter().filter_map(|(name, expr)| Some((name, expr?))).collect();
-                Some(Ok((table.clone(), Face { columns, filter: None })))
+                Some(Ok((table.clone(), Face { columns, filter: None, checks: Vec::new() })))
             }
             catalog::Relation::View(view) => Some(self.updatable(view, purpose)?.map(|(table, mut face)| {
                 face.columns.truncate(reference.columns.len());
@@ -236,13 +277,45 @@ pub(crate) fn view_face(view: &View, catalog: &Catalog) -> Result<Arc<Table>> {
 }
 
 /// Of each column of a view whether it can be given values; `None`: rows of the view can not be changed. Triggers do not count.
-pub(crate) fn updatable_columns(view: &View, catalog: &Catalog) -> Option<Vec<bool>> {
-    let (mut parameters, parsed) = (ParameterTypes::default(), crate::sql::parse_query("SELECT 1").ok()?);
-    let mut binder = Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth);
-    let purpose = Purpose { event: TriggerEvent::Update, by_triggers: false };
-    let (_, face) = binder.updatable(view, purpose).ok()?.ok()?;
+pub(crate) fn updatable_columns(view: &Arc<View>, catalog: &Catalog) -> Option<Vec<bool>> {
+    let purpose = Purpose { by_triggers: false, ..Purpose::new(TriggerEvent::Update) };
+    let (_, face) = found(view, purpose, catalog).ok()?.ok()?;
     let computed: Vec<&str> = face.computed().collect();
     Some(face.columns.iter().map(|(name, _)| !computed.contains(&name.as_str())).collect())
+}
+
+fn found(view: &Arc<View>, purpose: Purpose, catalog: &Catalog) -> Result<Found> {
+    let (mut parameters, parsed) = (ParameterTypes::default(), crate::sql::parse_query("SELECT 1")?);
+    Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth).updatable(view, purpose)
+}
+
+/// SQLSTATE 0A000 for a view WITH CHECK OPTION whose rows can not be changed, or looked at when they are.
+pub(crate) fn refuse_unchecked(view: &Arc<View>, catalog: &Catalog) -> Result<()> {
+    match found(view, Purpose::new(TriggerEvent::Update), catalog)? {
+        Ok((_, face)) => refuse_subqueries(&face.checks),
+        Err((of, reason)) if of.id == view.id => {
+            let message = "WITH CHECK OPTION is supported only on automatically updatable views";
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(reason))
+        }
+        // What it is made of may become another.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Rows are looked at one by one, where nothing is read.
+pub(super) fn refuse_subqueries(checks: &[ViewCheck]) -> Result<()> {
+    for ViewCheck { view, condition } in checks {
+        let mut reads = false;
+        walk::walk(condition, 0, &mut |expr, _| reads |= matches!(expr, Expr::Subquery(_)));
+        if reads {
+            let error =
+                Error::unsupported(format!("a subquery in the condition of the view \"{view}\" WITH CHECK OPTION"));
+            return Err(
+                error.with_hint("Leave WITH CHECK OPTION out, and let a trigger of the table look at its rows.")
+            );
+        }
+    }
+    Ok(())
 }
 
 /// What stands in a query that more than one row of a table may be behind.

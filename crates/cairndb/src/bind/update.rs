@@ -46,7 +46,8 @@ impl Binder<'_> {
         let (assigned, values): (Vec<usize>, Vec<Expr>) = assignments.into_iter().unzip();
         let source = with_values(plan, target_width, values, extra);
         let is_joined = tree.list(update.from).len() > 0;
-        Ok(BoundUpdate { table: changed.table, source, assigned, returning, is_joined })
+        let view_checks = changed.checks();
+        Ok(BoundUpdate { table: changed.table, source, assigned, returning, is_joined, view_checks })
     }
 }
 

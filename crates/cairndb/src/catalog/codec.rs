@@ -55,7 +55,7 @@ const WITH_QUERY: u8 = 16;
 /// The same of a table with UNIQUE or a PRIMARY KEY that may wait: who does not know of them would not keep rows apart.
 const WITH_LATE_KEYS: u8 = 17;
 
-/// That of a view with triggers: who does not know of them would change rows that they keep.
+/// That of a view with triggers, or WITH CHECK OPTION: who does not know of them would change rows that they keep.
 const WITH_VIEW_RULES: u8 = 18;
 
 /// The oldest version that is read.
@@ -138,7 +138,7 @@ impl Writer {
         Writer { out: vec![WITH_LATE_KEYS], temporary: false }
     }
 
-    /// The record of a view with triggers.
+    /// The record of a view with triggers, or WITH CHECK OPTION.
     pub(super) fn entry_with_view_rules() -> Writer {
         Writer { out: vec![WITH_VIEW_RULES], temporary: false }
     }

@@ -8,8 +8,8 @@ use super::codec::{self, Fields, Writer, corrupt};
 use super::schema::{
     Check, Column, DroppedColumn, ForeignKey, Identity, Index, IndexColumn, Materialized, ObjectId, Table, View,
 };
+use super::schema::{CheckOption, EXPRESSIONS, KeyExpression, RowExpression};
 use super::schema::{Deferral, OnCommit, ReferentialAction, Sequence};
-use super::schema::{EXPRESSIONS, KeyExpression, RowExpression};
 use super::trigger::{decode_trigger, encode_trigger};
 use super::user_types::Types;
 use super::{Definition, KnownColumn, Reference};
@@ -542,9 +542,9 @@ fn decode_action(number: u64) -> Result<ReferentialAction> {
 }
 
 pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
-    let mut w = match view.triggers.as_slice() {
-        [] => Writer::entry(),
-        _ => Writer::entry_with_view_rules(),
+    let mut w = match view.triggers.is_empty() && view.check.is_none() {
+        true => Writer::entry(),
+        false => Writer::entry_with_view_rules(),
     };
     w = w.temporary(view.id.is_temporary());
     w.text(1, &view.name);
@@ -556,6 +556,9 @@ pub(super) fn encode_view(view: &View, change: u64) -> Vec<u8> {
     w.number(6, view.schema.0.into());
     for trigger in &view.triggers {
         w.record(7, |w| encode_trigger(trigger, w));
+    }
+    if let Some(check) = view.check {
+        w.number(8, u64::from(check == CheckOption::Cascaded));
     }
     w.finish()
 }
@@ -572,6 +575,8 @@ pub(super) fn decode_view(id: ObjectId, bytes: &[u8]) -> Result<View> {
             5 => view.query.references = decode_references(value)?,
             6 => view.schema = ObjectId(codec::number(value)?),
             7 => view.triggers.push(Arc::new(decode_trigger(value)?)),
+            8 if codec::number::<u32>(value)? == 0 => view.check = Some(CheckOption::Local),
+            8 => view.check = Some(CheckOption::Cascaded),
             _ => {}
         }
     }

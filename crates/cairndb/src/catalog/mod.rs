@@ -36,7 +36,7 @@ pub use schema::{
     Check, Column, ColumnStatistics, Deferral, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction,
     Sequence, Table, TableStatistics, View,
 };
-pub(crate) use schema::{EXPRESSIONS, Inverted, KeyExpression, Materialized, OnCommit, RowExpression};
+pub(crate) use schema::{CheckOption, EXPRESSIONS, Inverted, KeyExpression, Materialized, OnCommit, RowExpression};
 pub(crate) use store::{
     CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, is_up_to_date,
     load, load_after, load_temporary, load_types, put_statistics, system_trees, temporary_stamp,

@@ -76,7 +76,7 @@ impl Relation {
         if let Relation::Table(table) = self { Some(table) } else { None }
     }
 
-    fn view(&self) -> Option<&Arc<View>> {
+    pub(crate) fn view(&self) -> Option<&Arc<View>> {
         if let Relation::View(view) = self { Some(view) } else { None }
     }
 

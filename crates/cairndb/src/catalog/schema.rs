@@ -280,6 +280,25 @@ pub enum ReferentialAction {
     SetDefault,
 }
 
+/// WITH CHECK OPTION: rows that are given to a view must be rows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CheckOption {
+    /// By its own condition.
+    Local,
+    /// By those of the views that it is made of, too.
+    Cascaded,
+}
+
+impl CheckOption {
+    /// As the view's option has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            CheckOption::Local => "local",
+            CheckOption::Cascaded => "cascaded",
+        }
+    }
+}
+
 /// A view.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -295,6 +314,7 @@ pub struct View {
     pub query: Definition,
     /// By name.
     pub(crate) triggers: Vec<Arc<Trigger>>,
+    pub(crate) check: Option<CheckOption>,
     /// Numbers the changes of the view's entry.
     pub(crate) change: u64,
 }
@@ -357,7 +377,8 @@ pub struct ColumnStatistics {
 impl View {
     /// A view without columns.
     pub(crate) fn new(id: ObjectId, schema: ObjectId, name: String) -> View {
-        View { id, schema, name, columns: Vec::new(), query: Definition::default(), triggers: Vec::new(), change: 0 }
+        let (columns, query, triggers) = (Vec::new(), Definition::default(), Vec::new());
+        View { id, schema, name, columns, query, triggers, check: None, change: 0 }
     }
 }
 

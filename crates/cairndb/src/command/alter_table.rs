@@ -3,10 +3,10 @@
 use cairn_parser::{Expr, Id, TokenKind, TypeName};
 
 use super::clause::Clause;
-use super::constraint::Constraint;
+use super::constraint::{Constraint, deferral};
 use super::create_table::{ColumnDefinition, Identity, check_collation, check_storage_options, identity};
 use super::sequence::SequenceOptions;
-use crate::catalog::{Enabled, ObjectName, RelationKind};
+use crate::catalog::{Deferral, Enabled, ObjectName, RelationKind};
 use crate::{Error, Result, SqlState};
 
 /// ALTER TABLE, or ALTER MATERIALIZED VIEW.
@@ -52,6 +52,11 @@ pub(crate) enum TableAction {
     },
     /// Every constraint is valid.
     ValidateConstraint(String),
+    /// When a foreign key is looked at.
+    AlterConstraint {
+        name: String,
+        deferral: Deferral,
+    },
     /// ENABLE or DISABLE TRIGGER; `None`: all.
     EnableTrigger {
         name: Option<String>,
@@ -114,6 +119,7 @@ impl TableAction {
             A::DropColumn { .. } => "DROP COLUMN",
             A::DropConstraint { .. } => "DROP CONSTRAINT",
             A::ValidateConstraint(_) => "VALIDATE CONSTRAINT",
+            A::AlterConstraint { .. } => "ALTER CONSTRAINT",
             A::EnableTrigger { enabled: Enabled::No, .. } => "DISABLE TRIGGER",
             A::EnableTrigger { .. } => "ENABLE TRIGGER",
             A::AlterColumn { change, .. } => match change {
@@ -144,7 +150,8 @@ impl TableAction {
                 C::SetDefault(_) | C::AddIdentity(_) => Pass::AddOtherConstraint,
             },
             A::RenameTo(_) | A::RenameColumn { .. } | A::RenameConstraint { .. } => Pass::Rest,
-            A::ValidateConstraint(_) | A::EnableTrigger { .. } | A::Owner | A::WithoutEffect(_) => Pass::Rest,
+            A::ValidateConstraint(_) | A::AlterConstraint { .. } | A::EnableTrigger { .. } => Pass::Rest,
+            A::Owner | A::WithoutEffect(_) => Pass::Rest,
         }
     }
 }
@@ -197,6 +204,7 @@ impl TableAction {
         match () {
             () if clause.part("owner").is_some() => Ok(TableAction::Owner),
             () if clause.part("column").is_some() || clause.part("table_constraint").is_some() => added(clause),
+            () if clause.has(TokenKind::Alter) && clause.has(TokenKind::Constraint) => altered_constraint(clause),
             () if clause.has(TokenKind::Drop) => {
                 let (name, cascade) = (clause.name()?, clause.is_cascade());
                 Ok(match clause.has(TokenKind::Constraint) {
@@ -221,6 +229,14 @@ impl TableAction {
             },
         }
     }
+}
+
+fn altered_constraint(clause: Clause<'_>) -> Result<TableAction> {
+    if clause.parts("rule_attribute").any(|attribute| attribute.has(TokenKind::Valid)) {
+        let message = "FOREIGN KEY constraints cannot be marked NOT VALID";
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+    }
+    Ok(TableAction::AlterConstraint { name: clause.name()?, deferral: deferral(clause.parts("rule_attribute"))? })
 }
 
 /// CLUSTER ON, SET LOGGED, SET (...) and their like: how a table is stored, and what else dumps say of that.

@@ -217,6 +217,16 @@ pub(super) fn option_name(option: Clause<'_>) -> String {
     option.names().chain(labels).next().unwrap_or_else(|| option.first_words().to_ascii_lowercase())
 }
 
+/// What it is set to.
+pub(super) fn option_value(option: Clause<'_>) -> String {
+    let Some(value) = option.part("option_value") else { return "true".to_owned() };
+    match value.data_types().next() {
+        // A word is taken for a type.
+        Some(word) => option.tree().written(word).to_owned(),
+        None => value.value_text(),
+    }
+}
+
 /// Whether storage parameters were said.
 fn has_storage_options(command: Clause<'_>) -> bool {
     command.part("storage").is_some_and(|storage| storage.part("options").is_some())

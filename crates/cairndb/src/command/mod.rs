@@ -47,7 +47,7 @@ pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
 pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
 pub(crate) use prepared::PreparedCommand;
 pub(crate) use privileges::{OwnRoutine, Privileges, Target};
-pub(crate) use rename::RenameRelation;
+pub(crate) use rename::{AlterRelation, RelationChange};
 pub(crate) use routine::{Call, CreateRoutine, Do, DropRoutines, Parameter, Signature};
 pub(crate) use schema::{AlterSchema, CreateSchema, DropSchemas, SetSchema};
 pub(crate) use sequence::{AlterSequence, CreateSequence, SequenceOptions, SequenceOwner};
@@ -108,7 +108,7 @@ pub(crate) enum SchemaCommand {
     CreateDomain(CreateDomain),
     AlterDomain(AlterDomain),
     AlterTable(AlterTable),
-    Rename(RenameRelation),
+    AlterRelation(AlterRelation),
     Drop(DropRelations),
     Truncate(Truncate),
     Comment(Comment),
@@ -262,7 +262,7 @@ impl SchemaCommand {
             "alter_schema" => S::AlterSchema(AlterSchema::of(command)?),
             "alter_function" => S::OwnRoutine(OwnRoutine::of(command)?),
             "alter_table" | "alter_materialized_view" => S::AlterTable(AlterTable::of(command)?),
-            "alter_index" | "alter_view" | "alter_sequence" => S::Rename(RenameRelation::of(command)?),
+            "alter_index" | "alter_view" | "alter_sequence" => S::AlterRelation(AlterRelation::of(command)?),
             "create_trigger" | "create_constraint_trigger" => S::CreateTrigger(CreateTrigger::of(command)?),
             "alter_trigger" => S::RenameTrigger(RenameTrigger::of(command)?),
             "do" => S::Do(Do::of(command)?),

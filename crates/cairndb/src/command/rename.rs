@@ -1,30 +1,73 @@
-//! ALTER INDEX, ALTER VIEW and ALTER SEQUENCE .. RENAME TO.
+//! ALTER INDEX, ALTER VIEW and ALTER SEQUENCE: names, columns' names and options of views, and whose they are.
 
 use super::clause::Clause;
+use super::view::{reset_option, set_option};
 use crate::Result;
-use crate::catalog::{ObjectName, RelationKind};
+use crate::catalog::{CheckOption, ObjectName, RelationKind};
 
-/// Gives a relation of a kind another name.
+/// Changes a relation of a kind.
 #[derive(Debug)]
-pub(crate) struct RenameRelation {
+pub(crate) struct AlterRelation {
     pub(crate) kind: RelationKind,
     pub(crate) name: ObjectName,
-    pub(crate) to: String,
     pub(crate) if_exists: bool,
+    pub(crate) change: RelationChange,
 }
 
-impl RenameRelation {
-    pub(super) fn of(command: Clause<'_>) -> Result<RenameRelation> {
+/// What ALTER INDEX, ALTER VIEW or ALTER SEQUENCE does.
+#[derive(Debug)]
+pub(crate) enum RelationChange {
+    RenameTo(String),
+    /// Of a view.
+    RenameColumn {
+        from: String,
+        to: String,
+    },
+    /// SET or RESET (check_option) of a view.
+    Check(Option<CheckOption>),
+    /// Dumps say whose a relation is; there are no roles.
+    Owner,
+}
+
+impl AlterRelation {
+    pub(super) fn of(command: Clause<'_>) -> Result<AlterRelation> {
         let kind = match command.rule() {
             "alter_view" => RelationKind::View,
             "alter_sequence" => RelationKind::Sequence,
             _ => RelationKind::Index,
         };
-        let Some(rename) = command.part("rename") else {
-            let what = format!("{} ... {}", command.first_words(), command.words_behind_name());
-            return Err(command.unsupported(what));
-        };
         let if_exists = command.part("if_exists").is_some();
-        Ok(RenameRelation { kind, name: command.relation()?, to: rename.name()?, if_exists })
+        Ok(AlterRelation { kind, name: command.relation()?, if_exists, change: RelationChange::of(command, kind)? })
+    }
+}
+
+impl RelationChange {
+    fn of(command: Clause<'_>, kind: RelationKind) -> Result<RelationChange> {
+        if let Some(rename) = command.part("rename") {
+            return Ok(RelationChange::RenameTo(rename.name()?));
+        }
+        let is_view = kind == RelationKind::View;
+        if let Some(rename) = command.part("rename_column").filter(|_| is_view) {
+            let mut names = rename.names();
+            if let (Some(from), Some(to)) = (names.next(), names.next()) {
+                return Ok(RelationChange::RenameColumn { from, to });
+            }
+        }
+        let mut all = command.parts("table_command");
+        if let (Some(action), None) = (all.next(), all.next()) {
+            let options = action.part("options").filter(|_| is_view);
+            match () {
+                () if action.part("owner").is_some() && kind != RelationKind::Index => {
+                    return Ok(RelationChange::Owner);
+                }
+                () if options.is_some() && action.has(cairn_parser::TokenKind::Reset) => {
+                    return reset_option(action).map(|()| RelationChange::Check(None));
+                }
+                () if options.is_some() => return set_option(action).map(RelationChange::Check),
+                () => {}
+            }
+        }
+        let what = format!("{} ... {}", command.first_words(), command.words_behind_name());
+        Err(command.unsupported(what))
     }
 }

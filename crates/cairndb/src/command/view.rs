@@ -3,8 +3,8 @@
 use cairn_parser::{Id, Query, TokenKind};
 
 use super::clause::Clause;
-use super::create_table::{check_storage_options, is_temporary, option_name, with_data};
-use crate::catalog::ObjectName;
+use super::create_table::{check_storage_options, is_temporary, option_name, option_value, with_data};
+use crate::catalog::{CheckOption, ObjectName};
 use crate::{Error, Result, SqlState};
 
 /// CREATE VIEW.
@@ -16,20 +16,79 @@ pub(crate) struct CreateView {
     /// Names of the first columns.
     pub(crate) columns: Vec<String>,
     pub(crate) query: Id<Query>,
+    pub(crate) check: Option<CheckOption>,
 }
 
 impl CreateView {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateView> {
         command.refuse_word(TokenKind::Recursive, "CREATE RECURSIVE VIEW")?;
-        command.refuse("options", "an option of a view")?;
-        command.refuse("check_option", "WITH CHECK OPTION")?;
         Ok(CreateView {
             name: command.relation()?,
             temporary: is_temporary(command, "view")?,
             or_replace: command.part("or_replace").is_some(),
             columns: command.names_in("columns"),
             query: command.query().ok_or_else(|| Error::internal("no query"))?,
+            check: check_option(command)?,
         })
+    }
+}
+
+/// WITH (check_option = ...), or WITH CHECK OPTION behind the query, but not both. SQLSTATE 22023.
+fn check_option(command: Clause<'_>) -> Result<Option<CheckOption>> {
+    let mut found = command.part("check_option").map(|said| match said.has(TokenKind::Local) {
+        true => CheckOption::Local,
+        false => CheckOption::Cascaded,
+    });
+    for option in command.part("options").into_iter().flat_map(|options| options.parts("storage_option")) {
+        let given = view_option(option)?;
+        if found.is_some() {
+            let message = "parameter \"check_option\" specified more than once";
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        found = Some(given);
+    }
+    Ok(found)
+}
+
+/// ALTER VIEW .. SET (check_option = ...).
+pub(super) fn set_option(action: Clause<'_>) -> Result<Option<CheckOption>> {
+    check_option(action)
+}
+
+/// ALTER VIEW .. RESET (check_option). SQLSTATE 22023.
+pub(super) fn reset_option(action: Clause<'_>) -> Result<()> {
+    for option in action.part("options").into_iter().flat_map(|options| options.parts("storage_option")) {
+        known_option(option)?;
+    }
+    Ok(())
+}
+
+/// The one option of views that is there.
+fn known_option(option: Clause<'_>) -> Result<()> {
+    let name = option_name(option);
+    match name.as_str() {
+        "check_option" => Ok(()),
+        "security_barrier" | "security_invoker" => Err(option
+            .unsupported(format!("the option {name} of a view"))
+            .with_hint("Leave it out: there is one role, which sees all rows.")),
+        _ => {
+            let message = format!("unrecognized parameter \"{name}\"");
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+        }
+    }
+}
+
+/// What it says.
+fn view_option(option: Clause<'_>) -> Result<CheckOption> {
+    known_option(option)?;
+    match option_value(option).to_ascii_lowercase().as_str() {
+        "local" => Ok(CheckOption::Local),
+        "cascaded" => Ok(CheckOption::Cascaded),
+        other => {
+            let message = format!("invalid value for enum option \"check_option\": {other}");
+            let detail = "Valid values are \"local\" and \"cascaded\".";
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_detail(detail))
+        }
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::context::Ddl;
 use super::create_table::nextval;
 use super::dependency::Object;
-use super::names::{Chosen, already_exists, constraint_exists, missing, missing_column};
+use super::names::{Chosen, already_exists, constraint_exists, missing, missing_column, plural};
 use super::rewrite::{rename_column, rename_table};
 use crate::bind::{bind_default, bind_generated};
 use crate::catalog::{
-    Column, ColumnStatistics, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
-    View, put_statistics,
+    Column, ColumnStatistics, Deferral, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table,
+    TableStatistics, View, put_statistics,
 };
-use crate::command::{AlterTable, ColumnDefinition, Constraint, Pass, RenameRelation, TableAction};
+use crate::command::{AlterRelation, AlterTable, ColumnDefinition, Constraint, Pass, RelationChange, TableAction};
 use crate::dml::row::settle;
 use crate::exec::{Datum, eval_row};
 use crate::plan::{Expr, is_volatile};
@@ -39,10 +39,15 @@ impl Ddl<'_> {
             let found = self.relation(&alter.name)?.is_some();
             return if found { Ok(tag) } else { Err(self.catalog.no_relation(&alter.name)) };
         }
+        if let Some(view) = self.relation(&alter.name)?.and_then(Relation::view).cloned() {
+            self.alter_view_as_table(&view, &alter.actions)?;
+            return Ok(tag);
+        }
         let table = self.table_or_materialized(&alter.name)?;
         self.refuse_pending(&table, "ALTER TABLE")?;
         if table.is_materialized() {
-            alter.actions.iter().try_for_each(|action| refuse_of_materialized(&table, action))?;
+            let refuse = |action| refuse_of_kind(RelationKind::MaterializedView, &table.name, action);
+            alter.actions.iter().try_for_each(refuse)?;
         }
         let table = table.id;
         let mut actions: Vec<&TableAction> = alter.actions.iter().collect();
@@ -98,21 +103,70 @@ impl Ddl<'_> {
         Ok(skipped)
     }
 
-    /// ALTER INDEX, ALTER VIEW, ALTER SEQUENCE .. RENAME TO.
-    pub(super) fn rename(&mut self, rename: &RenameRelation) -> Result<&'static str> {
-        let tag = match rename.kind {
+    /// ALTER INDEX, ALTER VIEW, ALTER SEQUENCE.
+    pub(super) fn alter_relation(&mut self, alter: &AlterRelation) -> Result<&'static str> {
+        let tag = match alter.kind {
             RelationKind::View => "ALTER VIEW",
             RelationKind::Sequence => "ALTER SEQUENCE",
             _ => "ALTER INDEX",
         };
-        if self.is_skipped(&rename.name, rename.if_exists)? {
+        if self.is_skipped(&alter.name, alter.if_exists)? {
             return Ok(tag);
         }
-        if self.relation(&rename.name)?.map(Relation::kind) != Some(rename.kind) {
-            return Err(missing(&self.catalog, &rename.name, rename.kind));
+        let found = self.relation(&alter.name)?.cloned();
+        match (found, &alter.change) {
+            (Some(found), RelationChange::RenameTo(to)) if found.kind() == alter.kind => {
+                self.rename_relation(&alter.name, to.clone())?;
+            }
+            (Some(Relation::View(view)), change) if alter.kind == RelationKind::View => {
+                self.alter_view(&view, change)?;
+            }
+            (Some(found), RelationChange::Owner) if found.kind() == alter.kind => {}
+            _ => return Err(missing(&self.catalog, &alter.name, alter.kind)),
         }
-        self.rename_relation(&rename.name, rename.to.clone())?;
         Ok(tag)
+    }
+
+    fn alter_view(&mut self, view: &Arc<View>, change: &RelationChange) -> Result<()> {
+        match change {
+            RelationChange::RenameColumn { from, to } => self.rename_view_column(view, from, to),
+            RelationChange::Check(check) => {
+                self.store.put_view(&View { check: *check, ..View::clone(view) })?;
+                self.reload()?;
+                self.verify_check_option(view.id)
+            }
+            RelationChange::Owner | RelationChange::RenameTo(_) => Ok(()),
+        }
+    }
+
+    /// Tools say ALTER TABLE of views, too.
+    fn alter_view_as_table(&mut self, view: &Arc<View>, actions: &[TableAction]) -> Result<()> {
+        for action in actions {
+            match action {
+                TableAction::RenameColumn { from, to } => self.rename_view_column(view, from, to)?,
+                TableAction::Owner => {}
+                action => {
+                    refuse_of_kind(RelationKind::View, &view.name, action)?;
+                    let message = format!("\"{}\" is not a table", view.name);
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever reads the view knows its columns by their places.
+    fn rename_view_column(&mut self, view: &Arc<View>, from: &str, to: &str) -> Result<()> {
+        let position = view.columns.iter().position(|column| column == from);
+        let position = position
+            .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{from}\" does not exist")))?;
+        if view.columns.iter().any(|column| column == to) {
+            let message = format!("column \"{to}\" of relation \"{}\" already exists", view.name);
+            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message));
+        }
+        let mut new = View::clone(view);
+        to.clone_into(&mut new.columns[position]);
+        self.store.put_view(&new)
     }
 
     fn alter_one(&mut self, table: &Arc<Table>, action: &TableAction) -> Result<()> {
@@ -126,6 +180,7 @@ impl Ddl<'_> {
             A::AlterColumn { name, change } => self.alter_column(table, name, change),
             A::EnableTrigger { name, enabled } => self.enable_trigger(table, name.as_deref(), *enabled),
             A::ValidateConstraint(name) => self.validate_constraint(table, name),
+            A::AlterConstraint { name, deferral } => self.alter_constraint(table, name, *deferral),
             A::Owner => Ok(()),
             A::WithoutEffect(words) => {
                 self.notice(SqlState("00000"), format!("{words} does nothing"));
@@ -390,6 +445,21 @@ impl Ddl<'_> {
         self.store.put_table(&new)
     }
 
+    /// When a foreign key is looked at from here on.
+    fn alter_constraint(&mut self, table: &Arc<Table>, name: &str, deferral: Deferral) -> Result<()> {
+        let mut new = Table::clone(table);
+        match new.foreign_keys.iter_mut().find(|key| key.name == name) {
+            Some(key) => key.deferral = deferral,
+            None if constraint_exists(table, name) => {
+                let message =
+                    format!("constraint \"{name}\" of relation \"{}\" is not a foreign key constraint", table.name);
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
+            None => return Err(missing_constraint(table, name)),
+        }
+        self.store.put_table(&new)
+    }
+
     fn drop_constraint(&mut self, table: &Arc<Table>, name: &str, if_exists: bool, cascade: bool) -> Result<()> {
         if let Some(constraint) = constraint_named(table, name) {
             return self.drop_objects(&[constraint], cascade);
@@ -457,9 +527,9 @@ fn missing_constraint(table: &Table, name: &str) -> Error {
 }
 
 /// SQLSTATE 42809 for what is not done to the rows that a query gives.
-fn refuse_of_materialized(table: &Table, action: &TableAction) -> Result<()> {
+fn refuse_of_kind(kind: RelationKind, name: &str, action: &TableAction) -> Result<()> {
     let Some(words) = action.of_tables_only() else { return Ok(()) };
-    let message = format!("ALTER action {words} cannot be performed on relation \"{}\"", table.name);
-    let detail = "This operation is not supported for materialized views.";
+    let message = format!("ALTER action {words} cannot be performed on relation \"{name}\"");
+    let detail = format!("This operation is not supported for {}.", plural(kind));
     Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).with_detail(detail))
 }

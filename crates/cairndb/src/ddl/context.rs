@@ -138,13 +138,18 @@ impl<'a> Ddl<'a> {
         table.cloned().ok_or_else(|| missing(&self.catalog, name, RelationKind::Table))
     }
 
+    /// SQLSTATE 55006 where a trigger of the relation is what runs.
+    pub(super) fn refuse_busy(&self, relation: ObjectId, name: &str, what: &str) -> Result<()> {
+        if !self.session.is_busy(relation) {
+            return Ok(());
+        }
+        let message = format!("cannot {what} \"{name}\" because it is being used by active queries in this session");
+        Err(Error::new(SqlState::OBJECT_IN_USE, message))
+    }
+
     /// SQLSTATE 55006 where rows of the table wait for COMMIT to be looked at.
     pub(super) fn refuse_pending(&self, table: &Table, what: &str) -> Result<()> {
-        if self.session.is_busy(table.id) {
-            let message =
-                format!("cannot {what} \"{}\" because it is being used by active queries in this session", table.name);
-            return Err(Error::new(SqlState::OBJECT_IN_USE, message));
-        }
+        self.refuse_busy(table.id, &table.name, what)?;
         let rows = self.rows();
         if !self.dml.deferred.is_some_and(|deferred| deferred.is_pending(table.id, &rows)) {
             return Ok(());

@@ -4,7 +4,9 @@ use cairn_parser::{Id, Query};
 
 use super::context::Ddl;
 use super::names::already_exists;
-use crate::bind::{ParameterTypes, bind_query, bind_view_query, definition_fields, named_as_view, resolve_query};
+use crate::bind::{
+    ParameterTypes, bind_query, bind_view_query, definition_fields, named_as_view, refuse_unchecked, resolve_query,
+};
 use crate::catalog::{Catalog, Definition, ObjectId, Relation, View};
 use crate::command::{Command, CreateView, SchemaCommand};
 use crate::plan::{Field, LogicalPlan};
@@ -28,6 +30,7 @@ impl Ddl<'_> {
                 (self.store.allocate_id(schema)?, Vec::new())
             }
             Some(Relation::View(old)) if create.or_replace => {
+                self.refuse_busy(old.id, &name, "CREATE OR REPLACE VIEW")?;
                 self.check_replacement(old, &columns, &fields)?;
                 (old.id, old.triggers.clone())
             }
@@ -37,11 +40,12 @@ impl Ddl<'_> {
             _ => return Err(already_exists(&name)),
         };
         let replaces = self.catalog.view_by_id(id).is_some();
-        self.store.put_view(&View { id, schema, name, columns, query, triggers, change: 0 })?;
+        self.store.put_view(&View { id, schema, name, columns, query, triggers, check: create.check, change: 0 })?;
         self.reload()?;
         if replaces {
             self.refuse_cycle(id)?;
         }
+        self.verify_check_option(id)?;
         Ok("CREATE VIEW")
     }
 
@@ -85,6 +89,14 @@ impl Ddl<'_> {
             }
         }
         Ok(())
+    }
+
+    /// SQLSTATE 0A000 for WITH CHECK OPTION of a view whose rows no statement can change.
+    pub(super) fn verify_check_option(&self, id: ObjectId) -> Result<()> {
+        match self.catalog.view_by_id(id).filter(|view| view.check.is_some()) {
+            Some(view) => refuse_unchecked(view, &self.catalog),
+            None => Ok(()),
+        }
     }
 
     /// A view that was replaced by one that reads itself, by whatever way, would never end.

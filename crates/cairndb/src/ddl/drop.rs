@@ -172,6 +172,7 @@ impl Ddl<'_> {
 
     fn remove_view(&mut self, id: ObjectId) -> Result<()> {
         if let Some(view) = self.catalog.view_by_id(id) {
+            self.refuse_busy(id, &view.name, "DROP TABLE")?;
             self.store.forget_name(view.schema, &view.name)?;
         }
         self.store.delete(EntryKind::View, id)

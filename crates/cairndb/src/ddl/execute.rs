@@ -105,7 +105,7 @@ impl Ddl<'_> {
             S::AlterDomain(alter) => self.alter_domain(alter),
             S::DropTypes(drop) => self.drop_types(drop),
             S::AlterTable(alter) => self.alter_table(alter),
-            S::Rename(rename) => self.rename(rename),
+            S::AlterRelation(alter) => self.alter_relation(alter),
             S::Drop(drop) => self.drop(drop),
             S::Truncate(truncate) => self.truncate(truncate),
             S::Comment(comment) => self.comment(comment),

@@ -5,33 +5,61 @@ use std::sync::Arc;
 use super::DmlContext;
 use super::foreign_keys::ForeignKeys;
 use super::insert::Inserter;
+use super::instead::InsteadPlan;
 use super::row::RowInsert;
 use crate::catalog::{Table, TriggerEvent};
 use crate::{Result, Value};
 
 /// Inserts rows; references are looked up when all are there.
 pub(crate) struct Feed<'a> {
-    table: &'a Arc<Table>,
-    inserter: Inserter<'a>,
+    table: Arc<Table>,
+    way: Way<'a>,
+    context: &'a DmlContext<'a>,
     keys: ForeignKeys<'a>,
+}
+
+/// Where rows go.
+enum Way<'a> {
+    Table(Box<Inserter<'a>>),
+    /// To the triggers of a view; how many they took.
+    Instead(InsteadPlan, u64),
 }
 
 impl<'a> Feed<'a> {
     pub(crate) fn new(program: &'a RowInsert, context: &'a DmlContext<'a>) -> Result<Feed<'a>> {
-        let (table, mut keys) = (&program.rules.target.table, ForeignKeys::new(context));
-        keys.before_statement(table, TriggerEvent::Insert, &[])?;
-        Ok(Feed { table, inserter: Inserter::new(program, context), keys })
+        let way = Way::Table(Box::new(Inserter::new(program, context)));
+        Feed::of(program.rules.target.table.clone(), way, context)
+    }
+
+    /// Into a view, by its triggers. `face`: what they see of it.
+    pub(crate) fn instead(face: &Arc<Table>, context: &'a DmlContext<'a>) -> Result<Feed<'a>> {
+        Feed::of(face.clone(), Way::Instead(InsteadPlan::feed(face.clone()), 0), context)
+    }
+
+    fn of(table: Arc<Table>, way: Way<'a>, context: &'a DmlContext<'a>) -> Result<Feed<'a>> {
+        let mut keys = ForeignKeys::new(context);
+        keys.before_statement(&table, TriggerEvent::Insert, &[])?;
+        Ok(Feed { table, way, context, keys })
     }
 
     /// A complete row, in the table's order.
     pub(crate) fn insert(&mut self, row: &[Value]) -> Result<()> {
-        self.inserter.insert(row, &mut self.keys)
+        match &mut self.way {
+            Way::Table(inserter) => inserter.insert(row, &mut self.keys),
+            Way::Instead(plan, affected) => {
+                *affected += u64::from(plan.take_row(row, self.context, &mut self.keys)?);
+                Ok(())
+            }
+        }
     }
 
     /// How many rows there were.
     pub(crate) fn finish(mut self) -> Result<u64> {
-        self.keys.after_statement(self.table, TriggerEvent::Insert, &Arc::default())?;
-        let affected = self.inserter.affected();
+        self.keys.after_statement(&self.table, TriggerEvent::Insert, &Arc::default())?;
+        let affected = match &self.way {
+            Way::Table(inserter) => inserter.affected(),
+            Way::Instead(_, affected) => *affected,
+        };
         self.keys.finish().map(|()| affected)
     }
 }

@@ -22,14 +22,14 @@ pub(crate) struct InsertPlan {
 
 impl InsertPlan {
     pub(crate) fn new(bound: BoundInsert, catalog: &Catalog) -> Result<InsertPlan> {
-        if bound.on_conflict.is_none() && bound.returning.is_none() {
+        if bound.on_conflict.is_none() && bound.returning.is_none() && bound.view_checks.is_empty() {
             return Ok(InsertPlan { program: RowInsert::plain(&bound.table, catalog)?, returning: None });
         }
         let target = Target::of(&bound.table, catalog)?;
         let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let conflict = bound.on_conflict.as_ref();
         let conflict = conflict.map(|bound| Conflict::new(&target, bound, returning, catalog)).transpose()?;
-        let program = Arc::new(RowInsert::new(&target, conflict, returning));
+        let program = Arc::new(RowInsert::new(&target, conflict, returning).through(&bound.view_checks));
         Ok(InsertPlan { program, returning: bound.returning })
     }
 

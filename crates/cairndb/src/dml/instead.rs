@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
-use super::row::{Affected, BatchRow, Env, LentRow, Stop, fitted};
+use super::row::{Affected, BatchRow, Env, LentRow, Stop, check_views, fitted};
 use super::source::Source;
 use super::{DmlContext, DmlResult};
-use crate::bind::{BoundDelete, BoundInsert, BoundUpdate, Returning};
+use crate::bind::{BoundDelete, BoundInsert, BoundUpdate, Returning, ViewCheck};
 use crate::catalog::{Table, TriggerEvent};
 use crate::exec::{Columns, Datum};
 use crate::types::ValueRef;
@@ -25,6 +25,8 @@ pub(crate) struct InsteadPlan {
     /// Of UPDATE: the columns whose new values stand behind the row.
     pub(crate) assigned: Arc<[usize]>,
     pub(crate) returning: Option<Returning>,
+    /// What views that are made of this one ask of the row that the triggers have made.
+    view_checks: Vec<ViewCheck>,
 }
 
 /// A row and what the source has behind it, from a place on.
@@ -46,17 +48,29 @@ impl Columns<Stop> for Beside<'_> {
 impl InsteadPlan {
     pub(crate) fn insert(bound: BoundInsert) -> InsteadPlan {
         let (face, returning, assigned) = (bound.table, bound.returning, Arc::default());
-        InsteadPlan { face, event: TriggerEvent::Insert, assigned, returning }
+        InsteadPlan { face, event: TriggerEvent::Insert, assigned, returning, view_checks: bound.view_checks }
     }
 
     pub(crate) fn update(bound: BoundUpdate) -> InsteadPlan {
         let (face, returning, assigned) = (bound.table, bound.returning, bound.assigned.into());
-        InsteadPlan { face, event: TriggerEvent::Update, assigned, returning }
+        InsteadPlan { face, event: TriggerEvent::Update, assigned, returning, view_checks: bound.view_checks }
     }
 
     pub(crate) fn delete(bound: BoundDelete) -> InsteadPlan {
         let (face, returning, assigned) = (bound.table, bound.returning, Arc::default());
-        InsteadPlan { face, event: TriggerEvent::Delete, assigned, returning }
+        InsteadPlan { face, event: TriggerEvent::Delete, assigned, returning, view_checks: Vec::new() }
+    }
+
+    /// INSERT of rows that come one by one.
+    pub(super) fn feed(face: Arc<Table>) -> InsteadPlan {
+        let (returning, assigned, view_checks) = (None, Arc::default(), Vec::new());
+        InsteadPlan { face, event: TriggerEvent::Insert, assigned, returning, view_checks }
+    }
+
+    /// One of them; whether the triggers took it.
+    pub(super) fn take_row(&self, row: &[Value], context: &DmlContext<'_>, keys: &mut ForeignKeys<'_>) -> Result<bool> {
+        let (old, new) = self.rows_of(row, context)?;
+        Ok(keys.instead(&self.face, self.event, old, new)?.is_some())
     }
 
     pub(super) fn run(
@@ -69,7 +83,9 @@ impl InsteadPlan {
         source.for_each_row(context.exec, |_, row| {
             let (old, new) = self.rows_of(row, context)?;
             let Some(done) = keys.instead(&self.face, self.event, old.clone(), new)? else { return Ok(()) };
-            self.return_row((row, old.as_deref(), &done), Env::of(context.exec), &mut result.returned)?;
+            let env = Env::of(context.exec);
+            check_views(&self.view_checks, done.len(), &done.as_slice(), env)?;
+            self.return_row((row, old.as_deref(), &done), env, &mut result.returned)?;
             result.add();
             Ok(())
         })?;
@@ -77,7 +93,11 @@ impl InsteadPlan {
     }
 
     /// The row as it was, and as it is to be.
-    fn rows_of(&self, row: BatchRow<'_>, context: &DmlContext<'_>) -> Result<(Option<Vec<Value>>, Option<Vec<Value>>)> {
+    fn rows_of<'b>(
+        &self,
+        row: impl LentRow<'b>,
+        context: &DmlContext<'_>,
+    ) -> Result<(Option<Vec<Value>>, Option<Vec<Value>>)> {
         let width = self.face.columns.len();
         let given: Vec<Value> = (0..width).map(|column| row.copy(column)).collect();
         let (old, mut new) = match self.event {

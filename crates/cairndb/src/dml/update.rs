@@ -58,7 +58,7 @@ impl UpdatePlan {
         let returning = bound.returning.as_ref().map(|returning| returning.exprs.as_slice());
         let behind = (returning, values_at + assigned.len());
         Ok(UpdatePlan {
-            program: RowChange::new(&target, catalog, assigned, None, behind),
+            program: RowChange::new(&target, catalog, assigned, None, behind).through(&bound.view_checks),
             assigned: bound.assigned,
             returning: bound.returning,
             is_joined: bound.is_joined,
@@ -67,6 +67,11 @@ impl UpdatePlan {
 
     pub(crate) fn target(&self) -> &Arc<Target> {
         &self.program.rules.target
+    }
+
+    /// Whether views look at the rows.
+    pub(crate) fn has_view_checks(&self) -> bool {
+        self.program.rules.has_view_checks()
     }
 
     /// `beside`: who else changes rows.

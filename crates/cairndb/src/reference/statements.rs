@@ -113,8 +113,14 @@ pub static STATEMENTS: &[Statement] = &[
     ),
     of(
         "CREATE VIEW",
-        "CREATE [OR REPLACE] [TEMPORARY] VIEW name [(columns)] AS query",
+        "CREATE [OR REPLACE] [TEMPORARY] VIEW name [(columns)] AS query [WITH [LOCAL | CASCADED] CHECK OPTION]",
         "CREATE VIEW titles AS SELECT a.name, b.title FROM author a JOIN book b ON b.author = a.id",
+    ),
+    of(
+        "ALTER VIEW",
+        "ALTER VIEW [IF EXISTS] name RENAME [COLUMN] name TO name | RENAME TO name | SET SCHEMA name |\n    \
+         SET (check_option = local | cascaded) | RESET (check_option)",
+        "ALTER VIEW titles RENAME COLUMN title TO book",
     ),
     of(
         "CREATE MATERIALIZED VIEW",

@@ -360,7 +360,8 @@ fn views(catalog: &Catalog, rows: &mut Rows) {
         let query = Value::text(catalog.text_of(&view.query));
         let place = [text(DATABASE), schema_name(catalog, view.schema), text(&view.name)];
         let is_updatable = yes_or_no(updatable_columns(view, catalog).is_some());
-        let rest = [query, text("NONE"), is_updatable.clone(), is_updatable];
+        let check = view.check.map_or("NONE".to_owned(), |check| check.name().to_ascii_uppercase());
+        let rest = [query, Value::text(check), is_updatable.clone(), is_updatable];
         let by_triggers = [TriggerEvent::Update, TriggerEvent::Delete, TriggerEvent::Insert];
         let by_triggers = by_triggers.map(|event| yes_or_no(view.has_instead_of(event)));
         rows.add(place.into_iter().chain(rest).chain(by_triggers).collect());

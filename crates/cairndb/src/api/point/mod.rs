@@ -89,6 +89,9 @@ impl PointPlan {
             ModifiedRows::Constants(_) => None,
         };
         Some(match &**change {
+            // Rows that views look at are the general path's.
+            Change::Insert(plan) if plan.program.rules.has_view_checks() => return None,
+            Change::Update(plan) if plan.has_view_checks() => return None,
             Change::Insert(plan) => {
                 let mut row = insert::only_row(rows)?;
                 let draws = arguments::draws(&mut row, parameters, catalog)?;
@@ -134,6 +137,9 @@ impl PointPlan {
         let BoundUpdate { source: LogicalPlan::Project { exprs, .. }, assigned, returning, .. } = update else {
             return None;
         };
+        if !update.view_checks.is_empty() {
+            return None;
+        }
         let source = PointSource::of_row(row, exprs.clone())?;
         let update = PointUpdate::of_source(source, target, assigned, returning.as_ref(), catalog)?;
         Some(PointPlan::Update(Box::new(update)))

@@ -17,6 +17,7 @@ use super::{
     Env, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
 };
 use crate::Value;
+use crate::bind::ViewCheck;
 use crate::catalog::{Catalog, Index, Table, Timing, TriggerEvent};
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
 use crate::exec::{Columns, Datum};
@@ -39,6 +40,8 @@ pub(crate) struct RowChange {
     moves: bool,
     /// A column that other tables refer to is assigned, or a trigger is to see the row.
     is_told: bool,
+    /// Or a view is to look at it.
+    is_noted: bool,
     /// BEFORE ROW triggers say what the row becomes: all columns are assigned, none is lent.
     has_before: bool,
     /// The columns that the statement assigns.
@@ -136,6 +139,7 @@ impl RowChange {
             is_fixed: assignments.iter().all(is_fixed),
             moves,
             is_told: is_referenced || has_after,
+            is_noted: is_referenced || has_after,
             has_before,
             listed,
             indexes: (0..table.indexes.len()).filter(can_change).collect(),
@@ -144,6 +148,13 @@ impl RowChange {
             assignments,
             by_column,
         }
+    }
+
+    /// The same through views that look at the new row.
+    pub(crate) fn through(mut self, views: &[ViewCheck]) -> RowChange {
+        self.is_noted |= !views.is_empty();
+        self.rules.views = views.into();
+        self
     }
 
     /// The columns that the statement assigns, where the table has triggers for it.
@@ -204,7 +215,7 @@ impl RowChange {
         if self.has_before && !is_as_it_was(trees, self.rules.target.table.tree, key, &buffers.old)? {
             return Err(changed_by_trigger("updated").into());
         }
-        if self.is_row_only() && self.rules.references.is_empty() && !self.is_told {
+        if self.is_row_only() && self.rules.references.is_empty() && !self.is_noted {
             self.put_new(trees, key, buffers)?;
             return Ok(true);
         }
@@ -231,7 +242,8 @@ impl RowChange {
         }
     }
 
-    /// Tells that the row is another, if somebody may refer to it; and of keys that others may have for a while.
+    /// Has views look at the row; tells that it is another, if somebody may refer to it; and of keys that others may have for a
+    /// while.
     pub(crate) fn note(
         &self,
         key: &[u8],
@@ -243,6 +255,9 @@ impl RowChange {
         let target = &*self.rules.target;
         for (at, .., after) in self.changed(buffers) {
             after.guarded().map_or(Ok(()), |key| checks.guarded(&target.table, at, key))?;
+        }
+        if !self.rules.views.is_empty() {
+            self.with_new(key, beside, env, buffers, |new| self.rules.check_views(new, env))?;
         }
         if !self.is_told {
             return Ok(());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{
     ChangeBuffers, Env, InsertBuffers, Proposed, ReferenceChecks, RowChange, Stop, Target, Trees, exists, look_up,
 };
-use crate::bind::{Arbiter, ConflictAction, OnConflict};
+use crate::bind::{Arbiter, ConflictAction, OnConflict, ViewCheck};
 use crate::catalog::Catalog;
 use crate::plan::Expr;
 use crate::{Error, Result, SqlState, Value};
@@ -38,6 +38,10 @@ impl Conflict {
             }
         };
         Ok(Conflict { arbiter: bound.arbiter, update })
+    }
+
+    pub(super) fn through(self, views: &[ViewCheck]) -> Conflict {
+        Conflict { update: self.update.map(|change| Box::new(change.through(views))), ..self }
     }
 
     pub(super) fn is_evaluable(&self) -> bool {

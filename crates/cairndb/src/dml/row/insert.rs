@@ -10,6 +10,7 @@ use super::{
     ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
     env, exists,
 };
+use crate::bind::ViewCheck;
 use crate::catalog::{Catalog, Table};
 use crate::catalog::{Timing, TriggerEvent};
 use crate::dml::{RowNumbers, has_trigger, is_told};
@@ -27,6 +28,8 @@ pub(crate) struct RowInsert {
     returning: Option<Box<[Expr]>>,
     /// A trigger is to see the row when it is there.
     is_told: bool,
+    /// Or a view is to look at it.
+    is_noted: bool,
     pub(crate) has_before: bool,
 }
 
@@ -54,7 +57,16 @@ impl RowInsert {
             is_told(&target.table, TriggerEvent::Insert),
             has_trigger(&target.table, TriggerEvent::Insert, Timing::Before, true),
         );
-        RowInsert { rules: Rules::of_row(target), conflict, returning: returning.map(Into::into), is_told, has_before }
+        let (rules, returning) = (Rules::of_row(target), returning.map(Into::into));
+        RowInsert { rules, conflict, returning, is_told, is_noted: is_told, has_before }
+    }
+
+    /// The same through views that look at the row.
+    pub(crate) fn through(mut self, views: &[ViewCheck]) -> RowInsert {
+        self.is_noted |= !views.is_empty();
+        self.rules.views = views.into();
+        self.conflict = self.conflict.map(|conflict| conflict.through(views));
+        self
     }
 
     /// Whether a point statement can do it.
@@ -135,8 +147,11 @@ impl RowInsert {
         if let Some(touched) = touched {
             touched.insert(buffers.key.clone());
         }
-        if self.is_told {
-            checks.inserted(&self.rules.target.table, row.to_values());
+        if self.is_noted {
+            self.rules.check_views(row, env)?;
+            if self.is_told {
+                checks.inserted(&self.rules.target.table, row.to_values());
+            }
         }
         Ok(true)
     }

@@ -43,7 +43,7 @@ pub(crate) use insert::{InsertBuffers, Numbers, RowInsert};
 pub(crate) use operand::Operand;
 pub(crate) use proposed::{BatchRow, LentRow, Proposed, RowSource, Spare};
 pub(crate) use reference::{Lookup, Reference, Wanted, converted, same_key_bytes};
-pub(crate) use rules::{AtOnce, ReferenceChecks, Rules};
+pub(crate) use rules::{AtOnce, ReferenceChecks, Rules, check_views};
 pub(crate) use stop::{Stop, Violation};
 pub(crate) use stored::Stored;
 pub(crate) use target::Target;

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use super::entry::grow;
 use super::env::{self, Env};
+use super::violation::failing_row;
 use super::{Lookup, Stop, Target, Trees, Violation, Wanted, exists};
+use crate::bind::ViewCheck;
 use crate::catalog::{Table, TriggerEvent};
 use crate::exec::Columns;
 use crate::types::ValueRef;
-use crate::{Error, Value};
+use crate::{Error, SqlState, Value};
 
 /// The rules that a kind of change can break.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(crate) struct Rules {
     domains: Box<[usize]>,
     /// Positions of the foreign keys that could come to refer elsewhere.
     pub(crate) references: Box<[usize]>,
+    /// What views ask of a row that was written through them.
+    pub(super) views: Box<[ViewCheck]>,
 }
 
 impl Rules {
@@ -31,7 +35,8 @@ impl Rules {
         let references = (0..table.foreign_keys.len()).filter(refers);
         let domains =
             target.domains.iter().enumerate().filter(|(_, (column, _))| touched(*column)).map(|(at, _)| at).collect();
-        Rules { not_null: not_null.collect(), domains, references: references.collect(), target: target.clone() }
+        let (not_null, references) = (not_null.collect(), references.collect());
+        Rules { not_null, domains, references, target: target.clone(), views: Box::default() }
     }
 
     /// The rules of a whole row.
@@ -44,7 +49,18 @@ impl Rules {
         let generated = self.target.generated.iter().map(|generated| &generated.value);
         let domains =
             self.target.domains.iter().flat_map(|(_, rules)| &rules.conditions).map(|(_, condition)| condition);
-        self.target.checks.iter().chain(generated).chain(domains).all(env::is_evaluable)
+        let views = self.views.iter().map(|check| &check.condition);
+        self.target.checks.iter().chain(generated).chain(domains).chain(views).all(env::is_evaluable)
+    }
+
+    /// Whether views look at the row.
+    pub(crate) fn has_view_checks(&self) -> bool {
+        !self.views.is_empty()
+    }
+
+    /// WITH CHECK OPTION: each view's condition is to be true of the row that is written.
+    pub(super) fn check_views(&self, row: &dyn Columns<Stop>, env: Env<'_>) -> Result<(), Stop> {
+        check_views(&self.views, self.target.table.columns.len(), row, env)
     }
 
     /// What domains ask for, then NOT NULL, then CHECK (none may be false), as PostgreSQL orders them.
@@ -99,6 +115,24 @@ impl Rules {
         }
         Ok(())
     }
+}
+
+/// SQLSTATE 44000 for a row, so wide, that is none of the views'.
+pub(crate) fn check_views(
+    views: &[ViewCheck],
+    width: usize,
+    row: &dyn Columns<Stop>,
+    env: Env<'_>,
+) -> Result<(), Stop> {
+    for ViewCheck { view, condition } in views {
+        if !env::eval(condition, row, env)?.is_true() {
+            let values = (0..width).map(|column| Ok(row.column(column)?.into_value()));
+            let values = values.collect::<Result<Vec<Value>, Stop>>()?;
+            let message = format!("new row violates check option for view \"{view}\"");
+            return Err(Error::new(SqlState("44000"), message).with_detail(failing_row(&values, env.eval)).into());
+        }
+    }
+    Ok(())
 }
 
 /// When the rows that a row refers to are looked for, and those that refer to it.

@@ -89,7 +89,7 @@ pub(crate) fn still_referenced(
 }
 
 /// `Failing row contains (1, null, x).`, long values cut as PostgreSQL does.
-fn failing_row(row: &[Value], eval: &EvalContext) -> String {
+pub(super) fn failing_row(row: &[Value], eval: &EvalContext) -> String {
     const SHOWN: usize = 64;
     let mut shown = Vec::with_capacity(row.len());
     for value in row {

@@ -2,7 +2,7 @@
 
 use super::{
     BTREE, GIN, HEAP, collation, default_oid, has_default, item_class, length, modifier, namespace, number, oid,
-    operator_class, owner, small, storage, vector, yes,
+    operator_class, owner, small, storage, texts, vector, yes,
 };
 use crate::Value;
 use crate::catalog::{Catalog, Deferral, Index, ObjectId, Relation, Table};
@@ -47,7 +47,11 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
                 Relation::View(view) => !view.triggers.is_empty(),
                 _ => false,
             };
-            rows.put(vec![
+            let check = match relation {
+                Relation::View(view) => view.check,
+                _ => None,
+            };
+            let mut row = vec![
                 ("oid", oid(id)),
                 ("relname", text(name)),
                 ("relnamespace", namespace(schema)),
@@ -64,7 +68,11 @@ pub(in crate::system::pg_catalog) fn pg_class(catalog: &Catalog, rows: &mut Rows
                 ("relhastriggers", yes(has_triggers)),
                 ("relispopulated", yes(table.is_none_or(|table| table.refuse_unpopulated().is_ok()))),
                 ("relreplident", text(if table.is_some() { "d" } else { "n" })),
-            ]);
+            ];
+            row.extend(
+                check.map(|check| ("reloptions", texts([format!("check_option={}", check.name())].into_iter()))),
+            );
+            rows.put(row);
         }
     }
 }
