@@ -391,7 +391,7 @@ impl Describe<'_> {
     fn view(&self, relation: &catalog::Relation, view: &catalog::View) -> View {
         let column =
             |(at, name): (usize, &String)| (name.clone(), self.0.comment_on_column(relation, at).map(str::to_owned));
-        View { columns: view.columns.iter().enumerate().map(column).collect(), query: self.0.text_of(&view.query) }
+        View { columns: view.columns.iter().enumerate().map(column).collect(), query: self.0.view_text(view) }
     }
 
     fn sequence(&self, sequence: &catalog::Sequence) -> Sequence {

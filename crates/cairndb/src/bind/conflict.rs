@@ -123,7 +123,7 @@ impl Binder<'_> {
             let env = Env { scope: target, outer: None, within: None };
             return Ok(self.operand(expr, &mut Context::new(Some(&env), Clause::IndexKey))?.0);
         };
-        changed.column_named(&name).ok_or_else(|| {
+        changed.column_named(name).ok_or_else(|| {
             let message = format!("column \"{name}\" does not exist");
             self.at(Error::new(SqlState::UNDEFINED_COLUMN, message), place)
         })

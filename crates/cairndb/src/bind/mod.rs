@@ -68,7 +68,7 @@ pub use statement::{
 };
 pub(crate) use trigger::bind_when;
 pub use updatable::ViewCheck;
-pub(crate) use updatable::{refuse_unchecked, updatable_columns, view_face};
+pub(crate) use updatable::{is_deletable, refuse_unchecked, updatable_columns, view_face};
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,11 @@
 //! Definitions as they would be written now: what was renamed since stands under its new name.
 
 use cairn_parser::token::fold_identifier;
-use cairn_parser::{NodeRef, Span, Tree};
+use cairn_parser::{Id, List, NodeRef, Query, QueryBody, Span, Target, Tree};
 
 use super::definition::is_unchanged;
-use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Table, UserType, quoted};
+use super::output_name::output_name;
+use crate::catalog::{Catalog, Column, Definition, KnownColumn, Reference, Table, UserType, View, quoted};
 use crate::sql;
 
 impl Catalog {
@@ -31,6 +32,12 @@ impl Catalog {
         out
     }
 
+    /// A view's query as it would be written now, giving its columns the names that they have in the view.
+    pub(crate) fn view_text(&self, view: &View) -> String {
+        let text = self.text_of(&view.query);
+        with_names(&text, &view.columns).unwrap_or(text)
+    }
+
     /// What is to stand for a reference, and in which place of the text; `None`: it stands there.
     fn renamed(&self, tree: &Tree<'_>, root: NodeRef, reference: &Reference, taken: &[&str]) -> Option<(Span, String)> {
         if let Some(sequence) = self.sequence_by_id(reference.object) {
@@ -55,7 +62,11 @@ impl Catalog {
         let item = node_at(tree, root, "TableRef::Table", reference.place)?;
         let (parts, alias, given) = parts_of(tree, item)?;
         let then = parts.last()?;
-        let is_same = table.is_none_or(|table| is_unchanged(reference, table));
+        let is_same = match (table, view) {
+            (Some(table), _) => is_unchanged(reference, table),
+            (None, Some(view)) => reference.columns.iter().zip(&view.columns).all(|(known, now)| known.name == *now),
+            (None, None) => true,
+        };
         let is_found =
             self.relation(&sql::object_name(parts.clone()).ok()?).is_some_and(|now| now.id() == reference.object);
         if then == name && is_found && is_same {
@@ -139,6 +150,62 @@ fn parts_of(tree: &Tree<'_>, item: NodeRef) -> Option<(Vec<String>, Option<Strin
     let name = names_of(*parts.first()?);
     let mut alias = parts.get(1).map(|alias| names_of(*alias)).unwrap_or_default().into_iter();
     Some((name, alias.next(), alias.collect()))
+}
+
+/// The query under these names for its columns; `None`: it gives them. Where something in it may mean a column by the name that
+/// it has there, the names stand around it.
+fn with_names(text: &str, names: &[String]) -> Option<String> {
+    let parsed = sql::parse_query(text).ok()?;
+    let tree = &parsed.tree;
+    let Query { order_by, .. } = tree.get(parsed.query);
+    let (mut query, mut is_plain) = (parsed.query, order_by.is_empty());
+    let targets = loop {
+        match tree.get(tree.get(query).body) {
+            QueryBody::SetOperation { left, .. } => query = left,
+            QueryBody::Select { targets, distinct_on, group_by, .. } => {
+                is_plain &= tree.get(query).order_by.is_empty() && distinct_on.is_empty() && group_by.is_empty();
+                break targets;
+            }
+            _ => {
+                is_plain = false;
+                break List::EMPTY;
+            }
+        }
+    };
+    let targets: Vec<Id<Target>> = tree.list(targets).collect();
+    if is_plain && targets.len() == names.len() {
+        return with_aliases(text, tree, &targets, names);
+    }
+    let is_named = |(target, name): (&Id<Target>, &String)| name_of_target(tree, *target) == *name;
+    if targets.len() == names.len() && targets.iter().zip(names).all(is_named) {
+        return None;
+    }
+    let names: Vec<String> = names.iter().map(|name| quoted(name).to_string()).collect();
+    Some(format!("SELECT * FROM ({text}) AS named ({})", names.join(", ")))
+}
+
+fn with_aliases(text: &str, tree: &Tree<'_>, targets: &[Id<Target>], names: &[String]) -> Option<String> {
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+    let others = targets.iter().zip(names).filter(|(target, name)| name_of_target(tree, **target) != **name);
+    for (target, name) in others {
+        let (from, new) = match tree.get(*target).alias.map(|alias| tree.span(alias)) {
+            Some(alias) => (alias, quoted(name).to_string()),
+            None => {
+                let whole = tree.span(*target);
+                (Span { start: whole.end, ..whole }, format!(" AS {}", quoted(name)))
+            }
+        };
+        out.push_str(text.get(done..from.start as usize)?);
+        out.push_str(&new);
+        done = from.end as usize;
+    }
+    out.push_str(text.get(done..)?);
+    (done > 0).then_some(out)
+}
+
+fn name_of_target(tree: &Tree<'_>, target: Id<Target>) -> String {
+    let Target { expr, alias } = tree.get(target);
+    alias.map_or_else(|| output_name(tree, expr), |alias| sql::name_text(tree, alias).to_owned())
 }
 
 /// The names for the relation's columns: those that it had and still has, and behind them such that nobody uses.

@@ -284,6 +284,12 @@ pub(crate) fn updatable_columns(view: &Arc<View>, catalog: &Catalog) -> Option<V
     Some(face.columns.iter().map(|(name, _)| !computed.contains(&name.as_str())).collect())
 }
 
+/// Whether rows of a view can be deleted, which asks for no columns. Triggers do not count.
+pub(crate) fn is_deletable(view: &Arc<View>, catalog: &Catalog) -> bool {
+    let purpose = Purpose { by_triggers: false, ..Purpose::new(TriggerEvent::Delete) };
+    matches!(found(view, purpose, catalog), Ok(Ok(_)))
+}
+
 fn found(view: &Arc<View>, purpose: Purpose, catalog: &Catalog) -> Result<Found> {
     let (mut parameters, parsed) = (ParameterTypes::default(), crate::sql::parse_query("SELECT 1")?);
     Binder::new(catalog, &mut parameters, &parsed.tree, None, parsed.depth).updatable(view, purpose)

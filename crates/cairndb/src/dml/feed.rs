@@ -7,6 +7,7 @@ use super::foreign_keys::ForeignKeys;
 use super::insert::Inserter;
 use super::instead::InsteadPlan;
 use super::row::RowInsert;
+use super::triggers::TableTriggers;
 use crate::catalog::{Table, TriggerEvent};
 use crate::{Result, Value};
 
@@ -22,7 +23,7 @@ pub(crate) struct Feed<'a> {
 enum Way<'a> {
     Table(Box<Inserter<'a>>),
     /// To the triggers of a view; how many they took.
-    Instead(InsteadPlan, u64),
+    Instead(InsteadPlan, Arc<TableTriggers>, u64),
 }
 
 impl<'a> Feed<'a> {
@@ -33,7 +34,9 @@ impl<'a> Feed<'a> {
 
     /// Into a view, by its triggers. `face`: what they see of it.
     pub(crate) fn instead(face: &Arc<Table>, context: &'a DmlContext<'a>) -> Result<Feed<'a>> {
-        Feed::of(face.clone(), Way::Instead(InsteadPlan::feed(face.clone()), 0), context)
+        let plan = InsteadPlan::feed(face.clone());
+        let triggers = plan.triggers(context)?;
+        Feed::of(face.clone(), Way::Instead(plan, triggers, 0), context)
     }
 
     fn of(table: Arc<Table>, way: Way<'a>, context: &'a DmlContext<'a>) -> Result<Feed<'a>> {
@@ -46,8 +49,8 @@ impl<'a> Feed<'a> {
     pub(crate) fn insert(&mut self, row: &[Value]) -> Result<()> {
         match &mut self.way {
             Way::Table(inserter) => inserter.insert(row, &mut self.keys),
-            Way::Instead(plan, affected) => {
-                *affected += u64::from(plan.take_row(row, self.context, &mut self.keys)?);
+            Way::Instead(plan, triggers, affected) => {
+                *affected += u64::from(plan.take_row(row, triggers, self.context, &mut self.keys)?);
                 Ok(())
             }
         }
@@ -58,7 +61,7 @@ impl<'a> Feed<'a> {
         self.keys.after_statement(&self.table, TriggerEvent::Insert, &Arc::default())?;
         let affected = match &self.way {
             Way::Table(inserter) => inserter.affected(),
-            Way::Instead(_, affected) => *affected,
+            Way::Instead(.., affected) => *affected,
         };
         self.keys.finish().map(|()| affected)
     }

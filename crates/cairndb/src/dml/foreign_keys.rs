@@ -224,12 +224,11 @@ impl<'a> ForeignKeys<'a> {
     /// INSTEAD OF triggers: the row that they have made, or deleted; `None`: nothing was done.
     pub(super) fn instead(
         &mut self,
-        face: &Arc<Table>,
+        triggers: &TableTriggers,
         event: TriggerEvent,
         old: Option<Vec<Value>>,
         new: Option<Vec<Value>>,
     ) -> Result<Option<Vec<Value>>> {
-        let triggers = TableTriggers::of(face, self.context.catalog)?;
         triggers.ask_row((event, Timing::InsteadOf), old, new, &[], &mut self.running)
     }
 

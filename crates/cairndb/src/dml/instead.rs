@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::foreign_keys::ForeignKeys;
 use super::row::{Affected, BatchRow, Env, LentRow, Stop, check_views, fitted};
 use super::source::Source;
+use super::triggers::TableTriggers;
 use super::{DmlContext, DmlResult};
 use crate::bind::{BoundDelete, BoundInsert, BoundUpdate, Returning, ViewCheck};
 use crate::catalog::{Table, TriggerEvent};
@@ -28,6 +29,9 @@ pub(crate) struct InsteadPlan {
     /// What views that are made of this one ask of the row that the triggers have made.
     view_checks: Vec<ViewCheck>,
 }
+
+/// A row as it was, and as it is to be, where there is such.
+type OldAndNew = (Option<Vec<Value>>, Option<Vec<Value>>);
 
 /// A row and what the source has behind it, from a place on.
 struct Beside<'a> {
@@ -67,10 +71,21 @@ impl InsteadPlan {
         InsteadPlan { face, event: TriggerEvent::Insert, assigned, returning, view_checks }
     }
 
-    /// One of them; whether the triggers took it.
-    pub(super) fn take_row(&self, row: &[Value], context: &DmlContext<'_>, keys: &mut ForeignKeys<'_>) -> Result<bool> {
+    /// What is to be done with the rows.
+    pub(super) fn triggers(&self, context: &DmlContext<'_>) -> Result<Arc<TableTriggers>> {
+        TableTriggers::of(&self.face, context.catalog)
+    }
+
+    /// One of the rows that come one by one; whether the triggers took it.
+    pub(super) fn take_row(
+        &self,
+        row: &[Value],
+        triggers: &TableTriggers,
+        context: &DmlContext<'_>,
+        keys: &mut ForeignKeys<'_>,
+    ) -> Result<bool> {
         let (old, new) = self.rows_of(row, context)?;
-        Ok(keys.instead(&self.face, self.event, old, new)?.is_some())
+        Ok(keys.instead(triggers, self.event, old, new)?.is_some())
     }
 
     pub(super) fn run(
@@ -79,10 +94,11 @@ impl InsteadPlan {
         context: &DmlContext<'_>,
         keys: &mut ForeignKeys<'_>,
     ) -> Result<DmlResult> {
-        let mut result = DmlResult::default();
+        // A trigger that changes the view, too, has its own.
+        let (triggers, mut result) = (self.triggers(context)?, DmlResult::default());
         source.for_each_row(context.exec, |_, row| {
             let (old, new) = self.rows_of(row, context)?;
-            let Some(done) = keys.instead(&self.face, self.event, old.clone(), new)? else { return Ok(()) };
+            let Some(done) = keys.instead(&triggers, self.event, old.clone(), new)? else { return Ok(()) };
             let env = Env::of(context.exec);
             check_views(&self.view_checks, done.len(), &done.as_slice(), env)?;
             self.return_row((row, old.as_deref(), &done), env, &mut result.returned)?;
@@ -93,11 +109,7 @@ impl InsteadPlan {
     }
 
     /// The row as it was, and as it is to be.
-    fn rows_of<'b>(
-        &self,
-        row: impl LentRow<'b>,
-        context: &DmlContext<'_>,
-    ) -> Result<(Option<Vec<Value>>, Option<Vec<Value>>)> {
+    fn rows_of<'b>(&self, row: impl LentRow<'b>, context: &DmlContext<'_>) -> Result<OldAndNew> {
         let width = self.face.columns.len();
         let given: Vec<Value> = (0..width).map(|column| row.copy(column)).collect();
         let (old, mut new) = match self.event {

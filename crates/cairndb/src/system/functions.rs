@@ -1,9 +1,12 @@
 //! Functions that ask the catalog. They are bound with the catalog of their statement, as system relations' rows are made of it.
 
+use std::sync::Arc;
+
 use super::describe::{self, index_by_oid, relation_by_oid};
 use super::reg::{self, Reg, namespace_name};
 use super::{names, oid_of};
-use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, quoted};
+use crate::bind::{is_deletable, updatable_columns};
+use crate::catalog::{Catalog, Commentable, ObjectId, Relation, Routine, TriggerEvent, View, quoted};
 use crate::sql::relation_name;
 use crate::types::{Array, DataType, Value};
 use crate::{Result, SqlState};
@@ -152,8 +155,12 @@ static FUNCTIONS: &[SystemFunction] = {
             Ok(Value::BigInt(temporary.map_or(0, |id| oid_of(*id))))
         }),
         of("pg_relation_is_updatable", &[Class, Flag], 2, Int, |catalog, args| {
-            let is_table = matches!(relation_by_oid(catalog, oid(args)), Some((_, _, Relation::Table(_))));
-            Ok(Value::Integer(if is_table { 28 } else { 0 }))
+            let events = match relation_by_oid(catalog, oid(args)) {
+                Some((_, _, Relation::Table(table))) if !table.is_materialized() => 28,
+                Some((_, _, Relation::View(view))) => view_events(catalog, view, is_true(args, 1)),
+                _ => 0,
+            };
+            Ok(Value::Integer(events))
         }),
         of("has_table_privilege", &[Any, Any, Any], 2, Boolean, allowed),
         of("has_any_column_privilege", &[Any, Any, Any], 2, Boolean, allowed),
@@ -254,13 +261,25 @@ fn format_type(catalog: &Catalog, args: &[Value]) -> Result<Value> {
 
 fn viewdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {
     Ok(match relation_by_oid(catalog, oid(args)) {
-        Some((_, _, Relation::View(view))) => Value::text(format!("{};", catalog.text_of(&view.query))),
+        Some((_, _, Relation::View(view))) => Value::text(format!("{};", catalog.view_text(view))),
         Some((_, _, Relation::Table(table))) => table
             .materialized
             .as_ref()
             .map_or(Value::Null, |of| Value::text(format!("{};", catalog.text_of(&of.query)))),
         _ => Value::Null,
     })
+}
+
+/// What can be done to a view's rows, as bits: UPDATE 4, INSERT 8, DELETE 16.
+fn view_events(catalog: &Catalog, view: &Arc<View>, with_triggers: bool) -> i32 {
+    let by_itself = match updatable_columns(view, catalog) {
+        Some(_) => 28,
+        None if is_deletable(view, catalog) => 16,
+        None => 0,
+    };
+    let all = [(TriggerEvent::Update, 4), (TriggerEvent::Insert, 8), (TriggerEvent::Delete, 16)];
+    let by_triggers = all.into_iter().filter(|(event, _)| with_triggers && view.has_instead_of(*event));
+    by_triggers.fold(by_itself, |events, (_, event)| events | event)
 }
 
 fn indexdef(catalog: &Catalog, args: &[Value]) -> Result<Value> {

@@ -357,7 +357,7 @@ fn columns(catalog: &Catalog, rows: &mut Rows) {
 
 fn views(catalog: &Catalog, rows: &mut Rows) {
     for view in catalog.views() {
-        let query = Value::text(catalog.text_of(&view.query));
+        let query = Value::text(catalog.view_text(view));
         let place = [text(DATABASE), schema_name(catalog, view.schema), text(&view.name)];
         let is_updatable = yes_or_no(updatable_columns(view, catalog).is_some());
         let check = view.check.map_or("NONE".to_owned(), |check| check.name().to_ascii_uppercase());

@@ -88,7 +88,7 @@ pub(in crate::system::pg_catalog) fn pg_views(catalog: &Catalog, rows: &mut Rows
             ("schemaname", schema_name(catalog, view.schema)),
             ("viewname", text(&view.name)),
             ("viewowner", text(OWNER)),
-            ("definition", Value::text(catalog.text_of(&view.query))),
+            ("definition", Value::text(catalog.view_text(view))),
         ]);
     }
 }
