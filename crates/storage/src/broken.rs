@@ -162,6 +162,8 @@ pub enum Broken {
     CheckpointIdsLeak,
     /// An operation that moved entries leaves the place that was known before.
     PlaceKept,
+    /// The entry that follows is taken for that of the next key.
+    NextUnchecked,
     /// Moving a short transaction's list to pages does not spill.
     ListUnspilled,
     /// Salvage takes entries that may have been deleted for those that are there.

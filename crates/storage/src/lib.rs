@@ -50,7 +50,7 @@ pub use stats::Stats;
 pub use store::{
     Doubt, Loss, Lost, Salvage, Store, TreeSize, Uncertain, UncertainEntry, Verified, salvage, salvage_with,
 };
-pub use tree::{LeafEntries, TreeShape};
+pub use tree::{LeafEntries, Patches, TreeShape};
 pub use txn::{
     Acknowledge, AppendListener, Appended, Changed, Cursor, Interest, KeyList, KeyRanges, Lookup, Observer,
     PointReader, PointWriter, ReadNotes, Reader, SampleSize, Savepoint, Session, Snapshot, Step, Ticket, Transaction,

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use cairn_storage::broken::{self, Broken};
 use cairn_storage::io::MemFs;
-use cairn_storage::{AppendKey, Durability, Environment, Losses, Options, Reader, RealHost, Snapshot, Store, TreeId};
+use cairn_storage::{
+    AppendKey, Durability, Environment, KeyList, Losses, Options, Reader, RealHost, Snapshot, Store, TreeId,
+};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -327,6 +329,9 @@ fn sweep(
         cursor.next().unwrap();
         cursor
     });
+    if rng.below(2) == 0 {
+        patch_each(transaction, tree, (&keys, &mut *model), rng);
+    }
     for (at, key) in keys.iter().enumerate() {
         if rng.below(3) > 0 {
             assert_eq!(transaction.reader().get(tree, key).unwrap().as_ref(), model.get(key));
@@ -369,6 +374,65 @@ fn sweep(
     }
 }
 
+/// Patches all entries that are short in one go, some of them at two places, and skips others; keys that are not there, values
+/// that are long and those that it wants otherwise stop it.
+fn patch_each(
+    transaction: &cairn_storage::Transaction,
+    tree: TreeId,
+    (keys, model): (&[Vec<u8>], &mut Model),
+    rng: &mut Rng,
+) {
+    let mut list = KeyList::default();
+    let (skipping, missing, backwards) = (rng.below(2) == 0, rng.below(3) == 0, rng.below(6) == 0);
+    for key in keys {
+        if !skipping || rng.below(3) > 0 {
+            list.push(key);
+        }
+        if missing && rng.below(20) == 0 {
+            list.push(&[key.as_slice(), b"not there"].concat());
+        }
+    }
+    if backwards {
+        let mut reversed = KeyList::default();
+        (0..list.len()).rev().for_each(|at| reversed.push(list.get(at)));
+        list = reversed;
+    }
+    let mut done = 0;
+    while done < list.len() {
+        let (from, mut asked) = (done, done);
+        let mut writer = transaction.writer().unwrap();
+        done = writer
+            .patch_each(tree, &list, from, &mut |at, value, patches| {
+                assert_eq!(at, asked, "each is asked about once, in order");
+                asked += 1;
+                assert_eq!(model.get(list.get(at)).map(Vec::as_slice), Some(value));
+                if rng.below(30) == 0 || value.is_empty() {
+                    return false;
+                }
+                let offset = rng.below(value.len() as u64) as usize;
+                patches.bytes().push(at as u8);
+                patches.place(offset);
+                if rng.below(40) == 0 {
+                    // Beyond its end: nothing of it is done.
+                    patches.bytes().push(0);
+                    patches.place(value.len());
+                    return true;
+                }
+                let value = model.get_mut(list.get(at)).unwrap();
+                value[offset] = at as u8;
+                if rng.below(3) == 0 {
+                    patches.bytes().push(0xAA);
+                    patches.place(0);
+                    value[0] = 0xAA;
+                }
+                true
+            })
+            .unwrap();
+        assert!(done == asked || done + 1 == asked);
+        done += usize::from(done < list.len());
+    }
+}
+
 #[test]
 fn small_pages_agree_with_a_sorted_map() {
     for seed in 1..6 {
@@ -384,6 +448,11 @@ fn a_place_that_is_kept_too_long_is_noticed() {
 #[test]
 fn what_is_appended_in_spite_of_a_savepoint_is_noticed() {
     broken::must_be_caught(Broken::SavepointKeepsAppends, small_pages_agree_with_a_sorted_map);
+}
+
+#[test]
+fn a_run_of_patches_that_does_not_look_at_the_next_key_is_noticed() {
+    broken::must_be_caught(Broken::NextUnchecked, small_pages_agree_with_a_sorted_map);
 }
 
 #[test]

@@ -9,7 +9,11 @@
 
 mod merge;
 mod move_down;
+mod run;
 mod split;
+
+pub use run::Patches;
+pub(crate) use run::Ran;
 
 use super::MAX_DEPTH;
 use super::node::{self, Cell, Node, Payload};

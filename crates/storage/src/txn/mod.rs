@@ -12,6 +12,7 @@ mod lookup;
 mod observer;
 mod own;
 mod parts;
+mod patch_each;
 mod point;
 mod private;
 mod reader;

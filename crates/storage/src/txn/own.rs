@@ -9,7 +9,7 @@
 use crate::TreeId;
 
 /// Writes that the list takes, and bytes of their keys and values.
-const WRITES: usize = 32;
+pub(super) const WRITES: usize = 32;
 const BYTES: usize = 8 << 10;
 /// For how many writes and bytes room is made at first.
 const FEW: (usize, usize) = (8, 512);

@@ -148,7 +148,7 @@ impl State {
     }
 
     /// Changes a tree; where its own pages fill the cache, once more without them.
-    fn try_and_spill(
+    pub(super) fn try_and_spill(
         &mut self,
         engine: &Engine,
         slot: SlotId,
@@ -232,7 +232,7 @@ impl State {
     }
 
     /// Sends the operations so far to the log, if they take much memory.
-    fn send_early(&mut self, engine: &Engine) -> Result<()> {
+    pub(super) fn send_early(&mut self, engine: &Engine) -> Result<()> {
         self.parts.send_early(engine, &mut self.ops)
     }
 

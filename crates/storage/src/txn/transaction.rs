@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::changes::check_key;
+use super::lookup::KeyList;
 use super::reader::{Reader, Source};
 use super::savepoint::Savepoint;
 use super::state::{Private, State};
 use super::ticket::Ticket;
 use crate::engine::{Handle, Losses, Reads, Turn};
 use crate::sync::{MutexGuard, Ordering};
+use crate::tree::Patches;
 use crate::{Durability, Error, Result, TreeId};
 
 /// A serializable transaction: reads the state it began with and its own writes. Dropping it rolls it back.
@@ -273,6 +275,20 @@ impl Writer<'_> {
     /// as read.
     pub fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()> {
         self.state.patch(self.private, tree, key, offset, bytes)
+    }
+
+    /// Shows `change` the values under the keys from number `from` on, one after the other, and patches each as it says. Most
+    /// is saved where the keys ascend. Returns the number of keys where all are done, or that of the first that has to be
+    /// changed otherwise: it is not there, its value is a long one, or `change` said false, or wanted it patched beyond its
+    /// end. Remembers the keys as read.
+    pub fn patch_each(
+        &mut self,
+        tree: TreeId,
+        keys: &KeyList,
+        from: usize,
+        change: &mut dyn FnMut(usize, &[u8], &mut Patches) -> bool,
+    ) -> Result<usize> {
+        self.state.patch_each(self.private, tree, keys, from, change)
     }
 
     /// Removes `key`; whether it was there. Remembers the key as read.

@@ -1,0 +1,99 @@
+//! Patching many entries that are read for it: each is looked for once.
+//!
+//! What must hold: an operation is put down for every patch, and none for what was not patched. An entry is shown once,
+//! for who is asked may count.
+
+use super::lookup::KeyList;
+use super::own::WRITES;
+use super::state::{Private, State};
+use crate::engine::Engine;
+use crate::tree::{Patches, Ran};
+use crate::{Result, TreeId};
+
+/// Says what becomes of the value of the key at a position; false: nothing that patches could do.
+pub(super) type Change<'c> = &'c mut dyn FnMut(usize, &[u8], &mut Patches) -> bool;
+
+impl State {
+    /// See [`Writer::patch_each`](super::TransactionWriter::patch_each).
+    pub(super) fn patch_each(
+        &mut self,
+        private: &Private,
+        tree: TreeId,
+        keys: &KeyList,
+        from: usize,
+        change: Change<'_>,
+    ) -> Result<usize> {
+        let few = keys.len().saturating_sub(from) <= WRITES;
+        if few && self.is_short && self.find(tree).is_none() {
+            return self.patch_few(private, tree, keys, from, change);
+        }
+        (from..keys.len()).for_each(|at| self.note_key(tree, keys.get(at)));
+        let engine = private.engine();
+        let at = self.open(engine, tree)?;
+        let (mut done, mut patches) = (from, Patches::default());
+        while done < keys.len() {
+            self.send_early(engine)?;
+            self.spill_if_large(engine);
+            let ran = self.patch_leaf(engine, (at, tree), keys, done, &mut patches, change)?;
+            self.free_waiting(&engine.pages);
+            self.trees[at].writes += 1;
+            match ran {
+                Ran::Onward(next) => done = next,
+                Ran::Left(next) => return Ok(next),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Those that lie in the leaf of the first.
+    fn patch_leaf(
+        &mut self,
+        engine: &Engine,
+        (at, tree): (usize, TreeId),
+        keys: &KeyList,
+        from: usize,
+        patches: &mut Patches,
+        change: Change<'_>,
+    ) -> Result<Ran> {
+        let mut ops = std::mem::take(&mut self.ops);
+        let mut ran = Ran::Left(from);
+        let key = |at: usize| (at < keys.len()).then(|| keys.get(at));
+        let result = self.try_and_spill(engine, self.slot()?, at, |edit| {
+            ran = edit.patch_run(key, from, patches, |at, value, patches| {
+                let is_done = change(at, value, patches) && patches.fit(value.len());
+                if is_done {
+                    patches.iter().for_each(|(offset, bytes)| ops.patch(tree, keys.get(at), offset, bytes));
+                }
+                is_done
+            })?;
+            Ok(())
+        });
+        self.ops = ops;
+        result.map(|()| ran)
+    }
+
+    /// One by one, as a short transaction changes entries.
+    fn patch_few(
+        &mut self,
+        private: &Private,
+        tree: TreeId,
+        keys: &KeyList,
+        from: usize,
+        change: Change<'_>,
+    ) -> Result<usize> {
+        let mut patches = Patches::default();
+        for at in from..keys.len() {
+            let key = keys.get(at);
+            patches.clear();
+            let told =
+                self.get_with(private, tree, key, |value| change(at, value, &mut patches) && patches.fit(value.len()))?;
+            if told != Some(true) {
+                return Ok(at);
+            }
+            for (offset, bytes) in patches.iter() {
+                self.patch(private, tree, key, offset, bytes)?;
+            }
+        }
+        Ok(keys.len())
+    }
+}
