@@ -20,7 +20,7 @@ use crate::catalog::{Catalog, CatalogStamp, ObjectId, Routine, note_all};
 use crate::command::{self, Command, SchemaCommand};
 use crate::ddl;
 use crate::dml::{self, Deferred, DeferredMark, DmlContext, InsertRoom};
-use crate::exec::{self, ExecContext, RowStream, SequenceSource};
+use crate::exec::{self, Batch, ExecContext, RowStream, SequenceSource};
 use crate::plan::{Field, OptimizerOptions, PhysicalNode, PhysicalPlan};
 use crate::routine::{CompiledRoutines, Variables};
 use crate::sql::ParsedStatement;
@@ -232,14 +232,7 @@ impl Runner {
         if !prepared.writes() {
             return query(plan, fields, context, limit);
         }
-        let tx = self.transaction()?.ok_or_else(|| no_changes(&prepared.parsed))?;
-        if self.read_only && !prepared.writes_only_temporary() {
-            return Err(super::execute::read_only_violation(&prepared.parsed));
-        }
-        let shared = self.shared()?;
-        if !self.noted.swap(true, Ordering::Relaxed) {
-            note_all(tx.reader().database())?;
-        }
+        let (tx, shared) = self.begin_changes(prepared)?;
         let (_, catalog) = self.now();
         let done = {
             let room = Cell::new(std::mem::take(&mut *self.insert_room()));
@@ -250,6 +243,31 @@ impl Runner {
         let changes = matches!(plan.node, PhysicalNode::Modify { .. });
         let affected = if changes { done.affected } else { done.rows.len() as u64 };
         Ok(Ran { fields, rows: done.rows, affected, changes, counts: true })
+    }
+
+    /// For a statement that changes rows.
+    fn begin_changes(&self, prepared: &Prepared) -> Result<(Arc<Transaction>, Arc<Shared>)> {
+        let tx = self.transaction()?.ok_or_else(|| no_changes(&prepared.parsed))?;
+        if self.read_only && !prepared.writes_only_temporary() {
+            return Err(super::execute::read_only_violation(&prepared.parsed));
+        }
+        let shared = self.shared()?;
+        if !self.noted.swap(true, Ordering::Relaxed) {
+            note_all(tx.reader().database())?;
+        }
+        Ok((tx, shared))
+    }
+
+    /// Runs an INSERT once for each row of `parameters`. False, and nothing done: it is something else, or more than the
+    /// insertion of one row.
+    pub(crate) fn insert_each(&self, prepared: &Prepared, context: &ExecContext, parameters: &Batch) -> Result<bool> {
+        let Some(insert) = prepared.plan()?.and_then(|plan| dml::one_row_insert(plan)) else { return Ok(false) };
+        let (tx, shared) = self.begin_changes(prepared)?;
+        let (_, catalog) = self.now();
+        let room = Cell::new(std::mem::take(&mut *self.insert_room()));
+        let done = dml::insert_each(insert, &self.dml(&tx, &catalog, (context, &room), &shared), parameters);
+        *self.insert_room() = room.into_inner();
+        done.map(|()| true)
     }
 
     /// The rows of a query as they are now, whatever is changed while they are read; `None`: they are expected to be few, or

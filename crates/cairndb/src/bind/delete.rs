@@ -42,7 +42,7 @@ impl Binder<'_> {
         };
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         if scope.width > target_width + extra {
-            plan = with_values(plan, target_width, vec![], extra);
+            plan = with_values(plan, target_width, vec![], extra, |_| true);
         }
         Ok(BoundDelete { table: changed.table, source: plan, returning })
     }

@@ -7,7 +7,7 @@ use super::context::{Clause, Context};
 use super::scope::{Env, Scope};
 use super::statement::BoundUpdate;
 use crate::plan::{Expr, Field, LogicalPlan};
-use crate::{Error, Result};
+use crate::{Error, Result, Value};
 
 impl Binder<'_> {
     pub(super) fn update(&mut self, update: Id<Update>) -> Result<BoundUpdate> {
@@ -44,15 +44,26 @@ impl Binder<'_> {
         };
         let extra = if returning.is_some() { scope.width - target_width } else { 0 };
         let (assigned, values): (Vec<usize>, Vec<Expr>) = assignments.into_iter().unzip();
-        let source = with_values(plan, target_width, values, extra);
+        let table = &changed.table;
+        // Rows are read once more where they are changed: what is only looked at there is not read before. What triggers see is.
+        let is_read = |column: usize| {
+            column >= table.columns.len() || table.primary_key.contains(&column) || !table.triggers.is_empty()
+        };
+        let source = with_values(plan, target_width, values, extra, is_read);
         let is_joined = tree.list(update.from).len() > 0;
         let view_checks = changed.checks();
         Ok(BoundUpdate { table: changed.table, source, assigned, returning, is_joined, view_checks })
     }
 }
 
-/// The target's columns, the new values, the extra columns.
-pub(super) fn with_values(plan: LogicalPlan, width: usize, values: Vec<Expr>, extra: usize) -> LogicalPlan {
+/// The target's columns (NULLs for those that are not read), the new values, the extra columns.
+pub(super) fn with_values(
+    plan: LogicalPlan,
+    width: usize,
+    values: Vec<Expr>,
+    extra: usize,
+    is_read: impl Fn(usize) -> bool,
+) -> LogicalPlan {
     let mut names = plan.fields();
     let name = |expr: &Expr| match expr {
         Expr::Column { index, .. } => names.get(*index).map(|field| field.name.clone()).unwrap_or_default(),
@@ -61,8 +72,11 @@ pub(super) fn with_values(plan: LogicalPlan, width: usize, values: Vec<Expr>, ex
     let assigned: Vec<Field> =
         values.iter().map(|expr| Field { name: name(expr), data_type: expr.data_type() }).collect();
     let columns = names.iter().enumerate().take(width + extra);
-    let mut exprs: Vec<Expr> =
-        columns.map(|(index, field)| Expr::Column { index, data_type: field.data_type }).collect();
+    let column = |(index, field): (usize, &Field)| match index >= width || is_read(index) {
+        true => Expr::Column { index, data_type: field.data_type },
+        false => Expr::Literal { value: Value::Null, data_type: field.data_type },
+    };
+    let mut exprs: Vec<Expr> = columns.map(column).collect();
     exprs.splice(width..width, values);
     names.truncate(width + extra);
     names.splice(width..width, assigned);

@@ -17,9 +17,10 @@ use super::row::{
     ChangeBuffers, DeleteBuffers, Entries, Env, Lookup, ReferenceChecks, RowChange, RowDelete, Rules, Stop, Stored,
     Target, Trees, Violation, Wanted, converted, exists, look_up, still_referenced,
 };
-use super::triggers::{Changed, Running, TableTriggers, TransitionRows, has_trigger};
+use super::triggers::{Changed, ChangedRows, Running, TableTriggers, TransitionRows, has_trigger};
 use crate::bind::bind_default;
 use crate::catalog::{Deferral, ObjectId, ReferentialAction, Table, Timing, TriggerEvent};
+use crate::exec::Batch;
 use crate::plan::Expr;
 use crate::types::{DataType, cast};
 use crate::{Error, Result, SqlState, Value};
@@ -81,6 +82,7 @@ impl<K: PartialEq, V> Few<K, V> {
 /// What AFTER triggers are told: of a row, or of a statement that is over.
 enum After {
     Row(Changed),
+    Rows(ChangedRows),
     Statement { triggers: Arc<TableTriggers>, table: ObjectId, event: TriggerEvent, assigned: Arc<[usize]> },
 }
 
@@ -213,7 +215,7 @@ impl<'a> ForeignKeys<'a> {
             let triggers = TableTriggers::of(table, self.context.catalog)?;
             self.after.retain(|after| match after {
                 After::Statement { table: of, event: known, .. } => (*of, *known) != (table.id, event),
-                After::Row(_) => true,
+                After::Row(_) | After::Rows(_) => true,
             });
             let assigned = assigned.clone();
             self.after.push(After::Statement { triggers, table: table.id, event, assigned });
@@ -242,13 +244,42 @@ impl<'a> ForeignKeys<'a> {
         assigned: &Arc<[usize]>,
     ) {
         match self.put_down(table, event, (old, new), assigned) {
-            Ok(bytes) => self.held += bytes,
+            Ok(bytes) => self.hold(bytes),
             Err(error) => self.refused = Some(error),
         }
+    }
+
+    fn hold(&mut self, bytes: usize) {
+        self.held += bytes;
         if self.held > self.context.exec.memory_budget {
             let error = Error::new(SqlState::OUT_OF_MEMORY, "out of memory");
             self.refused = Some(error.with_hint("A statement with AFTER ROW triggers keeps every row until its end."));
         }
+    }
+
+    /// Rows to which nothing refers were replaced: AFTER ROW triggers are to see them, one after the other, but none that
+    /// sees all rows.
+    pub(super) fn replaced_rows(
+        &mut self,
+        table: &Arc<Table>,
+        old: Batch,
+        new: Batch,
+        assigned: &Arc<[usize]>,
+    ) -> Result<()> {
+        let triggers = TableTriggers::of(table, self.context.catalog)?;
+        if let Some(changed) = triggers.after_rows(old, new, assigned) {
+            self.hold(changed.memory_bytes());
+            self.after.push(After::Rows(changed));
+        }
+        Ok(())
+    }
+
+    /// Looks at what an INSERT owes, unless that is nothing, as if it were over: another one follows.
+    pub(super) fn settle_insert(&mut self) -> Result<()> {
+        if self.pending.is_empty() && self.several.is_empty() {
+            return Ok(());
+        }
+        self.settle_keys()
     }
 
     /// Keeps a row for the triggers that are to see it; the bytes that it takes.
@@ -287,6 +318,7 @@ impl<'a> ForeignKeys<'a> {
             self.context.exec.check()?;
             match after {
                 After::Row(changed) => changed.run(&mut self.running)?,
+                After::Rows(changed) => changed.run(&mut self.running)?,
                 After::Statement { triggers, event, assigned, .. } => {
                     triggers.statement(event, Timing::After, &assigned, &mut self.running)?;
                 }

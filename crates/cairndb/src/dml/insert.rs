@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use super::foreign_keys::ForeignKeys;
-use super::row::{Conflict, Env, InsertBuffers, LentRow, Proposed, ReferenceChecks, RowInsert, Spare, Target, Touched};
+use super::row::{
+    BatchRow, Conflict, Env, InsertBuffers, LentRow, Proposed, ReferenceChecks, RowInsert, Spare, Target, Touched,
+};
 use super::source::{Source, few_rows};
 use super::{DmlContext, DmlResult};
 use crate::bind::{BoundInsert, Returning};
 use crate::catalog::{Catalog, TriggerEvent};
-use crate::exec::{ExecContext, SourceRows, eval_row};
-use crate::plan::Expr;
-use crate::types::ValueRef;
-use crate::{Result, Value};
+use crate::exec::{self, Batch, ExecContext, SourceRows, Surroundings, eval, eval_row};
+use crate::plan::{Expr, SequenceOp, walk};
+use crate::types::{DataType, EvalContext, ValueRef};
+use crate::{Error, Result, SqlState, Value};
 
 /// INSERT into a table.
 #[derive(Debug)]
@@ -33,6 +35,21 @@ impl InsertPlan {
         Ok(InsertPlan { program, returning: bound.returning })
     }
 
+    /// Whether to run it again and again, for one row of these expressions each time, can be done in one go.
+    pub(super) fn is_repeatable(&self, row: &[Expr]) -> bool {
+        let mut is_simple = true;
+        for expr in row {
+            walk::walk(expr, 0, &mut |expr, _| {
+                is_simple &= match expr {
+                    Expr::Subquery(_) | Expr::Subplan(_) | Expr::Outer { .. } | Expr::Column { .. } => false,
+                    Expr::Call { function, .. } => !function.calls_routines(),
+                    _ => true,
+                };
+            });
+        }
+        is_simple && self.program.is_only_insert()
+    }
+
     pub(super) fn run<'a>(
         &'a self,
         rows: SourceRows<'_>,
@@ -49,6 +66,88 @@ impl InsertPlan {
             SourceRows::Batches(batches) => inserter.insert_all(&Source::new(batches), keys)?,
         }
         Ok(std::mem::take(&mut inserter.result))
+    }
+}
+
+/// Runs an INSERT of one row of expressions once for each row of `parameters`, whose columns are its parameters: evaluates,
+/// inserts, looks at what the row refers to, and goes on.
+pub(crate) fn insert_each(
+    (plan, exprs): (&InsertPlan, &[Expr]),
+    context: &DmlContext<'_>,
+    parameters: &Batch,
+) -> Result<()> {
+    let mut keys = ForeignKeys::new(context);
+    let mut inserter = Inserter::new(&plan.program, context);
+    let mut values = Vec::new();
+    for row in 0..parameters.len() {
+        if row % 256 == 0 {
+            context.exec.check()?;
+        }
+        let around = RowOfParameters { row: BatchRow { columns: parameters.columns(), row }, context: context.exec };
+        values.clear();
+        for expr in exprs {
+            let nothing: &[Value] = &[];
+            values.push(match expr {
+                Expr::Literal { .. } | Expr::Parameter { .. } => Value::Null,
+                expr => eval(expr, &nothing, around)?.into_value(),
+            });
+        }
+        inserter.insert(RepeatedRow { exprs, values: &values, parameters: around.row }, &mut keys)?;
+        keys.settle_insert()?;
+    }
+    Ok(())
+}
+
+/// A row of a batch as the parameters of expressions.
+#[derive(Clone, Copy)]
+struct RowOfParameters<'r> {
+    row: BatchRow<'r>,
+    context: &'r ExecContext,
+}
+
+impl<'r> Surroundings<'r> for RowOfParameters<'r> {
+    type Miss = Error;
+
+    fn parameter(self, index: usize, _: DataType) -> Result<ValueRef<'r>> {
+        self.row.lend(index).ok_or_else(|| Error::new(SqlState::DATA_CORRUPTED, "a row is damaged"))
+    }
+
+    fn eval(self) -> &'r EvalContext {
+        &self.context.eval
+    }
+
+    fn sequence(self, op: SequenceOp, name: &Value, value: Option<&Value>) -> Result<Value> {
+        exec::sequence(op, name, value, self.context)
+    }
+
+    fn missed(error: Error) -> Error {
+        error
+    }
+}
+
+/// A row of expressions, of which parameters are in a batch, and the values of those that had to be evaluated.
+#[derive(Clone, Copy)]
+struct RepeatedRow<'r> {
+    exprs: &'r [Expr],
+    values: &'r [Value],
+    parameters: BatchRow<'r>,
+}
+
+impl<'r> LentRow<'r> for RepeatedRow<'r> {
+    #[inline]
+    fn lend(self, column: usize) -> Option<ValueRef<'r>> {
+        match self.exprs.get(column)? {
+            Expr::Literal { value, .. } => Some(value.into()),
+            Expr::Parameter { index, .. } => self.parameters.lend(*index),
+            _ => self.values.get(column).map(ValueRef::from),
+        }
+    }
+
+    fn copy(self, column: usize) -> Value {
+        match self.exprs.get(column) {
+            Some(Expr::Parameter { index, .. }) => self.parameters.copy(*index),
+            _ => self.lend(column).map_or(Value::Null, |value| value.to_value()),
+        }
     }
 }
 

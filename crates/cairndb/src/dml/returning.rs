@@ -16,6 +16,11 @@ pub(crate) struct DmlResult {
 }
 
 impl DmlResult {
+    /// Counts affected rows where there is no RETURNING.
+    pub(super) fn add_many(&mut self, rows: u64) {
+        self.affected += rows;
+    }
+
     /// Counts one affected row.
     pub(super) fn add(&mut self) {
         self.affected += 1;

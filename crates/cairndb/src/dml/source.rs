@@ -84,7 +84,10 @@ pub(super) fn source_key(target: &Target, row: BatchRow<'_>, out: &mut Vec<u8>) 
         out.extend_from_slice(&row_number_key(number.cast_unsigned()));
     }
     for (&column, &data_type) in table.primary_key.iter().zip(layout.key_types()) {
-        key::encode_ref(row.column(column)?.get(), data_type, false, false, out);
+        match row.lend(column) {
+            Some(value) => key::encode_ref(value, data_type, false, false, out),
+            None => key::encode_ref(row.column(column)?.get(), data_type, false, false, out),
+        }
     }
     Ok(())
 }

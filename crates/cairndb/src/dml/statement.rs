@@ -11,7 +11,7 @@ use super::{DeletePlan, DmlContext, InsertPlan, InsteadPlan, MergePlan, UpdatePl
 use crate::bind::{BoundDelete, BoundInsert, BoundMerge, BoundUpdate, InsertSource, Returning};
 use crate::catalog::{Catalog, Table, Timing, TriggerEvent};
 use crate::exec::{self, ExecContext, NodeStatistics, SourceRows, Writes};
-use crate::plan::{Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
+use crate::plan::{Expr, Field, LogicalPlan, ModifiedRows, OptimizerOptions, PhysicalNode, PhysicalPlan, optimize};
 use crate::{Error, Result, Value};
 
 /// What becomes of each row that a plan's node is given.
@@ -216,6 +216,14 @@ pub(crate) fn run(plan: &Arc<PhysicalPlan>, context: &DmlContext<'_>, calls_writ
     };
     statement.keys.into_inner().finish()?;
     Ok(Done { affected, rows, statistics: stream.statistics() })
+}
+
+/// The INSERT of one row of expressions that a plan is, where nothing comes of it but the row.
+pub(crate) fn one_row_insert(plan: &PhysicalPlan) -> Option<(&InsertPlan, &[Expr])> {
+    let PhysicalNode::Modify { change, rows: ModifiedRows::Few(values) } = &plan.node else { return None };
+    let (Change::Insert(insert), PhysicalNode::Values { rows }) = (&**change, &values.node) else { return None };
+    let [row] = rows.as_slice() else { return None };
+    insert.is_repeatable(row).then_some((insert, row))
 }
 
 fn has_change_below(plan: &PhysicalPlan) -> bool {

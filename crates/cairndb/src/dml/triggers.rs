@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::DmlContext;
 use crate::bind::bind_when;
 use crate::catalog::{Catalog, ObjectId, Table, Timing, Trigger, TriggerEvent};
-use crate::exec::{Columns, Datum, eval};
+use crate::exec::{Batch, Columns, Datum, eval};
 use crate::plan::Expr;
 use crate::routine::{Fires, Firing, Shape, TriggerCall};
 use crate::types::{Array, Composite, DataType, ValueRef};
@@ -54,6 +54,11 @@ impl<'a> Running<'a> {
             true => self.tables(call, event)?,
             false => [None, None],
         };
+        self.ready(call)?.fire(Firing { event, old, new, tables })
+    }
+
+    /// The trigger, ready to run.
+    fn ready(&mut self, call: &Arc<TriggerCall>) -> Result<&mut dyn Fires> {
         let at = match self.all.iter().position(|(known, _)| Arc::ptr_eq(known, call)) {
             Some(at) => at,
             None => {
@@ -62,7 +67,7 @@ impl<'a> Running<'a> {
                 self.all.len() - 1
             }
         };
-        self.all[at].1.fire(Firing { event, old, new, tables })
+        Ok(&mut *self.all[at].1)
     }
 
     /// The rows of the statement, as functions see them.
@@ -92,6 +97,15 @@ pub(crate) struct Changed {
     event: TriggerEvent,
     old: Option<Vec<Value>>,
     new: Option<Vec<Value>>,
+    assigned: Arc<[usize]>,
+}
+
+/// Rows that were updated, which AFTER ROW triggers are to see.
+#[derive(Debug)]
+pub(crate) struct ChangedRows {
+    triggers: Arc<TableTriggers>,
+    old: Batch,
+    new: Batch,
     assigned: Arc<[usize]>,
 }
 
@@ -272,6 +286,14 @@ impl TableTriggers {
     }
 }
 
+impl TableTriggers {
+    /// Rows that were updated, if AFTER ROW triggers are to see them.
+    pub(super) fn after_rows(self: &Arc<Self>, old: Batch, new: Batch, assigned: &Arc<[usize]>) -> Option<ChangedRows> {
+        self.chosen(TriggerEvent::Update, (Timing::After, true), assigned).next()?;
+        Some(ChangedRows { triggers: self.clone(), old, new, assigned: assigned.clone() })
+    }
+}
+
 /// A trigger that runs when the transaction commits.
 #[derive(Clone, Debug)]
 pub(super) struct Late {
@@ -313,6 +335,33 @@ impl Changed {
                 Some(deferred) => deferred.fire_later(Late::of(&compiled.call, event, rows)),
                 None => drop(running.fire(&compiled.call, event, rows)?),
             }
+        }
+        Ok(())
+    }
+}
+
+impl ChangedRows {
+    /// Bytes that it holds.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of::<ChangedRows>() + self.old.memory_bytes() + self.new.memory_bytes()
+    }
+
+    /// AFTER ROW, of one row after the other.
+    pub(super) fn run(self, running: &mut Running<'_>) -> Result<()> {
+        let ChangedRows { triggers, old, new, assigned } = self;
+        let event = TriggerEvent::Update;
+        let mut chosen = triggers.chosen(event, (Timing::After, true), &assigned);
+        if let (Some(only), None) = (chosen.next(), chosen.next())
+            && only.when.is_none()
+            && !running.context.deferred.is_some_and(|deferred| deferred.puts_off_trigger(&only.call.trigger))
+            && running.ready(&only.call)?.fire_all(event, (&old, &new))?
+        {
+            return Ok(());
+        }
+        for row in 0..old.len() {
+            running.context.exec.check()?;
+            let (old, new) = (Some(old.row(row)), Some(new.row(row)));
+            Changed { triggers: triggers.clone(), event, old, new, assigned: assigned.clone() }.run(running)?;
         }
         Ok(())
     }

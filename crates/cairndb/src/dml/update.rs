@@ -3,16 +3,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use cairn_storage::{KeyList, TransactionWriter};
+
 use super::foreign_keys::ForeignKeys;
 use super::row::{ChangeBuffers, Env, ReferenceChecks, RowChange, Stop, Target};
 use super::source::{Source, held_trees, rows_of, source_key};
 use super::statement::Beside;
 use super::triggers::changed_by_trigger;
 use super::{BatchRow, DmlContext, DmlResult};
-use crate::Result;
 use crate::bind::{BoundUpdate, Returning};
 use crate::catalog::Catalog;
+use crate::exec::{Batch, Vector, row_number};
 use crate::plan::Expr;
+use crate::{Error, Result};
 
 /// UPDATE of a table, from the rows of its source.
 #[derive(Debug)]
@@ -120,8 +123,12 @@ impl Run<'_, '_> {
         let (exec, mut tx, mut change) = (self.context.exec, self.context.tx, ChangeBuffers::default());
         let tree = self.program.rules.target.table.tree;
         let is_alone = self.beside == Beside::Nobody && self.program.is_alone();
+        let is_patch = self.beside == Beside::Nobody && self.program.is_patch();
         source.for_each_batch(exec, |_, batch| {
-            let mut hold = if is_alone { tx.writer(tree)? } else { None };
+            let mut hold = if is_alone || is_patch { tx.writer(tree)? } else { None };
+            if let (true, Some(writer)) = (is_patch, &mut hold) {
+                return self.patch_batch(writer, batch, &mut change);
+            }
             let trees = held_trees(&mut hold, &mut tx);
             for row in rows_of(batch) {
                 if !self.is_new(row)? {
@@ -135,6 +142,53 @@ impl Run<'_, '_> {
             }
             Ok(())
         })
+    }
+
+    /// Rows of which most only have to be patched, in one pass of their leaves; the others one by one, between them.
+    fn patch_batch(
+        &mut self,
+        writer: &mut TransactionWriter<'_>,
+        batch: &Batch,
+        change: &mut ChangeBuffers,
+    ) -> Result<()> {
+        let (mut keys, mut rows) = (KeyList::default(), Vec::with_capacity(batch.len()));
+        for row in rows_of(batch) {
+            if self.is_new(row)? {
+                keys.push(&self.key);
+                rows.push(row_number(row.row));
+            }
+        }
+        let columns = batch.columns();
+        let row = |at: usize| BatchRow { columns, row: rows[at] as usize };
+        let Run { program, context, keys: checks, result, .. } = self;
+        let (program, env) = (*program, Env::of(context.exec));
+        let tree = program.rules.target.table.tree;
+        let mut done = 0;
+        while done < keys.len() {
+            let (from, mut stopped) = (done, None);
+            done = writer.patch_each(tree, &keys, from, &mut |at, old, patches| {
+                program.patch(old, row(at), patches).unwrap_or_else(|stop| {
+                    stopped = Some(stop);
+                    false
+                })
+            })?;
+            if let Some(stop) = stopped {
+                return Err(stop.into());
+            }
+            result.add_many((done - from) as u64);
+            if program.is_told() && from < done {
+                tell(program, batch, &rows[from..done], checks)?;
+            }
+            if done < keys.len() {
+                let (key, beside) = (keys.get(done), row(done));
+                let told = &mut **checks as &mut dyn ReferenceChecks;
+                if program.run(writer, (key, Some(&beside)), env, change, told, &mut result.returned)? {
+                    result.add();
+                }
+                done += 1;
+            }
+        }
+        Ok(())
     }
 
     /// All old keys go before the first new one comes: `SET id = id + 1` only fails where keys really collide.
@@ -177,4 +231,16 @@ impl Run<'_, '_> {
         program.note(key, Some(&row), env, change, self.keys)?;
         Ok(())
     }
+}
+
+/// Tells of rows of a batch that were changed.
+fn tell(program: &RowChange, batch: &Batch, rows: &[u32], keys: &mut ForeignKeys<'_>) -> Result<()> {
+    let table = &program.rules.target.table;
+    let after = program.columns_after(batch.columns()).ok_or_else(|| Error::internal("a new value is missing"))?;
+    let before = batch.columns()[..table.columns.len()].to_vec();
+    let of = |columns: Vec<Arc<Vector>>| {
+        let all = Batch::new(columns, batch.len());
+        if rows.len() == batch.len() { all } else { all.gather(rows) }
+    };
+    keys.replaced_rows(table, of(before), of(after), program.listed())
 }

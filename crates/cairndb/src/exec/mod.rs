@@ -43,6 +43,7 @@ mod window;
 mod with;
 
 pub use batch::Batch;
+pub(crate) use batch::row_number;
 pub(crate) use context::check_statement;
 pub use context::{BatchSizes, DEFAULT_MEMORY_BUDGET, DEFAULT_WORK_MEM, ExecContext, SequenceSource};
 pub(crate) use datum::{Columns, Datum};

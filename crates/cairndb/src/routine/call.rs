@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::plpgsql::{PlPgSql, Room};
 use super::{Caller, Compiled, DEPTH_MAX, Fires, Firing, TriggerCall, Variables};
 use crate::api::{Ran, Runner};
-use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind};
-use crate::exec::ExecContext;
+use crate::catalog::{Language, ObjectId, Returns, Routine, RoutineKind, TriggerEvent};
+use crate::exec::{Batch, ExecContext};
 use crate::functions::Volatility;
 use crate::sql::parse_one;
 use crate::types::{DataType, EvalContext};
@@ -105,6 +105,13 @@ impl Fires for Fired<'_> {
                 Compiled::Sql(_) => Err(Error::internal("a trigger's function in SQL")),
             }
         })
+    }
+
+    fn fire_all(&mut self, event: TriggerEvent, rows: (&Batch, &Batch)) -> Result<bool> {
+        let Fired { runner, call, compiled, context, room } = self;
+        let Compiled::PlPgSql(body) = &**compiled else { return Ok(false) };
+        let _trigger = Entered::of(runner, call.table.id);
+        runner.deeper(|| body.fire_all(runner, context, call, (event, rows), room))
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) use plpgsql::Shape;
 pub(crate) use variables::{Parameters, RowsVariable, Variables};
 
 use crate::catalog::{Routine, Table, Trigger, TriggerEvent};
+use crate::exec::Batch;
 use crate::types::EvalContext;
 use crate::{Result, Value};
 
@@ -52,6 +53,10 @@ pub(crate) struct Firing {
 pub(crate) trait Fires {
     /// Runs the trigger's function; the row that it returns.
     fn fire(&mut self, firing: Firing) -> Result<Option<Vec<Value>>>;
+
+    /// Runs it for each of these rows, as they were and as they are, where nobody cares for what it returns. False, and nothing
+    /// done: that is no less work than to do it one by one.
+    fn fire_all(&mut self, event: TriggerEvent, rows: (&Batch, &Batch)) -> Result<bool>;
 }
 
 /// Runs functions for who evaluates their calls.

@@ -97,6 +97,14 @@ impl Assignment {
         Ok(settle(env::eval(expr, both, env)?, self.data_type, env.eval)?)
     }
 
+    /// The column of the row beside the old one whose value this is, as it stands.
+    pub(super) fn as_beside(&self) -> Option<usize> {
+        match self.value {
+            NewValue::Beside(column) if !self.kept && !is_limited(self.data_type) => Some(column),
+            _ => None,
+        }
+    }
+
     /// Whether nothing is evaluated.
     pub(super) fn is_plain(&self) -> bool {
         !matches!(self.value, NewValue::Computed(_) | NewValue::Generated(_))

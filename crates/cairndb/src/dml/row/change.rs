@@ -7,20 +7,21 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cairn_storage::TreeId;
+use cairn_storage::{Patches, TreeId};
 
 use super::affected::Affected;
 use super::assign::{Assignment, Both};
 use super::entry::{Entry, grow};
 use super::target::Generated;
 use super::{
-    Env, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env, exists, look_up,
+    BatchRow, Env, LentRow, Lookup, ReferenceChecks, Rules, Stop, Stored, Target, Trees, Violation, Wanted, env,
+    exists, look_up,
 };
 use crate::Value;
 use crate::bind::ViewCheck;
 use crate::catalog::{Catalog, Index, Table, Timing, TriggerEvent};
 use crate::dml::{changed_by_trigger, has_trigger, is_told};
-use crate::exec::{Columns, Datum};
+use crate::exec::{Columns, Datum, Vector};
 use crate::plan::Expr;
 use crate::types::key;
 use crate::types::row::encode_value_raw;
@@ -48,6 +49,9 @@ pub(crate) struct RowChange {
     listed: Arc<[usize]>,
     /// Positions of the indexes whose entries can change.
     indexes: Box<[usize]>,
+    /// Where nothing else is to be looked at, written or evaluated: the row's columns that are patched, and the columns of the
+    /// row beside it that have their values.
+    patched: Option<Box<[(usize, usize)]>>,
     /// Over the new row's columns, then those that the row beside has from `extra_at` on.
     returning: Option<Box<[Expr]>>,
     extra_at: usize,
@@ -133,9 +137,10 @@ impl RowChange {
         let moves = table.primary_key.iter().any(|&column| touched(column));
         let can_change = |at: &usize| moves || table.index_columns(*at).any(touched);
         let is_fixed = |assignment: &Assignment| assignment.place.is_none_or(|place| !layout.is_variable(place));
-        RowChange {
+        let change = RowChange {
             rules: Rules::of(target, touched),
             filter: filter.cloned(),
+            patched: None,
             is_fixed: assignments.iter().all(is_fixed),
             moves,
             is_told: is_referenced || has_after,
@@ -147,7 +152,55 @@ impl RowChange {
             extra_at,
             assignments,
             by_column,
+        };
+        RowChange { patched: change.as_patches(is_referenced), ..change }
+    }
+
+    fn as_patches(&self, is_referenced: bool) -> Option<Box<[(usize, usize)]>> {
+        let table = &self.rules.target.table;
+        // Triggers that see all rows are told of each by itself, and so are rows that others may refer to.
+        let tells_all = table.triggers.iter().any(|trigger| trigger.sees_tables());
+        let is_told = is_referenced || self.is_told && (tells_all || !table.referenced_by.is_empty());
+        let is_more = !self.is_row_only() || !self.rules.references.is_empty() || self.has_before || is_told;
+        let patch = |assignment: &Assignment| Some((assignment.place?, assignment.as_beside()?));
+        let patches = self.assignments.iter().map(patch);
+        if is_more || !self.is_fixed || !self.is_plain() { None } else { patches.collect() }
+    }
+
+    /// Whether most rows can be changed with [`RowChange::patch`].
+    pub(crate) fn is_patch(&self) -> bool {
+        self.patched.is_some()
+    }
+
+    /// The patches that make the old row the new one, whose new values are in the row beside it; false: it takes more than
+    /// patching, or may be wrong.
+    #[inline]
+    pub(crate) fn patch(&self, old: &[u8], beside: BatchRow<'_>, patches: &mut Patches) -> Result<bool, Stop> {
+        let layout = self.rules.target.layout.row();
+        let Some(patched) = &self.patched else { return Ok(false) };
+        for &(place, column) in patched {
+            let Some(value) = beside.lend(column) else { return Ok(false) };
+            match layout.patch(old, place, value, patches.bytes())? {
+                Some(offset) => patches.place(offset),
+                None => return Ok(false),
+            }
         }
+        Ok(true)
+    }
+
+    /// The columns of rows of a batch as they are once it is changed: `beside` has the columns of the rows as they were, then
+    /// those of the new values.
+    pub(crate) fn columns_after(&self, beside: &[Arc<Vector>]) -> Option<Vec<Arc<Vector>>> {
+        let of = |(column, at): (usize, &Option<usize>)| match at {
+            Some(at) => beside.get(self.assignments[*at].as_beside()?).cloned(),
+            None => beside.get(column).cloned(),
+        };
+        self.by_column.iter().enumerate().map(of).collect()
+    }
+
+    /// Whether AFTER ROW triggers are to see the row.
+    pub(crate) fn is_told(&self) -> bool {
+        self.is_told
     }
 
     /// The same through views that look at the new row.
@@ -158,7 +211,7 @@ impl RowChange {
     }
 
     /// The columns that the statement assigns, where the table has triggers for it.
-    pub(super) fn listed(&self) -> &[usize] {
+    pub(crate) fn listed(&self) -> &Arc<[usize]> {
         &self.listed
     }
 

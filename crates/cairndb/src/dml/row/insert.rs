@@ -87,6 +87,11 @@ impl RowInsert {
             && self.returning.is_none()
     }
 
+    /// A row is inserted and no more: nobody is told of it, nothing is made of it, and no other row is in its stead.
+    pub(crate) fn is_only_insert(&self) -> bool {
+        self.conflict.is_none() && self.returning.is_none() && self.rules.target.table.triggers.is_empty()
+    }
+
     pub(crate) fn has_conflict(&self) -> bool {
         self.conflict.is_some()
     }

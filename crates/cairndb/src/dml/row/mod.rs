@@ -10,7 +10,8 @@
 //! - What a row violates is a [`Violation`], put into words where it is told.
 //! - Values are lent from where they are (parameters, the stored row, a batch), bytes go to buffers that are kept: a row
 //!   costs no allocation but where a function makes a value.
-//! - A row that is changed is copied first: no expression is evaluated while a page or a transaction is held.
+//! - A row that is changed is copied first: no expression is evaluated while a page or a transaction is held. Rows whose new
+//!   values are there and only have to be patched in are patched where they lie ([`RowChange::patch`]).
 
 mod affected;
 mod assign;

@@ -7,6 +7,7 @@ mod convert;
 mod fragment;
 mod frame;
 mod parse;
+mod repeated;
 mod run;
 mod scope;
 mod tree;
@@ -175,10 +176,25 @@ impl PlPgSql {
         firing: Firing,
         room: &mut Room,
     ) -> Result<Option<Vec<Value>>> {
+        let mut run = Run::new(self, &call.routine, (runner, context), vec![], std::mem::take(room));
+        self.enter(&mut run, call, firing)?;
+        if !run.body()? {
+            let message = "control reached end of trigger procedure without RETURN";
+            return Err(Error::new(SqlState("2F005"), message));
+        }
+        let returned = run.take_returned();
+        *room = run.into_room();
+        Ok(match returned {
+            Returned::Row(row) => row,
+            _ => None,
+        })
+    }
+
+    /// Gives the variables of a trigger's function what it is told of.
+    fn enter(&self, run: &mut Run<'_>, call: &TriggerCall, firing: Firing) -> Result<()> {
         let Some(variables) = &self.trigger else {
             return Err(Error::internal("a function of a trigger that is none"));
         };
-        let mut run = Run::new(self, &call.routine, (runner, context), vec![], std::mem::take(room));
         run.shape = Some(call.shape.clone());
         run.frame.set(self.found, Value::Boolean(false));
         for (variable, row) in [(variables.new, firing.new), (variables.old, firing.old)] {
@@ -213,16 +229,7 @@ impl PlPgSql {
             ];
             about.into_iter().zip(values).for_each(|(variable, value)| run.frame.set(variable, value));
         }
-        if !run.body()? {
-            let message = "control reached end of trigger procedure without RETURN";
-            return Err(Error::new(SqlState("2F005"), message));
-        }
-        let returned = run.take_returned();
-        *room = run.into_room();
-        Ok(match returned {
-            Returned::Row(row) => row,
-            _ => None,
-        })
+        Ok(())
     }
 
     /// Calls it; the rows that it gives.

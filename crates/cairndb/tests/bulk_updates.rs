@@ -1,0 +1,117 @@
+//! Changes of many rows: patched in one pass of their leaves where that will do, one by one where not. Whatever rows are
+//! like, the same comes of it as if they were changed one after the other.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use cairndb::{Connection, Database};
+use common::{fails, rows, typed_rows};
+
+/// Keys of several kinds, numbers of every width, NULLs, rows from before a column was added, some of them long.
+fn filled(key: &str, keyed_by: &str) -> (Database, Connection) {
+    let database = Database::open_in_memory().unwrap();
+    let connection = database.connect().unwrap();
+    let sql = format!(
+        "CREATE TABLE t (id {key}, small smallint, n bigint, f double precision, note text{keyed_by});
+         INSERT INTO t SELECT g::{key}, g % 100, CASE WHEN g % 5 > 0 THEN g::bigint * g * g END, g / 4.0,
+             CASE WHEN g % 211 = 0 THEN repeat('long', 5000) ELSE 'note ' || g END FROM generate_series(1, 1500) g;
+         CREATE INDEX by_id ON t (id);
+         ALTER TABLE t ADD COLUMN later integer;
+         UPDATE t SET later = 7 WHERE small < 50;"
+    );
+    connection.execute_script(&sql).unwrap();
+    (database, connection)
+}
+
+/// What it changes at once, and one row after the other.
+fn compare(key: &str, keyed_by: &str, assigned: &str, filter: &str) {
+    let (_at_once, connection) = filled(key, keyed_by);
+    let (_one_by_one, other) = filled(key, keyed_by);
+    let changed = connection.execute(&format!("UPDATE t SET {assigned} WHERE {filter}"), ()).unwrap();
+    let ids = typed_rows(&other, &format!("SELECT id FROM t WHERE {filter}"));
+    assert_eq!(changed, ids.len() as u64);
+    let mut update = other.prepare(&format!("UPDATE t SET {assigned} WHERE id = $1")).unwrap();
+    for id in ids {
+        assert_eq!(update.execute((&id[0],)).unwrap(), 1);
+    }
+    let all = "SELECT * FROM t ORDER BY id";
+    assert_eq!(rows(&connection, all), rows(&other, all), "{key} {keyed_by}: {assigned} where {filter}");
+}
+
+#[test]
+fn many_rows_change_as_each_would_alone() {
+    let assigned = ["n = n + 1", "n = 3, small = small - 1, f = f * 2", "later = small * 1000", "n = NULL, later = 1"];
+    for (key, keyed_by) in [("bigint", ", PRIMARY KEY (id)"), ("text", ", PRIMARY KEY (id)"), ("integer", "")] {
+        for assigned in assigned {
+            compare(key, keyed_by, assigned, "true");
+        }
+        compare(key, keyed_by, assigned[1], "small % 3 = 0");
+    }
+}
+
+#[test]
+fn rows_joined_more_than_once_change_once() {
+    let (_database, connection) = filled("bigint", ", PRIMARY KEY (id)");
+    let joined = "UPDATE t SET n = g FROM (SELECT generate_series(1, 1000) % 500 + 1 AS g) s WHERE t.id = g";
+    assert_eq!(connection.execute(joined, ()).unwrap(), 500);
+    let wrong = "SELECT count(*) FROM t WHERE id <= 500 AND n IS DISTINCT FROM id";
+    assert_eq!(rows(&connection, wrong), ["0"]);
+}
+
+#[test]
+fn what_fails_in_the_middle_changes_nothing() {
+    let (_database, connection) = filled("bigint", ", PRIMARY KEY (id)");
+    connection.execute_script("ALTER TABLE t ALTER COLUMN small SET NOT NULL").unwrap();
+    let before = rows(&connection, "SELECT * FROM t ORDER BY id");
+    connection.execute("BEGIN", ()).unwrap();
+    connection.execute("UPDATE t SET f = 0", ()).unwrap();
+    connection.execute("SAVEPOINT s", ()).unwrap();
+    fails(&connection, "UPDATE t SET small = CASE WHEN id < 1200 THEN 1 END", "23502");
+    connection.execute("ROLLBACK TO s", ()).unwrap();
+    assert_eq!(rows(&connection, "SELECT count(*) FROM t WHERE f = 0"), ["1500"]);
+    connection.execute("ROLLBACK", ()).unwrap();
+    assert_eq!(rows(&connection, "SELECT * FROM t ORDER BY id"), before);
+}
+
+#[test]
+fn another_who_changed_one_of_the_rows_is_a_conflict() {
+    let (database, connection) = filled("bigint", ", PRIMARY KEY (id)");
+    let other = database.connect().unwrap();
+    connection.execute("BEGIN", ()).unwrap();
+    connection.execute("UPDATE t SET small = 1 WHERE id BETWEEN 100 AND 900", ()).unwrap();
+    other.execute("UPDATE t SET n = 0 WHERE id = 500", ()).unwrap();
+    fails(&connection, "COMMIT", "40001");
+}
+
+/// What a trigger's function does for all rows at once, another whose body says one more nothing does for each.
+#[test]
+fn a_trigger_that_only_inserts_does_for_many_rows_what_it_does_for_each() {
+    let values = [
+        "(account, old, new) VALUES (NEW.id, OLD.n, NEW.n)",
+        "(account, new, what) VALUES (OLD.id, NEW.n - OLD.n, OLD.note)",
+        "(account, what) VALUES (NEW.id, TG_OP || TG_NARGS || TG_ARGV[0] || pg_trigger_depth())",
+        "VALUES (DEFAULT, NEW.id, nextval('audit_no_seq'), NULL, coalesce(NEW.note, OLD.note))",
+    ];
+    let mut told = BTreeMap::new();
+    for (at, values) in values.iter().enumerate() {
+        for rest in ["", "NULL;", "PERFORM 1;"] {
+            let (_database, connection) = filled("bigint", ", PRIMARY KEY (id)");
+            let script = format!(
+                "CREATE TABLE audit (no bigserial PRIMARY KEY, account bigint NOT NULL, old bigint, new bigint, what text);
+                 CREATE INDEX by_account ON audit (account, new);
+                 CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+                 BEGIN INSERT INTO audit {values}; {rest} RETURN NEW; END $$;
+                 CREATE TRIGGER note AFTER UPDATE ON t FOR EACH ROW EXECUTE FUNCTION note('a', 'b');
+                 UPDATE t SET n = n + 10, small = 1;
+                 UPDATE t SET later = 5 WHERE small = 1 AND id > 1490;
+                 UPDATE t SET note = 'another' WHERE id < 40;"
+            );
+            connection.execute_script(&script).unwrap();
+            let audit = rows(&connection, "SELECT * FROM audit ORDER BY no");
+            assert_eq!(audit.len(), 1549);
+            let same = told.entry(at).or_insert_with(|| audit.clone());
+            assert!(*same == audit, "{values} {rest}");
+        }
+    }
+}
