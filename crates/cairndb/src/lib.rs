@@ -8,6 +8,7 @@
 mod api;
 mod bind;
 mod catalog;
+mod change_feed;
 mod command;
 mod copy;
 mod ddl;
@@ -28,9 +29,10 @@ mod verify;
 
 pub use api::schema;
 pub use api::{
-    ArrayElement, ClientCopy, Connection, Database, Durability, FromValue, InterruptHandle, LiveChange, LiveGuard,
-    LiveQuery, LiveStatistics, Mapped, Notice, Options, Outcome, Params, RelationSize, Row, RowIndex, RowRef, Rows,
-    Statement, Ticket, ToValue, Transaction, Turn, ValueRef,
+    ArrayElement, Change, ChangeColumn, ChangeKind, ChangeToken, ChangedTable, Changes, ClientCopy, Connection,
+    Database, Durability, FromValue, InterruptHandle, LiveChange, LiveGuard, LiveQuery, LiveStatistics, Mapped, Notice,
+    Options, Outcome, Params, RelationSize, Row, RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, Turn,
+    ValueRef,
 };
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]

@@ -258,7 +258,7 @@ fn what_is_appended_by_the_thousand_is_told_in_order_and_forgotten() {
         forgotten
     };
     assert_eq!(store.snapshot().unwrap().trees().len(), trees + 2);
-    while forget(position, 100) > 0 {}
+    while forget(position, 100).is_some() {}
     assert_eq!(told(&store, 0), expected[3000..]);
     assert_eq!(store.snapshot().unwrap().trees().len(), trees + 1);
     let tx = store.begin().unwrap();

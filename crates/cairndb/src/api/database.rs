@@ -11,6 +11,7 @@ use super::sequences::SequenceValues;
 use super::{Connection, Options};
 use crate::Result;
 use crate::catalog::{Catalog, CatalogCache, CatalogStamp, SystemTrees, bootstrap, load_after, system_trees};
+use crate::change_feed::{self, Keeper, feeds_tree};
 use crate::ddl;
 use crate::dml::RowNumbers;
 use crate::exec::{SpillSpace, SpillTotals};
@@ -51,6 +52,7 @@ pub(crate) struct Shared {
     pub(crate) sequences: SequenceValues,
     spilled: Arc<SpillTotals>,
     pub(super) live: LiveQueries,
+    feeds: Keeper,
 }
 
 impl Shared {
@@ -58,9 +60,10 @@ impl Shared {
         if !options.read_only {
             bootstrap(&store)?;
             ddl::upgrade(&store)?;
+            change_feed::open(&store)?;
         }
         let trees = system_trees(store.snapshot()?.reader())?;
-        Ok(Arc::new(Shared {
+        let shared = Arc::new(Shared {
             store,
             options,
             catalogs: CatalogCache::default(),
@@ -69,7 +72,18 @@ impl Shared {
             sequences: SequenceValues::default(),
             spilled: Arc::default(),
             live: LiveQueries::default(),
-        }))
+            feeds: Keeper::default(),
+        });
+        let has_feeds = !shared.options.read_only && feeds_tree(shared.store.snapshot()?.reader())?.is_some();
+        if has_feeds {
+            shared.keep_feeds()?;
+        }
+        Ok(shared)
+    }
+
+    /// Has change feeds kept within their limits from now on.
+    pub(crate) fn keep_feeds(&self) -> Result<()> {
+        self.feeds.start(&self.store)
     }
 
     /// Room for a session's temporary files.
@@ -98,6 +112,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.feeds.stop();
         if let (Some(trees), false) = (self.trees, self.options.read_only) {
             self.sequences.settle(&self.store, trees.sequences);
         }

@@ -745,6 +745,10 @@ impl ddl::Session for Around<'_> {
     fn is_busy(&self, _: ObjectId) -> bool {
         false
     }
+
+    fn keep_feeds(&self) -> Result<()> {
+        self.connection.shared().keep_feeds()
+    }
 }
 
 /// PostgreSQL's command tag, without counts.

@@ -1,6 +1,7 @@
 //! The public API: databases, connections, statements, rows, transactions.
 
 mod array;
+mod changes;
 mod connection;
 mod control;
 mod convert;
@@ -36,6 +37,7 @@ mod transaction;
 
 pub use crate::types::ValueRef;
 pub use array::ArrayElement;
+pub use changes::{Change, ChangeColumn, ChangeKind, ChangeToken, ChangedTable, Changes};
 pub use connection::{Connection, InterruptHandle};
 pub use convert::FromValue;
 pub use copy::ClientCopy;

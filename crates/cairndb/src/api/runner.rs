@@ -416,6 +416,10 @@ impl ddl::Session for Runner {
         })
     }
 
+    fn keep_feeds(&self) -> Result<()> {
+        self.shared()?.keep_feeds()
+    }
+
     fn is_busy(&self, table: ObjectId) -> bool {
         self.busy.lock().unwrap_or_else(PoisonError::into_inner).contains(&table)
     }

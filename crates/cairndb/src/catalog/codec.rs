@@ -57,12 +57,14 @@ const WITH_LATE_KEYS: u8 = 17;
 
 /// That of a view with triggers, or WITH CHECK OPTION: who does not know of them would change rows that they keep.
 const WITH_VIEW_RULES: u8 = 18;
+/// The same of a table whose rows' changes are kept: who does not know of it would not keep them.
+const WITH_FEED: u8 = 19;
 
 /// The oldest version that is read.
 const OLDEST: u8 = 2;
 
 /// The newest one.
-const NEWEST: u8 = WITH_VIEW_RULES;
+const NEWEST: u8 = WITH_FEED;
 
 /// Builds one record.
 #[derive(Default)]
@@ -141,6 +143,11 @@ impl Writer {
     /// The record of a view with triggers, or WITH CHECK OPTION.
     pub(super) fn entry_with_view_rules() -> Writer {
         Writer { out: vec![WITH_VIEW_RULES], temporary: false }
+    }
+
+    /// The record of a table with a change feed.
+    pub(super) fn entry_with_feed() -> Writer {
+        Writer { out: vec![WITH_FEED], temporary: false }
     }
 
     /// The record of a materialized view.

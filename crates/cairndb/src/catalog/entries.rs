@@ -6,7 +6,7 @@ use cairn_storage::TreeId;
 
 use super::codec::{self, Fields, Writer, corrupt};
 use super::schema::{
-    Check, Column, DroppedColumn, ForeignKey, Identity, Index, IndexColumn, Materialized, ObjectId, Table, View,
+    Check, Column, DroppedColumn, Feed, ForeignKey, Identity, Index, IndexColumn, Materialized, ObjectId, Table, View,
 };
 use super::schema::{CheckOption, EXPRESSIONS, KeyExpression, RowExpression};
 use super::schema::{Deferral, OnCommit, ReferentialAction, Sequence};
@@ -22,6 +22,7 @@ use crate::types::row::{VERSIONS, decode_raw};
 /// always changes its bytes (whoever relied on the old entry must notice).
 pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     let mut w = match () {
+        () if table.feed.is_some() => Writer::entry_with_feed(),
         () if table.has_deferrable_keys() => Writer::entry_with_late_keys(),
         () if table.is_materialized() => Writer::entry_with_query(),
         () if table.triggers.iter().any(|trigger| trigger.is_of_later_kind()) => Writer::entry_with_trigger_kinds(),
@@ -81,7 +82,49 @@ pub(super) fn encode_table(table: &Table, change: u64) -> Vec<u8> {
     if let Some(materialized) = &table.materialized {
         w.record(18, |w| encode_materialized(materialized, w));
     }
+    if let Some(feed) = table.feed {
+        w.record(19, |w| {
+            w.number(1, feed.tree.0.into());
+            w.number(2, feed.schema.into());
+        });
+    }
     w.finish()
+}
+
+/// What a table's rows are read by, and nothing else of it: the same bytes mean that they are read alike.
+pub(crate) fn encode_described(table: &Table) -> Vec<u8> {
+    let column = |column: &Column| Column {
+        domain: None,
+        not_null: column.not_null,
+        since: column.since,
+        missing: column.missing.clone(),
+        ..Column::new(column.number, &*column.name, column.data_type)
+    };
+    let described = Table {
+        schema: table.schema,
+        columns: table.columns.iter().map(column).collect(),
+        primary_key: table.primary_key.clone(),
+        layout_version: table.layout_version,
+        dropped: table.dropped.clone(),
+        columns_made: table.columns_made,
+        ..Table::new(table.id, table.name.clone(), TreeId(0))
+    };
+    let mut bytes = table.id.0.to_be_bytes().to_vec();
+    bytes.extend(encode_table(&described, 0));
+    bytes
+}
+
+fn decode_feed(bytes: &[u8]) -> Result<Feed> {
+    let mut feed = Feed { tree: TreeId(0), schema: 0 };
+    let mut fields = Fields::record(bytes);
+    while let Some((tag, value)) = fields.next()? {
+        match tag {
+            1 => feed.tree = TreeId(codec::number(value)?),
+            2 => feed.schema = codec::number(value)?,
+            _ => {}
+        }
+    }
+    Ok(feed)
 }
 
 pub(super) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types) -> Result<Table> {
@@ -113,6 +156,7 @@ pub(super) fn decode_table(id: ObjectId, bytes: &[u8], types: &Types) -> Result<
             17 => table.triggers.push(Arc::new(decode_trigger(value)?)),
             16 => table.primary_key_included = codec::numbers(value)?,
             18 => table.materialized = Some(decode_materialized(value)?),
+            19 => table.feed = Some(decode_feed(value)?),
             _ => {}
         }
     }

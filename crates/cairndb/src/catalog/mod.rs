@@ -21,6 +21,7 @@ mod user_types;
 pub(crate) use cache::{CatalogCache, CatalogStamp};
 pub use definition::Definition;
 pub(crate) use definition::{KnownColumn, Reference};
+pub(crate) use entries::encode_described;
 pub(crate) use layout::{Apart, row_number, row_number_key};
 pub use layout::{ColumnPlace, TableLayout};
 pub(crate) use live::{Live, Sample};
@@ -36,10 +37,13 @@ pub use schema::{
     Check, Column, ColumnStatistics, Deferral, ForeignKey, Identity, Index, IndexColumn, ObjectId, ReferentialAction,
     Sequence, Table, TableStatistics, View,
 };
-pub(crate) use schema::{CheckOption, EXPRESSIONS, Inverted, KeyExpression, Materialized, OnCommit, RowExpression};
+pub(crate) use schema::{
+    CheckOption, EXPRESSIONS, Feed, Inverted, KeyExpression, Materialized, OnCommit, RowExpression,
+};
 pub(crate) use store::{
-    CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_table_entry, delete_statistics, is_up_to_date,
-    load, load_after, load_temporary, load_types, put_statistics, system_trees, temporary_stamp,
+    CatalogStore, EntryKind, SystemTrees, bootstrap, check_entry, decode_described, decode_table_entry,
+    delete_feeds_tree, delete_statistics, feeds_tree_of, is_up_to_date, load, load_after, load_temporary, load_types,
+    put_feeds_tree, put_statistics, schema_name_of, system_trees, temporary_stamp,
 };
 pub use trigger::Trigger;
 pub(crate) use trigger::{Enabled, Timing, TriggerEvent, Triggered};

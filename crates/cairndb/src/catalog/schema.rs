@@ -78,6 +78,16 @@ pub struct Table {
     pub(crate) materialized: Option<Materialized>,
     /// It is no table, but what INSTEAD OF triggers of a view see of that: its columns by their places, and its triggers.
     pub(crate) is_face: bool,
+    /// What becomes of its rows is kept.
+    pub(crate) feed: Option<Feed>,
+}
+
+/// A table's change feed: see [`crate::change_feed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Feed {
+    pub(crate) tree: TreeId,
+    /// The number of the table's description in it; 0 before the first.
+    pub(crate) schema: u32,
 }
 
 /// What a materialized view is besides a table.
@@ -476,6 +486,7 @@ impl Table {
             triggers: Vec::new(),
             materialized: None,
             is_face: false,
+            feed: None,
         }
     }
 

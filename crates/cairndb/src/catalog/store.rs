@@ -23,6 +23,7 @@ use super::schema::{ObjectId, Sequence, Table, TableStatistics, View};
 use super::statistics;
 use super::user_types::{Types, UserType, decode_user_type, encode_user_type};
 use crate::Result;
+use crate::change_feed::put_description;
 use crate::functions::Function;
 use crate::state::{TemporaryTrees, Transaction};
 
@@ -404,6 +405,38 @@ fn digest(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// The key under which the tree stands that knows of all change feeds.
+fn feeds_key() -> [u8; 5] {
+    entry_key(EntryKind::System, ObjectId(3))
+}
+
+/// The tree that knows of all change feeds; `None`: there has been none.
+pub(crate) fn feeds_tree_of(reader: &Reader) -> Result<Option<TreeId>> {
+    let Some(bytes) = reader.get(TreeId::CATALOG, &feeds_key())? else { return Ok(None) };
+    let tree = bytes.as_slice().try_into().map_err(|_| corrupt("tree of the change feeds"))?;
+    Ok(Some(TreeId(u32::from_le_bytes(tree))))
+}
+
+pub(crate) fn put_feeds_tree(tx: &Transaction, tree: TreeId) -> Result<()> {
+    Ok(tx.put(TreeId::CATALOG, &feeds_key(), &tree.0.to_le_bytes())?)
+}
+
+pub(crate) fn delete_feeds_tree(tx: &Transaction) -> Result<()> {
+    Ok(tx.delete(TreeId::CATALOG, &feeds_key()).map(drop)?)
+}
+
+/// The table that [`encode_described`](entries::encode_described) described, with the types of now.
+pub(crate) fn decode_described(reader: &Reader, bytes: &[u8]) -> Result<Table> {
+    let (id, bytes) = bytes.split_first_chunk::<4>().ok_or_else(|| corrupt("description"))?;
+    entries::decode_table(ObjectId(u32::from_be_bytes(*id)), bytes, &load_types(reader, false)?)
+}
+
+/// What a schema is called; empty where it is gone.
+pub(crate) fn schema_name_of(reader: &Reader, schema: ObjectId) -> Result<String> {
+    let bytes = reader.get(TreeId::CATALOG, &entry_key(EntryKind::Schema, schema))?;
+    bytes.map_or_else(|| Ok(String::new()), |bytes| entries::decode_text(&bytes))
+}
+
 /// Writes the catalog in a transaction: that of the database, or of the session where it is about what is temporary.
 pub(crate) struct CatalogStore<'a> {
     tx: &'a Transaction,
@@ -468,6 +501,14 @@ impl<'a> CatalogStore<'a> {
     /// SQLSTATE 42P16 where a definition of it rests on what ends with the session.
     pub(crate) fn put_table(&self, table: &Table) -> Result<()> {
         refuse_temporary_parts(table)?;
+        let described;
+        let table = match table.feed {
+            Some(feed) => {
+                described = Table { feed: Some(put_description(self.tx, table, feed)?), ..table.clone() };
+                &described
+            }
+            None => table,
+        };
         self.put(EntryKind::Table, table.id, |change| entries::encode_table(table, change))?;
         self.put_name(table.schema, &table.name, table.id)
     }

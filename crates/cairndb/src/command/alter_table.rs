@@ -2,6 +2,7 @@
 
 use cairn_parser::{Expr, Id, TokenKind, TypeName};
 
+use super::change_feed::FeedOptions;
 use super::clause::Clause;
 use super::constraint::{Constraint, deferral};
 use super::create_table::{ColumnDefinition, Identity, check_collation, check_storage_options, identity};
@@ -64,6 +65,8 @@ pub(crate) enum TableAction {
     },
     /// Dumps say whose a table is; there are no roles.
     Owner,
+    /// SET or RESET of parameters that are about the change feed.
+    ChangeFeed(FeedOptions),
     /// What is about how PostgreSQL stores a table, in these words.
     WithoutEffect(String),
 }
@@ -122,6 +125,7 @@ impl TableAction {
             A::AlterConstraint { .. } => "ALTER CONSTRAINT",
             A::EnableTrigger { enabled: Enabled::No, .. } => "DISABLE TRIGGER",
             A::EnableTrigger { .. } => "ENABLE TRIGGER",
+            A::ChangeFeed(_) => "SET (change_feed)",
             A::AlterColumn { change, .. } => match change {
                 C::SetNotNull => "ALTER COLUMN ... SET NOT NULL",
                 C::DropNotNull => "ALTER COLUMN ... DROP NOT NULL",
@@ -152,6 +156,7 @@ impl TableAction {
             A::RenameTo(_) | A::RenameColumn { .. } | A::RenameConstraint { .. } => Pass::Rest,
             A::ValidateConstraint(_) | A::AlterConstraint { .. } | A::EnableTrigger { .. } => Pass::Rest,
             A::Owner | A::WithoutEffect(_) => Pass::Rest,
+            A::ChangeFeed(_) => Pass::Rest,
         }
     }
 }
@@ -222,6 +227,7 @@ impl TableAction {
                 Ok(TableAction::EnableTrigger { name: clause.names().next(), enabled })
             }
             () if clause.has(TokenKind::Validate) => Ok(TableAction::ValidateConstraint(clause.name()?)),
+            () if feed_options(clause)?.is_said() => feed_options(clause).map(TableAction::ChangeFeed),
             () if is_about_storage(clause)? => Ok(TableAction::WithoutEffect(clause.first_words())),
             () => match clause.part("alter_column") {
                 Some(column) => altered(column),
@@ -237,6 +243,12 @@ fn altered_constraint(clause: Clause<'_>) -> Result<TableAction> {
         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
     Ok(TableAction::AlterConstraint { name: clause.name()?, deferral: deferral(clause.parts("rule_attribute"))? })
+}
+
+/// What is said of the change feed right in it, and not of a column.
+fn feed_options(clause: Clause<'_>) -> Result<FeedOptions> {
+    let options = clause.part("options").filter(|_| clause.part("alter_column").is_none());
+    options.map_or(Ok(FeedOptions::default()), |options| FeedOptions::of(options, clause.has(TokenKind::Reset)))
 }
 
 /// CLUSTER ON, SET LOGGED, SET (...) and their like: how a table is stored, and what else dumps say of that.

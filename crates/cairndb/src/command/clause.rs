@@ -223,6 +223,7 @@ impl<'p> Clause<'p> {
                     _ => text.push_str(tree.written(expr)),
                 },
                 Part::Keyword { .. } => text.push_str(&tree.written(part).to_ascii_lowercase()),
+                Part::Type { .. } => text.push_str(tree.written(part)),
                 Part::Rule { .. } => {
                     let inner = Parts::of(tree, part).map(|parts| Clause { parts, ..self }.value_text());
                     text.push_str(&inner.unwrap_or_default());

@@ -2,6 +2,7 @@
 
 use cairn_parser::{Expr, Id, Query, TokenKind, TypeName};
 
+use super::change_feed::FeedOptions;
 use super::clause::Clause;
 use super::constraint::{Constraint, column_rule, deferral, refuse_attributes};
 use super::sequence::SequenceOptions;
@@ -20,6 +21,7 @@ pub(crate) struct CreateTable {
     pub(crate) if_not_exists: bool,
     /// WITH (...), which does nothing.
     pub(crate) has_storage_options: bool,
+    pub(crate) feed: FeedOptions,
     pub(crate) elements: Vec<TableElement>,
     /// Those of the table, without those written with columns.
     pub(crate) constraints: Vec<Constraint>,
@@ -100,6 +102,10 @@ impl CreateTable {
             on_commit: on_commit(command),
             if_not_exists: command.part("if_not_exists").is_some(),
             has_storage_options: has_storage_options(command),
+            feed: command
+                .part("storage")
+                .and_then(|storage| storage.part("options"))
+                .map_or(Ok(FeedOptions::default()), |options| FeedOptions::of(options, false))?,
             elements: Vec::new(),
             constraints: Vec::new(),
         };
@@ -152,6 +158,9 @@ impl Like {
 impl CreateTableAs {
     pub(super) fn of(command: Clause<'_>) -> Result<CreateTableAs> {
         refuse_storage(command)?;
+        if let Some(options) = command.part("storage").and_then(|storage| storage.part("options")) {
+            FeedOptions::refuse(options)?;
+        }
         command.refuse("execute", "CREATE TABLE .. AS EXECUTE")?;
         Ok(CreateTableAs {
             name: command.relation()?,
@@ -202,7 +211,10 @@ const STORAGE_OPTIONS: &[&str] = &[
 pub(super) fn check_storage_options(options: Clause<'_>) -> Result<()> {
     for option in options.parts("storage_option") {
         let name = option_name(option);
-        let known = STORAGE_OPTIONS.contains(&name.as_str()) || name.starts_with("autovacuum_") || name == "toast";
+        let known = STORAGE_OPTIONS.contains(&name.as_str())
+            || FeedOptions::NAMES.contains(&name.as_str())
+            || name.starts_with("autovacuum_")
+            || name == "toast";
         if !known {
             let message = format!("unrecognized parameter \"{name}\"");
             return Err(option.here(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)));
@@ -229,7 +241,9 @@ pub(super) fn option_value(option: Clause<'_>) -> String {
 
 /// Whether storage parameters were said.
 fn has_storage_options(command: Clause<'_>) -> bool {
-    command.part("storage").is_some_and(|storage| storage.part("options").is_some())
+    let options = command.part("storage").and_then(|storage| storage.part("options"));
+    let is_of_feed = |option| FeedOptions::NAMES.contains(&option_name(option).as_str());
+    options.is_some_and(|options| options.parts("storage_option").any(|option| !is_of_feed(option)))
 }
 
 /// Whether TEMPORARY was said. UNLOGGED is refused.

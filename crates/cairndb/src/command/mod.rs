@@ -5,6 +5,7 @@
 //! necessarily there (a table may be missing): that is for whoever runs it.
 
 mod alter_table;
+mod change_feed;
 mod clause;
 mod comment;
 mod constraint;
@@ -32,6 +33,7 @@ mod types;
 mod view;
 
 pub(crate) use alter_table::{AlterTable, ColumnChange, Pass, TableAction};
+pub(crate) use change_feed::FeedOptions;
 use clause::Clause;
 pub(crate) use comment::{Comment, Commented};
 pub(crate) use constraint::{Constraint, References};

@@ -181,6 +181,7 @@ impl Ddl<'_> {
             A::EnableTrigger { name, enabled } => self.enable_trigger(table, name.as_deref(), *enabled),
             A::ValidateConstraint(name) => self.validate_constraint(table, name),
             A::AlterConstraint { name, deferral } => self.alter_constraint(table, name, *deferral),
+            A::ChangeFeed(options) => self.alter_change_feed(table, *options),
             A::Owner => Ok(()),
             A::WithoutEffect(words) => {
                 self.notice(SqlState("00000"), format!("{words} does nothing"));

@@ -31,6 +31,9 @@ pub(crate) trait Session {
 
     /// Whether a trigger of the table is running.
     fn is_busy(&self, table: ObjectId) -> bool;
+
+    /// There are change feeds from now on, to be kept within their limits.
+    fn keep_feeds(&self) -> Result<()>;
 }
 
 /// One execution of a schema change: the statement, the transaction, the catalog as it stands, and what will be reported.

@@ -77,6 +77,9 @@ impl Ddl<'_> {
         }
         let of_columns = create.columns().flat_map(|definition| &definition.constraints);
         self.add_constraints(&mut table, of_columns.chain(&create.constraints), &mut chosen)?;
+        if create.feed.is_on == Some(true) {
+            table.feed = Some(self.begin_feed(table.id, table.schema, create.feed)?);
+        }
         self.store.put_table(&table)?;
         Ok("CREATE TABLE")
     }

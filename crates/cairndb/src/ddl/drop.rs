@@ -10,6 +10,7 @@ use crate::catalog::{
     EXPRESSIONS, EntryKind, Index, ObjectId, ObjectName, Relation, RelationKind, Sequence, Table, TableStatistics,
     View, delete_statistics, no_schema,
 };
+use crate::change_feed::EntryKind as FeedEntry;
 use crate::command::DropRelations;
 use crate::system;
 use crate::{Error, Result, SqlState};
@@ -164,6 +165,9 @@ impl Ddl<'_> {
         let Some(table) = self.catalog.table_by_id(id) else { return Ok(()) };
         let what = if table.is_materialized() { "DROP MATERIALIZED VIEW" } else { "DROP TABLE" };
         self.refuse_pending(table, what)?;
+        if let Some(feed) = table.feed {
+            self.end_feed(feed, FeedEntry::Dropped)?;
+        }
         self.drop_trees(table)?;
         delete_statistics(self.dml.tx, self.trees, id)?;
         self.store.forget_name(table.schema, &table.name)?;

@@ -4,6 +4,7 @@
 mod alter_column;
 mod alter_table;
 mod analyze;
+mod change_feed;
 mod comment;
 mod composites;
 mod constraints;

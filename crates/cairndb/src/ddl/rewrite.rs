@@ -9,7 +9,8 @@ use cairn_parser::token::quote_identifier;
 use super::context::Ddl;
 use super::index_build::not_unique;
 use crate::bind::said;
-use crate::catalog::{Definition, Index, Table, delete_statistics};
+use crate::catalog::{Definition, Index, Table, TableLayout, delete_statistics};
+use crate::change_feed::{EntryKind, write_rewritten};
 use crate::dml::{Target, key_detail};
 use crate::exec::EntrySorter;
 use crate::sql::{ParsedExpression, parse_expression};
@@ -25,8 +26,9 @@ impl Ddl<'_> {
         map: impl FnMut(Vec<Value>) -> Result<Vec<Value>>,
     ) -> Result<()> {
         self.give_trees(&mut new)?;
-        let new = Arc::new(new);
         self.store.put_table(&new)?;
+        new.feed = self.feed_now(&new)?;
+        let new = Arc::new(new);
         self.move_rows(old, &new, map)?;
         new.indexes.iter().try_for_each(|index| self.build_index(&new, index))?;
         self.drop_trees(old)?;
@@ -58,14 +60,21 @@ impl Ddl<'_> {
         mut map: impl FnMut(Vec<Value>) -> Result<Vec<Value>>,
     ) -> Result<()> {
         let rows = self.rows();
+        self.tell_feed(new, EntryKind::Rewriting)?;
         let target = Target::of(new, &self.catalog)?;
         let mut sorter = EntrySorter::new(self.dml.exec);
-        let (mut key, mut bytes) = (Vec::new(), Vec::new());
-        self.for_each_row(old, |_, row| {
-            let row = map(row)?;
+        let (mut key, mut bytes, mut entry) = (Vec::new(), Vec::new(), Vec::new());
+        let layout = TableLayout::new(old);
+        self.for_each_stored(old, |old_key, old_row| {
+            let row = map(layout.decode(old_key, old_row)?)?;
             bytes.clear();
             target.layout.encode_row(&row, &mut bytes);
             target.encode_new_key(|column| (&row[column]).into(), rows.numbers(new.tree), &mut key)?;
+            if let (Some(before), Some(now)) = (old.feed, new.feed) {
+                let schemas = (before.schema, now.schema);
+                write_rewritten(schemas, (old_key, old_row), (&key, &bytes), &mut entry);
+                self.dml.tx.append(now.tree, &entry)?;
+            }
             sorter.add(&key, &bytes)
         })?;
         let mut last: Option<Vec<u8>> = None;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::context::Ddl;
 use super::sequence::new_generation;
 use crate::catalog::{ObjectId, Sequence, Table, Timing, TriggerEvent, delete_statistics};
+use crate::change_feed::EntryKind;
 use crate::command::Truncate;
 use crate::dml::{DmlContext, Running, TableTriggers, has_trigger};
 use crate::exec::ExecContext;
@@ -96,6 +97,7 @@ impl Ddl<'_> {
 
     fn empty(&mut self, table: &Table) -> Result<()> {
         let mut new = table.clone();
+        self.tell_feed(table, EntryKind::Truncate)?;
         self.drop_trees(table)?;
         self.give_trees(&mut new)?;
         delete_statistics(self.dml.tx, self.trees, table.id)?;

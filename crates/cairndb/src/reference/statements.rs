@@ -24,7 +24,7 @@ pub static STATEMENTS: &[Statement] = &[
          [REFERENCES table (column) [ON DELETE action] [ON UPDATE action] [DEFERRABLE [INITIALLY DEFERRED]]]\n        \
          [GENERATED ALWAYS | BY DEFAULT AS IDENTITY [(options)]] [GENERATED ALWAYS AS (expression) STORED], ...\n    \
          [CONSTRAINT name] PRIMARY KEY | UNIQUE [NULLS NOT DISTINCT] | CHECK | FOREIGN KEY ..., ...\n    \
-         [LIKE table [INCLUDING what] ...]\n)",
+         [LIKE table [INCLUDING what] ...]\n) [WITH (change_feed = on, ...)]",
         "CREATE TABLE author (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE);
          CREATE TABLE book (id bigint PRIMARY KEY, author bigint REFERENCES author (id) ON DELETE CASCADE,
              title text NOT NULL, price numeric(8,2) CHECK (price >= 0), tags jsonb)",
@@ -106,7 +106,8 @@ pub static STATEMENTS: &[Statement] = &[
          TYPE type [USING expression] | SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL |\n        \
          ADD GENERATED ... AS IDENTITY | SET GENERATED ... | DROP IDENTITY | DROP EXPRESSION\n    \
          ADD constraint [NOT VALID] | VALIDATE CONSTRAINT name | DROP CONSTRAINT name | ALTER CONSTRAINT name ...\n    \
-         ENABLE | DISABLE TRIGGER name | ALL | USER, ...\n\
+         ENABLE | DISABLE TRIGGER name | ALL | USER\n    \
+         SET (change_feed = on | off, change_feed_age = 'interval', change_feed_bytes = 'size') | RESET (...), ...\n\
          ALTER TABLE name RENAME [COLUMN | CONSTRAINT] name TO name | RENAME TO name | SET SCHEMA name",
         "ALTER TABLE book ADD COLUMN pages integer NOT NULL DEFAULT 0, ADD CHECK (pages >= 0);
          ALTER TABLE book RENAME COLUMN pages TO leaves",

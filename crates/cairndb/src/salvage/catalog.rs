@@ -11,6 +11,7 @@ use super::uncertain::UncertainRows;
 use super::words::quoted;
 use crate::api::Database;
 use crate::catalog::{Catalog, CatalogStore, Table, check_entry, decode_table_entry, load, load_types, system_trees};
+use crate::change_feed::remove_all;
 use crate::state::Transaction;
 use crate::{Error, Result};
 
@@ -40,6 +41,14 @@ pub(super) fn repair(store: &Store, report: &mut Salvaged, apart: &mut Uncertain
     }
     for key in damaged {
         transaction.delete(TreeId::CATALOG, &key)?;
+    }
+    if remove_all(&transaction)? {
+        report.notes.push("change feeds are gone: ALTER TABLE ... SET (change_feed = on) begins them anew".to_owned());
+        let catalog = CatalogStore::new(&transaction);
+        for table in tables.iter_mut().filter(|table| table.feed.is_some()) {
+            table.feed = None;
+            catalog.put_table(table)?;
+        }
     }
     forget_missing(&transaction, &tables, report)?;
     ensure_trees(&transaction, &tables)?;

@@ -142,6 +142,11 @@ impl Transaction {
         self.change(tree, key.len(), |tx| tx.delete(tree, key))
     }
 
+    /// See [`storage::TransactionWriter::append`]. Nothing temporary is appended to.
+    pub(crate) fn append(&self, tree: TreeId, value: &[u8]) -> Result<()> {
+        self.database.append(tree, value)
+    }
+
     /// See [`storage::Transaction::reader_of_now`].
     pub(crate) fn reader_of_now(&self) -> Result<Reader> {
         let temporary = self.temporary.as_ref().map(|temporary| temporary.tx.reader_of_now().map_err(full));

@@ -201,6 +201,11 @@ impl Store {
         self.engine().wait_visible(position, longest, gives_up)
     }
 
+    /// Tells the database from all others, its own copies included.
+    pub fn database_id(&self) -> u128 {
+        self.engine().database
+    }
+
     /// Counters since the database was opened.
     pub fn stats(&self) -> Stats {
         let engine = self.engine();

@@ -70,14 +70,16 @@ impl Appended {
 }
 
 /// See [`Transaction::forget_appended`].
-pub(super) fn forget(tx: &Transaction, tree: TreeId, position: u64, most: usize) -> Result<usize> {
+pub(super) fn forget(tx: &Transaction, tree: TreeId, position: u64, most: usize) -> Result<Option<u64>> {
     let (own, before) = (AppendKey::new(0, u32::MAX), AppendKey::new(position, 0));
     let mut cursor = tx.reader().cursor(tree, Bound::Excluded(own.bytes()), Bound::Excluded(before.bytes()))?;
-    let mut entries = Vec::new();
+    let (mut entries, mut last) = (Vec::new(), None);
     while entries.len() < most
         && let Some((key, value)) = cursor.next()?
     {
-        let is_beside = AppendKey::read(key).is_some_and(|(_, ordinal)| ordinal == BESIDE);
+        let (at, ordinal) = AppendKey::read(key).ok_or_else(malformed)?;
+        last = Some(at);
+        let is_beside = ordinal == BESIDE;
         entries.push((key.to_vec(), is_beside.then(|| tree_beside(value)).transpose()?));
     }
     drop(cursor);
@@ -85,7 +87,7 @@ pub(super) fn forget(tx: &Transaction, tree: TreeId, position: u64, most: usize)
         beside.map_or(Ok(()), |beside| tx.drop_tree(beside))?;
         tx.delete(tree, key)?;
     }
-    Ok(entries.len())
+    Ok(last)
 }
 
 /// Drops the trees that have more of what was appended to this one.

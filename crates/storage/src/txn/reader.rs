@@ -254,6 +254,14 @@ impl Reader {
         }
     }
 
+    /// The log position of the state that is read: for a transaction, of the one that it rests on.
+    pub fn position(&self) -> Result<u64> {
+        match &self.0 {
+            Source::Snapshot(view, _) => Ok(view.version().position),
+            Source::Transaction(private, _) => Ok(private.lock()?.base()?.version().position),
+        }
+    }
+
     /// How many pages of the store were found in memory, and how many were waited for, since it was opened: by all who
     /// read it.
     pub fn pages_used(&self) -> (u64, u64) {

@@ -89,9 +89,9 @@ impl Transaction {
         Ok(self.writable()?.make_tree(self.private.engine(), derived))
     }
 
-    /// Forgets what commits before `position` appended to the tree, of at most so many of them; how many there were. Of
-    /// entries that were not appended, nothing is known.
-    pub fn forget_appended(&self, tree: TreeId, position: u64, most: usize) -> Result<usize> {
+    /// Forgets what commits before `position` appended to the tree, at most so many entries; the position of the last of
+    /// them. Of that commit, entries may be left.
+    pub fn forget_appended(&self, tree: TreeId, position: u64, most: usize) -> Result<Option<u64>> {
         super::appended::forget(self, tree, position, most)
     }
 

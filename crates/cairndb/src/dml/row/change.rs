@@ -11,6 +11,7 @@ use cairn_storage::{Patches, TreeId};
 
 use super::affected::Affected;
 use super::assign::{Assignment, Both};
+use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::target::Generated;
 use super::{
@@ -532,6 +533,8 @@ impl RowChange {
     pub(crate) fn take_old(&self, trees: &mut dyn Trees, key: &[u8], buffers: &ChangeBuffers) -> Result<(), Stop> {
         if buffers.write.is_move() {
             trees.delete(self.rules.target.table.tree, key)?;
+            // A row under another key goes, and comes: others may take its key, and it another's, in between.
+            derive(trees, &self.rules.target.table, Some((key, &buffers.old)), None)?;
         }
         let stays = !buffers.write.is_move();
         for (_, index, before, after) in self.changed(buffers).filter(|(.., before, _)| !before.absent) {
@@ -542,7 +545,7 @@ impl RowChange {
 
     /// Writes the new row and its changed entries, in whose way nothing is.
     pub(crate) fn put_new(&self, trees: &mut dyn Trees, key: &[u8], buffers: &ChangeBuffers) -> Result<(), Stop> {
-        let tree = self.rules.target.table.tree;
+        let (tree, old_key) = (self.rules.target.table.tree, key);
         let key = buffers.key_after(key);
         let stays = !buffers.write.is_move();
         for (_, index, before, after) in self.changed(buffers).filter(|(.., after)| !after.absent) {
@@ -558,7 +561,28 @@ impl RowChange {
             RowWrite::Stretch(stretch) => trees.patch(tree, key, stretch.start, &buffers.row[stretch.clone()])?,
             RowWrite::Replace | RowWrite::Move => trees.put(tree, key, &buffers.row)?,
         }
-        Ok(())
+        match self.rules.target.table.feed {
+            None => Ok(()),
+            Some(_) => self.derive(trees, (old_key, key), buffers),
+        }
+    }
+
+    #[cold]
+    fn derive(&self, trees: &mut dyn Trees, (old, new): (&[u8], &[u8]), buffers: &ChangeBuffers) -> Result<(), Stop> {
+        let mut patched = Vec::new();
+        let row = match buffers.write {
+            RowWrite::Patch => {
+                patched.extend_from_slice(&buffers.old);
+                for (offset, range) in &buffers.patches {
+                    let bytes = &buffers.bytes[range.clone()];
+                    patched[*offset..][..bytes.len()].copy_from_slice(bytes);
+                }
+                &patched
+            }
+            _ => &buffers.row,
+        };
+        let old = (!buffers.write.is_move()).then_some((old, &buffers.old[..]));
+        derive(trees, &self.rules.target.table, old, Some((new, row)))
     }
 
     /// What the new row violates, in words.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::affected::Affected;
 use super::change::is_as_it_was;
+use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::{Env, ReferenceChecks, Stop, Target, Trees, env, look_up};
 use crate::Value;
@@ -98,12 +99,17 @@ impl RowDelete {
         if let Some(exprs) = &self.returning {
             Affected { row, old: Some(row), new: None }.returning(exprs, env, returned)?;
         }
+        let mut gone = Vec::new();
+        if table.feed.is_some() {
+            look_up(trees, table.tree, key, &mut gone)?;
+        }
         if !trees.delete(table.tree, key)? {
             return Ok(false);
         }
         for (index, entry) in table.indexes.iter().zip(&buffers.entries).filter(|(_, entry)| !entry.absent) {
             entry.take(trees, index, key, None)?;
         }
+        derive(trees, table, Some((key, &gone)), None)?;
         if self.is_told {
             let old = (0..table.columns.len()).map(|column| Ok(row.column(column)?.into_value()));
             checks.replaced(table, old.collect::<Result<_, Stop>>()?, None, &Arc::default());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cairn_storage::Store;
 
 use super::affected::Affected;
+use super::derive::derive;
 use super::entry::{Entry, grow};
 use super::{
     ChangeBuffers, Conflict, Env, Lookup, Proposed, ReferenceChecks, Rules, Stop, Target, Touched, Trees, Violation,
@@ -189,6 +190,7 @@ impl RowInsert {
         for (index, entry) in table.indexes.iter().zip(entries).filter(|(_, entry)| !entry.absent) {
             entry.put(trees, index, key, None)?;
         }
+        derive(trees, table, None, Some((key, row)))?;
         for (at, entry) in (0..table.indexes.len()).zip(entries) {
             entry.guarded().map_or(Ok(()), |key| checks.guarded(table, at, key))?;
         }

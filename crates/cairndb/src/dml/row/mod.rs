@@ -3,7 +3,7 @@
 //!
 //! A program is compiled for a table and a kind of change ([`RowInsert`], [`RowChange`], [`RowDelete`]), and is a list of
 //! steps: *compute* (new values), *fit* (lengths), *check* (NOT NULL, CHECK), *encode* (row, keys, the keys of rows
-//! referred to), *look up* (what could stop it), *write*, *return*. It speaks of [`Trees`] only, which a transaction and
+//! referred to), *look up* (what could stop it), *write*, *derive* (the change feed's entry), *return*. It speaks of [`Trees`] only, which a transaction and
 //! the point path's writer both are: the point path runs it for one row under the commit lock, the statements of `dml` for
 //! each of their rows, in the phases that many rows ask for. Neither has rules of its own.
 //!
@@ -18,6 +18,7 @@ mod assign;
 mod change;
 mod conflict;
 mod delete;
+mod derive;
 mod entry;
 mod env;
 mod fit;

@@ -13,6 +13,8 @@ pub(crate) trait Trees {
     fn insert(&mut self, tree: TreeId, key: &[u8], value: &[u8]) -> Result<bool>;
     fn patch(&mut self, tree: TreeId, key: &[u8], offset: usize, bytes: &[u8]) -> Result<()>;
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool>;
+    /// Puts the value behind all others, under a key that the commit gives.
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()>;
 }
 
 impl Trees for PointWriter<'_> {
@@ -30,6 +32,9 @@ impl Trees for PointWriter<'_> {
     }
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         PointWriter::delete(self, tree, key)
+    }
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
+        PointWriter::append(self, tree, value)
     }
 }
 
@@ -49,6 +54,9 @@ impl Trees for TransactionWriter<'_> {
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         TransactionWriter::delete(self, tree, key)
     }
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
+        TransactionWriter::append(self, tree, value)
+    }
 }
 
 impl Trees for &state::Transaction {
@@ -66,6 +74,9 @@ impl Trees for &state::Transaction {
     }
     fn delete(&mut self, tree: TreeId, key: &[u8]) -> Result<bool> {
         state::Transaction::delete(self, tree, key)
+    }
+    fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
+        state::Transaction::append(self, tree, value)
     }
 }
 

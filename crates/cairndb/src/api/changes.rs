@@ -1,0 +1,501 @@
+//! The change feed as its consumers see it: what every commit did to the tables that ask for it, in order.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use cairn_storage::{AppendListener, Appended, Reader, TreeId};
+
+use super::{Connection, Database, Row};
+use crate::catalog::{ObjectId, Table, TableLayout, schema_name_of};
+use crate::change_feed::{self, Entry, EntryKind, Epochs, FeedInfo, description, feeds_tree};
+use crate::plan::Field;
+use crate::{Error, Result, SqlState, Value};
+
+/// Changes that are read ahead, and bytes of them.
+const AHEAD: usize = 256;
+const AHEAD_BYTES: usize = 1 << 20;
+
+/// Where a consumer of changes stands: all commits up to there are behind it. As text it outlives the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChangeToken {
+    epoch: u64,
+    position: u64,
+}
+
+impl ChangeToken {
+    /// The log position behind the last of those commits.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The same opening of the database, at another position: that of a state that was read, or of a commit.
+    pub fn at(&self, position: u64) -> ChangeToken {
+        ChangeToken { epoch: self.epoch, position }
+    }
+}
+
+impl fmt::Display for ChangeToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}-{:x}", self.epoch, self.position)
+    }
+}
+
+impl FromStr for ChangeToken {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<ChangeToken> {
+        let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        let token = text.split_once('-').and_then(|(epoch, position)| Some((number(epoch)?, number(position)?)));
+        let (epoch, position) = token.ok_or_else(|| {
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{text}\" is no place in a change feed"))
+        })?;
+        Ok(ChangeToken { epoch, position })
+    }
+}
+
+/// What a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// A row came.
+    Insert,
+    /// A row is another, under the same key. One whose key changes is told as deleted, then inserted.
+    Update,
+    /// A row went.
+    Delete,
+    /// All rows went at once.
+    Truncate,
+    /// The table has other columns, another key or another name from here on: [`Change::table`] has them. Rows that stay as they
+    /// are stored have [`ChangeColumn::missing`] in columns that came; others are told as [`ChangeKind::Rewrite`].
+    Alter,
+    /// All rows are written anew because the table was altered: each follows as [`ChangeKind::Rewrite`]. Who keeps rows by key
+    /// takes them all out first: keys may be others'.
+    Rewriting,
+    /// The row was written anew because the table was altered: with other values, or under another key. Old and new rows have the
+    /// columns from before and after that.
+    Rewrite,
+    /// The table is told of from here on: its rows are those of this position.
+    Begin,
+    /// The table is told of no more.
+    End,
+    /// The table was dropped.
+    Drop,
+}
+
+/// A table, as it was when something changed.
+#[derive(Clone, Debug)]
+pub struct ChangedTable {
+    /// Names the table for the life of the database, whatever it is called.
+    pub id: u32,
+    /// The schema that it is in; empty where that is gone.
+    pub schema: String,
+    /// What it was called.
+    pub name: String,
+    /// In order.
+    pub columns: Vec<ChangeColumn>,
+    /// Positions of the primary key's columns; none: rows are told apart by [`Change::old_key`] and [`Change::new_key`] alone.
+    pub primary_key: Vec<usize>,
+    fields: Vec<Field>,
+    layout: TableLayout,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangeColumn {
+    /// Names the column for the life of the table, whatever it is called.
+    pub number: u32,
+    /// What it was called.
+    pub name: String,
+    /// The value that rows have in it which were there before it came.
+    pub missing: Value,
+}
+
+/// One change of a commit.
+#[derive(Clone, Debug)]
+pub struct Change {
+    kind: ChangeKind,
+    table: Arc<ChangedTable>,
+    old_table: Arc<ChangedTable>,
+    position: u64,
+    is_last: bool,
+    old: Option<(Box<[u8]>, Vec<Value>)>,
+    new: Option<(Box<[u8]>, Vec<Value>)>,
+}
+
+impl Change {
+    /// What it is.
+    pub fn kind(&self) -> ChangeKind {
+        self.kind
+    }
+
+    /// The table, as it is from this change on.
+    pub fn table(&self) -> &ChangedTable {
+        &self.table
+    }
+
+    /// The table, as the old row has it.
+    pub fn old_table(&self) -> &ChangedTable {
+        &self.old_table
+    }
+
+    /// The log position behind the commit: the same for all of its changes, greater than those of commits before.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Whether it is the last of its commit.
+    pub fn is_last(&self) -> bool {
+        self.is_last
+    }
+
+    /// The row as it was, where there was one.
+    pub fn old(&self) -> Option<Row<'_>> {
+        self.old.as_ref().map(|(_, values)| Row::new(&self.old_table.fields, values))
+    }
+
+    /// The row as it is, where there is one.
+    pub fn new_row(&self) -> Option<Row<'_>> {
+        self.new.as_ref().map(|(_, values)| Row::new(&self.table.fields, values))
+    }
+
+    /// Bytes that tell the old row from all others of its table.
+    pub fn old_key(&self) -> Option<&[u8]> {
+        self.old.as_ref().map(|(key, _)| &**key)
+    }
+
+    /// Bytes that tell the new row from all others of its table.
+    pub fn new_key(&self) -> Option<&[u8]> {
+        self.new.as_ref().map(|(key, _)| &**key)
+    }
+}
+
+/// What commits did to the tables that have a change feed, in the order of commits, within a commit in its own order, all
+/// durable. One that stops goes on from its [token](Changes::token), also after a crash, and misses nothing, as long as the
+/// feeds keep it.
+///
+/// ```
+/// use cairndb::ChangeKind;
+///
+/// let db = cairndb::Database::open_in_memory()?;
+/// let conn = db.connect()?;
+/// conn.execute("CREATE TABLE task (id int PRIMARY KEY, title text) WITH (change_feed = on)", ())?;
+/// let mut changes = db.changes(None)?;
+/// conn.execute("INSERT INTO task VALUES (1, 'told')", ())?;
+/// let change = changes.next_change()?.expect("a change");
+/// assert_eq!((change.kind(), change.table().name.as_str()), (ChangeKind::Insert, "task"));
+/// assert_eq!(change.new_row().expect("a row").get::<String>("title")?, "told");
+///
+/// let token = changes.token();
+/// conn.execute("DELETE FROM task", ())?;
+/// let mut later = db.changes(Some(token))?;
+/// assert_eq!(later.next_change()?.expect("a change").kind(), ChangeKind::Delete);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+pub struct Changes {
+    listener: AppendListener,
+    epoch: u64,
+    /// The entry that was read last; `u32::MAX`: all of its commit's.
+    at: (u64, u32),
+    /// Behind the last commit that was handed out whole.
+    done: u64,
+    waiting: VecDeque<Change>,
+    tables: HashMap<(TreeId, u32), Arc<ChangedTable>>,
+    /// Keeps the database open; let go of last.
+    database: Database,
+}
+
+impl fmt::Debug for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Changes({})", self.token())
+    }
+}
+
+impl Database {
+    /// What commits do to tables with a change feed: behind the token, or (`None`) from now on.
+    ///
+    /// # Errors
+    ///
+    /// 55000 where some of it is not kept any more, or the token is of commits that a crash took, or of another database: read the
+    /// tables anew, and go on from there ([`Connection::change_token`]).
+    pub fn changes(&self, from: Option<ChangeToken>) -> Result<Changes> {
+        // It listens before it looks.
+        let listener = self.shared.store.listen_to_appends();
+        let snapshot = self.shared.store.durable_snapshot()?;
+        let reader = snapshot.reader();
+        let epochs = feeds_tree(reader)?.map(|feeds| Epochs::read(reader, feeds)).transpose()?;
+        let epoch = epochs.as_ref().map_or(Ok(0), Epochs::newest)?;
+        let position = match from {
+            None => snapshot.position(),
+            // Before there was a feed all openings were alike.
+            Some(token) if token.epoch == 0 && epochs.is_none() => token.position,
+            Some(token) if epochs.is_some_and(|epochs| epochs.has(token.epoch, token.position)) => token.position,
+            Some(_) => return Err(too_late("they are of commits that this database does not have")),
+        };
+        let mut changes = Changes {
+            listener,
+            epoch,
+            at: (position, u32::MAX),
+            done: position,
+            waiting: VecDeque::new(),
+            tables: HashMap::new(),
+            database: self.clone(),
+        };
+        changes.fill()?;
+        Ok(changes)
+    }
+}
+
+impl Connection {
+    /// The place in the change feeds of the state that this connection reads: within a transaction its own, otherwise the newest.
+    /// Who reads tables in a transaction and goes on with the changes from there sees each change once.
+    pub fn change_token(&self) -> Result<ChangeToken> {
+        let shared = self.shared();
+        let snapshot = shared.store.durable_snapshot()?;
+        let position = match &self.state.borrow().transaction {
+            Some(open) => open.tx.reader().database().position()?,
+            None => snapshot.position(),
+        };
+        let reader = snapshot.reader();
+        let epoch = match feeds_tree(reader)? {
+            Some(feeds) => Epochs::read(reader, feeds)?.newest()?,
+            None => 0,
+        };
+        Ok(ChangeToken { epoch, position })
+    }
+}
+
+fn too_late(why: &str) -> Error {
+    Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "can no longer get changes from this place")
+        .with_detail(format!("Not all that follows is kept: {why}."))
+        .with_hint("Read the tables anew in a transaction, and go on from its change token.")
+}
+
+/// A feed's next entry.
+struct Head {
+    tree: TreeId,
+    entries: Appended,
+    at: (u64, u32),
+    value: Vec<u8>,
+}
+
+impl Head {
+    /// The first entry behind `after`, up to the position; `None`: there is none.
+    fn new(reader: &Reader, tree: TreeId, after: (u64, u32), last: u64) -> Result<Option<Head>> {
+        let entries = reader.appended(tree, after)?;
+        let mut head = Head { tree, entries, at: after, value: Vec::new() };
+        Ok(head.step(last)?.then_some(head))
+    }
+
+    fn step(&mut self, last: u64) -> Result<bool> {
+        let Some((position, ordinal, value)) = self.entries.next()? else { return Ok(false) };
+        self.at = (position, ordinal);
+        self.value.clear();
+        self.value.extend_from_slice(value);
+        Ok(position <= last)
+    }
+}
+
+impl Changes {
+    /// Where to go on from: behind the last commit whose last change was handed out.
+    pub fn token(&self) -> ChangeToken {
+        ChangeToken { epoch: self.epoch, position: self.done }
+    }
+
+    /// Waits for the next change. `None`: the database was closed.
+    ///
+    /// # Errors
+    ///
+    /// 55000 where it was too slow: what it has not taken yet is not kept any more. Begin again.
+    pub fn next_change(&mut self) -> Result<Option<Change>> {
+        self.next_until(None)
+    }
+
+    /// As `next_change`, for at most so long; `None` also: there is none so far.
+    ///
+    /// # Errors
+    ///
+    /// See [`Changes::next_change`].
+    pub fn next_change_within(&mut self, time: Duration) -> Result<Option<Change>> {
+        self.next_until(Some(Instant::now() + time))
+    }
+
+    /// For tasks of an asynchronous program: the next change, or its waker is woken once there may be one.
+    ///
+    /// # Errors
+    ///
+    /// See [`Changes::next_change`].
+    pub fn poll_change(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Change>>> {
+        loop {
+            match self.take() {
+                Ok(None) => {}
+                taken => return Poll::Ready(taken),
+            }
+            if self.listener.check().is_err() {
+                return Poll::Ready(Ok(None));
+            }
+            if self.listener.wake(context.waker()) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn next_until(&mut self, until: Option<Instant>) -> Result<Option<Change>> {
+        loop {
+            if let Some(change) = self.take()? {
+                return Ok(Some(change));
+            }
+            if self.listener.check().is_err() {
+                return Ok(None);
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(None);
+            }
+            self.listener.wait(left);
+        }
+    }
+
+    /// What there is now.
+    fn take(&mut self) -> Result<Option<Change>> {
+        if self.waiting.is_empty() {
+            self.fill()?;
+        }
+        let change = self.waiting.pop_front();
+        if let Some(change) = change.as_ref().filter(|change| change.is_last) {
+            self.done = change.position;
+        }
+        Ok(change)
+    }
+
+    /// Reads on, in the newest durable state; no state is held in between.
+    fn fill(&mut self) -> Result<()> {
+        self.listener.note();
+        let snapshot = self.database.shared.store.snapshot()?;
+        // More may be seen than is durable.
+        let last = self.listener.durable().min(snapshot.position());
+        let reader = snapshot.reader();
+        let Some(feeds) = feeds_tree(reader)? else {
+            self.idle(last);
+            return Ok(());
+        };
+        if self.epoch == 0 {
+            self.epoch = Epochs::read(reader, feeds)?.newest()?;
+        }
+        let all = change_feed::all(reader, feeds)?;
+        self.check_kept(&all, change_feed::forgotten(reader, feeds)?)?;
+        let mut heads = Vec::new();
+        for feed in &all {
+            heads.extend(Head::new(reader, feed.tree, self.at, last)?);
+        }
+        let mut bytes = 0;
+        while let Some(next) = (0..heads.len()).min_by_key(|&head| heads[head].at) {
+            let (position, ordinal) = heads[next].at;
+            if let Some(before) = self.waiting.back_mut().filter(|before| before.position != position) {
+                before.is_last = true;
+            }
+            if self.waiting.len() >= AHEAD || bytes >= AHEAD_BYTES {
+                return Ok(());
+            }
+            bytes += heads[next].value.len();
+            let change = self.change(reader, heads[next].tree, position, &heads[next].value)?;
+            self.waiting.push_back(change);
+            self.at = (position, ordinal);
+            if !heads[next].step(last)? {
+                heads.swap_remove(next);
+            }
+        }
+        match self.waiting.back_mut() {
+            Some(change) => {
+                change.is_last = true;
+                self.at = (change.position, u32::MAX);
+            }
+            None => self.idle(last),
+        }
+        Ok(())
+    }
+
+    /// There is nothing up to the position.
+    fn idle(&mut self, last: u64) {
+        if last > self.at.0 && self.at.1 == u32::MAX {
+            self.at = (last, u32::MAX);
+            self.done = self.done.max(last);
+        }
+    }
+
+    /// Fails if something behind where this stands may be gone.
+    fn check_kept(&self, all: &[FeedInfo], forgotten: u64) -> Result<()> {
+        let (position, ordinal) = self.at;
+        let needed = if ordinal == u32::MAX { position + 1 } else { position };
+        match all.iter().map(|feed| feed.horizon).chain([forgotten]).any(|horizon| horizon > needed) {
+            true => Err(too_late("it is older, or more, than the feed's age or size allows")),
+            false => Ok(()),
+        }
+    }
+
+    fn change(&mut self, reader: &Reader, tree: TreeId, position: u64, value: &[u8]) -> Result<Change> {
+        let entry = Entry::read(value)?;
+        let (table, old_table) = (self.table(reader, tree, entry.schema)?, self.table(reader, tree, entry.old_schema)?);
+        let row = |row: Option<(&[u8], &[u8])>, table: &ChangedTable| {
+            row.map(|(key, row)| Ok::<_, Error>((Box::from(key), table.layout.decode(key, row)?))).transpose()
+        };
+        Ok(Change {
+            kind: match entry.kind {
+                EntryKind::Insert => ChangeKind::Insert,
+                EntryKind::Update => ChangeKind::Update,
+                EntryKind::Delete => ChangeKind::Delete,
+                EntryKind::Truncate => ChangeKind::Truncate,
+                EntryKind::Altered => ChangeKind::Alter,
+                EntryKind::Rewritten => ChangeKind::Rewrite,
+                EntryKind::Begun => ChangeKind::Begin,
+                EntryKind::Ended => ChangeKind::End,
+                EntryKind::Dropped => ChangeKind::Drop,
+                EntryKind::Rewriting => ChangeKind::Rewriting,
+            },
+            position,
+            is_last: false,
+            old: row(entry.old, &old_table)?,
+            new: row(entry.new, &table)?,
+            table,
+            old_table,
+        })
+    }
+
+    fn table(&mut self, reader: &Reader, tree: TreeId, schema: u32) -> Result<Arc<ChangedTable>> {
+        if let Some(known) = self.tables.get(&(tree, schema)) {
+            return Ok(known.clone());
+        }
+        // A type that a column had may be gone with the table.
+        let described = description(reader, tree, schema).ok().flatten();
+        let described = described.ok_or_else(|| too_late("the types of the rows are gone"))?;
+        let table = Arc::new(ChangedTable::of(described, reader)?);
+        self.tables.insert((tree, schema), table.clone());
+        Ok(table)
+    }
+}
+
+impl ChangedTable {
+    fn of(table: Table, reader: &Reader) -> Result<ChangedTable> {
+        let layout = TableLayout::new(&table);
+        let missing = |at: usize| layout.stored_columns().iter().position(|&stored| stored == at);
+        let columns = table.columns.iter().enumerate().map(|(at, column)| ChangeColumn {
+            number: column.number,
+            name: column.name.clone(),
+            missing: missing(at).map_or(Value::Null, |place| layout.missing_value(place)),
+        });
+        let field = |column: &crate::catalog::Column| Field { name: column.name.clone(), data_type: column.data_type };
+        let ObjectId(id) = table.id;
+        Ok(ChangedTable {
+            id,
+            schema: schema_name_of(reader, table.schema)?,
+            columns: columns.collect(),
+            primary_key: table.primary_key.clone(),
+            fields: table.columns.iter().map(field).collect(),
+            layout,
+            name: table.name,
+        })
+    }
+}

@@ -1,0 +1,31 @@
+//! What a row's change leaves behind besides the row: its entry in the table's change feed.
+
+use super::{Stop, Trees};
+use crate::catalog::Table;
+use crate::change_feed::{EntryKind, write_entry};
+
+/// A key and a row as the table's tree has them.
+pub(super) type Raw<'a> = (&'a [u8], &'a [u8]);
+
+/// A row was inserted, changed or deleted.
+#[inline]
+pub(super) fn derive(
+    trees: &mut dyn Trees,
+    table: &Table,
+    old: Option<Raw<'_>>,
+    new: Option<Raw<'_>>,
+) -> Result<(), Stop> {
+    match table.feed {
+        None => Ok(()),
+        Some(feed) => {
+            let kind = match (old, new) {
+                (None, _) => EntryKind::Insert,
+                (_, None) => EntryKind::Delete,
+                _ => EntryKind::Update,
+            };
+            let mut entry = Vec::new();
+            write_entry(kind, feed.schema, old, new, &mut entry);
+            Ok(trees.append(feed.tree, &entry)?)
+        }
+    }
+}
