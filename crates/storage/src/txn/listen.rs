@@ -48,9 +48,9 @@ impl AppendListener {
         }
     }
 
-    /// Whether the database is closed, or why nothing will become durable any more.
+    /// Fails once nothing is committed any more: the database is being closed, or failed, or is only read.
     pub fn check(&self) -> Result<()> {
-        self.handle.engine().publisher.life.check(Act::Log)
+        self.handle.engine().publisher.life.check(Act::Change)
     }
 
     /// Sleeps until something was appended since the last `note`, for at most so long, or for no reason.
