@@ -6,7 +6,7 @@ use cairn_conformance::differential::{Dialect, Fresh, Rules, Totals, compare_see
 use cairn_conformance::engine::{CairnEngine, PostgresEngine, PostgresServer, PrintedEngine, SqliteEngine};
 use cairndb::Options;
 
-const POSTGRES_CASES: u64 = 210;
+const POSTGRES_CASES: u64 = 155;
 const SPILLING_CASES: u64 = 30;
 const PRINTED_CASES: u64 = 30;
 const SQLITE_CASES: u64 = 50;

@@ -161,7 +161,7 @@ impl Connection {
         let tag = Executed::tag("SET CONSTRAINTS");
         if !self.in_transaction() {
             let catalog = self.catalog()?;
-            names.into_iter().flatten().try_for_each(|name| deferrable_keys(name, &catalog).map(drop))?;
+            names.into_iter().flatten().try_for_each(|name| deferrable_keys(name, deferred, &catalog).map(drop))?;
             let message = "SET CONSTRAINTS can only be used in transaction blocks";
             self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
             return Ok(tag);
@@ -170,8 +170,9 @@ impl Connection {
             return Err(aborted());
         }
         let catalog = self.catalog()?;
-        let keys =
-            names.map(|names| names.iter().map(|name| deferrable_keys(name, &catalog)).collect::<Result<Vec<_>>>());
+        let keys = names.map(|names| {
+            names.iter().map(|name| deferrable_keys(name, deferred, &catalog)).collect::<Result<Vec<_>>>()
+        });
         let keys = keys.transpose()?.map(|keys| keys.concat());
         if let Some(open) = &self.state.borrow().transaction {
             open.deferred.set(keys.as_deref(), deferred);
@@ -194,7 +195,7 @@ impl Connection {
 }
 
 /// The foreign keys, keys and constraint triggers of a name, in the first schema that has a constraint of it.
-fn deferrable_keys(name: &ObjectName, catalog: &Catalog) -> Result<Vec<ObjectId>> {
+fn deferrable_keys(name: &ObjectName, deferred: bool, catalog: &Catalog) -> Result<Vec<ObjectId>> {
     let schemas = match &name.schema {
         Some(schema) => vec![catalog.schema(schema).ok_or_else(|| no_schema(schema))?],
         None => catalog.searched().to_vec(),
@@ -214,6 +215,10 @@ fn deferrable_keys(name: &ObjectName, catalog: &Catalog) -> Result<Vec<ObjectId>
             return Ok(deferrable().map(|(.., id)| id).collect());
         }
         if constraints().next().is_some() || tables().any(|table| has_constraint(table, &name.name)) {
+            // Checked at once it is already.
+            if !deferred {
+                return Ok(Vec::new());
+            }
             let message = format!("constraint \"{}\" is not deferrable", name.name);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }

@@ -138,6 +138,9 @@ impl Connection {
                 let catalog = self.catalog()?;
                 let table = source(table, &catalog)?;
                 let columns = positions(&table, columns)?;
+                if let Forced::Columns(named) = &copy.force_quote {
+                    positions(&table, named)?;
+                }
                 let name = |&column: &usize| crate::catalog::quoted(&table.columns[column].name).to_string();
                 let columns: Vec<String> = columns.iter().map(name).collect();
                 let from = catalog.shown(table.schema, &table.name);
@@ -160,6 +163,11 @@ impl Connection {
         let settings: Option<Arc<dyn ShownSettings>> = Some(settings);
         let eval = EvalContext { transaction_timestamp, statement_timestamp, time_zone, settings, caller: None };
         let names: Vec<String> = rows.columns().iter().map(|field| field.name.clone()).collect();
+        if let (Copied::Query(_), Forced::Columns(named)) = (&copy.what, &copy.force_quote)
+            && let Some(unknown) = named.iter().find(|name| !names.contains(name))
+        {
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{unknown}\" does not exist")));
+        }
         let forced = forced(&copy.force_quote, &names)?;
         let mut out = Vec::with_capacity(2 * BUFFER_BYTES);
         if copy.format.header != Header::No {
@@ -322,6 +330,11 @@ fn copy_from(
     let table = target(name, context.catalog)?;
     let positions = positions(&table, columns)?;
     let names: Vec<String> = positions.iter().map(|&position| table.columns[position].name.clone()).collect();
+    for named in [&copy.force_not_null, &copy.force_null] {
+        if !named.is_empty() {
+            self::positions(&table, named)?;
+        }
+    }
     let not_null = flags("FORCE_NOT_NULL", &copy.force_not_null, &names)?;
     let null = flags("FORCE_NULL", &copy.force_null, &names)?;
     let target = |((&position, force_not_null), force_null): ((&usize, bool), bool)| Target {

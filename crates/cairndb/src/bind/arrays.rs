@@ -111,29 +111,36 @@ impl Binder<'_> {
         }
         let count = self.subscript_count(steps)?;
         if slice {
-            for step in steps.iter().copied() {
-                let (lower, upper) = match self.tree.get(step) {
-                    Indirection::Slice { lower, upper } => (lower, upper),
-                    // A single subscript beside a slice means everything from 1 to it.
-                    Indirection::Index { index } => {
-                        args.push(Expr::Literal { value: Value::Integer(1), data_type: DataType::Integer });
-                        args.push(self.subscript(index, context)?);
-                        continue;
-                    }
-                    Indirection::Field { .. } | Indirection::All => return Err(self.refuse_step(steps)),
-                };
-                for bound in [lower, upper] {
-                    args.push(match bound {
-                        Some(bound) => self.subscript(bound, context)?,
-                        None => boolean(true),
-                    });
-                }
-            }
+            args.extend(self.bounds_of(steps, context)?);
             return Ok(Expr::Call { function: arrays::slice_of(data_type, count), args });
         }
         args.extend(self.subscripts_of(steps, context)?);
         let function = arrays::element_at(data_type, count).ok_or_else(|| Error::internal("an array's element"))?;
         Ok(Expr::Call { function, args })
+    }
+
+    /// Two for each dimension of a slice; one that is left out is a boolean.
+    fn bounds_of(&mut self, steps: &[Id<Indirection>], context: &mut Context) -> Result<Vec<Expr>> {
+        let mut bounds = vec![];
+        for step in steps.iter().copied() {
+            let (lower, upper) = match self.tree.get(step) {
+                Indirection::Slice { lower, upper } => (lower, upper),
+                // A single subscript beside a slice means everything from 1 to it.
+                Indirection::Index { index } => {
+                    bounds.push(Expr::Literal { value: Value::Integer(1), data_type: DataType::Integer });
+                    bounds.push(self.subscript(index, context)?);
+                    continue;
+                }
+                Indirection::Field { .. } | Indirection::All => return Err(self.refuse_step(steps)),
+            };
+            for bound in [lower, upper] {
+                bounds.push(match bound {
+                    Some(bound) => self.subscript(bound, context)?,
+                    None => boolean(true),
+                });
+            }
+        }
+        Ok(bounds)
     }
 
     fn subscript_count(&self, steps: &[Id<Indirection>]) -> Result<usize> {
@@ -215,13 +222,17 @@ impl Binder<'_> {
             return Ok(Expr::Call { function, args: [before, value].into_iter().chain(keys).collect() });
         }
         let Some(element) = data_type.element() else { return Err(self.at(not_subscriptable(data_type), place)) };
-        if steps.iter().any(|step| matches!(tree.get(*step), Indirection::Slice { .. })) {
-            let error = Error::unsupported("an assignment to a slice of an array");
-            return Err(
-                self.at(error.with_hint("Assign the whole array, made with || and slices of the old one."), place)
-            );
-        }
         let count = self.subscript_count(steps)?;
+        if steps.iter().any(|step| matches!(tree.get(*step), Indirection::Slice { .. })) {
+            if !rest.is_empty() {
+                return Err(self.at(Error::unsupported("an assignment to fields of a slice of an array"), place));
+            }
+            let bounds = self.bounds_of(steps, context)?;
+            let (value, span) = self.operand(value, context)?;
+            let value = self.part(value, data_type, column, span)?;
+            let function = arrays::with_slice(data_type, count);
+            return Ok(Expr::Call { function, args: [before, value].into_iter().chain(bounds).collect() });
+        }
         let subscripts = self.subscripts_of(steps, context)?;
         let mut element_at = |binder: &mut Self| {
             let function = arrays::element_at(data_type, count);

@@ -495,12 +495,19 @@ impl<'a> Binder<'a> {
             called = if calls.is_empty() { call.name } else { called };
             calls.push(call);
         }
+        let row_type = match calls.as_slice() {
+            [only] if !ordinality => only.row_type(),
+            _ => None,
+        };
         let plan = self.side_by_side(calls, ordinality, true)?;
         let fields = plan.fields();
         let (plan, lateral) = settle(plan);
         let single = fields.len() == 1;
         let mut scope = self.fields_scope(called, fields, naming)?;
-        scope.relations.iter_mut().for_each(|relation| relation.is_scalar = single);
+        for relation in &mut scope.relations {
+            relation.is_scalar = single;
+            relation.row_type = row_type;
+        }
         Ok(Item { plan, scope, lateral })
     }
 

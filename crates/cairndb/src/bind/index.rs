@@ -10,9 +10,10 @@ use super::definition::{noting, numbers_of};
 use super::entry::{alone, over_columns};
 use super::output_name::output_name;
 use crate::catalog::{Catalog, Definition, Index, RowExpression, Table};
+use crate::functions::Operator;
 use crate::plan::{BoundIndex, BoundIndexes, Expr, walk};
 use crate::sql;
-use crate::types::{DataType, cast_is_immutable};
+use crate::types::{DataType, TypeCategory, cast_is_immutable};
 use crate::{Error, Result, SqlState};
 
 /// What the table's indexes rest on, made once for each version of the catalog; `None`: columns only.
@@ -99,6 +100,16 @@ pub(super) fn is_immutable(expr: &Expr) -> bool {
     let mut immutable = true;
     walk::walk(expr, 0, &mut |expr, _| {
         immutable &= match expr {
+            // What stands beside a text is cast to text.
+            Expr::Call { function, args } if function.op == Some(Operator::Concat) => {
+                let is_steady = |arg: &Expr| {
+                    matches!(
+                        arg.data_type().category(),
+                        TypeCategory::String | TypeCategory::Numeric | TypeCategory::Boolean
+                    )
+                };
+                function.immutable || args.iter().all(is_steady)
+            }
             Expr::Call { function, .. } => function.immutable,
             Expr::InList { equal, .. } => equal.immutable,
             Expr::Cast { input, to } => cast_is_immutable(input.data_type(), *to),

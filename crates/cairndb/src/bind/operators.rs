@@ -67,15 +67,11 @@ impl Binder<'_> {
         place: Span,
         context: &mut Context,
     ) -> Result<Expr> {
-        let tree = self.tree;
-        if tree.len(lefts) != tree.len(rights) {
+        let (lefts, rights) = (self.row_items(lefts, context)?, self.row_items(rights, context)?);
+        if lefts.len() != rights.len() {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions"));
         }
-        let mut pairs = Vec::with_capacity(tree.len(lefts));
-        for (left, right) in tree.list(lefts).zip(tree.list(rights)) {
-            pairs.push((self.operand(left, context)?, self.operand(right, context)?));
-        }
-        self.compare_rows(symbol, pairs, Some(place))
+        self.compare_rows(symbol, lefts.into_iter().zip(rights).collect(), Some(place))
     }
 
     pub(super) fn compare_rows(

@@ -14,7 +14,7 @@ use crate::functions::{
     overloads, window_overloads,
 };
 use crate::plan::Expr;
-use crate::types::{CastContext, DataType, TypeCategory, can_cast};
+use crate::types::{CastContext, DataType, TypeCategory, Value, can_cast};
 use crate::{Error, Result, SqlState};
 
 /// What resolution needs of a candidate.
@@ -262,7 +262,10 @@ impl Binder<'_> {
                 &several
             }
         };
-        if types.iter().any(|of| matches!(of, DataType::Composite(_))) && symbol_compares(symbol) {
+        // NULL is nothing to read.
+        let is_null = |(arg, _): &(Expr, Span)| matches!(arg, Expr::Literal { value: Value::Null, .. });
+        let has_row = types.iter().any(|of| matches!(of, DataType::Composite(_)));
+        if has_row && symbol_compares(symbol) && !args.iter().any(is_null) {
             self.check_rows_compare(types, place.unwrap_or(NOWHERE))?;
         }
         let error = match choose(overloads(symbol), types, true) {

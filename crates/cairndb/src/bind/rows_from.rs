@@ -9,7 +9,7 @@ use super::context::{SERIES_BASE, SetCall};
 use super::from::settle;
 use super::select::contains_column_from;
 use crate::plan::{Expr, Field, JoinKind, LogicalPlan, SortKey, walk};
-use crate::types::DataType;
+use crate::types::{CompositeType, DataType};
 use crate::{Error, Result};
 
 /// A call of a function that returns rows, and their columns.
@@ -26,6 +26,14 @@ pub(super) struct RowsCall<'t> {
 pub(super) type Then = Box<dyn FnOnce(Expr) -> Expr>;
 
 impl RowsCall<'_> {
+    /// The type with a name whose rows it returns: the elements of an array, say.
+    pub(super) fn row_type(&self) -> Option<CompositeType> {
+        match (self.fields.as_slice(), self.stored || self.then.is_some()) {
+            ([Field { data_type: DataType::Composite(of), .. }], false) if !of.is_record() => Some(*of),
+            _ => None,
+        }
+    }
+
     fn plan(self, numbered: bool, spreads: bool) -> LogicalPlan {
         let RowsCall { name, stored, args, mut fields, then } = self;
         fields.extend(numbered.then(number));

@@ -121,7 +121,7 @@ impl Binder<'_> {
         context: &mut Context,
     ) -> Result<Expr> {
         let plan = self.inner_query(query, context)?;
-        let operands = self.operands_of(lefts, context)?;
+        let operands = self.row_items(lefts, context)?;
         // Over the one row that may come, ANY is the comparison. (Where PostgreSQL reports a second row, or answers NULL
         // for none, this answers for the rows there are.)
         self.compare_with(operands, symbol, QuantifiedOp::Any, plan)
@@ -129,7 +129,7 @@ impl Binder<'_> {
 
     fn left_side(&mut self, left: Id<ast::Expr>, context: &mut Context) -> Result<Vec<Operand>> {
         match row_of(self.tree, left) {
-            Some(parts) => self.operands_of(parts, context),
+            Some(parts) => self.row_items(parts, context),
             None => Ok(vec![self.operand(left, context)?]),
         }
     }

@@ -437,8 +437,15 @@ pub(super) fn resolve(declared: &[Declared], count: usize, given: &[DataType]) -
         Declared::Record => Some(given.base()),
         declared => resolved(declared),
     };
-    let args = declared[..count].iter().zip(given).map(arg).collect::<Option<_>>()?;
-    Some((args, resolved(&declared[count])?))
+    let args: Box<[DataType]> = declared[..count].iter().zip(given).map(arg).collect::<Option<_>>()?;
+    // A row of the type of those given.
+    let returns = match declared[count] {
+        Declared::Record => {
+            declared.iter().zip(&args).find(|(declared, _)| **declared == Declared::Record)?.1.to_owned()
+        }
+        ref declared => resolved(declared)?,
+    };
+    Some((args, returns))
 }
 
 /// Numbers the entries of all catalogues.

@@ -94,7 +94,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         catalogue.add("greatest", types, types[0], extreme::<true>).variadic().called_on_null();
         catalogue.add("least", types, types[0], extreme::<false>).variadic().called_on_null();
     }
-    for any in [Declared::Array, Declared::Enum] {
+    for any in [Declared::Array, Declared::Enum, Declared::Record] {
         let greatest = |_: &Function, args: &[Value], context: &EvalContext| extreme::<true>(args, context);
         catalogue.add_polymorphic("greatest", &[any], any, greatest).variadic().called_on_null();
         let least = |_: &Function, args: &[Value], context: &EvalContext| extreme::<false>(args, context);

@@ -176,6 +176,14 @@ pub static DIFFERENCES: &[Difference] = &[
         why: "foreign keys are no triggers here: they are always checked",
     },
     Difference {
+        what: "Keys that move over each other",
+        example: "CREATE TABLE moved (a integer UNIQUE); INSERT INTO moved VALUES (1), (2); UPDATE moved SET a = a + 1",
+        here: Answer::Done,
+        postgresql: Answer::Error("23505"),
+        why: "one UPDATE takes all old keys out before the first new one comes in, as standard SQL has it; PostgreSQL refuses or \
+              not by the order in which it meets the rows, unless the constraint is DEFERRABLE",
+    },
+    Difference {
         what: "Rows' places",
         example: "SELECT ctid FROM t",
         here: Answer::Error("0A000"),

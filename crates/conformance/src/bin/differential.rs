@@ -49,7 +49,7 @@ fn arguments() -> Arguments {
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let dialect = if arguments.sqlite { Dialect::Sqlite } else { Dialect::Postgres };
     if arguments.list {
-        Case::generate(arguments.seed, dialect).steps.iter().for_each(|step| println!("{};", step.sql));
+        Case::generate(arguments.seed, dialect).steps.iter().for_each(|step| println!("{}", step.shown()));
         return Ok(true);
     }
     let server = PostgresServer::start().map_err(|error| error.to_string())?;

@@ -4,7 +4,20 @@ use super::change::{self, Changes};
 use super::expression::Expressions;
 use super::query::query;
 use super::schema::{TableSpec, schema};
+use super::topics::{Block, block};
 use super::{Dialect, Random};
+use crate::engine::{Answer, Failure, Session};
+
+/// How a statement goes to an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// As text, its rows come back.
+    Text,
+    /// With this data behind it.
+    CopyIn(Vec<u8>),
+    /// Its data comes back, each line a row.
+    CopyOut,
+}
 
 /// One statement and how its outcomes compare.
 #[derive(Clone, Debug)]
@@ -17,15 +30,38 @@ pub struct Step {
     pub strict: bool,
     /// Rows compare as a set.
     pub unordered: bool,
+    /// How it is run.
+    pub via: Via,
 }
 
 impl Step {
     pub(super) fn change(sql: String) -> Step {
-        Step { sql, changes: true, strict: true, unordered: true }
+        Step { sql, changes: true, strict: true, unordered: true, via: Via::Text }
     }
 
     pub(super) fn query(sql: String, strict: bool, unordered: bool) -> Step {
-        Step { sql, changes: false, strict, unordered }
+        Step { sql, changes: false, strict, unordered, via: Via::Text }
+    }
+
+    /// Runs it.
+    pub(super) fn run(&self, session: &mut dyn Session) -> Result<Answer, Failure> {
+        match &self.via {
+            Via::Text => session.run(&self.sql),
+            Via::CopyIn(data) => session.copy_in(&self.sql, data),
+            Via::CopyOut => {
+                let out = session.copy_out(&self.sql)?;
+                let line = |line: &[u8]| vec![Some(String::from_utf8_lossy(line).into_owned())];
+                Ok(Answer { rows: out.split(|byte| *byte == b'\n').map(line).collect(), ..Answer::default() })
+            }
+        }
+    }
+
+    /// It, with its data, for people.
+    pub fn shown(&self) -> String {
+        match &self.via {
+            Via::CopyIn(data) => format!("{};\n{:?}", self.sql, String::from_utf8_lossy(data)),
+            _ => format!("{};", self.sql),
+        }
     }
 }
 
@@ -53,9 +89,14 @@ impl Case {
                 steps.push(Changes { random: &mut random, dialect, tables: &tables }.insert(table));
             }
         }
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             changes(&mut random, dialect, &tables, &mut steps);
             queries(&mut random, dialect, &tables, &mut steps);
+            if dialect == Dialect::Postgres {
+                for number in [2 * round, 2 * round + 1] {
+                    steps.extend(block(Block { random: &mut random, tables: &tables, number }));
+                }
+            }
         }
         Case { seed, steps }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use super::{Case, Dialect, Difference, Fresh, Rules, run_case, shrink};
+use super::{Case, Dialect, Difference, Fresh, Rules, Step, run_case, shrink};
 use crate::engine::Failure;
 
 /// What became of many cases.
@@ -67,9 +67,9 @@ impl Totals {
             text += &format!("\n== {} x {category} (seed {}, step {})\n", found.len(), case.seed, difference.step);
             let statements = match case.steps.get(difference.step) {
                 _ if rank < shrunk => shrink(case, difference, rules, reference, ours),
-                step => step.map(|step| step.sql.clone()).into_iter().collect(),
+                step => step.map(Step::shown).into_iter().collect(),
             };
-            text += &statements.iter().map(|sql| format!("{sql};\n")).collect::<String>();
+            text += &statements.iter().map(|sql| format!("{sql}\n")).collect::<String>();
             text += &format!("-- reference\n{}\n-- ours\n{}\n", difference.reference, difference.ours);
         }
         text

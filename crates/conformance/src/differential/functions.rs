@@ -18,6 +18,10 @@ pub(super) fn apply(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String
         (_, Kind::Interval) => interval(g, depth),
         (_, Kind::Integers) => integers(g, depth),
         (_, Kind::Jsonb) => document(g, depth),
+        (_, Kind::Mood) => mood(g, depth),
+        (_, Kind::Amount) => format!("CAST(GREATEST({}, -1000) AS amount)", g.value(Kind::Integer, depth)),
+        (_, Kind::Pair) => pair(g, depth),
+        (_, Kind::Pairs | Kind::Moods | Kind::Texts) => array(g, kind, depth),
         (_, Kind::Varchar) => format!("CAST({} AS varchar(3))", g.value(Kind::Text, depth)),
         (_, Kind::Char) => format!("CAST({} AS char(5))", g.value(Kind::Text, depth)),
         _ => g.leaf(kind),
@@ -68,7 +72,13 @@ fn integer(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String {
 }
 
 fn from_others(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String {
-    let inner = match g.random.below(18) {
+    let inner = match g.random.below(24) {
+        18 => format!("({}).a", g.value(Kind::Pair, depth)),
+        19 => format!("cardinality({})", g.value(Kind::Texts, depth)),
+        20 => format!("({} + {})", g.value(Kind::Amount, depth), g.leaf(Kind::SmallInt)),
+        21 => format!("array_position({}, {})", g.value(Kind::Moods, depth), g.leaf(Kind::Mood)),
+        22 => format!("(({})[1]).a", g.value(Kind::Pairs, depth)),
+        23 => format!("regexp_count({}, '[ab]+')", g.value(Kind::Text, depth)),
         12 => format!("cardinality({})", g.value(Kind::Integers, depth)),
         13 => format!("({})[{}]", g.value(Kind::Integers, depth), g.random.between(0, 3)),
         14 => format!("array_position({}, {})", g.leaf(Kind::Integers), g.random.between(-3, 9)),
@@ -137,7 +147,11 @@ fn numeric(g: &mut Expressions<'_>, depth: usize) -> String {
 
 fn text(g: &mut Expressions<'_>, depth: usize) -> String {
     let a = g.value(Kind::Text, depth);
-    match g.random.below(33) {
+    match g.random.below(41) {
+        33..=35 => super::topics::formats::text(g, depth),
+        36..=38 => super::topics::patterns::text(g, depth),
+        39 => format!("({}).b", g.value(Kind::Pair, depth)),
+        40 => format!("array_to_string({}, '+', '?')", g.value(Kind::Texts, depth)),
         26 => format!("({} ->> {})", g.leaf(Kind::Jsonb), json_key(g)),
         27 => format!("({} #>> '{{a,b}}')", g.value(Kind::Jsonb, depth)),
         28 => format!("jsonb_typeof({})", g.value(Kind::Jsonb, depth)),
@@ -215,6 +229,50 @@ fn interval(g: &mut Expressions<'_>, depth: usize) -> String {
     }
 }
 
+fn mood(g: &mut Expressions<'_>, depth: usize) -> String {
+    match g.random.below(5) {
+        0 => format!("CAST(CAST({} AS text) AS mood)", g.value(Kind::Mood, depth)),
+        1 => format!("({})[{}]", g.value(Kind::Moods, depth), g.random.between(0, 3)),
+        2 => (*g.random.pick(&["enum_first(NULL::mood)", "enum_last(NULL::mood)"])).into(),
+        3 => format!("(enum_range({}, NULL))[2]", g.leaf(Kind::Mood)),
+        _ => g.leaf(Kind::Mood),
+    }
+}
+
+fn pair(g: &mut Expressions<'_>, depth: usize) -> String {
+    match g.random.below(4) {
+        0 => format!("({})[{}]", g.value(Kind::Pairs, depth), g.random.between(0, 3)),
+        1 => format!("CAST(CAST({} AS text) AS pair)", g.value(Kind::Pair, depth)),
+        2 => format!("CAST(ROW(({}).a, {}) AS pair)", g.leaf(Kind::Pair), g.value(Kind::Text, depth)),
+        _ => format!("ROW({}, {})::pair", g.value(Kind::Integer, depth), g.value(Kind::Text, depth)),
+    }
+}
+
+/// An array of texts, enums or rows.
+fn array(g: &mut Expressions<'_>, kind: Kind, depth: usize) -> String {
+    let a = g.value(kind, depth);
+    let element = match kind {
+        Kind::Pairs => Kind::Pair,
+        Kind::Moods => Kind::Mood,
+        _ => Kind::Text,
+    };
+    match g.random.below(11) {
+        0 => format!("({a} || {})", g.leaf(kind)),
+        1 => format!("array_append({a}, {})", g.value(element, depth)),
+        2 => format!("array_remove({a}, {})", g.leaf(element)),
+        3 => format!("ARRAY[{}, {}]", g.leaf(element), g.value(element, depth)),
+        4 => format!("({a})[{}:]", g.random.between(0, 2)),
+        5 => format!("array_replace({a}, {}, {})", g.leaf(element), g.leaf(element)),
+        6 if kind == Kind::Moods => format!("enum_range({}, {})", g.leaf(element), g.leaf(element)),
+        6 if kind == Kind::Texts => format!("string_to_array({}, 'b')", g.value(Kind::Text, depth)),
+        7 if kind == Kind::Texts => format!("regexp_split_to_array({}, '[b ]')", g.value(Kind::Text, depth)),
+        8 if kind == Kind::Texts => format!("regexp_match({}, '(.)(b|z)')", g.value(Kind::Text, depth)),
+        9 => format!("CAST(CAST({a} AS text) AS {})", kind.sql()),
+        10 => format!("ARRAY(SELECT u FROM unnest({a}) AS u)"),
+        _ => g.leaf(kind),
+    }
+}
+
 fn integers(g: &mut Expressions<'_>, depth: usize) -> String {
     let a = g.value(Kind::Integers, depth);
     match g.random.below(10) {
@@ -263,7 +321,15 @@ fn json_key(g: &mut Expressions<'_>) -> &'static str {
 pub(super) fn test(g: &mut Expressions<'_>, depth: usize) -> String {
     let (a, b) = (g.value(Kind::Integers, depth), g.leaf(Kind::Integers));
     let (c, d) = (g.value(Kind::Jsonb, depth), g.leaf(Kind::Jsonb));
-    match g.random.below(12) {
+    match g.random.below(20) {
+        12 => format!("({} @> {})", g.value(Kind::Texts, depth), g.leaf(Kind::Texts)),
+        13 => format!("({} && {})", g.value(Kind::Moods, depth), g.leaf(Kind::Moods)),
+        14 => format!("({} <@ {})", g.value(Kind::Pairs, depth), g.leaf(Kind::Pairs)),
+        15 => row_comparison(g),
+        16 => format!("({} = ANY ({}))", g.leaf(Kind::Mood), g.value(Kind::Moods, depth)),
+        17 => format!("(ROW({}, {}) IS NULL)", g.leaf(Kind::Integer), g.leaf(Kind::Pair)),
+        18 => format!("({} IS NOT NULL)", g.value(Kind::Pair, depth)),
+        19 => super::topics::patterns::test(g, depth),
         0 => format!("({a} @> {b})"),
         1 => format!("({a} <@ {b})"),
         2 => format!("({a} && {b})"),
@@ -277,4 +343,15 @@ pub(super) fn test(g: &mut Expressions<'_>, depth: usize) -> String {
         10 => format!("({c} @@ '$.a == 1')"),
         _ => format!("({} ~ '^[a-m]+')", g.value(Kind::Text, depth)),
     }
+}
+
+/// Rows made on the spot, field by field.
+fn row_comparison(g: &mut Expressions<'_>) -> String {
+    let kinds: Vec<Kind> = (0..1 + g.random.below(3)).map(|_| g.any_column().map_or(Kind::Mood, |c| c.kind)).collect();
+    let row = |g: &mut Expressions<'_>| {
+        let values: Vec<String> = kinds.iter().map(|kind| g.leaf(*kind)).collect();
+        format!("ROW({})", values.join(", "))
+    };
+    let operator = *g.random.pick(&["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]);
+    format!("({} {operator} {})", row(g), row(g))
 }

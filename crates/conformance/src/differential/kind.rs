@@ -24,11 +24,23 @@ pub enum Kind {
     /// Whole numbers, in an array.
     Integers,
     Jsonb,
+    /// An enum of the case's own.
+    Mood,
+    /// A domain over whole numbers, with a condition.
+    Amount,
+    /// A composite type: a whole number and a text.
+    Pair,
+    /// Those, in an array.
+    Pairs,
+    /// Enums, in an array.
+    Moods,
+    /// Texts, in an array.
+    Texts,
 }
 
 impl Kind {
     /// Every type of the PostgreSQL dialect.
-    pub const ALL: [Kind; 19] = [
+    pub const ALL: [Kind; 25] = [
         Kind::Boolean,
         Kind::SmallInt,
         Kind::Integer,
@@ -48,6 +60,12 @@ impl Kind {
         Kind::Uuid,
         Kind::Integers,
         Kind::Jsonb,
+        Kind::Mood,
+        Kind::Amount,
+        Kind::Pair,
+        Kind::Pairs,
+        Kind::Moods,
+        Kind::Texts,
     ];
 
     /// The name in a column definition.
@@ -72,6 +90,12 @@ impl Kind {
             Kind::Uuid => "uuid",
             Kind::Integers => "integer[]",
             Kind::Jsonb => "jsonb",
+            Kind::Mood => "mood",
+            Kind::Amount => "amount",
+            Kind::Pair => "pair",
+            Kind::Pairs => "pair[]",
+            Kind::Moods => "mood[]",
+            Kind::Texts => "text[]",
         }
     }
 
@@ -83,12 +107,27 @@ impl Kind {
 
     /// `sum` and `avg` are exact, whatever the order of rows.
     pub fn sums_exactly(self) -> bool {
-        matches!(self, Kind::SmallInt | Kind::Integer | Kind::BigInt | Kind::Numeric)
+        matches!(self, Kind::SmallInt | Kind::Integer | Kind::BigInt | Kind::Numeric | Kind::Amount)
     }
 
     /// `min` and `max` take it in PostgreSQL 15.
     pub fn has_minimum(self) -> bool {
-        !matches!(self, Kind::Boolean | Kind::Uuid | Kind::Bytea | Kind::Jsonb)
+        !matches!(self, Kind::Boolean | Kind::Uuid | Kind::Bytea | Kind::Jsonb | Kind::Pair)
+    }
+
+    /// An array, whose arrays PostgreSQL does not have.
+    pub fn is_array(self) -> bool {
+        matches!(self, Kind::Integers | Kind::Pairs | Kind::Moods | Kind::Texts)
+    }
+
+    /// What an inverted index takes.
+    pub fn has_entries(self) -> bool {
+        self.is_array() || self == Kind::Jsonb
+    }
+
+    /// A key, of a table or an index, may be of it. Composite ones are not supported here.
+    pub fn is_key(self) -> bool {
+        !matches!(self, Kind::Pair | Kind::Pairs)
     }
 
     /// One of the character types.

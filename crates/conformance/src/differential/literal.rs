@@ -19,6 +19,9 @@ const WORDS: [&str; 14] = [
     "\u{1f980}",
 ];
 
+/// The labels of the enum, in its order.
+pub(super) const MOODS: [&str; 4] = ["sad", "ok", "happy", "so so"];
+
 const DOCUMENTS: [&str; 16] = [
     "null",
     "true",
@@ -96,8 +99,30 @@ fn typed(random: &mut Random, kind: Kind, extreme: bool) -> String {
         Kind::Interval => format!("INTERVAL '{}'", interval(random)),
         Kind::Integers => format!("'{}'::integer[]", integers(random)),
         Kind::Jsonb => format!("'{}'::jsonb", random.pick(&DOCUMENTS)),
+        Kind::Mood => format!("'{}'::mood", random.pick(&MOODS)),
+        // The domain refuses less than -1000.
+        Kind::Amount if extreme => format!("CAST({} AS amount)", random.pick(&["(-1000)", "(-1001)", "2147483647"])),
+        Kind::Amount => format!("CAST({} AS amount)", random.between(-9, 30)),
+        Kind::Pair => pair(random),
+        Kind::Pairs => {
+            let items: Vec<String> = (0..random.below(3)).map(|_| pair(random)).collect();
+            format!("ARRAY[{}]::pair[]", items.join(", "))
+        }
+        Kind::Moods => {
+            format!("'{}'::mood[]", random.pick(&["{}", "{ok}", "{sad,ok}", "{ok,NULL,\"so so\"}", "{happy,happy}"]))
+        }
+        Kind::Texts => format!("'{}'::text[]", random.pick(&TEXTS)),
         Kind::Uuid => format!("'{:08x}-0000-4000-8000-00000000000{}'::uuid", random.below(4), random.below(4)),
     }
+}
+
+const TEXTS: [&str; 7] =
+    ["{}", "{a}", "{a,b}", "{NULL,\"NULL\"}", "{\"\",\"x,y\",\"{z}\"}", "{it''s,\"q\\\"\"}", "{b,a,b}"];
+
+fn pair(random: &mut Random) -> String {
+    let number = if random.percent(15) { "NULL".into() } else { random.between(-3, 9).to_string() };
+    let word = if random.percent(15) { "NULL".into() } else { text(random) };
+    format!("ROW({number}, {word})::pair")
 }
 
 fn integers(random: &mut Random) -> String {

@@ -22,9 +22,10 @@ mod reopened;
 mod routines;
 mod schema;
 mod shrink;
+mod topics;
 mod window;
 
-pub use case::{Case, Step};
+pub use case::{Case, Step, Via};
 pub use compare::{CaseReport, Difference, Rules, run_case};
 pub use consistency::{Consistency, check_consistency};
 pub use drive::{Totals, compare_seeds};

@@ -3,6 +3,7 @@
 use super::case::Step;
 use super::expression::{Expressions, Visible, visible_columns};
 use super::schema::TableSpec;
+use super::topics::{formats, graphs, paths};
 use super::window::windows;
 use super::{Dialect, Kind};
 
@@ -11,7 +12,10 @@ pub(super) fn query(g: &mut Expressions<'_>) -> Step {
     g.visible.clear();
     g.aliases = 0;
     if g.dialect == Dialect::Postgres && g.random.percent(40) {
-        return match g.random.below(10) {
+        return match g.random.below(13) {
+            10 => Step::query(formats::constant(g), true, true),
+            11 => of_paths(g),
+            12 => of_rows(g),
             0..=2 => windows(g),
             3 => grouping_sets(g),
             4 => unnested(g),
@@ -108,14 +112,45 @@ fn of_documents(g: &mut Expressions<'_>) -> Step {
     Step::query(text, false, true)
 }
 
+fn of_paths(g: &mut Expressions<'_>) -> Step {
+    let (from, alias, _) = keyed_table(g);
+    Step::query(paths::query(g, &from, &alias), false, true)
+}
+
+/// Whole rows as values, and composite values by their fields.
+fn of_rows(g: &mut Expressions<'_>) -> Step {
+    let (from, alias, _) = keyed_table(g);
+    let condition = g.condition(1);
+    let text = match g.random.below(7) {
+        0 => format!("SELECT {alias} FROM {from} WHERE {condition}"),
+        1 => {
+            format!("SELECT {alias}.k, {alias} IS NULL, {alias} IS NOT NULL, ({alias}).k FROM {from} WHERE {condition}")
+        }
+        2 => format!("SELECT (q.r).* FROM (SELECT {alias} AS r FROM {from} WHERE {condition}) q"),
+        3 => format!("SELECT {alias}.k, (p).* FROM {from}, LATERAL (SELECT {} AS p) l", g.value(Kind::Pair, 1)),
+        4 => format!("SELECT {alias}.k, u.a, u.b FROM {from}, unnest({}) AS u", g.value(Kind::Pairs, 1)),
+        5 => format!(
+            "SELECT count(*), array_agg({alias}.k ORDER BY {alias}.k) FROM {from} WHERE {condition} GROUP BY {}",
+            {
+                let kind = *g.random.pick(&[Kind::Pair, Kind::Mood, Kind::Amount, Kind::Moods, Kind::Pairs]);
+                g.column(kind).unwrap_or_else(|| format!("{alias}.k"))
+            }
+        ),
+        _ => format!(
+            "SELECT {alias}.k, ROW({alias}.*, 1) < ROW({alias}.*, 2), {alias} = {alias} FROM {from} WHERE {condition}"
+        ),
+    };
+    Step::query(text, false, true)
+}
+
 fn ordered_set(g: &mut Expressions<'_>) -> Step {
     let (from, alias, _) = keyed_table(g);
     let Some(column) = g.any_column().filter(|column| !column.kind.looks_vary()) else { return constant(g) };
     let call = match g.random.below(5) {
         0 => format!("mode() WITHIN GROUP (ORDER BY {})", column.text),
         1 => format!("percentile_disc(0.4) WITHIN GROUP (ORDER BY {} DESC)", column.text),
-        // PostgreSQL has no arrays of arrays.
-        2 if column.kind != Kind::Integers => {
+        // PostgreSQL has no arrays of arrays, and there are none of domains here.
+        2 if !column.kind.is_array() && column.kind != Kind::Amount => {
             format!("percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY {})", column.text)
         }
         3 => format!("percentile_cont(0.3) WITHIN GROUP (ORDER BY {alias}.k)"),
@@ -361,7 +396,7 @@ fn named_query(g: &mut Expressions<'_>) -> (String, Vec<(String, Kind)>) {
 fn constant(g: &mut Expressions<'_>) -> Step {
     g.visible.clear();
     let list = select_list(g, 3, false);
-    Step::query(format!("SELECT {}", texts(&list)), true, false)
+    Step::query(format!("SELECT {}", texts(&list)), false, false)
 }
 
 /// A table under a fresh alias, its columns added to the scope.
@@ -370,13 +405,15 @@ fn table(g: &mut Expressions<'_>) -> String {
     g.aliases += 1;
     let alias = format!("r{}", g.aliases);
     g.visible.extend(visible_columns(&spec, &alias));
-    format!("{} AS {alias}", spec.name)
+    let sample = if g.dialect == Dialect::Postgres { graphs::sample(g) } else { "" };
+    format!("{} AS {alias}{sample}", spec.name)
 }
 
 /// As `table`, with its alias, and whether its first column is its key.
 pub(super) fn keyed_table(g: &mut Expressions<'_>) -> (String, String, bool) {
     let from = table(g);
     let (name, alias) = from.split_once(" AS ").unwrap_or_default();
+    let alias = alias.split(' ').next().unwrap_or_default();
     let has_key = g.tables.iter().any(|spec| spec.name == name && spec.has_key);
     let alias = alias.to_owned();
     (from, alias, has_key)

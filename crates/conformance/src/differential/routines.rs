@@ -4,8 +4,11 @@ use super::literal::stored;
 use super::schema::TableSpec;
 use super::{Dialect, Random};
 
-/// Called by random expressions; and where triggers write what they saw.
-pub(super) const FUNCTIONS: [&str; 5] = [
+/// Types of columns; what random expressions call; and where triggers write what they saw.
+pub(super) const FUNCTIONS: [&str; 8] = [
+    "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'so so')",
+    "CREATE DOMAIN amount AS integer CHECK (VALUE >= -1000)",
+    "CREATE TYPE pair AS (a integer, b text)",
     "CREATE TABLE audit (relation text, operation text, before integer, after integer)",
     "CREATE FUNCTION f_words(n integer, word text) RETURNS text LANGUAGE sql IMMUTABLE AS \
      $$ SELECT CASE WHEN n % 2 = 0 THEN word || n ELSE upper(word) END $$",

@@ -77,7 +77,8 @@ fn table(random: &mut Random, dialect: Dialect, number: usize, before: Option<&T
         let nullable = random.percent(75);
         columns.push(ColumnSpec::new(&format!("c{index}"), kind, nullable, false));
     }
-    let unique = random.percent(30).then(|| columns.len() - 1);
+    let last = columns.len() - 1;
+    let unique = random.percent(30).then_some(last).filter(|last| columns[*last].kind.is_key());
     if let Some(column) = unique.and_then(|index| columns.get_mut(index)) {
         column.in_key = true;
     }
@@ -131,12 +132,21 @@ fn create_table(random: &mut Random, dialect: Dialect, spec: &TableSpec) -> Stri
 fn create_index(random: &mut Random, dialect: Dialect, spec: &TableSpec, number: usize) -> Option<String> {
     let mut columns: Vec<String> = Vec::new();
     for column in &spec.columns {
-        if random.percent(30) {
+        if random.percent(30) && column.kind.is_key() {
             let order = random.pick(&["", " DESC", " ASC"]);
             let nulls =
                 if dialect == Dialect::Postgres { *random.pick(&["", "", " NULLS FIRST", " NULLS LAST"]) } else { "" };
             columns.push(format!("{}{order}{nulls}", column.name));
         }
+    }
+    let inverted: Vec<&ColumnSpec> =
+        spec.columns.iter().filter(|column| column.kind.has_entries() && column.kind.is_key()).collect();
+    if !inverted.is_empty() && random.percent(40) {
+        let column = *random.pick(&inverted);
+        let class = if column.kind == Kind::Jsonb { *random.pick(&["", " jsonb_path_ops"]) } else { "" };
+        let filter = *random.pick(&["", "", " WHERE k > 2"]);
+        let (name, column) = (&spec.name, &column.name);
+        return Some(format!("CREATE INDEX {name}_i{number} ON {name} USING gin ({column}{class}){filter}"));
     }
     if columns.is_empty() {
         return None;

@@ -31,7 +31,7 @@ pub fn shrink(
         }
         size = size.div_ceil(2);
     }
-    kept.into_iter().chain(last).map(|step| step.sql).collect()
+    kept.into_iter().chain(last).map(|step| step.shown()).collect()
 }
 
 /// Drops every chunk of this size that is not needed, from the end.

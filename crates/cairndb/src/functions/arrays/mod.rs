@@ -14,7 +14,7 @@ pub(super) use construct::stack_collected;
 pub use construct::{constructor, fitted};
 pub use quantified::{Quantifier, quantified};
 pub use set::{ROWS_OF_ARRAY, STRING_TO_TABLE, SetRows, is_about_partitions, is_set_function};
-pub use subscript::{element_at, slice_of, with_element};
+pub use subscript::{element_at, slice_of, with_element, with_slice};
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -45,6 +45,7 @@ pub(super) enum Form {
     Element,
     Slice,
     WithElement,
+    WithSlice,
     Fitted,
     Row,
     Attribute,

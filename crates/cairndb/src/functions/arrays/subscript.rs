@@ -33,6 +33,13 @@ pub fn with_element(array: DataType, subscripts: usize) -> Option<Arc<Function>>
     Some(form(Form::WithElement, "array_set_element", args, array.base(), replace))
 }
 
+/// The array with a slice replaced: the array, an array of its new elements, the bounds as `slice_of` takes them.
+pub fn with_slice(array: DataType, subscripts: usize) -> Arc<Function> {
+    let pair = [array.base(), array.base()];
+    let args = pair.into_iter().chain(std::iter::repeat_n(ANY, 2 * subscripts)).collect();
+    form(Form::WithSlice, "array_set_slice", args, array.base(), replace_slice)
+}
+
 fn subscripts_of(args: &[Value]) -> Option<Vec<i32>> {
     let number = |value: &Value| match value {
         Value::Integer(number) => Some(*number),
@@ -52,21 +59,37 @@ fn get(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
 fn slice(_: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
     let (array, bounds) = args.split_first().ok_or_else(|| wrong_arguments(args))?;
     let Some(array) = array.as_array().filter(|_| !bounds.iter().any(Value::is_null)) else { return Ok(Value::Null) };
+    Ok(array.slice(&bounds_of(bounds)).into())
+}
+
+/// One for each dimension of a slice.
+fn bounds_of(args: &[Value]) -> Vec<Subscript> {
     let bound = |value: &Value| match value {
         Value::Integer(number) => Some(*number),
         _ => None,
     };
-    let bounds =
-        bounds.as_chunks().0.iter().map(|[lower, upper]| Subscript { lower: bound(lower), upper: bound(upper) });
-    Ok(array.slice(&bounds.collect::<Vec<_>>()).into())
+    args.as_chunks().0.iter().map(|[lower, upper]| Subscript { lower: bound(lower), upper: bound(upper) }).collect()
+}
+
+fn null_subscript() -> Error {
+    Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, "array subscript in assignment must not be null")
+}
+
+fn replace_slice(function: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
+    let [array, value, bounds @ ..] = args else { return Err(wrong_arguments(args)) };
+    if bounds.iter().any(Value::is_null) {
+        return Err(null_subscript());
+    }
+    // Nothing to assign from leaves the array as it is.
+    let Some(source) = value.as_array() else { return Ok(array.clone()) };
+    let empty = || Array::empty(function.returns.element().unwrap_or(ANY));
+    let array = array.as_array().cloned().unwrap_or_else(empty);
+    array.with_slice(&bounds_of(bounds), source).map(Value::from)
 }
 
 fn replace(function: &Function, args: &[Value], _: &EvalContext) -> Result<Value> {
     let [array, value, subscripts @ ..] = args else { return Err(wrong_arguments(args)) };
-    let Some(subscripts) = subscripts_of(subscripts) else {
-        let message = "array subscript in assignment must not be null";
-        return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
-    };
+    let Some(subscripts) = subscripts_of(subscripts) else { return Err(null_subscript()) };
     let empty = || Array::empty(function.returns.element().unwrap_or(ANY));
     let array = array.as_array().cloned().unwrap_or_else(empty);
     array.with_element(&subscripts, value.clone()).map(Value::from)

@@ -361,6 +361,9 @@ impl<'a> Run<'a> {
                 if !found {
                     self.put(into, None, &shape)?;
                 }
+                if !found {
+                    self.put(into, None, &shape)?;
+                }
                 self.frame.set(self.code.found, Value::Boolean(found));
                 Ok(over.unwrap_or(Flow::Next))
             }

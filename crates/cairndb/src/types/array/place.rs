@@ -58,7 +58,7 @@ impl Array {
             return Array::with_dimensions(self.element, &dimensions, vec![value]);
         }
         if subscripts.len() != self.dimensions.len() {
-            return Err(Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts"));
+            return Err(subscript_error("wrong number of array subscripts"));
         }
         let mut array = match (subscripts, &*self.dimensions) {
             (&[subscript], &[dimension]) => self.grown(subscript, dimension)?,
@@ -66,8 +66,82 @@ impl Array {
         };
         let at = array.position(subscripts);
         let slot = at.and_then(|at| array.values.get_mut(at));
-        *slot.ok_or_else(|| Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "array subscript out of range"))? = value;
+        *slot.ok_or_else(|| subscript_error("array subscript out of range"))? = value;
         Ok(array)
+    }
+
+    /// The array with a slice replaced by as many elements of `source` as it has places. An array of one dimension grows to
+    /// where they go, with NULLs between.
+    pub(crate) fn with_slice(&self, bounds: &[Subscript], source: &Array) -> Result<Array> {
+        if self.dimensions.is_empty() {
+            return self.of_slice(bounds, source);
+        }
+        if self.dimensions.len() < bounds.len() {
+            return Err(subscript_error("wrong number of array subscripts"));
+        }
+        let mut ranges = Vec::with_capacity(self.dimensions.len());
+        let mut count = 1;
+        for (at, dimension) in self.dimensions.iter().enumerate() {
+            let wanted = bounds.get(at).copied().unwrap_or(Subscript { lower: None, upper: None });
+            let lower = wanted.lower.unwrap_or(dimension.lower);
+            let upper = wanted.upper.map_or(dimension.upper(), i64::from);
+            if i64::from(lower) > upper {
+                return Err(subscript_error("upper bound cannot be less than lower bound"));
+            }
+            let is_within = lower >= dimension.lower && upper <= dimension.upper();
+            if self.dimensions.len() > 1 && !is_within {
+                return Err(subscript_error("array subscript out of range"));
+            }
+            count *= (upper - i64::from(lower) + 1) as usize;
+            ranges.push((lower, upper as i32));
+        }
+        let mut array = match ranges.as_slice() {
+            &[(lower, upper)] => self.grown_to(lower)?.grown_to(upper)?,
+            _ => self.clone(),
+        };
+        if count > source.values.len() {
+            return Err(subscript_error("source array too small"));
+        }
+        let mut subscripts: Vec<i32> = ranges.iter().map(|(lower, _)| *lower).collect();
+        for value in source.values.iter().take(count) {
+            let slot = array.position(&subscripts).and_then(|at| array.values.get_mut(at));
+            *slot.ok_or_else(|| subscript_error("array subscript out of range"))? = value.clone();
+            // The last one runs fastest.
+            for (subscript, (lower, upper)) in subscripts.iter_mut().zip(&ranges).rev() {
+                if *subscript < *upper {
+                    *subscript += 1;
+                    break;
+                }
+                *subscript = *lower;
+            }
+        }
+        Ok(array)
+    }
+
+    /// What an assignment to a slice makes of an array without elements.
+    fn of_slice(&self, bounds: &[Subscript], source: &Array) -> Result<Array> {
+        let mut dimensions = Vec::with_capacity(bounds.len());
+        for bound in bounds {
+            let (Some(lower), Some(upper)) = (bound.lower, bound.upper) else {
+                let detail =
+                    "When assigning to a slice of an empty array value, slice boundaries must be fully specified.";
+                return Err(subscript_error("array slice subscript must provide both boundaries").with_detail(detail));
+            };
+            let length = usize::try_from(i64::from(upper) - i64::from(lower) + 1).unwrap_or(0);
+            dimensions.push(Dimension { lower, length });
+        }
+        let count = count_of(&dimensions)?;
+        match source.values.get(..count) {
+            Some(values) => Array::with_dimensions(self.element, &dimensions, values.to_vec()),
+            None => Err(subscript_error("source array too small")),
+        }
+    }
+
+    fn grown_to(&self, subscript: i32) -> Result<Array> {
+        match &*self.dimensions {
+            &[dimension] => self.grown(subscript, dimension),
+            _ => Ok(self.clone()),
+        }
     }
 
     /// The one-dimensional array reaching to a subscript.
@@ -82,6 +156,10 @@ impl Array {
         let values = nulls(before).chain(self.values.iter().cloned()).chain(nulls(after)).collect();
         Array::with_dimensions(self.element, &dimensions, values)
     }
+}
+
+fn subscript_error(message: &'static str) -> Error {
+    Error::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message)
 }
 
 fn collect(dimensions: &[Dimension], values: &[Value], ranges: &[std::ops::Range<usize>], out: &mut Vec<Value>) {

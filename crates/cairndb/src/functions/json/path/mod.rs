@@ -72,9 +72,9 @@ impl<'a> Call<'a> {
         Ok(Call { silent: true, variables: Cow::Owned(null.finish()?), ..Call::of(args)? })
     }
 
-    /// What the path finds; `None`: an error that is passed over.
-    fn items(&self) -> Result<Option<Vec<Jsonb>>> {
-        self.answer(Run::items)
+    /// What the path finds; up to an error that is passed over.
+    fn items(&self) -> Result<Vec<Jsonb>> {
+        Run::new(self.document, self.path, &self.variables).items(self.silent)
     }
 
     fn answer<'c, T>(&'c self, run: impl FnOnce(Run<'c>) -> Result<T>) -> Result<Option<T>> {
@@ -98,7 +98,7 @@ fn exists(call: &Call<'_>) -> Result<Value> {
 }
 
 fn holds(call: &Call<'_>) -> Result<Value> {
-    let Some(items) = call.items()? else { return Ok(Value::Null) };
+    let items = call.items()?;
     if let [only] = items.as_slice() {
         match only.root().read()? {
             Json::Boolean(value) => return Ok(Value::Boolean(value)),
@@ -115,13 +115,13 @@ fn holds(call: &Call<'_>) -> Result<Value> {
 fn query_array(call: &Call<'_>) -> Result<Value> {
     let mut out = JsonBuilder::default();
     out.begin_array()?;
-    call.items()?.iter().flatten().try_for_each(|item| out.node(item.root()))?;
+    call.items()?.iter().try_for_each(|item| out.node(item.root()))?;
     out.end()?;
     out.finish().map(Value::Jsonb)
 }
 
 fn query_first(call: &Call<'_>) -> Result<Value> {
-    Ok(call.items()?.and_then(|items| items.into_iter().next()).map_or(Value::Null, Value::Jsonb))
+    Ok(call.items()?.into_iter().next().map_or(Value::Null, Value::Jsonb))
 }
 
 /// The rows of `jsonb_path_query`.
@@ -129,5 +129,5 @@ pub(super) fn query(args: &[Value]) -> Result<Vec<Value>> {
     if args.iter().any(Value::is_null) {
         return Ok(vec![]);
     }
-    Ok(Call::of(args)?.items()?.into_iter().flatten().map(Value::Jsonb).collect())
+    Ok(Call::of(args)?.items()?.into_iter().map(Value::Jsonb).collect())
 }

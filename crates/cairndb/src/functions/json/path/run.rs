@@ -51,15 +51,19 @@ impl<'a> Run<'a> {
         Run { document, path, variables, lax: path.lax }
     }
 
-    /// All that the path finds.
-    pub(super) fn items(self) -> Result<Vec<Jsonb>> {
+    /// All that the path finds; `silent`: up to where something in the document is not as it should be.
+    pub(super) fn items(self, silent: bool) -> Result<Vec<Jsonb>> {
         let root = Item::Part(self.document.root());
         let place = Place { current: &root, length: 0 };
-        let found = match self.path.expr.is_predicate() {
-            true => vec![truth(self.predicate(&self.path.expr, place)?)?],
-            false => self.values(&self.path.expr, place)?,
+        let mut found = vec![];
+        let done = match self.path.expr.is_predicate() {
+            true => self.predicate(&self.path.expr, place).and_then(truth).map(|item| found.push(item)),
+            false => self.find(&self.path.expr, place, &mut found),
         };
-        Ok(found.into_iter().map(|item| Jsonb::of_part(item.node())).collect())
+        match done {
+            Err(error) if !silent || !super::is_about_data(&error) => Err(error),
+            _ => Ok(found.into_iter().map(|item| Jsonb::of_part(item.node())).collect()),
+        }
     }
 
     /// Whether the path finds anything: in lax mode nothing is looked at behind the first value that is found.
@@ -92,6 +96,18 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Adds the values of an expression to what was found: those before an error, too.
+    fn find(&self, expr: &PathExpr, place: Place<'_>, found: &mut Vec<Item<'a>>) -> Result<()> {
+        let PathExpr::Steps(first, steps) = expr else {
+            found.extend(self.values(expr, place)?);
+            return Ok(());
+        };
+        for item in self.values(first, place)? {
+            self.follow(&item, steps, self.lax, place, false, found)?;
+        }
+        Ok(())
+    }
+
     /// The values of an expression. Values are copied where they outlive what they are a part of.
     fn values(&self, expr: &PathExpr, place: Place<'_>) -> Result<Vec<Item<'a>>> {
         let made = |build: &dyn Fn(&mut JsonBuilder)| {
@@ -108,11 +124,9 @@ impl<'a> Run<'a> {
             PathExpr::Boolean(value) => made(&|out| out.boolean(*value)),
             PathExpr::Number(value) => number(value),
             PathExpr::String(text) => made(&|out| out.string(text)),
-            PathExpr::Steps(first, steps) => {
+            PathExpr::Steps(..) => {
                 let mut found = vec![];
-                for item in self.values(first, place)? {
-                    self.follow(&item, steps, self.lax, place, false, &mut found)?;
-                }
+                self.find(expr, place, &mut found)?;
                 Ok(found)
             }
             PathExpr::Sign(negative, operand) => {

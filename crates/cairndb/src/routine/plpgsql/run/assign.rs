@@ -10,12 +10,13 @@ use crate::types::DataType;
 use crate::{Error, Result, Value};
 
 impl Run<'_> {
-    /// A row of a query goes to its places; without one they become NULL.
+    /// A row of a query goes to its places; without one they become NULL, a variable that is a row one of NULLs.
     pub(super) fn put(&mut self, into: &Into, row: Option<Vec<Value>>, shape: &Arc<Shape>) -> Result<()> {
         if let [Place::Variable(variable)] = into.places.as_slice()
             && matches!(self.code.body.variables[*variable].kind, Kind::Row(_))
         {
-            return self.put_row(*variable, row, shape);
+            let row = row.unwrap_or_else(|| vec![Value::Null; shape.0.len()]);
+            return self.put_row(*variable, Some(row), shape);
         }
         let mut values = row.unwrap_or_default().into_iter();
         for (at, place) in into.places.iter().enumerate() {

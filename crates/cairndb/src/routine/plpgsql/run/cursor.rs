@@ -113,7 +113,12 @@ impl<'a> Run<'a> {
         let over = loop {
             let (fields, mut rows, _): (Vec<Field>, _, _) =
                 self.runner.fetch_cursor(&portal, Direction::Forward(Some(1)))?;
-            let Some(values) = rows.pop() else { break None };
+            let Some(values) = rows.pop() else {
+                if !found {
+                    self.put_row(row, Some(vec![Value::Null; fields.len()]), &shape_of(&fields))?;
+                }
+                break None;
+            };
             found = true;
             self.put_row(row, Some(values), &shape_of(&fields))?;
             if let Some(flow) = self.round(repeated)? {

@@ -91,6 +91,12 @@ impl Run<'_> {
         // One more than is wanted tells whether there are more.
         let limit = into.map(|into| if into.strict { 2 } else { 1 });
         let ran = self.query(query, limit)?;
+        // What was found is known to who catches that it was not one row.
+        match is_dynamic {
+            true => self.row_count = ran.affected,
+            false if ran.counts => self.found(ran.affected),
+            false => {}
+        }
         match into {
             None if !ran.fields.is_empty() && !is_dynamic => {
                 let error = error("42601", "query has no destination for result data");
@@ -112,11 +118,6 @@ impl Run<'_> {
                 let shape = shape_of(&ran.fields);
                 self.put(into, ran.rows.into_iter().next(), &shape)?;
             }
-        }
-        match is_dynamic {
-            true => self.row_count = ran.affected,
-            false if ran.counts => self.found(ran.affected),
-            false => {}
         }
         Ok(())
     }
