@@ -23,6 +23,8 @@ use crate::command;
 use crate::dml::InsertRoom;
 use crate::exec::SpillSpace;
 use crate::sql::{ParsedStatement, Script, parse_one_in, split_script};
+use crate::types::EvalContext;
+use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};
 
 /// A connection to a database. `Send`, used by one thread at a time.
@@ -326,6 +328,13 @@ impl Connection {
         self.state.try_borrow_mut().map_err(|_| row_is_lent())
     }
 
+    /// What [`to_text`](crate::to_text) needs to write values as this session shows them: in its time zone, its `datestyle`,
+    /// `intervalstyle`, `bytea_output` and `extra_float_digits`.
+    pub fn text_context(&self) -> EvalContext {
+        let now = clock_micros();
+        self.state.borrow().eval(now, now)
+    }
+
     /// IANA name of the session's time zone.
     pub fn time_zone(&self) -> String {
         self.state.borrow().settings.time_zone.to_string()
@@ -346,7 +355,10 @@ impl Connection {
 
     /// The warnings and notices since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
-        self.routines.notices.take()
+        let level = self.state.borrow().settings.min_messages;
+        let mut notices = self.routines.notices.take();
+        notices.retain(|notice| notice.is_heard(level));
+        notices
     }
 
     /// The catalog as this connection sees it now.

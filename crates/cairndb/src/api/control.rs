@@ -30,7 +30,7 @@ impl Connection {
 
     /// BEGIN, COMMIT and ROLLBACK without their texts.
     pub(super) fn begin_now(&self) -> Result<()> {
-        let begin = || self.begin_transaction(false).map(|()| Executed::tag("BEGIN"));
+        let begin = || self.begin_transaction(None).map(|()| Executed::tag("BEGIN"));
         self.run_as_statement(false, begin).map(drop)
     }
 
@@ -42,7 +42,7 @@ impl Connection {
         self.run_as_statement(true, || self.rollback_transaction(false)).map(drop)
     }
 
-    fn begin_transaction(&self, read_only: bool) -> Result<()> {
+    fn begin_transaction(&self, read_only: Option<bool>) -> Result<()> {
         let mut state = self.state.borrow_mut();
         if let Some(open) = &state.transaction {
             if open.failed() {
@@ -119,7 +119,7 @@ impl Connection {
     fn chain(&self, chain: bool, read_only: bool) -> Result<()> {
         if chain {
             let tx = self.with_temporary(self.shared().store.begin()?)?;
-            self.state.borrow_mut().begin(tx, read_only);
+            self.state.borrow_mut().begin(tx, Some(read_only));
         }
         Ok(())
     }

@@ -11,14 +11,14 @@ use super::{Connection, Rows};
 use crate::bind::{bind_check, bind_default, view_face};
 use crate::catalog::{Catalog, Definition, ObjectName, Relation, Table, TriggerEvent};
 use crate::command::{self, Command, Copied, Copy, Endpoint, Forced};
-use crate::copy::{Bad, Header, Records, write_row};
+use crate::copy::{Bad, Header, Records, Tuples, write_header, write_row, write_trailer, write_tuple};
 use crate::dml::row::RowInsert;
 use crate::dml::{DmlContext, Feed};
 use crate::exec::eval_row;
 use crate::plan::Expr;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::types::datetime::clock_micros;
-use crate::types::{DataType, EvalContext, ShownSettings, from_text, to_text};
+use crate::types::{DataType, from_text, read_binary, to_text};
 use crate::{Error, Result, SqlState, Value, system};
 
 /// The most of a line, or of a value, that an error shows.
@@ -157,11 +157,7 @@ impl Connection {
 
     fn write_rows(&self, rows: &mut Rows, copy: &Copy, output: &mut dyn Write) -> Result<u64> {
         let now = clock_micros();
-        let settings = self.state.borrow().settings.clone();
-        let time_zone = settings.time_zone.clone();
-        let (transaction_timestamp, statement_timestamp) = (now, now);
-        let settings: Option<Arc<dyn ShownSettings>> = Some(settings);
-        let eval = EvalContext { transaction_timestamp, statement_timestamp, time_zone, settings, caller: None };
+        let eval = self.state.borrow().eval(now, now);
         let names: Vec<String> = rows.columns().iter().map(|field| field.name.clone()).collect();
         if let (Copied::Query(_), Forced::Columns(named)) = (&copy.what, &copy.force_quote)
             && let Some(unknown) = named.iter().find(|name| !names.contains(name))
@@ -170,6 +166,9 @@ impl Connection {
         }
         let forced = forced(&copy.force_quote, &names)?;
         let mut out = Vec::with_capacity(2 * BUFFER_BYTES);
+        if copy.is_binary {
+            write_header(&mut out);
+        }
         if copy.format.header != Header::No {
             write_row(&mut out, names.iter().map(|name| Some(name.as_str())), |_| false, &copy.format);
         }
@@ -180,13 +179,20 @@ impl Connection {
         };
         let mut count = 0;
         while let Some(row) = rows.next()? {
-            let text = |value: &Value| (!value.is_null()).then(|| to_text(value, &eval));
-            let texts: Vec<Option<String>> = row.values().iter().map(text).collect();
-            write_row(&mut out, texts.iter().map(Option::as_deref), |at| forced[at], &copy.format);
+            if copy.is_binary {
+                write_tuple(row.values(), &mut out)?;
+            } else {
+                let text = |value: &Value| (!value.is_null()).then(|| to_text(value, &eval));
+                let texts: Vec<Option<String>> = row.values().iter().map(text).collect();
+                write_row(&mut out, texts.iter().map(Option::as_deref), |at| forced[at], &copy.format);
+            }
             count += 1;
             if out.len() >= BUFFER_BYTES {
                 write(&mut out)?;
             }
+        }
+        if copy.is_binary {
+            write_trailer(&mut out);
         }
         write(&mut out)?;
         Ok(count)
@@ -355,6 +361,13 @@ fn copy_from(
         context,
     };
     let program = if table.is_face { None } else { Some(RowInsert::plain(&table, context.catalog)?) };
+    let feed = || match &program {
+        Some(program) => Feed::new(program, context),
+        None => Feed::instead(&table, context),
+    };
+    if copy.is_binary {
+        return load.run_binary(Tuples::new(input)?, feed()?);
+    }
     let mut records = Records::new(input, copy.format.clone());
     if copy.format.header != Header::No {
         let is_there = records.next().map_err(|bad| load.bad(bad, &records))?;
@@ -362,11 +375,7 @@ fn copy_from(
             records.check_header(&names).map_err(|bad| load.bad(bad, &records))?;
         }
     }
-    let feed = match &program {
-        Some(program) => Feed::new(program, context)?,
-        None => Feed::instead(&table, context)?,
-    };
-    load.run(&mut records, feed)
+    load.run(&mut records, feed()?)
 }
 
 /// What the columns that are not copied get.
@@ -405,6 +414,43 @@ impl Load<'_> {
         feed.finish()
     }
 
+    fn run_binary(&self, mut tuples: Tuples<&mut dyn BufRead>, mut feed: Feed<'_>) -> Result<u64> {
+        let mut row = vec![Value::Null; self.table.columns.len()];
+        let mut count = 0u64;
+        let place = |line: u64| format!("COPY {}, line {line}", self.table.name);
+        loop {
+            let is_there = tuples.next(self.targets.len());
+            let line = tuples.line();
+            if !is_there.map_err(|error| error.with_context(place(line)))? {
+                return feed.finish();
+            }
+            count += 1;
+            if count.is_multiple_of(ROWS_PER_CHECK) {
+                self.context.exec.check()?;
+            }
+            for target in &self.targets {
+                let field = tuples.field().and_then(|field| match field {
+                    Some(bytes) => read_binary(bytes, target.data_type),
+                    None => Ok(Value::Null),
+                });
+                row[target.position] = field.map_err(|error| {
+                    error.with_context(format!("{}, column {}", place(line), self.table.columns[target.position].name))
+                })?;
+            }
+            self.defaults(&mut row).map_err(|error| error.with_context(place(line)))?;
+            let inserted = self.is_wanted(&row).and_then(|wanted| if wanted { feed.insert(&row) } else { Ok(()) });
+            inserted.map_err(|error| error.with_context(place(line)))?;
+        }
+    }
+
+    /// The values of columns that the data does not have.
+    fn defaults(&self, row: &mut [Value]) -> Result<()> {
+        for (position, default) in &self.defaults {
+            row[*position] = eval_row(default, &[], self.context.exec)?;
+        }
+        Ok(())
+    }
+
     fn is_wanted(&self, row: &[Value]) -> Result<bool> {
         match &self.filter {
             Some(filter) => Ok(eval_row(filter, row, self.context.exec)? == Value::Boolean(true)),
@@ -434,11 +480,7 @@ impl Load<'_> {
                 })?,
             };
         }
-        for (position, default) in &self.defaults {
-            row[*position] = eval_row(default, &[], self.context.exec)
-                .map_err(|error| error.with_context(self.place_of_line(records)))?;
-        }
-        Ok(())
+        self.defaults(row).map_err(|error| error.with_context(self.place_of_line(records)))
     }
 
     fn bad(&self, bad: Bad, records: &Records<&mut dyn BufRead>) -> Error {

@@ -30,7 +30,6 @@ use crate::exec::{self, BatchSizes, ExecContext, Kept, SequenceSource};
 use crate::inverted::settle;
 use crate::sql::{ParsedStatement, parse_one};
 use crate::state::{Reader, Transaction};
-use crate::types::EvalContext;
 use crate::types::datetime::clock_micros;
 use crate::{Error, Result, SqlState};
 
@@ -211,7 +210,7 @@ impl Connection {
     /// has tried that before.
     fn run_as_point(&self, statement: &Runnable, prepared: &Prepared, params: &dyn Params) -> Result<Option<Executed>> {
         let session = self.state.borrow();
-        let read_only = session.transaction.as_ref().is_some_and(|open| open.read_only);
+        let read_only = session.is_read_only();
         let (Some(plan), None) = (prepared.point(), &statement.kept) else { return Ok(None) };
         if params.count() != prepared.parameters.len() || plan.is_write() && read_only {
             return Ok(None);
@@ -270,7 +269,8 @@ impl Connection {
         let Some(open) = &session.transaction else {
             let reader = &self.reader_of_now(&session)?;
             let (stamp, catalog) = self.catalog_at(reader)?;
-            return work(&State { reader, tx: None, stamp, catalog, started: None, read_only: false, has_lost: false });
+            let read_only = session.is_read_only();
+            return work(&State { reader, tx: None, stamp, catalog, started: None, read_only, has_lost: false });
         };
         if open.failed() {
             return Err(aborted());
@@ -284,9 +284,12 @@ impl Connection {
 
     /// `None`: it calls functions that may change rows, so it has to run in a transaction.
     fn run_on_snapshot(&self, statement: &mut Runnable, params: &dyn Params) -> Result<Option<Executed>> {
-        let reader = &self.reader_of_now(&self.state.borrow())?;
+        let (reader, read_only) = {
+            let session = self.state.borrow();
+            (&self.reader_of_now(&session)?, session.is_read_only())
+        };
         let (stamp, catalog) = self.catalog_at(reader)?;
-        let state = State { reader, tx: None, stamp, catalog, started: None, read_only: false, has_lost: false };
+        let state = State { reader, tx: None, stamp, catalog, started: None, read_only, has_lost: false };
         if self.plan(statement, &state)?.calls_writers() {
             return Ok(None);
         }
@@ -342,6 +345,17 @@ impl Connection {
         self.with_temporary(tx)
     }
 
+    /// SQLSTATE 25006: the transaction is READ ONLY, and the statement changes what is not temporary.
+    fn refuse_write(&self, statement: &mut Runnable, access: Access, state: &State<'_>) -> Result<()> {
+        let writes = match access {
+            _ if !state.read_only => false,
+            Access::Schema => !command::is_harmless(&statement.parsed),
+            Access::Write => !self.plan(statement, state)?.writes_only_temporary(),
+            _ => false,
+        };
+        if writes { Err(read_only_violation(&statement.parsed)) } else { Ok(()) }
+    }
+
     /// Commits a transaction, which may have to wait for another's turn: for as long as the statement may.
     pub(super) fn commit_in_time(
         &self,
@@ -376,7 +390,9 @@ impl Connection {
         let may_call = catalog.has_routines() || access == Access::Schema;
         let deferred = may_call.then(Arc::default);
         let (reader, shared) = (tx.reader(), Some((&tx, deferred.as_ref())));
-        let state = State { reader, tx: shared, stamp, catalog, started: None, read_only: false, has_lost };
+        let read_only = self.state.borrow().is_read_only();
+        let state = State { reader, tx: shared, stamp, catalog, started: None, read_only, has_lost };
+        self.refuse_write(statement, access, &state)?;
         let executed = match access {
             Access::Schema => self.change_schema(&tx, &statement.parsed, &state)?,
             _ => self.write(&tx, statement, &state, params)?,
@@ -434,9 +450,6 @@ impl Connection {
         params: &dyn Params,
     ) -> Result<Executed> {
         let Some(open) = session.transaction.as_mut() else { return Err(Error::internal("no open transaction")) };
-        if open.read_only && access == Access::Schema {
-            return Err(read_only_violation(&statement.parsed));
-        }
         let database = open.tx.reader().database();
         let stamp = CatalogStamp::of(database, self.shared().trees)?;
         let catalog = match &open.catalog {
@@ -457,9 +470,7 @@ impl Connection {
             read_only: open.read_only,
             has_lost: false,
         };
-        if open.read_only && access == Access::Write && !self.plan(statement, &state)?.writes_only_temporary() {
-            return Err(read_only_violation(&statement.parsed));
-        }
+        self.refuse_write(statement, access, &state)?;
         let mut executed = match access {
             Access::Read if !self.plan(statement, &state)?.calls_writers() => self.read(statement, &state, params)?,
             Access::Schema => self.change_schema(&open.tx, &statement.parsed, &state)?,
@@ -497,13 +508,7 @@ impl Connection {
     pub(super) fn context(&self, prepared: &Prepared, state: &State<'_>, params: &dyn Params) -> Result<ExecContext> {
         let session = self.state.borrow();
         let now = clock_micros();
-        let eval = EvalContext {
-            transaction_timestamp: state.started.unwrap_or(now),
-            statement_timestamp: now,
-            time_zone: session.settings.time_zone.clone(),
-            settings: Some(session.settings.clone()),
-            caller: None,
-        };
+        let eval = session.eval(state.started.unwrap_or(now), now);
         let parameters = parameters::collect(params, &prepared.parameters, &eval)?;
         let limits = &session.settings.limits;
         let begun = || session.transaction.as_ref().map_or_else(Instant::now, |open| open.begun);
@@ -524,7 +529,7 @@ impl Connection {
         };
         if state.catalog.has_routines() {
             let caller: Arc<Runner> = Arc::new(self.runner(&context, state, &session));
-            context.eval = Arc::new(EvalContext { caller: Some(caller), ..(*context.eval).clone() });
+            context.eval = Arc::new(context.eval.called_by(Some(caller)));
         }
         Ok(context)
     }
@@ -662,11 +667,11 @@ impl Connection {
     ) -> Result<Executed> {
         let done = |affected| Executed { tag: "COPY", affected, rows: None };
         let session = self.state.borrow();
+        if session.is_read_only() {
+            let message = format!("cannot execute {name} in a read-only transaction");
+            return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
+        }
         if let Some(open) = &session.transaction {
-            if open.read_only {
-                let message = format!("cannot execute {name} in a read-only transaction");
-                return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
-            }
             let database = open.tx.reader().database();
             let stamp = CatalogStamp::of(database, self.shared().trees)?;
             let catalog = self.seen(self.shared().catalog_of_transaction(database, stamp)?);
@@ -775,7 +780,8 @@ pub(super) fn verb_of(parsed: &ParsedStatement) -> String {
 }
 
 pub(super) fn read_only_violation(parsed: &ParsedStatement) -> Error {
-    let name = verb_of(parsed);
+    let verb = verb_of(parsed);
+    let name = if verb == "TRUNCATE" { "TRUNCATE TABLE" } else { &verb };
     let message = format!("cannot execute {name} in a read-only transaction");
     Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message)
 }

@@ -11,7 +11,7 @@ const KEPT_MAX: usize = 1000;
 /// A message of a statement that succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// `WARNING`, `NOTICE` or `INFO`.
+    /// `WARNING`, `NOTICE`, `INFO`, `LOG` or `DEBUG`.
     pub severity: &'static str,
     /// The condition's code.
     pub code: SqlState,
@@ -19,6 +19,25 @@ pub struct Notice {
     pub message: String,
     /// More of it, where there is more.
     pub detail: Option<String>,
+}
+
+/// The values of `client_min_messages`.
+pub(super) const LEVELS: &[&str] =
+    &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
+/// What it is by default.
+pub(super) const DEFAULT_LEVEL: &str = "notice";
+
+impl Notice {
+    /// Whether a client that set this level hears of it. What is for the client's information it always hears.
+    pub(super) fn is_heard(&self, level: &str) -> bool {
+        let place = |level: &str| LEVELS.iter().position(|known| *known == level);
+        let own = match self.severity {
+            "INFO" => return true,
+            "DEBUG" => "debug1",
+            severity => &severity.to_ascii_lowercase(),
+        };
+        place(own) >= place(level)
+    }
 }
 
 /// Those of a connection that nobody has taken yet. Functions that it runs add theirs.

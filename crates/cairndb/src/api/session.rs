@@ -14,16 +14,25 @@ use crate::catalog::{Catalog, CatalogStamp, SearchPath};
 use crate::dml::{Deferred, DeferredMark};
 use crate::plan::OptimizerOptions;
 use crate::state::{Savepoint, Transaction};
-use crate::types::ZoneName;
 use crate::types::datetime::clock_micros;
+use crate::types::{EvalContext, TextStyle, ZoneName};
 use crate::{Error, Result, SqlState};
 
 /// Settings that statements run under.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) time_zone: ZoneName,
+    pub(crate) style: TextStyle,
     pub(crate) search_path: Arc<SearchPath>,
     pub(crate) statement_timeout: Option<Duration>,
+    /// How long a statement waits for a lock at most.
+    pub(crate) lock_timeout: Option<Duration>,
+    /// Whether transactions that do not say it are READ ONLY.
+    pub(crate) default_read_only: bool,
+    /// Whether the open one is, where that is not the default.
+    pub(crate) read_only: Option<bool>,
+    /// What of its notices the client hears.
+    pub(crate) min_messages: &'static str,
     pub(crate) limits: Limits,
     /// `None`: the database's.
     pub(crate) durability: Option<Durability>,
@@ -83,6 +92,13 @@ impl SessionState {
         }
     }
 
+    /// What values' meaning depends on for a statement that begins now.
+    pub(crate) fn eval(&self, transaction_timestamp: i64, statement_timestamp: i64) -> EvalContext {
+        let of = &self.settings;
+        let at = EvalContext::default().at(transaction_timestamp, statement_timestamp);
+        at.of_session(&of.time_zone, of.style, of.clone())
+    }
+
     /// Whether the open transaction failed and waits for ROLLBACK.
     pub(crate) fn failed(&self) -> bool {
         self.transaction.as_ref().is_some_and(OpenTransaction::failed)
@@ -94,7 +110,11 @@ impl SessionState {
         }
     }
 
-    pub(crate) fn begin(&mut self, tx: Transaction, read_only: bool) {
+    /// `read_only`: `None` for the default.
+    pub(crate) fn begin(&mut self, tx: Transaction, read_only: Option<bool>) {
+        let default = self.settings.default_read_only;
+        let said = read_only.filter(|read_only| *read_only != default);
+        let read_only = said.unwrap_or(default);
         self.transaction = Some(OpenTransaction {
             tx: Arc::new(tx),
             failed: Arc::default(),
@@ -109,6 +129,25 @@ impl SessionState {
             schemas_noted: Cell::new(false),
             deferred: Arc::default(),
         });
+        if said.is_some() {
+            self.set_read_only(read_only);
+        }
+    }
+
+    /// Whether a statement that begins now may not write: the open transaction says it, or the one that it would be.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.transaction.as_ref().map_or(self.settings.default_read_only, |open| open.read_only)
+    }
+
+    /// The open transaction is READ ONLY from here on, or is not.
+    pub(crate) fn set_read_only(&mut self, read_only: bool) {
+        // To be there for the transaction's end to go back to.
+        if self.kept().is_some() {
+            Arc::make_mut(&mut self.settings).read_only = Some(read_only);
+        }
+        if let Some(open) = &mut self.transaction {
+            open.read_only = read_only;
+        }
     }
 
     /// Takes the transaction out, with the settings that its end leaves.

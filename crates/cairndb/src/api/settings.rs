@@ -9,14 +9,16 @@ use cairn_storage::Durability;
 use super::Connection;
 use super::execute::Executed;
 use super::limits::Limits;
+use super::notice::{DEFAULT_LEVEL, LEVELS};
 use super::sequences::SessionSequences;
 use super::session::Settings;
 use super::{Database, Rows};
 use crate::catalog::{SearchPath, default_path};
 use crate::command::{Discard, SessionCommand, SetConfig};
+use crate::functions::is_utf8_encoding as is_utf8;
 use crate::plan::{Field, OptimizerOptions};
 use crate::types::datetime::Zone;
-use crate::types::{DataType, ShownSettings, Value, ZoneName};
+use crate::types::{DataType, ShownSettings, TextStyle, Value, ZoneName};
 use crate::{Error, Result, SqlState};
 
 /// What a setting without effect takes.
@@ -24,26 +26,30 @@ use crate::{Error, Result, SqlState};
 enum Accepts {
     Anything,
     Boolean,
-    Duration,
+    /// UTF-8 by one of its names.
+    Encoding,
+    /// The only way to keep tables.
+    AccessMethod,
     /// One of these, by what it begins with; others would mean something that is not done here.
     Only(&'static [&'static str]),
     /// One of the first; PostgreSQL takes all of the second, and nothing else.
     OneOf(&'static [&'static str], &'static [&'static str]),
 }
 
+/// Any of them is SERIALIZABLE here, which keeps what each promises.
+const ISOLATION_LEVELS: &[&str] = &["serializable", "repeatable read", "read committed", "read uncommitted"];
 const PLAN_CACHE_MODES: &[&str] = &["auto", "force_generic_plan", "force_custom_plan"];
 
 /// Settings that dumps and drivers set and whose effect is none here: kept, and shown. With what SHOW says before. Those that
 /// tell PostgreSQL's planner which ways to go never change what a query answers. (Some of them mean something here: `optimizer_switch`.)
 const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("application_name", "", Accepts::Anything),
-    ("bytea_output", "hex", Accepts::Only(&["hex"])),
     ("check_function_bodies", "on", Accepts::Boolean),
-    ("client_encoding", "UTF8", Accepts::Only(&["utf8", "utf-8", "unicode"])),
-    ("client_min_messages", "notice", Accepts::Anything),
-    ("datestyle", "ISO, MDY", Accepts::Only(&["iso, mdy", "iso,mdy", "iso"])),
-    ("default_table_access_method", "heap", Accepts::Only(&["heap"])),
+    ("client_encoding", "UTF8", Accepts::Encoding),
+    ("default_table_access_method", "heap", Accepts::AccessMethod),
     ("default_tablespace", "", Accepts::Only(&["", "pg_default"])),
+    ("default_transaction_deferrable", "off", Accepts::Boolean),
+    ("default_transaction_isolation", "serializable", Accepts::OneOf(ISOLATION_LEVELS, ISOLATION_LEVELS)),
     ("default_toast_compression", "pglz", Accepts::Only(&["pglz", "lz4"])),
     ("default_with_oids", "off", Accepts::Only(&["off", "false", "0", "no"])),
     ("enable_async_append", "on", Accepts::Boolean),
@@ -65,20 +71,14 @@ const WITHOUT_EFFECT: &[(&str, &str, Accepts)] = &[
     ("enable_sort", "on", Accepts::Boolean),
     ("enable_tidscan", "on", Accepts::Boolean),
     ("escape_string_warning", "on", Accepts::Boolean),
-    ("extra_float_digits", "1", Accepts::Only(&["1", "2", "3"])),
-    (
-        "intervalstyle",
-        "postgres",
-        Accepts::OneOf(&["postgres"], &["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
-    ),
     ("jit", "on", Accepts::Boolean),
-    ("lock_timeout", "0", Accepts::Duration),
     ("plan_cache_mode", "auto", Accepts::OneOf(PLAN_CACHE_MODES, PLAN_CACHE_MODES)),
     ("quote_all_identifiers", "off", Accepts::Boolean),
     ("row_security", "on", Accepts::Boolean),
     ("session_replication_role", "origin", Accepts::OneOf(&["origin", "local"], &["origin", "replica", "local"])),
     ("standard_conforming_strings", "on", Accepts::Only(&["on", "true", "1", "yes"])),
     ("synchronize_seqscans", "on", Accepts::Boolean),
+    ("transaction_deferrable", "off", Accepts::Boolean),
     ("xmloption", "content", Accepts::Only(&["content", "document"])),
 ];
 
@@ -89,10 +89,12 @@ impl Accepts {
         match self {
             Accepts::Anything => Ok(value.to_owned()),
             Accepts::Boolean => Ok(if boolean(name, value)? { "on" } else { "off" }.to_owned()),
-            Accepts::Duration => Ok(duration(name, value)?.map_or("0".to_owned(), |limit| show_duration(&limit))),
+            Accepts::Encoding => encoding(value),
+            Accepts::AccessMethod if same(&&"heap") => Ok("heap".to_owned()),
+            Accepts::AccessMethod => {
+                Err(invalid(name, value).with_detail(format!("Table access method \"{value}\" does not exist.")))
+            }
             Accepts::Only(known) if known.iter().any(|one| same(&one)) => Ok(match name {
-                "client_encoding" => "UTF8".to_owned(),
-                "datestyle" => "ISO, MDY".to_owned(),
                 "standard_conforming_strings" => "on".to_owned(),
                 "default_with_oids" => "off".to_owned(),
                 _ => value.to_owned(),
@@ -104,7 +106,12 @@ impl Accepts {
             }
             Accepts::OneOf(known, _) if known.iter().any(|one| same(&one)) => Ok(value.trim().to_ascii_lowercase()),
             Accepts::Only(known) | Accepts::OneOf(known, _) => {
-                let hint = format!("It is always {}.", known.first().filter(|one| !one.is_empty()).unwrap_or(&"empty"));
+                let hint = match name {
+                    "standard_conforming_strings" => {
+                        "Backslashes are no escapes in '...'; write E'...' where they are to be.".to_owned()
+                    }
+                    _ => format!("It is always {}.", known.first().filter(|one| !one.is_empty()).unwrap_or(&"empty")),
+                };
                 Err(Error::unsupported(format!("{name} = '{value}'")).with_hint(hint))
             }
         }
@@ -132,7 +139,6 @@ pub(crate) const FIXED: &[(&str, &str)] = &[
     ("server_version", "15.0 (CairnDB)"),
     ("server_version_num", "150000"),
     ("transaction_isolation", "serializable"),
-    ("default_transaction_isolation", "serializable"),
 ];
 
 impl Settings {
@@ -141,7 +147,12 @@ impl Settings {
         Settings {
             time_zone: options.time_zone.as_deref().unwrap_or("UTC").into(),
             search_path: default_path(),
+            style: TextStyle::default(),
             statement_timeout: options.statement_timeout,
+            lock_timeout: None,
+            default_read_only: false,
+            read_only: None,
+            min_messages: DEFAULT_LEVEL,
             limits: Limits::of(options),
             durability: None,
             optimizer: OptimizerOptions::default(),
@@ -161,6 +172,22 @@ impl Settings {
             "statement_timeout" => {
                 self.statement_timeout = value.map_or(Ok(defaults.statement_timeout), |value| duration(name, value))?;
             }
+            _ if TextStyle::SETTINGS.contains(&name) => self.style.set(name, value)?,
+            "lock_timeout" => {
+                self.lock_timeout = value.map_or(Ok(defaults.lock_timeout), |value| duration(name, value))?;
+            }
+            "default_transaction_read_only" => {
+                self.default_read_only = value.map_or(Ok(defaults.default_read_only), |value| boolean(name, value))?;
+            }
+            // Without a transaction it says what the statement's own would be, which is over with it.
+            "transaction_read_only" => {
+                value.map(|value| boolean(name, value)).transpose()?;
+            }
+            "transaction_isolation" => {
+                let accepts = Accepts::OneOf(ISOLATION_LEVELS, ISOLATION_LEVELS);
+                value.map(|value| accepts.check(name, value)).transpose()?;
+            }
+            "client_min_messages" => self.min_messages = value.map_or(Ok(DEFAULT_LEVEL), min_messages)?,
             "durability" => self.durability = value.map(durability).transpose()?,
             "batch_rows" => self.optimizer.batch_rows = value.map_or(Ok(0), |value| batch_rows(name, value))?,
             _ if self.limits.set(name, value, &defaults.limits)? => {}
@@ -207,6 +234,11 @@ impl ShownSettings for Settings {
             "timezone" => self.time_zone.to_string(),
             "search_path" => self.search_path.to_string(),
             "statement_timeout" => self.statement_timeout.map_or("0".to_string(), |limit| show_duration(&limit)),
+            _ if TextStyle::SETTINGS.contains(&name) => self.style.shown(name),
+            "lock_timeout" => self.lock_timeout.map_or("0".to_string(), |limit| show_duration(&limit)),
+            "default_transaction_read_only" => on(self.default_read_only),
+            "transaction_read_only" => on(self.read_only.unwrap_or(self.default_read_only)),
+            "client_min_messages" => self.min_messages.to_string(),
             "durability" => format!("{:?}", self.durability.unwrap_or(self.default_durability)).to_lowercase(),
             "batch_rows" => self.optimizer.batch_rows.to_string(),
             _ if self.others.contains_key(name) => self.others.get(name)?.clone(),
@@ -267,6 +299,28 @@ fn unrecognized(name: &str) -> Error {
 fn invalid(name: &str, value: &str) -> Error {
     let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
     Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}
+
+/// Texts are UTF-8 on both sides; SQLSTATE 0A000 for another encoding, 22023 for what is none.
+fn encoding(value: &str) -> Result<String> {
+    match is_utf8(value) {
+        Some(true) => Ok("UTF8".to_owned()),
+        Some(false) => {
+            let hint = "Texts are UTF-8 here and in what clients send; convert_to() and convert_from() convert bytes.";
+            Err(Error::unsupported(format!("client_encoding = '{value}'")).with_hint(hint))
+        }
+        None => Err(invalid("client_encoding", value)),
+    }
+}
+
+/// PostgreSQL takes `debug` for `debug2`.
+fn min_messages(value: &str) -> Result<&'static str> {
+    let value = value.trim();
+    let meant = if value.eq_ignore_ascii_case("debug") { "debug2" } else { value };
+    let found = LEVELS.iter().find(|level| level.eq_ignore_ascii_case(meant)).copied();
+    found.ok_or_else(|| {
+        invalid("client_min_messages", value).with_hint(format!("Available values: {}.", LEVELS.join(", ")))
+    })
 }
 
 fn durability(value: &str) -> Result<Durability> {
@@ -342,7 +396,14 @@ impl Connection {
         match command {
             S::Set { name, value, local } => self.change_setting(name, value.as_deref(), *local),
             S::SetTransaction { read_only } => self.set_transaction(*read_only),
-            S::SetCharacteristics => Ok(Executed::tag("SET")),
+            S::SetCharacteristics { read_only } => match read_only {
+                Some(read_only) => self.change_setting(
+                    "default_transaction_read_only",
+                    Some(if *read_only { "on" } else { "off" }),
+                    false,
+                ),
+                None => Ok(Executed::tag("SET")),
+            },
             S::Show { name } => self.show(name),
             S::Configure(calls) => self.configure(calls),
             S::Reset { name } => {
@@ -361,10 +422,12 @@ impl Connection {
     }
 
     fn set_transaction(&self, read_only: Option<bool>) -> Result<Executed> {
-        match (self.state.borrow_mut().transaction.as_mut(), read_only) {
-            (Some(open), Some(read_only)) => open.read_only = read_only,
-            (Some(_), None) => {}
-            (None, _) => {
+        let mut state = self.state.borrow_mut();
+        match (state.transaction.is_some(), read_only) {
+            (true, Some(read_only)) => state.set_read_only(read_only),
+            (true, None) => {}
+            (false, _) => {
+                drop(state);
                 let message = "SET TRANSACTION can only be used in transaction blocks";
                 self.notice("WARNING", SqlState::NO_ACTIVE_SQL_TRANSACTION, message);
             }
@@ -402,6 +465,9 @@ impl Connection {
     }
 
     fn change_setting(&self, name: &str, value: Option<&str>, local: bool) -> Result<Executed> {
+        if let ("transaction_read_only", Some(value), true) = (name, value, self.in_transaction()) {
+            return self.set_transaction(Some(boolean(name, value)?));
+        }
         let defaults = Settings::of(&self.database);
         let mut state = self.state.borrow_mut();
         if local && state.transaction.is_none() {
@@ -448,7 +514,12 @@ impl Connection {
 
     fn show(&self, name: &str) -> Result<Executed> {
         let shown = self.state.borrow().settings.shown(name).ok_or_else(|| unrecognized(name))?;
-        let title = if name == "timezone" { "TimeZone" } else { name };
+        let title = match name {
+            "timezone" => "TimeZone",
+            "datestyle" => "DateStyle",
+            "intervalstyle" => "IntervalStyle",
+            name => name,
+        };
         let fields = vec![Field { name: title.to_string(), data_type: DataType::Text }];
         Ok(Executed::rows("SHOW", Rows::buffered(fields, vec![vec![Value::text(shown)]])))
     }
@@ -475,7 +546,12 @@ mod tests {
         let options = Settings {
             time_zone: "UTC".into(),
             search_path: default_path(),
+            style: TextStyle::default(),
             statement_timeout: None,
+            lock_timeout: None,
+            default_read_only: false,
+            read_only: None,
+            min_messages: DEFAULT_LEVEL,
             limits: Limits::of(&crate::Options::default()),
             durability: None,
             optimizer: OptimizerOptions::default(),

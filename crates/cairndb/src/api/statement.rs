@@ -171,9 +171,7 @@ impl<'c> Statement<'c> {
             return Ok(None);
         }
         let state = self.connection.state.borrow();
-        if state.transaction.as_ref().is_some_and(|open| open.failed() || open.read_only)
-            || !prepared.is_under(&state.settings.search_path)
-        {
+        if state.failed() || state.is_read_only() || !prepared.is_under(&state.settings.search_path) {
             return Ok(None);
         }
         let mut buffers = self.connection.point_buffers()?;

@@ -9,7 +9,7 @@ use super::binder::{Binder, NOWHERE};
 use crate::functions::arrays;
 use crate::plan::Expr;
 use crate::types::{
-    CastContext, DataType, EvalContext, Value, can_cast, cast, cast_is_immutable, common_type, from_text,
+    CastContext, DataType, EvalContext, Value, can_cast, cast, cast_is_fixed, common_type, from_text,
     names_fixed_moment,
 };
 use crate::{Error, Result, SqlState};
@@ -184,7 +184,7 @@ fn converted(expr: Expr, from: DataType, to: DataType, context: CastContext) -> 
         return expr;
     }
     match expr {
-        Expr::Literal { value, data_type } if cast_is_immutable(data_type, to) => folded(value, data_type, to),
+        Expr::Literal { value, data_type } if cast_is_fixed(data_type, to) => folded(value, data_type, to),
         expr => Expr::Cast { input: Box::new(expr), to },
     }
 }
@@ -213,10 +213,10 @@ fn with_modifiers(expr: Expr, to: DataType, context: CastContext) -> Expr {
 
 /// Whether a text is the same value of a type whenever it is read.
 pub(super) fn is_fixed_text(text: &str, to: DataType) -> bool {
-    cast_is_immutable(DataType::Unknown, to) || names_fixed_moment(text, to)
+    cast_is_fixed(DataType::Unknown, to) || names_fixed_moment(text, to)
 }
 
-/// For conversions that depend neither on the clock nor on the time zone.
+/// For conversions that depend neither on the clock, nor on the time zone, nor on a style.
 pub(super) fn fixed_context() -> &'static EvalContext {
     static FIXED: LazyLock<EvalContext> = LazyLock::new(EvalContext::default);
     &FIXED

@@ -12,6 +12,8 @@ use crate::{Error, Result, SqlState};
 pub(crate) struct Copy {
     pub(crate) what: Copied,
     pub(crate) endpoint: Endpoint,
+    /// In binary, of which there is one form only; otherwise as `format` says.
+    pub(crate) is_binary: bool,
     pub(crate) format: Format,
     pub(crate) force_quote: Forced,
     pub(crate) force_not_null: Vec<String>,
@@ -59,7 +61,7 @@ enum Given<'p> {
 /// The options as they are said.
 #[derive(Default)]
 struct Options {
-    csv: Option<bool>,
+    form: Option<Form>,
     delimiter: Option<String>,
     null: Option<String>,
     header: Option<Header>,
@@ -69,6 +71,14 @@ struct Options {
     force_not_null: Option<Vec<String>>,
     force_null: Option<Vec<String>>,
     encoding: Option<()>,
+}
+
+/// FORMAT.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Csv,
+    Binary,
 }
 
 impl Copy {
@@ -89,7 +99,9 @@ impl Copy {
             }
         };
         let mut options = Options::default();
-        command.refuse_word(TokenKind::Binary, "COPY in binary format")?;
+        if command.has(TokenKind::Binary) {
+            options.form = Some(Form::Binary);
+        }
         if command.has(TokenKind::Delimiters) {
             options.delimiter = command.constant_text();
         }
@@ -209,13 +221,13 @@ impl Options {
     fn take(&mut self, option: Clause<'_>, name: &str, given: &Given<'_>) -> Result<()> {
         match name {
             "format" => match given.text(name)?.as_str() {
-                "text" => once(&mut self.csv, false),
-                "csv" => once(&mut self.csv, true),
-                "binary" => Err(option.unsupported("COPY in binary format")),
+                "text" => once(&mut self.form, Form::Text),
+                "csv" => once(&mut self.form, Form::Csv),
+                "binary" => once(&mut self.form, Form::Binary),
                 other => Err(invalid(format!("COPY format \"{other}\" not recognized"))),
             },
-            "csv" if matches!(given, Given::Old(_)) => once(&mut self.csv, true),
-            "binary" if matches!(given, Given::Old(_)) => Err(option.unsupported("COPY in binary format")),
+            "csv" if matches!(given, Given::Old(_)) => once(&mut self.form, Form::Csv),
+            "binary" if matches!(given, Given::Old(_)) => once(&mut self.form, Form::Binary),
             "freeze" => match given.switch() {
                 Some(false) => Ok(()),
                 Some(true) => Err(option.unsupported("FREEZE")),
@@ -251,7 +263,14 @@ impl Options {
 
     /// In PostgreSQL's order of what is looked at.
     fn checked(self, what: Copied, is_from: bool, endpoint: Endpoint, filter: Option<String>) -> Result<Copy> {
-        let csv = self.csv.unwrap_or(false);
+        let (csv, is_binary) = (self.form == Some(Form::Csv), self.form == Some(Form::Binary));
+        let not_binary = |said: bool, what: &str| match said && is_binary {
+            true => Err(format!("cannot specify {what} in BINARY mode")),
+            false => Ok(()),
+        };
+        let syntax = |message| Error::new(SqlState::SYNTAX_ERROR, message);
+        not_binary(self.delimiter.is_some(), "DELIMITER").map_err(syntax)?;
+        not_binary(self.null.is_some(), "NULL").map_err(syntax)?;
         let mut format = Format::new(csv);
         let one_byte = |text: &str, what: &str| match text.as_bytes() {
             [byte] => Ok(*byte),
@@ -272,6 +291,7 @@ impl Options {
         if !csv && b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&format.delimiter) {
             return Err(invalid(format!("COPY delimiter cannot be \"{}\"", char::from(format.delimiter))));
         }
+        not_binary(self.header.is_some_and(|header| header != Header::No), "HEADER").map_err(unfit)?;
         let only_csv = |said: bool, what: &str| match said && !csv {
             true => Err(unfit(format!("COPY {what} available only in CSV mode"))),
             false => Ok(()),
@@ -311,6 +331,7 @@ impl Options {
         Ok(Copy {
             what,
             endpoint,
+            is_binary,
             format,
             force_quote: self.force_quote.unwrap_or_default(),
             force_not_null: self.force_not_null.unwrap_or_default(),

@@ -62,6 +62,7 @@ fn declare(command: Clause<'_>) -> Result<DeclareCursor> {
     for option in command.parts("cursor_option") {
         let (said, value) = match () {
             () if option.has(TokenKind::Scroll) => (&mut scroll, !option.has(TokenKind::No)),
+            () if option.has(TokenKind::Binary) => return Err(option.unsupported("a BINARY cursor")),
             () if option.has(TokenKind::Asensitive) => (&mut sensitive, false),
             () if option.has(TokenKind::Insensitive) => (&mut sensitive, true),
             () => continue,

@@ -117,7 +117,7 @@ pub(super) fn analyzed(parsed: &ParsedStatement) -> Option<Id<Statement>> {
     command.part("explained").filter(|_| asked)?.statement()
 }
 
-fn option_name(option: Clause<'_>) -> String {
+pub(super) fn option_name(option: Clause<'_>) -> String {
     option.name().unwrap_or_else(|_| "analyze".to_owned())
 }
 
@@ -126,7 +126,7 @@ fn value(option: Clause<'_>) -> Option<String> {
 }
 
 /// An option's value as PostgreSQL reads it; on where there is none.
-fn is_on(option: Clause<'_>) -> Result<bool> {
+pub(super) fn is_on(option: Clause<'_>) -> Result<bool> {
     match value(option).map(|value| value.to_ascii_lowercase()).as_deref() {
         None | Some("true" | "on" | "1") => Ok(true),
         Some("false" | "off" | "0") => Ok(false),

@@ -46,7 +46,7 @@ pub(crate) use explain::Explain;
 pub use explain::{ExplainFormat, Told};
 pub(crate) use extension::CreateExtension;
 pub(crate) use index::{CreateIndex, IndexKey, IndexPart};
-pub(crate) use maintenance::{Analyze, Truncate, Vacuum};
+pub(crate) use maintenance::{Analyze, Reindex, Reindexed, Truncate, Vacuum};
 pub(crate) use prepared::PreparedCommand;
 pub(crate) use privileges::{OwnRoutine, Privileges, Target};
 pub(crate) use rename::{AlterRelation, RelationChange};
@@ -116,6 +116,7 @@ pub(crate) enum SchemaCommand {
     Comment(Comment),
     Analyze(Analyze),
     Vacuum(Vacuum),
+    Reindex(Reindex),
 }
 
 /// What a command is about, by its name in the grammar: known without looking into it.
@@ -176,6 +177,12 @@ pub(crate) fn is_prepare(parsed: &ParsedStatement) -> bool {
 /// The statement that an EXPLAIN runs, where it is EXPLAIN ANALYZE of a statement with a plan.
 pub(crate) fn analyzed(parsed: &ParsedStatement) -> Option<Id<Statement>> {
     explain::analyzed(parsed)
+}
+
+/// Whether a READ ONLY transaction may run the command, which changes no table itself, nor what a dump would show.
+pub(crate) fn is_harmless(parsed: &ParsedStatement) -> bool {
+    let rule = parsed.command().map(|parts| parts.name());
+    matches!(rule, Some("do" | "call" | "analyze" | "vacuum" | "reindex"))
 }
 
 /// The command's first words, for errors: `CREATE TABLE`, `COPY`.
@@ -277,6 +284,7 @@ impl SchemaCommand {
             "comment" => S::Comment(Comment::of(command)?),
             "analyze" => S::Analyze(Analyze::of(command)?),
             "vacuum" => S::Vacuum(Vacuum::of(command)?),
+            "reindex" => S::Reindex(Reindex::of(command)?),
             "create_database" => {
                 let hint = "A database is a file: open another file instead.";
                 return Err(command.unsupported("CREATE DATABASE").with_hint(hint));

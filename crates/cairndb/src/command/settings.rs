@@ -23,8 +23,10 @@ pub(crate) enum SessionCommand {
     SetTransaction {
         read_only: Option<bool>,
     },
-    /// SET SESSION CHARACTERISTICS with nothing but what all transactions are like.
-    SetCharacteristics,
+    /// SET SESSION CHARACTERISTICS: what it says of READ ONLY.
+    SetCharacteristics {
+        read_only: Option<bool>,
+    },
     Show {
         name: String,
     },
@@ -173,10 +175,9 @@ fn set(command: Clause<'_>) -> Result<SessionCommand> {
         return set_more(more, local);
     }
     let read_only = read_only(rest);
-    match (rest.has(TokenKind::Characteristics), read_only) {
-        (true, Some(true)) => Err(rest.unsupported("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")),
-        (true, _) => Ok(SessionCommand::SetCharacteristics),
-        (false, _) => Ok(SessionCommand::SetTransaction { read_only }),
+    match rest.has(TokenKind::Characteristics) {
+        true => Ok(SessionCommand::SetCharacteristics { read_only }),
+        false => Ok(SessionCommand::SetTransaction { read_only }),
     }
 }
 

@@ -12,7 +12,8 @@ pub(crate) enum TransactionCommand {
     /// BEGIN, START TRANSACTION. Any isolation level is SERIALIZABLE here, and a transaction that only reads never fails,
     /// as DEFERRABLE wants it.
     Begin {
-        read_only: bool,
+        /// `None`: as the session says.
+        read_only: Option<bool>,
         tag: &'static str,
     },
     /// `chain`: the next transaction begins at once.
@@ -35,7 +36,7 @@ pub(crate) enum TransactionCommand {
 impl TransactionCommand {
     pub(super) fn of(command: Clause<'_>) -> Result<TransactionCommand> {
         let chain = || command.part("transaction_chain").is_some_and(|chain| !chain.has(TokenKind::No));
-        let begin = |tag| TransactionCommand::Begin { read_only: read_only(command).unwrap_or(false), tag };
+        let begin = |tag| TransactionCommand::Begin { read_only: read_only(command), tag };
         Ok(match command.rule() {
             "begin" => begin("BEGIN"),
             "start_transaction" => begin("START TRANSACTION"),

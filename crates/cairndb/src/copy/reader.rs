@@ -9,6 +9,7 @@ use std::io::{BufRead, Read as _};
 use std::ops::Range;
 
 use super::Format;
+use crate::types::utf8;
 use crate::{Error, SqlState};
 
 /// The longest record: a forgotten quote must not read a whole disk into memory.
@@ -84,26 +85,7 @@ impl<R: BufRead> Records<R> {
     /// The text of a field; `None`: NULL. SQLSTATE 22021.
     pub(crate) fn field(&self, at: usize) -> Result<Option<&str>, Error> {
         let Some(Field { value, is_null: false }) = self.fields.get(at) else { return Ok(None) };
-        let bytes = &self.values[value.clone()];
-        let invalid = |bytes: &[u8]| {
-            let shown: Vec<String> = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect();
-            let message = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
-            Error::new(SqlState::INVALID_BYTE_SEQUENCE, message)
-        };
-        if bytes.contains(&0) {
-            return Err(invalid(&[0]));
-        }
-        std::str::from_utf8(bytes).map(Some).map_err(|error| {
-            let rest = bytes.get(error.valid_up_to()..).unwrap_or_default();
-            // As many bytes as the first of them announces.
-            let length = match rest.first() {
-                Some(0xc2..=0xdf) => 2,
-                Some(0xe0..=0xef) => 3,
-                Some(0xf0..=0xf4) => 4,
-                _ => 1,
-            };
-            invalid(&rest[..length.min(rest.len())])
-        })
+        utf8(&self.values[value.clone()]).map(Some)
     }
 
     /// Comes to the next record; whether there is one.

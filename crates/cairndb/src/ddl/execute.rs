@@ -33,8 +33,8 @@ pub(crate) fn execute(
     is_alone: bool,
 ) -> Result<Done> {
     let Command::Schema(command) = Command::of(parsed)? else { return Err(Error::internal("not a schema change")) };
-    if let (Some(words), false) = (concurrently(&command), is_alone) {
-        let message = format!("{words} CONCURRENTLY cannot run inside a transaction block");
+    if let (Some(words), false) = (wants_to_be_alone(&command), is_alone) {
+        let message = format!("{words} cannot run inside a transaction block");
         return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
     }
     if let (SchemaCommand::CreateIndex(create), true) = (&command, is_alone)
@@ -47,11 +47,12 @@ pub(crate) fn execute(
     Ok(ddl.done)
 }
 
-/// The command's first words, if it is to be done beside others.
-fn concurrently(command: &SchemaCommand) -> Option<&'static str> {
+/// What the command is called, if it runs in no transaction but its own.
+fn wants_to_be_alone(command: &SchemaCommand) -> Option<&str> {
     match command {
-        SchemaCommand::CreateIndex(create) if create.concurrently => Some("CREATE INDEX"),
-        SchemaCommand::Drop(drop) if drop.concurrently => Some("DROP INDEX"),
+        SchemaCommand::CreateIndex(create) if create.concurrently => Some("CREATE INDEX CONCURRENTLY"),
+        SchemaCommand::Drop(drop) if drop.concurrently => Some("DROP INDEX CONCURRENTLY"),
+        SchemaCommand::Reindex(reindex) => reindex.alone.as_deref(),
         _ => None,
     }
 }
@@ -111,6 +112,7 @@ impl Ddl<'_> {
             S::Comment(comment) => self.comment(comment),
             S::Analyze(analyze) => self.analyze(&analyze.tables).map(|()| "ANALYZE"),
             S::Vacuum(vacuum) => self.vacuum(vacuum),
+            S::Reindex(reindex) => self.reindex(reindex),
         }
     }
 }

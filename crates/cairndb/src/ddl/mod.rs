@@ -25,6 +25,7 @@ mod like;
 mod materialized;
 mod names;
 mod privileges;
+mod reindex;
 mod rewrite;
 mod routine;
 mod schema;

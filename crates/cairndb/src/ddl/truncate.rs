@@ -9,7 +9,6 @@ use crate::change_feed::EntryKind;
 use crate::command::Truncate;
 use crate::dml::{DmlContext, Running, TableTriggers, has_trigger};
 use crate::exec::ExecContext;
-use crate::types::EvalContext;
 use crate::{Error, Result, SqlState};
 
 impl Ddl<'_> {
@@ -52,7 +51,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         let caller = Arc::new(self.session.runner(&self.catalog)?);
-        let eval = Arc::new(EvalContext { caller: Some(caller), ..EvalContext::clone(&self.dml.exec.eval) });
+        let eval = Arc::new(self.dml.exec.eval.called_by(Some(caller)));
         let exec = ExecContext { eval, ..self.dml.exec.clone() };
         let context = DmlContext { exec: &exec, catalog: &self.catalog, ..*self.dml };
         TableTriggers::of(table, &self.catalog)?.statement(

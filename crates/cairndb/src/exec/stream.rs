@@ -11,7 +11,6 @@ use super::spill::BatchList;
 use super::with::WithResult;
 use crate::plan::PhysicalPlan;
 use crate::state::Reader;
-use crate::types::EvalContext;
 use crate::{Result, Value};
 
 /// A running query: its rows, as they are computed.
@@ -137,7 +136,7 @@ impl RowStream {
         (self.done, self.operator) = (true, None);
         let context = &mut self.shared.context;
         context.reader = reader.clone();
-        context.eval = Arc::new(EvalContext { caller: None, ..EvalContext::clone(&context.eval) });
+        context.eval = Arc::new(context.eval.called_by(None));
         context.sequences = None;
     }
 

@@ -72,6 +72,15 @@ fn spelled(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
+/// Whether PostgreSQL knows an encoding of this name; `None`: it does not, `Some(true)`: it is UTF-8.
+pub(crate) fn is_utf8(name: &str) -> Option<bool> {
+    match spelled(name).as_str() {
+        "utf8" | "unicode" => Some(true),
+        "latin1" | "iso88591" | "sqlascii" => Some(false),
+        other => OTHERS.contains(&other).then_some(false),
+    }
+}
+
 fn encoding(name: &str, which: &str) -> Result<Encoding> {
     match spelled(name).as_str() {
         "utf8" | "unicode" => Ok(Encoding::Utf8),

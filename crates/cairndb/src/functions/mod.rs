@@ -45,12 +45,14 @@ pub use catalogue::{
     ANY, Accumulator, Aggregate, AggregateKind, Function, aggregate_overloads, exact_overload, function_names,
     overloads,
 };
+pub(crate) use encoding::is_utf8 as is_utf8_encoding;
 pub use in_range::{Distance, in_range_offsets, invalid_size};
 pub use operator::Operator;
 use register::register_all;
 pub use series::Series;
 pub use signature::{Declared, decide};
 pub(crate) use strings::{characters, substring_bounds};
+pub(crate) use system::DATABASE_NAME;
 pub(crate) use users::Volatility;
 pub use users::{AggregateFunction, Arguments, FunctionOptions};
 pub use window::{WindowFunction, WindowKind, window_names, window_overloads};

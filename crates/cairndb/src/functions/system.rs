@@ -6,6 +6,9 @@ use super::support::{call, wrong_arguments};
 use crate::types::{DataType, EvalContext, Value, ValueRef};
 use crate::{Error, Result, SqlState};
 
+/// What a database calls itself; its file says which it is.
+pub(crate) const DATABASE_NAME: &str = "cairndb";
+
 const TEXT: DataType = DataType::Text;
 
 pub(super) fn register(catalogue: &mut Catalogue) {
@@ -27,7 +30,7 @@ pub(super) fn register(catalogue: &mut Catalogue) {
         .stable();
     catalogue.add("set_config", &[TEXT, TEXT, DataType::Boolean], TEXT, set_config).volatile().called_on_null();
     for name in ["current_database", "current_catalog"] {
-        catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();
+        catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text(DATABASE_NAME))).stable();
     }
     for name in ["current_user", "session_user", "user", "current_role"] {
         catalogue.add(name, &[], TEXT, |_, _| Ok(Value::text("cairndb"))).stable();

@@ -10,7 +10,7 @@ use super::logical::LogicalPlan;
 use super::refs::{is_boolean, is_null_literal};
 use super::walk;
 use crate::functions::{self, EvalContext, Function, Operator};
-use crate::types::{DataType, Value, names_fixed_moment};
+use crate::types::{DataType, Value, cast_is_fixed, names_fixed_moment};
 
 /// Folds every expression of the plan.
 pub(super) fn fold_plan(plan: &mut LogicalPlan) {
@@ -150,7 +150,8 @@ fn is_immutable_cast(value: &Value, from: DataType, to: DataType) -> bool {
     }
     match value {
         Value::Text(text) if matches!(to, T::Date | T::Time(_) | T::Timestamp(_)) => names_fixed_moment(text, to),
-        _ => true,
+        Value::Text(text) if matches!(to, T::Interval(_)) => names_fixed_moment(text, to),
+        _ => cast_is_fixed(from, to),
     }
 }
 

@@ -88,7 +88,7 @@ pub static STATEMENTS: &[Statement] = &[
     of(
         "COPY",
         "COPY table [(columns)] | (query) FROM | TO STDIN | STDOUT | 'file'\n    \
-         [WITH (FORMAT text | csv, HEADER, DELIMITER 'x', NULL 'text', QUOTE 'x', ESCAPE 'x', ...)] [WHERE condition]",
+         [WITH (FORMAT text | csv | binary, HEADER, DELIMITER 'x', NULL 'text', QUOTE 'x', ESCAPE 'x', ...)] [WHERE condition]",
         "COPY (SELECT * FROM author) TO STDOUT WITH (FORMAT csv, HEADER)",
     ),
     of(
@@ -231,6 +231,11 @@ pub static STATEMENTS: &[Statement] = &[
     ),
     of("ANALYZE", "ANALYZE [table [(columns)], ...]", "ANALYZE book"),
     of("VACUUM", "VACUUM [(FULL)] [table]", "VACUUM"),
+    of(
+        "REINDEX",
+        "REINDEX [(CONCURRENTLY)] INDEX | TABLE | SCHEMA | DATABASE [CONCURRENTLY] name",
+        "REINDEX TABLE book",
+    ),
     of(
         "SET",
         "SET [LOCAL | SESSION] setting = value | DEFAULT\nRESET setting | ALL\nSHOW setting | ALL",

@@ -207,7 +207,7 @@ pub(crate) fn run_block(runner: Runner, body: &str, eval: &EvalContext) -> Resul
     });
     let body = PlPgSql::new(&routine, &runner)?;
     let runner = Arc::new(runner);
-    let eval = EvalContext { caller: Some(runner.clone()), ..eval.clone() };
+    let eval = eval.called_by(Some(runner.clone()));
     let context = runner.context(&routine, &eval)?;
     body.call(&routine, &runner, &context, &[]).map(drop)
 }
@@ -215,7 +215,7 @@ pub(crate) fn run_block(runner: Runner, body: &str, eval: &EvalContext) -> Resul
 /// CALL: `call` is the procedure with its arguments.
 pub(crate) fn run_call(runner: Runner, call: &str, eval: &EvalContext) -> Result<Ran> {
     let runner = Arc::new(runner);
-    let eval = EvalContext { caller: Some(runner.clone()), ..eval.clone() };
+    let eval = eval.called_by(Some(runner.clone()));
     let variables: Arc<dyn Variables> = Arc::new(OfCall);
     let prepared = runner.prepare(&Arc::new(parse_one(&format!("SELECT * FROM {call}"))?), &variables)?;
     let context = ExecContext { eval: Arc::new(eval), ..runner.base().clone() };

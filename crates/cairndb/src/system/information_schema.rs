@@ -188,7 +188,7 @@ pub(super) const RELATIONS: &[SystemRelation] = &[
     },
 ];
 
-pub(super) const DATABASE: &str = "cairndb";
+pub(super) const DATABASE: &str = crate::functions::DATABASE_NAME;
 
 fn schemata(catalog: &Catalog, rows: &mut Rows) {
     let own = catalog.schemas().map(|(name, _)| name);

@@ -3,6 +3,7 @@
 use super::DataType;
 use super::composite::CompositeType;
 use super::data_type::TypeCategory;
+use super::datetime::is_same_in_all_orders;
 
 /// When a conversion may happen; each also where the ones after it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,8 +118,8 @@ pub fn common_type(types: &[DataType]) -> Result<DataType, (usize, DataType)> {
     Ok(common.base())
 }
 
-/// The conversion gives one answer always: it may be folded at plan time. (Others look at the session's time zone
-/// or at the clock: `'now'::timestamp`.)
+/// What PostgreSQL holds to give one answer always. (Others look at the session's time zone, at its style of dates, or at
+/// the clock: `'now'::timestamp`.)
 pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
     use TypeCategory::*;
     // An array's elements are converted one by one.
@@ -135,14 +136,32 @@ pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
         return false;
     }
     let zoned = (from.base() == DataType::TIMESTAMPTZ) != (to.base() == DataType::TIMESTAMPTZ);
-    let read = matches!((from.category(), to.category()), (String | Unknown, DateTime));
-    !zoned && !read
+    let read = matches!((from.category(), to.category()), (String | Unknown, DateTime | Timespan));
+    let written =
+        to.category() == String && matches!(from.base(), DataType::Date | DataType::TIMESTAMP | DataType::INTERVAL);
+    !zoned && !read && !written
 }
 
-/// Dates and times that name a fixed moment whatever the clock and the time zone say.
+/// The conversion gives one answer in all sessions: it may be folded at plan time.
+pub fn cast_is_fixed(from: DataType, to: DataType) -> bool {
+    let (element, target) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
+    let styled = match element {
+        DataType::Composite(_) | DataType::Real | DataType::Double | DataType::Bytea => true,
+        _ => false,
+    };
+    cast_is_immutable(from, to) && !(styled && target.is_string())
+}
+
+/// Dates and times that name a fixed moment whatever the clock, the time zone and the session's style say; intervals that
+/// are the same in every style.
 pub(crate) fn names_fixed_moment(text: &str, to: DataType) -> bool {
-    matches!(to, DataType::Date | DataType::Time(_) | DataType::Timestamp(_))
-        && text.bytes().all(|byte| byte.is_ascii_digit() || b" -:./".contains(&byte))
+    match to {
+        DataType::Date | DataType::Time(_) | DataType::Timestamp(_) => {
+            text.bytes().all(|byte| byte.is_ascii_digit() || b" -:./".contains(&byte)) && is_same_in_all_orders(text)
+        }
+        DataType::Interval(_) => !text.trim_start().starts_with('-'),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::style::TextStyle;
 use crate::routine::Caller;
 use crate::{Error, Result};
 
@@ -16,6 +17,10 @@ pub struct EvalContext {
     pub statement_timestamp: i64,
     /// The session's time zone.
     pub time_zone: ZoneName,
+    /// How the session reads and writes texts.
+    pub(crate) style: TextStyle,
+    /// This with the default style, where the session's is another one.
+    plain: Option<Arc<EvalContext>>,
     /// The session's settings, for `current_setting()`; none where there is no session.
     pub(crate) settings: Option<Arc<dyn ShownSettings>>,
     /// Who runs the schema's functions here; nobody, where there are none, or they are not to be called.
@@ -57,6 +62,44 @@ impl EvalContext {
     pub fn now() -> EvalContext {
         let now = super::datetime::clock_micros();
         EvalContext { transaction_timestamp: now, statement_timestamp: now, ..EvalContext::default() }
+    }
+
+    /// The same, in a transaction and a statement that began then.
+    pub(crate) fn at(&self, transaction_timestamp: i64, statement_timestamp: i64) -> EvalContext {
+        EvalContext { transaction_timestamp, statement_timestamp, plain: None, ..self.clone() }.with_style(self.style)
+    }
+
+    /// Takes what a session says: its time zone, its style, and its settings by name.
+    pub(crate) fn of_session(
+        mut self,
+        zone: &ZoneName,
+        style: TextStyle,
+        settings: Arc<dyn ShownSettings>,
+    ) -> EvalContext {
+        self.time_zone = zone.clone();
+        self.settings = Some(settings);
+        self.with_style(style)
+    }
+
+    /// The same, reading and writing texts in this style.
+    pub(crate) fn with_style(mut self, style: TextStyle) -> EvalContext {
+        (self.style, self.plain) = (TextStyle::default(), None);
+        if style != self.style {
+            self.plain = Some(Arc::new(self.clone()));
+            self.style = style;
+        }
+        self
+    }
+
+    /// The same, with somebody who runs the schema's functions.
+    pub(crate) fn called_by(&self, caller: Option<Arc<dyn Caller>>) -> EvalContext {
+        EvalContext { caller, plain: None, ..self.clone() }.with_style(self.style)
+    }
+
+    /// What is stored (a generated column, a key of an index) is computed in: the same for every session's style.
+    #[inline]
+    pub(crate) fn of_stored(&self) -> &EvalContext {
+        self.plain.as_deref().unwrap_or(self)
     }
 
     /// Who runs the schema's functions; SQLSTATE 0A000 where nobody does.

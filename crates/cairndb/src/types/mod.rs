@@ -1,6 +1,7 @@
 //! SQL types and values, their text forms, comparison, casts, and their bytes in rows and keys.
 
 mod array;
+mod binary;
 mod cast;
 mod coercion;
 mod collation;
@@ -18,6 +19,7 @@ pub mod key;
 mod numeric;
 mod regex_error;
 pub mod row;
+mod style;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod text;
@@ -26,10 +28,11 @@ mod value_ref;
 
 pub use array::{Array, Dimension};
 pub(crate) use array::{DIMENSIONS_MAX, ELEMENTS_MAX, Subscript, count_of, too_many_dimensions};
+pub(crate) use binary::{read_binary, write_binary};
 pub use cast::{cast, cast_assign};
 pub(crate) use cast::{date_to_timestamp, to_utc};
 pub(crate) use coercion::names_fixed_moment;
-pub use coercion::{CastContext, can_cast, cast_is_immutable, common_type};
+pub use coercion::{CastContext, can_cast, cast_is_fixed, cast_is_immutable, common_type};
 pub(crate) use collation::{COLLATION_HINT, is_known_collation};
 pub use compare::{compare_blank_padded, compare_f64, float_hash_bits};
 pub use composite::{Attribute, Composite, CompositeType};
@@ -51,7 +54,8 @@ pub use json::{JsonPath, Jsonb};
 pub use numeric::{Numeric, NumericRef, SCALE_MAX};
 pub(crate) use numeric::{Residues, division_by_zero};
 pub(crate) use regex_error::invalid_regex;
-pub(crate) use text::plain_integer;
+pub(crate) use style::{ByteaOutput, DateOrder, DateStyle, IntervalStyle, TextStyle};
 pub use text::{from_text, to_text, write_text};
+pub(crate) use text::{plain_integer, utf8};
 pub use value::{Interval, Value};
 pub use value_ref::{Elements, ToArray, ValueRef};

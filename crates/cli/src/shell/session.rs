@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use cairndb::EvalContext;
 use cairndb::schema::Schema;
 use cairndb::{ClientCopy, Connection, Database, Error, Options, Outcome};
-use cairndb::{EvalContext, ZoneName};
 
 use super::variables::{Variables, expanded};
 use super::{foreign, pager};
@@ -31,7 +31,6 @@ pub struct Session {
     name: String,
     /// `None`: in memory.
     file: Option<PathBuf>,
-    time_zone: ZoneName,
     out: Box<dyn Write>,
     to_terminal: bool,
     flushed: Instant,
@@ -77,7 +76,6 @@ impl Session {
             connection,
             name,
             file: file.map(Path::to_path_buf),
-            time_zone: EvalContext::now().time_zone,
             out: Box::new(io::sink()),
             to_terminal: false,
             flushed: Instant::now(),
@@ -119,7 +117,6 @@ impl Session {
         self.interrupts.watch(connection.interrupt_handle());
         self.connection = connection;
         (self.name, self.file) = (name_of(file), file.map(Path::to_path_buf));
-        self.read_time_zone();
         std::mem::replace(&mut self.database, database).close()?;
         Ok(())
     }
@@ -206,11 +203,9 @@ impl Session {
         (&self.connection, self.out.as_mut())
     }
 
-    /// What text forms depend on: the session's time zone.
+    /// What text forms depend on: the session's time zone and styles.
     pub fn context(&self) -> EvalContext {
-        let mut context = EvalContext::now();
-        context.time_zone = self.time_zone.clone();
-        context
+        self.connection.text_context()
     }
 
     /// Runs the statements of `text` and writes what they return. That a statement without rows was run, nobody but a
@@ -228,25 +223,21 @@ impl Session {
         }
         let started = Instant::now();
         self.style.terminal_columns = self.terminal_columns();
-        let context = self.context();
         let mut failure = None;
-        let (mut settings_changed, mut has_rows) = (false, false);
+        let mut has_rows = false;
         let screen = self.screen().filter(|_| self.pager && self.style.format == Format::Table);
-        let (out, style) = (self.out.as_mut(), &self.style);
+        let (out, style, connection) = (self.out.as_mut(), &self.style, &self.connection);
         let result = {
             let _running = self.interrupts.run();
-            self.connection.run(text, |outcome| {
-                settings_changed |= changes_settings(&outcome.tag());
+            connection.run(text, |outcome| {
                 has_rows |= outcome.rows().is_some();
-                write_outcome(out, outcome, style, &context, screen).map_err(|error| stop_for(error, &mut failure))
+                write_outcome(out, outcome, style, &connection.text_context(), screen)
+                    .map_err(|error| stop_for(error, &mut failure))
             })
         };
         self.took = Some(started.elapsed());
         if self.to_terminal || has_rows || result.is_err() || self.flushed.elapsed() >= FLUSH_INTERVAL {
             self.flush()?;
-        }
-        if settings_changed {
-            self.read_time_zone();
         }
         result.map_err(|error| failure.unwrap_or_else(|| Failure::sql(error, text)))
     }
@@ -301,13 +292,6 @@ impl Session {
         let (lines, columns) = self.to_terminal.then(|| console::Term::stdout().size_checked())??;
         Some((lines.into(), columns.into()))
     }
-
-    /// Asks for the time zone that the session has now.
-    fn read_time_zone(&mut self) {
-        if let Ok(Some(zone)) = self.connection.query_optional("SHOW timezone", (), |row| row.get::<String>(0)) {
-            self.time_zone = zone.as_str().into();
-        }
-    }
 }
 
 /// A command for the operating system's shell.
@@ -353,10 +337,6 @@ pub fn open_file(path: &Path, options: Options) -> Result<Database, Failure> {
         text: String::new(),
         context: Some(format!("opening {}", PathBuf::from(path).display())),
     })
-}
-
-fn changes_settings(tag: &str) -> bool {
-    matches!(tag, "SET" | "RESET" | "ROLLBACK" | "COMMIT" | "DISCARD")
 }
 
 /// Keeps a failure to write for later and gives the error that stops the script.

@@ -39,22 +39,20 @@ impl CairnEngine {
 impl Engine for CairnEngine {
     fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {
         let connection = self.database.connect().map_err(|error| failure(&error))?;
-        Ok(Box::new(CairnSession { connection, context: EvalContext::now() }))
+        Ok(Box::new(CairnSession { connection }))
     }
 }
 
 struct CairnSession {
     connection: Connection,
-    /// For the text forms: UTC, like the PostgreSQL that we are compared with.
-    context: EvalContext,
 }
 
 impl Session for CairnSession {
     fn run(&mut self, sql: &str) -> Result<Answer, Failure> {
         let mut last = Answer::default();
-        let context = &self.context;
-        let ran = self.connection.run(sql, |outcome| {
-            last = answer(outcome, context)?;
+        let connection = &self.connection;
+        let ran = connection.run(sql, |outcome| {
+            last = answer(outcome, &connection.text_context())?;
             Ok(())
         });
         ran.map(|()| last).map_err(|error| failure(&error))

@@ -24,6 +24,7 @@ use subscriber::{End, Taken};
 
 use super::execute::Runnable;
 use super::prepared::{Access, Body};
+use super::session::Settings;
 use super::{Connection, Params, Row};
 use crate::plan::Field;
 use crate::{Database, Error, Result, SqlState, Value};
@@ -306,7 +307,8 @@ impl Connection {
         let path = settings.search_path.clone();
         // What users wrote in Rust is the session's own.
         let others = path.functions.is_empty().then(|| {
-            format!("{:?} {} {:?} {:?}", path.schemas, settings.time_zone, settings.others, settings.optimizer)
+            let Settings { time_zone, style, others, optimizer, .. } = &*settings;
+            format!("{:?} {time_zone} {style:?} {others:?} {optimizer:?}", path.schemas)
         });
         let identity = others
             .as_ref()

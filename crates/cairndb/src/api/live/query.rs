@@ -56,7 +56,7 @@ impl Surroundings {
     pub(super) fn of(context: ExecContext) -> Surroundings {
         Surroundings {
             parameters: context.parameters,
-            eval: Arc::new(EvalContext { caller: None, ..(*context.eval).clone() }),
+            eval: Arc::new(context.eval.called_by(None)),
             memory_budget: context.memory_budget,
             work_mem: context.work_mem,
             spill: context.spill,

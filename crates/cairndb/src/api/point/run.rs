@@ -207,8 +207,7 @@ fn refresh(eval: &mut EvalContext, state: &SessionState) {
     eval.transaction_timestamp = state.transaction.as_ref().map_or(eval.statement_timestamp, |open| open.started);
     let same = |known: &Arc<dyn ShownSettings>| std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(&state.settings));
     if !eval.settings.as_ref().is_some_and(same) {
-        eval.time_zone.clone_from(&state.settings.time_zone);
-        eval.settings = Some(state.settings.clone());
+        *eval = state.eval(eval.transaction_timestamp, eval.statement_timestamp);
     }
 }
 

@@ -92,7 +92,9 @@ impl Assignment {
                 None => expr,
             },
             NewValue::Computed(expr) => expr,
-            NewValue::Generated(expr) => return Ok(settle(env::eval(expr, new, env)?, self.data_type, env.eval)?),
+            NewValue::Generated(expr) => {
+                return Ok(settle(env::eval(expr, new, env.stored())?, self.data_type, env.eval)?);
+            }
         };
         Ok(settle(env::eval(expr, both, env)?, self.data_type, env.eval)?)
     }

@@ -70,7 +70,7 @@ impl Entry {
     ) -> Result<(), Stop> {
         self.key.clear();
         self.absent = match &bound.predicate {
-            Some(predicate) => !env::eval(predicate, row, env)?.is_true(),
+            Some(predicate) => !env::eval(predicate, row, env.stored())?.is_true(),
             None => false,
         };
         self.apart = Apart::Never;
@@ -211,7 +211,7 @@ impl<'a> Indexed<'a> {
         'a: 'v,
     {
         match self.expression(column) {
-            Some(expr) => env::eval(expr, row, env),
+            Some(expr) => env::eval(expr, row, env.stored()),
             None => row.column(column),
         }
     }

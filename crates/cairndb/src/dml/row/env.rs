@@ -27,6 +27,11 @@ impl<'a> Env<'a> {
         Env { params: context, eval: &context.eval, context: Some(context) }
     }
 
+    /// To compute what is stored in.
+    pub(super) fn stored(self) -> Env<'a> {
+        Env { eval: self.eval.of_stored(), ..self }
+    }
+
     /// What a row violates, in words, where somebody is to read them.
     pub(super) fn worded(self, stop: Stop, target: &Target, row: &dyn Columns<Stop>) -> Stop {
         match stop {

@@ -182,7 +182,7 @@ impl<'a> Proposed<'a> {
         own.clear();
         for generated in &target.generated {
             let data_type = target.table.columns[generated.column].data_type;
-            own.push(settle(env::eval(&generated.value, &self, env)?, data_type, env.eval)?);
+            own.push(settle(env::eval(&generated.value, &self, env.stored())?, data_type, env.eval)?);
         }
         for (generated, value) in target.generated.iter().zip(own) {
             self.values[generated.column] = (&*value).into();

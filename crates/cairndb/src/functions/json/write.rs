@@ -2,8 +2,8 @@
 
 use crate::Result;
 use crate::types::{
-    Array, Composite, DataType, Document, EvalContext, JsonBuilder, JsonKind, Numeric, Value, check_depth, from_text,
-    to_text, write_quoted, write_text,
+    Array, Composite, DataType, DateStyle, Document, EvalContext, JsonBuilder, JsonKind, Numeric, TextStyle, Value,
+    check_depth, from_text, to_text, write_quoted, write_text,
 };
 
 use super::refuse;
@@ -140,7 +140,14 @@ fn is_number(value: &Value) -> bool {
 
 /// The text of what is a string in JSON: times as ISO 8601 writes them.
 fn text_of(value: &Value, context: &EvalContext) -> String {
-    let text = to_text(value, context);
+    let is_date = matches!(value, Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_));
+    let text = match is_date && context.style.date != DateStyle::Iso {
+        true => {
+            let style = TextStyle { date: DateStyle::Iso, ..context.style };
+            to_text(value, &context.clone().with_style(style))
+        }
+        false => to_text(value, context),
+    };
     match value {
         Value::Timestamp(_) => text.replacen(' ', "T", 1),
         Value::TimestampTz(_) => with_minutes(&text.replacen(' ', "T", 1)),

@@ -1,7 +1,8 @@
-//! Reads the parts of a date and time out of free text, as PostgreSQL's datetime input does (datestyle ISO, MDY).
+//! Reads the parts of a date and time out of free text, as PostgreSQL's datetime input does.
 
 use super::calendar::{Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND};
 use super::zone::{Zone, fixed_offset};
+use crate::types::DateOrder;
 
 /// Why text is not a date or time.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,22 +48,22 @@ pub struct Fields {
 /// Longer text is no date.
 const TEXT_BYTES_MAX: usize = 128;
 
-/// Reads a date, with or without a time.
-pub fn parse(text: &str) -> Result<Fields, Fault> {
-    parse_as(text, false)
+/// Reads a date, with or without a time; `order`: what numbers of a date are, where that is not plain.
+pub fn parse(text: &str, order: DateOrder) -> Result<Fields, Fault> {
+    parse_as(text, order, false)
 }
 
 /// Reads a time: `040506` is no date then.
-pub fn parse_clock_first(text: &str) -> Result<Fields, Fault> {
-    parse_as(text, true)
+pub fn parse_clock_first(text: &str, order: DateOrder) -> Result<Fields, Fault> {
+    parse_as(text, order, true)
 }
 
-fn parse_as(text: &str, clock_first: bool) -> Result<Fields, Fault> {
+fn parse_as(text: &str, order: DateOrder, clock_first: bool) -> Result<Fields, Fault> {
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         return Err(Fault::Syntax);
     }
     let lower = text.trim().to_ascii_lowercase();
-    let mut parser = Parser { rest: &lower, clock_first, ..Parser::default() };
+    let mut parser = Parser { rest: &lower, order, clock_first, ..Parser::default() };
     while parser.skip_separators() {
         parser.token()?;
     }
@@ -73,6 +74,7 @@ fn parse_as(text: &str, clock_first: bool) -> Result<Fields, Fault> {
 struct Parser<'a> {
     rest: &'a str,
     fields: Fields,
+    order: DateOrder,
     /// A date being put together from words: `January 8 1999`.
     year: Option<(i64, usize)>,
     month: Option<u32>,
@@ -156,17 +158,12 @@ impl<'a> Parser<'a> {
             return Err(Fault::Syntax);
         }
         self.has_date = true;
-        let word_month = month_of(second);
-        let (year, month, day) = match (word_month, first.len() >= 3) {
-            (Some(month), true) => (first, month, number(third)?),
-            (Some(month), false) => (third, month, number(first)?),
-            (None, true) => (first, number(second)?, number(third)?),
-            (None, false) => (third, number(first)?, number(second)?),
+        let Some(month) = month_of(second) else {
+            return [first, second, third].into_iter().try_for_each(|digits| self.date_number(digits));
         };
-        self.set_year(year)?;
-        self.month = Some(month);
-        self.day = Some(day);
-        Ok(())
+        (self.month, self.has_month_word) = (Some(month), true);
+        self.date_number(first)?;
+        self.date_number(third)
     }
 
     fn date_part(&mut self) -> &'a str {
@@ -189,13 +186,16 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A number of a date of which there is a part, or none: PostgreSQL's guess, in the order month, day, year.
+    /// A number of a date of which there is a part, or none: PostgreSQL's guess.
     fn date_number(&mut self, digits: &'a str) -> Result<(), Fault> {
         let is_long = digits.len() >= 3;
         match (&self.year, self.month, self.day) {
-            (None, None, None) if is_long => self.set_year(digits)?,
+            (None, None, None) if is_long || self.order == DateOrder::Ymd => self.set_year(digits)?,
+            (None, None, None) if self.order == DateOrder::Dmy => self.day = Some(number(digits)?),
             (Some(_), None, None) if digits.len() == 3 => return self.set_day_of_year(digits),
-            (None, Some(_), None) if self.has_month_word && is_long => self.set_year(digits)?,
+            (None, Some(_), None) if self.has_month_word && (is_long || self.order == DateOrder::Ymd) => {
+                self.set_year(digits)?;
+            }
             // The number before the word was the day.
             (Some((day, 1 | 2)), Some(_), None) if self.has_month_word && is_long => {
                 self.day = u32::try_from(*day).ok();

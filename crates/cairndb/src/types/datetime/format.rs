@@ -1,22 +1,26 @@
-//! Dates, times and intervals as text: datestyle ISO, intervalstyle postgres.
+//! Dates and times as text, in each style of dates. Intervals: `span`.
 
 use std::fmt::Write;
 
 use super::calendar::{
-    Civil, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, is_infinite, is_infinite_date, split_timestamp,
+    Civil, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, day_of_week, is_infinite, is_infinite_date,
+    split_timestamp,
 };
 use super::zone::Zone;
-use crate::types::Interval;
+use crate::types::{DateOrder, DateStyle, TextStyle};
 
 // Writing to a String cannot fail: results of `write!` are dropped here.
 
 /// `2001-02-03`, `0044-03-15 BC`, `infinity`.
-pub fn write_date(days: i32, out: &mut String) {
+pub fn write_date(days: i32, style: TextStyle, out: &mut String) {
     if is_infinite_date(days) {
         return out.push_str(if days > 0 { "infinity" } else { "-infinity" });
     }
     let civil = Civil::from_days(days.into());
-    write_civil(civil, out);
+    match style.date {
+        DateStyle::Postgres => write_day(civil, '-', style.order, out),
+        _ => write_civil(civil, style, out),
+    }
     write_era(civil, out);
 }
 
@@ -28,36 +32,77 @@ pub fn write_time(micros: i64, out: &mut String) {
 }
 
 /// `2001-02-03 04:05:06`
-pub fn write_timestamp(micros: i64, out: &mut String) {
+pub fn write_timestamp(micros: i64, style: TextStyle, out: &mut String) {
     if is_infinite(micros) {
         return out.push_str(if micros > 0 { "infinity" } else { "-infinity" });
     }
-    let civil = write_local(micros, out);
+    let civil = write_local(micros, style, out);
     write_era(civil, out);
 }
 
-/// `2001-02-03 04:05:06+01`, in the given zone.
-pub fn write_timestamptz(micros: i64, zone: &Zone, out: &mut String) {
+/// `2001-02-03 04:05:06+01`, in the given zone, which other styles than ISO call by its abbreviation.
+pub fn write_timestamptz(micros: i64, zone: &Zone, style: TextStyle, out: &mut String) {
     if is_infinite(micros) {
-        return write_timestamp(micros, out);
+        return write_timestamp(micros, style, out);
     }
-    let civil = write_local(zone.to_local(micros), out);
-    out.push_str(&offset_text(zone.offset_at(micros)));
+    let civil = write_local(zone.to_local(micros), style, out);
+    match style.date {
+        DateStyle::Iso => out.push_str(&offset_text(zone.offset_at(micros))),
+        _ => {
+            out.push(' ');
+            out.push_str(&zone.abbreviation_at(micros));
+        }
+    }
     write_era(civil, out);
 }
 
-fn write_local(micros: i64, out: &mut String) -> Civil {
+fn write_local(micros: i64, style: TextStyle, out: &mut String) -> Civil {
     let (days, rest) = split_timestamp(micros);
     let civil = Civil::from_days(days);
-    write_civil(civil, out);
+    if style.date == DateStyle::Postgres {
+        write_in_words(days, civil, rest, style.order, out);
+        return civil;
+    }
+    write_civil(civil, style, out);
     out.push(' ');
     write_time(rest, out);
     civil
 }
 
-fn write_civil(civil: Civil, out: &mut String) {
-    let year = if civil.year > 0 { civil.year } else { 1 - civil.year };
-    let _ = write!(out, "{year:04}-{:02}-{:02}", civil.month, civil.day);
+/// `Thu Feb 01 04:05:06 2024`
+fn write_in_words(days: i64, civil: Civil, time: i64, order: DateOrder, out: &mut String) {
+    const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let weekday = DAYS[day_of_week(days) as usize % DAYS.len()];
+    let month = MONTHS[(civil.month as usize + MONTHS.len() - 1) % MONTHS.len()];
+    let _ = match order {
+        DateOrder::Dmy => write!(out, "{weekday} {:02} {month} ", civil.day),
+        _ => write!(out, "{weekday} {month} {:02} ", civil.day),
+    };
+    write_time(time, out);
+    let _ = write!(out, " {:04}", shown_year(civil));
+}
+
+fn write_civil(civil: Civil, style: TextStyle, out: &mut String) {
+    let _ = match style.date {
+        DateStyle::Iso => write!(out, "{:04}-{:02}-{:02}", shown_year(civil), civil.month, civil.day),
+        DateStyle::German => write!(out, "{:02}.{:02}.{:04}", civil.day, civil.month, shown_year(civil)),
+        DateStyle::Sql | DateStyle::Postgres => return write_day(civil, '/', style.order, out),
+    };
+}
+
+/// `02/01/2024`, or the day first.
+fn write_day(civil: Civil, separator: char, order: DateOrder, out: &mut String) {
+    let (first, second) = match order {
+        DateOrder::Dmy => (civil.day, civil.month),
+        _ => (civil.month, civil.day),
+    };
+    let _ = write!(out, "{first:02}{separator}{second:02}{separator}{:04}", shown_year(civil));
+}
+
+/// The year of its era.
+fn shown_year(civil: Civil) -> i64 {
+    if civil.year > 0 { civil.year } else { 1 - civil.year }
 }
 
 fn write_era(civil: Civil, out: &mut String) {
@@ -67,7 +112,7 @@ fn write_era(civil: Civil, out: &mut String) {
 }
 
 /// Two digits of seconds and the fraction without trailing zeros.
-fn write_seconds(micros: i64, out: &mut String) {
+pub(super) fn write_seconds(micros: i64, out: &mut String) {
     let (seconds, fraction) = (micros / MICROS_PER_SECOND, micros % MICROS_PER_SECOND);
     let _ = write!(out, "{seconds:02}");
     if fraction != 0 {
@@ -89,36 +134,4 @@ pub fn offset_text(seconds: i32) -> String {
         let _ = write!(text, ":{:02}", seconds % 60);
     }
     text
-}
-
-/// `1 year 2 mons -3 days +04:05:06.7`
-pub fn write_interval(interval: Interval, out: &mut String) {
-    let (mut empty, mut before) = (true, false);
-    let parts = [(interval.months / 12, "year"), (interval.months % 12, "mon"), (interval.days, "day")];
-    for (value, unit) in parts.into_iter().filter(|(value, _)| *value != 0) {
-        let space = if empty { "" } else { " " };
-        let plus = if before && value > 0 { "+" } else { "" };
-        let plural = if value == 1 { "" } else { "s" };
-        let _ = write!(out, "{space}{plus}{value} {unit}{plural}");
-        (empty, before) = (false, value < 0);
-    }
-    if empty || interval.micros != 0 {
-        if !empty {
-            out.push(' ');
-        }
-        out.push_str(if interval.micros < 0 {
-            "-"
-        } else if before {
-            "+"
-        } else {
-            ""
-        });
-        write_span(interval.micros.unsigned_abs(), out);
-    }
-}
-
-fn write_span(micros: u64, out: &mut String) {
-    let (hour, minute) = (MICROS_PER_HOUR as u64, MICROS_PER_MINUTE as u64);
-    let _ = write!(out, "{:02}:{:02}:", micros / hour, micros / minute % 60);
-    write_seconds((micros % minute) as i64, out);
 }

@@ -8,7 +8,7 @@ use super::interval;
 use super::iso;
 use super::limit::IntervalLimit;
 use super::zone::Zone;
-use crate::types::{EvalContext, Interval};
+use crate::types::{DateOrder, EvalContext, Interval, IntervalStyle};
 use crate::{Error, Result, SqlState};
 
 /// Reads a `date`.
@@ -16,7 +16,7 @@ pub fn parse_date(text: &str, context: &EvalContext) -> Result<i32> {
     if let Some(days) = iso::date(text).and_then(checked_date) {
         return Ok(days);
     }
-    let fields = fields::parse(text).map_err(|fault| fault.error("date", text))?;
+    let fields = fields::parse(text, context.style.order).map_err(|fault| fault.error("date", text))?;
     let days = match fields.special {
         Some(Special::Infinity) => return Ok(i32::MAX),
         Some(Special::NegativeInfinity) => return Ok(i32::MIN),
@@ -30,7 +30,7 @@ pub fn parse_date(text: &str, context: &EvalContext) -> Result<i32> {
 
 /// Reads a `time`.
 pub fn parse_time(text: &str, context: &EvalContext) -> Result<i64> {
-    let fields = fields::parse_clock_first(text).map_err(|fault| fault.error("time", text))?;
+    let fields = fields::parse_clock_first(text, context.style.order).map_err(|fault| fault.error("time", text))?;
     match (fields.special, fields.time) {
         (Some(Special::Now), _) => Ok(split_timestamp(Zone::of(context).to_local(context.transaction_timestamp)).1),
         (None, Some(micros)) => Ok(micros),
@@ -45,7 +45,7 @@ pub fn parse_timestamp(text: &str, context: &EvalContext) -> Result<i64> {
     {
         return Ok(timestamp);
     }
-    let fields = fields::parse(text).map_err(|fault| fault.error("timestamp", text))?;
+    let fields = fields::parse(text, context.style.order).map_err(|fault| fault.error("timestamp", text))?;
     local_timestamp(&fields, context)
         .ok_or_else(|| Fault::Syntax.error("timestamp", text))?
         .ok_or_else(|| out_of_range("timestamp", text))
@@ -54,7 +54,7 @@ pub fn parse_timestamp(text: &str, context: &EvalContext) -> Result<i64> {
 /// Reads a `timestamptz`: local to the zone in the text, or to the session's.
 pub fn parse_timestamptz(text: &str, context: &EvalContext) -> Result<i64> {
     const NAME: &str = "timestamp with time zone";
-    let fields = fields::parse(text).map_err(|fault| fault.error(NAME, text))?;
+    let fields = fields::parse(text, context.style.order).map_err(|fault| fault.error(NAME, text))?;
     match fields.special {
         Some(Special::Now) => return Ok(context.transaction_timestamp),
         Some(Special::Epoch) => return Ok(-UNIX_EPOCH_MICROS),
@@ -63,6 +63,16 @@ pub fn parse_timestamptz(text: &str, context: &EvalContext) -> Result<i64> {
     let local = local_timestamp(&fields, context).ok_or_else(|| Fault::Syntax.error(NAME, text))?;
     let zone = fields.zone.unwrap_or_else(|| Zone::of(context));
     local.and_then(|local| zone.to_utc(local)).ok_or_else(|| out_of_range("timestamp", text))
+}
+
+/// Whether a text of digits and separators is the same date and time in every order of days, months and years.
+pub(crate) fn is_same_in_all_orders(text: &str) -> bool {
+    if iso::date(text).is_some() || iso::timestamp(text).is_some() {
+        return true;
+    }
+    let read = |order| fields::parse(text, order).map(|fields| (fields.date, fields.time)).map_err(drop);
+    let first = read(DateOrder::Mdy);
+    first == read(DateOrder::Dmy) && first == read(DateOrder::Ymd)
 }
 
 /// `None`: there is no date. `Some(None)`: out of range.
@@ -85,8 +95,8 @@ pub fn today(context: &EvalContext) -> i64 {
 }
 
 /// Reads an `interval`, of which the limit may say what its numbers count.
-pub fn parse_interval(text: &str, limit: Option<IntervalLimit>) -> Result<Interval> {
-    let interval = interval::parse(text, limit).map_err(|fault| fault.interval_error(text))?;
+pub fn parse_interval(text: &str, limit: Option<IntervalLimit>, style: IntervalStyle) -> Result<Interval> {
+    let interval = interval::parse(text, limit, style).map_err(|fault| fault.interval_error(text))?;
     Ok(limit.map_or(interval, |limit| limit.fit(interval)))
 }
 

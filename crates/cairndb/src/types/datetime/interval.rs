@@ -3,7 +3,7 @@
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND};
 use super::fields::Fault;
 use super::limit::IntervalLimit;
-use crate::types::Interval;
+use crate::types::{Interval, IntervalStyle};
 
 /// What a number in an interval counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,9 @@ pub fn unit_of(word: &str) -> Option<Unit> {
     })
 }
 
-/// Reads an interval; a last number without a unit counts what the type's last field does.
-pub fn parse(text: &str, limit: Option<IntervalLimit>) -> Result<Interval, Fault> {
+/// Reads an interval; a last number without a unit counts what the type's last field does. In the standard's style a
+/// minus in front, and no other sign, is about all numbers.
+pub fn parse(text: &str, limit: Option<IntervalLimit>, style: IntervalStyle) -> Result<Interval, Fault> {
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         return Err(Fault::Syntax);
     }
@@ -50,7 +51,7 @@ pub fn parse(text: &str, limit: Option<IntervalLimit>) -> Result<Interval, Fault
     if let Some(iso) = lower.strip_prefix('p') {
         return parse_iso(iso);
     }
-    let mut total = Total::default();
+    let mut total = Total { negated: style == IntervalStyle::SqlStandard && is_negated(&lower), ..Total::default() };
     let mut ago = false;
     let mut rest = lower.trim_start_matches('@').trim_start();
     let mut any = false;
@@ -66,6 +67,12 @@ pub fn parse(text: &str, limit: Option<IntervalLimit>) -> Result<Interval, Fault
         return Err(Fault::Syntax);
     }
     total.finish(ago)
+}
+
+/// Whether the first number has a minus, and no other one a sign.
+fn is_negated(text: &str) -> bool {
+    let mut words = text.split([' ', '\t', '\n', ',']).filter(|word| !word.is_empty());
+    words.next().is_some_and(|first| first.starts_with('-')) && !words.any(|word| word.starts_with(['-', '+']))
 }
 
 /// A number and its unit, a clock, or `years-months`; returns what follows.
@@ -211,6 +218,8 @@ struct Total {
     micros: i128,
     /// Units given so far: none may come twice.
     seen: Vec<Unit>,
+    /// Every number is negative.
+    negated: bool,
 }
 
 impl Total {
@@ -220,7 +229,7 @@ impl Total {
             return Err(Fault::Syntax);
         }
         self.seen.push(unit);
-        let sign = if negative { -1 } else { 1 };
+        let sign = if negative || self.negated { -1 } else { 1 };
         let fraction = number.fraction * sign as f64;
         let times = |size: i64| number.whole.checked_mul(size).ok_or(Fault::FieldRange).map(|n| n * sign);
         let plus = |total: i64, more: i64| total.checked_add(more).ok_or(Fault::FieldRange);

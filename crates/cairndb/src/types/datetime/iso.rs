@@ -53,6 +53,7 @@ fn micros_of(fraction: &[u8]) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::DateOrder;
     use crate::types::datetime::calendar::timestamp_of;
     use crate::types::datetime::fields;
 
@@ -68,7 +69,11 @@ mod tests {
                     for separator in ["-", "/", "."] {
                         let date = format!("{year}{separator}{month}-{day}");
                         if let Some(days) = super::date(&date) {
-                            assert_eq!(fields::parse(&date).ok().and_then(|fields| fields.date), Some(days), "{date}");
+                            assert_eq!(
+                                fields::parse(&date, DateOrder::Mdy).ok().and_then(|fields| fields.date),
+                                Some(days),
+                                "{date}"
+                            );
                             dates += 1;
                         }
                         for time in [
@@ -91,7 +96,7 @@ mod tests {
                         ] {
                             let text = format!("{date}{time}");
                             let Some((days, micros)) = timestamp(&text) else { continue };
-                            let fields = fields::parse(&text).unwrap_or_else(|_| panic!("{text}"));
+                            let fields = fields::parse(&text, DateOrder::Mdy).unwrap_or_else(|_| panic!("{text}"));
                             assert_eq!(
                                 (fields.date, fields.time, fields.zone.is_some()),
                                 (Some(days), Some(micros), false),

@@ -8,6 +8,7 @@ mod input;
 mod interval;
 mod iso;
 mod limit;
+mod span;
 mod zone;
 
 pub use calendar::{
@@ -15,8 +16,10 @@ pub use calendar::{
     checked_date, checked_timestamp, clock_micros, day_of_week, day_of_year, days_in_month, is_infinite,
     is_infinite_date, iso_week, iso_week_start, split_timestamp, timestamp_of,
 };
-pub use format::{offset_text, write_date, write_interval, write_time, write_timestamp, write_timestamptz};
+pub use format::{offset_text, write_date, write_time, write_timestamp, write_timestamptz};
+pub(crate) use input::is_same_in_all_orders;
 pub use input::{parse_date, parse_interval, parse_time, parse_timestamp, parse_timestamptz, today, wrap_time};
 pub(in crate::types) use limit::write_digits;
 pub use limit::{DIGITS_MAX, IntervalField, IntervalLimit, round_time, round_timestamp};
+pub use span::write_interval;
 pub use zone::Zone;

@@ -2,22 +2,39 @@
 
 use std::fmt::Write;
 
+use crate::types::TextStyle;
 use crate::{Error, Result, SqlState};
 
 /// Appends a `double precision`.
-pub fn write_double(value: f64, out: &mut String) {
+pub fn write_double(value: f64, style: TextStyle, out: &mut String) {
     if let Some(special) = special_name(value) {
         return out.push_str(special);
     }
-    write_shortest(&format!("{value:e}"), 15, out);
+    match style.float_digits.significant(15) {
+        None => write_shortest(&format!("{value:e}"), 15, out),
+        Some(digits) => write_rounded(&format!("{value:.*e}", digits - 1), digits, out),
+    }
 }
 
 /// Appends a `real`.
-pub fn write_real(value: f32, out: &mut String) {
+pub fn write_real(value: f32, style: TextStyle, out: &mut String) {
     if let Some(special) = special_name(value.into()) {
         return out.push_str(special);
     }
-    write_shortest(&format!("{value:e}"), 6, out);
+    match style.float_digits.significant(6) {
+        None => write_shortest(&format!("{value:e}"), 6, out),
+        Some(digits) => write_rounded(&format!("{value:.*e}", digits - 1), digits, out),
+    }
+}
+
+/// C's `%g` of so many digits: without the zeros behind the last other one.
+fn write_rounded(scientific: &str, digits: usize, out: &mut String) {
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
+    let mantissa = match mantissa.contains('.') {
+        true => mantissa.trim_end_matches('0').trim_end_matches('.'),
+        false => mantissa,
+    };
+    write_shortest(&format!("{mantissa}e{exponent}"), i32::try_from(digits).unwrap_or(i32::MAX), out);
 }
 
 fn special_name(value: f64) -> Option<&'static str> {
@@ -119,12 +136,12 @@ mod tests {
         ];
         for (value, expected) in cases {
             let mut out = String::new();
-            write_double(value, &mut out);
+            write_double(value, TextStyle::default(), &mut out);
             assert_eq!(out, expected);
             assert_eq!(parse_double(&out).unwrap().to_bits(), value.to_bits());
         }
         let mut out = String::new();
-        write_real(1234567.0, &mut out);
+        write_real(1234567.0, TextStyle::default(), &mut out);
         assert_eq!(out, "1.234567e+06");
     }
 

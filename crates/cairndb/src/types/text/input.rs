@@ -33,7 +33,7 @@ pub fn from_text(text: &str, data_type: DataType, context: &EvalContext) -> Resu
         DataType::TimestampTz(digits) => {
             Value::TimestampTz(round_timestamp(datetime::parse_timestamptz(text, context)?, digits))
         }
-        DataType::Interval(limit) => Value::Interval(datetime::parse_interval(text, limit)?),
+        DataType::Interval(limit) => Value::Interval(datetime::parse_interval(text, limit, context.style.interval)?),
         DataType::Uuid => Value::Uuid(parse_uuid(text)?),
         DataType::Json => {
             check_json(text)?;

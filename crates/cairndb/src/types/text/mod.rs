@@ -1,11 +1,12 @@
-//! The text forms of values, in and out, as PostgreSQL's (datestyle ISO, intervalstyle postgres, bytea hex, shortest
-//! floats that read back the same).
+//! The text forms of values, in and out, as PostgreSQL's in the session's style.
 
 mod float;
 mod input;
 mod output;
+mod utf8;
 
 pub use input::from_text;
 pub(crate) use input::plain_integer;
 pub(crate) use input::{parse_escaped, parse_hex};
 pub use output::{to_text, write_hex, write_text};
+pub(crate) use utf8::utf8;

@@ -6,7 +6,7 @@ use super::float::{write_double, write_real};
 use crate::types::array::write_array_text;
 use crate::types::composite::write_composite_text;
 use crate::types::datetime::{self, Zone};
-use crate::types::{EvalContext, Value};
+use crate::types::{ByteaOutput, EvalContext, Value};
 
 /// The text form of a value, as PostgreSQL would send it; empty for NULL.
 pub fn to_text(value: &Value, context: &EvalContext) -> String {
@@ -17,45 +17,46 @@ pub fn to_text(value: &Value, context: &EvalContext) -> String {
 
 /// Appends the text form of a value; nothing for NULL.
 pub fn write_text(value: &Value, context: &EvalContext, out: &mut String) {
-    match value {
-        Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::of(context), out),
-        Value::Composite(row) => write_composite_text(row, &|value, out| write_text(value, context, out), out),
-        Value::Array(array) => write_array_text(array, &|element, out| write_text(element, context, out), out),
-        other => write_zoneless(other, out),
-    }
-}
-
-fn write_zoneless(value: &Value, out: &mut String) {
+    let style = context.style;
     // Writing to a String cannot fail.
-    let _ = match value {
-        Value::SmallInt(value) => write!(out, "{value}"),
-        Value::Integer(value) => write!(out, "{value}"),
-        Value::BigInt(value) => write!(out, "{value}"),
-        Value::Numeric(value) => write!(out, "{value}"),
-        _ => Ok(()),
-    };
     match value {
+        Value::Null => {}
+        Value::SmallInt(value) => _ = write!(out, "{value}"),
+        Value::Integer(value) => _ = write!(out, "{value}"),
+        Value::BigInt(value) => _ = write!(out, "{value}"),
+        Value::Numeric(value) => _ = write!(out, "{value}"),
         Value::Boolean(value) => out.push(if *value { 't' } else { 'f' }),
-        Value::Real(value) => write_real(*value, out),
-        Value::Double(value) => write_double(*value, out),
+        Value::Real(value) => write_real(*value, style, out),
+        Value::Double(value) => write_double(*value, style, out),
         Value::Text(text) => out.push_str(text),
+        Value::Bytea(bytes) if style.bytea == ByteaOutput::Escape => write_escaped(bytes, out),
         Value::Bytea(bytes) => {
             out.push_str("\\x");
             write_hex(bytes, out);
         }
-        Value::Date(days) => datetime::write_date(*days, out),
+        Value::Date(days) => datetime::write_date(*days, style, out),
         Value::Time(micros) => datetime::write_time(*micros, out),
-        Value::Timestamp(micros) => datetime::write_timestamp(*micros, out),
-        Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::UTC, out),
-        Value::Interval(interval) => datetime::write_interval(*interval, out),
+        Value::Timestamp(micros) => datetime::write_timestamp(*micros, style, out),
+        Value::TimestampTz(micros) => datetime::write_timestamptz(*micros, &Zone::of(context), style, out),
+        Value::Interval(interval) => datetime::write_interval(*interval, style.interval, out),
         Value::Uuid(bytes) => write_uuid(bytes, out),
         Value::Json(text) => out.push_str(text),
         Value::Jsonb(document) => _ = write!(out, "{document}"),
         Value::JsonPath(path) => _ = write!(out, "{path}"),
         Value::Enum(value) => out.push_str(value.label()),
-        Value::Composite(row) => write_composite_text(row, &write_zoneless, out),
-        Value::Array(array) => write_array_text(array, &write_zoneless, out),
-        Value::Null | Value::SmallInt(_) | Value::Integer(_) | Value::BigInt(_) | Value::Numeric(_) => {}
+        Value::Composite(row) => write_composite_text(row, &|value, out| write_text(value, context, out), out),
+        Value::Array(array) => write_array_text(array, &|element, out| write_text(element, context, out), out),
+    }
+}
+
+/// Appends printable ASCII as it is, a backslash twice, other bytes as three octal digits behind one.
+fn write_escaped(bytes: &[u8], out: &mut String) {
+    for &byte in bytes {
+        match byte {
+            b'\\' => out.push_str("\\\\"),
+            b' '..=b'~' => out.push(byte.into()),
+            _ => _ = write!(out, "\\{byte:03o}"),
+        }
     }
 }
 
@@ -85,7 +86,7 @@ impl fmt::Display for Value {
             return f.write_str("NULL");
         }
         let mut out = String::new();
-        write_zoneless(self, &mut out);
+        write_text(self, &EvalContext::default(), &mut out);
         f.pad(&out)
     }
 }

@@ -49,7 +49,8 @@ impl Run<'_> {
                 Level::Info => "INFO",
                 Level::Notice => "NOTICE",
                 // Nobody is told of those unless he asks.
-                Level::Debug | Level::Log | Level::Exception => return Ok(()),
+                Level::Debug => "DEBUG",
+                Level::Log | Level::Exception => "LOG",
             };
             self.runner.notice(Notice { severity, code, message, detail });
             return Ok(());

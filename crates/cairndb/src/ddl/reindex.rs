@@ -1,0 +1,68 @@
+//! REINDEX: indexes are built anew from their tables' rows, in new trees; who reads an older state keeps the old ones.
+
+use std::sync::Arc;
+
+use super::context::Ddl;
+use crate::catalog::{Index, ObjectId, ObjectName, Relation, Table, no_schema};
+use crate::command::{Reindex, Reindexed};
+use crate::functions::DATABASE_NAME;
+use crate::{Error, Result, SqlState};
+
+impl Ddl<'_> {
+    pub(super) fn reindex(&mut self, reindex: &Reindex) -> Result<&'static str> {
+        match &reindex.what {
+            Reindexed::Index(name) => match self.relation(name)?.cloned() {
+                Some(Relation::Index(table, index)) => self.rebuild(&table, Some(index.id))?,
+                // The rows themselves, which lie in its order.
+                Some(Relation::PrimaryKey(_)) => {}
+                Some(_) => return Err(wrong_kind(name, "an index")),
+                None => return Err(self.catalog.no_relation(name)),
+            },
+            Reindexed::Table(name) => match self.relation(name)?.cloned() {
+                Some(Relation::Table(table)) => self.rebuild(&table, None)?,
+                Some(_) => return Err(wrong_kind(name, "a table or materialized view")),
+                None => return Err(self.catalog.no_relation(name)),
+            },
+            Reindexed::Schema(name) => {
+                let schema = self.catalog.schema(name).ok_or_else(|| no_schema(name))?;
+                self.rebuild_all(|table| table.schema == schema)?;
+            }
+            Reindexed::System => {}
+            Reindexed::Database(name) if name != DATABASE_NAME => {
+                let message = "can only reindex the currently open database";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+            Reindexed::Database(_) => self.rebuild_all(|table| !table.is_temporary())?,
+        }
+        Ok("REINDEX")
+    }
+
+    fn rebuild_all(&mut self, wanted: impl Fn(&Table) -> bool) -> Result<()> {
+        let tables: Vec<Arc<Table>> = self.catalog.tables().filter(|table| wanted(table)).cloned().collect();
+        tables.iter().try_for_each(|table| self.rebuild(table, None))
+    }
+
+    /// Builds one index, or all, of the table. SQLSTATE 23505 where a damaged unique one let rows through.
+    fn rebuild(&mut self, table: &Table, only: Option<ObjectId>) -> Result<()> {
+        self.refuse_pending(table, "REINDEX")?;
+        let (mut new, mut old) = (Table::clone(table), Vec::new());
+        for index in new.indexes.iter_mut().filter(|index| only.is_none_or(|only| index.id == only)) {
+            old.push(index.tree);
+            let tree = self.dml.tx.create_derived_tree(table.schema)?;
+            *index = Arc::new(Index { tree, ..Index::clone(index) });
+        }
+        if old.is_empty() {
+            return Ok(());
+        }
+        let new = Arc::new(new);
+        self.store.put_table(&new)?;
+        let is_new = |index: &&Arc<Index>| only.is_none_or(|only| index.id == only);
+        new.indexes.iter().filter(is_new).try_for_each(|index| self.build_index(&new, index))?;
+        old.into_iter().try_for_each(|tree| self.dml.tx.drop_tree(tree))?;
+        self.reload()
+    }
+}
+
+fn wrong_kind(name: &ObjectName, kind: &str) -> Error {
+    Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not {kind}", name.name))
+}
