@@ -29,10 +29,10 @@ mod verify;
 
 pub use api::schema;
 pub use api::{
-    ArrayElement, Change, ChangeColumn, ChangeKind, ChangeToken, ChangedTable, Changes, ClientCopy, Connection,
-    Database, Durability, FromValue, InterruptHandle, LiveChange, LiveGuard, LiveQuery, LiveStatistics, Mapped, Notice,
-    Options, Outcome, Params, RelationSize, Row, RowIndex, RowRef, Rows, Statement, Ticket, ToValue, Transaction, Turn,
-    ValueRef,
+    Ahead, ArrayElement, AtOnce, Change, ChangeColumn, ChangeKind, ChangeToken, ChangedTable, Changes, ClientCopy,
+    Connection, Database, Durability, FromValue, InterruptHandle, LiveChange, LiveGuard, LiveQuery, LiveStatistics,
+    Mapped, Notice, Options, Outcome, Params, PlanCache, Pooled, RelationSize, Row, RowIndex, RowRef, Rows, Statement,
+    Ticket, ToValue, Transaction, Turn, ValueRef,
 };
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]

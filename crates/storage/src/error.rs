@@ -109,6 +109,8 @@ pub enum Error {
     OutlivedLog,
     /// The caller gave up waiting for another's turn; nothing of what it was about to commit stays.
     GivenUp,
+    /// The caller asked not to be kept waiting, and would have been. Nothing was done.
+    WouldWait,
     /// The transaction has more bytes of operations than `max_transaction_bytes` allows.
     TransactionTooLarge {
         /// The most there may be.
@@ -153,6 +155,7 @@ impl Error {
             Error::TooManySnapshots { .. } => "53300",
             Error::SnapshotTooOld => "72000",
             Error::GivenUp => "57014",
+            Error::WouldWait => "55P03",
             Error::TransactionTooLarge { .. } | Error::OutlivedLog => "53400",
             Error::Ended | Error::Closed => "55000",
             Error::BadOption(_) => "22023",
@@ -217,6 +220,7 @@ impl fmt::Display for Error {
             Error::SnapshotTooOld => f.write_str(
                 "snapshot too old: it was held for longer than max_snapshot_age; run the query or transaction again, or raise the limit",
             ),
+            Error::WouldWait => f.write_str("the operation would have had to wait"),
             Error::GivenUp => f.write_str("canceling the commit: it had to wait for another transaction's turn"),
             Error::OutlivedLog => f.write_str(
                 "the transaction was ended: its changes are kept in the log until it ends, and the log could not grow any more (log_limit_bytes, or the disk is full); split it, commit it sooner, or make room",

@@ -111,6 +111,11 @@ impl<T> Mutex<T> {
         guard.unwrap_or_else(|| self.lock_noting(panicked))
     }
 
+    /// The lock, if it is to be had within a moment.
+    pub(crate) fn try_lock_soon(&self, awake: &Awake) -> Option<MutexGuard<'_, T>> {
+        self.try_lock().or_else(|| awake.wait(|| self.try_lock()))
+    }
+
     /// The lock, if nobody has it and nobody panicked under it. Never in a model.
     #[inline]
     fn try_lock(&self) -> Option<MutexGuard<'_, T>> {

@@ -4,11 +4,12 @@
 //! percentile less its floor's, in the same round (below zero where a statement by key goes a shorter way than those).
 //!
 //! Of an asynchronous API CairnDB has tickets (`execute_async`): what handing a statement over costs, and what it costs
-//! until it is durable. Futures for reads and writes have their place here once there are any.
+//! until it is durable; and futures (`futures.rs`).
 
 use std::time::Instant;
 
 use super::filling::create_rows;
+use super::futures;
 use super::together::{Connected, steps, with_connections};
 use crate::Result;
 use crate::engine::{Datum, SqlKind, SqlStatement};
@@ -17,7 +18,7 @@ use crate::latency::Latencies;
 use crate::report::{Place, Report};
 use crate::rows::text;
 use crate::setup::{Medium, Setup};
-use crate::terminal::{progress, say};
+use crate::terminal::progress;
 
 const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
 const BATCH: i64 = 100;
@@ -43,8 +44,9 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
         }
         Ok(())
     })?;
-    say("of an asynchronous API only tickets are measured: CairnDB has no futures yet");
-    engines.into_iter().try_for_each(|engine| engine.close())
+    engines.into_iter().try_for_each(|engine| engine.close())?;
+    futures::in_memory(setup, report)?;
+    futures::on_disk(setup, report)
 }
 
 fn put(insert: &mut dyn SqlStatement, id: i64) -> Result<()> {

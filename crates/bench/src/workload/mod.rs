@@ -10,6 +10,7 @@ mod documents;
 mod embedded;
 mod fields;
 pub mod filling;
+mod futures;
 mod held;
 mod indexed;
 mod kv;

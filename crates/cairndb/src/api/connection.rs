@@ -17,7 +17,7 @@ use super::runner::RoutineSession;
 use super::sequences::{SessionSequences, StatementSequences};
 use super::session::{SessionState, Settings};
 use super::statement_cache::{StatementCache, TextHash};
-use super::{Database, Durability, Mapped, Notice, Outcome, Params, Row, Rows, Statement, Transaction};
+use super::{Database, Durability, Mapped, Notice, Outcome, Params, PlanCache, Row, Rows, Statement, Transaction};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::command;
 use crate::dml::InsertRoom;
@@ -50,6 +50,13 @@ pub struct Connection {
     /// For point statements.
     pub(super) session: RefCell<cairn_storage::Session>,
     cache: RefCell<StatementCache>,
+    /// What the connections of its pool have planned.
+    plans: Option<PlanCache>,
+    /// An interrupt is for all that is run from then on: see [`Pooled`](super::Pooled).
+    pub(super) keeps_interrupt: bool,
+    /// Its commits are not waited for; the last of them, until it is taken.
+    pub(super) pipelines: Cell<bool>,
+    pub(super) pending: Cell<Option<cairn_storage::Ticket>>,
     /// The buffers of point statements; borrowed while one runs.
     buffers: RefCell<Buffers>,
     /// Those of other INSERTs.
@@ -64,8 +71,8 @@ pub struct Connection {
     pub(super) committed: Cell<u64>,
 }
 
-/// Stops the statement that a connection is running, from another thread. Cheap to clone.
-#[derive(Clone)]
+/// Stops the statement that a connection is running, from another thread. Cheap to clone. (The default one is no connection's.)
+#[derive(Clone, Default)]
 pub struct InterruptHandle(Arc<AtomicBool>);
 
 impl InterruptHandle {
@@ -86,6 +93,10 @@ impl Connection {
             session: RefCell::new(session),
             spill: database.shared.spill_space(),
             cache: RefCell::default(),
+            plans: None,
+            keeps_interrupt: false,
+            pipelines: Cell::new(false),
+            pending: Cell::default(),
             buffers: RefCell::default(),
             insert_room: Cell::default(),
             room: RefCell::default(),
@@ -119,7 +130,7 @@ impl Connection {
     pub(super) fn runnable(&self, sql: &str) -> Result<Runnable> {
         let mut cache = self.cache.borrow_mut();
         let hash = cache.hash(sql);
-        if let Some(prepared) = cache.get(hash, sql) {
+        if let Some(prepared) = self.find_plan(&mut cache, hash, sql) {
             let parsed = prepared.parsed.clone();
             return Ok(Runnable { parsed, prepared: Some(prepared), hash: Some(hash), kept: None });
         }
@@ -138,6 +149,40 @@ impl Connection {
     /// Remembers the plan of the statement of this hash.
     pub(super) fn remember(&self, hash: TextHash, prepared: &Arc<Prepared>) {
         self.cache.borrow_mut().put(hash, prepared);
+        if let Some(plans) = &self.plans {
+            plans.put(hash, prepared);
+        }
+    }
+
+    /// From now on it has part in these plans.
+    pub(super) fn share_plans(&mut self, plans: &PlanCache) {
+        self.cache = RefCell::new(plans.of_connection());
+        self.plans = Some(plans.clone());
+    }
+
+    /// The plan of a text that this connection, or another of its pool, has made.
+    pub(super) fn known_plan(&self, sql: &str) -> Option<Arc<Prepared>> {
+        let mut cache = self.cache.borrow_mut();
+        let hash = cache.hash(sql);
+        self.find_plan(&mut cache, hash, sql)
+    }
+
+    fn find_plan(&self, cache: &mut StatementCache, hash: TextHash, sql: &str) -> Option<Arc<Prepared>> {
+        cache.get(hash, sql).or_else(|| {
+            let prepared = self.plans.as_ref()?.get(hash, sql)?;
+            cache.put(hash, &prepared);
+            Some(prepared)
+        })
+    }
+
+    /// A plan that another connection of the pool has made in place of this one.
+    pub(super) fn newer_plan(&self, sql: &str, known: &Arc<Prepared>) -> Option<Arc<Prepared>> {
+        let plans = self.plans.as_ref()?;
+        let mut cache = self.cache.borrow_mut();
+        let hash = cache.hash(sql);
+        let newer = plans.get(hash, sql).filter(|newer| !Arc::ptr_eq(newer, known))?;
+        cache.put(hash, &newer);
+        Some(newer)
     }
 
     /// Forgets every statement's plan.

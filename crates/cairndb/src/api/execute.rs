@@ -135,7 +135,9 @@ impl Connection {
         work: impl FnOnce() -> Result<Executed>,
     ) -> Result<Executed> {
         drop(self.state_mut()?);
-        self.interrupt.store(false, Ordering::Relaxed);
+        if !self.keeps_interrupt {
+            self.interrupt.store(false, Ordering::Relaxed);
+        }
         let result = self.check_time(is_rollback).and_then(|()| work());
         let state = self.state.borrow();
         if result.is_err() {
@@ -225,9 +227,12 @@ impl Connection {
                 read.map(|_| (0, rows.map(|rows| Rows::few(prepared, rows))))
             }
             _ => {
-                let acknowledge = Acknowledge::Now(session.settings.durability);
+                let acknowledge = self.acknowledge(&session);
                 let written = point::write(self, &session, (prepared, plan), (params, acknowledge), &mut buffers);
-                written.map(|(affected, _)| {
+                written.map(|(affected, ticket)| {
+                    if self.pipelines.get() && ticket.is_some() {
+                        self.pending.set(ticket);
+                    }
                     let row = (affected > 0).then(|| std::mem::take(&mut buffers.write.returned));
                     (affected, Ok(Rows::buffered(columns.to_vec(), row.into_iter().collect())))
                 })
@@ -240,6 +245,15 @@ impl Connection {
             }
             Err(Miss::General | Miss::Unfit) => Ok(None),
             Err(Miss::Error(error)) => Err(error),
+        }
+    }
+
+    /// How a point write of this connection is acknowledged.
+    fn acknowledge(&self, session: &SessionState) -> Acknowledge {
+        let durability = session.settings.durability;
+        match durability.unwrap_or(session.settings.default_durability) {
+            Durability::Full | Durability::Group if self.pipelines.get() => Acknowledge::Later,
+            _ => Acknowledge::Now(durability),
         }
     }
 
@@ -365,7 +379,15 @@ impl Connection {
         deadline: Option<Instant>,
     ) -> Result<()> {
         let in_time = || exec::check_statement(&self.interrupt, deadline);
-        match tx.commit_or_note(durability, lost, &|| in_time().is_err()) {
+        let gives_up = || in_time().is_err();
+        let committed = match self.pipelines.get() {
+            true => tx.commit_async_or_note(durability, lost, &gives_up).map(|(position, ticket)| {
+                self.pending.set(ticket);
+                position
+            }),
+            false => tx.commit_or_note(durability, lost, &gives_up),
+        };
+        match committed {
             Err(error @ storage::Error::GivenUp) => in_time().and(Err(error.into())),
             done => {
                 self.committed.set(done.map_err(conflict)?.unwrap_or(self.committed.get()));
@@ -493,7 +515,15 @@ impl Connection {
             {
                 Ok(prepared.clone())
             }
-            _ => {
+            known => {
+                if let (Some(known), Some(_)) = (known, statement.hash)
+                    && let Some(newer) = self.newer_plan(known.parsed.text(), known)
+                    && newer.is_current(state.stamp, &state.catalog, options)
+                    && newer.fits(state.reader)?
+                {
+                    statement.prepared = Some(newer.clone());
+                    return Ok(newer);
+                }
                 let State { stamp, catalog, reader, .. } = state;
                 let prepared = Arc::new(Prepared::new(&statement.parsed, *stamp, catalog, options, reader)?);
                 statement.prepared = Some(prepared.clone());

@@ -1,6 +1,7 @@
 //! The public API: databases, connections, statements, rows, transactions.
 
 mod array;
+mod at_once;
 mod changes;
 mod connection;
 mod control;
@@ -19,7 +20,9 @@ mod options;
 mod outcome;
 mod parameters;
 mod params;
+mod plan_cache;
 mod point;
+mod pooled;
 mod position;
 mod prepared;
 mod rows;
@@ -37,6 +40,7 @@ mod transaction;
 
 pub use crate::types::ValueRef;
 pub use array::ArrayElement;
+pub use at_once::AtOnce;
 pub use changes::{Change, ChangeColumn, ChangeKind, ChangeToken, ChangedTable, Changes};
 pub use connection::{Connection, InterruptHandle};
 pub use convert::FromValue;
@@ -48,9 +52,11 @@ pub use notice::Notice;
 pub use options::{Durability, Options};
 pub use outcome::Outcome;
 pub use params::{Params, ToValue};
+pub use plan_cache::PlanCache;
 pub use point::RowRef;
+pub use pooled::Pooled;
 pub(crate) use prepared::Prepared;
-pub use rows::{Mapped, Row, RowIndex, Rows, Turn};
+pub use rows::{Ahead, Mapped, Row, RowIndex, Rows, Turn};
 pub(crate) use runner::{Planned, Ran, Runner};
 pub(crate) use settings::FIXED as FIXED_SETTINGS;
 pub use sizes::RelationSize;

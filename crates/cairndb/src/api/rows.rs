@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::prepared::Prepared;
 use super::{FromValue, RowRef};
@@ -24,6 +24,7 @@ pub struct Rows {
     transaction_failed: Option<Arc<AtomicBool>>,
 }
 
+#[derive(Clone)]
 enum Columns {
     Own(Vec<Field>),
     Plan(Arc<PhysicalPlan>),
@@ -39,6 +40,34 @@ enum RowSource {
         stream: Box<RowStream>,
         current: BatchRow,
     },
+    /// What was worked out ahead.
+    Ready {
+        batches: std::vec::IntoIter<Batch>,
+        current: BatchRow,
+    },
+}
+
+impl RowSource {
+    /// How many rows are there without work.
+    fn ready(&self) -> usize {
+        match self {
+            RowSource::Few { rows, next } => rows.len - next,
+            RowSource::Stream { current, .. } => current.left(),
+            RowSource::Ready { batches, current } => {
+                current.left() + batches.as_slice().iter().map(Batch::len).sum::<usize>()
+            }
+        }
+    }
+}
+
+/// From [`Rows::ahead`].
+pub struct Ahead {
+    /// The rows: they are there, and asking for them takes no work.
+    pub rows: Rows,
+    /// How many there are.
+    pub count: usize,
+    /// There are no more behind them.
+    pub is_end: bool,
 }
 
 /// Rows that are there, one behind the other.
@@ -114,6 +143,18 @@ impl BatchRow {
         batch.check_text();
         self.batch = Some(batch);
         self.at = 0;
+    }
+
+    /// How many rows of the batch were not come to.
+    fn left(&self) -> usize {
+        self.batch.as_ref().map_or(0, |batch| batch.len().saturating_sub(self.at + 1))
+    }
+
+    /// Those, which it has no more.
+    fn rest(&mut self) -> Option<Batch> {
+        let left = self.left();
+        let batch = self.batch.take().filter(|_| left > 0)?;
+        Some(batch.slice(batch.len() - left, left))
     }
 
     fn value(&self, index: usize) -> Value {
@@ -222,11 +263,45 @@ impl Rows {
         Ok(Turn::Row(self.row()))
     }
 
+    /// Works on until there are at least so many rows, or there are no more, or `time` has passed; gives what there is. For who
+    /// hands them to another thread and goes on with something else: the next call goes on from there. (See
+    /// [`Rows::next_within`] for what a step is.)
+    ///
+    /// # Errors
+    ///
+    /// The query's; rows that were worked out in the same call before it are not given then.
+    pub fn ahead(&mut self, rows: usize, time: Duration) -> Result<Ahead> {
+        let RowSource::Stream { stream, current } = &mut self.source else {
+            let nothing = RowSource::Few { rows: FewRows::default(), next: 0 };
+            let source = std::mem::replace(&mut self.source, nothing);
+            let count = source.ready();
+            return Ok(Ahead { rows: Rows::new(self.columns.clone(), source), count, is_end: true });
+        };
+        let (mut batches, mut is_end) = (Vec::from_iter(current.rest()), false);
+        let until = Instant::now().checked_add(time);
+        let mut left = time;
+        while !is_end && batches.iter().map(Batch::len).sum::<usize>() < rows {
+            match stream.next_within(left) {
+                Ok(Some(batch)) => batches.push(batch),
+                Ok(None) => is_end = true,
+                Err(NoAnswer::NotYet) => {}
+                Err(NoAnswer::Failed(error)) => return Err(self.fail(error)),
+            }
+            left = until.map_or(time, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                break;
+            }
+        }
+        let count = batches.iter().map(Batch::len).sum();
+        let source = RowSource::Ready { batches: batches.into_iter(), current: BatchRow::new() };
+        Ok(Ahead { rows: Rows::new(self.columns.clone(), source), count, is_end })
+    }
+
     /// Goes to the next row of the current batch, where there is one.
     #[inline]
     fn step_in_batch(&mut self) -> bool {
         match &mut self.source {
-            RowSource::Stream { current, .. } => current.step(),
+            RowSource::Stream { current, .. } | RowSource::Ready { current, .. } => current.step(),
             RowSource::Few { .. } => false,
         }
     }
@@ -237,7 +312,7 @@ impl Rows {
         self.count += 1;
         let values = match &self.source {
             RowSource::Few { rows, next } => RowValues::Own(rows.row(*next - 1)),
-            RowSource::Stream { current, .. } => RowValues::Batch(current),
+            RowSource::Stream { current, .. } | RowSource::Ready { current, .. } => RowValues::Batch(current),
         };
         Row { columns: self.columns.fields(), values }
     }
@@ -267,6 +342,10 @@ impl Rows {
         match &mut self.source {
             RowSource::Few { rows, next } if *next < rows.len => *next += 1,
             RowSource::Few { .. } => return Ok(false),
+            RowSource::Ready { batches, current } => match batches.next() {
+                Some(batch) => current.begin(batch),
+                None => return Ok(false),
+            },
             RowSource::Stream { stream, current } => {
                 let batch = match time {
                     Some(time) => stream.next_within(time)?,

@@ -127,6 +127,19 @@ impl SequenceValues {
         Ok(value)
     }
 
+    /// As `next`, without waiting: `None` where somebody else draws, or the mark has to be raised.
+    pub(super) fn next_reserved(&self, sequence: &Sequence) -> Option<i64> {
+        let mut all = self.0.try_lock().ok()?;
+        let reserved = all.get_mut(&(sequence.id, sequence.generation))?;
+        let value = following(sequence, reserved.last).ok()?;
+        if reserved.left == 0 || reserved.step != sequence.increment {
+            return None;
+        }
+        reserved.before = Some(reserved.last.replace(value));
+        reserved.left -= 1;
+        Some(value)
+    }
+
     /// Takes a value back that nobody saw, unless another was given out since.
     pub(super) fn put_back(&self, sequence: &Sequence, value: i64) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

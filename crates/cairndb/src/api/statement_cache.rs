@@ -34,6 +34,11 @@ struct Slot {
 }
 
 impl StatementCache {
+    /// An empty one, in which texts have the same hashes.
+    pub(crate) fn like(&self) -> StatementCache {
+        StatementCache { hasher: self.hasher.clone(), ..StatementCache::default() }
+    }
+
     pub(crate) fn hash(&self, sql: &str) -> TextHash {
         TextHash(self.hasher.hash_one(sql))
     }

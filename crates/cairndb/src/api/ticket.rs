@@ -1,5 +1,7 @@
 //! A commit on its way to the disk.
 
+use std::task::{Context, Poll};
+
 use crate::Result;
 
 /// From [`Statement::execute_async`](super::Statement::execute_async): the change is made, its durability is pending.
@@ -20,6 +22,20 @@ impl Ticket {
             commit.wait()?;
         }
         Ok(self.affected)
+    }
+
+    /// As `wait`, for tasks of an asynchronous program: the task is woken when there is an answer.
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
+        let affected = self.affected;
+        match &mut self.commit {
+            Some(commit) => commit.poll(context).map(|done| Ok(done.map(|()| affected)?)),
+            None => Poll::Ready(Ok(affected)),
+        }
+    }
+
+    /// The number of rows that were changed.
+    pub fn affected(&self) -> u64 {
+        self.affected
     }
 
     /// Whether `wait` would return at once.

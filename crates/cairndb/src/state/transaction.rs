@@ -185,6 +185,21 @@ impl Transaction {
         store.tidy().map(|()| position)
     }
 
+    /// As `commit_or_note`, without waiting for durability, but where temporary relations have part in it; the ticket says
+    /// when it is.
+    pub(crate) fn commit_async_or_note(
+        self,
+        durability: Option<Durability>,
+        lost: &mut Losses,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<(Option<u64>, Option<storage::Ticket>)> {
+        if self.temporary.is_some() {
+            return self.commit_or_note(durability, lost, gives_up).map(|position| (position, None));
+        }
+        let ticket = self.database.commit_async_or_note(durability, lost, gives_up)?;
+        Ok((Some(ticket.position()).filter(|&position| position > 0), Some(ticket)))
+    }
+
     /// As `commit_or_note`, of what needs no second try.
     pub(crate) fn commit(self) -> Result<()> {
         self.commit_or_note(None, &mut Losses::default(), &|| false).map(drop)

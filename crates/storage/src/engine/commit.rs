@@ -62,6 +62,71 @@ impl Engine {
         }
     }
 
+    /// As `lock_with_room`, for who must not be kept waiting: `None` where somebody has the lock for longer than a moment, or
+    /// room has to be made first.
+    pub(crate) fn try_lock_with_room(&self, operations: usize) -> Result<Option<WriterGuard<'_>>> {
+        if self.pressure_us.load(Ordering::Relaxed) > 0 {
+            return Ok(None);
+        }
+        let Some(mut writer) = self.writer.try_lock_soon(&self.awake) else { return Ok(None) };
+        self.publisher.life.check(Act::Change)?;
+        match writer.batch.reserve(operations, self.segments()?, self.database) {
+            Ok(false) => {
+                writer.spill(self);
+                Ok(Some(writer))
+            }
+            Ok(true) => {
+                self.set_pressure();
+                self.signals.raise(Signal::House);
+                writer.spill(self);
+                Ok(Some(writer))
+            }
+            Err(NoRoom::WriteFirst | NoRoom::NoSegment) => Ok(None),
+        }
+    }
+
+    /// Lets go of the lock without waiting for what is appended: the position from which on it is what `mode` promises,
+    /// for a ticket; `None`: it is already. Where writing the log takes no longer than falling asleep it is written here.
+    pub(crate) fn acknowledge_later(&self, mut writer: WriterGuard<'_>, mode: Durability) -> Option<u64> {
+        let position = writer.appended;
+        match mode {
+            Durability::Full | Durability::Group => writer.queue.must_be_durable(position),
+            Durability::Interval | Durability::Off => {
+                if mode == Durability::Interval || self.watch.is_on() {
+                    self.signals.raise(Signal::Interval);
+                }
+                if self.publish_latest(&mut writer) {
+                    return None;
+                }
+            }
+        }
+        self.give_ticket(writer, position)
+    }
+
+    /// Leaves what is appended up to `position` to the log thread, for a ticket.
+    pub(crate) fn hand_over(&self, mut writer: WriterGuard<'_>, position: u64) {
+        writer.queue.must_be_durable(position);
+        writer.queue.gives_ticket();
+        drop(writer);
+        self.signals.raise(Signal::Log);
+    }
+
+    /// A ticket for what has to be durable before `position`; `None`: it is.
+    pub(crate) fn give_ticket(&self, mut writer: WriterGuard<'_>, position: u64) -> Option<u64> {
+        if self.publisher.durable() >= position {
+            return None;
+        }
+        writer.queue.gives_ticket();
+        match !self.has_medium() && !writer.queue.is_leading() && self.publisher.life.check(Act::Log).is_ok() {
+            true => self.lead(writer),
+            false => {
+                drop(writer);
+                self.signals.raise(Signal::Log);
+            }
+        }
+        Some(position)
+    }
+
     /// Appends a record for which there is room.
     pub(crate) fn append(&self, writer: &mut Writer, kind: RecordKind, operations: &[u8]) -> u64 {
         let end = writer.batch.append(kind, operations);
@@ -205,6 +270,9 @@ impl Engine {
         match written {
             Ok(durable) => {
                 self.publisher.wake(number, woken);
+                if woken.tickets {
+                    self.tickets.wake(durable);
+                }
                 self.watch.wake(durable);
                 if has_appends && !broken::is(Broken::AppendsUntold) {
                     self.appended.ring();
@@ -212,6 +280,7 @@ impl Engine {
             }
             Err(_) => {
                 self.publisher.wake_everybody();
+                self.tickets.wake_all();
                 self.watch.call();
                 self.ring_all();
             }

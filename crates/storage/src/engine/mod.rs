@@ -19,6 +19,7 @@ mod reads;
 mod shared;
 mod signals;
 mod stage;
+mod tickets;
 mod turns;
 mod version;
 mod watch;
@@ -34,6 +35,7 @@ pub(crate) use reads::{Bounds, KeyRange, Noted, Reads, is_before, is_behind, low
 pub(crate) use shared::{Chain, Dropped, Engine};
 pub(crate) use signals::{Signal, Signals};
 pub(crate) use stage::{Act, Stage};
+pub(crate) use tickets::{TicketId, Tickets};
 pub use turns::Losses;
 pub(crate) use turns::{GivesUp, Turn};
 pub(crate) use version::{Trees, Version, VersionPtr};

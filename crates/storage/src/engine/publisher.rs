@@ -145,6 +145,8 @@ impl Drop for Publisher {
 pub(super) struct Woken {
     done: bool,
     next: bool,
+    /// Tickets may have been given out for it.
+    pub(super) tickets: bool,
 }
 
 /// What who needs the open batch durable does next.
@@ -190,6 +192,8 @@ pub(crate) struct Queue {
     /// Threads that wait for a batch, by the parity of its number, and those of them that are not in a group.
     waiting: [u32; 2],
     hurried: [u32; 2],
+    /// Whether there may be tickets for a batch, by the parity of its number.
+    tickets: [bool; 2],
     company: Company,
 }
 
@@ -203,6 +207,7 @@ impl Default for Queue {
             strong: 0,
             waiting: [0; 2],
             hurried: [0; 2],
+            tickets: [false; 2],
             company: Company::default(),
         }
     }
@@ -222,6 +227,12 @@ impl Queue {
     #[inline]
     pub(crate) fn must_be_durable(&mut self, position: u64) {
         self.strong = self.strong.max(position);
+    }
+
+    /// Somebody gets a ticket for what is appended so far, which is in the open batch or the one that is being written.
+    #[inline]
+    pub(crate) fn gives_ticket(&mut self) {
+        self.tickets = [true; 2];
     }
 
     /// What to do for the open batch, which holds so many records.
@@ -250,8 +261,9 @@ impl Queue {
         self.give_up();
         let done = std::mem::take(&mut self.waiting[(number & 1) as usize]);
         self.hurried[(number & 1) as usize] = 0;
+        let tickets = std::mem::take(&mut self.tickets[(number & 1) as usize]);
         self.company.expect(done, records, took, now);
-        Woken { done: done > 0, next: self.is_hurried(number + 1) }
+        Woken { done: done > 0, next: self.is_hurried(number + 1), tickets }
     }
 
     /// Whether somebody who is not in a group sleeps until batch `number` is done. (Whoever is in one may be the one who
@@ -380,6 +392,7 @@ impl Drop for Leading<'_> {
         self.0.publisher.life.fail("a thread panicked while it wrote the log");
         self.0.lock_writer().queue.give_up();
         self.0.publisher.wake_everybody();
+        self.0.tickets.wake_all();
     }
 }
 

@@ -54,6 +54,8 @@ pub(crate) struct Engine {
     /// Whoever lost often, and what commits wait for while it has its turn.
     pub(crate) turns: super::turns::Turns,
     pub(crate) signals: Signals,
+    /// Who waits for commits without a thread.
+    pub(crate) tickets: super::tickets::Tickets,
     /// What whoever watches is told.
     pub(crate) watch: super::watch::Watch,
     /// Whether the meta page says that the log may have appends.
@@ -122,8 +124,13 @@ impl Engine {
     /// Whether a commit waits for the medium, mostly.
     pub(crate) fn sends_ahead(&self) -> bool {
         let is_waited_for = matches!(self.options.durability, Durability::Full | Durability::Group);
+        is_waited_for && self.has_medium()
+    }
+
+    /// Whether the log is written to something slower than memory.
+    pub(crate) fn has_medium(&self) -> bool {
         let method = self.segments.as_ref().map(|segments| segments.file.sync_method());
-        is_waited_for && method.is_some_and(|method| method != SyncMethod::MemoryFile)
+        method.is_some_and(|method| method != SyncMethod::MemoryFile)
     }
 
     /// Everything before this log position is durable.

@@ -65,6 +65,7 @@ struct PoisonOnPanic<'a>(&'a Engine, &'static str);
 impl Drop for PoisonOnPanic<'_> {
     fn drop(&mut self) {
         self.0.publisher.life.fail(format!("the background thread {} panicked", self.1));
+        self.0.tickets.wake_all();
     }
 }
 
@@ -100,6 +101,10 @@ pub(crate) fn flush(engine: &Engine) {
             return engine.lead(writer);
         }
         writer = engine.wait_for_leader(writer);
+    }
+    drop(writer);
+    if engine.publisher.life.check(Act::Log).is_err() {
+        engine.tickets.wake_all();
     }
 }
 

@@ -14,7 +14,8 @@ use crate::engine::copies::{self, CatalogCopy};
 use crate::engine::lists::{decode_directory, decode_runs, read_chain};
 use crate::engine::meta::{self, APPENDS, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
 use crate::engine::{
-    Chain, Changes, Dropped, Engine, Publisher, Queue, Signals, Spares, Stage, Trees, VersionPtr, Watch, Writer,
+    Chain, Changes, Dropped, Engine, Publisher, Queue, Signals, Spares, Stage, Tickets, Trees, VersionPtr, Watch,
+    Writer,
 };
 use crate::env::Environment;
 use crate::io::{AlignedBuf, Create, File, FileSystem, OpenHow, Overlay};
@@ -319,6 +320,7 @@ fn assemble(
         pressure_us: AtomicU64::new(0),
         turns: Default::default(),
         signals: Signals::default(),
+        tickets: Tickets::default(),
         watch: Watch::default(),
         allows_appends: AtomicBool::new(meta.incompatible & APPENDS != 0),
         published: Default::default(),

@@ -13,7 +13,7 @@ use super::ticket::Ticket;
 use super::transaction::Transaction;
 use super::validate::{self, Effort};
 use crate::broken::{self, Broken};
-use crate::engine::{Engine, GivesUp, Losses, Noted, Op, Signal, Trees, Writer, WriterGuard};
+use crate::engine::{Engine, GivesUp, Losses, Noted, Op, Trees, Writer, WriterGuard};
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{PageRef, SlotId};
 use crate::{Durability, Error, Result, TreeId};
@@ -40,18 +40,30 @@ impl Transaction {
         }
     }
 
-    pub(super) fn commit_pipelined(self) -> Result<Ticket> {
+    pub(super) fn commit_handed_over(self) -> Result<Ticket> {
+        let handle = self.private.handle().clone();
+        let appended = self.append_changes(None, None)?;
+        let position = appended.as_ref().map(|(_, position)| *position);
+        if let Some((writer, position)) = appended {
+            handle.engine().hand_over(writer, position);
+        }
+        Ok(Ticket::new(&handle, 0, position))
+    }
+
+    pub(super) fn commit_pipelined(
+        self,
+        durability: Option<Durability>,
+        lost: &mut Losses,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Ticket> {
         let handle = self.private.handle().clone();
         let engine = handle.engine();
-        let position = match self.append_changes(None, None)? {
-            Some((mut writer, position)) => {
-                writer.queue.must_be_durable(position);
-                position
-            }
-            None => 0,
+        let mode = durability.unwrap_or(engine.options.durability);
+        let (position, pending) = match self.append_changes(Some(lost), Some(gives_up))? {
+            Some((writer, position)) => (position, engine.acknowledge_later(writer, mode)),
+            None => (0, None),
         };
-        engine.signals.raise(Signal::Log);
-        Ok(Ticket { handle: Some(handle.clone()), position })
+        Ok(Ticket::new(&handle, position, pending))
     }
 
     /// Everything up to the record in the batch; the commit lock is still held. `None`: there was nothing to commit.

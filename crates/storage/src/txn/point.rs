@@ -12,7 +12,7 @@ use super::lookup::KeyList;
 use super::reader::Claimed;
 use super::ticket::Ticket;
 use crate::broken::{self, Broken};
-use crate::engine::{AppendKey, Engine, GivesUp, Handle, Op, OpList, Ops, Signal, Version};
+use crate::engine::{AppendKey, Engine, GivesUp, Handle, Op, OpList, Ops, Version, Writer};
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{COMMIT, Pin};
 use crate::sync::Ordering;
@@ -43,6 +43,7 @@ pub struct Session {
     handle: Arc<Handle>,
     ops: OpList,
     undo: OpList,
+    is_impatient: bool,
 }
 
 impl fmt::Debug for Session {
@@ -53,7 +54,24 @@ impl fmt::Debug for Session {
 
 impl Session {
     pub(crate) fn new(handle: &Arc<Handle>) -> Result<Session> {
-        Ok(Session { handle: handle.clone(), ops: OpList::default(), undo: OpList::default() })
+        let (ops, undo) = (OpList::default(), OpList::default());
+        Ok(Session { handle: handle.clone(), ops, undo, is_impatient: false })
+    }
+
+    /// From now on nothing is waited for: [`Error::WouldWait`] where it would have to be, for a page, for the commit lock, for
+    /// room in the log, or for a transaction that has its turn; nothing of it stays then.
+    ///
+    /// A write's ticket is what tells that it is what its durability mode promises, `Acknowledge::Now` or not. And one that
+    /// fails may rest on what is not durable yet: its failure is nothing to tell anybody. Ask again where it can wait.
+    #[must_use]
+    pub fn impatient(mut self) -> Session {
+        self.is_impatient = true;
+        self
+    }
+
+    /// See [`Session::impatient`].
+    pub fn is_impatient(&self) -> bool {
+        self.is_impatient
     }
 
     /// Reads the latest durable state. `read` may use several gets; all see one state. It may be run again from its
@@ -71,6 +89,9 @@ impl Session {
                 read(&PointReader { engine, version, pin: &pin })
             };
             let Err(WriteError::Storage(error @ Error::NotResident(_))) = result else { return result };
+            if self.is_impatient {
+                return Err(Error::WouldWait.into());
+            }
             engine.provide(error, &mut full)?;
         }
     }
@@ -106,31 +127,17 @@ impl Session {
         gives_up: GivesUp<'_>,
         mut write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
     ) -> Result<(R, Ticket), WriteError<E>> {
-        let Session { handle, ops, undo } = self;
+        if self.is_impatient {
+            let mode = if let Acknowledge::Now(mode) = acknowledge { mode } else { None };
+            return self.write_at_once(mode, write);
+        }
+        let Session { handle, ops, undo, .. } = self;
         let engine = handle.engine();
         let (mut full, mut gone) = (0, None);
         let (mut writer, appends, result) = loop {
             let room = ROOM.min(OpenBatch::record_limit(engine.segments()?.size()));
             let mut writer = engine.lock_with_room(room)?;
-            ops.clear();
-            undo.clear();
-            let (appends, result) = {
-                let pin = engine.pages.slots.pin(COMMIT)?;
-                let latest = Latest { engine, writer: &mut writer, pin: &pin, position: 0, undo };
-                let mut point = PointWriter { latest, ops, appends: 0 };
-                let written = write(&mut point);
-                let written = match written {
-                    Ok(written) if point.appends > 0 => {
-                        point.put_appends().map(|()| written).map_err(WriteError::Storage)
-                    }
-                    written => written,
-                };
-                (point.appends, written)
-            };
-            let turn = result.as_ref().ok().and_then(|_| engine.turns.before(engine, ops.bytes()));
-            if result.is_err() || turn.is_some() {
-                roll_back(engine, undo, &mut writer)?;
-            }
+            let (appends, result, turn) = attempt(engine, &mut writer, (ops, undo), &mut write)?;
             if let Some(turn) = turn {
                 drop(writer);
                 engine.turns.wait_for(engine, turn, gives_up)?;
@@ -146,22 +153,14 @@ impl Session {
         };
         let changed = result.is_ok() && !ops.is_empty();
         if changed {
-            match appends {
-                0 => engine.append(&mut writer, RecordKind::Commit, ops.bytes()),
-                _ => {
-                    let position = writer.batch.end_with(RecordKind::Commit, ops.bytes().len());
-                    engine.append_at(&mut writer, RecordKind::Commit, ops.bytes(), position)
-                }
-            };
+            append_record(engine, &mut writer, ops, appends);
             engine.counters.commits.add(1);
         }
         let position = writer.appended;
         match (&result, acknowledge) {
             (Ok(_), Acknowledge::Later) => {
-                writer.queue.must_be_durable(position);
-                drop(writer);
-                engine.signals.raise(Signal::Log);
-                return result.map(|result| (result, Ticket { handle: Some(handle.clone()), position }));
+                engine.hand_over(writer, position);
+                return result.map(|result| (result, Ticket::new(handle, position, Some(position))));
             }
             (Ok(_), Acknowledge::Now(mode)) if changed => {
                 engine.acknowledge(writer, position, mode.unwrap_or(engine.options.durability))?;
@@ -170,7 +169,85 @@ impl Session {
             // Nothing was changed, or it failed: what it rests on must be durable all the same.
             _ => engine.wait_durable(writer, position)?,
         }
-        result.map(|result| (result, Ticket { handle: None, position }))
+        result.map(|result| (result, Ticket::new(handle, position, None)))
+    }
+
+    /// A write of an impatient session.
+    #[cold]
+    fn write_at_once<R, E>(
+        &mut self,
+        mode: Option<Durability>,
+        mut write: impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
+    ) -> Result<(R, Ticket), WriteError<E>> {
+        let Session { handle, ops, undo, .. } = self;
+        let engine = handle.engine();
+        let room = ROOM.min(OpenBatch::record_limit(engine.segments()?.size()));
+        let Some(mut writer) = engine.try_lock_with_room(room)? else { return Err(Error::WouldWait.into()) };
+        let (appends, result, turn) = attempt(engine, &mut writer, (ops, undo), &mut write)?;
+        let result = result.map_err(would_wait)?;
+        if turn.is_some() {
+            return Err(Error::WouldWait.into());
+        }
+        if !ops.is_empty() {
+            append_record(engine, &mut writer, ops, appends);
+            engine.counters.commits.add(1);
+        }
+        let position = writer.appended;
+        let pending = match ops.is_empty() {
+            true => engine.give_ticket(writer, position),
+            false => engine.acknowledge_later(writer, mode.unwrap_or(engine.options.durability)),
+        };
+        Ok((result, Ticket::new(handle, position, pending)))
+    }
+}
+
+/// How many entries a write appends, what it came to, and the turn that it has to wait for.
+type Attempt<R, E> = (u32, Result<R, WriteError<E>>, Option<u64>);
+
+/// Appends the record of a write.
+#[inline]
+fn append_record(engine: &Engine, writer: &mut Writer, ops: &OpList, appends: u32) {
+    match appends {
+        0 => engine.append(writer, RecordKind::Commit, ops.bytes()),
+        _ => {
+            let position = writer.batch.end_with(RecordKind::Commit, ops.bytes().len());
+            engine.append_at(writer, RecordKind::Commit, ops.bytes(), position)
+        }
+    };
+}
+
+/// Runs `write` on the latest state; nothing of it stays where it fails or has to wait for a turn.
+#[inline]
+fn attempt<R, E>(
+    engine: &Engine,
+    writer: &mut Writer,
+    (ops, undo): (&mut OpList, &mut OpList),
+    write: &mut impl FnMut(&mut PointWriter<'_>) -> Result<R, WriteError<E>>,
+) -> Result<Attempt<R, E>> {
+    ops.clear();
+    undo.clear();
+    let (appends, result) = {
+        let pin = engine.pages.slots.pin(COMMIT)?;
+        let latest = Latest { engine, writer, pin: &pin, position: 0, undo };
+        let mut point = PointWriter { latest, ops, appends: 0 };
+        let written = match write(&mut point) {
+            Ok(written) if point.appends > 0 => point.put_appends().map(|()| written).map_err(WriteError::Storage),
+            written => written,
+        };
+        (point.appends, written)
+    };
+    let turn = result.as_ref().ok().and_then(|_| engine.turns.before(engine, ops.bytes()));
+    if result.is_err() || turn.is_some() {
+        roll_back(engine, undo, writer)?;
+    }
+    Ok((appends, result, turn))
+}
+
+/// What lacked can not be waited for.
+fn would_wait<E>(error: WriteError<E>) -> WriteError<E> {
+    match error {
+        WriteError::Storage(Error::NotResident(_) | Error::CacheFull) => Error::WouldWait.into(),
+        error => error,
     }
 }
 

@@ -192,7 +192,17 @@ impl Transaction {
 
     /// As `commit` with full durability, without waiting for it: the ticket's `wait` does.
     pub fn commit_async(self) -> Result<Ticket> {
-        self.commit_pipelined()
+        self.commit_handed_over()
+    }
+
+    /// As [`Transaction::commit_or_note`], without waiting for durability: the ticket's `wait` does.
+    pub fn commit_async_or_note(
+        self,
+        durability: Option<Durability>,
+        lost: &mut Losses,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Ticket> {
+        self.commit_pipelined(durability, lost, gives_up)
     }
 
     /// Goes on from the newest published state: it must have all that was read so far as it was read ([`Error::Conflict`]),

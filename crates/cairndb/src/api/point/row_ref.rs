@@ -80,6 +80,12 @@ fn array<const N: usize>(raw: &[u8]) -> Option<[u8; N]> {
     raw.try_into().ok()
 }
 
+impl<'a> From<Row<'a>> for RowRef<'a> {
+    fn from(row: Row<'a>) -> RowRef<'a> {
+        RowRef::values(row)
+    }
+}
+
 impl<'a> RowRef<'a> {
     pub(in crate::api) fn values(row: Row<'a>) -> RowRef<'a> {
         RowRef(Inner::Values(row))

@@ -216,7 +216,11 @@ fn draw(connection: &Connection, sequences: &[Arc<Sequence>], drawn: &mut Vec<i6
     let shared = connection.shared();
     for sequence in sequences {
         let tree = shared.trees.ok_or(Miss::General)?.sequences;
-        drawn.push(shared.sequences.next(&shared.store, tree, sequence).map_err(|_| Miss::General)?);
+        let value = match connection.session.borrow().is_impatient() {
+            true => shared.sequences.next_reserved(sequence),
+            false => shared.sequences.next(&shared.store, tree, sequence).ok(),
+        };
+        drawn.push(value.ok_or(Miss::General)?);
     }
     Ok(())
 }

@@ -1,0 +1,289 @@
+//! An open database, for asynchronous programs.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cairndb::{Connection, Error, InterruptHandle, Params, Pooled, Result, Row, RowRef, SqlState, Ticket, Value};
+
+use crate::error::closed;
+use crate::live::Live;
+use crate::options::Options;
+use crate::rows::{Next, Rows, Source};
+use crate::shared::{Handle, Shared, owned};
+use crate::task::task;
+use crate::transaction::Transaction;
+use crate::worker::statement;
+
+/// An open database. Cheap to clone; any task may use it, any number at a time.
+///
+/// Futures do nothing before they are polled, and may be dropped at any time: see the [crate](crate).
+#[derive(Clone)]
+pub struct Database {
+    handle: Arc<Handle>,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Database")
+    }
+}
+
+impl Database {
+    /// Opens or creates the database file at `path`.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Database> {
+        Self::open_with(path, Options::default()).await
+    }
+
+    /// Opens or creates the database file at `path`.
+    pub async fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Database> {
+        let path = path.as_ref().to_owned();
+        apart(move || {
+            let database = cairndb::Database::open_with(path, options.database.clone())?;
+            Database::over(database, &options)
+        })
+        .await
+    }
+
+    /// A database in memory, gone with its last handle.
+    pub async fn open_in_memory() -> Result<Database> {
+        Self::open_in_memory_with(Options::default()).await
+    }
+
+    /// A database in memory, gone with its last handle.
+    pub async fn open_in_memory_with(options: Options) -> Result<Database> {
+        apart(move || {
+            let database = cairndb::Database::open_in_memory_with(options.database.clone())?;
+            Database::over(database, &options)
+        })
+        .await
+    }
+
+    /// One that is open already, and that others may use beside this. Of the options' [`database`](Options::database) nothing
+    /// matters then.
+    pub fn over(database: cairndb::Database, options: &Options) -> Result<Database> {
+        Ok(Database { handle: Handle::new(Shared::new(database, options)?) })
+    }
+
+    /// Runs one statement; the number of rows it inserted, updated or deleted. Ready once that is durable, as the database's
+    /// durability says.
+    pub async fn execute(&self, sql: &str, params: impl Params) -> Result<u64> {
+        if let Some(ticket) = self.handle.at_once(|one| one.execute(sql, &params)) {
+            return durable(ticket).await;
+        }
+        let (sql, params) = (sql.to_owned(), owned(&params));
+        let run = move |pooled: &Pooled| statement(pooled, |connection| connection.execute(&sql, params));
+        let (affected, ticket) = self.handle.run(run).await?;
+        settled(affected, ticket).await
+    }
+
+    /// Runs all statements of a text, ignoring their results. Stops at the first error, whose position counts from the
+    /// start of the whole text. What the text leaves behind in its session goes with it.
+    pub async fn execute_script(&self, sql: &str) -> Result<()> {
+        let sql = sql.to_owned();
+        self.handle.run(move |pooled| pooled.connection().execute_script(&sql)).await
+    }
+
+    /// Runs one statement with each of many sets of parameters, in one transaction: all of it is done, or nothing. The number of
+    /// rows it changed altogether.
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// db.execute("CREATE TABLE t (id int PRIMARY KEY, square int)", ()).await?;
+    /// let rows = (0..100).map(|n| (n, n * n));
+    /// assert_eq!(db.execute_batch("INSERT INTO t VALUES ($1, $2)", rows).await?, 100);
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn execute_batch<P: Params>(&self, sql: &str, sets: impl IntoIterator<Item = P>) -> Result<u64> {
+        let sql = sql.to_owned();
+        let sets: Vec<Vec<Value>> = sets.into_iter().map(|set| owned(&set)).collect();
+        let all = move |connection: &Connection| {
+            connection.transaction(|tx| {
+                let mut statement = tx.prepare(&sql)?;
+                sets.iter().try_fold(0, |affected, set| Ok(affected + statement.execute(set)?))
+            })
+        };
+        let (affected, ticket) = self.handle.run(move |pooled| statement(pooled, all)).await?;
+        settled(affected, ticket).await
+    }
+
+    /// Runs a query (or a statement with RETURNING).
+    pub async fn query(&self, sql: &str, params: impl Params) -> Result<Rows> {
+        if let Some((rows, ticket)) = self.handle.at_once(|one| one.query(sql, &params)) {
+            let rows = settled(rows, ticket).await?;
+            return Rows::ready(&self.handle, rows);
+        }
+        let (sql, params) = (sql.to_owned(), owned(&params));
+        let (next, ticket) = self.handle.run(move |pooled| begin_query(pooled, &sql, params)).await?;
+        Ok(Rows::new(&self.handle, None, settled(next, ticket).await?))
+    }
+
+    /// Runs a query that must give at least one row, and converts the first. No row: SQLSTATE P0002.
+    pub async fn query_row<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnOnce(Row<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.query_optional(sql, params, map).await?.ok_or_else(no_row)
+    }
+
+    /// Runs a query and converts its first row, if it gives one.
+    pub async fn query_optional<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        map: impl FnOnce(Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut rows = self.first(sql, params).await?;
+        rows.next()?.map(map).transpose()
+    }
+
+    /// Runs a query and hands its first row to `read`. Where the statement reads one row by its key, and its pages are in
+    /// memory, the row is not copied: this is the quickest way to read one.
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// db.execute_script("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 10)").await?;
+    /// let n = db.query_point("SELECT n FROM t WHERE id = $1", (1,), |row| row.get_i64(0)).await?;
+    /// assert_eq!(n, Some(Some(10)));
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn query_point<R>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let mut read = Some(read);
+        let mut once = |row: RowRef<'_>| read.take().map(|read| read(row));
+        if let Some(found) = self.handle.at_once(|one| one.query_point(sql, &params, &mut once)) {
+            return Ok(found.flatten());
+        }
+        let mut rows = self.first(sql, params).await?;
+        Ok(rows.next()?.and_then(|row| once(row.into())))
+    }
+
+    /// The first row of a query, if there is one, and perhaps more of them.
+    async fn first(&self, sql: &str, params: impl Params) -> Result<cairndb::Rows> {
+        if let Some((rows, ticket)) = self.handle.at_once(|one| one.query(sql, &params)) {
+            return settled(rows, ticket).await;
+        }
+        let (sql, params) = (sql.to_owned(), owned(&params));
+        let run = move |pooled: &Pooled| statement(pooled, |connection| first_of(connection.query(&sql, params)?));
+        let (rows, ticket) = self.handle.run(run).await?;
+        settled(rows, ticket).await
+    }
+
+    /// Runs `body` in a transaction and commits it; rolls back when it fails, or when this future is dropped. When another
+    /// transaction got in the way (SQLSTATE 40001) the whole body runs again, so it must not keep anything from a failed run;
+    /// after 100 times the error is the caller's.
+    ///
+    /// The transaction's statements run one after the other. It is over when `body` is: clones of it that are kept are of no
+    /// use then.
+    ///
+    /// ```
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// # db.execute_script("CREATE TABLE account (id int PRIMARY KEY, amount int); INSERT INTO account VALUES (1, 10), (2, 0)").await?;
+    /// db.transaction(async |tx| {
+    ///     tx.execute("UPDATE account SET amount = amount - 5 WHERE id = 1", ()).await?;
+    ///     tx.execute("UPDATE account SET amount = amount + 5 WHERE id = 2", ()).await
+    /// })
+    /// .await?;
+    /// let amount: i32 = db.query_row("SELECT amount FROM account WHERE id = 2", (), |row| row.get(0)).await?;
+    /// assert_eq!(amount, 5);
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn transaction<T, F, Fut>(&self, body: F) -> Result<T>
+    where
+        F: FnMut(Transaction) -> Fut,
+        Fut: Future<Output = Result<T>>,
+    {
+        crate::transaction::run(&self.handle, body).await
+    }
+
+    /// Runs `work` with a connection, on one of the threads that do what takes longer: for several statements in a row, which are
+    /// not handed over one by one. What it leaves behind in the connection's session goes with it. Dropping the future interrupts
+    /// it; what it has committed by then stays.
+    pub async fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.handle.run(move |pooled| work(pooled.connection())).await
+    }
+
+    /// Watches a query's result: see [`cairndb::LiveQuery`].
+    ///
+    /// ```
+    /// # use futures_util::StreamExt;
+    /// # let work = async {
+    /// # let db = cairndb_async::Database::open_in_memory().await?;
+    /// db.execute("CREATE TABLE task (id int PRIMARY KEY, title text)", ()).await?;
+    /// let mut tasks = db.live("SELECT title FROM task", ()).await?;
+    /// assert!(tasks.next().await.expect("the result")?.is_first());
+    /// db.execute("INSERT INTO task VALUES (1, 'stream')", ()).await?;
+    /// let change = tasks.next().await.expect("a change")?;
+    /// assert_eq!(change.added().count(), 1);
+    /// # Ok::<(), cairndb::Error>(())
+    /// # };
+    /// # pollster::block_on(work).unwrap();
+    /// ```
+    pub async fn live(&self, sql: &str, params: impl Params) -> Result<Live> {
+        let (sql, params) = (sql.to_owned(), owned(&params));
+        self.handle.run(move |pooled| pooled.connection().live(&sql, params)).await.map(Live::new)
+    }
+
+    /// Closes the database, for all who have it: what was asked for before is done, what is acknowledged is durable, what comes
+    /// later is refused (SQLSTATE 57P01), and so are the next statements of transactions that are open, which are rolled back.
+    /// Ready when the file is closed.
+    pub async fn close(self) -> Result<()> {
+        self.handle.close();
+        std::future::poll_fn(|context| self.handle.poll_ended(context)).await
+    }
+}
+
+/// Waits for a commit.
+pub(crate) async fn durable(mut ticket: Ticket) -> Result<u64> {
+    std::future::poll_fn(|context| ticket.poll(context)).await
+}
+
+/// `value`, once what it rests on is durable.
+pub(crate) async fn settled<T>(value: T, ticket: Option<Ticket>) -> Result<T> {
+    match ticket {
+        Some(ticket) => durable(ticket).await.map(|_| value),
+        None => Ok(value),
+    }
+}
+
+pub(crate) fn no_row() -> Error {
+    Error::new(SqlState("P0002"), "query returned no rows")
+}
+
+/// A query's first batch, and what is to come.
+pub(crate) fn begin_query(pooled: &Pooled, sql: &str, params: Vec<Value>) -> Result<(Next, Option<Ticket>)> {
+    let interrupt = pooled.connection().interrupt_handle();
+    statement(pooled, |connection| Source::begin(connection.query(sql, params)?, interrupt))
+}
+
+/// At least the first of the rows, if there is any.
+pub(crate) fn first_of(mut rows: cairndb::Rows) -> Result<cairndb::Rows> {
+    Ok(rows.ahead(1, Duration::MAX)?.rows)
+}
+
+/// Does what may take long on a thread of its own.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let (task, answer) = task();
+    let run = move || drop(task.run(InterruptHandle::default(), work));
+    std::thread::Builder::new().name("cairn-async-open".into()).spawn(run).map_err(|_| closed())?;
+    answer.await
+}

@@ -1,0 +1,77 @@
+//! How an asynchronous database is opened.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cairndb::{Connection, Result};
+
+/// Run on every new connection.
+pub(crate) type OnConnect = Arc<dyn Fn(&Connection) -> Result<()> + Send + Sync>;
+
+/// Options of [`Database::open_with`](crate::Database::open_with). Start from `Options::default()`.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// Those of the database itself.
+    pub database: cairndb::Options,
+    /// Threads that run what can not be answered where it is asked; as many as there are processors, at most 4, by default.
+    pub workers: usize,
+    /// Statements that may wait for such a thread (1024); who asks for more waits until there is a place.
+    pub queue: usize,
+    /// Transactions that may be open at a time (64); who begins one more waits until one ends.
+    pub transactions: usize,
+    pub(crate) on_connect: Option<OnConnect>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Options { database, workers, queue, transactions, .. } = self;
+        write!(f, "Options {{ {database:?}, workers: {workers}, queue: {queue}, transactions: {transactions} }}")
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let database = cairndb::Options::default();
+        Options { database, workers: processors.min(4), queue: 1024, transactions: 64, on_connect: None }
+    }
+}
+
+impl Options {
+    /// Sets [`Options::database`].
+    #[must_use]
+    pub fn database(mut self, options: cairndb::Options) -> Options {
+        self.database = options;
+        self
+    }
+
+    /// Sets [`Options::workers`], at least one.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Options {
+        self.workers = workers.max(1);
+        self
+    }
+
+    /// Sets [`Options::queue`], at least one.
+    #[must_use]
+    pub fn queue(mut self, statements: usize) -> Options {
+        self.queue = statements.max(1);
+        self
+    }
+
+    /// Sets [`Options::transactions`], at least one.
+    #[must_use]
+    pub fn transactions(mut self, transactions: usize) -> Options {
+        self.transactions = transactions.max(1);
+        self
+    }
+
+    /// Runs `work` on every connection before its first use: settings that all statements are to have (`SET ..`), functions of
+    /// the program's own.
+    #[must_use]
+    pub fn on_connect(mut self, work: impl Fn(&Connection) -> Result<()> + Send + Sync + 'static) -> Options {
+        self.on_connect = Some(Arc::new(work));
+        self
+    }
+}

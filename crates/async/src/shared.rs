@@ -1,0 +1,227 @@
+//! What the handles of an asynchronous database, its workers, and what it gave out share.
+
+use std::cell::Cell;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::task::{Context, Poll, Waker};
+
+use cairndb::{AtOnce, PlanCache, Pooled, Result, Value};
+
+use crate::error::closed;
+use crate::gate::{Gate, Place};
+use crate::options::{OnConnect, Options};
+use crate::queue::{Job, Queue};
+use crate::task::{Work, task};
+use crate::worker::Worker;
+
+/// See the module.
+pub(crate) struct Shared {
+    /// `None`: closed.
+    database: Mutex<Option<cairndb::Database>>,
+    plans: PlanCache,
+    on_connect: Option<OnConnect>,
+    /// Where statements are answered that take no waiting. A thread mostly finds its own free.
+    at_once: Box<[Mutex<Option<AtOnce>>]>,
+    pub(crate) queue: Queue,
+    places: Arc<Gate>,
+    /// For open transactions.
+    pub(crate) transactions: Arc<Gate>,
+    /// Connections of transactions that have ended.
+    idle: Mutex<Vec<Pooled>>,
+    workers: AtomicUsize,
+    ending: Mutex<Ending>,
+}
+
+/// The last one that is dropped closes the database.
+pub(crate) struct Handle(Arc<Shared>);
+
+impl Handle {
+    pub(crate) fn new(shared: Arc<Shared>) -> Arc<Handle> {
+        Arc::new(Handle(shared))
+    }
+}
+
+impl Deref for Handle {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// How the closing of the database goes.
+#[derive(Default)]
+struct Ending {
+    /// Once it is over.
+    result: Option<Result<()>>,
+    wakers: Vec<Waker>,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A number for each thread.
+fn thread_number() -> usize {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+    NUMBER.with(|number| {
+        if number.get() == usize::MAX {
+            number.set(THREADS.fetch_add(1, Ordering::Relaxed));
+        }
+        number.get()
+    })
+}
+
+impl Shared {
+    /// With its workers.
+    pub(crate) fn new(database: cairndb::Database, options: &Options) -> Result<Arc<Shared>> {
+        let plans = PlanCache::new();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let at_once = (0..processors).map(|_| {
+            let connection = database.connect()?;
+            options.on_connect.as_ref().map_or(Ok(()), |work| work(&connection))?;
+            Ok(Mutex::new(Some(AtOnce::new(connection, &plans)?)))
+        });
+        let at_once = at_once.collect::<Result<_>>()?;
+        let shared = Arc::new(Shared {
+            database: Mutex::new(Some(database)),
+            plans,
+            on_connect: options.on_connect.clone(),
+            at_once,
+            queue: Queue::default(),
+            places: Gate::new(options.queue.max(1)),
+            transactions: Gate::new(options.transactions.max(1)),
+            idle: Mutex::default(),
+            workers: AtomicUsize::new(0),
+            ending: Mutex::default(),
+        });
+        for _ in 0..options.workers.max(1) {
+            shared.workers.fetch_add(1, Ordering::SeqCst);
+            let of_worker = shared.clone();
+            let spawned = std::thread::Builder::new().name("cairn-async".into()).spawn(|| Worker::work(of_worker));
+            if let Err(error) = spawned {
+                // Those that there are end.
+                shared.workers.fetch_sub(1, Ordering::SeqCst);
+                shared.close();
+                let message = format!("could not start a worker: {error}");
+                return Err(cairndb::Error::new(cairndb::SqlState::INTERNAL_ERROR, message));
+            }
+        }
+        Ok(shared)
+    }
+
+    /// Asks where nothing is waited for; `None`: a worker must.
+    pub(crate) fn at_once<T>(&self, ask: impl FnOnce(&AtOnce) -> Option<T>) -> Option<T> {
+        let (count, first) = (self.at_once.len(), thread_number());
+        let free = (0..count).find_map(|n| match self.at_once[first.wrapping_add(n) % count].try_lock() {
+            Ok(one) => Some(one),
+            // Of a closure that panicked: what it was lent is whole.
+            Err(TryLockError::Poisoned(poison)) => Some(poison.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        });
+        ask(free?.as_ref()?)
+    }
+
+    /// A connection as the options ask for it.
+    pub(crate) fn connect(&self) -> Result<Pooled> {
+        let connection = lock(&self.database).as_ref().ok_or_else(closed)?.connect()?;
+        self.on_connect.as_ref().map_or(Ok(()), |work| work(&connection))?;
+        Ok(Pooled::new(connection, &self.plans))
+    }
+
+    /// A connection for a transaction.
+    pub(crate) fn take_idle(&self) -> Result<Pooled> {
+        let idle = lock(&self.idle).pop();
+        idle.map_or_else(|| self.connect(), Ok)
+    }
+
+    /// Keeps a connection for the next transaction, if nothing was left behind in it.
+    pub(crate) fn give_back(&self, pooled: Pooled) {
+        if pooled.end_use() && lock(&self.database).is_some() {
+            lock(&self.idle).push(pooled);
+        }
+    }
+
+    /// Has a worker do something, with its own connection.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Pooled) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.run_job(move |task, worker| worker.run(task, work)).await
+    }
+
+    /// Has a worker do something.
+    pub(crate) async fn run_job<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(Work<T>, &mut Worker) + Send + 'static,
+    ) -> Result<T> {
+        let place = self.places.enter().await?;
+        let (work, answer) = task();
+        self.put(place, move |worker| job(work, worker))?;
+        answer.await
+    }
+
+    fn put(&self, place: Place, job: impl FnOnce(&mut Worker) + Send + 'static) -> Result<()> {
+        let job: Job = Box::new(move |worker| {
+            drop(place);
+            job(worker);
+        });
+        self.queue.put(job).map_err(|_| closed())
+    }
+
+    /// Accepts nothing more. What was accepted is done; then the last worker closes the database.
+    pub(crate) fn close(&self) {
+        self.places.close();
+        self.transactions.close();
+        self.queue.close();
+        // If there is none to do it.
+        if self.workers.load(Ordering::SeqCst) == 0 {
+            self.end();
+        }
+    }
+
+    pub(crate) fn worker_ends(&self) {
+        if self.workers.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.end();
+        }
+    }
+
+    fn end(&self) {
+        let Some(database) = lock(&self.database).take() else { return };
+        lock(&self.idle).clear();
+        self.at_once.iter().for_each(|one| drop(lock(one).take()));
+        let result = database.close();
+        let mut ending = lock(&self.ending);
+        ending.result = Some(result);
+        let wakers = std::mem::take(&mut ending.wakers);
+        drop(ending);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ready once the database is closed.
+    pub(crate) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let mut ending = lock(&self.ending);
+        if let Some(result) = &ending.result {
+            return Poll::Ready(result.clone());
+        }
+        if !ending.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+            ending.wakers.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+/// Parameters that outlast the call.
+pub(crate) fn owned(params: &dyn cairndb::Params) -> Vec<Value> {
+    (0..params.count()).map(|at| params.value(at).to_value()).collect()
+}

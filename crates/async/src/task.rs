@@ -1,0 +1,137 @@
+//! What a worker does for a future, and what the future hears of it.
+//!
+//! What must hold:
+//! - Every task ends: with what its work came to, with the panic that it met, or, where nobody runs it, with an error.
+//! - One whose future is gone is not begun; one that runs is interrupted.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use cairndb::{InterruptHandle, Result};
+
+use crate::error::{closed, panicked};
+
+/// Shared by a future and its work.
+struct Task<T>(Mutex<State<T>>);
+
+struct State<T> {
+    phase: Phase<T>,
+    waker: Option<Waker>,
+}
+
+enum Phase<T> {
+    Waiting,
+    Running(InterruptHandle),
+    Done(Result<T>),
+    /// The future has its answer, or is gone.
+    Over,
+}
+
+impl<T> Task<T> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// False: nobody wants the answer any more.
+    fn begin(&self, interrupt: InterruptHandle) -> bool {
+        let mut state = self.state();
+        let is_wanted = matches!(state.phase, Phase::Waiting);
+        if is_wanted {
+            state.phase = Phase::Running(interrupt);
+        }
+        is_wanted
+    }
+
+    fn finish(&self, result: Result<T>) {
+        let mut state = self.state();
+        if matches!(state.phase, Phase::Done(_) | Phase::Over) {
+            drop(state);
+            // What nobody takes ends here, without the lock.
+            return drop(result);
+        }
+        state.phase = Phase::Done(result);
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// The worker's side of a task. Dropped before it has run, it tells that there is nobody to run it.
+pub(crate) struct Work<T>(Arc<Task<T>>);
+
+impl<T> Work<T> {
+    /// Runs `work`, which `interrupt` interrupts, unless its future is gone; `Err`: it panicked.
+    pub(crate) fn run(self, interrupt: InterruptHandle, work: impl FnOnce() -> Result<T>) -> Result<(), Panicked> {
+        if !self.0.begin(interrupt) {
+            return Ok(());
+        }
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(result) => {
+                self.0.finish(result);
+                Ok(())
+            }
+            Err(payload) => {
+                self.0.finish(Err(panicked(&*payload)));
+                Err(Panicked)
+            }
+        }
+    }
+
+    /// Ends it without running it.
+    pub(crate) fn fail(self, error: cairndb::Error) {
+        self.0.finish(Err(error));
+    }
+}
+
+/// What was worked on may be half done.
+pub(crate) struct Panicked;
+
+impl<T> Drop for Work<T> {
+    fn drop(&mut self) {
+        self.0.finish(Err(closed()));
+    }
+}
+
+/// The future's side: ready when the work is done. Dropping it interrupts the work.
+pub(crate) struct Answer<T>(Arc<Task<T>>);
+
+/// A task.
+pub(crate) fn task<T>() -> (Work<T>, Answer<T>) {
+    let task = Arc::new(Task(Mutex::new(State { phase: Phase::Waiting, waker: None })));
+    (Work(task.clone()), Answer(task))
+}
+
+impl<T> Future for Answer<T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let mut state = self.0.state();
+        match std::mem::replace(&mut state.phase, Phase::Over) {
+            Phase::Done(result) => Poll::Ready(result),
+            Phase::Over => Poll::Ready(Err(closed())),
+            unfinished => {
+                state.phase = unfinished;
+                match &mut state.waker {
+                    Some(waker) => waker.clone_from(context.waker()),
+                    None => state.waker = Some(context.waker().clone()),
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        let phase = std::mem::replace(&mut state.phase, Phase::Over);
+        drop(state);
+        if let Phase::Running(interrupt) = phase {
+            interrupt.interrupt();
+        }
+    }
+}
