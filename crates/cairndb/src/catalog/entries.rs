@@ -811,6 +811,7 @@ mod tests {
                 is_populated: true,
             }),
             is_face: false,
+            feed: Some(crate::catalog::Feed { tree: TreeId(1002), schema: 2 }),
             triggers: vec![Arc::new(Trigger {
                 id: ObjectId(11),
                 name: "tr".to_string(),

@@ -70,7 +70,7 @@ fn is_on(option: Clause<'_>, value: Option<&str>) -> Result<bool> {
 }
 
 fn age(option: Clause<'_>, value: Option<&str>) -> Result<u64> {
-    let interval = value.and_then(|value| parse_interval(value, None).ok());
+    let interval = value.and_then(|value| parse_interval(value, None, Default::default()).ok());
     let micros = interval.and_then(|interval| {
         let (months, days) =
             (i64::from(interval.months).checked_mul(MONTH)?, i64::from(interval.days).checked_mul(DAY)?);

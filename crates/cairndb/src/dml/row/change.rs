@@ -162,7 +162,9 @@ impl RowChange {
         // Triggers that see all rows are told of each by itself, and so are rows that others may refer to.
         let tells_all = table.triggers.iter().any(|trigger| trigger.sees_tables());
         let is_told = is_referenced || self.is_told && (tells_all || !table.referenced_by.is_empty());
-        let is_more = !self.is_row_only() || !self.rules.references.is_empty() || self.has_before || is_told;
+        let has_feed = table.feed.is_some();
+        let is_more =
+            !self.is_row_only() || !self.rules.references.is_empty() || self.has_before || is_told || has_feed;
         let patch = |assignment: &Assignment| Some((assignment.place?, assignment.as_beside()?));
         let patches = self.assignments.iter().map(patch);
         if is_more || !self.is_fixed || !self.is_plain() { None } else { patches.collect() }
@@ -206,7 +208,10 @@ impl RowChange {
 
     /// The same through views that look at the new row.
     pub(crate) fn through(mut self, views: &[ViewCheck]) -> RowChange {
-        self.is_noted |= !views.is_empty();
+        if !views.is_empty() {
+            self.is_noted = true;
+            self.patched = None;
+        }
         self.rules.views = views.into();
         self
     }
