@@ -132,7 +132,7 @@ fn what_options_and_tables_can_not_be_is_told_as_postgresql_does() {
         ("COPY t FROM STDIN (FORMAT csv, FORCE_QUOTE (a))", "0A000"),
         ("COPY t FROM STDIN (FORMAT csv, FORCE_NULL (x))", "42703"),
         ("COPY t (a) FROM STDIN (FORMAT csv, FORCE_NULL (b))", "42P10"),
-        ("COPY t FROM STDIN (FORMAT binary)", "0A000"),
+        ("COPY t FROM STDIN (FORMAT binary)", "22P04"),
         ("COPY t FROM STDIN (ENCODING 'latin1')", "0A000"),
         ("COPY t (a, a) FROM STDIN", "42701"),
         ("COPY t (nothing) FROM STDIN", "42703"),

@@ -37,6 +37,8 @@ fn the_prompt_says_what_is_begun_and_the_ways_out_of_it_work() {
     terminal.expect("memory=> ");
     terminal.send("select 6\rexit\r");
     terminal.expect("Ctrl-C drops it");
+    // Until it reads again a Ctrl-C is nobody's.
+    terminal.expect("memory-> ");
     terminal.send("\u{3}");
     terminal.expect("memory=> ");
     terminal.send("begin;\r");

@@ -1,8 +1,8 @@
 //! A damaged database file, log, or both, below SQL.
 //!
 //! Promised besides: without forged checksums the store opens to the state that was acknowledged last, or says with a
-//! typed error what is wrong. The one exception is documented: damage that meets the log's last batch may end the log
-//! earlier, at a state of the history. A store that opened and takes a commit still has it, and the rest, after it is
+//! typed error what is wrong. The exceptions are documented: damage that meets the log's last batch may end the log
+//! earlier, at a state of the history, and an empty file without a log is a new database. A store that opened and takes a commit still has it, and the rest, after it is
 //! closed and opened again. With forged checksums contents may be anything.
 
 use std::ops::Bound;
@@ -13,7 +13,7 @@ use cairn_storage::io::{CrashStrategy, DiskImage, SimDisk};
 use cairn_storage::{Error, Store, TreeId};
 
 use crate::damage::Damage;
-use crate::machine::{LOG, open_store};
+use crate::machine::{DATABASE, LOG, open_store};
 
 const PAGE_BYTES: usize = 512;
 const COMMITS: u64 = 30;
@@ -85,7 +85,12 @@ pub fn database_and_log(data: &[u8]) {
     let mut image = base.image.clone();
     let log_changed = damage.apply(&mut image, PAGE_BYTES);
     let touches_last = log_changed.is_some_and(|range| range.end > base.last_batch);
-    let allowed = &base.states[..if touches_last { base.states.len() } else { 1 }];
+    let is_new =
+        image.bytes(Path::new(DATABASE)).is_some_and(|bytes| bytes.is_empty()) && image.bytes(Path::new(LOG)).is_none();
+    let allowed = match is_new {
+        true => &[Contents::new()][..],
+        false => &base.states[..if touches_last { base.states.len() } else { 1 }],
+    };
     let disk = SimDisk::from_image(&image, 1);
     if let Err(error) = open_and_use(&disk, allowed, damage.forged) {
         assert!(damage.forged || is_typed(&error), "{error:?}");

@@ -13,7 +13,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
-use std::sync::{LockResult, TryLockError};
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use std::time::Duration;
 
 /// Decides which simulated thread goes on.
@@ -105,16 +105,32 @@ impl<T> Mutex<T> {
         self.relock()
     }
 
+    pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        point();
+        self.take()
+    }
+
+    fn guard<'a>(&'a self, held: std::sync::MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        MutexGuard { held: Some(held), mutex: self }
+    }
+
+    fn take(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        self.0.try_lock().map(|held| self.guard(held)).map_err(|error| match error {
+            TryLockError::Poisoned(held) => PoisonError::new(self.guard(held.into_inner())).into(),
+            TryLockError::WouldBlock => TryLockError::WouldBlock,
+        })
+    }
+
     fn relock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let guard = |held| MutexGuard { held: Some(held), mutex: self };
         loop {
-            match self.0.try_lock() {
-                Ok(held) => return Ok(guard(held)),
-                Err(TryLockError::Poisoned(held)) => return Err(std::sync::PoisonError::new(guard(held.into_inner()))),
+            match self.take() {
+                Ok(guard) => return Ok(guard),
+                Err(TryLockError::Poisoned(held)) => return Err(held),
                 Err(TryLockError::WouldBlock) => {}
             }
             if with(|scheduler| scheduler.wait(self.place(), None)).is_none() {
-                return self.0.lock().map(guard).map_err(|held| std::sync::PoisonError::new(guard(held.into_inner())));
+                let poisoned = |held: PoisonError<_>| PoisonError::new(self.guard(held.into_inner()));
+                return self.0.lock().map(|held| self.guard(held)).map_err(poisoned);
             }
         }
     }
@@ -176,8 +192,7 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         time: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, ())> {
-        let poisoned =
-            |held: std::sync::PoisonError<MutexGuard<'a, T>>| std::sync::PoisonError::new((held.into_inner(), ()));
+        let poisoned = |held: PoisonError<MutexGuard<'a, T>>| PoisonError::new((held.into_inner(), ()));
         self.wait_at_most(guard, Some(time)).map(|guard| (guard, ())).map_err(poisoned)
     }
 
@@ -203,7 +218,7 @@ impl Condvar {
         let mutex = guard.mutex;
         let held = guard.held.take().expect("held until it is dropped");
         let again = |held| MutexGuard { held: Some(held), mutex };
-        let poisoned = |held| std::sync::PoisonError::new(again(held));
+        let poisoned = |held| PoisonError::new(again(held));
         match longest {
             None => self.0.wait(held).map(again).map_err(|held| poisoned(held.into_inner())),
             Some(time) => match self.0.wait_timeout(held, time) {

@@ -181,7 +181,8 @@ fn with_names(text: &str, names: &[String]) -> Option<String> {
         return None;
     }
     let names: Vec<String> = names.iter().map(|name| quoted(name).to_string()).collect();
-    Some(format!("SELECT * FROM ({text}) AS named ({})", names.join(", ")))
+    let columns: Vec<String> = names.iter().map(|name| format!("named.{name}")).collect();
+    Some(format!("SELECT {} FROM ({text}) AS named ({})", columns.join(", "), names.join(", ")))
 }
 
 fn with_aliases(text: &str, tree: &Tree<'_>, targets: &[Id<Target>], names: &[String]) -> Option<String> {

@@ -35,15 +35,30 @@ struct PrintedSession<'a> {
     printed: &'a Cell<u64>,
 }
 
-impl Session for PrintedSession<'_> {
-    fn run(&mut self, sql: &str) -> Result<Answer, Failure> {
-        let Some(text) = printed(sql) else { return self.session.run(sql) };
+impl PrintedSession<'_> {
+    /// The statements as they are printed, or as they stand, where one does not parse: the engine is to say so.
+    fn as_printed(&self, sql: &str) -> String {
+        let text = printed(sql).unwrap_or_else(|| sql.to_owned());
         self.printed.set(self.printed.get() + u64::from(text != sql));
-        self.session.run(&text)
+        text
     }
 }
 
-/// All statements of the text as they are printed; none where one does not parse: the engine is to say so.
+impl Session for PrintedSession<'_> {
+    fn run(&mut self, sql: &str) -> Result<Answer, Failure> {
+        self.session.run(&self.as_printed(sql))
+    }
+
+    fn copy_in(&mut self, sql: &str, data: &[u8]) -> Result<Answer, Failure> {
+        self.session.copy_in(&self.as_printed(sql), data)
+    }
+
+    fn copy_out(&mut self, sql: &str) -> Result<Vec<u8>, Failure> {
+        self.session.copy_out(&self.as_printed(sql))
+    }
+}
+
+/// All statements of the text as they are printed; none where one does not parse.
 fn printed(sql: &str) -> Option<String> {
     let mut text = String::new();
     for parsed in parse_statements(sql, Options::default()) {

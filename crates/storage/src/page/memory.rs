@@ -99,6 +99,7 @@ impl Frames {
             // SAFETY: both are whole pages, and different ones, by the caller's promise.
             Some(bytes) => unsafe {
                 debug_assert_eq!(bytes.len(), self.page_size);
+                debug_assert_ne!(bytes.as_ptr().addr() as u64, address, "a frame is not its own copy");
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, self.page_size);
             },
             // SAFETY: inside the region, by the caller's promise.

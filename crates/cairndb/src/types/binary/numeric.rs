@@ -10,6 +10,8 @@ const NEGATIVE: u16 = 0x4000;
 const NAN: u16 = 0xC000;
 const INFINITY: u16 = 0xD000;
 const NEGATIVE_INFINITY: u16 = 0xF000;
+/// What PostgreSQL writes with infinity, for it keeps that in the bits of a scale.
+const INFINITE_SCALE: u16 = 0x20;
 /// Bits that a scale may have.
 const SCALE_MASK: u16 = 0x3FFF;
 /// Decimal digits of one digit.
@@ -17,12 +19,12 @@ const WIDTH: usize = 4;
 
 pub(super) fn write_numeric(value: &Numeric, out: &mut Vec<u8>) {
     let Some((mantissa, scale)) = value.to_big() else {
-        let sign = match value.signum() {
-            _ if value.is_nan() => NAN,
-            1 => INFINITY,
-            _ => NEGATIVE_INFINITY,
+        let (sign, scale) = match value.signum() {
+            _ if value.is_nan() => (NAN, 0),
+            1 => (INFINITY, INFINITE_SCALE),
+            _ => (NEGATIVE_INFINITY, INFINITE_SCALE),
         };
-        return write_parts(&[], 0, sign, 0, out);
+        return write_parts(&[], 0, sign, scale, out);
     };
     let sign = if mantissa.sign() == Sign::Minus { NEGATIVE } else { 0 };
     let scale_digits = usize::from(scale);
