@@ -24,7 +24,7 @@ impl Binder<'_> {
         let arbiter = match clause.constraint {
             Some(name) => self.arbiter_of_constraint(changed, name)?,
             None if clause.index.is_empty() => {
-                (0..table.indexes.len()).try_for_each(|at| arbiter(table, at).map(drop))?;
+                (0..table.indexes.len()).try_for_each(|at| check_arbiter(table, at))?;
                 Arbiter::Any
             }
             None => {
@@ -63,8 +63,8 @@ impl Binder<'_> {
         Ok(ConflictAction::Update { assignments, filter })
     }
 
-    /// The unique index of these columns and expressions. One of some rows will do if the condition says that the row is among
-    /// them.
+    /// The unique indexes of these columns and expressions. One of some rows will do if the condition says that the row is
+    /// among them.
     fn arbiter_of_columns(
         &mut self,
         changed: &TargetTable,
@@ -78,9 +78,7 @@ impl Binder<'_> {
         for element in tree.list(elements) {
             wanted.push(self.arbiter_column(changed, element, target)?);
         }
-        if !table.primary_key.is_empty() && is_of(&wanted, &table.primary_key, &[]) {
-            return Ok(Arbiter::PrimaryKey);
-        }
+        let primary_key = !table.primary_key.is_empty() && is_of(&wanted, &table.primary_key, &[]);
         let filter = filter.as_slice();
         let fits = |at: &usize| {
             let index = &table.indexes[*at];
@@ -93,13 +91,13 @@ impl Binder<'_> {
                 && is_of(&wanted, &key, expressions)
                 && predicate.is_none_or(|predicate| is_implied(predicate, filter))
         };
-        // What keeps all rows apart keeps some apart, too.
-        let of_some = |at: &usize| table.indexes[*at].predicate.is_some();
-        let index = (0..table.indexes.len()).filter(fits).min_by_key(of_some);
-        index.map(|at| arbiter(table, at)).transpose()?.ok_or_else(|| {
+        let indexes: Vec<usize> = (0..table.indexes.len()).filter(fits).collect();
+        if !primary_key && indexes.is_empty() {
             let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-            Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
-        })
+            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message));
+        }
+        indexes.iter().try_for_each(|at| check_arbiter(table, *at))?;
+        Ok(Arbiter::Keys { primary_key, indexes })
     }
 
     /// A column of the table or the view, or an expression over its columns.
@@ -134,13 +132,15 @@ impl Binder<'_> {
         // A view has no constraints.
         let is_table = changed.face.is_none();
         if is_table && table.primary_key_name.as_deref() == Some(plain) {
-            return Ok(Arbiter::PrimaryKey);
+            return Ok(Arbiter::PRIMARY_KEY);
         }
         let index = table.indexes.iter().position(|index| is_table && index.constraint && index.name == plain);
-        index.map(|at| arbiter(table, at)).transpose()?.ok_or_else(|| {
+        let Some(at) = index else {
             let message = format!("constraint \"{plain}\" for table \"{}\" does not exist", changed.seen.name);
-            self.at(Error::new(SqlState::UNDEFINED_OBJECT, message), self.tree.span(name))
-        })
+            return Err(self.at(Error::new(SqlState::UNDEFINED_OBJECT, message), self.tree.span(name)));
+        };
+        check_arbiter(table, at)?;
+        Ok(Arbiter::Keys { primary_key: false, indexes: vec![at] })
     }
 }
 
@@ -155,12 +155,12 @@ fn is_of(wanted: &[Expr], key: &[usize], expressions: &[(usize, Expr)]) -> bool 
 }
 
 /// SQLSTATE 55000 for an index whose constraint may wait.
-fn arbiter(table: &Table, at: usize) -> Result<Arbiter> {
+fn check_arbiter(table: &Table, at: usize) -> Result<()> {
     match table.indexes[at].is_deferrable() {
         true => Err(Error::new(
             SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
             "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
         )),
-        false => Ok(Arbiter::Index(at)),
+        false => Ok(()),
     }
 }

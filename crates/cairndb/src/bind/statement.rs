@@ -88,14 +88,21 @@ pub struct OnConflict {
 }
 
 /// The uniqueness that ON CONFLICT names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arbiter {
     /// Any of the table's (DO NOTHING without a target).
     Any,
-    /// The primary key.
-    PrimaryKey,
-    /// A unique index: position in `table.indexes`.
-    Index(usize),
+    /// All that fit the target.
+    Keys {
+        /// The primary key is one of them.
+        primary_key: bool,
+        /// Unique indexes: positions in `table.indexes`.
+        indexes: Vec<usize>,
+    },
+}
+
+impl Arbiter {
+    pub(super) const PRIMARY_KEY: Arbiter = Arbiter::Keys { primary_key: true, indexes: vec![] };
 }
 
 /// DO NOTHING or DO UPDATE.

@@ -94,7 +94,7 @@ fn on_conflict_sees_both_rows() {
         "insert into person (email) values ('a') on conflict (email) do update set age = person.age + excluded.age";
     let Ok(BoundStatement::Insert(insert)) = bind(text) else { panic!("an insert: {:?}", bind(text)) };
     let conflict = insert.on_conflict.expect("on conflict");
-    assert_eq!(conflict.arbiter, Arbiter::Index(0));
+    assert_eq!(conflict.arbiter, Arbiter::Keys { primary_key: false, indexes: vec![0] });
     let ConflictAction::Update { assignments, .. } = conflict.action else { panic!("update") };
     let columns = format!("{assignments:?}");
     assert!(columns.contains("index: 2") && columns.contains("index: 7"), "{columns}");

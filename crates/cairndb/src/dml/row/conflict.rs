@@ -37,7 +37,7 @@ impl Conflict {
                 Some(Box::new(RowChange::new(target, catalog, assignments.clone(), filter.as_ref(), behind)))
             }
         };
-        Ok(Conflict { arbiter: bound.arbiter, update })
+        Ok(Conflict { arbiter: bound.arbiter.clone(), update })
     }
 
     pub(super) fn through(self, views: &[ViewCheck]) -> Conflict {
@@ -82,20 +82,18 @@ impl Conflict {
     ) -> Result<bool, Stop> {
         let InsertBuffers { key, entries, existing, .. } = buffers;
         let table = &target.table;
-        let by_key = match self.arbiter {
-            Arbiter::PrimaryKey => true,
+        let by_key = match &self.arbiter {
             Arbiter::Any => !target.layout.has_row_numbers(),
-            Arbiter::Index(_) => false,
+            Arbiter::Keys { primary_key, .. } => *primary_key,
         };
         if by_key && exists(trees, table.tree, key)? {
             existing.clone_from(key);
             return Ok(true);
         }
         for (at, (index, entry)) in table.indexes.iter().zip(entries).enumerate() {
-            let named = match self.arbiter {
+            let named = match &self.arbiter {
                 Arbiter::Any => true,
-                Arbiter::Index(arbiter) => arbiter == at,
-                Arbiter::PrimaryKey => false,
+                Arbiter::Keys { indexes, .. } => indexes.contains(&at),
             };
             if named && entry.is_exclusive() && look_up(trees, index.tree, &entry.key, existing)? {
                 return Ok(true);

@@ -25,7 +25,7 @@ pub(super) fn block(b: &mut Block<'_>) -> Option<Vec<Step>> {
     )));
     steps.push(rows(format!("SELECT indexname::text, indexdef FROM pg_indexes WHERE tablename = '{name}'")));
     steps.push(rows(format!(
-        "SELECT conname::text, contype::text, convalidated, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '{name}'::regclass"
+        "SELECT conname::text, contype::text, convalidated, CASE WHEN contype <> 'c' THEN pg_get_constraintdef(oid) END FROM pg_constraint WHERE conrelid = '{name}'::regclass"
     )));
     steps.push(change(format!("DROP TABLE {name} CASCADE")));
     steps.push(change(format!("DROP TABLE IF EXISTS {name}_copy, {name}_2")));

@@ -133,7 +133,7 @@ fn composites(b: &mut Block<'_>) -> Vec<Step> {
     steps.push(rows(format!("SELECT *, v IS NULL, v IS NOT NULL, (v).inner_pair.a, (vs[1]).n FROM {t}")));
     steps.push(rows(format!("SELECT a.id, z.id FROM {t} a JOIN {t} z ON a.v {operator} z.v")));
     steps.push(rows(format!("SELECT {t}, to_jsonb({t}), {t}.v::text FROM {t}")));
-    steps.push(rows(format!("SELECT (x).* FROM (SELECT {t} AS x FROM {t}) q WHERE x = (SELECT {t} FROM {t} LIMIT 1)")));
+    steps.push(rows(format!("SELECT (x).* FROM (SELECT {t} AS x FROM {t}) q WHERE x = (SELECT {t} FROM {t} ORDER BY id, v::text, vs::text LIMIT 1)")));
     steps.push(rows(format!("SELECT v, count(*) FROM {t} GROUP BY v")));
     steps.push(rows(format!(
         "SELECT (jsonb_populate_record(v, '{{\"n\": 9.999, \"inner_pair\": {{\"a\": 4}}}}')).* FROM {t}"
