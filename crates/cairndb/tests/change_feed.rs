@@ -90,7 +90,8 @@ impl Replica {
                 .iter()
                 .map(|row| format!("{row:?}"))
                 .collect();
-            (copied.sort(), rows.sort());
+            copied.sort();
+            rows.sort();
             assert_eq!(copied, rows, "{}", table.name);
         }
     }

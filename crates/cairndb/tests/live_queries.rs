@@ -331,7 +331,7 @@ fn history(seed: u64, rounds: u64, durability: Durability) -> Vec<LiveStatistics
     conn.execute_script(SCHEMA).unwrap();
     let mut random = Random(seed);
     // As costs tell, or by changes wherever it can be.
-    conn.execute(&format!("SET enable_live_runs = {}", if seed % 3 == 0 { "on" } else { "off" }), ()).unwrap();
+    conn.execute(&format!("SET enable_live_runs = {}", if seed.is_multiple_of(3) { "on" } else { "off" }), ()).unwrap();
     let mut watched = QUERIES.map(|(sql, _)| (sql, conn.live(sql, ()).expect(sql), Known::default()));
     for round in 0..rounds {
         match random.below(24) {

@@ -145,10 +145,7 @@ pub fn cast_is_immutable(from: DataType, to: DataType) -> bool {
 /// The conversion gives one answer in all sessions: it may be folded at plan time.
 pub fn cast_is_fixed(from: DataType, to: DataType) -> bool {
     let (element, target) = (from.element().unwrap_or(from), to.element().unwrap_or(to));
-    let styled = match element {
-        DataType::Composite(_) | DataType::Real | DataType::Double | DataType::Bytea => true,
-        _ => false,
-    };
+    let styled = matches!(element, DataType::Composite(_) | DataType::Real | DataType::Double | DataType::Bytea);
     cast_is_immutable(from, to) && !(styled && target.is_string())
 }
 

@@ -54,7 +54,7 @@ pub(in super::super) fn sample(g: &mut Expressions<'_>) -> &'static str {
     if !g.random.percent(4) {
         return "";
     }
-    *g.random.pick(&[
+    g.random.pick::<&str>(&[
         " TABLESAMPLE BERNOULLI (100)",
         " TABLESAMPLE SYSTEM (100)",
         " TABLESAMPLE bernoulli (0)",

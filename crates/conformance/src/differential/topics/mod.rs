@@ -29,9 +29,12 @@ pub(super) struct Block<'a> {
     pub number: usize,
 }
 
+/// Makes a block's statements; none where its tables do not suit.
+type Topic = fn(&mut Block<'_>) -> Option<Vec<Step>>;
+
 /// The statements of one block.
 pub(super) fn block(mut b: Block<'_>) -> Vec<Step> {
-    let topics: [fn(&mut Block<'_>) -> Option<Vec<Step>>; 14] = [
+    let topics: [Topic; 14] = [
         cursors::block,
         copies::out,
         copies::into,
