@@ -283,7 +283,7 @@ pub(crate) fn first_of(mut rows: cairndb::Rows) -> Result<cairndb::Rows> {
 /// Does what may take long on a thread of its own.
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let (task, answer) = task();
-    let run = move || drop(task.run(InterruptHandle::default(), work));
+    let run = move || task.run(InterruptHandle::default(), work).tell();
     std::thread::Builder::new().name("cairn-async-open".into()).spawn(run).map_err(|_| closed())?;
     answer.await
 }

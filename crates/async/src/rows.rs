@@ -163,8 +163,9 @@ fn fetch(
         let go_on = move |task: crate::task::Work<Next>, _: &mut crate::worker::Worker| {
             let interrupt = source.interrupt.clone();
             // The query itself is gone then, which is all that was worked on.
-            let _ = task.run(interrupt, || source.go_on());
+            let ran = task.run(interrupt, || source.go_on());
             drop((turn, open));
+            ran.tell();
         };
         handle.run_job(go_on).await
     })

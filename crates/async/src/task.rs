@@ -64,21 +64,16 @@ impl<T> Task<T> {
 pub(crate) struct Work<T>(Arc<Task<T>>);
 
 impl<T> Work<T> {
-    /// Runs `work`, which `interrupt` interrupts, unless its future is gone; `Err`: it panicked.
-    pub(crate) fn run(self, interrupt: InterruptHandle, work: impl FnOnce() -> Result<T>) -> Result<(), Panicked> {
+    /// Runs `work`, which `interrupt` interrupts, unless its future is gone. The future hears of it when the caller says so.
+    pub(crate) fn run(self, interrupt: InterruptHandle, work: impl FnOnce() -> Result<T>) -> Ran<T> {
         if !self.0.begin(interrupt) {
-            return Ok(());
+            return Ran { work: self, result: None, panicked: false };
         }
-        match catch_unwind(AssertUnwindSafe(work)) {
-            Ok(result) => {
-                self.0.finish(result);
-                Ok(())
-            }
-            Err(payload) => {
-                self.0.finish(Err(panicked(&*payload)));
-                Err(Panicked)
-            }
-        }
+        let (result, panicked) = match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(result) => (result, false),
+            Err(payload) => (Err(panicked(&*payload)), true),
+        };
+        Ran { work: self, result: Some(result), panicked }
     }
 
     /// Ends it without running it.
@@ -87,8 +82,27 @@ impl<T> Work<T> {
     }
 }
 
-/// What was worked on may be half done.
-pub(crate) struct Panicked;
+/// What a task's work came to; its future waits for [`Ran::tell`].
+pub(crate) struct Ran<T> {
+    work: Work<T>,
+    /// `None`: it was not begun.
+    result: Option<Result<T>>,
+    panicked: bool,
+}
+
+impl<T> Ran<T> {
+    /// It did not panic: what was worked on is not half done.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.panicked
+    }
+
+    /// Tells the future, whose task may go on at once.
+    pub(crate) fn tell(self) {
+        if let Some(result) = self.result {
+            self.work.0.finish(result);
+        }
+    }
+}
 
 impl<T> Drop for Work<T> {
     fn drop(&mut self) {

@@ -82,10 +82,13 @@ impl Open {
         let job = move |task: Work<T>, _: &mut Worker| {
             let Some(mut pooled) = lock(&open.connection).take() else { return task.fail(is_over()) };
             let interrupt = pooled.renew_interrupt();
-            if task.run(interrupt, || work(&pooled)).is_ok() {
+            let ran = task.run(interrupt, || work(&pooled));
+            // Before anybody hears of it: who does may end the transaction.
+            if ran.is_whole() {
                 *lock(&open.connection) = Some(pooled);
             }
             drop((turn, open));
+            ran.tell();
         };
         self.handle.run_job(job).await
     }

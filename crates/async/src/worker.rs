@@ -42,7 +42,10 @@ impl Worker {
             Err(error) => return task.fail(error),
         };
         let interrupt = pooled.renew_interrupt();
-        if task.run(interrupt, || work(&pooled)).is_ok() && pooled.end_use() {
+        let ran = task.run(interrupt, || work(&pooled));
+        let is_whole = ran.is_whole();
+        ran.tell();
+        if is_whole && pooled.end_use() {
             self.pooled = Some(pooled);
         }
     }
