@@ -4,9 +4,35 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// A five-character SQLSTATE code, PostgreSQL's (appendix A of its manual).
+/// A five-character SQLSTATE code, PostgreSQL's (appendix A of its manual). Its constants can be matched:
+///
+/// ```
+/// use cairndb::SqlState;
+///
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// # conn.execute_script("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1)")?;
+/// let error = conn.execute("INSERT INTO t VALUES (1)", ()).unwrap_err();
+/// match error.sqlstate() {
+///     SqlState::UNIQUE_VIOLATION => assert_eq!(error.sqlstate().to_string(), "23505"),
+///     other => panic!("{other}"),
+/// }
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SqlState(pub &'static str);
+
+impl SqlState {
+    /// The five characters.
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {

@@ -30,10 +30,12 @@ mod verify;
 pub use api::schema;
 pub use api::{
     Ahead, ArrayElement, AtOnce, Change, ChangeColumn, ChangeKind, ChangeToken, ChangedTable, Changes, ClientCopy,
-    Connection, Database, Durability, FromValue, InterruptHandle, LiveChange, LiveGuard, LiveQuery, LiveStatistics,
-    Mapped, Notice, Options, Outcome, Params, PlanCache, Pooled, RelationSize, Row, RowIndex, RowRef, Rows, Statement,
-    Ticket, ToValue, Transaction, Turn, ValueRef,
+    Connection, Database, Durability, FromRow, FromValue, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
+    LiveStatistics, Mapped, Notice, Options, Outcome, OwnedRow, Params, PlanCache, Pool, Pooled, PooledConnection,
+    RelationSize, Row, RowIndex, RowRef, Rows, RowsAs, Statement, Ticket, ToValue, Transaction, Turn, ValueRef,
 };
+#[cfg(feature = "derive")]
+pub use cairndb_derive::FromRow;
 // What the storage engine tells through `Database`.
 #[cfg(feature = "counters")]
 pub use cairn_storage::counted;
@@ -53,6 +55,7 @@ pub use verify::{Verified, Violated, Violation};
 /// What this project's own fuzz targets reach into. No part of the public face: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::api::column_of;
     pub use crate::types::{key, row, sample_types};
 }
 

@@ -1,7 +1,7 @@
 //! Rust's lists as arrays: parameters of type `Vec<T>` and `[T]`, and arrays read as `Vec<T>`.
 
 use super::{FromValue, ToValue};
-use crate::types::{Array, DataType, Elements, Interval, Numeric, ToArray, ValueRef};
+use crate::types::{Array, DataType, Interval, Made, MakeValue, Numeric, ValueRef};
 use crate::{Error, Result, SqlState, Value};
 
 /// A Rust type whose lists are arrays: `Vec<T>` is a parameter, and what an array is read as. (`u8` is none: `Vec<u8>` is
@@ -55,37 +55,64 @@ impl<T: ArrayElement> ArrayElement for Option<T> {
     const TYPE: DataType = T::TYPE;
 }
 
-impl<T: ArrayElement> ToArray for Vec<T> {
-    fn to_array(&self) -> Array {
+impl<T: ArrayElement> MakeValue for Vec<T> {
+    fn make_value(&self) -> Value {
         array_of(self)
     }
 }
 
-impl<T: ArrayElement> ToArray for &[T] {
-    fn to_array(&self) -> Array {
+impl<T: ArrayElement> MakeValue for &[T] {
+    fn make_value(&self) -> Value {
         array_of(self)
     }
 }
 
-fn array_of<T: ArrayElement>(items: &[T]) -> Array {
-    Array::new(T::TYPE, items.iter().map(|item| item.to_value().to_value()).collect())
+impl<T: ArrayElement, const N: usize> MakeValue for [T; N] {
+    fn make_value(&self) -> Value {
+        array_of(self)
+    }
+}
+
+impl MakeValue for Array {
+    fn make_value(&self) -> Value {
+        self.clone().into()
+    }
+}
+
+fn array_of<T: ArrayElement>(items: &[T]) -> Value {
+    Array::new(T::TYPE, items.iter().map(|item| item.to_value().to_value()).collect()).into()
+}
+
+impl<T: ArrayElement, const N: usize> ToValue for [T; N] {
+    fn to_value(&self) -> ValueRef<'_> {
+        ValueRef::Made(Made(self))
+    }
+}
+
+impl<T: ArrayElement + FromValue, const N: usize> FromValue for [T; N] {
+    fn from_value(value: &Value) -> Result<[T; N]> {
+        <[T; N]>::try_from(Vec::from_value(value)?).map_err(|items| {
+            let message = format!("cannot read {} elements as an array of {N}", items.len());
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
+        })
+    }
 }
 
 impl<T: ArrayElement> ToValue for Vec<T> {
     fn to_value(&self) -> ValueRef<'_> {
-        ValueRef::Elements(Elements(self))
+        ValueRef::Made(Made(self))
     }
 }
 
 impl<T: ArrayElement> ToValue for &[T] {
     fn to_value(&self) -> ValueRef<'_> {
-        ValueRef::Elements(Elements(self))
+        ValueRef::Made(Made(self))
     }
 }
 
 impl ToValue for Array {
     fn to_value(&self) -> ValueRef<'_> {
-        ValueRef::Elements(Elements(self))
+        ValueRef::Made(Made(self))
     }
 }
 

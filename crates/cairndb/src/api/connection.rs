@@ -17,7 +17,10 @@ use super::runner::RoutineSession;
 use super::sequences::{SessionSequences, StatementSequences};
 use super::session::{SessionState, Settings};
 use super::statement_cache::{StatementCache, TextHash};
-use super::{Database, Durability, Mapped, Notice, Outcome, Params, PlanCache, Row, Rows, Statement, Transaction};
+use super::{
+    Database, Durability, FromRow, Mapped, Notice, Outcome, Params, PlanCache, Row, Rows, RowsAs, Statement,
+    Transaction,
+};
 use crate::catalog::{Catalog, CatalogStamp};
 use crate::command;
 use crate::dml::InsertRoom;
@@ -235,6 +238,21 @@ impl Connection {
         map: F,
     ) -> Result<Mapped<F>> {
         Ok(self.query(sql, params)?.mapped(map))
+    }
+
+    /// Runs a query (or a statement with RETURNING); an iterator over its rows, each as a tuple or a struct. See [`FromRow`].
+    pub fn query_as<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<RowsAs<T>> {
+        Ok(self.query(sql, params)?.read_as())
+    }
+
+    /// The first row of a query that must give at least one, as a tuple or a struct. No row: SQLSTATE P0002.
+    pub fn query_row_as<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<T> {
+        self.query_row(sql, params, |row| row.read())
+    }
+
+    /// The first row of a query, if it gives one, as a tuple or a struct.
+    pub fn query_optional_as<T: FromRow>(&self, sql: &str, params: impl Params) -> Result<Option<T>> {
+        self.query_optional(sql, params, |row| row.read())
     }
 
     /// Prepares one statement. Statements are cached by their text, so preparing again is cheap.

@@ -1,10 +1,29 @@
 //! From SQL values to Rust values.
 
-use crate::types::{Interval, Jsonb, Numeric};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::types::{EvalContext, Interval, Jsonb, Numeric, to_text};
 use crate::{Error, Result, SqlState, Value};
 
-/// A Rust type that a column's value can be read as. Integers widen and narrow where the value fits; `String` takes
-/// the text form of any type but BYTEA; everything else asks for its own SQL type. NULL needs `Option<T>`.
+/// A Rust type that a column's value can be read as. NULL needs `Option<T>`.
+///
+/// | Rust | SQL |
+/// |---|---|
+/// | `i8` to `i128`, `u8` to `u64`, `isize`, `usize` | SMALLINT, INTEGER, BIGINT; NUMERIC without a fraction (what `sum` gives); where the value fits |
+/// | `f64`, `f32` | DOUBLE PRECISION and REAL, NUMERIC as the nearest (what `avg` gives); REAL only as `f32` |
+/// | `bool`, [`Numeric`], [`Interval`], [`Jsonb`] | their own |
+/// | `String`, `Box<str>`, `Arc<str>`, `Cow<str>` | every type but BYTEA, as text, dates and times as in UTC and ISO's style |
+/// | `char` | text of one character |
+/// | `Vec<u8>` | BYTEA |
+/// | `[u8; 16]` | UUID |
+/// | `Vec<T>`, `[T; N]` | arrays |
+/// | `SystemTime` | TIMESTAMPTZ |
+/// | [`Value`] | every type |
+///
+/// With the crate's features of the same names also the types of `chrono`, `jiff` and `time` (dates, times, timestamps),
+/// `uuid::Uuid`, `serde_json::Value` (JSON, JSONB), `rust_decimal::Decimal` (NUMERIC) and `bytes::Bytes` (BYTEA). All of them
+/// are parameters, too ([`ToValue`](crate::ToValue)).
 pub trait FromValue: Sized {
     /// Converts; SQLSTATE 42804 where the types do not fit, 22003 where the value does not.
     fn from_value(value: &Value) -> Result<Self>;
@@ -20,19 +39,32 @@ pub(super) fn mismatch<T>(value: &Value) -> Error {
     if matches!(value, Value::Null) { error.with_hint(format!("Read it as Option<{wanted}>.")) } else { error }
 }
 
-fn integer<T: TryFrom<i64>>(value: &Value) -> Result<T> {
+/// SQLSTATE 22003.
+pub(super) fn out_of_range<T>(value: &dyn std::fmt::Display) -> Error {
+    let message = format!("value {value} is out of range for {}", std::any::type_name::<T>());
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
+}
+
+fn integer<T: TryFrom<i128>>(value: &Value) -> Result<T> {
     let wide = match value {
-        Value::SmallInt(v) => i64::from(*v),
-        Value::Integer(v) => i64::from(*v),
-        Value::BigInt(v) => *v,
+        Value::SmallInt(v) => i128::from(*v),
+        Value::Integer(v) => i128::from(*v),
+        Value::BigInt(v) => i128::from(*v),
+        Value::Numeric(v) if v.trunc(0) == *v => {
+            v.trunc(0).to_big().and_then(|(whole, _)| i128::try_from(whole).ok()).ok_or_else(|| out_of_range::<T>(v))?
+        }
         other => return Err(mismatch::<T>(other)),
     };
-    T::try_from(wide).map_err(|_| {
-        Error::new(
-            SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
-            format!("value {wide} is out of range for {}", std::any::type_name::<T>()),
-        )
-    })
+    T::try_from(wide).map_err(|_| out_of_range::<T>(&wide))
+}
+
+fn float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Double(v) => Some(*v),
+        Value::Real(v) => Some(f64::from(*v)),
+        Value::Numeric(v) => Some(v.to_f64()),
+        _ => None,
+    }
 }
 
 macro_rules! integers {
@@ -44,7 +76,7 @@ macro_rules! integers {
         }
     )*};
 }
-integers!(i8, i16, i32, i64, u8, u16, u32, u64, usize);
+integers!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, usize);
 
 macro_rules! exact {
     ($($rust:ty => $variant:ident,)*) => {$(
@@ -60,7 +92,6 @@ macro_rules! exact {
 }
 exact! {
     bool => Boolean,
-    f32 => Real,
     Numeric => Numeric,
     Vec<u8> => Bytea,
     Interval => Interval,
@@ -70,9 +101,15 @@ exact! {
 
 impl FromValue for f64 {
     fn from_value(value: &Value) -> Result<Self> {
+        float(value).ok_or_else(|| mismatch::<Self>(value))
+    }
+}
+
+impl FromValue for f32 {
+    fn from_value(value: &Value) -> Result<Self> {
         match value {
-            Value::Double(v) => Ok(*v),
-            Value::Real(v) => Ok(f64::from(*v)),
+            Value::Real(v) => Ok(*v),
+            Value::Numeric(v) => Ok(v.to_f64() as f32),
             other => Err(mismatch::<Self>(other)),
         }
     }
@@ -82,16 +119,31 @@ impl FromValue for String {
     fn from_value(value: &Value) -> Result<Self> {
         match value {
             Value::Text(v) | Value::Json(v) => Ok(v.to_string()),
-            Value::Jsonb(document) => Ok(document.to_string()),
-            Value::Enum(value) => Ok(value.label().to_owned()),
-            other => Err(mismatch::<Self>(other)),
+            Value::Null | Value::Bytea(_) => Err(mismatch::<Self>(value)),
+            other => Ok(to_text(other, &EvalContext::default())),
         }
     }
 }
 
-impl FromValue for Box<str> {
+macro_rules! texts {
+    ($($rust:ty),*) => {$(
+        impl FromValue for $rust {
+            fn from_value(value: &Value) -> Result<Self> {
+                String::from_value(value).map(Into::into)
+            }
+        }
+    )*};
+}
+texts!(Box<str>, Arc<str>, Cow<'_, str>);
+
+impl FromValue for char {
     fn from_value(value: &Value) -> Result<Self> {
-        String::from_value(value).map(String::into_boxed_str)
+        let Value::Text(text) = value else { return Err(mismatch::<Self>(value)) };
+        let mut chars = text.chars();
+        match (chars.next(), chars.next()) {
+            (Some(only), None) => Ok(only),
+            _ => Err(mismatch::<Self>(value)),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Fits parameters to the types that the statement asks for.
 
 use super::{Params, ValueRef};
+use crate::types::datetime::{checked_date, checked_timestamp};
 use crate::types::{DataType, EvalContext, cast_assign, from_text};
 use crate::{Error, Result, SqlState, Value};
 
@@ -28,6 +29,11 @@ pub(crate) fn check_count(given: usize, wanted: usize) -> Result<()> {
 }
 
 pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> Result<Value> {
+    if let ValueRef::Made(made) = value {
+        let value = made.0.make_value();
+        check_moment(&value)?;
+        return fit(ValueRef::from(&value), to, context);
+    }
     let from = value.data_type().unwrap_or(DataType::Unknown);
     match (&value, to) {
         (ValueRef::Null, _) => Ok(Value::Null),
@@ -36,6 +42,16 @@ pub(super) fn fit(value: ValueRef<'_>, to: DataType, context: &EvalContext) -> R
         _ if from == to => Ok(value.to_value()),
         _ => convert(value.to_value(), from, to, context),
     }
+}
+
+/// SQLSTATE 22008 for moments that other crates' types have and SQL's have not.
+fn check_moment(value: &Value) -> Result<()> {
+    let is_one = match value {
+        Value::Date(days) => checked_date((*days).into()).is_some(),
+        Value::Timestamp(micros) | Value::TimestampTz(micros) => checked_timestamp((*micros).into()).is_some(),
+        _ => true,
+    };
+    if is_one { Ok(()) } else { Err(Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "date/time value out of range")) }
 }
 
 /// As assignment converts, but never losing a fraction that an integer cannot have.

@@ -1,8 +1,12 @@
 //! Parameters of a statement. Values are lent, not copied, so that a point statement can encode them straight into its
 //! key and row buffers.
 
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::sync::Arc;
+
 use crate::Value;
-use crate::types::{Interval, Jsonb, Numeric, ValueRef};
+use crate::types::{Interval, Jsonb, Made, MakeValue, Numeric, ValueRef};
 
 /// A Rust value that can be a parameter. Text given for a parameter of another type is read as that type's text form.
 pub trait ToValue {
@@ -74,6 +78,60 @@ impl ToValue for Vec<u8> {
         ValueRef::Bytea(self)
     }
 }
+impl<T: ToValue + ToOwned + ?Sized> ToValue for Cow<'_, T> {
+    fn to_value(&self) -> ValueRef<'_> {
+        (**self).to_value()
+    }
+}
+macro_rules! pointers {
+    ($($pointer:ident),*) => {$(
+        impl<T: ToValue + ?Sized> ToValue for $pointer<T> {
+            fn to_value(&self) -> ValueRef<'_> {
+                (**self).to_value()
+            }
+        }
+    )*};
+}
+pointers!(Box, Rc, Arc);
+
+/// Implements [`ToValue`] for types that are made a value when it is copied.
+macro_rules! made {
+    ($($rust:ty: |$value:ident| $make:expr,)*) => {$(
+        impl $crate::types::MakeValue for $rust {
+            fn make_value(&self) -> $crate::Value {
+                let $value = self;
+                $make
+            }
+        }
+        impl $crate::ToValue for $rust {
+            fn to_value(&self) -> $crate::types::ValueRef<'_> {
+                $crate::types::ValueRef::Made($crate::types::Made(self))
+            }
+        }
+    )*};
+}
+pub(super) use made;
+made! {
+    char: |value| Value::text(String::from(*value)),
+}
+
+/// Integers that BIGINT may be too small for; they are NUMERIC then.
+macro_rules! wide {
+    ($($rust:ty),*) => {$(
+        impl MakeValue for $rust {
+            fn make_value(&self) -> Value {
+                Value::Numeric(Numeric::from_i128(*self as i128, 0))
+            }
+        }
+        impl ToValue for $rust {
+            fn to_value(&self) -> ValueRef<'_> {
+                i64::try_from(*self).map_or(ValueRef::Made(Made(self)), ValueRef::BigInt)
+            }
+        }
+    )*};
+}
+wide!(u64, usize, isize, i128);
+
 impl<T: ToValue> ToValue for Option<T> {
     fn to_value(&self) -> ValueRef<'_> {
         self.as_ref().map_or(ValueRef::Null, ToValue::to_value)
@@ -85,7 +143,23 @@ impl<T: ToValue + ?Sized> ToValue for &T {
     }
 }
 
-/// The parameters of one execution: `()`, a tuple, or a slice or array of [`Value`]s or `&dyn ToValue`s.
+/// Parameters, as many and of whatever types.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let (id, name) = (7, String::from("seven"));
+/// let (n, text): (i32, String) = conn.query_row_as("SELECT $1::int, $2::text", cairndb::params![id, name])?;
+/// assert_eq!((n, text), (id, name));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[macro_export]
+macro_rules! params {
+    () => { () };
+    ($($value:expr),+ $(,)?) => { [$(&$value as &dyn $crate::ToValue),+] };
+}
+
+/// The parameters of one execution: `()`, a tuple, a slice or array of [`Value`]s or `&dyn ToValue`s, or what
+/// [`params!`](crate::params) gives.
 pub trait Params {
     /// How many there are.
     fn count(&self) -> usize;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::prepared::Prepared;
-use super::{FromValue, RowRef};
+use super::{FromRow, FromValue, RowRef};
 use crate::exec::{Batch, NoAnswer, RowStream};
 use crate::plan::{Field, PhysicalPlan};
 use crate::types::ValueRef;
@@ -26,7 +26,7 @@ pub struct Rows {
 
 #[derive(Clone)]
 enum Columns {
-    Own(Vec<Field>),
+    Own(Arc<[Field]>),
     Plan(Arc<PhysicalPlan>),
 }
 
@@ -187,14 +187,14 @@ impl Rows {
     pub(crate) fn buffered(columns: Vec<Field>, rows: Vec<Vec<Value>>) -> Rows {
         let len = rows.len();
         let values = rows.into_iter().flatten().collect();
-        Rows::new(Columns::Own(columns), RowSource::Few { rows: FewRows { values, len }, next: 0 })
+        Rows::new(Columns::Own(columns.into()), RowSource::Few { rows: FewRows { values, len }, next: 0 })
     }
 
     /// What a point statement gave.
     pub(super) fn few(statement: &Prepared, rows: FewRows) -> Rows {
         let columns = match statement.planned() {
             Some(plan) => Columns::Plan(plan.clone()),
-            None => Columns::Own(statement.fields().to_vec()),
+            None => Columns::Own(statement.fields().into()),
         };
         Rows::new(columns, RowSource::Few { rows, next: 0 })
     }
@@ -360,6 +360,11 @@ impl Rows {
         Ok(true)
     }
 
+    /// An iterator over the rows, each as a tuple or a struct. See [`FromRow`].
+    pub fn read_as<T: FromRow>(self) -> RowsAs<T> {
+        self.mapped(read_row)
+    }
+
     /// An iterator over the rows, each turned into a value by `map`.
     pub fn mapped<T, F: FnMut(Row<'_>) -> Result<T>>(self, map: F) -> Mapped<F> {
         Mapped { rows: self, map }
@@ -390,6 +395,86 @@ impl<T, F: FnMut(Row<'_>) -> Result<T>> Iterator for Mapped<F> {
             Ok(None) => None,
             Err(error) => Some(Err(error)),
         }
+    }
+}
+
+/// From [`Rows::read_as`].
+pub type RowsAs<T> = Mapped<fn(Row<'_>) -> Result<T>>;
+
+fn read_row<T: FromRow>(row: Row<'_>) -> Result<T> {
+    T::from_row(&row)
+}
+
+/// A row of one's own, as iterating over [`Rows`] gives it.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// for row in conn.query("SELECT n, n * n AS square FROM generate_series(1, 3) AS s(n)", ())? {
+///     let row = row?;
+///     assert_eq!(row.get::<i32>("square")?, row.get::<i32>(0)?.pow(2));
+/// }
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct OwnedRow {
+    columns: Columns,
+    values: Vec<Value>,
+}
+
+impl OwnedRow {
+    /// The row, lent.
+    pub fn as_row(&self) -> Row<'_> {
+        Row::new(self.columns.fields(), &self.values)
+    }
+
+    /// The value of a column, by position from 0 or by name.
+    pub fn get<T: FromValue>(&self, column: impl RowIndex) -> Result<T> {
+        self.as_row().get(column)
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[Field] {
+        self.columns.fields()
+    }
+
+    /// All values.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// All values, to keep.
+    pub fn into_values(self) -> Vec<Value> {
+        self.values
+    }
+}
+
+impl std::fmt::Debug for OwnedRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.columns().iter().map(|field| &field.name).zip(&self.values)).finish()
+    }
+}
+
+/// From iterating over [`Rows`], which copies each row; [`Rows::next`] lends them.
+pub struct IntoRows(Rows);
+
+impl IntoIterator for Rows {
+    type Item = Result<OwnedRow>;
+    type IntoIter = IntoRows;
+
+    fn into_iter(self) -> IntoRows {
+        IntoRows(self)
+    }
+}
+
+impl Iterator for IntoRows {
+    type Item = Result<OwnedRow>;
+
+    fn next(&mut self) -> Option<Result<OwnedRow>> {
+        let values = match self.0.next().transpose()? {
+            Ok(row) => row.values().to_vec(),
+            Err(error) => return Some(Err(error)),
+        };
+        Some(Ok(OwnedRow { columns: self.0.columns.clone(), values }))
     }
 }
 
@@ -428,6 +513,11 @@ impl<'a> Row<'a> {
             RowValues::Own(values) => T::from_value(values.get(index).unwrap_or(&Value::Null)),
             RowValues::Batch(row) => T::from_value(&row.value(index)),
         }
+    }
+
+    /// The whole row as a tuple or a struct.
+    pub fn read<T: FromRow>(&self) -> Result<T> {
+        T::from_row(self)
     }
 
     /// The value of a column by position; NULL beyond the last.

@@ -11,7 +11,7 @@ use super::point::{self, Miss, PointPlan};
 use super::prepared::Prepared;
 use super::rows::{FewRows, add_row};
 use super::session::SessionState;
-use super::{Connection, Params, Row, RowRef, Rows, Ticket};
+use super::{Connection, FromRow, Params, Row, RowRef, Rows, RowsAs, Ticket};
 use crate::exec::Kept;
 use crate::plan::Field;
 use crate::types::DataType;
@@ -106,6 +106,11 @@ impl<'c> Statement<'c> {
         let mut rows = self.query(params)?;
         let row = rows.next()?.ok_or_else(|| Error::new(SqlState("P0002"), "query returned no rows"))?;
         map(row)
+    }
+
+    /// Runs a query (or a statement with RETURNING); an iterator over its rows, each as a tuple or a struct. See [`FromRow`].
+    pub fn query_as<T: FromRow>(&mut self, params: impl Params) -> Result<RowsAs<T>> {
+        Ok(self.query(params)?.read_as())
     }
 
     /// Runs a query (or a statement with RETURNING) and hands its first row to `read`, without copying it where the

@@ -58,4 +58,4 @@ pub(crate) use style::{ByteaOutput, DateOrder, DateStyle, IntervalStyle, TextSty
 pub use text::{from_text, to_text, write_text};
 pub(crate) use text::{plain_integer, utf8};
 pub use value::{Interval, Value};
-pub use value_ref::{Elements, ToArray, ValueRef};
+pub use value_ref::{Made, MakeValue, ValueRef};

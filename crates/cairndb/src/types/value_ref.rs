@@ -30,29 +30,23 @@ pub enum ValueRef<'a> {
     Enum(EnumValue),
     Composite(&'a Arc<Composite>),
     Array(&'a Arc<Array>),
-    /// A list that becomes an array when it is copied: only parameters are such.
-    Elements(Elements<'a>),
+    /// Something of Rust's of which a value is made when it is copied: only parameters are such.
+    Made(Made<'a>),
 }
 
-/// A list of Rust's, lent.
+/// See [`ValueRef::Made`].
 #[derive(Clone, Copy)]
-pub struct Elements<'a>(pub &'a dyn ToArray);
+pub struct Made<'a>(pub &'a dyn MakeValue);
 
-/// What can be made an array.
-pub trait ToArray: Send + Sync {
-    /// The array.
-    fn to_array(&self) -> Array;
+/// What a value can be made of that it can not lend.
+pub trait MakeValue: Send + Sync {
+    /// The value. Not NULL.
+    fn make_value(&self) -> Value;
 }
 
-impl ToArray for Array {
-    fn to_array(&self) -> Array {
-        self.clone()
-    }
-}
-
-impl std::fmt::Debug for Elements<'_> {
+impl std::fmt::Debug for Made<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.to_array().fmt(out)
+        self.0.make_value().fmt(out)
     }
 }
 
@@ -87,7 +81,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Enum(value) => value.data_type(),
             ValueRef::Composite(row) => row.data_type(),
             ValueRef::Array(array) => return array.element().array(),
-            ValueRef::Elements(elements) => return elements.0.to_array().element().array(),
+            ValueRef::Made(made) => return ValueRef::from(&made.0.make_value()).data_type(),
         })
     }
 
@@ -173,7 +167,7 @@ impl<'a> ValueRef<'a> {
             ValueRef::Enum(v) => Value::Enum(v),
             ValueRef::Composite(v) => Value::Composite(v.clone()),
             ValueRef::Array(v) => Value::Array(v.clone()),
-            ValueRef::Elements(elements) => elements.0.to_array().into(),
+            ValueRef::Made(made) => made.0.make_value(),
         }
     }
 }

@@ -52,7 +52,7 @@ fn encode_ascending(value: ValueRef<'_>, data_type: DataType, out: &mut Vec<u8>)
         ValueRef::Enum(value) => encode_integer(value.key(), out),
         ValueRef::Composite(row) => encode_composite(row, out),
         ValueRef::Array(array) => encode_array(array, out),
-        ValueRef::Elements(elements) => encode_array(&elements.0.to_array(), out),
+        ValueRef::Made(made) => encode_ascending(ValueRef::from(&made.0.make_value()), data_type, out),
     }
 }
 

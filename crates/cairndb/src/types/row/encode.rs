@@ -197,6 +197,7 @@ fn encode_variable(value: ValueRef<'_>, out: &mut Vec<u8>) {
         ValueRef::Numeric(value) => value.write_bytes(out),
         ValueRef::Composite(row) => write_composite(row, out),
         ValueRef::Array(array) => write_array(array, out),
+        ValueRef::Made(made) => encode_variable(ValueRef::from(&made.0.make_value()), out),
         other => assert!(other.is_null(), "a value of another type than its column's"),
     }
 }
@@ -213,7 +214,7 @@ fn is_variable(value: ValueRef<'_>) -> bool {
             | ValueRef::JsonPath(_)
             | ValueRef::Composite(_)
             | ValueRef::Array(_)
-            | ValueRef::Elements(_)
+            | ValueRef::Made(_)
     )
 }
 

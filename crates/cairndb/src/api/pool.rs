@@ -1,0 +1,128 @@
+//! A pool of connections, for threads that each need one now and then.
+//!
+//! What must hold: never more than so many are lent at a time, and whoever waits gets the next that comes back; a user finds a
+//! connection as it was when the pool was made.
+
+use std::ops::Deref;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Connection, Database, PlanCache, Pooled};
+use crate::{Error, Result, SqlState};
+
+/// Connections that are lent to whoever needs one. They share their statements' plans. Cheap to clone, and the same pool.
+///
+/// ```
+/// let pool = cairndb::Database::open_in_memory()?.pool(4);
+/// pool.get()?.execute("CREATE TABLE visit (page text, at timestamptz DEFAULT now())", ())?;
+/// std::thread::scope(|scope| {
+///     for page in ["home", "about", "home"] {
+///         let pool = &pool;
+///         scope.spawn(move || pool.get()?.execute("INSERT INTO visit (page) VALUES ($1)", (page,)));
+///     }
+/// });
+/// let (count,): (i64,) = pool.get()?.query_row_as("SELECT count(*) FROM visit", ())?;
+/// assert_eq!(count, 3);
+/// # Ok::<(), cairndb::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Pool(Arc<Shared>);
+
+struct Shared {
+    database: Database,
+    plans: PlanCache,
+    size: usize,
+    state: Mutex<State>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Pooled>,
+    lent: usize,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Database {
+    /// A pool of at most `size` connections (at least one), which are made as they are needed.
+    pub fn pool(&self, size: usize) -> Pool {
+        let (state, returned) = (Mutex::default(), Condvar::new());
+        Pool(Arc::new(Shared { database: self.clone(), plans: PlanCache::new(), size: size.max(1), state, returned }))
+    }
+}
+
+impl Pool {
+    /// A connection, once there is one. Dropping it gives it back: an open transaction is rolled back, and what else was changed
+    /// in its session (settings, temporary tables, prepared statements) does not reach the next user.
+    pub fn get(&self) -> Result<PooledConnection> {
+        self.get_until(None).and_then(|got| got.ok_or_else(|| Error::internal("a wait without end has ended")))
+    }
+
+    /// As [`Pool::get`]. Where none comes back in time: SQLSTATE 53300.
+    pub fn get_within(&self, time: Duration) -> Result<PooledConnection> {
+        self.get_until(Instant::now().checked_add(time))?.ok_or_else(|| {
+            let message = format!("all {} connections of the pool are in use", self.0.size);
+            Error::new(SqlState("53300"), message).with_hint("Give them back sooner, or make the pool larger.")
+        })
+    }
+
+    fn get_until(&self, until: Option<Instant>) -> Result<Option<PooledConnection>> {
+        let mut state = self.0.state();
+        while state.lent >= self.0.size {
+            state = match until.map(|until| until.saturating_duration_since(Instant::now())) {
+                None => self.0.returned.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => return Ok(None),
+                Some(left) => self.0.returned.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+            };
+        }
+        state.lent += 1;
+        let idle = state.idle.pop();
+        drop(state);
+        // Counted first, and given back where no connection can be made.
+        let mut lent = PooledConnection { pooled: idle, pool: self.0.clone() };
+        if lent.pooled.is_none() {
+            lent.pooled = Some(Pooled::new(self.0.database.connect()?, &self.0.plans));
+        }
+        Ok(Some(lent))
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.0.state();
+        let State { idle, lent } = &*state;
+        f.debug_struct("Pool").field("size", &self.0.size).field("idle", &idle.len()).field("lent", lent).finish()
+    }
+}
+
+/// A connection of a [`Pool`], which it derefs to.
+pub struct PooledConnection {
+    /// `None` only where it could not be made, or is given back.
+    pooled: Option<Pooled>,
+    pool: Arc<Shared>,
+}
+
+impl Deref for PooledConnection {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.pooled.as_ref().expect("there until it is dropped").connection()
+    }
+}
+
+impl Drop for PooledConnection {
+    fn drop(&mut self) {
+        // One with something left in its session ends here, and a new one takes its place when it is needed.
+        let whole = self.pooled.take().filter(Pooled::end_use);
+        let mut state = self.pool.state();
+        state.idle.extend(whole);
+        state.lent -= 1;
+        drop(state);
+        self.pool.returned.notify_one();
+    }
+}
