@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cairndb::internals::{refuse_names, text_for};
 use cairndb::{Connection, Error, InterruptHandle, Params, Pooled, Result, Row, RowRef, SqlState, Ticket, Value};
 
 use crate::error::closed;
@@ -72,7 +73,7 @@ impl Database {
         if let Some(ticket) = self.handle.at_once(|one| one.execute(sql, &params)) {
             return durable(ticket).await;
         }
-        let (sql, params) = (sql.to_owned(), owned(&params));
+        let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
         let run = move |pooled: &Pooled| statement(pooled, |connection| connection.execute(&sql, params));
         let (affected, ticket) = self.handle.run(run).await?;
         settled(affected, ticket).await
@@ -100,7 +101,8 @@ impl Database {
     /// ```
     pub async fn execute_batch<P: Params>(&self, sql: &str, sets: impl IntoIterator<Item = P>) -> Result<u64> {
         let sql = sql.to_owned();
-        let sets: Vec<Vec<Value>> = sets.into_iter().map(|set| owned(&set)).collect();
+        let sets: Vec<Vec<Value>> =
+            sets.into_iter().map(|set| refuse_names(&set).map(|()| owned(&set))).collect::<Result<_>>()?;
         let all = move |connection: &Connection| {
             connection.transaction(|tx| {
                 let mut statement = tx.prepare(&sql)?;
@@ -117,7 +119,7 @@ impl Database {
             let rows = settled(rows, ticket).await?;
             return Rows::ready(&self.handle, rows);
         }
-        let (sql, params) = (sql.to_owned(), owned(&params));
+        let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
         let (next, ticket) = self.handle.run(move |pooled| begin_query(pooled, &sql, params)).await?;
         Ok(Rows::new(&self.handle, None, settled(next, ticket).await?))
     }
@@ -176,7 +178,7 @@ impl Database {
         if let Some((rows, ticket)) = self.handle.at_once(|one| one.query(sql, &params)) {
             return settled(rows, ticket).await;
         }
-        let (sql, params) = (sql.to_owned(), owned(&params));
+        let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
         let run = move |pooled: &Pooled| statement(pooled, |connection| first_of(connection.query(&sql, params)?));
         let (rows, ticket) = self.handle.run(run).await?;
         settled(rows, ticket).await
@@ -239,7 +241,7 @@ impl Database {
     /// # pollster::block_on(work).unwrap();
     /// ```
     pub async fn live(&self, sql: &str, params: impl Params) -> Result<Live> {
-        let (sql, params) = (sql.to_owned(), owned(&params));
+        let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
         self.handle.run(move |pooled| pooled.connection().live(&sql, params)).await.map(Live::new)
     }
 

@@ -9,6 +9,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use cairndb::internals::{refuse_names, text_for};
 use cairndb::{Connection, Error, Params, Pooled, Result, Row, SqlState, Ticket};
 
 use crate::database::{first_of, no_row, settled};
@@ -172,14 +173,15 @@ impl Drop for Open {
 impl Transaction {
     /// Runs one statement; the number of rows it inserted, updated or deleted.
     pub async fn execute(&self, sql: &str, params: impl Params) -> Result<u64> {
-        let (sql, params) = (sql.to_owned(), owned(&params));
+        let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
         self.0.statement(move |connection| connection.execute(&sql, params)).await
     }
 
     /// Runs one statement with each of many sets of parameters.
     pub async fn execute_batch<P: Params>(&self, sql: &str, sets: impl IntoIterator<Item = P>) -> Result<u64> {
         let sql = sql.to_owned();
-        let sets: Vec<_> = sets.into_iter().map(|set| owned(&set)).collect();
+        let sets: Vec<_> =
+            sets.into_iter().map(|set| refuse_names(&set).map(|()| owned(&set))).collect::<Result<_>>()?;
         let all = move |connection: &Connection| {
             let mut statement = connection.prepare(&sql)?;
             sets.iter().try_fold(0, |affected, set| Ok(affected + statement.execute(set)?))
@@ -189,7 +191,7 @@ impl Transaction {
 
     /// Runs a query (or a statement with RETURNING). Its rows can be read for as long as the transaction is open.
     pub async fn query(&self, sql: &str, params: impl Params) -> Result<Rows> {
-        let (sql, params) = (sql.to_owned(), owned(&params));
+        let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
         let begin = move |connection: &Connection| {
             let interrupt = connection.interrupt_handle();
             Source::begin(connection.query(&sql, params)?, interrupt)
@@ -215,7 +217,7 @@ impl Transaction {
         params: impl Params,
         map: impl FnOnce(Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let (sql, params) = (sql.to_owned(), owned(&params));
+        let (sql, params) = (text_for(sql, &params)?.into_owned(), owned(&params));
         let mut rows = self.0.statement(move |connection| first_of(connection.query(&sql, params)?)).await?;
         rows.next()?.map(map).transpose()
     }

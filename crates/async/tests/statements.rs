@@ -137,6 +137,26 @@ fn connections_are_as_the_options_ask_for() {
 }
 
 #[test]
+fn parameters_have_names() {
+    under_each_runtime(|| async {
+        let db = numbers().await?;
+        for _ in 0..3 {
+            let n: i32 =
+                db.query_row("SELECT n FROM t WHERE id = :id", cairndb::params! { id: 7 }, |row| row.get(0)).await?;
+            assert_eq!(n, 70);
+            db.execute("UPDATE t SET n = :n WHERE id = :id", cairndb::params! { n: 80, id: 8 }).await?;
+        }
+        let wrong = db.execute("UPDATE t SET n = $1 WHERE id = $2", cairndb::params! { n: 1, id: 8 }).await;
+        assert_eq!(wrong.unwrap_err().sqlstate(), SqlState::UNDEFINED_PARAMETER);
+        let batch = db.execute_batch("UPDATE t SET n = $1", [cairndb::params! { n: 1 }]).await;
+        assert_eq!(batch.unwrap_err().sqlstate(), SqlState::FEATURE_NOT_SUPPORTED);
+        let n: i32 = db.query_row("SELECT n FROM t WHERE id = $1", (8,), |row| row.get(0)).await?;
+        assert_eq!(n, 80);
+        db.close().await
+    });
+}
+
+#[test]
 fn a_batch_of_parameter_sets_is_done_as_a_whole() {
     under_each_runtime(|| async {
         let db = numbers().await?;

@@ -31,8 +31,9 @@ pub use api::schema;
 pub use api::{
     Ahead, ArrayElement, AtOnce, Change, ChangeColumn, ChangeKind, ChangeToken, ChangedTable, Changes, ClientCopy,
     Connection, Database, Durability, FromRow, FromValue, InterruptHandle, IntoRows, LiveChange, LiveGuard, LiveQuery,
-    LiveStatistics, Mapped, Notice, Options, Outcome, OwnedRow, Params, PlanCache, Pool, Pooled, PooledConnection,
-    RelationSize, Row, RowIndex, RowRef, Rows, RowsAs, Statement, Ticket, ToValue, Transaction, Turn, ValueRef,
+    LiveStatistics, Mapped, NamedParams, Notice, Options, Outcome, OwnedRow, Params, PlanCache, Pool, Pooled,
+    PooledConnection, RelationSize, Row, RowIndex, RowRef, Rows, RowsAs, Statement, Ticket, ToValue, Transaction, Turn,
+    ValueRef,
 };
 #[cfg(feature = "derive")]
 pub use cairndb_derive::FromRow;
@@ -55,7 +56,7 @@ pub use verify::{Verified, Violated, Violation};
 /// What this project's own fuzz targets reach into. No part of the public face: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::api::column_of;
+    pub use crate::api::{column_of, refuse_names, text_for};
     pub use crate::types::{key, row, sample_types};
 }
 

@@ -214,6 +214,35 @@ fn more_than_twelve_parameters() {
 }
 
 #[test]
+fn parameters_have_names() {
+    let conn = connection();
+    conn.execute("CREATE TABLE person (id int PRIMARY KEY, name text, tags text[])", ()).unwrap();
+    let insert = "INSERT INTO person VALUES (:id, :name, ARRAY[:name, ':id', :name]) -- :nobody";
+    assert_eq!(conn.execute(insert, params! { name: "Ada", id: 1 }).unwrap(), 1);
+    let select = "SELECT id, tags[1: n] FROM person, (SELECT :n::int) AS of (n) WHERE name = :NAME AND id::int = :id";
+    let found: (i32, Vec<String>) = conn.query_row_as(select, params! { id: 1, n: 2, name: "Ada" }).unwrap();
+    assert_eq!(found, (1, vec!["Ada".to_owned(), ":id".to_owned()]));
+    let state = |error: cairndb::Error| (error.sqlstate().0, error.position());
+    let failed = |sql: &str| state(conn.execute(sql, params! { id: 1 }).unwrap_err());
+    assert_eq!(failed("SELECT 'ä', :idd"), ("42P02", Some(13)));
+    assert_eq!(failed("SELECT $1"), ("42P02", None));
+    assert_eq!(failed("SELECT :id, $2"), ("08P01", None));
+    assert_eq!(failed("SELECT :id::int +"), ("42601", Some(18)));
+    assert_eq!(failed("SELECT ':id"), ("42P02", None));
+    assert_eq!(state(conn.execute("SELECT :id", (1,)).unwrap_err()).0, "42601");
+    let mut prepared = conn.prepare("SELECT $1::int").unwrap();
+    assert_eq!(state(prepared.execute(params! { id: 1 }).unwrap_err()).0, "0A000");
+    assert_eq!(state(prepared.query_point(params! { id: 1 }, |_| ()).unwrap_err()).0, "0A000");
+    // In a transaction a wrong name fails it, as any error does.
+    let tx = conn.begin().unwrap();
+    tx.execute("SELECT :a", params! { b: 1 }).unwrap_err();
+    assert!(tx.transaction_failed());
+    drop(tx);
+    let mut live = conn.live("SELECT name FROM person WHERE id = :id", params! { id: 1 }).unwrap();
+    assert_eq!(live.next_change_within(Duration::from_secs(20)).unwrap().expect("the result").added().count(), 1);
+}
+
+#[test]
 fn rows_are_appended() {
     let conn = connection();
     conn.execute_script(

@@ -114,6 +114,9 @@ impl AtOnce {
         params: &dyn Params,
         mut work: impl FnMut(&Prepared, &SessionState) -> Result<T, Miss>,
     ) -> Option<T> {
+        if params.names().is_some() {
+            return None;
+        }
         let state = self.connection.state.borrow();
         let mut run = |prepared: Arc<Prepared>| {
             let is_fit = params.count() == prepared.parameters.len() && prepared.is_under(&state.settings.search_path);

@@ -11,6 +11,7 @@ use cairn_storage::Losses;
 use super::database::Shared;
 use super::execute::{Executed, Runnable, retry};
 use super::named::NamedStatements;
+use super::named_params::text_for;
 use super::point::Buffers;
 use super::prepared::Prepared;
 use super::runner::RoutineSession;
@@ -194,7 +195,8 @@ impl Connection {
     }
 
     fn run_text(&self, sql: &str, params: &dyn Params) -> Result<Executed> {
-        self.run_one(&mut self.runnable(sql)?, params)
+        let sql = text_for(sql, params).inspect_err(|_| self.state.borrow().fail())?;
+        self.run_one(&mut self.runnable(&sql)?, params)
     }
 
     /// Runs one statement; the number of rows it inserted, updated or deleted.

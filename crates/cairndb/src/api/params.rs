@@ -152,9 +152,22 @@ impl<T: ToValue + ?Sized> ToValue for &T {
 /// assert_eq!((n, text), (id, name));
 /// # Ok::<(), cairndb::Error>(())
 /// ```
+///
+/// With names they are the statement's `:name`, as often as each stands there (a slice `a[1:n]` needs a blank behind its colon
+/// then). Who runs a statement often should prepare it, which takes parameters in their order.
+///
+/// ```
+/// # let conn = cairndb::Database::open_in_memory()?.connect()?;
+/// let twice: (i64,) = conn.query_row_as("SELECT :n::bigint + :n + :more", cairndb::params! { n: 20, more: 2 })?;
+/// assert_eq!(twice, (42,));
+/// # Ok::<(), cairndb::Error>(())
+/// ```
 #[macro_export]
 macro_rules! params {
     () => { () };
+    ($($name:ident : $value:expr),+ $(,)?) => {
+        $crate::NamedParams::new([$(stringify!($name)),+], [$(&$value as &dyn $crate::ToValue),+])
+    };
     ($($value:expr),+ $(,)?) => { [$(&$value as &dyn $crate::ToValue),+] };
 }
 
@@ -165,6 +178,10 @@ pub trait Params {
     fn count(&self) -> usize;
     /// The value of `$1` at index 0, and so on. NULL beyond `count`.
     fn value(&self, index: usize) -> ValueRef<'_>;
+    /// Their names, where they are a statement's `:name`; then `$1` is the first of them, and so on.
+    fn names(&self) -> Option<&[&str]> {
+        None
+    }
 }
 
 impl Params for () {
@@ -206,6 +223,9 @@ impl<P: Params + ?Sized> Params for &P {
     }
     fn value(&self, index: usize) -> ValueRef<'_> {
         (**self).value(index)
+    }
+    fn names(&self) -> Option<&[&str]> {
+        (**self).names()
     }
 }
 

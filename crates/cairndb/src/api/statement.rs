@@ -7,6 +7,7 @@ use cairn_storage::Acknowledge;
 
 use super::connection::exhaust;
 use super::execute::{Executed, Runnable};
+use super::named_params::refuse_names;
 use super::point::{self, Miss, PointPlan};
 use super::prepared::Prepared;
 use super::rows::{FewRows, add_row};
@@ -49,6 +50,7 @@ impl<'c> Statement<'c> {
 
     /// Runs the statement; the number of rows it inserted, updated or deleted.
     pub fn execute(&mut self, params: impl Params) -> Result<u64> {
+        refuse_names(&params)?;
         match self.write_point(&params, self.now())? {
             Some((affected, _)) => Ok(affected),
             None => exhaust(self.run(&params)?),
@@ -58,6 +60,7 @@ impl<'c> Statement<'c> {
     /// As [`Statement::execute`], without waiting for durability where the statement is a point statement outside
     /// transactions (INSERT of one row; UPDATE or DELETE by primary key). Commits become durable in order.
     pub fn execute_async(&mut self, params: impl Params) -> Result<Ticket> {
+        refuse_names(&params)?;
         match self.write_point(&params, Acknowledge::Later)? {
             Some((affected, ticket)) => Ok(Ticket::new(affected, ticket)),
             None => Ok(Ticket::new(exhaust(self.run(&params)?)?, None)),
@@ -66,6 +69,7 @@ impl<'c> Statement<'c> {
 
     /// Runs a query.
     pub fn query(&mut self, params: impl Params) -> Result<Rows> {
+        refuse_names(&params)?;
         if self.returns_rows()
             && let Some((affected, _)) = self.write_point(&params, self.now())?
         {
@@ -119,6 +123,7 @@ impl<'c> Statement<'c> {
     /// The row lies in a page of the database for as long as `read` runs: it should be short, and what it runs on the same
     /// connection may fail with SQLSTATE 55006.
     pub fn query_point<R>(&mut self, params: impl Params, read: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
+        refuse_names(&params)?;
         let mut read = Some(read);
         let once = |row: RowRef<'_>| ControlFlow::Break(read.take().map(|read| read(row)));
         if let Some(found) = self.read_point(&params, once)? {

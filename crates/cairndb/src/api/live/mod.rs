@@ -291,6 +291,7 @@ impl Connection {
             let error = Error::new(SqlState::ACTIVE_SQL_TRANSACTION, "a live query cannot begin in a transaction");
             return Err(error.with_hint("Commit first: what a live query tells of is committed."));
         }
+        let sql = &*crate::api::text_for(sql, &params)?;
         let Runnable { parsed, .. } = self.runnable(sql)?;
         if Access::of(&parsed) != Access::Read {
             return Err(not_a_query());
