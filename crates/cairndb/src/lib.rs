@@ -53,7 +53,7 @@ pub use types::{
 };
 pub use verify::{Verified, Violated, Violation};
 
-/// What this project's own fuzz targets reach into. No part of the public face: it changes without notice.
+/// What this project's own crates reach into: fuzz targets, `cairndb-async`, and what `derive(FromRow)` writes. No part of the public face: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::api::{column_of, refuse_names, text_for};

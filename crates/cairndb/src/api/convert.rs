@@ -11,7 +11,8 @@ use crate::{Error, Result, SqlState, Value};
 /// | Rust | SQL |
 /// |---|---|
 /// | `i8` to `i128`, `u8` to `u64`, `isize`, `usize` | SMALLINT, INTEGER, BIGINT; NUMERIC without a fraction (what `sum` gives); where the value fits |
-/// | `f64`, `f32` | DOUBLE PRECISION and REAL, NUMERIC as the nearest (what `avg` gives); REAL only as `f32` |
+/// | `f64` | DOUBLE PRECISION, REAL; NUMERIC as the nearest (what `avg` gives) |
+/// | `f32` | REAL; NUMERIC as the nearest |
 /// | `bool`, [`Numeric`], [`Interval`], [`Jsonb`] | their own |
 /// | `String`, `Box<str>`, `Arc<str>`, `Cow<str>` | every type but BYTEA, as text, dates and times as in UTC and ISO's style |
 /// | `char` | text of one character |
