@@ -64,6 +64,10 @@ pub enum Broken {
     SavepointKeepsList,
     /// Rolling back to a savepoint keeps what was appended since.
     SavepointKeepsAppends,
+    /// Who reads what it has added to an entry of others' does not rest on it.
+    SumsUnread,
+    /// What is added again to a newer state is added to nothing.
+    AddsForget,
     /// Who waits for what is appended is not told.
     AppendsUntold,
     /// Who takes what was appended takes what is not durable, too.

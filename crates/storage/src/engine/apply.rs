@@ -1,12 +1,13 @@
 //! Operations applied to the latest state: by commits whose trees others changed meanwhile, by who undoes a point write, by
 //! recovery.
 
+use super::counters::{Deltas, Sum};
 use super::ops::Op;
 use super::shared::Engine;
 use super::writer::Writer;
 use crate::page::{PageRef, SlotId};
-use crate::tree::{LongValue, Patched, overflow_value};
-use crate::{Error, Result};
+use crate::tree::{LongValue, Patched, Value, overflow_value};
+use crate::{Error, Result, TreeId};
 
 impl Engine {
     /// Applies an operation to the latest state, loading what it needs while the commit lock is held. (Whoever can
@@ -28,6 +29,13 @@ impl Engine {
             _ => {}
         }
         let mut root = writer.trees.root(tree).ok_or(Error::NoSuchTree(tree))?;
+        if let Op::Add { key, front, deltas, .. } = op {
+            let sum = self.sum_at(slot, (tree, root), key, front, Deltas::Encoded(deltas))?;
+            return match sum.value() {
+                Some(value) => self.apply(writer, slot, Op::Put { tree, key, value }),
+                None => self.apply(writer, slot, Op::Delete { tree, key }),
+            };
+        }
         let result = self.apply_to(writer, slot, op, &mut root);
         writer.trees.set(tree, root);
         match (result?, op) {
@@ -57,10 +65,31 @@ impl Engine {
                 return self
                     .with_pages(slot, |pin| writer.edit(pages, pin, tree, root).patch(key, offset, bytes, |_| ()));
             }
+            Op::Add { .. } => unreachable!("it is a put, or a delete"),
             Op::Append { .. } => unreachable!("its commit made a put of it"),
             Op::Create { .. } | Op::Drop { .. } => unreachable!("these are no changes inside a tree"),
         }
         Ok(Patched::Done)
+    }
+
+    /// What the entry under `key` comes to with something added.
+    pub(crate) fn sum_at(
+        &self,
+        slot: SlotId,
+        (tree, root): (TreeId, PageRef),
+        key: &[u8],
+        front: &[u8],
+        deltas: Deltas<'_>,
+    ) -> Result<Sum> {
+        let mut sum = Sum::new();
+        self.with_pages(slot, |pin| match crate::tree::get(&self.pages, pin, root, key)? {
+            Some(Value::Long(..)) => {
+                Err(Error::corrupt(format!("tree {} has a long entry of counters", tree.number())))
+            }
+            Some(Value::Inline(old)) => sum.add(tree, Some(old), front, deltas),
+            None => sum.add(tree, None, front, deltas),
+        })?;
+        Ok(sum)
     }
 
     /// A long value with some bytes replaced.

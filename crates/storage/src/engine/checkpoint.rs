@@ -7,7 +7,7 @@
 
 use super::copies::{self, CatalogCopy};
 use super::lists::{encode_directory, encode_runs, pieces, push_number, write_chain};
-use super::meta::{APPENDS, META_BYTES, Meta};
+use super::meta::{META_BYTES, Meta};
 use super::shared::{Dropped, Engine};
 use super::stage::{Act, Stage};
 use super::version::Trees;
@@ -298,26 +298,32 @@ impl Engine {
         }
     }
 
-    /// Has the meta page say that the log may have appends, before the first. Not under the commit lock.
-    pub(crate) fn allow_appends(&self) -> Result<()> {
-        match self.allows_appends.load(Ordering::Acquire) {
+    /// Has the meta page say that the log may have such operations, before the first. Not under the commit lock.
+    pub(crate) fn allow(&self, operations: u32) -> Result<()> {
+        match self.allows(operations) {
             true => Ok(()),
-            false => self.say_appends(),
+            false => self.say(operations),
         }
     }
 
+    /// Whether the meta page says that the log may have such operations.
+    #[inline]
+    pub(crate) fn allows(&self, operations: u32) -> bool {
+        self.features.load(Ordering::Acquire) & operations != 0
+    }
+
     #[cold]
-    fn say_appends(&self) -> Result<()> {
+    fn say(&self, operations: u32) -> Result<()> {
         let mut state = self.checkpoint.lock();
         self.publisher.life.check(Act::Change)?;
-        if self.allows_appends.load(Ordering::Acquire) {
+        if self.allows(operations) {
             return Ok(());
         }
-        let incompatible = state.meta.incompatible | APPENDS;
+        let incompatible = state.meta.incompatible | operations;
         let meta = Meta { incompatible, sequence: state.meta.sequence + 1, ..state.meta.clone() };
         self.write_meta(&meta)?;
         state.meta = meta;
-        self.allows_appends.store(true, Ordering::Release);
+        self.features.store(incompatible, Ordering::Release);
         Ok(())
     }
 

@@ -28,6 +28,10 @@ pub(crate) const META_BYTES: usize = 512;
 pub(crate) const EPOCHS_MAX: usize = 12;
 /// The log may have operations that append: who does not know them can not recover from it. Set before the first, for good.
 pub(crate) const APPENDS: u32 = 1;
+/// Or such that add to counters: the same.
+pub(crate) const ADDS: u32 = 2;
+/// All that this library knows.
+const KNOWN: u32 = APPENDS | ADDS;
 
 const MAGIC: &[u8; 8] = b"CairnDB\n";
 const FORMAT: u32 = 1;
@@ -111,7 +115,7 @@ impl Meta {
         }
         let format = get_u32(bytes, 8);
         let incompatible = get_u32(bytes, 20);
-        if format > FORMAT || incompatible & !APPENDS != 0 {
+        if format > FORMAT || incompatible & !KNOWN != 0 {
             return MetaPage::Newer(format);
         }
         // The cache is made of such pages: a forged size must not ask for memory.

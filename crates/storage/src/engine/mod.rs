@@ -7,6 +7,7 @@ mod bell;
 pub(crate) mod checkpoint;
 mod commit;
 pub(crate) mod copies;
+mod counters;
 mod drops;
 mod handle;
 mod interests;
@@ -27,6 +28,8 @@ mod writer;
 
 pub(crate) use bell::Bell;
 pub(crate) use commit::WriterGuard;
+pub use counters::{COUNTER_BYTES, COUNTERS_MAX, OVERFLOWED, counters};
+pub(crate) use counters::{Deltas, Sum};
 pub(crate) use handle::Handle;
 pub use ops::AppendKey;
 pub(crate) use ops::{Op, OpList, OpMark, OpStream, Ops};

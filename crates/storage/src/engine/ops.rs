@@ -7,7 +7,7 @@
 //! 4 keylen key                 delete
 //! 5 tree                       create a tree (and go on with it)
 //! 6 tree                       drop a tree
-//! 7                            reserved: add to a counter
+//! 7 keylen key frontlen front deltaslen deltas   add to the entry's counters (`counters`)
 //! 8 ordinal vallen value       append: put, under a key that the commit gives
 //! ```
 //! Numbers are LEB128. Tree 0 precedes the first operation. A tree is its number shifted left by one; bit 0 says that it is
@@ -17,6 +17,7 @@
 //! transaction ([`AppendKey`]). So it is known where the record is appended, and is the same wherever the record is read; and
 //! keys of later commits are greater.
 
+use super::counters::push_signed;
 use crate::TreeId;
 use crate::log::format::{read_varint, varint_into};
 
@@ -32,6 +33,7 @@ pub(crate) enum Op<'a> {
     Put { tree: TreeId, key: &'a [u8], value: &'a [u8] },
     Patch { tree: TreeId, key: &'a [u8], offset: usize, bytes: &'a [u8] },
     Delete { tree: TreeId, key: &'a [u8] },
+    Add { tree: TreeId, key: &'a [u8], front: &'a [u8], deltas: &'a [u8] },
     Append { tree: TreeId, ordinal: u32, value: &'a [u8] },
     Create { tree: TreeId },
     Drop { tree: TreeId },
@@ -41,7 +43,7 @@ impl<'a> Op<'a> {
     /// The key of the entry that it changes; `None`: it makes or drops a tree, or only its commit says it.
     pub(crate) fn key(&self) -> Option<&'a [u8]> {
         match *self {
-            Op::Put { key, .. } | Op::Patch { key, .. } | Op::Delete { key, .. } => Some(key),
+            Op::Put { key, .. } | Op::Patch { key, .. } | Op::Delete { key, .. } | Op::Add { key, .. } => Some(key),
             Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => None,
         }
     }
@@ -65,6 +67,7 @@ impl<'a> Op<'a> {
             Op::Put { tree, .. }
             | Op::Patch { tree, .. }
             | Op::Delete { tree, .. }
+            | Op::Add { tree, .. }
             | Op::Append { tree, .. }
             | Op::Create { tree }
             | Op::Drop { tree } => tree,
@@ -173,6 +176,25 @@ impl OpList {
     pub(crate) fn delete(&mut self, tree: TreeId, key: &[u8]) {
         self.begin(tree, 4);
         self.slice(key);
+    }
+
+    /// Adds to the counters of the entry under `key`, which begins with `front` where there is none.
+    pub(crate) fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) {
+        self.begin(tree, 7);
+        self.slice(key);
+        self.slice(front);
+        // Their length comes before them: one byte, most likely.
+        let start = self.bytes.len();
+        self.bytes.push(0);
+        deltas.iter().for_each(|delta| push_signed(*delta, &mut self.bytes));
+        match u8::try_from(self.bytes.len() - start - 1) {
+            Ok(length @ ..0x80) => self.bytes[start] = length,
+            _ => {
+                let deltas = self.bytes.split_off(start + 1);
+                self.bytes.pop();
+                self.slice(&deltas);
+            }
+        }
     }
 
     pub(crate) fn append(&mut self, tree: TreeId, ordinal: u32, value: &[u8]) {
@@ -288,6 +310,7 @@ impl<'a> Ops<'a> {
                     Op::Create { tree: TreeId(self.tree) }
                 }
                 6 => Op::Drop { tree: TreeId(self.tree_number()?) },
+                7 => Op::Add { tree, key: self.slice()?, front: self.slice()?, deltas: self.slice()? },
                 8 => Op::Append {
                     tree,
                     ordinal: u32::try_from(read_varint(&mut self.bytes)?).ok()?,
@@ -396,7 +419,11 @@ mod tests {
         list.delete(b, &[9; 200]);
         list.create(TreeId::new(8, true));
         list.append(a, 70_000, b"entry");
+        list.add(b, b"k", b"f", &[1, -1]);
+        list.add(b, b"k", b"", &[i128::MAX; 9]);
         list.drop_tree(a);
+        let mut long = Vec::new();
+        (0..9).for_each(|_| push_signed(i128::MAX, &mut long));
         let ops: Vec<_> = Ops::new(list.bytes()).map(Result::unwrap).collect();
         let expected = [
             Op::Put { tree: a, key: b"key", value: b"value" },
@@ -404,6 +431,8 @@ mod tests {
             Op::Delete { tree: b, key: &[9; 200] },
             Op::Create { tree: TreeId::new(8, true) },
             Op::Append { tree: a, ordinal: 70_000, value: b"entry" },
+            Op::Add { tree: b, key: b"k", front: b"f", deltas: &[2, 1] },
+            Op::Add { tree: b, key: b"k", front: b"", deltas: &long },
             Op::Drop { tree: a },
         ];
         assert_eq!(ops, expected);

@@ -15,7 +15,7 @@ use crate::log::format::BLOCK;
 use crate::log::{SealedBatch, Segments};
 use crate::page::{Owner, PageRef, Pages, SlotId};
 use crate::stats::Counters;
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Awake, Mutex, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::{Durability, Error, Options, Result, SyncMethod};
 
 /// How often an operation is begun again with frames made free for it, which others may take first.
@@ -58,8 +58,8 @@ pub(crate) struct Engine {
     pub(crate) tickets: super::tickets::Tickets,
     /// What whoever watches is told.
     pub(crate) watch: super::watch::Watch,
-    /// Whether the meta page says that the log may have appends.
-    pub(crate) allows_appends: AtomicBool,
+    /// What the meta page says that the log may have.
+    pub(crate) features: AtomicU32,
     /// Rung when readers see a newer version.
     pub(crate) published: Bell,
     /// Rung when commits that appended are durable.

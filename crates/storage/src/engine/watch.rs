@@ -277,7 +277,10 @@ fn look_at_records(records: &mut &[u8], begin: u64, interests: &Interests, touch
         for op in Ops::new(operations) {
             match op.ok()?.at(position, &mut key) {
                 Op::Drop { tree } if interests.is_any_of(tree) => touched.trees.push(tree),
-                Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key }
+                Op::Put { tree, key, .. }
+                | Op::Patch { tree, key, .. }
+                | Op::Delete { tree, key }
+                | Op::Add { tree, key, .. }
                     if !touched.anything && interests.is_any_in(tree, key) =>
                 {
                     touched.add(tree, key);

@@ -12,7 +12,7 @@ use crate::broken::{self, Broken};
 use crate::engine::checkpoint::CheckpointState;
 use crate::engine::copies::{self, CatalogCopy};
 use crate::engine::lists::{decode_directory, decode_runs, read_chain};
-use crate::engine::meta::{self, APPENDS, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
+use crate::engine::meta::{self, EPOCHS_MAX, META_BYTES, Meta, MetaPage};
 use crate::engine::{
     Chain, Changes, Dropped, Engine, Publisher, Queue, Signals, Spares, Stage, Tickets, Trees, VersionPtr, Watch,
     Writer,
@@ -24,7 +24,7 @@ use crate::log::{self, Epoch, OpenBatch, Scan, ScanEnd, Segments, log_path, scan
 use crate::page::layout::Kind;
 use crate::page::{PageRef, Pages};
 use crate::stats::Counters;
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Awake, Mutex, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Awake, Mutex, Ordering};
 use crate::tree::{Scratch, is_well_formed};
 use crate::{Error, Options, Result, TreeId};
 
@@ -322,7 +322,7 @@ fn assemble(
         signals: Signals::default(),
         tickets: Tickets::default(),
         watch: Watch::default(),
-        allows_appends: AtomicBool::new(meta.incompatible & APPENDS != 0),
+        features: AtomicU32::new(meta.incompatible),
         published: Default::default(),
         appended: Default::default(),
     }

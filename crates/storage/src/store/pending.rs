@@ -31,7 +31,10 @@ impl Pending {
         let mut ops = Ops::new(operations);
         while let Some(op) = ops.next() {
             let (tree, head) = match op? {
-                Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key } => (tree, head(key)),
+                Op::Put { tree, key, .. }
+                | Op::Patch { tree, key, .. }
+                | Op::Delete { tree, key }
+                | Op::Add { tree, key, .. } => (tree, head(key)),
                 // Its key begins with it.
                 Op::Append { tree, .. } => (tree, position),
                 Op::Create { .. } | Op::Drop { .. } => {

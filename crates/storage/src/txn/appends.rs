@@ -11,6 +11,7 @@
 
 use super::state::State;
 use crate::broken::{self, Broken};
+use crate::engine::meta::APPENDS;
 use crate::engine::{AppendKey, Engine, Op, OpList, OpMark, Ops, Writer};
 use crate::page::{PageRef, SlotId};
 use crate::{Error, Result, TreeId};
@@ -63,7 +64,7 @@ impl Appends {
 
 impl State {
     pub(super) fn append_value(&mut self, engine: &Engine, tree: TreeId, value: &[u8]) -> Result<()> {
-        engine.allow_appends()?;
+        engine.allow(APPENDS)?;
         self.root(tree)?;
         let ordinal = self.appends.ordinal()?;
         let beside = self.appends.beside.iter().find(|(of, _)| *of == tree).map(|(_, beside)| *beside);

@@ -1,8 +1,9 @@
 //! What a transaction writes, key by key: into its list while that takes it, else into a private tree.
 
-use super::reader::get_inline_at;
+use super::reader::{get_at, get_inline_at};
 use super::state::{Private, State};
-use crate::engine::Engine;
+use crate::engine::meta::ADDS;
+use crate::engine::{Deltas, Engine, Sum};
 use crate::page::Pages;
 use crate::tree::Patched;
 use crate::tree::node::{self, Cell};
@@ -155,6 +156,52 @@ impl State {
             self.ops.delete(tree, key);
         }
         Ok(found)
+    }
+
+    /// Adds to the counters of the entry under `key`. Nothing counts as read for it.
+    pub(super) fn add(
+        &mut self,
+        private: &Private,
+        tree: TreeId,
+        key: &[u8],
+        front: &[u8],
+        deltas: &[i128],
+    ) -> Result<()> {
+        let engine = private.engine();
+        engine.allow(ADDS)?;
+        let is_sum = self.own.get(tree, key).is_none() || self.own.is_sum(tree, key);
+        let sum = self.sum(private, tree, key, front, deltas)?;
+        match sum.value() {
+            Some(value) if key.len() + value.len() > node::inline_limit(engine.pages.page_size()) => {
+                return Err(Error::TooLarge);
+            }
+            value if self.takes_short(engine, tree, key, value.map_or(0, <[u8]>::len))? => {
+                self.own.write_sum(tree, key, value, is_sum);
+            }
+            Some(value) => self.change(engine, tree, |edit| edit.put(key, Cell::Inline(value)).map(drop))?,
+            None => self.change(engine, tree, |edit| edit.delete(key).map(drop))?,
+        }
+        self.ops.add(tree, key, front, deltas);
+        Ok(())
+    }
+
+    /// What the transaction sees under `key`, with something added.
+    fn sum(&mut self, private: &Private, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<Sum> {
+        let (mut sum, deltas) = (Sum::new(), Deltas::Given(deltas));
+        if let Some(own) = self.own.get(tree, key) {
+            sum.add(tree, own, front, deltas)?;
+            return Ok(sum);
+        }
+        let add = |old: &[u8]| sum.add(tree, Some(old), front, deltas);
+        let found = match self.find(tree) {
+            Some(at) if !self.trees[at].dropped => self.get_private(private.engine(), at, key, add)?,
+            _ => get_at(private.handle(), self.slot()?, self.root(tree)?, key, add)?,
+        };
+        match found {
+            Some(added) => added?,
+            None => sum.add(tree, None, front, deltas)?,
+        }
+        Ok(sum)
     }
 
     fn has(&self, private: &Private, tree: TreeId, key: &[u8]) -> Result<bool> {

@@ -328,7 +328,10 @@ impl State {
     ) -> Result<()> {
         self.parts.for_each(engine, &self.ops, |op| {
             let (tree, key) = match op {
-                Op::Put { tree, key, .. } | Op::Patch { tree, key, .. } | Op::Delete { tree, key } => (tree, key),
+                Op::Put { tree, key, .. }
+                | Op::Patch { tree, key, .. }
+                | Op::Delete { tree, key }
+                | Op::Add { tree, key, .. } => (tree, key),
                 // Where those go that are appended is looked at by itself.
                 Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => return Ok(()),
             };

@@ -4,7 +4,7 @@
 //! state instead would copy every page again.
 
 use crate::broken::{self, Broken};
-use crate::engine::{AppendKey, Engine, Op, OpList, OpMark, Ops, Writer};
+use crate::engine::{AppendKey, Deltas, Engine, Op, OpList, OpMark, Ops, Sum, Writer};
 use crate::page::{COMMIT, PageRef, Pin};
 use crate::tree::node::{Cell, Node, inline_limit};
 use crate::tree::{Patched, Value};
@@ -99,12 +99,24 @@ impl<'a> Latest<'a> {
         self.done(result, mark)
     }
 
+    /// Adds to the counters of the entry under `key`.
+    pub(super) fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: Deltas<'_>) -> Result<()> {
+        let mut sum = Sum::new();
+        let old = self.get(tree, key)?.filter(|_| !broken::is(Broken::AddsForget));
+        sum.add(tree, old, front, deltas)?;
+        match sum.value() {
+            Some(value) => self.put_if(tree, key, value, |_| true).map(drop),
+            None => self.delete(tree, key).map(drop),
+        }
+    }
+
     /// Applies one operation on a tree's entries.
     pub(super) fn apply(&mut self, op: Op<'_>) -> Result<()> {
         match op {
             Op::Put { tree, key, value } => self.put_if(tree, key, value, |_| true).map(drop),
             Op::Patch { tree, key, offset, bytes } => self.patch(tree, key, offset, bytes),
             Op::Delete { tree, key } => self.delete(tree, key).map(drop),
+            Op::Add { tree, key, front, deltas } => self.add(tree, key, front, Deltas::Encoded(deltas)),
             Op::Append { .. } => {
                 let mut key = AppendKey::default();
                 self.apply(op.at(self.position, &mut key))

@@ -23,6 +23,8 @@ struct Place {
     key: u32,
     /// `None`: the key was deleted.
     value: Option<u32>,
+    /// It is what was added to a value of others': who reads it rests on that.
+    is_sum: bool,
 }
 
 /// See above.
@@ -83,6 +85,19 @@ impl OwnWrites {
         self.write_patched(tree, key, value, 0, &[]);
     }
 
+    /// Whether what was written under the key is the sum of what others wrote and what was added.
+    pub(super) fn is_sum(&self, tree: TreeId, key: &[u8]) -> bool {
+        !self.places.is_empty() && self.find(tree, key).is_ok_and(|at| self.places[at].is_sum)
+    }
+
+    /// Writes what a value comes to with something added; `is_sum`: it was none of the transaction's own.
+    pub(super) fn write_sum(&mut self, tree: TreeId, key: &[u8], value: Own<'_>, is_sum: bool) {
+        self.write(tree, key, value);
+        if let Ok(at) = self.find(tree, key) {
+            self.places[at].is_sum = is_sum;
+        }
+    }
+
     /// Writes a value with some of its bytes replaced. They must lie within it.
     pub(super) fn write_patched(&mut self, tree: TreeId, key: &[u8], value: Own<'_>, offset: usize, bytes: &[u8]) {
         if self.places.capacity() == 0 {
@@ -94,7 +109,7 @@ impl OwnWrites {
         self.bytes.extend_from_slice(value.unwrap_or_default());
         self.bytes[start + key.len() + offset..][..bytes.len()].copy_from_slice(bytes);
         let length = value.map(|value| value.len() as u32);
-        self.set(Place { tree, start: start as u32, key: key.len() as u32, value: length });
+        self.set(Place { tree, start: start as u32, key: key.len() as u32, value: length, is_sum: false });
     }
 
     /// As [`OwnWrites::write_patched`], of the key's own last value; false if the bytes do not lie within it.
@@ -108,7 +123,7 @@ impl OwnWrites {
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_within(from..from + length);
         self.bytes[start + key.len() + offset..][..bytes.len()].copy_from_slice(bytes);
-        self.set(Place { tree, start: start as u32, key: key.len() as u32, value: Some(length as u32) });
+        self.set(Place { tree, start: start as u32, key: key.len() as u32, value: Some(length as u32), is_sum: false });
         true
     }
 

@@ -12,10 +12,10 @@ use super::lookup::KeyList;
 use super::reader::Claimed;
 use super::ticket::Ticket;
 use crate::broken::{self, Broken};
-use crate::engine::{AppendKey, Engine, GivesUp, Handle, Op, OpList, Ops, Version, Writer};
+use crate::engine::meta::{ADDS, APPENDS};
+use crate::engine::{AppendKey, COUNTER_BYTES, Deltas, Engine, GivesUp, Handle, Op, OpList, Ops, Version, Writer};
 use crate::log::{OpenBatch, RecordKind};
 use crate::page::{COMMIT, Pin};
-use crate::sync::Ordering;
 use crate::tree::node::inline_limit;
 use crate::tree::{LeafEntries, entries, get, get_group};
 use crate::{Durability, Error, Result, TreeId};
@@ -386,13 +386,26 @@ impl PointWriter<'_> {
     pub fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
         let engine = self.latest.engine;
         let is_long = AppendKey::BYTES + value.len() > inline_limit(engine.pages.page_size());
-        if is_long || !engine.allows_appends.load(Ordering::Acquire) {
+        if is_long || !engine.allows(APPENDS) {
             return Err(Error::TooLarge);
         }
         self.latest.root(tree)?;
         self.room(AppendKey::BYTES + value.len())?;
         self.ops.append(tree, self.appends, value);
         self.appends += 1;
+        Ok(())
+    }
+
+    /// Adds to the counters of the entry under `key`: see [`TransactionWriter::add`](super::TransactionWriter::add).
+    /// [`Error::TooLarge`] for what a transaction has to do.
+    pub fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()> {
+        if !self.latest.engine.allows(ADDS) {
+            return Err(Error::TooLarge);
+        }
+        check_key(&self.latest.engine.pages, key)?;
+        self.room(key.len() + front.len() + deltas.len() * (COUNTER_BYTES + 3))?;
+        self.latest.add(tree, key, front, Deltas::Given(deltas))?;
+        self.ops.add(tree, key, front, deltas);
         Ok(())
     }
 

@@ -55,7 +55,7 @@ impl State {
             return if self.trees[at].dropped { Err(Error::NoSuchTree(tree)) } else { Ok(at) };
         }
         let base = self.base()?.root(tree)?;
-        self.add(tree, Some(base));
+        self.add_tree(tree, Some(base));
         let at = self.trees.len() - 1;
         if let Err(error) = self.take_from_list(engine, at) {
             let mut unfinished = self.trees.swap_remove(at);
@@ -118,12 +118,12 @@ impl State {
     pub(super) fn make_tree(&mut self, engine: &Engine, derived: bool) -> TreeId {
         let number = engine.next_tree.fetch_add(1, Ordering::Relaxed);
         let tree = TreeId::new(number, derived);
-        self.add(tree, None);
+        self.add_tree(tree, None);
         self.ops.create(tree);
         tree
     }
 
-    pub(super) fn add(&mut self, tree: TreeId, base: Option<PageRef>) {
+    pub(super) fn add_tree(&mut self, tree: TreeId, base: Option<PageRef>) {
         self.trees.push(PrivateTree::new(tree, base, self.holds.began()));
     }
 

@@ -5,7 +5,7 @@ use super::private::PrivateTree;
 use super::reader::{Claimed, View};
 use super::state::State;
 use super::validate::validate;
-use crate::engine::{Engine, Noted, Op, OpList};
+use crate::engine::{Deltas, Engine, Noted, Op, OpList};
 use crate::page::SlotId;
 use crate::tree::{LongValue, Patched};
 use crate::{Error, Result, TreeId};
@@ -95,6 +95,13 @@ impl State {
                         let value = engine.patched(slot, length, first, offset, bytes)?;
                         self.redo_put(engine, slot, at, key, &value)
                     }
+                }
+            }
+            Op::Add { tree, key, front, deltas } => {
+                let sum = engine.sum_at(slot, (tree, self.trees[at].root), key, front, Deltas::Encoded(deltas))?;
+                match sum.value() {
+                    Some(value) => self.redo_put(engine, slot, at, key, value),
+                    None => self.redo(engine, slot, at, Op::Delete { tree, key }),
                 }
             }
             // The commit does it.

@@ -15,6 +15,7 @@ use super::parts::Parts;
 use super::private::PrivateTree;
 use super::reader::{View, get_at};
 use super::savepoint::Savepoint;
+use crate::broken::{self, Broken};
 use crate::engine::{Bounds, Engine, Handle, OpList, Reads, Turn};
 use crate::page::{PageRef, SlotId};
 use crate::sync::{Mutex, MutexGuard};
@@ -136,7 +137,10 @@ impl State {
         key: &[u8],
         read: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>> {
-        // What it wrote itself rests on nobody.
+        // What it wrote itself rests on nobody, unless it was only added.
+        if self.own.is_sum(tree, key) && !broken::is(Broken::SumsUnread) {
+            self.note_key(tree, key);
+        }
         if let Some(own) = self.own.get(tree, key) {
             return Ok(own.map(read));
         }

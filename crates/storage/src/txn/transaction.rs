@@ -106,7 +106,7 @@ impl Transaction {
         let mut state = self.writable()?;
         if state.root(tree).is_err() {
             self.private.engine().next_tree.fetch_max(tree.number() + 1, Ordering::Relaxed);
-            state.add(tree, None);
+            state.add_tree(tree, None);
             state.ops.create(tree);
         }
         Ok(())
@@ -144,6 +144,11 @@ impl Transaction {
     /// See [`Writer::append`].
     pub fn append(&self, tree: TreeId, value: &[u8]) -> Result<()> {
         self.writer()?.append(tree, value)
+    }
+
+    /// See [`Writer::add`].
+    pub fn add(&self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()> {
+        self.writer()?.add(tree, key, front, deltas)
     }
 
     /// See [`Writer::ordinal`].
@@ -311,6 +316,18 @@ impl Writer<'_> {
     /// conflict. Read by [`Reader::appended`].
     pub fn append(&mut self, tree: TreeId, value: &[u8]) -> Result<()> {
         self.state.append_value(self.private.engine(), tree, value)
+    }
+
+    /// Adds to the counters of the entry under `key`: one number to each. Where there is no entry it begins with zeroes, behind
+    /// the bytes of `front`; it goes when the first counter, which counts what the others are sums of, comes to 0.
+    /// [`counters`](crate::counters) reads them; one whose sum did not fit is [`OVERFLOWED`](crate::OVERFLOWED) for as long as the entry is there.
+    ///
+    /// The transaction sees the sum. It rests on nothing that others do, unless it reads it: who adds to the same entry is
+    /// in nobody's way. At most [`COUNTERS_MAX`](crate::COUNTERS_MAX) counters that, with the key, have room in a leaf; the
+    /// same number of them, behind as many bytes, each time.
+    pub fn add(&mut self, tree: TreeId, key: &[u8], front: &[u8], deltas: &[i128]) -> Result<()> {
+        check_key(&self.private.engine().pages, key)?;
+        self.state.add(self.private, tree, key, front, deltas)
     }
 
     /// An ordinal between those of what is appended before and after.

@@ -143,7 +143,8 @@ impl Rescue<'_, '_> {
             Op::Put { key, value, .. } => self.target.put(tree, key, value),
             Op::Delete { key, .. } => self.target.delete(tree, key).map(drop),
             Op::Patch { key, offset, bytes, .. } => self.target.patch(tree, key, offset, bytes),
-            Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => Ok(()),
+            // Its tree is derived.
+            Op::Add { .. } | Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => Ok(()),
         };
         match done {
             // The row that it changes is among those lost.
@@ -169,7 +170,7 @@ impl Rescue<'_, '_> {
                 }
                 (key, value, Doubt::ChangedLater)
             }
-            Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => return Ok(()),
+            Op::Add { .. } | Op::Append { .. } | Op::Create { .. } | Op::Drop { .. } => return Ok(()),
         };
         let Some(value) = value else { return Ok(()) };
         self.doubt(UncertainEntry { tree, key: key.to_vec(), value, doubt, page: PageRef::NONE })
